@@ -1,0 +1,53 @@
+/* alloc.h -- allocation that never returns NULL.
+ *
+ * Running out of memory is not an error that callers handle: the handler installed by the embedder is
+ * called, and when it returns (or there is none) the process ends with one line on standard error.
+ * In exchange everything that grows with input has a ceiling (limits.h).
+ * Nobody outside alloc.c calls malloc, realloc or free.
+ */
+#ifndef PDL_BASE_ALLOC_H
+#define PDL_BASE_ALLOC_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define PDL_MUST __attribute__((warn_unused_result))
+#define PDL_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#define PDL_NORETURN __attribute__((noreturn))
+#define PDL_COLD __attribute__((cold))
+#define PDL_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PDL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define PDL_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow(a, b, out)
+#define PDL_SUB_OVERFLOWS(a, b, out) __builtin_sub_overflow(a, b, out)
+#define PDL_MUL_OVERFLOWS(a, b, out) __builtin_mul_overflow(a, b, out)
+#else
+#error "gcc or clang is needed"
+#endif
+
+/* Fresh memory of n bytes (n may be 0), contents undefined. Release with pdl_free. */
+void *pdl_alloc(size_t n);
+
+/* Fresh memory of n items of size bytes, all zero; the product is checked. */
+void *pdl_calloc(size_t n, size_t size);
+
+/* Memory p (or NULL) resized to n bytes; takes p. */
+void *pdl_realloc(void *p, size_t n);
+
+/* Memory p (or NULL) resized to n items of size bytes; the product is checked. */
+void *pdl_realloc_n(void *p, size_t n, size_t size);
+
+/* Release p; NULL is fine. */
+void pdl_free(void *p);
+
+#define PDL_NEW(T) ((T *)pdl_calloc(1, sizeof(T)))
+#define PDL_NEW_N(T, n) ((T *)pdl_calloc((n), sizeof(T)))
+
+/* Called once when memory runs out, with the size asked for. NULL restores the default. */
+typedef void pdl_oom_fn(size_t size);
+void pdl_alloc_on_oom(pdl_oom_fn *fn);
+
+/* Prints file:line and aborts: a broken promise of the program to itself, never bad input. */
+PDL_NORETURN PDL_COLD PDL_PRINTF(3, 4) void pdl_bug(const char *file, int line, const char *fmt, ...);
+#define PDL_BUG(...) pdl_bug(__FILE__, __LINE__, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,95 @@
+/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its own. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+
+#include "base/banned.h"
+
+enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
+
+typedef struct chunk {
+    struct chunk *prev;
+    size_t cap, used;
+    alignas(max_align_t) char data[];
+} chunk;
+
+typedef struct deferred {
+    struct deferred *prev;
+    void (*fn)(void *p);
+    void *p;
+} deferred;
+
+struct pdl_arena {
+    chunk *top;
+    deferred *deferred;
+    size_t total;
+};
+
+static void add_chunk(pdl_arena *a, size_t need) {
+    size_t cap = a->top ? a->top->cap * 2 : FIRST_CHUNK;
+    if (cap > LARGEST_CHUNK) cap = LARGEST_CHUNK;
+    if (cap < need) cap = need;
+    chunk *c = pdl_alloc(sizeof(chunk) + cap);
+    c->prev = a->top;
+    c->cap = cap;
+    c->used = 0;
+    a->top = c;
+}
+
+pdl_arena *pdl_arena_make(void) { return PDL_NEW(pdl_arena); }
+
+void pdl_arena_free(pdl_arena *a) {
+    if (!a) return;
+    for (deferred *d = a->deferred; d; d = d->prev) d->fn(d->p);
+    for (chunk *c = a->top; c;) {
+        chunk *prev = c->prev;
+        pdl_free(c);
+        c = prev;
+    }
+    pdl_free(a);
+}
+
+void *pdl_arena_get(pdl_arena *a, size_t n) {
+    size_t align = alignof(max_align_t);
+    if (n > (size_t)-1 - 2 * align) PDL_BUG("arena object of %zu bytes", n);
+    n = (n + align - 1) & ~(align - 1);
+    if (!a->top || a->top->cap - a->top->used < n) add_chunk(a, n);
+    void *p = a->top->data + a->top->used;
+    a->top->used += n;
+    a->total += n;
+    memset(p, 0, n);
+    return p;
+}
+
+void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size) {
+    size_t bytes;
+    if (PDL_MUL_OVERFLOWS(n, size, &bytes)) PDL_BUG("arena array of %zu items", n);
+    return pdl_arena_get(a, bytes);
+}
+
+pdl_str pdl_arena_str(pdl_arena *a, pdl_str s) {
+    char *p = pdl_arena_get(a, s.n + 1);
+    if (s.n) memcpy(p, s.p, s.n);
+    return (pdl_str){p, s.n};
+}
+
+void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p) {
+    deferred *d = pdl_arena_new(a, deferred);
+    *d = (deferred){a->deferred, fn, p};
+    a->deferred = d;
+}
+
+pdl_mark pdl_arena_mark(pdl_arena *a) {
+    return (pdl_mark){a->top, a->top ? a->top->used : 0};
+}
+
+void pdl_arena_reset(pdl_arena *a, pdl_mark m) {
+    while (a->top && a->top != m.chunk) {
+        chunk *prev = a->top->prev;
+        pdl_free(a->top);
+        a->top = prev;
+    }
+    if (a->top) a->top->used = m.used;
+}
+
+size_t pdl_arena_size(const pdl_arena *a) { return a->total; }

@@ -1,0 +1,43 @@
+/* arena.h -- region allocator: many small objects that die together.
+ *
+ * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena is
+ * used with marks: whoever opens a mark resets to it before returning; nothing scratch survives a park.
+ */
+#ifndef PDL_BASE_ARENA_H
+#define PDL_BASE_ARENA_H
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+typedef struct pdl_arena pdl_arena;
+
+pdl_arena *pdl_arena_make(void);
+void pdl_arena_free(pdl_arena *a); /* NULL is fine */
+
+/* n zeroed bytes aligned for any type; lives as long as the arena (or until a reset). Never NULL. */
+void *pdl_arena_get(pdl_arena *a, size_t n);
+
+/* n zeroed items of size bytes; the product is checked. */
+void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
+
+/* Copy of s in the arena, with a NUL behind it. */
+pdl_str pdl_arena_str(pdl_arena *a, pdl_str s);
+
+#define pdl_arena_new(a, T) ((T *)pdl_arena_get((a), sizeof(T)))
+#define pdl_arena_new_n(a, T, n) ((T *)pdl_arena_get_n((a), (n), sizeof(T)))
+
+/* Release fn(p) when the arena is freed (not on reset): for foreign resources of a program. */
+void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p);
+
+typedef struct {
+    void *chunk;
+    size_t used;
+} pdl_mark;
+
+pdl_mark pdl_arena_mark(pdl_arena *a);
+void pdl_arena_reset(pdl_arena *a, pdl_mark m);
+
+/* Bytes handed out so far. */
+size_t pdl_arena_size(const pdl_arena *a);
+
+#endif

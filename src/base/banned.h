@@ -1,0 +1,9 @@
+/* banned.h -- functions nobody calls. Included last by every .c, so that use is a compile error. */
+#ifndef PDL_BASE_BANNED_H
+#define PDL_BASE_BANNED_H
+
+#pragma GCC poison malloc calloc realloc free strdup strndup
+#pragma GCC poison strcpy strcat sprintf vsprintf strncpy strncat strtok atoi atol atof gets
+#pragma GCC poison gmtime localtime asctime ctime alloca system popen tmpnam mktemp
+
+#endif

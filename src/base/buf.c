@@ -1,0 +1,76 @@
+/* buf.c -- see buf.h. Growth is by half, so that n appends cost O(n) copies. */
+#include "base/buf.h"
+
+#include <stdio.h>
+
+#include "base/banned.h"
+
+enum { FIRST_CAP = 64 }; /* most rendered expressions are shorter than this */
+
+static void grow(pdl_buf *b, size_t need) {
+    size_t cap = b->cap ? b->cap : FIRST_CAP;
+    while (cap < need) cap += cap / 2;
+    b->p = pdl_realloc(b->p, cap);
+    b->cap = cap;
+}
+
+char *pdl_buf_room(pdl_buf *b, size_t n) {
+    /* Compare by subtraction: len + n may wrap, limit - len cannot. */
+    if (n > b->limit - b->len) PDL_BUG("buffer of %zu bytes passed its ceiling", b->len);
+    if (b->len + n >= b->cap) grow(b, b->len + n + 1);
+    return b->p + b->len;
+}
+
+void pdl_buf_put(pdl_buf *b, pdl_str s) {
+    char *at = pdl_buf_room(b, s.n);
+    if (s.n) memcpy(at, s.p, s.n);
+    pdl_buf_grown(b, s.n);
+}
+
+void pdl_buf_putc(pdl_buf *b, char c) {
+    *pdl_buf_room(b, 1) = c;
+    pdl_buf_grown(b, 1);
+}
+
+bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
+    if (s.n > b->limit - b->len)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
+    pdl_buf_put(b, s);
+    return true;
+}
+
+void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n < 0) PDL_BUG("bad format %s", fmt);
+    char *at = pdl_buf_room(b, (size_t)n);
+    vsnprintf(at, (size_t)n + 1, fmt, again);
+    va_end(again);
+    b->len += (size_t)n;
+}
+
+void pdl_buf_putf(pdl_buf *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(b, fmt, ap);
+    va_end(ap);
+}
+
+char *pdl_buf_take(pdl_buf *b) {
+    char *p = b->p ? b->p : pdl_str_dup((pdl_str){0});
+    *b = PDL_BUF_INIT(b->limit);
+    return p;
+}
+
+void pdl_buf_shift(pdl_buf *b, size_t n) {
+    if (n == 0) return;
+    memmove(b->p, b->p + n, b->len - n);
+    b->len -= n;
+    b->p[b->len] = 0;
+}
+
+void pdl_buf_fini(pdl_buf *b) {
+    pdl_free(b->p);
+    *b = PDL_BUF_INIT(b->limit);
+}

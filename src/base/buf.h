@@ -1,0 +1,57 @@
+/* buf.h -- pdl_buf: growable bytes with a ceiling.
+ *
+ * A NUL stands behind the content at all times once something was added, so pdl_buf_z may be passed to C
+ * functions. All-zero apart from limit is the valid empty buffer.
+ */
+#ifndef PDL_BASE_BUF_H
+#define PDL_BASE_BUF_H
+
+#include <stdarg.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+
+/* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0. */
+struct pdl_buf {
+    char *p;
+    size_t len, cap;
+    size_t limit; /* ceiling of len; appending beyond is PDL_E_limit */
+};
+
+#define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max)})
+#define PDL_BUF ((pdl_buf){NULL, 0, 0, (size_t)-1 >> 2}) /* for text whose size is bounded by what exists already */
+
+/* Append; false and PDL_E_limit when the ceiling is passed, the buffer then unchanged. */
+PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
+
+/* Append without an error channel, for text bounded by something already in memory: a passed ceiling is
+ * a bug of ours and aborts. */
+void pdl_buf_put(pdl_buf *b, pdl_str s);
+void pdl_buf_putc(pdl_buf *b, char c);
+PDL_PRINTF(2, 3) void pdl_buf_putf(pdl_buf *b, const char *fmt, ...);
+void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
+#define PDL_PUT(b, lit) pdl_buf_put((b), PDL_STR(lit))
+
+/* Room for n more bytes at the end; returns where to write. Call pdl_buf_grown with what was written. */
+char *pdl_buf_room(pdl_buf *b, size_t n);
+static inline void pdl_buf_grown(pdl_buf *b, size_t n) { b->len += n; b->p[b->len] = 0; }
+
+static inline pdl_str pdl_buf_str(const pdl_buf *b) { return (pdl_str){b->p ? b->p : "", b->len}; }
+
+/* NUL-terminated content, borrowed. */
+static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : ""; }
+
+/* Hand the content (NUL-terminated, pdl_free it) to the caller; the buffer becomes empty. Never NULL. */
+char *pdl_buf_take(pdl_buf *b);
+
+/* Empty, keeping memory. */
+static inline void pdl_buf_clear(pdl_buf *b) { b->len = 0; if (b->p) b->p[0] = 0; }
+static inline void pdl_buf_cut(pdl_buf *b, size_t len) { if (len < b->len) { b->len = len; b->p[len] = 0; } }
+
+/* Remove the first n bytes (n <= len). */
+void pdl_buf_shift(pdl_buf *b, size_t n);
+
+void pdl_buf_fini(pdl_buf *b);
+
+#endif

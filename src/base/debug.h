@@ -1,0 +1,55 @@
+/* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches.
+ *
+ * Off costs one test of a bit. One line an event: `category text`, to standard error or PDL_DEBUG_FILE.
+ */
+#ifndef PDL_BASE_DEBUG_H
+#define PDL_BASE_DEBUG_H
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+/*   X(id, doc) */
+#define PDL_DEBUG_CATEGORIES(X)                    \
+    X(nodes, "syntax trees read")                  \
+    X(blocks, "blocks loaded")                     \
+    X(expr, "expressions read")                    \
+    X(code, "bytecode made")                       \
+    X(exec, "every instruction")                   \
+    X(sched, "fibers that park and resume")        \
+    X(types, "type checks")                        \
+    X(effect, "effects that start and end")        \
+    X(http, "requests and replies, keys removed")  \
+    X(sse, "events of a stream")                   \
+    X(worker, "messages of the worker protocol")   \
+    X(journal, "rows written and answered")        \
+    X(label, "joins of labels")                    \
+    X(mem, "live values at the end")
+
+enum {
+#define X(id, doc) PDL_DBG_BIT_##id,
+    PDL_DEBUG_CATEGORIES(X)
+#undef X
+    PDL_DBG_COUNT
+};
+
+typedef struct pdl_debug {
+    uint32_t on;     /* bit PDL_DBG_BIT_<id> */
+    void *file;      /* FILE *, NULL: standard error */
+    uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
+    bool split;      /* PDL_STRESS=split: every read returns one byte */
+    long drop_after; /* PDL_STRESS=drop:N, -1: off */
+} pdl_debug;
+
+/* Read categories ("exec,http", "all", "help") and stress switches. False and a message in *why (static or
+ * owned by the caller's buffer) when a word is unknown. */
+bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file, char why[128]);
+void pdl_debug_fini(pdl_debug *d);
+
+PDL_PRINTF(3, 4) void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);
+
+#define PDL_TRACE(d, id, ...)                                        \
+    do {                                                             \
+        if ((d) && (d)->on & (1u << PDL_DBG_BIT_##id)) pdl_debug_line((d), #id, __VA_ARGS__); \
+    } while (0)
+
+#endif

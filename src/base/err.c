@@ -1,0 +1,135 @@
+/* err.c -- see err.h. */
+#include "base/err.h"
+
+#include <assert.h>
+
+#include "base/buf.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *name;
+    int code;
+} kinds[] = {
+    {"none", 0},
+#define X(id, code, doc) {#id, code},
+    PDL_ERR_KINDS(X)
+#undef X
+};
+static_assert(sizeof kinds / sizeof kinds[0] == PDL_E_COUNT, "one row per kind");
+
+const char *pdl_err_kind_name(pdl_err_kind k) { return kinds[k].name; }
+
+int pdl_err_exit_code(const pdl_err *err) {
+    return err->kind == PDL_E_exit ? err->status : kinds[err->kind].code;
+}
+
+static char *format(const char *fmt, va_list ap) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_vputf(&b, fmt, ap);
+    return pdl_buf_take(&b);
+}
+
+bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, va_list ap) {
+    assert(err->kind == PDL_E_NONE);
+    err->kind = kind;
+    err->loc = loc;
+    err->msg = format(fmt, ap);
+    return false;
+}
+
+bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_err_vset(err, kind, loc, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_err_vset(err, PDL_E_expression, (pdl_loc){0}, fmt, ap);
+    va_end(ap);
+    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    return false;
+}
+
+bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
+    pdl_err *cause = PDL_NEW(pdl_err);
+    pdl_err_move(cause, err);
+    va_list ap;
+    va_start(ap, fmt);
+    err->kind = cause->kind;
+    err->loc = loc;
+    err->msg = format(fmt, ap);
+    va_end(ap);
+    err->foreign = cause->foreign ? pdl_str_dup(pdl_str_of(cause->foreign)) : NULL;
+    err->status = cause->status;
+    err->has_status = cause->has_status;
+    err->final = cause->final;
+    err->cause = cause;
+    return false;
+}
+
+void pdl_err_at(pdl_err *err, pdl_loc loc) {
+    if (!err->loc.src) err->loc = loc;
+}
+
+void pdl_err_hint(pdl_err *err, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_free(err->hint);
+    err->hint = format(fmt, ap);
+    va_end(ap);
+}
+
+void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    err->frames = pdl_realloc_n(err->frames, err->n_frames + 1, sizeof *err->frames);
+    err->frames[err->n_frames++] = (pdl_err_frame){format(fmt, ap), loc};
+    va_end(ap);
+}
+
+void pdl_err_fini(pdl_err *err) {
+    pdl_free(err->msg);
+    pdl_free(err->hint);
+    pdl_free(err->foreign);
+    pdl_free(err->detail);
+    for (size_t i = 0; i < err->n_frames; i++) pdl_free(err->frames[i].what);
+    pdl_free(err->frames);
+    pdl_err *cause = err->cause;
+    *err = (pdl_err){0};
+    while (cause) { /* iterative: a chain may be long */
+        pdl_err *next = cause->cause;
+        cause->cause = NULL;
+        pdl_err_fini(cause);
+        pdl_free(cause);
+        cause = next;
+    }
+}
+
+void pdl_err_move(pdl_err *dst, pdl_err *src) {
+    assert(dst->kind == PDL_E_NONE);
+    *dst = *src;
+    *src = (pdl_err){0};
+}
+
+static char *copy(const char *z) { return z ? pdl_str_dup(pdl_str_of(z)) : NULL; }
+
+void pdl_err_copy(pdl_err *dst, const pdl_err *src) {
+    assert(dst->kind == PDL_E_NONE);
+    *dst = *src;
+    dst->msg = copy(src->msg);
+    dst->hint = copy(src->hint);
+    dst->foreign = copy(src->foreign);
+    dst->detail = copy(src->detail);
+    dst->frames = NULL;
+    dst->n_frames = 0;
+    for (size_t i = 0; i < src->n_frames; i++) pdl_err_frame_add(dst, src->frames[i].loc, "%s", src->frames[i].what);
+    dst->cause = NULL;
+    if (!src->cause) return;
+    dst->cause = PDL_NEW(pdl_err);
+    pdl_err_copy(dst->cause, src->cause);
+}

@@ -1,0 +1,26 @@
+/* hash.h -- hashes: a fast seeded one for tables, SHA-256 for the keys of cache and journal. */
+#ifndef PDL_BASE_HASH_H
+#define PDL_BASE_HASH_H
+
+#include "base/str.h"
+
+/* Fast hash for tables, seeded once a process so that input cannot aim at collisions. Never 0. */
+uint32_t pdl_hash_str(pdl_str s);
+
+/* Mixes a 64-bit number into a table hash. Never 0. */
+uint32_t pdl_hash_u64(uint64_t x);
+
+typedef struct {
+    uint32_t state[8];
+    uint64_t len;
+    unsigned char block[64];
+} pdl_sha256;
+
+void pdl_sha256_init(pdl_sha256 *h);
+void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes);
+void pdl_sha256_done(pdl_sha256 *h, unsigned char out[32]);
+
+/* Content hash of bytes as 64 lower-case hex digits and a NUL. */
+void pdl_hash_hex(pdl_str bytes, char out[65]);
+
+#endif

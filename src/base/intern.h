@@ -1,0 +1,26 @@
+/* intern.h -- names as small integers: scope keys, field names, attribute names.
+ *
+ * Ids start at 1 and are dense, so a scope can be a radix trie over them (value/scope.h). An interner
+ * belongs to an engine; names live as long as it.
+ */
+#ifndef PDL_BASE_INTERN_H
+#define PDL_BASE_INTERN_H
+
+#include "base/str.h"
+
+typedef struct pdl_interner pdl_interner;
+typedef uint32_t pdl_name; /* 0: no name */
+
+pdl_interner *pdl_interner_new(void);
+void pdl_interner_free(pdl_interner *in); /* NULL is fine */
+
+/* The id of s, made on first sight (s is copied). */
+pdl_name pdl_intern(pdl_interner *in, pdl_str s);
+
+/* The id of s, or 0 when it was never interned. */
+pdl_name pdl_intern_find(const pdl_interner *in, pdl_str s);
+
+/* Text of an id, NUL-terminated; borrowed from in. */
+pdl_str pdl_name_str(const pdl_interner *in, pdl_name id);
+
+#endif

@@ -1,0 +1,39 @@
+/* limits.h -- every ceiling: name, default, minimum, reason.
+ *
+ * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the defaults.
+ */
+#ifndef PDL_BASE_LIMITS_H
+#define PDL_BASE_LIMITS_H
+
+/*   X(id, NAME, default, minimum, reason) */
+#define PDL_LIMITS(X)                                                                                          \
+    X(source_bytes, SOURCE_BYTES, 0x7fffffff, 1024, "offsets in a source are 32 bits")                         \
+    X(text_bytes, TEXT_BYTES, 0x7fffffff, 1024, "one string value")                                           \
+    X(yaml_depth, YAML_DEPTH, 1000, 10, "nested nodes of a program; readers recurse in C")                     \
+    X(yaml_nodes, YAML_NODES, 20000000, 100, "nodes of one document after aliases are expanded")               \
+    X(json_depth, JSON_DEPTH, 1000, 10, "nested JSON; readers and writers recurse in C")                       \
+    X(expr_depth, EXPR_DEPTH, 200, 10, "nested expressions and template statements; the reader recurses in C") \
+    X(value_depth, VALUE_DEPTH, 1000, 10, "nested containers in printing and comparison, which recurse in C")  \
+    X(schema_depth, SCHEMA_DEPTH, 200, 10, "nested types and schemas, and $ref chains in validation")          \
+    X(call_depth, CALL_DEPTH, 400000, 100, "nested PDL calls; heap frames, stops runaway recursion")           \
+    X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include")                                         \
+    X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                                  \
+    X(range_items, RANGE_ITEMS, 100000000, 1000, "items of a list made from a range or by repetition")         \
+    X(regex_steps, REGEX_STEPS, 10000000, 1000, "match steps: catastrophic patterns end in an error")          \
+    X(map_workers, MAP_WORKERS, 100000, 1, "iterations of a map open at a time")                               \
+    X(jobs, JOBS, 64, 1, "model calls open at a time in a run")                                                \
+    X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                                \
+    X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")                           \
+    X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                                        \
+    X(command_bytes, COMMAND_BYTES, 0x7fffffff, 1024, "output of a command or a code block")                   \
+    X(frame_bytes, FRAME_BYTES, 0x7fffffff, 1024, "one message of the worker protocol")
+
+enum pdl_limit_defaults {
+#define X(id, NAME, dflt, min, why) PDL_MAX_##NAME = dflt,
+    PDL_LIMITS(X)
+#undef X
+};
+
+#define PDL_MAX_TEXT ((size_t)PDL_MAX_TEXT_BYTES)
+
+#endif

@@ -1,0 +1,48 @@
+/* map.c -- see map.h. Open addressing; slots hold entry numbers from 1. */
+#include "base/map.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include "base/banned.h"
+
+void pdl_map_fini(pdl_map *m) {
+    pdl_free(m->entries);
+    pdl_free(m->slots);
+    *m = (pdl_map){0};
+}
+
+static uint32_t *slot_of(const pdl_map *m, pdl_str key) {
+    for (size_t i = pdl_hash_str(key) & m->mask;; i = (i + 1) & m->mask) {
+        uint32_t k = m->slots[i];
+        if (!k || pdl_str_eq(m->entries[k - 1].key, key)) return &m->slots[i];
+    }
+}
+
+static void grow(pdl_map *m) {
+    m->cap = m->cap ? m->cap * 2 : 16;
+    m->entries = pdl_realloc_n(m->entries, m->cap, sizeof *m->entries);
+    pdl_free(m->slots);
+    m->mask = m->cap * 2 - 1;
+    m->slots = PDL_NEW_N(uint32_t, m->mask + 1);
+    for (size_t i = 0; i < m->n; i++) *slot_of(m, m->entries[i].key) = (uint32_t)(i + 1);
+}
+
+void *pdl_map_find(const pdl_map *m, pdl_str key) {
+    if (!m->n) return NULL;
+    uint32_t k = *slot_of(m, key);
+    return k ? m->entries[k - 1].value : NULL;
+}
+
+void *pdl_map_put(pdl_map *m, pdl_str key, void *value) {
+    if (m->n == m->cap) grow(m);
+    uint32_t *slot = slot_of(m, key);
+    if (*slot) {
+        void *old = m->entries[*slot - 1].value;
+        m->entries[*slot - 1].value = value;
+        return old;
+    }
+    m->entries[m->n++] = (pdl_map_entry){key, value};
+    *slot = (uint32_t)m->n;
+    return NULL;
+}

@@ -1,0 +1,28 @@
+/* map.h -- hash map from text to pointers, in order of insertion (keys are borrowed by the map). */
+#ifndef PDL_BASE_MAP_H
+#define PDL_BASE_MAP_H
+
+#include "base/str.h"
+
+typedef struct pdl_map_entry {
+    pdl_str key;
+    void *value;
+} pdl_map_entry;
+
+/* All-zero is the valid empty map. Entries keep their order; entries.p[0..n). */
+typedef struct pdl_map {
+    pdl_map_entry *entries;
+    size_t n, cap;
+    uint32_t *slots;
+    size_t mask;
+} pdl_map;
+
+void pdl_map_fini(pdl_map *m);
+
+/* The value of key, NULL when absent. */
+void *pdl_map_find(const pdl_map *m, pdl_str key);
+
+/* Insert or replace; key must outlive the map. Returns the previous value or NULL. */
+void *pdl_map_put(pdl_map *m, pdl_str key, void *value);
+
+#endif

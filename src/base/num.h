@@ -1,0 +1,24 @@
+/* num.h -- decimal text <-> int64 and double, independent of the locale. */
+#ifndef PDL_BASE_NUM_H
+#define PDL_BASE_NUM_H
+
+#include "base/buf.h"
+#include "base/str.h"
+
+enum { PDL_NUM_MAX = 32 }; /* bytes of the longest int64 or shortest double, NUL included */
+
+/* Writes v in decimal; returns the length. */
+size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]);
+
+/* Writes v as Python's repr does: shortest digits that round-trip, exponent form below 1e-4 and from 1e16
+ * with sign and at least two digits, else always a fractional part; inf, -inf, nan. Returns the length. */
+size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
+
+/* Strict: optional '-', digits; the whole of s. False when it is not that or does not fit (INT64_MIN fits). */
+bool pdl_num_read_int(pdl_str s, int64_t *out);
+
+/* A float of the form [+-]digits[.digits][e[+-]digits] (a digit on at least one side of the dot); the whole
+ * of s, correctly rounded, overflow to infinity. False when it is not that. No hex, inf, nan, underscores. */
+bool pdl_num_read_double(pdl_str s, double *out);
+
+#endif

@@ -1,0 +1,39 @@
+/* scan.h -- bounded cursor used by all readers of text.
+ *
+ * Invariant: pos <= src.n, always.
+ */
+#ifndef PDL_BASE_SCAN_H
+#define PDL_BASE_SCAN_H
+
+#include "base/str.h"
+
+typedef struct {
+    pdl_str src;
+    size_t pos;
+} pdl_scan;
+
+/* The byte at the cursor (or k bytes further), -1 at the end. */
+static inline int scan_peek(const pdl_scan *s) {
+    return s->pos < s->src.n ? (unsigned char)s->src.p[s->pos] : -1;
+}
+static inline int scan_peek_at(const pdl_scan *s, size_t k) {
+    return k < s->src.n - s->pos ? (unsigned char)s->src.p[s->pos + k] : -1;
+}
+static inline int scan_next(pdl_scan *s) {
+    return s->pos < s->src.n ? (unsigned char)s->src.p[s->pos++] : -1;
+}
+static inline bool scan_accept(pdl_scan *s, int c) {
+    if (scan_peek(s) != c) return false;
+    s->pos++;
+    return true;
+}
+/* Accept the whole of lit at the cursor. */
+static inline bool scan_accept_str(pdl_scan *s, pdl_str lit) {
+    if (s->src.n - s->pos < lit.n || (lit.n && memcmp(s->src.p + s->pos, lit.p, lit.n) != 0)) return false;
+    s->pos += lit.n;
+    return true;
+}
+static inline bool scan_done(const pdl_scan *s) { return s->pos == s->src.n; }
+static inline pdl_str scan_rest(const pdl_scan *s) { return pdl_str_sub(s->src, s->pos, s->src.n); }
+
+#endif

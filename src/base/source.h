@@ -1,0 +1,39 @@
+/* source.h -- a named piece of program text, and places in it.
+ *
+ * A source lives in an arena (with its text) and is immutable. A pdl_loc is a byte span in a source; line
+ * and column are computed when somebody asks. Line terminator is LF; readers normalise CR LF and CR.
+ */
+#ifndef PDL_BASE_SOURCE_H
+#define PDL_BASE_SOURCE_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef struct pdl_source {
+    pdl_str name;          /* as given by the user; empty: a program without a file */
+    pdl_str text;          /* valid UTF-8, LF line ends */
+    uint32_t *line_starts; /* byte offset of each line, made on demand */
+    uint32_t n_lines;
+    pdl_arena *arena;
+} pdl_source;
+
+/* All-zero means "no place known". */
+typedef struct pdl_loc {
+    const pdl_source *src; /* NULL: unknown */
+    uint32_t start, end;   /* bytes, start <= end <= text.n */
+} pdl_loc;
+
+/* Name and text are copied into the arena. text must be valid UTF-8 of at most PDL_MAX_SOURCE_BYTES. */
+pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text);
+
+/* 1-based line of a byte offset; column in code points, 1-based. */
+uint32_t pdl_source_line(const pdl_source *s, uint32_t off);
+uint32_t pdl_source_column(const pdl_source *s, uint32_t off);
+
+/* Text of a 1-based line without its terminator; empty when there is none. Borrowed from s. */
+pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1);
+
+/* 1-based line of loc, 0 when unknown. */
+static inline uint32_t pdl_loc_line(pdl_loc l) { return l.src ? pdl_source_line(l.src, l.start) : 0; }
+
+#endif

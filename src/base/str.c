@@ -1,0 +1,105 @@
+/* str.c -- see str.h. */
+#include "base/str.h"
+
+#include "base/alloc.h"
+
+#include "base/banned.h"
+
+static unsigned char lower_ascii(char c) {
+    unsigned char u = (unsigned char)c;
+    return u >= 'A' && u <= 'Z' ? (unsigned char)(u + 32) : u;
+}
+
+bool pdl_str_eq_nocase(pdl_str a, pdl_str b) {
+    if (a.n != b.n) return false;
+    for (size_t i = 0; i < a.n; i++)
+        if (lower_ascii(a.p[i]) != lower_ascii(b.p[i])) return false;
+    return true;
+}
+
+int pdl_str_cmp(pdl_str a, pdl_str b) {
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = n ? memcmp(a.p, b.p, n) : 0;
+    if (c) return c;
+    return a.n < b.n ? -1 : a.n > b.n;
+}
+
+bool pdl_str_starts(pdl_str s, pdl_str prefix) {
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
+bool pdl_str_ends(pdl_str s, pdl_str suffix) {
+    return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+}
+
+size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
+    if (from > s.n) return PDL_NOT_FOUND;
+    if (needle.n == 0) return from;
+    /* memmem of the C library is linear (two-way). */
+    const char *hit = memmem(s.p + from, s.n - from, needle.p, needle.n);
+    return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
+}
+
+size_t pdl_str_rfind(pdl_str s, pdl_str needle) {
+    if (needle.n > s.n) return PDL_NOT_FOUND;
+    for (size_t i = s.n - needle.n + 1; i-- > 0;)
+        if (needle.n == 0 || (s.p[i] == needle.p[0] && memcmp(s.p + i, needle.p, needle.n) == 0)) return i;
+    return PDL_NOT_FOUND;
+}
+
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+pdl_str pdl_str_trim(pdl_str s) {
+    while (s.n && is_blank(s.p[0])) s.p++, s.n--;
+    while (s.n && is_blank(s.p[s.n - 1])) s.n--;
+    return s;
+}
+
+char *pdl_str_dup(pdl_str s) {
+    char *z = pdl_alloc(s.n + 1);
+    if (s.n) memcpy(z, s.p, s.n);
+    z[s.n] = 0;
+    return z;
+}
+
+enum { DISTANCE_MAX = 64 }; /* longer names are not worth a suggestion */
+
+static size_t min3(size_t a, size_t b, size_t c) {
+    size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit) {
+    size_t rows[3][DISTANCE_MAX + 1]; /* rows i-2, i-1, i of the table */
+    if (a.n > DISTANCE_MAX || b.n > DISTANCE_MAX) return limit + 1;
+    for (size_t j = 0; j <= b.n; j++) rows[0][j] = j;
+    size_t *two = rows[2], *one = rows[0], *row = rows[1];
+    for (size_t i = 1; i <= a.n; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            size_t change = a.p[i - 1] != b.p[j - 1];
+            row[j] = min3(one[j] + 1, row[j - 1] + 1, one[j - 1] + change);
+            bool swapped = i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] && a.p[i - 2] == b.p[j - 1];
+            if (swapped && two[j - 2] + 1 < row[j]) row[j] = two[j - 2] + 1;
+        }
+        size_t *free_row = two;
+        two = one;
+        one = row;
+        row = free_row;
+    }
+    return one[b.n] <= limit ? one[b.n] : limit + 1;
+}
+
+pdl_str pdl_str_nearest(pdl_str name, const pdl_str *candidates, size_t n) {
+    size_t best = name.n <= 3 ? 1 : name.n <= 8 ? 2 : 3;
+    pdl_str found = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (pdl_str_eq(name, candidates[i])) continue;
+        if (pdl_str_eq_nocase(name, candidates[i])) return candidates[i];
+        size_t d = pdl_str_distance(name, candidates[i], best);
+        if (d > best || d >= candidates[i].n) continue;
+        if (!found.p || d < best) found = candidates[i];
+        best = d;
+    }
+    return found;
+}

@@ -1,0 +1,29 @@
+/* vec.h -- typed growable array by macro.
+ *
+ *   PDL_VEC(int) v = {0};  *pdl_vec_push(&v) = 7;  v.p[0];  v.n;  pdl_vec_fini(&v);
+ */
+#ifndef PDL_BASE_VEC_H
+#define PDL_BASE_VEC_H
+
+#include "base/alloc.h"
+
+#define PDL_VEC(T) \
+    struct {       \
+        T *p;      \
+        size_t n, cap; \
+    }
+
+/* Room for at least `need` items of size bytes; returns the new block. */
+static inline void *pdl_vec_grow(void *p, size_t *cap, size_t need, size_t size) {
+    size_t c = *cap ? *cap : 8;
+    while (c < need) c += c / 2;
+    *cap = c;
+    return pdl_realloc_n(p, c, size);
+}
+
+#define pdl_vec_reserve(v, need) \
+    ((need) > (v)->cap ? (void)((v)->p = pdl_vec_grow((v)->p, &(v)->cap, (need), sizeof *(v)->p)) : (void)0)
+#define pdl_vec_push(v) (pdl_vec_reserve(v, (v)->n + 1), &(v)->p[(v)->n++])
+#define pdl_vec_fini(v) (pdl_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
+
+#endif

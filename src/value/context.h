@@ -1,0 +1,53 @@
+/* context.h -- the background context: messages in dependent (ordered) or independent (unordered) composition.
+ *
+ * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an independent group.
+ * It is a persistent rope: adding a message is O(1) and shares what is there; index access flattens once.
+ * Nested dependent-in-dependent and independent-in-independent are flattened; empty parts vanish.
+ */
+#ifndef PDL_VALUE_CONTEXT_H
+#define PDL_VALUE_CONTEXT_H
+
+#include "base/buf.h"
+#include "value/path.h"
+#include "value/val.h"
+
+/* What a message holds. Borrowed view, lives as long as the context. */
+typedef struct pdl_message {
+    pdl_vref role;      /* str */
+    pdl_vref content;   /* any value */
+    pdl_vref extra;     /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
+    pdl_path *defsite;  /* id of the block that made it, or NULL */
+} pdl_message;
+
+pdl_val pdl_context_empty(void);
+/* One message. Takes role, content, extra (absent: none); borrows defsite (NULL: none). */
+pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
+/* a then b / a beside b. Take both. */
+pdl_val pdl_context_dep(pdl_val a, pdl_val b);
+pdl_val pdl_context_ind(pdl_val a, pdl_val b);
+
+bool pdl_context_is_empty(pdl_vref c);
+/* Elements as `length` counts: an independent group inside a sequence counts as one. */
+size_t pdl_context_len(pdl_vref c);
+/* All messages in written order, groups flattened. */
+size_t pdl_context_count(pdl_vref c);
+
+/* The i-th message of the flattened list as an ordinary dict: role, content, pdl__defsite, then extras. */
+pdl_val pdl_context_at(pdl_vref c, size_t i);
+/* All of them as a list of dicts. */
+pdl_val pdl_context_to_list(pdl_vref c);
+/* Calls back per message in order until fn returns false. Iterative. */
+void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
+/* Last message; false when empty. Cheap. */
+bool pdl_context_last(pdl_vref c, pdl_message *out);
+
+/* A context from what users write: a context, a message dict (role, content, ...), a list of such, a tuple. A
+ * string is not accepted here. Error: TypeError "'<class 'int'>' object is not a valid context". */
+PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
+
+/* Python-like repr: {..} for one, [m1,m2] dependent, {m1,m2} independent (spec 4.6). */
+void pdl_context_repr(pdl_vref c, pdl_buf *out);
+
+bool pdl_context_eq(pdl_vref a, pdl_vref b);
+
+#endif

@@ -1,0 +1,17 @@
+/* func.h -- function value: opaque below vm. What other rooms may know of a PDL closure. */
+#ifndef PDL_VALUE_FUNC_H
+#define PDL_VALUE_FUNC_H
+
+#include "value/val.h"
+
+/* First part of every object with tag PDL_V_FUNC. */
+typedef struct pdl_func {
+    pdl_ext ext;
+    pdl_val name;      /* str or null */
+    pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
+    pdl_val params;    /* dict name -> type as written, or null */
+} pdl_func;
+
+static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }
+
+#endif

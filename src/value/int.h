@@ -1,0 +1,46 @@
+/* int.h -- arithmetic on PDL numbers with Python's rules. int.c is the only user of GMP.
+ *
+ * Integers are int64 until an operation overflows, then big; results are normalised back. Booleans count as
+ * integers. Errors carry Python's class and text ("division by zero", "unsupported operand type(s) for +: ...").
+ */
+#ifndef PDL_VALUE_INT_H
+#define PDL_VALUE_INT_H
+
+#include "value/val.h"
+
+typedef enum { PDL_OP_ADD, PDL_OP_SUB, PDL_OP_MUL, PDL_OP_DIV, PDL_OP_FLOORDIV, PDL_OP_MOD, PDL_OP_POW } pdl_arith;
+
+/* a op b for numbers (bool, int, float) only; *handled is false when an operand is not a number. */
+PDL_MUST bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err); /* of a number */
+pdl_val pdl_num_abs(pdl_vref a);
+
+/* Every binary operator of expressions, on any operands: numbers, str + str, list + list, * repetition,
+ * % formatting excepted (native/format.h does `str % x`), contexts + and *. Python's messages. */
+PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err);
+
+/* -1, 0, 1; or 2 when one is NaN. Exact for int against float. Numbers and bools only. */
+int pdl_num_cmp(pdl_vref a, pdl_vref b);
+
+/* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks, base prefix when
+ * base is 0 or matches). False when it is not one. */
+bool pdl_int_read(pdl_str s, int base, pdl_val *out);
+/* Decimal digits only (optional '-'): JSON and YAML integers of any size. */
+bool pdl_int_read_decimal(pdl_str s, pdl_val *out);
+
+/* Truncated float as an integer; false for inf and nan. */
+bool pdl_int_from_double(double d, pdl_val *out);
+/* Nearest double of an int (inf when too large). */
+double pdl_num_to_double(pdl_vref v);
+/* Fits int64? (bool, int, integral value only.) */
+bool pdl_int_get(pdl_vref v, int64_t *out);
+int pdl_int_sign(pdl_vref v);
+size_t pdl_int_bit_length(pdl_vref v);
+size_t pdl_int_bit_count(pdl_vref v);
+/* Digits in base (2, 8, 10, 16), '-' in front, lower case, no prefix. */
+void pdl_int_write(pdl_vref v, int base, struct pdl_buf *out);
+uint32_t pdl_int_hash(pdl_vref v);
+/* Used by val.c to release a BIGINT. */
+void pdl_bigint_fini(pdl_obj *o);
+
+#endif

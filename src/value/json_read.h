@@ -1,0 +1,18 @@
+/* json_read.h -- strict JSON (RFC 8259) -> value, with the byte position of a failure. */
+#ifndef PDL_VALUE_JSON_READ_H
+#define PDL_VALUE_JSON_READ_H
+
+#include "value/val.h"
+
+enum {
+    PDL_JSON_PYTHON = 1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as Python's json does */
+    PDL_JSON_PREFIX = 2, /* stop after the first value; *end tells where */
+};
+
+/* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position. Integers of any size.
+ * Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError prints them: "Expecting ',' delimiter: line 1
+ * column 7 (char 6)", foreign "JSONDecodeError"; depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit.
+ * *end (may be NULL): bytes consumed. */
+PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
+
+#endif

@@ -1,0 +1,38 @@
+/* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is OR. */
+#ifndef PDL_VALUE_LABEL_H
+#define PDL_VALUE_LABEL_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+/*   X(id, doc)   The program's own text has the empty set: it is trusted. */
+#define PDL_LABELS(X)                                            \
+    X(user, "typed by the user, or standard input")              \
+    X(data, "given on the command line or in a data file")       \
+    X(file, "read from a file")                                  \
+    X(model, "written by a model")                               \
+    X(tool, "result of a tool or MCP server")                    \
+    X(command, "output of a command")                            \
+    X(code, "result of a code block")                            \
+    X(net, "fetched from the network")                           \
+    X(clock, "time or random number")
+
+enum {
+#define X(id, doc) PDL_LABEL_BIT_##id,
+    PDL_LABELS(X)
+#undef X
+    PDL_LABEL_COUNT
+};
+enum {
+#define X(id, doc) PDL_LABEL_##id = 1 << PDL_LABEL_BIT_##id,
+    PDL_LABELS(X)
+#undef X
+};
+
+/* "model, file"; nothing for the empty set. */
+void pdl_label_show(pdl_label set, pdl_buf *out);
+
+/* The bit of a label name, 0 when unknown. */
+pdl_label pdl_label_find(pdl_str name);
+
+#endif

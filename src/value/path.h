@@ -1,0 +1,30 @@
+/* path.h -- the id of a block in a run ("text.2.if.then.data") as a shared, persistent list of segments.
+ *
+ * Depth is the depth of the run, so ids are never stored as text where recursion could multiply them.
+ */
+#ifndef PDL_VALUE_PATH_H
+#define PDL_VALUE_PATH_H
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Reference counted, immutable. */
+typedef struct pdl_path {
+    uint32_t refs;
+    uint32_t n;             /* index segment when name is NULL; number behind name when numbered (retry0) */
+    const char *name;       /* static or interned text, or NULL */
+    bool numbered;
+    struct pdl_path *up;    /* owned; NULL: the root */
+} pdl_path;
+
+/* One more segment behind up (borrowed; may be NULL). */
+pdl_path *pdl_path_name(pdl_path *up, const char *name);
+pdl_path *pdl_path_index(pdl_path *up, uint32_t i);
+pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
+pdl_path *pdl_path_keep(pdl_path *p);
+void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
+
+/* Dot-joined text; nothing for NULL. */
+void pdl_path_text(const pdl_path *p, pdl_buf *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* scope.h -- persistent map from interned names to values (architecture D4).
+ *
+ * Extending shares everything with the old scope; a sole owner is extended in place, so a loop that rebinds
+ * a variable runs in constant memory. Look-up is a radix trie over dense name ids: a few loads.
+ * NULL is the empty scope. Iteration is in order of first definition.
+ */
+#ifndef PDL_VALUE_SCOPE_H
+#define PDL_VALUE_SCOPE_H
+
+#include "base/intern.h"
+#include "value/val.h"
+
+typedef struct pdl_scope pdl_scope;
+
+pdl_scope *pdl_scope_keep(const pdl_scope *s);
+void pdl_scope_drop(pdl_scope *s); /* iterative, any depth; NULL is fine */
+
+/* Borrowed value or absent. */
+pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name);
+
+/* s with name bound to x. Takes s and x. Rebinding keeps the position in the order. */
+pdl_scope *pdl_scope_put(pdl_scope *s, pdl_name name, pdl_val x);
+
+/* s without name. Takes s. */
+pdl_scope *pdl_scope_del(pdl_scope *s, pdl_name name);
+
+size_t pdl_scope_count(const pdl_scope *s);
+
+/* Calls back in order of definition until fn returns false. */
+void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v), void *user);
+
+/* As a dict from names to values (`pdl_scope`, import results). */
+pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
+
+/* Scope as a child of an extension object: an internal value with its own tag is not needed; objects that own
+ * scopes (closures) hand them to pdl_scope_drop in fini, which defers nested releases to the same work list. */
+
+#endif

@@ -1,0 +1,274 @@
+/* val.h -- pdl_val: data as PDL sees it. Immutable, reference counted, labelled.
+ *
+ * A value is a 16-byte handle: tag, flags, label set, and a scalar or a pointer to a counted object. A
+ * pdl_val is owned (drop it or hand it on), a pdl_vref is borrowed. In a normal build both are the same
+ * struct; under PDL_CHECK_OWNERSHIP they are different pointer types, so that the compiler finds wrong
+ * hand-overs (make check-own); therefore only this room touches members: others use the accessors.
+ *
+ * Values never change once shared. An operation that "changes" a container takes its handle and returns the
+ * new one: in place when refs == 1, on a copy otherwise. Values cannot form cycles (the one exception, cells
+ * of Jinja's namespace(), refuse to hold themselves).
+ *
+ * Labels (architecture D3) are a bit set of origins (label.h): joining is an OR. Containers carry the join of
+ * what was put in; operators join their operands.
+ */
+#ifndef PDL_VALUE_VAL_H
+#define PDL_VALUE_VAL_H
+
+#include <assert.h>
+
+#include "base/alloc.h"
+#include "base/err.h"
+#include "base/str.h"
+
+/* Order matters: everything up to PDL_V_FLOAT has no object behind it. */
+typedef enum {
+    PDL_V_ABSENT, /* "no argument given", "no value": never seen by programs */
+    PDL_V_NULL,
+    PDL_V_BOOL,
+    PDL_V_INT,    /* fits int64 */
+    PDL_V_FLOAT,
+    PDL_V_BIGINT, /* integer that does not fit int64 (int.c) */
+    PDL_V_STR,
+    PDL_V_LIST,
+    PDL_V_DICT,
+    PDL_V_TUPLE,
+    PDL_V_SET,
+    PDL_V_BYTES,
+    PDL_V_DATE,
+    PDL_V_DATETIME,
+    PDL_V_RANGE,
+    PDL_V_VIEW,       /* dict_keys, dict_values, dict_items */
+    PDL_V_CONTEXT,    /* background messages (context.h) */
+    PDL_V_UNDEFINED,  /* Jinja's undefined with its explanation */
+    PDL_V_FUNC,       /* PDL closure (func.h; body known to vm only) */
+    PDL_V_PROMISE,    /* a value to come (promise.h) */
+    PDL_V_HANDLE,     /* object living in a code worker (handle.h) */
+    PDL_V_NATIVE,     /* bound method or global function of templates */
+    PDL_V_CELL,       /* namespace, cycler, joiner, loop, macro: objects of templates */
+    PDL_V_AGGREGATOR, /* where `contribute: [NAME]` goes */
+    PDL_V_RECORD,     /* object with fixed attributes: pdl_usage */
+    PDL_V_COUNT
+} pdl_tag;
+
+enum {
+    PDL_F_PROMISE = 1, /* is or may contain an unfilled promise */
+    PDL_F_SAFE = 2,    /* text marked safe (Markup) */
+    PDL_F_HANDLE = 4,  /* is or may contain a worker handle */
+};
+
+typedef uint32_t pdl_label; /* set of origins, label.h */
+
+/* Head of every counted object. */
+typedef struct pdl_obj {
+    uint32_t refs;
+    uint8_t tag;
+    uint8_t bits; /* private to the kind */
+    uint16_t aux; /* private to the kind */
+} pdl_obj;
+
+#ifdef PDL_CHECK_OWNERSHIP /* compiled with -fsyntax-only, never linked */
+typedef struct pdl_val_ *pdl_val;
+typedef const struct pdl_val_ *pdl_vref;
+pdl_tag pdl_tag_of(pdl_vref v);
+unsigned pdl_flags_of(pdl_vref v);
+pdl_label pdl_label_of(pdl_vref v);
+int64_t pdl_int_of(pdl_vref v);
+double pdl_float_of(pdl_vref v);
+bool pdl_bool_of(pdl_vref v);
+pdl_obj *pdl_obj_of(pdl_vref v);
+pdl_val pdl_null(void);
+pdl_val pdl_absent(void);
+pdl_val pdl_bool(bool b);
+pdl_val pdl_int(int64_t i);
+pdl_val pdl_float(double d);
+pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags);
+pdl_val pdl_with_label(pdl_val v, pdl_label l);
+pdl_val pdl_with_flags(pdl_val v, unsigned flags);
+pdl_val pdl_keep(pdl_vref v);
+void pdl_drop(pdl_val v);
+#else
+typedef struct pdl_val {
+    uint8_t tag;
+    uint8_t flags;
+    uint16_t spare;
+    pdl_label label;
+    union {
+        bool b;
+        int64_t i;
+        double d;
+        pdl_obj *o;
+    } u;
+} pdl_val;
+typedef pdl_val pdl_vref;
+static_assert(sizeof(pdl_val) == 16, "a handle is 16 bytes");
+
+static inline pdl_tag pdl_tag_of(pdl_vref v) { return (pdl_tag)v.tag; }
+static inline unsigned pdl_flags_of(pdl_vref v) { return v.flags; }
+static inline pdl_label pdl_label_of(pdl_vref v) { return v.label; }
+static inline int64_t pdl_int_of(pdl_vref v) { return v.u.i; }
+static inline double pdl_float_of(pdl_vref v) { return v.u.d; }
+static inline bool pdl_bool_of(pdl_vref v) { return v.u.b; }
+static inline pdl_obj *pdl_obj_of(pdl_vref v) { return v.u.o; }
+
+static inline pdl_val pdl_null(void) { return (pdl_val){.tag = PDL_V_NULL}; }
+static inline pdl_val pdl_absent(void) { return (pdl_val){.tag = PDL_V_ABSENT}; }
+static inline pdl_val pdl_bool(bool b) { return (pdl_val){.tag = PDL_V_BOOL, .u.b = b}; }
+static inline pdl_val pdl_int(int64_t i) { return (pdl_val){.tag = PDL_V_INT, .u.i = i}; }
+static inline pdl_val pdl_float(double d) { return (pdl_val){.tag = PDL_V_FLOAT, .u.d = d}; }
+
+/* Handle for a counted object: takes one reference of o. */
+static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
+    return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
+}
+/* The same value with labels joined in / flags set. Takes v. */
+static inline pdl_val pdl_with_label(pdl_val v, pdl_label l) {
+    v.label |= l;
+    return v;
+}
+static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
+    v.flags = (uint8_t)(v.flags | flags);
+    return v;
+}
+
+void pdl_release(pdl_obj *o); /* refs reached 0; iterative, any depth */
+
+/* One more owner. */
+static inline pdl_val pdl_keep(pdl_vref v) {
+    if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
+    return v;
+}
+/* One owner less. */
+static inline void pdl_drop(pdl_val v) {
+    if (v.tag > PDL_V_FLOAT && --v.u.o->refs == 0) pdl_release(v.u.o);
+}
+#endif
+
+static inline bool pdl_is(pdl_vref v, pdl_tag t) { return pdl_tag_of(v) == t; }
+static inline bool pdl_is_absent(pdl_vref v) { return pdl_tag_of(v) == PDL_V_ABSENT; }
+static inline bool pdl_is_null(pdl_vref v) { return pdl_tag_of(v) == PDL_V_NULL; }
+static inline bool pdl_is_str(pdl_vref v) { return pdl_tag_of(v) == PDL_V_STR; }
+static inline bool pdl_is_list(pdl_vref v) { return pdl_tag_of(v) == PDL_V_LIST; }
+static inline bool pdl_is_dict(pdl_vref v) { return pdl_tag_of(v) == PDL_V_DICT; }
+static inline bool pdl_is_bool(pdl_vref v) { return pdl_tag_of(v) == PDL_V_BOOL; }
+/* An integer of any size (a boolean is not). */
+static inline bool pdl_is_int(pdl_vref v) { return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT; }
+static inline bool pdl_may_wait(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_PROMISE) != 0; }
+
+/* Extension objects: kinds whose inside is known to a room above. */
+typedef struct pdl_class {
+    const char *type_name; /* as in Python's <class 'NAME'>: "function", "Namespace" */
+    /* The i-th child value (borrowed) or absent when there are no more; may be NULL. Used to release
+     * deep structures without recursion: release() must not drop what child() enumerated. */
+    pdl_vref (*child)(const pdl_obj *o, size_t i);
+    /* Release everything but the children and the object's own memory; may be NULL. */
+    void (*fini)(pdl_obj *o);
+    /* Append what str() and repr() print; NULL: "<NAME object>". */
+    void (*text)(const pdl_obj *o, bool repr, struct pdl_buf *out);
+} pdl_class;
+
+/* First member of every object with tag PDL_V_FUNC .. PDL_V_RECORD. */
+typedef struct pdl_ext {
+    pdl_obj head;
+    const pdl_class *cls;
+} pdl_ext;
+
+static inline const pdl_class *pdl_class_of(pdl_vref v) { return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls; }
+
+/* New extension object of size bytes (zeroed behind the head), refs 1. */
+void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
+
+/* Live counted objects of this process: tests assert that it returns to its start. Debug builds only, else 0. */
+size_t pdl_live_objects(void);
+
+/* --- strings (string.c) ------------------------------------------------------------------------- */
+
+/* Text object; data behind it. Invariants: p[n] == 0; n_cp code points or UINT32_MAX when not counted yet. */
+typedef struct pdl_strobj {
+    pdl_obj head;
+    uint32_t n, cap;
+    uint32_t n_cp;
+    uint32_t hash; /* 0: not computed */
+    char p[];
+} pdl_strobj;
+
+pdl_val pdl_text(pdl_str s);                 /* copy of valid UTF-8 of at most PDL_MAX_TEXT bytes */
+pdl_val pdl_textz(const char *z);
+PDL_PRINTF(1, 2) pdl_val pdl_textf(const char *fmt, ...);
+struct pdl_buf;
+pdl_val pdl_text_of_buf(struct pdl_buf *b);  /* content of b, which becomes empty */
+
+static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v */
+    const pdl_strobj *s = (const pdl_strobj *)(const void *)pdl_obj_of(v);
+    return (pdl_str){s->p, s->n};
+}
+size_t pdl_text_len_cp(pdl_vref v);          /* code points; cached */
+static inline bool pdl_text_is(pdl_vref v, const char *z) { return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z); }
+
+/* v with more behind it: in place for a sole owner. Takes v. Error PDL_E_limit (v is then dropped). */
+PDL_MUST bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err);
+
+/* Code points [from, to) as a new string. */
+pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp);
+
+/* --- lists and tuples (list.c) -------------------------------------------------------------------- */
+
+typedef struct pdl_listobj {
+    pdl_obj head;
+    uint32_t n, cap;
+    pdl_val *items;
+} pdl_listobj;
+
+pdl_val pdl_list_new(size_t cap);                       /* empty list */
+pdl_val pdl_tuple_new(const pdl_val *items, size_t n);  /* takes each item */
+pdl_val pdl_list_push(pdl_val list, pdl_val x);         /* takes both, returns the longer list */
+pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x);/* i < length; takes both */
+pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);
+pdl_val pdl_list_remove(pdl_val list, size_t i);        /* takes list; i < length */
+pdl_val pdl_list_concat(pdl_val a, pdl_vref b);         /* takes a; both lists (or both tuples) */
+pdl_val pdl_list_as_tuple(pdl_val list);                /* takes list */
+
+#ifndef PDL_CHECK_OWNERSHIP
+static inline size_t pdl_list_len(pdl_vref v) { return ((const pdl_listobj *)(const void *)v.u.o)->n; }
+/* Borrowed; i < length. For lists and tuples. */
+static inline pdl_vref pdl_list_at(pdl_vref v, size_t i) { return ((const pdl_listobj *)(const void *)v.u.o)->items[i]; }
+#else
+size_t pdl_list_len(pdl_vref v);
+pdl_vref pdl_list_at(pdl_vref v, size_t i);
+#endif
+
+/* --- dicts (dict.c): insertion-ordered; keys are scalars, strings or tuples of such ------------------ */
+
+pdl_val pdl_dict_new(size_t cap);
+size_t pdl_dict_len(pdl_vref d);
+pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);          /* takes all; replaces the value, keeps the position */
+pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x);     /* takes d and x */
+pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x);
+pdl_val pdl_dict_del(pdl_val d, pdl_vref key);                    /* takes d; absent key: unchanged. O(n) */
+/* Borrowed value, or absent. 1, 1.0 and true are the same key. */
+pdl_vref pdl_dict_find(pdl_vref d, pdl_vref key);
+pdl_vref pdl_dict_gets(pdl_vref d, pdl_str key);
+pdl_vref pdl_dict_getz(pdl_vref d, const char *key);
+/* The i-th entry in order, i < length; borrowed. */
+pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
+pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
+/* Right-biased union: b's entries over a. Takes a. */
+pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
+/* May v be a key? (str, numbers, bool, null, bytes, dates, tuples of such) */
+bool pdl_is_hashable(pdl_vref v);
+uint32_t pdl_val_hash(pdl_vref v); /* of a hashable value; equal values have equal hashes */
+
+/* --- comparison (eq.c, order.c) ------------------------------------------------------------------- */
+
+/* Python's ==; never fails; 1 == 1.0 == true. Depth beyond PDL_MAX_VALUE_DEPTH compares unequal. */
+bool pdl_val_eq(pdl_vref a, pdl_vref b);
+/* Python's bool(); undefined is false, promises must have been forced. */
+bool pdl_val_truth(pdl_vref v);
+/* Python's a < b (op: '<', '>', 'l' for <=, 'g' for >=). Error: TypeError with Python's text. */
+PDL_MUST bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err);
+/* Python's `x in c`. Error: TypeError with Python's text. */
+PDL_MUST bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err);
+/* Python's class name: "str", "int", "NoneType", "dict", "Undefined" ... (static). */
+const char *pdl_type_name(pdl_vref v);
+
+#endif
