@@ -2,6 +2,8 @@
 #ifndef PDL_BASE_BANNED_H
 #define PDL_BASE_BANNED_H
 
+#undef alloca /* a macro of <stdlib.h> in glibc */
+
 #pragma GCC poison malloc calloc realloc free strdup strndup
 #pragma GCC poison strcpy strcat sprintf vsprintf strncpy strncat strtok atoi atol atof gets
 #pragma GCC poison gmtime localtime asctime ctime alloca system popen tmpnam mktemp

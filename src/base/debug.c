@@ -1,0 +1,108 @@
+/* debug.c -- see debug.h. */
+#include "base/debug.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+static const struct {
+    const char *name, *doc;
+} categories_known[] = {
+#define X(id, doc) {#id, doc},
+    PDL_DEBUG_CATEGORIES(X)
+#undef X
+};
+
+/* The part of *rest before the next comma, blanks removed; *rest moves behind it. */
+static pdl_str next_word(pdl_str *rest) {
+    size_t comma = pdl_str_find(*rest, PDL_STR(","), 0);
+    pdl_str word = pdl_str_trim(pdl_str_sub(*rest, 0, comma));
+    *rest = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(*rest, comma + 1, rest->n);
+    return word;
+}
+
+static void print_help(void) {
+    fputs("PDL_DEBUG takes category names separated by commas, or all:\n", stderr);
+    for (size_t i = 0; i < PDL_DBG_COUNT; i++)
+        fprintf(stderr, "  %-8s %s\n", categories_known[i].name, categories_known[i].doc);
+}
+
+static bool add_category(pdl_debug *d, pdl_str word, char why[128]) {
+    if (word.n == 0) return true;
+    if (pdl_str_is(word, "all")) {
+        d->on = (1u << PDL_DBG_COUNT) - 1;
+        return true;
+    }
+    if (pdl_str_is(word, "help")) {
+        print_help();
+        return true;
+    }
+    for (size_t i = 0; i < PDL_DBG_COUNT; i++)
+        if (pdl_str_is(word, categories_known[i].name)) {
+            d->on |= 1u << i;
+            return true;
+        }
+    snprintf(why, 128, "PDL_DEBUG: unknown category '%.*s' (help lists them)", word.n > 40 ? 40 : (int)word.n, word.p);
+    return false;
+}
+
+/* The number behind "NAME:" in word; false when word is something else. */
+static bool numbered(pdl_str word, const char *name, unsigned long long *out) {
+    pdl_str head = pdl_str_of(name);
+    if (!pdl_str_starts(word, head) || word.n == head.n || word.n - head.n > 19) return false;
+    char digits[20] = {0}, *end;
+    memcpy(digits, word.p + head.n, word.n - head.n);
+    if (digits[0] < '0' || digits[0] > '9') return false;
+    errno = 0;
+    *out = strtoull(digits, &end, 10);
+    return *end == 0 && errno == 0;
+}
+
+static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
+    unsigned long long n;
+    if (word.n == 0) return true;
+    if (pdl_str_is(word, "split")) d->split = true;
+    else if (numbered(word, "sched:", &n)) d->sched_seed = n;
+    else if (numbered(word, "drop:", &n) && n <= INT32_MAX) d->drop_after = (long)n;
+    else {
+        snprintf(why, 128, "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, split, drop:N)",
+                 word.n > 40 ? 40 : (int)word.n, word.p);
+        return false;
+    }
+    return true;
+}
+
+bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file, char why[128]) {
+    *d = (pdl_debug){.drop_after = -1};
+    why[0] = 0;
+    for (pdl_str rest = pdl_str_of(categories); rest.n;)
+        if (!add_category(d, next_word(&rest), why)) return false;
+    for (pdl_str rest = pdl_str_of(stress); rest.n;)
+        if (!add_stress(d, next_word(&rest), why)) return false;
+    if (!d->on || !file || !*file) return true;
+    d->file = fopen(file, "ae");
+    if (d->file) return true;
+    snprintf(why, 128, "PDL_DEBUG_FILE: cannot open %.90s", file);
+    return false;
+}
+
+void pdl_debug_fini(pdl_debug *d) {
+    if (d->file) fclose(d->file);
+    *d = (pdl_debug){.drop_after = -1};
+}
+
+void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...) {
+    FILE *f = d->file ? d->file : stderr;
+    va_list ap;
+    va_start(ap, fmt);
+    flockfile(f); /* one line is one event, also when threads trace */
+    fprintf(f, "%s ", category);
+    vfprintf(f, fmt, ap);
+    fputc('\n', f);
+    fflush(f);
+    funlockfile(f);
+    va_end(ap);
+}

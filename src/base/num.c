@@ -1,0 +1,229 @@
+/* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by round trip. */
+#include "base/num.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+enum { EXACT_DIGITS = 15 }; /* any decimal of so many digits survives the way through a double */
+
+/* Powers of ten that a double holds exactly. */
+static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+enum { EXACT_POWER = sizeof powers / sizeof powers[0] - 1 };
+
+static size_t put_u64(uint64_t v, char *out) {
+    char tmp[20];
+    size_t n = 0;
+    do tmp[n++] = (char)('0' + v % 10);
+    while (v /= 10);
+    for (size_t i = 0; i < n; i++) out[i] = tmp[n - 1 - i];
+    return n;
+}
+
+size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]) {
+    size_t neg = v < 0;
+    out[0] = '-';
+    size_t n = neg + put_u64(neg ? -(uint64_t)v : (uint64_t)v, out + neg);
+    out[n] = 0;
+    return n;
+}
+
+/* A positive finite number as digits d[0..n) without a final zero, value 0.d0d1... * 10^point. */
+typedef struct {
+    char d[24];
+    size_t n;
+    int point;
+} decimal;
+
+static void set_digits(decimal *dec, uint64_t digits, int exp10) {
+    dec->n = put_u64(digits, dec->d);
+    dec->point = (int)dec->n + exp10;
+    while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
+}
+
+/* v as digits / 10^k for small k: exact when the product is an integer below 10^15 that divides back to v. */
+static bool short_digits(double v, decimal *dec) {
+    if (v < 1e-5 || v >= 1e15) return false;
+    for (int k = 0; k <= 6; k++) {
+        double scaled = v * powers[k];
+        if (scaled >= 1e15) return false;
+        uint64_t digits = (uint64_t)scaled;
+        /* the product may be rounded either way: its neighbour upwards is tried as well */
+        for (uint64_t end = digits + (k > 0); digits <= end; digits++) {
+            if (digits == 0 || (double)digits / powers[k] != v) continue;
+            set_digits(dec, digits, -k);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The shortest of 15 to 17 digits that reads back as v. */
+static void long_digits(double v, decimal *dec) {
+    char text[40];
+    int precision = EXACT_DIGITS;
+    do snprintf(text, sizeof text, "%.*e", precision - 1, v);
+    while (strtod(text, NULL) != v && ++precision <= 17);
+    dec->n = 0;
+    const char *p = text;
+    for (; *p != 'e'; p++) /* skips the decimal point, whatever the locale makes of it */
+        if (*p >= '0' && *p <= '9') dec->d[dec->n++] = *p;
+    dec->point = (int)strtol(p + 1, NULL, 10) + 1;
+    while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
+}
+
+static size_t put_zeros(char *out, int n) {
+    for (int i = 0; i < n; i++) out[i] = '0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* Digits with a point: 0.00012, 12.5, 1200.0. */
+static size_t put_fixed(const decimal *dec, char *out) {
+    size_t n = 0, before = dec->point > 0 ? (size_t)dec->point : 0;
+    if (before == 0) {
+        memcpy(out, "0.", 2);
+        n = 2 + put_zeros(out + 2, -dec->point);
+        memcpy(out + n, dec->d, dec->n);
+        return n + dec->n;
+    }
+    size_t whole = before < dec->n ? before : dec->n;
+    memcpy(out, dec->d, whole);
+    n = whole + put_zeros(out + whole, (int)(before - whole));
+    out[n++] = '.';
+    if (whole == dec->n) {
+        out[n++] = '0';
+        return n;
+    }
+    memcpy(out + n, dec->d + whole, dec->n - whole);
+    return n + dec->n - whole;
+}
+
+/* 1e+16, 1.5e-07. */
+static size_t put_exponent(const decimal *dec, char *out) {
+    size_t n = 0;
+    int e = dec->point - 1;
+    out[n++] = dec->d[0];
+    if (dec->n > 1) {
+        out[n++] = '.';
+        memcpy(out + n, dec->d + 1, dec->n - 1);
+        n += dec->n - 1;
+    }
+    out[n++] = 'e';
+    out[n++] = e < 0 ? '-' : '+';
+    if (e < 0) e = -e;
+    if (e < 10) out[n++] = '0';
+    return n + put_u64((uint64_t)e, out + n);
+}
+
+static size_t put_word(const char *word, char *out) {
+    size_t n = strlen(word);
+    memcpy(out, word, n + 1);
+    return n;
+}
+
+size_t pdl_num_double(double v, char out[PDL_NUM_MAX]) {
+    if (isnan(v)) return put_word("nan", out);
+    size_t n = 0;
+    if (signbit(v)) {
+        out[n++] = '-';
+        v = -v;
+    }
+    if (isinf(v)) return n + put_word("inf", out + n);
+    if (v == 0) return n + put_word("0.0", out + n);
+    decimal dec;
+    if (!short_digits(v, &dec)) long_digits(v, &dec);
+    n += dec.point > -4 && dec.point <= 16 ? put_fixed(&dec, out + n) : put_exponent(&dec, out + n);
+    out[n] = 0;
+    return n;
+}
+
+bool pdl_num_read_int(pdl_str s, int64_t *out) {
+    bool neg = s.n && s.p[0] == '-';
+    int64_t v = 0;
+    if (s.n == neg) return false;
+    for (size_t i = neg; i < s.n; i++) {
+        int digit = s.p[i] - '0';
+        if (digit < 0 || digit > 9) return false;
+        /* counted downwards, because there is one more negative number */
+        if (PDL_MUL_OVERFLOWS(v, 10, &v) || PDL_SUB_OVERFLOWS(v, digit, &v)) return false;
+    }
+    if (!neg && v == INT64_MIN) return false;
+    *out = neg ? v : -v;
+    return true;
+}
+
+typedef struct {
+    bool neg;
+    uint64_t digits; /* the first 19 significant ones */
+    long exp10;      /* value = digits * 10^exp10, unless cut */
+    bool cut;        /* significant digits were left out */
+    bool any;        /* at least one digit was there */
+} parts;
+
+static size_t read_digits(pdl_str s, size_t i, bool fraction, parts *x) {
+    for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++) {
+        x->any = true;
+        if (x->digits >= UINT64_C(1000000000000000000)) {
+            x->cut = x->cut || s.p[i] != '0';
+            x->exp10 += !fraction;
+        } else {
+            x->digits = x->digits * 10 + (uint64_t)(s.p[i] - '0');
+            x->exp10 -= fraction;
+        }
+    }
+    return i;
+}
+
+static bool read_parts(pdl_str s, parts *x) {
+    size_t i = 0;
+    if (s.n && (s.p[0] == '-' || s.p[0] == '+')) x->neg = s.p[i++] == '-';
+    i = read_digits(s, i, false, x);
+    if (i < s.n && s.p[i] == '.') i = read_digits(s, i + 1, true, x);
+    if (!x->any) return false;
+    if (i == s.n) return true;
+    if (s.p[i] != 'e' && s.p[i] != 'E') return false;
+    i++;
+    bool neg = i < s.n && s.p[i] == '-';
+    if (i < s.n && (s.p[i] == '-' || s.p[i] == '+')) i++;
+    if (i == s.n) return false;
+    long e = 0;
+    for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+        if (e < 100000000) e = e * 10 + (s.p[i] - '0');
+    x->exp10 += neg ? -e : e;
+    return i == s.n;
+}
+
+/* strtod reads a copy whose point is the locale's (the program sets none, an embedder may have). */
+static double slow_double(pdl_str s) {
+    char small[128], probe[8];
+    char *z = s.n < sizeof small ? memcpy(small, s.p, s.n) : pdl_str_dup(s);
+    z[s.n] = 0;
+    snprintf(probe, sizeof probe, "%.1f", 0.5);
+    char *dot = memchr(z, '.', s.n);
+    if (dot && probe[1] != '.' && probe[2] == '5') *dot = probe[1];
+    double v = strtod(z, NULL);
+    if (z != small) pdl_free(z);
+    return v;
+}
+
+bool pdl_num_read_double(pdl_str s, double *out) {
+    parts x = {0};
+    if (!read_parts(s, &x)) return false;
+    if (x.digits == 0) {
+        *out = x.neg ? -0.0 : 0.0;
+        return true;
+    }
+    bool exact = !x.cut && x.digits <= UINT64_C(1) << 53 && x.exp10 >= -EXACT_POWER && x.exp10 <= EXACT_POWER;
+    if (!exact) {
+        *out = slow_double(s);
+        return true;
+    }
+    /* Both operands are exact, so that the one operation rounds correctly. */
+    double v = (double)x.digits;
+    v = x.exp10 < 0 ? v / powers[-x.exp10] : v * powers[x.exp10];
+    *out = x.neg ? -v : v;
+    return true;
+}
