@@ -1,0 +1,153 @@
+/* expr.h -- the text of `${ }` and of Jinja templates -> tree.
+ *
+ * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules). The dialect is Jinja 3.1's.
+ * Trees live in an arena and are immutable. Spans are byte offsets in the source text of the expression.
+ * A text that cannot be read gives a pdl_expr whose form is PDL_X_BROKEN: it fails when it is evaluated, not before.
+ */
+#ifndef PDL_EXPR_EXPR_H
+#define PDL_EXPR_EXPR_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "value/val.h"
+
+typedef struct pdl_xnode pdl_xnode;
+
+/* Operators of PDL_X_UNARY, PDL_X_BINARY, PDL_X_COMPARE. */
+typedef enum {
+    PDL_XOP_NONE,
+    PDL_XOP_NOT, PDL_XOP_NEG, PDL_XOP_POS,
+    PDL_XOP_ADD, PDL_XOP_SUB, PDL_XOP_MUL, PDL_XOP_DIV, PDL_XOP_FLOORDIV, PDL_XOP_MOD, PDL_XOP_POW,
+    PDL_XOP_EQ, PDL_XOP_NE, PDL_XOP_LT, PDL_XOP_LE, PDL_XOP_GT, PDL_XOP_GE, PDL_XOP_IN, PDL_XOP_NOTIN
+} pdl_xop;
+
+/* Arguments of a call, filter or test, in source order. `star` / `starstr` are NULL when absent. */
+typedef struct pdl_xargs {
+    const pdl_xnode **pos;
+    uint32_t n_pos;
+    uint32_t n_kw;
+    pdl_str *kw_names;
+    const pdl_xnode **kw;
+    const pdl_xnode *star, *starstar;
+} pdl_xargs;
+
+typedef struct pdl_xlist {
+    const pdl_xnode **p;
+    uint32_t n;
+} pdl_xlist;
+
+/*   Expressions                      members of u
+ *   CONST                            value (owned by the tree's arena: dropped with it)
+ *   NAME                             name
+ *   ATTR   a.name                    access {obj, name}
+ *   ITEM   a[b]                      access {obj, key}; `a.0` is an ITEM with an int CONST
+ *   SLICE  b:c:d inside ITEM's key   slice (each may be NULL)
+ *   CALL                             call {obj, args}
+ *   FILTER x|f(args)                 filter {obj (NULL in a filter block: the block's text), name, args}
+ *   TEST   x is f(args)              filter; negated: `is not`
+ *   UNARY BINARY AND OR              op {op, a, b}
+ *   COMPARE a < b < c                compare {first, n, ops, rest}
+ *   CONCAT a ~ b ~ c                 list
+ *   COND   a if c else b             cond {test, yes, no (NULL: undefined)}
+ *   LIST TUPLE                       list
+ *   DICT                             dict {n, keys, vals}
+ *   Template statements
+ *   TEXT                             text (literal output)
+ *   OUTPUT                           list of expressions printed one after the other
+ *   SEQ                              list of statements
+ *   IF                               cond with statement SEQs (elif is nested; no may be NULL)
+ *   FOR                              loop
+ *   SET                              set {target, value}; target: NAME, TUPLE of targets, or NSREF
+ *   SETBLOCK                         set {target, filter (FILTER chain with NULL innermost obj, or NULL), body}
+ *   NSREF  ns.attr as target         access {obj: NAME, name}
+ *   MACRO                            macro {name, params, defaults, body}
+ *   CALLBLOCK                        macro (params of `call(x)`), value: the CALL
+ *   FILTERBLOCK                      set {filter, body}
+ *   WITH                             with {n, targets, values, body}
+ *   BLOCK                            macro {name, body}
+ *   AUTOESCAPE                       set {value, body}
+ *   RAISE                            text: what fails when executed ("no loader for this environment specified") */
+typedef enum {
+    PDL_X_CONST, PDL_X_NAME, PDL_X_ATTR, PDL_X_ITEM, PDL_X_SLICE, PDL_X_CALL, PDL_X_FILTER, PDL_X_TEST, PDL_X_UNARY, PDL_X_BINARY,
+    PDL_X_AND, PDL_X_OR, PDL_X_COMPARE, PDL_X_CONCAT, PDL_X_COND, PDL_X_LIST, PDL_X_TUPLE, PDL_X_DICT,
+    PDL_X_TEXT, PDL_X_OUTPUT, PDL_X_SEQ, PDL_X_IF, PDL_X_FOR, PDL_X_SET, PDL_X_SETBLOCK, PDL_X_NSREF, PDL_X_MACRO, PDL_X_CALLBLOCK,
+    PDL_X_FILTERBLOCK, PDL_X_WITH, PDL_X_BLOCK, PDL_X_AUTOESCAPE, PDL_X_RAISE,
+    PDL_X_COUNT
+} pdl_xkind;
+
+struct pdl_xnode {
+    pdl_xkind kind;
+    uint32_t start, end; /* bytes in the source text */
+    union {
+        pdl_val value;
+        pdl_str name;
+        pdl_str text;
+        pdl_xlist list;
+        struct { const pdl_xnode *obj; pdl_str name; const pdl_xnode *key; } access;
+        struct { const pdl_xnode *from, *to, *step; } slice;
+        struct { const pdl_xnode *obj; pdl_xargs args; } call;
+        struct { const pdl_xnode *obj; pdl_str name; pdl_xargs args; bool negated; } filter;
+        struct { pdl_xop op; const pdl_xnode *a, *b; } op;
+        struct { const pdl_xnode *first; uint32_t n; const pdl_xop *ops; const pdl_xnode **rest; } compare;
+        struct { const pdl_xnode *test, *yes, *no; } cond;
+        struct { uint32_t n; const pdl_xnode **keys, **vals; } dict;
+        struct { const pdl_xnode *target, *over, *test, *body, *otherwise; bool recursive; } loop;
+        struct { const pdl_xnode *target, *value, *filter, *body; } set;
+        struct { pdl_str name; uint32_t n_params, n_defaults; pdl_str *params; const pdl_xnode **defaults; /* of the last n_defaults */
+                 const pdl_xnode *body, *call; bool uses_caller, uses_varargs, uses_kwargs; } macro;
+        struct { uint32_t n; const pdl_xnode **targets, **values; const pdl_xnode *body; } with;
+    } u;
+};
+
+typedef enum {
+    PDL_X_PLAIN,    /* one run of text: the value is `text` unchanged */
+    PDL_X_NATIVE,   /* exactly one expression: `root` is it, any type comes out */
+    PDL_X_TEMPLATE, /* anything else: `root` is a SEQ, text comes out */
+    PDL_X_BROKEN    /* cannot be read: err_kind, err_msg, err_start */
+} pdl_xform;
+
+typedef struct pdl_expr {
+    pdl_xform form;
+    pdl_str source;           /* the whole text as written, in the arena */
+    const pdl_xnode *root;
+    pdl_str err_msg;          /* "unexpected '}', expected ')'" */
+    const char *err_class;    /* "TemplateSyntaxError", "TemplateAssertionError" */
+    uint32_t err_start, err_end;
+    pdl_str *free_names;      /* names read but not set by the text itself, each once, in order of first use */
+    uint32_t n_free;
+} pdl_expr;
+
+/* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the defaults. */
+typedef struct pdl_xoptions {
+    pdl_str block_start, block_end, variable_start, variable_end, comment_start, comment_end;
+    pdl_str line_statement, line_comment; /* empty: off */
+    pdl_str newline;                      /* "\n" when empty */
+    bool trim_blocks, lstrip_blocks, keep_trailing_newline, autoescape;
+} pdl_xoptions;
+
+/* Names that are filters / tests: an unknown one is an error of reading ("No filter named 'x'."). */
+typedef struct pdl_xnames {
+    bool (*is_filter)(pdl_str name);
+    bool (*is_test)(pdl_str name);
+    pdl_str (*near_filter)(pdl_str name); /* suggestion or empty; may be NULL */
+    pdl_str (*near_test)(pdl_str name);
+} pdl_xnames;
+
+/* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is copied into the arena. */
+const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
+
+/* A whole Jinja template: form is TEMPLATE or BROKEN. */
+const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options, const pdl_xnames *names);
+
+/* Options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python words it for an unknown option
+ * ("Template.__new__() got an unexpected keyword argument 'foo'"), or a bad value. Strings are copied into a. */
+PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
+
+/* True when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN without being read. */
+bool pdl_expr_is_plain(pdl_str text);
+
+/* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */
+void pdl_expr_print(const pdl_expr *e, struct pdl_buf *out);
+
+#endif
