@@ -1,0 +1,114 @@
+/* list.c -- lists and tuples (val.h). A sole owner is changed in place, else a copy that keeps the items. */
+#include "value/obj.h"
+
+#include "base/banned.h"
+
+enum { FIRST_CAP = 4 };
+
+static pdl_listobj *seq_new(pdl_tag tag, size_t cap) {
+    if (cap >= UINT32_MAX) PDL_BUG("list of %zu items", cap);
+    pdl_listobj *l = pdl_obj_new(tag, sizeof *l);
+    l->n = 0;
+    l->cap = (uint32_t)cap;
+    l->items = cap ? pdl_realloc_n(NULL, cap, sizeof *l->items) : NULL;
+    return l;
+}
+
+static void grow(pdl_listobj *l, size_t need) {
+    if (need >= UINT32_MAX) PDL_BUG("list of %zu items", need);
+    size_t cap = (size_t)l->cap + l->cap / 2;
+    if (cap < need) cap = need;
+    if (cap < FIRST_CAP) cap = FIRST_CAP;
+    if (cap >= UINT32_MAX) cap = UINT32_MAX - 1;
+    l->items = pdl_realloc_n(l->items, cap, sizeof *l->items);
+    l->cap = (uint32_t)cap;
+}
+
+static void copy_items(pdl_listobj *to, const pdl_listobj *from) {
+    for (size_t i = 0; i < from->n; i++) to->items[to->n + i] = pdl_keep(from->items[i]);
+    to->n += from->n;
+}
+
+/* The same list as a sole owner with room for n items. Takes v. */
+static pdl_val own(pdl_val v, size_t n) {
+    pdl_listobj *l = pdl_listobj_of(v);
+    if (l->head.refs == 1) {
+        if (n > l->cap) grow(l, n);
+        return v;
+    }
+    size_t cap = n > l->n ? n + n / 2 : l->n;
+    pdl_listobj *copy = seq_new((pdl_tag)l->head.tag, cap);
+    copy_items(copy, l);
+    l->head.refs--;
+    v.u.o = &copy->head;
+    return v;
+}
+
+pdl_val pdl_list_new(size_t cap) { return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_V_LIST, cap)->head, 0); }
+
+pdl_val pdl_tuple_new(const pdl_val *items, size_t n) {
+    pdl_listobj *l = seq_new(PDL_V_TUPLE, n);
+    pdl_val v = pdl_from_obj(PDL_V_TUPLE, &l->head, 0);
+    for (size_t i = 0; i < n; i++) {
+        l->items[i] = items[i];
+        v = pdl_joined(v, items[i]);
+    }
+    l->n = (uint32_t)n;
+    return v;
+}
+
+pdl_val pdl_list_push(pdl_val list, pdl_val x) {
+    pdl_listobj *l = pdl_listobj_of(list);
+    if (PDL_UNLIKELY(l->head.refs > 1 || l->n == l->cap)) {
+        list = own(list, (size_t)l->n + 1);
+        l = pdl_listobj_of(list);
+    }
+    l->items[l->n++] = x;
+    return pdl_joined(list, x);
+}
+
+pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x) {
+    list = own(list, pdl_list_len(list));
+    pdl_val *at = &pdl_listobj_of(list)->items[i];
+    pdl_val old = *at;
+    *at = x;
+    pdl_drop(old);
+    return pdl_joined(list, x);
+}
+
+pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x) {
+    list = own(list, pdl_list_len(list) + 1);
+    pdl_listobj *l = pdl_listobj_of(list);
+    if (i > l->n) i = l->n;
+    memmove(l->items + i + 1, l->items + i, (l->n - i) * sizeof *l->items);
+    l->items[i] = x;
+    l->n++;
+    return pdl_joined(list, x);
+}
+
+pdl_val pdl_list_remove(pdl_val list, size_t i) {
+    list = own(list, pdl_list_len(list));
+    pdl_listobj *l = pdl_listobj_of(list);
+    pdl_val old = l->items[i];
+    l->n--;
+    memmove(l->items + i, l->items + i + 1, (l->n - i) * sizeof *l->items);
+    pdl_drop(old);
+    return list;
+}
+
+pdl_val pdl_list_concat(pdl_val a, pdl_vref b) {
+    const pdl_listobj *more = pdl_listobj_of(b);
+    size_t n = more->n; /* b may be a itself: then it grows under our hands */
+    pdl_val r = own(a, pdl_list_len(a) + n);
+    pdl_listobj *l = pdl_listobj_of(r);
+    for (size_t i = 0; i < n; i++) l->items[l->n + i] = pdl_keep(more->items[i]);
+    l->n += (uint32_t)n;
+    return pdl_joined(r, b);
+}
+
+pdl_val pdl_list_as_tuple(pdl_val list) {
+    list = own(list, pdl_list_len(list));
+    list.u.o->tag = PDL_V_TUPLE;
+    list.tag = PDL_V_TUPLE;
+    return list;
+}

@@ -1,0 +1,45 @@
+/* path.c -- see path.h. Text is made by collecting the chain once, root last. */
+#include "value/path.h"
+
+#include "base/vec.h"
+
+#include "base/banned.h"
+
+static pdl_path *path_new(pdl_path *up, const char *name, uint32_t n, bool numbered) {
+    pdl_path *p = PDL_NEW(pdl_path);
+    p->refs = 1;
+    p->n = n;
+    p->name = name;
+    p->numbered = numbered;
+    p->up = pdl_path_keep(up);
+    return p;
+}
+
+pdl_path *pdl_path_name(pdl_path *up, const char *name) { return path_new(up, name, 0, false); }
+pdl_path *pdl_path_index(pdl_path *up, uint32_t i) { return path_new(up, NULL, i, false); }
+pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n) { return path_new(up, name, n, true); }
+
+pdl_path *pdl_path_keep(pdl_path *p) {
+    if (p) p->refs++;
+    return p;
+}
+
+void pdl_path_drop(pdl_path *p) {
+    while (p && --p->refs == 0) {
+        pdl_path *up = p->up;
+        pdl_free(p);
+        p = up;
+    }
+}
+
+void pdl_path_text(const pdl_path *p, pdl_buf *out) {
+    PDL_VEC(const pdl_path *) chain = {0};
+    for (; p; p = p->up) *pdl_vec_push(&chain) = p;
+    for (size_t i = chain.n; i-- > 0;) {
+        const pdl_path *seg = chain.p[i];
+        if (i + 1 < chain.n) pdl_buf_putc(out, '.');
+        if (seg->name) pdl_buf_put(out, pdl_str_of(seg->name));
+        if (!seg->name || seg->numbered) pdl_buf_putf(out, "%u", seg->n);
+    }
+    pdl_vec_fini(&chain);
+}

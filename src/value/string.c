@@ -1,0 +1,117 @@
+/* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost O(n). */
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "value/obj.h"
+
+#include "base/banned.h"
+
+/* Object with room for cap bytes and the NUL. */
+static pdl_strobj *str_new(size_t cap) {
+    if (cap > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", cap);
+    pdl_strobj *s = pdl_obj_new(PDL_V_STR, sizeof *s + cap + 1);
+    s->cap = (uint32_t)cap;
+    s->n = 0;
+    s->n_cp = UINT32_MAX;
+    s->hash = 0;
+    return s;
+}
+
+static pdl_val str_val(pdl_strobj *s) { return pdl_from_obj(PDL_V_STR, &s->head, 0); }
+
+pdl_val pdl_text(pdl_str t) {
+    pdl_strobj *s = str_new(t.n);
+    if (t.n) memcpy(s->p, t.p, t.n);
+    s->p[t.n] = 0;
+    s->n = (uint32_t)t.n;
+    return str_val(s);
+}
+
+pdl_val pdl_textz(const char *z) { return pdl_text(pdl_str_of(z)); }
+
+pdl_val pdl_textf(const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    return pdl_text_of_buf(&b);
+}
+
+pdl_val pdl_text_of_buf(pdl_buf *b) {
+    pdl_val v = pdl_text(pdl_buf_str(b));
+    size_t limit = b->limit;
+    pdl_buf_fini(b);
+    b->limit = limit;
+    return v;
+}
+
+size_t pdl_text_len_cp(pdl_vref v) {
+    pdl_strobj *s = pdl_strobj_of(v);
+    if (s->n_cp == UINT32_MAX) s->n_cp = (uint32_t)pdl_utf8_count((pdl_str){s->p, s->n});
+    return s->n_cp;
+}
+
+/* s, sole owner, with room for need bytes. */
+static pdl_strobj *str_grow(pdl_strobj *s, size_t need) {
+    size_t cap = (size_t)s->cap + s->cap / 2;
+    if (cap < need) cap = need;
+    if (cap < 32) cap = 32;
+    if (cap > PDL_MAX_TEXT) cap = PDL_MAX_TEXT;
+    s = pdl_realloc(s, sizeof *s + cap + 1);
+    s->cap = (uint32_t)cap;
+    return s;
+}
+
+bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
+    pdl_strobj *s = pdl_strobj_of(v);
+    if (more.n > PDL_MAX_TEXT - s->n) {
+        pdl_drop(v);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    }
+    size_t need = s->n + more.n;
+    if (s->head.refs > 1) {
+        pdl_strobj *copy = str_new(need > 64 ? need : 64);
+        memcpy(copy->p, s->p, s->n);
+        copy->n = s->n;
+        copy->n_cp = s->n_cp;
+        if (more.n) memcpy(copy->p + s->n, more.p, more.n);
+        s->head.refs--;
+        s = copy;
+    } else {
+        /* more may be a part of v itself, which moves. */
+        uintptr_t at = (uintptr_t)more.p - (uintptr_t)s->p;
+        bool inside = more.n && at < s->n;
+        if (need > s->cap) s = str_grow(s, need);
+        if (more.n) memmove(s->p + s->n, inside ? s->p + at : more.p, more.n);
+    }
+    if (s->n_cp != UINT32_MAX)
+        s->n_cp += (uint32_t)pdl_utf8_count((pdl_str){s->p + s->n, more.n});
+    s->n = (uint32_t)need;
+    s->p[need] = 0;
+    s->hash = 0;
+    v.u.o = &s->head;
+    *out = v;
+    return true;
+}
+
+pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp) {
+    pdl_strobj *s = pdl_strobj_of(v);
+    size_t n_cp = pdl_text_len_cp(v);
+    if (to_cp > n_cp) to_cp = n_cp;
+    if (from_cp > to_cp) from_cp = to_cp;
+    if (from_cp == 0 && to_cp == n_cp) return pdl_keep(v);
+    pdl_str t = {s->p, s->n};
+    bool ascii = n_cp == s->n;
+    size_t from = ascii ? from_cp : pdl_utf8_offset(t, from_cp);
+    pdl_str rest = {t.p + from, t.n - from};
+    size_t len = ascii ? to_cp - from_cp : pdl_utf8_offset(rest, to_cp - from_cp);
+    pdl_val r = pdl_text((pdl_str){rest.p, len});
+    if (ascii) pdl_strobj_of(r)->n_cp = (uint32_t)len;
+    r.flags = v.flags;
+    r.label = v.label;
+    return r;
+}

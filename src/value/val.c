@@ -1,0 +1,182 @@
+/* val.c -- see val.h. Releasing walks an explicit stack, so that depth costs heap and not C stack. */
+#include "value/val.h"
+
+#include <stdatomic.h>
+
+#include "value/context.h"
+#include "value/exotic.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/obj.h"
+
+#include "base/banned.h"
+
+#ifdef NDEBUG
+#define COUNT(n) ((void)0)
+size_t pdl_live_objects(void) { return 0; }
+#else
+static _Atomic size_t live; /* debug builds only: the leak report */
+#define COUNT(n) (void)atomic_fetch_add_explicit(&live, (size_t)(n), memory_order_relaxed)
+size_t pdl_live_objects(void) { return atomic_load(&live); }
+#endif
+
+void *pdl_obj_new(pdl_tag tag, size_t size) {
+    pdl_obj *o = pdl_alloc(size);
+    *o = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
+    COUNT(1);
+    return o;
+}
+
+void pdl_obj_free(pdl_obj *o) {
+    COUNT(-1);
+    pdl_free(o);
+}
+
+void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size) {
+    pdl_ext *e = pdl_calloc(1, size);
+    e->head = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
+    e->cls = cls;
+    COUNT(1);
+    return e;
+}
+
+/* --- release ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    pdl_obj *o;
+    size_t next; /* first child not dropped yet */
+} frame;
+
+enum { LOCAL_FRAMES = 32 };
+
+/* Invariants: p is local, or heap memory of cap frames. */
+typedef struct {
+    frame *p;
+    size_t n, cap;
+    frame local[LOCAL_FRAMES];
+} walk;
+
+/* The walk of this thread that is going on: what a fini drops joins it instead of recursing. */
+static _Thread_local walk *active;
+
+static void walk_push(walk *w, pdl_obj *o) {
+    if (w->n == w->cap) {
+        size_t cap = w->cap + w->cap / 2;
+        bool local = w->p == w->local;
+        frame *p = pdl_realloc_n(local ? NULL : w->p, cap, sizeof *p);
+        if (local) memcpy(p, w->local, w->n * sizeof *p);
+        w->p = p;
+        w->cap = cap;
+    }
+    w->p[w->n++] = (frame){o, 0};
+}
+
+static bool is_leaf(const pdl_obj *o) {
+    return o->tag <= PDL_V_STR || (o->tag >= PDL_V_BYTES && o->tag <= PDL_V_RANGE);
+}
+
+static void free_leaf(pdl_obj *o) {
+    if (o->tag == PDL_V_BIGINT) pdl_bigint_fini(o);
+    pdl_obj_free(o);
+}
+
+/* The i-th child, absent behind the last. */
+static pdl_val child_at(const pdl_obj *o, size_t i) {
+    const void *v = o;
+    if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
+        const pdl_listobj *l = v;
+        return i < l->n ? l->items[i] : pdl_absent();
+    }
+    if (o->tag == PDL_V_DICT) {
+        const pdl_dictobj *d = v;
+        if (i >= 2 * (size_t)d->n) return pdl_absent();
+        return i & 1 ? d->ents[i / 2].val : d->ents[i / 2].key;
+    }
+    if (o->tag == PDL_V_SET || o->tag == PDL_V_VIEW || o->tag == PDL_V_UNDEFINED)
+        return i == 0 ? ((const pdl_boxobj *)v)->in : pdl_absent();
+    const pdl_class *cls = ((const pdl_ext *)v)->cls;
+    return cls->child ? cls->child(o, i) : pdl_absent();
+}
+
+/* Release an object whose children are dropped already. */
+static void free_shell(pdl_obj *o) {
+    void *v = o;
+    if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
+        pdl_free(((pdl_listobj *)v)->items);
+    } else if (o->tag == PDL_V_DICT) {
+        pdl_free(((pdl_dictobj *)v)->ents);
+        pdl_free(((pdl_dictobj *)v)->slots);
+    } else if (o->tag == PDL_V_CONTEXT || o->tag >= PDL_V_FUNC) {
+        const pdl_class *cls = ((pdl_ext *)v)->cls;
+        if (cls->fini) cls->fini(o);
+    }
+    pdl_obj_free(o);
+}
+
+/* Drop children of the top frame until one with children of its own dies, or none is left. */
+static void walk_step(walk *w) {
+    pdl_obj *o = w->p[w->n - 1].o;
+    size_t i = w->p[w->n - 1].next;
+    for (;;) {
+        pdl_val c = child_at(o, i);
+        if (c.tag == PDL_V_ABSENT) break;
+        i++;
+        if (c.tag <= PDL_V_FLOAT || --c.u.o->refs > 0) continue;
+        if (is_leaf(c.u.o)) {
+            free_leaf(c.u.o);
+            continue;
+        }
+        w->p[w->n - 1].next = i;
+        walk_push(w, c.u.o);
+        return;
+    }
+    w->n--; /* before fini, which may push */
+    free_shell(o);
+}
+
+void pdl_release(pdl_obj *o) {
+    if (is_leaf(o)) {
+        free_leaf(o);
+        return;
+    }
+    if (active) {
+        walk_push(active, o);
+        return;
+    }
+    walk w;
+    w.p = w.local;
+    w.n = 0;
+    w.cap = LOCAL_FRAMES;
+    active = &w;
+    walk_push(&w, o);
+    while (w.n) walk_step(&w);
+    active = NULL;
+    if (w.p != w.local) pdl_free(w.p);
+}
+
+/* --- names ------------------------------------------------------------------------------------------ */
+
+static const char *const type_names[PDL_V_COUNT] = {
+    [PDL_V_ABSENT] = "NoneType", [PDL_V_NULL] = "NoneType", [PDL_V_BOOL] = "bool",
+    [PDL_V_INT] = "int",         [PDL_V_FLOAT] = "float",   [PDL_V_BIGINT] = "int",
+    [PDL_V_STR] = "str",         [PDL_V_LIST] = "list",     [PDL_V_DICT] = "dict",
+    [PDL_V_TUPLE] = "tuple",     [PDL_V_SET] = "set",       [PDL_V_BYTES] = "bytes",
+    [PDL_V_DATE] = "date",       [PDL_V_DATETIME] = "datetime", [PDL_V_RANGE] = "range",
+    [PDL_V_UNDEFINED] = "Undefined", [PDL_V_FUNC] = "ClosureBlock",
+};
+
+const char *pdl_type_name(pdl_vref v) {
+    static const char *const views[] = {"dict_keys", "dict_values", "dict_items"};
+    pdl_tag t = pdl_tag_of(v);
+    if (t == PDL_V_STR && (v.flags & PDL_F_SAFE)) return "Markup";
+    if (t == PDL_V_VIEW) return views[pdl_view_kind_of(v)];
+    if (t == PDL_V_HANDLE) return pdl_str_get(pdl_handle_of(v)->type_name).p;
+    if (type_names[t]) return type_names[t];
+    return pdl_class_of(v)->type_name;
+}
+
+const char *pdl_type_full(pdl_vref v) {
+    if (pdl_is(v, PDL_V_DATE)) return "datetime.date";
+    if (pdl_is(v, PDL_V_DATETIME)) return "datetime.datetime";
+    return pdl_type_name(v);
+}
