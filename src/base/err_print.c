@@ -1,0 +1,144 @@
+/* err_print.c -- pdl_err_print of err.h: the only place that lays out an error for people. */
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+enum {
+    SHOWN_FRAMES = 20,
+    SHOWN_COLUMNS = 100, /* of a source line */
+    LEAD_COLUMNS = 30,   /* of it in front of the mark, when the line is cut on the left */
+    TAB = 4,
+    GUTTER = 5, /* width of the line number */
+};
+
+static void put_place(pdl_loc loc, pdl_buf *out) {
+    if (loc.src->name.n) {
+        pdl_buf_put(out, loc.src->name);
+        pdl_buf_putc(out, ':');
+    } else {
+        PDL_PUT(out, "line ");
+    }
+    pdl_buf_putf(out, "%u", pdl_loc_line(loc));
+}
+
+/* Columns cp takes in the excerpt; tabs are shown as blanks, controls and what hides as one sign. */
+static int shown_width(uint32_t cp) {
+    if (cp == '\t') return TAB;
+    if (!pdl_cp_is_printable(cp)) return 1;
+    int w = pdl_cp_width(cp);
+    return w < 0 ? 1 : w;
+}
+
+static void put_shown(uint32_t cp, pdl_buf *out) {
+    if (cp == '\t') PDL_PUT(out, "    ");
+    else if (cp < 0x20 || cp == 0x7f) pdl_buf_putc(out, '?');
+    else if (!pdl_cp_is_printable(cp)) PDL_PUT(out, "\xef\xbf\xbd");
+    else pdl_buf_put_cp(out, cp);
+}
+
+/* Byte offset in line so that about `columns` lie between it and `at` (at <= line.n). */
+static size_t step_back(pdl_str line, size_t at, int columns) {
+    while (at > 0 && columns > 0) {
+        do at--;
+        while (at > 0 && ((unsigned char)line.p[at] & 0xc0) == 0x80);
+        const char *p = line.p + at;
+        columns -= shown_width(pdl_utf8_next(&p));
+    }
+    return at;
+}
+
+/* The first byte of line to show, so that the mark at `start` is in view. */
+static size_t window_start(pdl_str line, size_t start) {
+    size_t far = step_back(line, start, SHOWN_COLUMNS - LEAD_COLUMNS);
+    return far == 0 ? 0 : step_back(line, start, LEAD_COLUMNS);
+}
+
+static void put_repeat(pdl_buf *out, char c, int n) {
+    for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
+}
+
+/* Writes the window of line that begins at byte from; measures columns before and inside the span [start, end). */
+static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before, int *inside, pdl_buf *out) {
+    int column = 0;
+    *before = *inside = 0;
+    if (from > 0) {
+        PDL_PUT(out, "...");
+        *before = 3;
+    }
+    for (size_t i = from; i < line.n;) {
+        const char *p = line.p + i;
+        uint32_t cp = pdl_utf8_next(&p);
+        int width = shown_width(cp);
+        if (column + width > SHOWN_COLUMNS) {
+            PDL_PUT(out, "...");
+            return;
+        }
+        put_shown(cp, out);
+        column += width;
+        if (i < start) *before += width;
+        else if (i < end) *inside += width;
+        i = (size_t)(p - line.p);
+    }
+}
+
+static void put_note(const pdl_err *err, uint32_t column, pdl_buf *out) {
+    pdl_buf_putf(out, " column %u", column);
+    if (err->hint) pdl_buf_putf(out, "; %s", err->hint);
+    pdl_buf_putc(out, '\n');
+}
+
+static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
+    const pdl_source *src = mark.src;
+    uint32_t line1 = pdl_source_line(src, mark.start);
+    pdl_str line = pdl_source_line_text(src, line1);
+    size_t line_off = line.p ? (size_t)(line.p - src->text.p) : 0;
+    size_t start = mark.start - line_off, end = mark.end - line_off;
+    if (start > line.n) start = line.n;
+    if (end > line.n) end = line.n;
+    if (pdl_str_trim(line).n == 0) { /* nothing to look at */
+        if (err->hint) pdl_buf_putf(out, "  %s\n", err->hint);
+        return;
+    }
+    int before, inside;
+    pdl_buf_putf(out, "%*u | ", GUTTER, line1);
+    put_window(line, window_start(line, start), start, end, &before, &inside, out);
+    pdl_buf_putc(out, '\n');
+    if (mark.end <= mark.start) {
+        if (err->hint) pdl_buf_putf(out, "%*s | %s\n", GUTTER, "", err->hint);
+        return;
+    }
+    pdl_buf_putf(out, "%*s | ", GUTTER, "");
+    put_repeat(out, ' ', before);
+    put_repeat(out, '^', inside > 0 ? inside : 1);
+    put_note(err, pdl_source_column(src, mark.start), out);
+}
+
+static void put_frames(const pdl_err *err, pdl_buf *out) {
+    for (size_t i = 0; i < err->n_frames && i < SHOWN_FRAMES; i++) {
+        const pdl_err_frame *f = &err->frames[i];
+        pdl_buf_putf(out, "  in %s", f->what);
+        if (f->loc.src) {
+            PDL_PUT(out, ", ");
+            put_place(f->loc, out);
+            pdl_buf_putf(out, ", column %u", pdl_source_column(f->loc.src, f->loc.start));
+        }
+        pdl_buf_putc(out, '\n');
+    }
+    if (err->n_frames > SHOWN_FRAMES) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - SHOWN_FRAMES);
+}
+
+void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
+    if (err->loc.src && !err->bare) {
+        put_place(err->loc, out);
+        PDL_PUT(out, " - ");
+    }
+    pdl_buf_put(out, pdl_str_of(err->msg ? err->msg : pdl_err_kind_name(err->kind)));
+    pdl_buf_putc(out, '\n');
+    if (!rich) return;
+    pdl_loc mark = err->mark.src ? err->mark : err->loc;
+    if (mark.src) put_excerpt(err, mark, out);
+    else if (err->hint) pdl_buf_putf(out, "  %s\n", err->hint);
+    put_frames(err, out);
+}
