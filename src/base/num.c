@@ -1,6 +1,7 @@
 /* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by round trip. */
 #include "base/num.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,12 +62,30 @@ static bool short_digits(double v, decimal *dec) {
     return false;
 }
 
-/* The shortest of 15 to 17 digits that reads back as v. */
+/* Makes the last digit before the exponent one larger; false when it would carry out of the first. */
+static bool bump(char *text) {
+    for (char *p = strchr(text, 'e'); p-- > text;) {
+        if (*p < '0' || *p > '9') continue; /* the point */
+        if (++*p <= '9') return true;
+        *p = '0';
+    }
+    return false;
+}
+
+/* The text of v with so many digits reads back as v. Below a power of two doubles lie closer together than above,
+ * so there the next larger decimal may do where the nearest does not. */
+static bool reads_back(double v, int precision, char *text, size_t size) {
+    snprintf(text, size, "%.*e", precision - 1, v);
+    if (strtod(text, NULL) == v) return true;
+    int exponent;
+    return frexp(v, &exponent) == 0.5 && bump(text) && strtod(text, NULL) == v;
+}
+
+/* The shortest that reads back as v: 15 to 17 digits, fewer where doubles lie far apart (subnormals). */
 static void long_digits(double v, decimal *dec) {
     char text[40];
-    int precision = EXACT_DIGITS;
-    do snprintf(text, sizeof text, "%.*e", precision - 1, v);
-    while (strtod(text, NULL) != v && ++precision <= 17);
+    int precision = v < DBL_MIN ? 1 : EXACT_DIGITS;
+    while (!reads_back(v, precision, text, sizeof text)) precision++;
     dec->n = 0;
     const char *p = text;
     for (; *p != 'e'; p++) /* skips the decimal point, whatever the locale makes of it */
