@@ -49,5 +49,13 @@ PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
 void pdl_context_repr(pdl_vref c, pdl_buf *out);
 
 bool pdl_context_eq(pdl_vref a, pdl_vref b);
+/* The same with the caller's equality of values (which knows how deep it is already). */
+typedef bool pdl_eq_fn(void *user, pdl_vref a, pdl_vref b);
+bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
+
+/* Replace what may hold promises inside messages by fn's result (taken), in place: a filled promise and its value are
+ * the same to every observer. out: the context without PDL_F_PROMISE, with the labels of the results. */
+typedef bool pdl_resolve_fn(void *user, pdl_vref v, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out, pdl_err *err);
 
 #endif

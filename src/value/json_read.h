@@ -15,4 +15,15 @@ enum {
  * *end (may be NULL): bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
+/* Key strings shared by many documents (the lines of a JSONL file): all-zero is empty. A small direct-mapped cache, so
+ * memory stays bounded. */
+enum { PDL_JSON_KEYS = 64 };
+typedef struct pdl_json_keys {
+    pdl_val slot[PDL_JSON_KEYS];
+} pdl_json_keys;
+
+/* As pdl_json_read, taking keys from and leaving them in keys. */
+PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end, pdl_err *err);
+void pdl_json_keys_fini(pdl_json_keys *keys);
+
 #endif

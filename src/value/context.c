@@ -1,0 +1,429 @@
+/* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or independent composition.
+ *
+ * Walks keep their own stack. Index access makes a flat array of the messages once per node; the node that extends
+ * another one extends its array too (a loop that looks at pdl_context[-1] in every turn stays linear).
+ */
+#include "value/context.h"
+
+#include "base/limits.h"
+#include "base/vec.h"
+#include "value/printer.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+typedef enum { ONE, DEP, IND } ctx_kind;
+
+typedef struct ctx ctx;
+
+/* Messages in order, borrowed from the nodes that hold the array: n may be more than the count of a holder, which then
+ * must not look beyond its own. */
+typedef struct {
+    uint32_t refs;
+    PDL_VEC(ctx *) all;
+} flat_list;
+
+struct ctx {
+    pdl_ext ext;
+    ctx_kind kind;
+    size_t len, count;
+    pdl_val left, right;         /* groups: parts; right absent for one part, both for none */
+    pdl_val role, content, extra; /* ONE */
+    pdl_path *defsite;
+    flat_list *flat; /* or NULL */
+};
+
+enum { SHORT_WALK = 24, CARRIED = PDL_F_PROMISE | PDL_F_HANDLE };
+
+static ctx *ctx_of(pdl_vref v) { return (ctx *)(void *)pdl_obj_of(v); }
+
+static pdl_vref child(const pdl_obj *o, size_t i) {
+    const ctx *c = (const ctx *)(const void *)o;
+    if (c->kind == ONE) return i == 0 ? c->role : i == 1 ? c->content : i == 2 ? c->extra : pdl_absent();
+    return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
+}
+
+static void flat_drop(flat_list *f) {
+    if (!f || --f->refs) return;
+    pdl_vec_fini(&f->all);
+    pdl_free(f);
+}
+
+static void fini(pdl_obj *o) {
+    ctx *c = (ctx *)(void *)o;
+    pdl_path_drop(c->defsite);
+    flat_drop(c->flat);
+}
+
+static const pdl_class context_class = {"PDLContext", child, fini, NULL};
+
+static pdl_val wrap_up(ctx *c, pdl_label label, unsigned flags) {
+    return pdl_with_label(pdl_from_obj(PDL_V_CONTEXT, &c->ext.head, flags & CARRIED), label);
+}
+
+/* --- making ------------------------------------------------------------------------------------------ */
+
+static ctx *new_node(ctx_kind kind) {
+    ctx *c = pdl_ext_new(PDL_V_CONTEXT, &context_class, sizeof(ctx));
+    c->kind = kind;
+    c->left = c->right = c->role = c->content = c->extra = pdl_absent();
+    return c;
+}
+
+pdl_val pdl_context_empty(void) { return wrap_up(new_node(DEP), 0, 0); }
+
+pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite) {
+    ctx *c = new_node(ONE);
+    c->len = c->count = 1;
+    c->role = pdl_is_absent(role) ? pdl_textz("user") : role;
+    c->content = pdl_is_absent(content) ? pdl_null() : content;
+    c->extra = extra;
+    c->defsite = defsite ? pdl_path_keep(defsite) : NULL;
+    return wrap_up(c, pdl_label_of(c->role) | pdl_label_of(c->content) | pdl_label_of(c->extra),
+                   pdl_flags_of(c->role) | pdl_flags_of(c->content) | pdl_flags_of(c->extra));
+}
+
+/* How many elements x adds to a group of this kind. */
+static size_t len_within(const ctx *x, ctx_kind kind) { return x->kind == kind ? x->len : x->count ? 1 : 0; }
+
+static pdl_val compose(ctx_kind kind, pdl_val a, pdl_val b) {
+    if (!ctx_of(a)->count) {
+        pdl_val t = a;
+        a = b;
+        b = t;
+    }
+    ctx *x = ctx_of(a), *y = ctx_of(b);
+    if (!y->count && x->kind == kind) {
+        a = pdl_with_label(a, pdl_label_of(b));
+        pdl_drop(b);
+        return a;
+    }
+    ctx *c = new_node(kind);
+    pdl_label label = pdl_label_of(a) | pdl_label_of(b);
+    unsigned flags = pdl_flags_of(a) | pdl_flags_of(b);
+    c->len = len_within(x, kind) + len_within(y, kind);
+    c->count = x->count + y->count;
+    if (x->count) c->left = a;
+    else pdl_drop(a);
+    if (y->count) c->right = b;
+    else pdl_drop(b);
+    return wrap_up(c, label, flags);
+}
+
+pdl_val pdl_context_dep(pdl_val a, pdl_val b) { return compose(DEP, a, b); }
+
+pdl_val pdl_context_ind(pdl_val a, pdl_val b) { return compose(IND, a, b); }
+
+bool pdl_context_is_empty(pdl_vref c) { return ctx_of(c)->count == 0; }
+
+size_t pdl_context_len(pdl_vref c) { return ctx_of(c)->len; }
+
+size_t pdl_context_count(pdl_vref c) { return ctx_of(c)->count; }
+
+/* --- walking ----------------------------------------------------------------------------------------- */
+
+typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;
+
+typedef struct {
+    ctx *c;
+    ctx_kind inside; /* kind of the group it is part of; ONE: of none */
+    bool close;      /* the end of c */
+} step;
+
+typedef struct {
+    PDL_VEC(step) todo;
+} walk;
+
+static void walk_push(walk *w, pdl_vref part, ctx_kind inside) {
+    if (!pdl_is_absent(part)) *pdl_vec_push(&w->todo) = (step){ctx_of(part), inside, false};
+}
+
+static void walk_init(walk *w, ctx *c) {
+    *w = (walk){0};
+    *pdl_vec_push(&w->todo) = (step){c, ONE, false};
+}
+
+/* The next event, with the node it is about. */
+static event walk_next(walk *w, ctx **out) {
+    while (w->todo.n) {
+        step s = w->todo.p[--w->todo.n];
+        *out = s.c;
+        if (s.close) return EV_CLOSE;
+        if (s.c->kind == ONE) return EV_MESSAGE;
+        bool is_spliced = s.c->kind == s.inside;
+        if (!is_spliced) *pdl_vec_push(&w->todo) = (step){s.c, ONE, true};
+        walk_push(w, s.c->right, s.c->kind);
+        walk_push(w, s.c->left, s.c->kind);
+        if (!is_spliced) return EV_OPEN;
+    }
+    return EV_END;
+}
+
+static void walk_fini(walk *w) { pdl_vec_fini(&w->todo); }
+
+/* --- the flat array ---------------------------------------------------------------------------------- */
+
+static void append_messages(flat_list *f, ctx *c) {
+    if (c->flat) {
+        for (size_t i = 0; i < c->count; i++) *pdl_vec_push(&f->all) = c->flat->all.p[i];
+        return;
+    }
+    walk w;
+    ctx *at;
+    walk_init(&w, c);
+    for (event e; (e = walk_next(&w, &at)) != EV_END;)
+        if (e == EV_MESSAGE) *pdl_vec_push(&f->all) = at;
+    walk_fini(&w);
+}
+
+/* The array of base, ready to be extended behind base's own messages; or a new one with them. */
+static flat_list *flat_from(ctx *base) {
+    flat_list *f = base->flat;
+    if (f && f->refs == 1) f->all.n = base->count; /* what stood behind belonged to nodes that are gone */
+    if (f && f->all.n == base->count) {
+        f->refs++;
+        return f;
+    }
+    f = PDL_NEW(flat_list);
+    f->refs = 1;
+    append_messages(f, base);
+    return f;
+}
+
+static flat_list *flatten(ctx *c) {
+    if (c->flat) return c->flat;
+    PDL_VEC(ctx *) rest = {0};
+    ctx *base = c;
+    while (!base->flat && base->kind != ONE && !pdl_is_absent(base->left)) {
+        if (!pdl_is_absent(base->right)) *pdl_vec_push(&rest) = ctx_of(base->right);
+        base = ctx_of(base->left);
+    }
+    c->flat = flat_from(base);
+    while (rest.n) append_messages(c->flat, rest.p[--rest.n]);
+    pdl_vec_fini(&rest);
+    return c->flat;
+}
+
+/* The i-th message; a short walk down the rope first, since most look-ups are near the end. */
+static ctx *message_at(ctx *c, size_t i) {
+    ctx *x = c;
+    for (int steps = 0; steps < SHORT_WALK && !x->flat; steps++) {
+        if (x->kind == ONE) return x;
+        ctx *left = ctx_of(x->left);
+        if (i < left->count) {
+            x = left;
+        } else {
+            i -= left->count;
+            x = ctx_of(x->right);
+        }
+    }
+    if (!x->flat && x->kind == ONE) return x;
+    return flatten(x)->all.p[i];
+}
+
+/* --- messages ---------------------------------------------------------------------------------------- */
+
+static pdl_message view(const ctx *c) { return (pdl_message){c->role, c->content, c->extra, c->defsite}; }
+
+static pdl_val defsite_text(const ctx *c) {
+    pdl_buf b = PDL_BUF;
+    pdl_path_text(c->defsite, &b);
+    pdl_val v = pdl_text_of_buf(&b);
+    pdl_buf_fini(&b);
+    return v;
+}
+
+static pdl_val message_dict(const ctx *c) {
+    pdl_val d = pdl_dict_new(4);
+    d = pdl_dict_putz(d, "role", pdl_keep(c->role));
+    d = pdl_dict_putz(d, "content", pdl_keep(c->content));
+    if (c->defsite) d = pdl_dict_putz(d, "pdl__defsite", defsite_text(c));
+    return pdl_is_dict(c->extra) ? pdl_dict_merge(d, c->extra) : d;
+}
+
+pdl_val pdl_context_at(pdl_vref c, size_t i) { return message_dict(message_at(ctx_of(c), i)); }
+
+pdl_val pdl_context_to_list(pdl_vref c) {
+    size_t n = ctx_of(c)->count;
+    pdl_val list = pdl_list_new(n);
+    if (!n) return list;
+    flat_list *f = flatten(ctx_of(c));
+    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, message_dict(f->all.p[i]));
+    return pdl_with_label(list, pdl_label_of(c));
+}
+
+void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user) {
+    size_t n = ctx_of(c)->count;
+    if (!n) return;
+    flat_list *f = flatten(ctx_of(c));
+    for (size_t i = 0; i < n; i++) {
+        pdl_message m = view(f->all.p[i]);
+        if (!fn(user, &m)) return;
+    }
+}
+
+bool pdl_context_last(pdl_vref c, pdl_message *out) {
+    ctx *x = ctx_of(c);
+    if (!x->count) return false;
+    while (x->kind != ONE) x = ctx_of(pdl_is_absent(x->right) ? x->left : x->right);
+    *out = view(x);
+    return true;
+}
+
+/* --- from what users write --------------------------------------------------------------------------- */
+
+static pdl_val from_dict(pdl_vref d) {
+    pdl_vref role = pdl_dict_getz(d, "role"), content = pdl_dict_getz(d, "content");
+    pdl_val extra = pdl_absent();
+    for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(d, i);
+        if (pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
+        if (pdl_is_absent(extra)) extra = pdl_dict_new(2);
+        extra = pdl_dict_put(extra, pdl_keep(k), pdl_keep(pdl_dict_val_at(d, i)));
+    }
+    return pdl_with_label(pdl_context_one(pdl_keep(role), pdl_keep(content), extra, NULL), pdl_label_of(d));
+}
+
+static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    if (pdl_is(v, PDL_V_CONTEXT)) {
+        *out = pdl_keep(v);
+        return true;
+    }
+    if (pdl_is_dict(v)) {
+        *out = from_dict(v);
+        return true;
+    }
+    if (!pdl_is_list(v) && !pdl_is(v, PDL_V_TUPLE))
+        return pdl_err_host(err, "TypeError", "'<class '%s'>' object is not a valid context", pdl_type_name(v));
+    if (depth >= PDL_MAX_VALUE_DEPTH)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "context is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+    pdl_val all = pdl_context_empty(), one;
+    for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
+        if (!from_any(pdl_list_at(v, i), depth + 1, &one, err)) {
+            pdl_drop(all);
+            return false;
+        }
+        all = pdl_context_dep(all, one);
+    }
+    *out = pdl_with_label(all, pdl_label_of(v));
+    return true;
+}
+
+bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err) { return from_any(v, 0, out, err); }
+
+/* --- printing and comparing -------------------------------------------------------------------------- */
+
+static bool print_pair(pdl_printer *p, const char *name, pdl_vref v) {
+    pdl_buf_put(p->out, pdl_str_of(name));
+    return pdl_print(p, v, true);
+}
+
+static bool print_message(pdl_printer *p, const ctx *c) {
+    if (!print_pair(p, "{'role': ", c->role) || !print_pair(p, ", 'content': ", c->content)) return false;
+    if (c->defsite) {
+        pdl_val t = defsite_text(c);
+        bool ok = print_pair(p, ", 'pdl__defsite': ", t);
+        pdl_drop(t);
+        if (!ok) return false;
+    }
+    for (size_t i = 0, n = pdl_is_dict(c->extra) ? pdl_dict_len(c->extra) : 0; i < n; i++) {
+        PDL_PUT(p->out, ", ");
+        if (!pdl_print(p, pdl_dict_key_at(c->extra, i), true)) return false;
+        if (!print_pair(p, ": ", pdl_dict_val_at(c->extra, i))) return false;
+    }
+    pdl_buf_putc(p->out, '}');
+    return true;
+}
+
+bool pdl_print_context(pdl_printer *p, pdl_vref v) {
+    walk w;
+    ctx *at;
+    bool ok = true, comma = false;
+    walk_init(&w, ctx_of(v));
+    for (event e; ok && (e = walk_next(&w, &at)) != EV_END;) {
+        if (comma && e != EV_CLOSE) pdl_buf_putc(p->out, ',');
+        if (e == EV_MESSAGE) ok = print_message(p, at);
+        else pdl_buf_putc(p->out, e == EV_OPEN ? (at->kind == DEP ? '[' : '{') : (at->kind == DEP ? ']' : '}'));
+        comma = e != EV_OPEN;
+    }
+    walk_fini(&w);
+    return ok;
+}
+
+void pdl_context_repr(pdl_vref c, pdl_buf *out) {
+    pdl_err err = {0};
+    if (!pdl_val_repr(c, out, &err)) PDL_PUT(out, "[...]"); /* nested too deeply; who needs the error calls pdl_val_repr */
+    pdl_err_fini(&err);
+}
+
+static bool same_defsite(const ctx *a, const ctx *b) {
+    if (a->defsite == b->defsite) return true;
+    if (!a->defsite || !b->defsite) return false;
+    pdl_val x = defsite_text(a), y = defsite_text(b);
+    bool same = pdl_str_eq(pdl_str_get(x), pdl_str_get(y));
+    pdl_drop(x);
+    pdl_drop(y);
+    return same;
+}
+
+static bool same_message(const ctx *a, const ctx *b, pdl_eq_fn *eq, void *user) {
+    if (a == b) return true;
+    if (pdl_is_absent(a->extra) != pdl_is_absent(b->extra)) return false;
+    return eq(user, a->role, b->role) && eq(user, a->content, b->content) && same_defsite(a, b) &&
+           (pdl_is_absent(a->extra) || eq(user, a->extra, b->extra));
+}
+
+bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user) {
+    ctx *x = ctx_of(a), *y = ctx_of(b), *p, *q;
+    if (x == y) return true;
+    if (x->kind != y->kind || x->len != y->len || x->count != y->count) return false;
+    walk v, w;
+    walk_init(&v, x);
+    walk_init(&w, y);
+    bool same = true;
+    for (event e = EV_OPEN; same && e != EV_END;) {
+        e = walk_next(&v, &p);
+        same = walk_next(&w, &q) == e && (e == EV_END || p->kind == q->kind);
+        if (same && e == EV_MESSAGE) same = same_message(p, q, eq, user);
+    }
+    walk_fini(&v);
+    walk_fini(&w);
+    return same;
+}
+
+static bool plain_eq(void *user, pdl_vref a, pdl_vref b) {
+    (void)user;
+    return pdl_val_eq(a, b);
+}
+
+bool pdl_context_eq(pdl_vref a, pdl_vref b) { return pdl_context_eq_by(a, b, plain_eq, NULL); }
+
+/* --- promises ---------------------------------------------------------------------------------------- */
+
+static bool resolve_part(pdl_val *part, pdl_resolve_fn *fn, void *user, pdl_label *label, pdl_err *err) {
+    pdl_val now;
+    if (pdl_may_wait(*part)) {
+        if (!fn(user, *part, &now, err)) return false;
+        pdl_drop(*part);
+        *part = now;
+    }
+    *label |= pdl_label_of(*part);
+    return true;
+}
+
+bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out, pdl_err *err) {
+    ctx *x = ctx_of(c);
+    pdl_label label = pdl_label_of(c);
+    flat_list *f = x->count ? flatten(x) : NULL;
+    unsigned flags = pdl_flags_of(c) & PDL_F_HANDLE;
+    for (size_t i = 0; i < x->count; i++) {
+        ctx *m = f->all.p[i];
+        if (!resolve_part(&m->role, fn, user, &label, err) || !resolve_part(&m->content, fn, user, &label, err) ||
+            !resolve_part(&m->extra, fn, user, &label, err))
+            return false;
+        flags |= (pdl_flags_of(m->content) | pdl_flags_of(m->extra)) & PDL_F_HANDLE;
+    }
+    pdl_keep(c);
+    *out = wrap_up(x, label, flags);
+    return true;
+}

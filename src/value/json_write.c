@@ -1,0 +1,348 @@
+/* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of Python's json.dumps. */
+#include "value/json_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "value/exotic.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/promise.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MAX_VISITS = 1 << 28 }; /* pdl_is_json: a value that shares parts can be exponentially larger than its memory */
+
+typedef struct {
+    pdl_buf *out;
+    size_t start; /* of this value in out */
+    pdl_err *err;
+    int flags, indent;
+    unsigned depth;
+} writer;
+
+/* --- strings --------------------------------------------------------------------------------------- */
+
+/* 0: as it is; 'u': \u00XX; else the letter behind the backslash. */
+static const char escapes[0x60] = {
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\'};
+
+static bool is_plain(unsigned char c, int flags) {
+    if (c < sizeof escapes) return escapes[c] == 0;
+    return c < 0x7f || !(flags & PDL_JSON_ASCII);
+}
+
+static void put_u(uint32_t unit, pdl_buf *out) { /* one UTF-16 code unit */
+    static const char hex[] = "0123456789abcdef";
+    char t[6] = {'\\', 'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]};
+    pdl_buf_put(out, (pdl_str){t, sizeof t});
+}
+
+static void put_code_point(uint32_t cp, pdl_buf *out) {
+    if (cp < 0x10000) {
+        put_u(cp, out);
+    } else {
+        put_u(0xd800 + ((cp - 0x10000) >> 10), out);
+        put_u(0xdc00 + ((cp - 0x10000) & 0x3ff), out);
+    }
+}
+
+void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
+    const char *p = s.p, *end = s.p + s.n;
+    pdl_buf_putc(out, '"');
+    while (p < end) {
+        const char *from = p;
+        while (p < end && is_plain((unsigned char)*p, flags)) p++;
+        if (p > from) pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
+        if (p == end) break;
+        unsigned char c = (unsigned char)*p;
+        if (c >= 0x7f || escapes[c] == 'u') {
+            put_code_point(pdl_utf8_next(&p), out);
+        } else {
+            char t[2] = {'\\', escapes[c]};
+            pdl_buf_put(out, (pdl_str){t, 2});
+            p++;
+        }
+    }
+    pdl_buf_putc(out, '"');
+}
+
+/* --- scalars ----------------------------------------------------------------------------------------- */
+
+static bool fail_type(writer *w, const char *before, const char *name, const char *after) {
+    pdl_err_set(w->err, PDL_E_type, (pdl_loc){0}, "%s%s%s", before, name, after);
+    w->err->foreign = pdl_str_dup(PDL_STR("TypeError"));
+    return false;
+}
+
+static bool put_float(writer *w, double d) {
+    char t[PDL_NUM_MAX];
+    if (isfinite(d)) {
+        pdl_buf_put(w->out, (pdl_str){t, pdl_num_double(d, t)});
+        return true;
+    }
+    if (!(w->flags & PDL_JSON_NAN)) {
+        pdl_err_set(w->err, PDL_E_type, (pdl_loc){0}, "Out of range float values are not JSON compliant");
+        w->err->foreign = pdl_str_dup(PDL_STR("ValueError"));
+        return false;
+    }
+    pdl_buf_put(w->out, isnan(d) ? PDL_STR("NaN") : d > 0 ? PDL_STR("Infinity") : PDL_STR("-Infinity"));
+    return true;
+}
+
+static void put_int(int64_t i, pdl_buf *out) {
+    char t[PDL_NUM_MAX];
+    pdl_buf_put(out, (pdl_str){t, pdl_num_int(i, t)});
+}
+
+/* null, booleans and numbers; *is tells whether v was one. */
+static bool put_scalar(writer *w, pdl_vref v, bool *is) {
+    *is = true;
+    pdl_tag t = pdl_tag_of(v);
+    if (t == PDL_V_NULL) PDL_PUT(w->out, "null");
+    else if (t == PDL_V_BOOL) pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
+    else if (t == PDL_V_INT) put_int(pdl_int_of(v), w->out);
+    else if (t == PDL_V_BIGINT) pdl_int_write(v, 10, w->out);
+    else if (t == PDL_V_FLOAT) return put_float(w, pdl_float_of(v));
+    else *is = false;
+    return true;
+}
+
+static bool put_str_of(writer *w, pdl_vref v) { /* str(v), quoted */
+    pdl_buf b = PDL_BUF;
+    bool ok = pdl_val_str(v, &b, w->err);
+    if (ok) pdl_json_quote(pdl_buf_str(&b), w->flags, w->out);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* --- containers -------------------------------------------------------------------------------------- */
+
+static bool put_value(writer *w, pdl_vref v);
+
+static void put_break(writer *w) {
+    if (!w->indent) return;
+    pdl_buf_putc(w->out, '\n');
+    size_t n = (size_t)w->indent * w->depth;
+    memset(pdl_buf_room(w->out, n), ' ', n);
+    pdl_buf_grown(w->out, n);
+}
+
+static void put_comma(writer *w) {
+    pdl_buf_putc(w->out, ',');
+    if (!w->indent && (w->flags & PDL_JSON_SPACED)) pdl_buf_putc(w->out, ' ');
+    put_break(w);
+}
+
+static bool enter(writer *w, char bracket) {
+    if (w->depth >= PDL_MAX_JSON_DEPTH)
+        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
+    w->depth++;
+    pdl_buf_putc(w->out, bracket);
+    put_break(w);
+    return true;
+}
+
+static void leave(writer *w, char bracket) {
+    w->depth--;
+    put_break(w);
+    pdl_buf_putc(w->out, bracket);
+}
+
+static bool put_list(writer *w, pdl_vref v) {
+    size_t n = pdl_list_len(v);
+    if (n == 0) {
+        PDL_PUT(w->out, "[]");
+        return true;
+    }
+    if (!enter(w, '[')) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (i) put_comma(w);
+        if (!put_value(w, pdl_list_at(v, i))) return false;
+    }
+    leave(w, ']');
+    return true;
+}
+
+static bool put_key(writer *w, pdl_vref key) {
+    bool is_scalar = false;
+    if (pdl_is_str(key)) {
+        pdl_json_quote(pdl_str_get(key), w->flags, w->out);
+    } else {
+        pdl_buf_putc(w->out, '"');
+        if (!put_scalar(w, key, &is_scalar)) return false;
+        if (is_scalar) pdl_buf_putc(w->out, '"');
+        else if (!(w->flags & PDL_JSON_LOOSE))
+            return fail_type(w, "keys must be str, int, float, bool or None, not ", pdl_type_name(key), "");
+        else {
+            pdl_buf_cut(w->out, w->out->len - 1);
+            if (!put_str_of(w, key)) return false;
+        }
+    }
+    pdl_buf_putc(w->out, ':');
+    if (w->indent || (w->flags & PDL_JSON_SPACED)) pdl_buf_putc(w->out, ' ');
+    return true;
+}
+
+typedef struct {
+    char *text; /* owned */
+    size_t n, i;
+} sort_key;
+
+static int compare_keys(const void *a, const void *b) {
+    const sort_key *x = a, *y = b;
+    int c = pdl_str_cmp((pdl_str){x->text, x->n}, (pdl_str){y->text, y->n});
+    return c ? c : x->i < y->i ? -1 : x->i > y->i;
+}
+
+/* Positions of the entries of d in the order of the text of their keys (owned); NULL when a key fails. */
+static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
+    sort_key *keys = PDL_NEW_N(sort_key, n);
+    bool ok = true;
+    for (size_t i = 0; i < n && ok; i++) {
+        pdl_vref k = pdl_dict_key_at(d, i);
+        pdl_buf b = PDL_BUF;
+        writer kw = {.out = &b, .err = w->err, .flags = w->flags};
+        bool is_scalar = false;
+        ok = pdl_is_str(k) || put_scalar(&kw, k, &is_scalar);
+        if (ok && !is_scalar) ok = pdl_val_str(k, &b, w->err);
+        keys[i] = (sort_key){.n = b.len, .i = i};
+        keys[i].text = pdl_buf_take(&b);
+    }
+    if (ok) qsort(keys, n, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < n; i++) {
+        pdl_free(keys[i].text);
+        keys[i].text = NULL;
+    }
+    if (ok) return keys;
+    pdl_free(keys);
+    return NULL;
+}
+
+static bool put_entries(writer *w, pdl_vref d, size_t n, const sort_key *order) {
+    for (size_t i = 0; i < n; i++) {
+        size_t at = order ? order[i].i : i;
+        if (i) put_comma(w);
+        if (!put_key(w, pdl_dict_key_at(d, at)) || !put_value(w, pdl_dict_val_at(d, at))) return false;
+    }
+    return true;
+}
+
+static bool put_dict(writer *w, pdl_vref d) {
+    size_t n = pdl_dict_len(d);
+    if (n == 0) {
+        PDL_PUT(w->out, "{}");
+        return true;
+    }
+    if (!enter(w, '{')) return false;
+    sort_key *order = NULL;
+    if (w->flags & PDL_JSON_SORT) {
+        order = sorted_keys(w, d, n);
+        if (!order) return false;
+    }
+    bool ok = put_entries(w, d, n, order);
+    pdl_free(order);
+    if (ok) leave(w, '}');
+    return ok;
+}
+
+/* A set, range or view as a list. */
+static bool put_listed(writer *w, pdl_vref v) {
+    pdl_val list;
+    if (!pdl_val_to_list(v, &list, w->err)) return false;
+    bool ok = put_list(w, list);
+    pdl_drop(list);
+    return ok;
+}
+
+static bool put_other(writer *w, pdl_vref v) {
+    pdl_tag t = pdl_tag_of(v);
+    if (t == PDL_V_HANDLE && !pdl_is_absent(pdl_handle_of(v)->json)) {
+        if (w->depth >= PDL_MAX_JSON_DEPTH)
+            return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
+        w->depth++; /* a form that is a handle again must not recurse unbounded */
+        bool ok = put_value(w, pdl_handle_of(v)->json);
+        w->depth--;
+        return ok;
+    }
+    if (!(w->flags & PDL_JSON_LOOSE))
+        return fail_type(w, "Object of type ", pdl_type_name(v), " is not JSON serializable");
+    if (t == PDL_V_SET || t == PDL_V_RANGE || t == PDL_V_VIEW) return put_listed(w, v);
+    return put_str_of(w, v);
+}
+
+static bool put_value(writer *w, pdl_vref v) {
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    if (w->out->len - w->start > PDL_MAX_TEXT)
+        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    bool is_scalar = false;
+    switch (pdl_tag_of(v)) {
+    case PDL_V_STR: pdl_json_quote(pdl_str_get(v), w->flags, w->out); return true;
+    case PDL_V_LIST:
+    case PDL_V_TUPLE: return put_list(w, v);
+    case PDL_V_DICT: return put_dict(w, v);
+    case PDL_V_NULL:
+    case PDL_V_BOOL:
+    case PDL_V_INT:
+    case PDL_V_FLOAT:
+    case PDL_V_BIGINT: return put_scalar(w, v, &is_scalar);
+    case PDL_V_ABSENT:
+    case PDL_V_SET:
+    case PDL_V_BYTES:
+    case PDL_V_DATE:
+    case PDL_V_DATETIME:
+    case PDL_V_RANGE:
+    case PDL_V_VIEW:
+    case PDL_V_CONTEXT:
+    case PDL_V_UNDEFINED:
+    case PDL_V_FUNC:
+    case PDL_V_PROMISE:
+    case PDL_V_HANDLE:
+    case PDL_V_NATIVE:
+    case PDL_V_CELL:
+    case PDL_V_AGGREGATOR:
+    case PDL_V_RECORD:
+    case PDL_V_COUNT: break;
+    }
+    return put_other(w, v);
+}
+
+bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err) {
+    writer w = {.out = out, .start = out->len, .err = err, .flags = flags, .indent = indent};
+    if (put_value(&w, v)) return true;
+    pdl_buf_cut(out, w.start);
+    return false;
+}
+
+/* --- the question ------------------------------------------------------------------------------------ */
+
+static bool is_json(pdl_vref v, unsigned depth, unsigned *visits) {
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    pdl_tag t = pdl_tag_of(v);
+    if (t == PDL_V_ABSENT) return false;
+    if (t <= PDL_V_STR) return true;
+    if (depth >= PDL_MAX_JSON_DEPTH || ++*visits > MAX_VISITS) return false;
+    if (t == PDL_V_HANDLE)
+        return !pdl_is_absent(pdl_handle_of(v)->json) && is_json(pdl_handle_of(v)->json, depth + 1, visits);
+    if (t == PDL_V_LIST || t == PDL_V_TUPLE) {
+        for (size_t i = 0, n = pdl_list_len(v); i < n; i++)
+            if (!is_json(pdl_list_at(v, i), depth + 1, visits)) return false;
+        return true;
+    }
+    if (t != PDL_V_DICT) return false;
+    for (size_t i = 0, n = pdl_dict_len(v); i < n; i++) {
+        if (pdl_tag_of(pdl_dict_key_at(v, i)) > PDL_V_STR) return false;
+        if (!is_json(pdl_dict_val_at(v, i), depth + 1, visits)) return false;
+    }
+    return true;
+}
+
+bool pdl_is_json(pdl_vref v) {
+    unsigned visits = 0;
+    return is_json(v, 0, &visits);
+}

@@ -1,0 +1,19 @@
+/* printer.h -- inside of text.c and context.c: one walk of str()/repr() with its depth and its ceiling. */
+#ifndef PDL_VALUE_PRINTER_H
+#define PDL_VALUE_PRINTER_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+typedef struct pdl_printer {
+    pdl_buf *out;
+    pdl_err *err;
+    size_t stop; /* out->len beyond which the walk ends with PDL_E_limit */
+    unsigned depth;
+} pdl_printer;
+
+/* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never inside containers. */
+PDL_MUST bool pdl_print(pdl_printer *p, pdl_vref v, bool repr);
+PDL_MUST bool pdl_print_context(pdl_printer *p, pdl_vref c);
+
+#endif

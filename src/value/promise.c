@@ -1,0 +1,258 @@
+/* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth (joins of joins). */
+#include "value/promise.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/vec.h"
+#include "value/context.h"
+#include "value/exotic.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* --- life -------------------------------------------------------------------------------------------- */
+
+static pdl_vref child(const pdl_obj *o, size_t i) {
+    const pdl_promise *p = (const pdl_promise *)(const void *)o;
+    pdl_vref all[2] = {p->value, p->pieces};
+    size_t n = 0;
+    for (size_t k = 0; k < 2; k++)
+        if (!pdl_is_absent(all[k]) && n++ == i) return all[k];
+    return pdl_absent();
+}
+
+static void fini(pdl_obj *o) { pdl_err_fini(&((pdl_promise *)(void *)o)->err); }
+
+static const pdl_class promise_class = {"promise", child, fini, NULL};
+
+static pdl_promise *new_promise(uint32_t id) {
+    pdl_promise *p = pdl_ext_new(PDL_V_PROMISE, &promise_class, sizeof(pdl_promise));
+    p->state = PDL_PROMISE_PENDING;
+    p->id = id;
+    p->value = p->pieces = pdl_absent();
+    return p;
+}
+
+pdl_val pdl_promise_new(uint32_t id) {
+    return pdl_from_obj(PDL_V_PROMISE, &new_promise(id)->ext.head, PDL_F_PROMISE);
+}
+
+pdl_val pdl_promise_join(pdl_val pieces) {
+    pdl_promise *p = new_promise(0);
+    p->pieces = pieces;
+    return pdl_with_label(pdl_from_obj(PDL_V_PROMISE, &p->ext.head, PDL_F_PROMISE), pdl_label_of(pieces));
+}
+
+void pdl_promise_fill(pdl_promise *p, pdl_val v) {
+    assert(p->state == PDL_PROMISE_PENDING);
+    p->state = PDL_PROMISE_FILLED;
+    p->value = v;
+    pdl_val pieces = p->pieces;
+    p->pieces = pdl_absent();
+    pdl_drop(pieces);
+}
+
+void pdl_promise_fail(pdl_promise *p, const pdl_err *err) {
+    assert(p->state == PDL_PROMISE_PENDING);
+    p->state = PDL_PROMISE_FAILED;
+    pdl_err_copy(&p->err, err);
+}
+
+/* --- what blocks ------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PDL_VEC(pdl_vref) todo;
+} worklist;
+
+static void push(worklist *w, pdl_vref v) {
+    if (pdl_may_wait(v)) *pdl_vec_push(&w->todo) = v;
+}
+
+static bool push_message(void *user, const pdl_message *m) {
+    push(user, m->role);
+    push(user, m->content);
+    push(user, m->extra);
+    return true;
+}
+
+/* What was pushed from `from` on, in the order in which it is to be looked at. */
+static void reverse(worklist *w, size_t from) {
+    for (size_t i = from, j = w->todo.n; i + 1 < j; i++) {
+        pdl_vref t = w->todo.p[i];
+        w->todo.p[i] = w->todo.p[--j];
+        w->todo.p[j] = t;
+    }
+}
+
+/* Push the parts of container v that may wait. */
+static void push_parts(worklist *w, pdl_vref v) {
+    size_t from = w->todo.n;
+    if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) {
+        for (size_t i = 0, n = pdl_list_len(v); i < n; i++) push(w, pdl_list_at(v, i));
+    } else if (pdl_is_dict(v)) {
+        for (size_t i = 0, n = pdl_dict_len(v); i < n; i++) push(w, pdl_dict_val_at(v, i));
+    } else if (pdl_is(v, PDL_V_VIEW)) {
+        push(w, pdl_view_dict(v));
+    } else if (pdl_is(v, PDL_V_CONTEXT)) {
+        pdl_context_each(v, push_message, w);
+    }
+    reverse(w, from);
+}
+
+pdl_vref pdl_promise_blocking(pdl_vref v) {
+    worklist w = {0};
+    pdl_vref found = pdl_absent();
+    push(&w, v);
+    while (w.todo.n && pdl_is_absent(found)) {
+        pdl_vref x = w.todo.p[--w.todo.n];
+        if (!pdl_is(x, PDL_V_PROMISE)) {
+            push_parts(&w, x);
+            continue;
+        }
+        pdl_promise *p = pdl_promise_of(x);
+        if (p->state == PDL_PROMISE_FILLED) push(&w, p->value);
+        else if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces)) push(&w, p->pieces);
+        else found = x;
+    }
+    pdl_vec_fini(&w.todo);
+    return found;
+}
+
+/* --- resolving --------------------------------------------------------------------------------------- */
+
+static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
+
+typedef struct {
+    pdl_vref pieces;
+    size_t i;
+} join_frame;
+
+/* One join made into text: joins inside joins are entries of a stack, their text goes into the same buffer. */
+typedef struct {
+    PDL_VEC(join_frame) open;
+    pdl_buf text;
+    pdl_label label;
+    unsigned depth;
+} joiner;
+
+static bool add_piece(joiner *j, pdl_vref v, pdl_err *err) {
+    pdl_label seen = 0;
+    while (pdl_is(v, PDL_V_PROMISE)) {
+        pdl_promise *p = pdl_promise_of(v);
+        seen |= pdl_label_of(v);
+        if (p->state == PDL_PROMISE_FILLED) {
+            v = p->value;
+            continue;
+        }
+        if (p->state == PDL_PROMISE_FAILED || pdl_is_absent(p->pieces)) PDL_BUG("resolving a promise that is not ready");
+        j->label |= seen;
+        *pdl_vec_push(&j->open) = (join_frame){p->pieces, 0};
+        return true;
+    }
+    j->label |= seen | pdl_label_of(v);
+    if (!pdl_may_wait(v)) return pdl_stringify(v, &j->text, err);
+    pdl_val now;
+    if (!resolve(v, j->depth + 1, &now, err)) return false;
+    bool ok = pdl_stringify(now, &j->text, err);
+    j->label |= pdl_label_of(now);
+    pdl_drop(now);
+    return ok;
+}
+
+static bool add_pieces(joiner *j, pdl_err *err) {
+    while (j->open.n) {
+        join_frame *top = &j->open.p[j->open.n - 1];
+        if (top->i == pdl_list_len(top->pieces)) {
+            j->open.n--;
+            continue;
+        }
+        if (!add_piece(j, pdl_list_at(top->pieces, top->i++), err)) return false;
+        if (j->text.len > PDL_MAX_TEXT)
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    }
+    return true;
+}
+
+/* Make the text of a ready join and keep it as the promise's value. */
+static bool finish_join(pdl_promise *p, pdl_label label, unsigned depth, pdl_err *err) {
+    joiner *j = PDL_NEW(joiner); /* on the heap: resolve recurses through here */
+    j->text = PDL_BUF;
+    j->depth = depth;
+    j->label = label;
+    *pdl_vec_push(&j->open) = (join_frame){p->pieces, 0};
+    bool ok = add_pieces(j, err);
+    if (ok) pdl_promise_fill(p, pdl_with_label(pdl_text_of_buf(&j->text), j->label));
+    pdl_vec_fini(&j->open);
+    pdl_buf_fini(&j->text);
+    pdl_free(j);
+    return ok;
+}
+
+static bool resolve_list(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    size_t n = pdl_list_len(v);
+    pdl_val list = pdl_list_new(n), x;
+    for (size_t i = 0; i < n; i++) {
+        if (!resolve(pdl_list_at(v, i), depth + 1, &x, err)) {
+            pdl_drop(list);
+            return false;
+        }
+        list = pdl_list_push(list, x);
+    }
+    *out = pdl_is(v, PDL_V_TUPLE) ? pdl_list_as_tuple(list) : list;
+    return true;
+}
+
+static bool resolve_dict(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    size_t n = pdl_dict_len(v);
+    pdl_val d = pdl_dict_new(n), x;
+    for (size_t i = 0; i < n; i++) {
+        if (!resolve(pdl_dict_val_at(v, i), depth + 1, &x, err)) {
+            pdl_drop(d);
+            return false;
+        }
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(v, i)), x);
+    }
+    *out = d;
+    return true;
+}
+
+static bool resolve_view(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    pdl_val d;
+    if (!resolve(pdl_view_dict(v), depth + 1, &d, err)) return false;
+    *out = pdl_view_new(d, pdl_view_kind_of(v));
+    return true;
+}
+
+static bool resolve_in_message(void *user, pdl_vref v, pdl_val *out, pdl_err *err) {
+    return resolve(v, *(const unsigned *)user, out, err);
+}
+
+static bool resolve_context(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    unsigned inner = depth + 1;
+    return pdl_context_resolve(v, resolve_in_message, &inner, out, err);
+}
+
+static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    pdl_label label = pdl_label_of(v);
+    while (pdl_is(v, PDL_V_PROMISE)) {
+        pdl_promise *p = pdl_promise_of(v);
+        if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces) && !finish_join(p, label, depth, err)) return false;
+        if (p->state != PDL_PROMISE_FILLED) PDL_BUG("resolving a promise that is not ready");
+        v = p->value;
+        label |= pdl_label_of(v);
+    }
+    if (depth >= PDL_MAX_VALUE_DEPTH)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+    bool ok = true;
+    pdl_val now;
+    if (!pdl_may_wait(v)) now = pdl_keep(v);
+    else if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) ok = resolve_list(v, depth, &now, err);
+    else if (pdl_is_dict(v)) ok = resolve_dict(v, depth, &now, err);
+    else if (pdl_is(v, PDL_V_VIEW)) ok = resolve_view(v, depth, &now, err);
+    else if (pdl_is(v, PDL_V_CONTEXT)) ok = resolve_context(v, depth, &now, err);
+    else now = pdl_keep(v);
+    if (ok) *out = pdl_with_label(now, label);
+    return ok;
+}
+
+bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err) { return resolve(v, 0, out, err); }

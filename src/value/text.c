@@ -1,0 +1,349 @@
+/* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the text. */
+#include "value/text.h"
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "base/utf8.h"
+#include "value/context.h"
+#include "value/exotic.h"
+#include "value/func.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/json_write.h"
+#include "value/printer.h"
+#include "value/promise.h"
+
+#include "base/banned.h"
+
+/* --- strings and bytes ------------------------------------------------------------------------------- */
+
+static const char hex[] = "0123456789abcdef";
+
+static void put_hex(const char *prefix, int digits, uint32_t v, pdl_buf *out) {
+    pdl_buf_put(out, pdl_str_of(prefix));
+    for (int i = digits - 1; i >= 0; i--) pdl_buf_putc(out, hex[v >> (4 * i) & 15]);
+}
+
+/* Python's choice of quote: ' unless the text has ' and no ". */
+static char quote_for(pdl_str s) {
+    bool has_single = s.n && memchr(s.p, '\'', s.n);
+    return has_single && !memchr(s.p, '"', s.n) ? '"' : '\'';
+}
+
+/* The escape of an ASCII character that both reprs share; false when c stands for itself. */
+static bool put_ascii_escape(unsigned char c, char quote, pdl_buf *out) {
+    if (c == '\n') PDL_PUT(out, "\\n");
+    else if (c == '\r') PDL_PUT(out, "\\r");
+    else if (c == '\t') PDL_PUT(out, "\\t");
+    else if (c == '\\' || c == (unsigned char)quote) {
+        pdl_buf_putc(out, '\\');
+        pdl_buf_putc(out, (char)c);
+    } else if (c < 0x20 || c == 0x7f) put_hex("\\x", 2, c, out);
+    else return false;
+    return true;
+}
+
+static void put_code_point(const char **p, pdl_buf *out) {
+    const char *from = *p;
+    uint32_t cp = pdl_utf8_next(p);
+    if (pdl_cp_is_printable(cp)) pdl_buf_put(out, (pdl_str){from, (size_t)(*p - from)});
+    else if (cp < 0x100) put_hex("\\x", 2, cp, out);
+    else if (cp < 0x10000) put_hex("\\u", 4, cp, out);
+    else put_hex("\\U", 8, cp, out);
+}
+
+void pdl_str_repr(pdl_str s, pdl_buf *out) {
+    char quote = quote_for(s);
+    const char *p = s.p, *end = s.n ? s.p + s.n : s.p;
+    pdl_buf_putc(out, quote);
+    while (p < end) {
+        const char *from = p;
+        while (p < end && *p >= ' ' && *p < 0x7f && *p != '\\' && *p != quote) p++;
+        if (p > from) pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
+        if (p == end) break;
+        if ((unsigned char)*p >= 0x80) put_code_point(&p, out);
+        else put_ascii_escape((unsigned char)*p++, quote, out);
+    }
+    pdl_buf_putc(out, quote);
+}
+
+static void put_bytes(pdl_str s, pdl_buf *out) {
+    char quote = quote_for(s);
+    pdl_buf_putc(out, 'b');
+    pdl_buf_putc(out, quote);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x80) put_hex("\\x", 2, c, out);
+        else if (!put_ascii_escape(c, quote, out)) pdl_buf_putc(out, (char)c);
+    }
+    pdl_buf_putc(out, quote);
+}
+
+/* --- dates ------------------------------------------------------------------------------------------- */
+
+static void put_zone(int seconds, pdl_buf *out) {
+    if (seconds == 0) {
+        PDL_PUT(out, ", tzinfo=datetime.timezone.utc");
+        return;
+    }
+    PDL_PUT(out, ", tzinfo=datetime.timezone(datetime.timedelta(");
+    if (seconds < 0) { /* timedelta keeps its seconds positive */
+        seconds += 86400;
+        PDL_PUT(out, "days=-1");
+        if (seconds) PDL_PUT(out, ", ");
+    }
+    if (seconds) pdl_buf_putf(out, "seconds=%d", seconds);
+    PDL_PUT(out, "))");
+}
+
+static void put_time(pdl_vref v, bool repr, pdl_buf *out) {
+    if (!repr) {
+        pdl_time_iso(v, ' ', out);
+        return;
+    }
+    pdl_time t = pdl_time_get(v);
+    if (pdl_is(v, PDL_V_DATE)) {
+        pdl_buf_putf(out, "datetime.date(%d, %d, %d)", t.year, t.month, t.day);
+        return;
+    }
+    pdl_buf_putf(out, "datetime.datetime(%d, %d, %d, %d, %d", t.year, t.month, t.day, t.hour, t.minute);
+    if (t.second || t.usec) pdl_buf_putf(out, ", %d", t.second);
+    if (t.usec) pdl_buf_putf(out, ", %d", t.usec);
+    if (t.has_zone) put_zone(t.zone_seconds, out);
+    pdl_buf_putc(out, ')');
+}
+
+/* --- containers -------------------------------------------------------------------------------------- */
+
+static bool enter(pdl_printer *p) {
+    if (p->depth >= PDL_MAX_VALUE_DEPTH)
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+    p->depth++;
+    return true;
+}
+
+static bool put_items(pdl_printer *p, pdl_vref v, char open, char close) {
+    if (!enter(p)) return false;
+    pdl_buf_putc(p->out, open);
+    size_t n = pdl_list_len(v);
+    for (size_t i = 0; i < n; i++) {
+        if (i) PDL_PUT(p->out, ", ");
+        if (!pdl_print(p, pdl_list_at(v, i), true)) return false;
+    }
+    if (n == 1 && open == '(') pdl_buf_putc(p->out, ',');
+    pdl_buf_putc(p->out, close);
+    p->depth--;
+    return true;
+}
+
+static bool put_dict(pdl_printer *p, pdl_vref d) {
+    if (!enter(p)) return false;
+    pdl_buf_putc(p->out, '{');
+    for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
+        if (i) PDL_PUT(p->out, ", ");
+        if (!pdl_print(p, pdl_dict_key_at(d, i), true)) return false;
+        PDL_PUT(p->out, ": ");
+        if (!pdl_print(p, pdl_dict_val_at(d, i), true)) return false;
+    }
+    pdl_buf_putc(p->out, '}');
+    p->depth--;
+    return true;
+}
+
+/* Keys or values of a dict, or (key, value) pairs. */
+static bool put_parts(pdl_printer *p, pdl_vref d, bool keys, bool values) {
+    if (!enter(p)) return false;
+    for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
+        if (i) PDL_PUT(p->out, ", ");
+        if (keys && values) pdl_buf_putc(p->out, '(');
+        if (keys && !pdl_print(p, pdl_dict_key_at(d, i), true)) return false;
+        if (keys && values) PDL_PUT(p->out, ", ");
+        if (values && !pdl_print(p, pdl_dict_val_at(d, i), true)) return false;
+        if (keys && values) pdl_buf_putc(p->out, ')');
+    }
+    p->depth--;
+    return true;
+}
+
+static bool put_set(pdl_printer *p, pdl_vref v) {
+    pdl_vref d = pdl_set_dict(v);
+    if (pdl_dict_len(d) == 0) {
+        PDL_PUT(p->out, "set()");
+        return true;
+    }
+    pdl_buf_putc(p->out, '{');
+    if (!put_parts(p, d, true, false)) return false;
+    pdl_buf_putc(p->out, '}');
+    return true;
+}
+
+static bool put_view(pdl_printer *p, pdl_vref v) {
+    pdl_view_kind k = pdl_view_kind_of(v);
+    pdl_buf_put(p->out, k == PDL_VIEW_KEYS     ? PDL_STR("dict_keys([")
+                        : k == PDL_VIEW_VALUES ? PDL_STR("dict_values([")
+                                               : PDL_STR("dict_items(["));
+    if (!put_parts(p, pdl_view_dict(v), k != PDL_VIEW_VALUES, k != PDL_VIEW_KEYS)) return false;
+    PDL_PUT(p->out, "])");
+    return true;
+}
+
+static void put_range(pdl_vref v, pdl_buf *out) {
+    int64_t start, stop, step;
+    pdl_range_get(v, &start, &stop, &step);
+    pdl_buf_putf(out, "range(%lld, %lld", (long long)start, (long long)stop);
+    if (step != 1) pdl_buf_putf(out, ", %lld", (long long)step);
+    pdl_buf_putc(out, ')');
+}
+
+/* --- the walk ---------------------------------------------------------------------------------------- */
+
+static void put_ext(pdl_vref v, bool repr, pdl_buf *out) {
+    const pdl_class *cls = pdl_class_of(v);
+    if (cls->text) cls->text(pdl_obj_of(v), repr, out);
+    else pdl_buf_putf(out, "<%s object>", cls->type_name);
+}
+
+static void put_func(pdl_vref v, pdl_buf *out) {
+    pdl_vref name = pdl_func_of(v)->name;
+    PDL_PUT(out, "<function");
+    if (pdl_is_str(name)) {
+        pdl_buf_putc(out, ' ');
+        pdl_buf_put(out, pdl_str_get(name));
+    }
+    pdl_buf_putc(out, '>');
+}
+
+static void put_string(pdl_vref v, bool repr, pdl_buf *out) {
+    if (!repr) {
+        pdl_buf_put(out, pdl_str_get(v));
+        return;
+    }
+    bool is_safe = (pdl_flags_of(v) & PDL_F_SAFE) != 0;
+    if (is_safe) PDL_PUT(out, "Markup(");
+    pdl_str_repr(pdl_str_get(v), out);
+    if (is_safe) pdl_buf_putc(out, ')');
+}
+
+static void put_number(pdl_vref v, pdl_buf *out) {
+    char t[PDL_NUM_MAX];
+    size_t n = pdl_is(v, PDL_V_FLOAT) ? pdl_num_double(pdl_float_of(v), t) : pdl_num_int(pdl_int_of(v), t);
+    pdl_buf_put(out, (pdl_str){t, n});
+}
+
+/* Texts that came with the value. */
+static void put_handle(pdl_vref v, bool repr, pdl_buf *out) {
+    pdl_vref t = repr ? pdl_handle_of(v)->repr : pdl_handle_of(v)->str;
+    if (pdl_is_str(t)) pdl_buf_put(out, pdl_str_get(t));
+    else PDL_PUT(out, "<object>");
+}
+
+/* Flat: one line a tag. */
+bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    pdl_buf *out = p->out;
+    if (out->len > p->stop) return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    switch (pdl_tag_of(v)) {
+    case PDL_V_ABSENT: PDL_PUT(out, "<absent>"); return true;
+    case PDL_V_NULL: PDL_PUT(out, "None"); return true;
+    case PDL_V_BOOL: pdl_buf_put(out, pdl_bool_of(v) ? PDL_STR("True") : PDL_STR("False")); return true;
+    case PDL_V_INT:
+    case PDL_V_FLOAT: put_number(v, out); return true;
+    case PDL_V_BIGINT: pdl_int_write(v, 10, out); return true;
+    case PDL_V_STR: put_string(v, repr, out); return true;
+    case PDL_V_LIST: return put_items(p, v, '[', ']');
+    case PDL_V_TUPLE: return put_items(p, v, '(', ')');
+    case PDL_V_DICT: return put_dict(p, v);
+    case PDL_V_SET: return put_set(p, v);
+    case PDL_V_BYTES: put_bytes(pdl_bytes_get(v), out); return true;
+    case PDL_V_DATE:
+    case PDL_V_DATETIME: put_time(v, repr, out); return true;
+    case PDL_V_RANGE: put_range(v, out); return true;
+    case PDL_V_VIEW: return put_view(p, v);
+    case PDL_V_CONTEXT: return enter(p) && pdl_print_context(p, v) && (p->depth--, true);
+    case PDL_V_UNDEFINED:
+        if (repr) PDL_PUT(out, "Undefined"); /* str() of Jinja's undefined is empty */
+        return true;
+    case PDL_V_FUNC: put_func(v, out); return true;
+    case PDL_V_PROMISE: PDL_PUT(out, "<pending>"); return true;
+    case PDL_V_HANDLE: put_handle(v, repr, out); return true;
+    case PDL_V_NATIVE:
+    case PDL_V_CELL:
+    case PDL_V_AGGREGATOR:
+    case PDL_V_RECORD: put_ext(v, repr, out); return true;
+    case PDL_V_COUNT: break;
+    }
+    PDL_BUG("value with tag %d", (int)pdl_tag_of(v));
+}
+
+/* --- doors ------------------------------------------------------------------------------------------- */
+
+static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
+    size_t start = out->len;
+    pdl_printer p = {.out = out, .err = err, .stop = start + PDL_MAX_TEXT};
+    if (pdl_print(&p, v, repr)) return true;
+    pdl_buf_cut(out, start);
+    return false;
+}
+
+bool pdl_val_str(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, false, out, err); }
+
+bool pdl_val_repr(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, true, out, err); }
+
+bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    if (pdl_is_str(v)) {
+        pdl_buf_put(out, pdl_str_get(v));
+        return true;
+    }
+    if (pdl_is(v, PDL_V_FUNC)) return true;
+    pdl_err why = {0};
+    if (pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &why)) return true;
+    if (why.kind == PDL_E_limit) {
+        pdl_err_move(err, &why);
+        return false;
+    }
+    pdl_err_fini(&why); /* not JSON: Python's text of the whole value */
+    return pdl_val_str(v, out, err);
+}
+
+typedef bool print_fn(pdl_vref v, pdl_buf *out, pdl_err *err);
+
+static bool as_value(pdl_vref v, print_fn *print, pdl_val *out, pdl_err *err) {
+    if (pdl_is_str(v)) {
+        *out = pdl_keep(v);
+        return true;
+    }
+    pdl_buf b = PDL_BUF;
+    bool ok = print(v, &b, err);
+    if (ok && b.len > PDL_MAX_TEXT)
+        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    if (ok) *out = pdl_with_label(pdl_text_of_buf(&b), pdl_label_of(v));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err) { return as_value(v, pdl_stringify, out, err); }
+
+bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err) { return as_value(v, pdl_val_str, out, err); }
+
+void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
+    size_t start = out->len;
+    pdl_err err = {0};
+    pdl_printer p = {.out = out, .err = &err, .stop = start + max};
+    bool ok;
+    if (pdl_is_str(v) && pdl_str_get(v).n > max) { /* do not copy megabytes to cut them */
+        pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);
+        while (s.n && ((unsigned char)pdl_str_get(v).p[s.n] & 0xc0) == 0x80) s.n--;
+        if (repr) pdl_str_repr(s, out);
+        else pdl_buf_put(out, s);
+        ok = false;
+    } else {
+        ok = pdl_print(&p, v, repr);
+    }
+    pdl_err_fini(&err);
+    if (ok && out->len - start <= max) return;
+    size_t cut = out->len < start + max ? out->len : start + max;
+    while (cut > start && cut < out->len && ((unsigned char)out->p[cut] & 0xc0) == 0x80) cut--;
+    pdl_buf_cut(out, cut);
+    PDL_PUT(out, "...");
+}
