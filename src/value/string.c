@@ -1,5 +1,4 @@
 /* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost O(n). */
-#include <stdio.h>
 
 #include "base/buf.h"
 #include "base/hash.h"

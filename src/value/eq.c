@@ -1,0 +1,98 @@
+/* eq.c -- Python's == and bool() (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH. */
+#include "base/limits.h"
+#include "value/context.h"
+#include "value/exotic.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/obj.h"
+
+#include "base/banned.h"
+
+static bool eq(pdl_vref a, pdl_vref b, size_t depth);
+
+static bool eq_lists(pdl_vref a, pdl_vref b, size_t depth) {
+    size_t n = pdl_list_len(a);
+    if (n != pdl_list_len(b)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!eq(pdl_list_at(a, i), pdl_list_at(b, i), depth + 1)) return false;
+    return true;
+}
+
+static bool eq_dicts(pdl_vref a, pdl_vref b, size_t depth) {
+    if (pdl_dict_len(a) != pdl_dict_len(b)) return false;
+    for (size_t i = 0; i < pdl_dict_len(a); i++) {
+        pdl_vref other = pdl_dict_find(b, pdl_dict_key_at(a, i));
+        if (pdl_is_absent(other) || !eq(pdl_dict_val_at(a, i), other, depth + 1)) return false;
+    }
+    return true;
+}
+
+/* Keys and items compare as sets; values only with themselves. */
+static bool eq_views(pdl_vref a, pdl_vref b, size_t depth) {
+    pdl_vref x = pdl_view_dict(a), y = pdl_view_dict(b);
+    if (pdl_view_kind_of(a) != pdl_view_kind_of(b)) return false;
+    if (pdl_view_kind_of(a) == PDL_VIEW_VALUES) return false;
+    if (pdl_view_kind_of(a) == PDL_VIEW_ITEMS) return eq_dicts(x, y, depth);
+    if (pdl_dict_len(x) != pdl_dict_len(y)) return false;
+    for (size_t i = 0; i < pdl_dict_len(x); i++)
+        if (pdl_is_absent(pdl_dict_find(y, pdl_dict_key_at(x, i)))) return false;
+    return true;
+}
+
+/* Ranges are equal as sequences. */
+static bool eq_ranges(pdl_vref a, pdl_vref b) {
+    size_t n = pdl_range_len(a);
+    if (n != pdl_range_len(b)) return false;
+    return n == 0 || (pdl_range_at(a, 0) == pdl_range_at(b, 0) && pdl_range_at(a, n - 1) == pdl_range_at(b, n - 1));
+}
+
+static bool eq_times(pdl_vref a, pdl_vref b) {
+    pdl_instant x = pdl_time_instant(a), y = pdl_time_instant(b);
+    return pdl_time_get(a).has_zone == pdl_time_get(b).has_zone && x.day == y.day && x.usec == y.usec;
+}
+
+static bool is_number(pdl_tag t) {
+    return t == PDL_V_INT || t == PDL_V_BOOL || t == PDL_V_FLOAT || t == PDL_V_BIGINT;
+}
+
+/* Two values of the same tag behind STR. */
+static bool eq_same_tag(pdl_vref a, pdl_vref b, size_t depth) {
+    if (pdl_obj_of(a) == pdl_obj_of(b)) return true;
+    pdl_tag t = pdl_tag_of(a);
+    if (t == PDL_V_BYTES) return pdl_str_eq(pdl_bytes_get(a), pdl_bytes_get(b));
+    if (t == PDL_V_DATE || t == PDL_V_DATETIME) return eq_times(a, b);
+    if (t == PDL_V_RANGE) return eq_ranges(a, b);
+    if (t == PDL_V_UNDEFINED) return true;
+    if (t == PDL_V_HANDLE) return pdl_handle_of(a)->id == pdl_handle_of(b)->id;
+    if (depth >= PDL_MAX_VALUE_DEPTH) return false;
+    if (t == PDL_V_LIST || t == PDL_V_TUPLE) return eq_lists(a, b, depth);
+    if (t == PDL_V_DICT) return eq_dicts(a, b, depth);
+    if (t == PDL_V_SET) return eq_dicts(pdl_set_dict(a), pdl_set_dict(b), depth);
+    if (t == PDL_V_VIEW) return eq_views(a, b, depth);
+    if (t == PDL_V_CONTEXT) return pdl_context_eq(a, b);
+    return false;
+}
+
+static bool eq(pdl_vref a, pdl_vref b, size_t depth) {
+    pdl_tag ta = pdl_tag_of(a), tb = pdl_tag_of(b);
+    if (ta == PDL_V_INT && tb == PDL_V_INT) return pdl_int_of(a) == pdl_int_of(b);
+    if (is_number(ta) && is_number(tb)) return pdl_num_cmp(a, b) == 0;
+    if (ta != tb) return false;
+    if (ta == PDL_V_STR) return pdl_str_eq(pdl_str_get(a), pdl_str_get(b));
+    return ta <= PDL_V_NULL || eq_same_tag(a, b, depth);
+}
+
+bool pdl_val_eq(pdl_vref a, pdl_vref b) { return eq(a, b, 0); }
+
+bool pdl_val_truth(pdl_vref v) {
+    pdl_tag t = pdl_tag_of(v);
+    size_t n;
+    if (t == PDL_V_BOOL) return pdl_bool_of(v);
+    if (t <= PDL_V_NULL || t == PDL_V_UNDEFINED) return false;
+    if (t == PDL_V_INT) return pdl_int_of(v) != 0;
+    if (t == PDL_V_FLOAT) return pdl_float_of(v) != 0.0;
+    if (t == PDL_V_STR) return pdl_str_get(v).n > 0;
+    if (t == PDL_V_HANDLE) return pdl_handle_of(v)->truth;
+    if (t == PDL_V_CONTEXT) return !pdl_context_is_empty(v);
+    return pdl_val_len(v, &n) ? n > 0 : true;
+}
