@@ -1,0 +1,12 @@
+/* clock.h -- monotonic and wall time. */
+#ifndef PDL_IO_CLOCK_H
+#define PDL_IO_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds since some moment; never goes back. */
+uint64_t pdl_clock_ns(void);
+/* Nanoseconds since 1970-01-01T00:00:00Z. */
+int64_t pdl_clock_wall_ns(void);
+
+#endif

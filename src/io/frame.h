@@ -1,0 +1,35 @@
+/* frame.h -- cutting a byte stream into messages: 4-byte length prefix (worker), Content-Length (language server).
+ *
+ * Lines are read by pdl_lines (sse.h).
+ */
+#ifndef PDL_IO_FRAME_H
+#define PDL_IO_FRAME_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef enum {
+    PDL_FRAME_LENGTH,  /* length in 4 bytes, most significant first, then the message */
+    PDL_FRAME_CONTENT, /* header lines with Content-Length, a blank line, then the message */
+} pdl_frame_kind;
+
+/* All-zero but kind is the start. */
+typedef struct pdl_frame {
+    pdl_frame_kind kind;
+    pdl_buf in;         /* bytes that are not a whole message yet */
+    size_t max_message; /* 0: PDL_MAX_FRAME_BYTES */
+} pdl_frame;
+
+/* A whole message; borrowed for the call. False stops the reading and is returned by feed. */
+typedef bool pdl_frame_fn(void *user, pdl_str message, pdl_err *err);
+
+/* Read more bytes. False: fn returned false, PDL_E_limit, or PDL_E_protocol for a header that is none. */
+PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, pdl_err *err);
+/* Were bytes of an unfinished message left? */
+bool pdl_frame_is_partial(const pdl_frame *f);
+void pdl_frame_fini(pdl_frame *f);
+
+/* Append message framed. It is at most UINT32_MAX bytes. */
+void pdl_frame_write(pdl_frame_kind kind, pdl_str message, pdl_buf *out);
+
+#endif

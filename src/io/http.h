@@ -1,0 +1,75 @@
+/* http.h -- HTTP requests over the loop. The only user of libcurl, which is opened at the first request.
+ *
+ * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after which nobody is called.
+ * No redirects are followed. Proxy variables are honoured as libcurl does. Thousands of transfers may be open.
+ */
+#ifndef PDL_IO_HTTP_H
+#define PDL_IO_HTTP_H
+
+#include "base/debug.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "io/loop.h"
+
+typedef struct pdl_http pdl_http;
+
+/* All-zero is the default. */
+typedef struct pdl_http_options {
+    const char *ca_file;    /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
+    const pdl_debug *debug; /* category http; borrowed */
+    size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
+} pdl_http_options;
+
+/* Borrows loop, which must outlive it. Cheap: nothing is loaded before the first request. */
+pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
+/* Cancels what is open. NULL is fine. */
+void pdl_http_free(pdl_http *h);
+
+typedef enum {
+    PDL_HTTP_OK,          /* a whole answer arrived, with whatever status */
+    PDL_HTTP_TIMEOUT,     /* one of the limits passed */
+    PDL_HTTP_CONNECT,     /* name, connection, TLS or proxy failed: nothing was answered */
+    PDL_HTTP_BROKEN,      /* the connection broke before the answer was complete */
+    PDL_HTTP_TOO_LARGE,   /* the answer passed a ceiling */
+    PDL_HTTP_BAD_REQUEST, /* the URL is not one, or libcurl is missing */
+    PDL_HTTP_STOPPED,     /* the data callback returned false */
+} pdl_http_end;
+
+/* How a transfer ended. Borrowed for the time of the call. */
+typedef struct pdl_http_reply {
+    pdl_http_end end;
+    int status;          /* 0: no answer came */
+    pdl_str body;        /* bytes not given to data; valid UTF-8 is not guaranteed */
+    pdl_str header_text; /* header lines as received */
+    const char *why;     /* one phrase for every end but OK */
+} pdl_http_reply;
+
+/* Value of the last header with this name (letter case ignored); empty slice with p == NULL when absent. */
+pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
+
+typedef struct pdl_http_request {
+    const char *method;        /* "GET", "POST", ...; static */
+    const char *url;           /* copied */
+    const char *const *headers; /* "Name: value" lines, copied; values without CR and LF */
+    size_t n_headers;
+    pdl_str body;              /* borrowed until the end of the transfer; p == NULL: none */
+    uint64_t connect_ms;       /* 0: 5000 */
+    uint64_t total_ms;         /* 0: no limit */
+    uint64_t idle_ms;          /* from the start to the first byte and between bytes; 0: no limit */
+    bool insecure;             /* TLS certificates are not checked */
+    bool compressed;           /* accept a compressed answer */
+    void *user;
+    /* NULL: the whole body comes with done. Else called with pieces of the body of a 2xx answer as they come; false
+     * ends the transfer with PDL_HTTP_STOPPED. */
+    bool (*data)(void *user, pdl_str bytes);
+    void (*done)(void *user, const pdl_http_reply *r);
+} pdl_http_request;
+
+/* Start a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
+uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
+/* End it; nobody is called any more. Unknown ids are ignored. */
+void pdl_http_cancel(pdl_http *h, uint64_t id);
+/* Transfers open now. */
+size_t pdl_http_open(const pdl_http *h);
+
+#endif

@@ -1,0 +1,51 @@
+/* sse.h -- incremental readers of lines and of server-sent events (WHATWG), cut anywhere by the network.
+ *
+ * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD, complete lines only.
+ */
+#ifndef PDL_IO_SSE_H
+#define PDL_IO_SSE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* --- lines -------------------------------------------------------------------------------------- */
+
+/* All-zero but max_line is the start. */
+typedef struct pdl_lines {
+    pdl_buf part;    /* beginning of a line that has not ended yet */
+    bool after_cr;   /* the last byte was CR: a LF that follows belongs to it */
+    size_t max_line; /* 0: PDL_MAX_SSE_LINE_BYTES */
+} pdl_lines;
+
+/* A line without its end; borrowed for the call. False stops the reading and is returned by feed. */
+typedef bool pdl_line_fn(void *user, pdl_str line, pdl_err *err);
+
+/* Read more bytes. False: fn returned false (err is its business), or PDL_E_limit for a line that is too long. */
+PDL_MUST bool pdl_lines_feed(pdl_lines *r, pdl_str bytes, pdl_line_fn *fn, void *user, pdl_err *err);
+/* The input is over: hands out a last line that has no end. */
+PDL_MUST bool pdl_lines_end(pdl_lines *r, pdl_line_fn *fn, void *user, pdl_err *err);
+void pdl_lines_fini(pdl_lines *r);
+
+/* --- events ------------------------------------------------------------------------------------- */
+
+typedef struct pdl_sse {
+    pdl_lines lines;
+    pdl_buf data;       /* data lines of the event being read, joined by LF */
+    pdl_buf name;       /* its event field */
+    bool has_data;
+    bool not_first;     /* the first line was seen: no byte order mark any more */
+} pdl_sse;
+
+/* One event: data lines joined by LF; name is the event field or empty. Borrowed for the call. */
+typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
+
+/* As pdl_lines_feed. Events without data are not reported; id and retry are ignored. */
+PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
+/* The input is over: an event whose blank line is missing is reported too (some servers close early). */
+PDL_MUST bool pdl_sse_end(pdl_sse *s, pdl_sse_fn *fn, void *user, pdl_err *err);
+void pdl_sse_fini(pdl_sse *s);
+
+/* Append data as one event, for servers: "event:" (name may be empty), a data line per line, a blank line. */
+void pdl_sse_write(pdl_str name, pdl_str data, pdl_buf *out);
+
+#endif

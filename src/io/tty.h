@@ -1,0 +1,26 @@
+/* tty.h -- what a terminal can do, and signals as events of the loop. */
+#ifndef PDL_IO_TTY_H
+#define PDL_IO_TTY_H
+
+#include "io/loop.h"
+
+bool pdl_tty_is(int fd);
+
+/* Columns of the terminal behind fd; `columns` (value of COLUMNS or NULL) wins; 80 when unknown. */
+int pdl_tty_width(int fd, const char *columns);
+
+/* Values of the environment variables that decide about colour; NULL: not set. */
+typedef struct pdl_tty_env {
+    const char *no_color, *force_color, *term;
+} pdl_tty_env;
+
+/* Should output to fd be coloured? NO_COLOR (not empty) says no, FORCE_COLOR (not empty, not "0") yes, else a terminal
+ * whose TERM is neither "dumb" nor empty. */
+bool pdl_tty_color(int fd, const pdl_tty_env *env);
+
+/* Call fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the loop open. */
+typedef struct pdl_signals pdl_signals;
+pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig), void *user);
+void pdl_signals_stop(pdl_signals *s); /* restores the default handling; NULL is fine */
+
+#endif
