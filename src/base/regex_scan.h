@@ -1,0 +1,58 @@
+/* regex_scan.h -- tokens and single characters of Python `re` patterns. Used by regex_translate.c only. */
+#ifndef PDL_BASE_REGEX_SCAN_H
+#define PDL_BASE_REGEX_SCAN_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+/* One character, or a backslash and the character behind it. */
+typedef struct {
+    int32_t cp;      /* -1: the end of the pattern; '\\': an escape */
+    uint32_t second; /* of an escape */
+    size_t at, pos;  /* place in bytes and in code points */
+} pdl_rx_token;
+
+typedef struct {
+    pdl_str src;
+    pdl_rx_token next;
+    pdl_err *err;
+} pdl_rx_scan;
+
+PDL_MUST bool pdl_rx_start(pdl_rx_scan *s, pdl_str src, pdl_err *err);
+
+/* The next token, and go on. A backslash as last character is an error when it becomes the next token. */
+PDL_MUST bool pdl_rx_get(pdl_rx_scan *s, pdl_rx_token *out);
+
+/* Skip the next token when it is the character c (then *hit). */
+PDL_MUST bool pdl_rx_accept(pdl_rx_scan *s, int32_t c, bool *hit);
+
+/* Go back to a token seen before. */
+void pdl_rx_seek(pdl_rx_scan *s, pdl_rx_token to);
+
+/* The text from a token to the next one. */
+pdl_str pdl_rx_since(const pdl_rx_scan *s, pdl_rx_token from);
+
+/* The text up to the character end, which is skipped; `what` names it in errors. */
+PDL_MUST bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out);
+
+/* Error with " at position N" appended as Python does. Always false. */
+PDL_PRINTF(3, 4) bool pdl_rx_fail(pdl_rx_scan *s, size_t pos, const char *fmt, ...);
+
+/* As pdl_rx_fail, with Python's repr of name for the one %s in fmt. */
+bool pdl_rx_fail_name(pdl_rx_scan *s, size_t pos, const char *before, pdl_str name);
+
+/* What an escape stands for. */
+typedef enum { PDL_RX_CHAR, PDL_RX_CLASS, PDL_RX_PLACE, PDL_RX_BACKREF } pdl_rx_escape_kind;
+
+typedef struct {
+    pdl_rx_escape_kind kind;
+    uint32_t value; /* the character; the letter of a class (dDsSwW) or place (AbBZ); the number of a group */
+} pdl_rx_escape;
+
+/* Read what belongs to the escape esc, the token read last. */
+PDL_MUST bool pdl_rx_read_escape(pdl_rx_scan *s, pdl_rx_token esc, bool in_set, pdl_rx_escape *out);
+
+static inline bool pdl_rx_is_digit(int32_t c) { return c >= '0' && c <= '9'; }
+static inline bool pdl_rx_is_letter(int32_t c) { return (c | 32) >= 'a' && (c | 32) <= 'z' && c < 0x80; }
+
+#endif
