@@ -106,8 +106,8 @@ static double scale_back(uint64_t q, int64_t shift) {
 
 /* a / b correctly rounded; b is not 0. */
 static double mpz_quotient(mpz_t a, mpz_t b) {
-    if (mpz_sgn(a) == 0) return 0.0;
     bool neg = (mpz_sgn(a) < 0) != (mpz_sgn(b) < 0);
+    if (mpz_sgn(a) == 0) return neg ? -0.0 : 0.0;
     mpz_abs(a, a);
     mpz_abs(b, b);
     int64_t shift = 56 - ((int64_t)mpz_sizeinbase(a, 2) - (int64_t)mpz_sizeinbase(b, 2));
@@ -136,7 +136,7 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     if (!pdl_is(a, PDL_V_BIGINT) && !pdl_is(b, PDL_V_BIGINT)) {
         int64_t x = small(a), y = small(b), top = (int64_t)1 << EXACT;
         if (-top <= x && x <= top && -top <= y && y <= top) {
-            *out = pdl_float(x == 0 ? 0.0 : (double)x / (double)y); /* Python: 0 / -1 is -0.0 for floats only */
+            *out = pdl_float((double)x / (double)y); /* both exact, so rounded once; 0 / -5 is -0.0 */
             return true;
         }
     }
@@ -256,9 +256,7 @@ static void float_divmod(double x, double y, double *div, double *mod) {
 }
 
 static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err) {
-    if (x == 0.0 && y < 0.0 && !isinf(y))
-        return pdl_err_host(err, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
-    if (x == 0.0 && y < 0.0)
+    if (x == 0.0 && y < 0.0 && isfinite(y))
         return pdl_err_host(err, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
     if (x < 0.0 && isfinite(x) && isfinite(y) && y != floor(y))
         return pdl_err_host(err, "TypeError",

@@ -102,14 +102,16 @@ static bool skip(pdl_str *s, char c) {
     return true;
 }
 
-/* Three or six digits behind the dot. */
+/* Digits behind the dot; those beyond microseconds are cut off. */
 static bool read_fraction(pdl_str *s, int *usec) {
     size_t n = 0;
-    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9') n++;
-    if (n != 3 && n != 6) return false;
-    if (!digits(s, n, usec)) return false;
-    if (n == 3) *usec *= 1000;
-    return true;
+    int v = 0;
+    for (; n < s->n && s->p[n] >= '0' && s->p[n] <= '9'; n++)
+        if (n < 6) v = v * 10 + (s->p[n] - '0');
+    for (size_t i = n; i < 6; i++) v *= 10;
+    *s = pdl_str_sub(*s, n, s->n);
+    *usec = v;
+    return n > 0;
 }
 
 static bool read_zone(pdl_str *s, pdl_time *t) {
@@ -206,10 +208,12 @@ static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){text, len});
 }
 
-/* Length of the directive at the start of s: %, then glibc's flags, E or O, and a letter. */
+/* Length of the directive at the start of s: %, glibc's flag, width of two digits, E or O, and a letter. */
 static size_t directive_len(pdl_str s) {
     size_t i = 1;
-    while (i < s.n && i < 3 && (strchr("-_0^#", s.p[i]) || s.p[i] == 'E' || s.p[i] == 'O') && s.p[i]) i++;
+    if (i < s.n && memchr("-_0^#", s.p[i], 5)) i++;
+    for (size_t k = 0; k < 2 && i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; k++) i++;
+    if (i < s.n && (s.p[i] == 'E' || s.p[i] == 'O')) i++;
     return i < s.n ? i + 1 : s.n;
 }
 
