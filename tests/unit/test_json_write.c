@@ -1,0 +1,118 @@
+/* test_json_write.c -- Python's json.dumps forms, flags, errors, depth. */
+#include "t.h"
+
+#include <math.h>
+
+#include "base/limits.h"
+#include "value/exotic.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+enum { PLAIN = PDL_JSON_SPACED | PDL_JSON_ASCII };
+
+static const struct {
+    const char *in, *want;
+    int flags, indent;
+} rows[] = {
+    {"[1,true,null,1.0,1e16,1e-5,\"x\"]", "[1, true, null, 1.0, 1e+16, 1e-05, \"x\"]", PLAIN, 0},
+    {"{\"a\":{\"b\":[]},\"c\":{}}", "{\"a\":{\"b\":[]},\"c\":{}}", 0, 0},
+    {"{\"a\":{\"b\":[1,2]},\"c\":{}}", "{\n  \"a\": {\n    \"b\": [\n      1,\n      2\n    ]\n  },\n  \"c\": {}\n}", 0, 2},
+    {"\"é😀\\u007f\\u0001/\\\"\\\\\\b\\f\\n\\r\\t\"", "\"\\u00e9\\ud83d\\ude00\\u007f\\u0001/\\\"\\\\\\b\\f\\n\\r\\t\"", PLAIN, 0},
+    {"\"é😀\\u0001\"", "\"é😀\\u0001\"", 0, 0},
+    {"{\"b\":1,\"a\":{\"z\":1,\"y\":2},\"\":3}", "{\"\":3,\"a\":{\"y\":2,\"z\":1},\"b\":1}", PDL_JSON_SORT, 0},
+    {"[NaN,Infinity,-Infinity]", "[NaN, Infinity, -Infinity]", PLAIN | PDL_JSON_NAN, 0},
+    {"[123456789012345678901234567890]", "[123456789012345678901234567890]", PLAIN, 0},
+};
+
+static pdl_val from_json(const char *text) {
+    pdl_err err = {0};
+    pdl_val v = pdl_absent();
+    assert_true(pdl_json_read(t_str(text), PDL_JSON_PYTHON, &v, NULL, &err));
+    return v;
+}
+
+static void test_rows(void **state) {
+    (void)state;
+    size_t live = pdl_live_objects();
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_val v = from_json(rows[i].in);
+        pdl_buf b = PDL_BUF;
+        pdl_err err = {0};
+        t_assert(pdl_json_write(v, rows[i].flags, rows[i].indent, &b, &err));
+        t_assert_str(pdl_buf_str(&b), rows[i].want);
+        t_assert(pdl_is_json(v));
+        pdl_buf_fini(&b);
+        pdl_drop(v);
+    }
+    assert_int_equal(pdl_live_objects(), live);
+}
+
+/* {1: .., 1.5: .., null: .., false: .., (1,): ..}: the last key is not JSON. */
+static void test_keys(void **state) {
+    (void)state;
+    pdl_val d = pdl_dict_new(0), one = pdl_int(1);
+    d = pdl_dict_put(d, pdl_int(1), pdl_int(1));
+    d = pdl_dict_put(d, pdl_float(1.5), pdl_int(2));
+    d = pdl_dict_put(d, pdl_null(), pdl_int(3));
+    d = pdl_dict_put(d, pdl_bool(false), pdl_tuple_new(&one, 1));
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    assert_true(pdl_json_write(d, PLAIN, 0, &b, &err));
+    t_assert_str(pdl_buf_str(&b), "{\"1\": 1, \"1.5\": 2, \"null\": 3, \"false\": [1]}");
+    d = pdl_dict_put(d, pdl_tuple_new(&one, 1), pdl_null());
+    assert_false(pdl_is_json(d));
+    pdl_buf_clear(&b);
+    assert_false(pdl_json_write(d, PLAIN, 0, &b, &err));
+    assert_int_equal(b.len, 0);
+    assert_string_equal(err.msg, "keys must be str, int, float, bool or None, not tuple");
+    assert_int_equal(err.kind, PDL_E_type);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    pdl_drop(d);
+}
+
+static void test_loose(void **state) {
+    (void)state;
+    pdl_err err = {0};
+    pdl_val date, list = pdl_list_new(0);
+    assert_true(pdl_date_new(&(pdl_time){.year = 2024, .month = 1, .day = 15}, &date, &err));
+    pdl_buf b = PDL_BUF;
+    assert_false(pdl_json_write(date, PLAIN, 0, &b, &err));
+    assert_string_equal(err.msg, "Object of type date is not JSON serializable");
+    assert_string_equal(err.foreign, "TypeError");
+    pdl_err_fini(&err);
+    assert_false(pdl_json_write(pdl_float((double)INFINITY), PLAIN, 0, &b, &err));
+    assert_string_equal(err.msg, "Out of range float values are not JSON compliant");
+    pdl_err_fini(&err);
+    list = pdl_list_push(pdl_list_push(list, date), pdl_range_new(0, 2, 1));
+    list = pdl_list_push(list, pdl_bytes(PDL_STR("x'")));
+    assert_true(pdl_json_write(list, PLAIN | PDL_JSON_LOOSE, 0, &b, &err));
+    t_assert_str(pdl_buf_str(&b), "[\"2024-01-15\", [0, 1], \"b\\\"x'\\\"\"]");
+    pdl_buf_fini(&b);
+    pdl_drop(list);
+}
+
+static void test_depth(void **state) {
+    (void)state;
+    pdl_val v = pdl_list_new(0);
+    for (int i = 0; i < 100000; i++) v = pdl_list_push(pdl_list_new(1), v);
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    assert_false(pdl_json_write(v, PLAIN, 0, &b, &err));
+    assert_int_equal(err.kind, PDL_E_limit);
+    assert_false(pdl_is_json(v));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    pdl_drop(v);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_loose),
+        cmocka_unit_test(test_depth),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
