@@ -118,8 +118,8 @@ void pdl_err_move(pdl_err *dst, pdl_err *src) {
 
 static char *copy(const char *z) { return z ? pdl_str_dup(pdl_str_of(z)) : NULL; }
 
-void pdl_err_copy(pdl_err *dst, const pdl_err *src) {
-    assert(dst->kind == PDL_E_NONE);
+/* All of src but its cause. */
+static void copy_one(pdl_err *dst, const pdl_err *src) {
     *dst = *src;
     dst->msg = copy(src->msg);
     dst->hint = copy(src->hint);
@@ -129,7 +129,13 @@ void pdl_err_copy(pdl_err *dst, const pdl_err *src) {
     dst->n_frames = 0;
     for (size_t i = 0; i < src->n_frames; i++) pdl_err_frame_add(dst, src->frames[i].loc, "%s", src->frames[i].what);
     dst->cause = NULL;
-    if (!src->cause) return;
-    dst->cause = PDL_NEW(pdl_err);
-    pdl_err_copy(dst->cause, src->cause);
+}
+
+void pdl_err_copy(pdl_err *dst, const pdl_err *src) {
+    assert(dst->kind == PDL_E_NONE);
+    copy_one(dst, src);
+    for (; src->cause; src = src->cause, dst = dst->cause) { /* iterative: a chain may be long */
+        dst->cause = PDL_NEW(pdl_err);
+        copy_one(dst->cause, src->cause);
+    }
 }

@@ -77,12 +77,27 @@ static bool fail_overflow(reader *x, const char *msg) {
 
 #define PUT(x, lit) PDL_PUT(&(x)->out->text, lit)
 
-static bool is_dotted_i(uint32_t cp) { return cp == 'i' || cp == 'I' || cp == 0x130 || cp == 0x131; }
 static bool nocase_ascii(const reader *x) { return (x->flags & PDL_RX_NOCASE) && (x->flags & PDL_RX_ASCII); }
 static bool nocase_unicode(const reader *x) { return (x->flags & PDL_RX_NOCASE) && !(x->flags & PDL_RX_ASCII); }
 
-/* In Unicode Python takes all four letters i for the same; PCRE2 leaves the Turkish ones alone. */
-#define FOUR_I "iI\\x{130}\\x{131}"
+/* Letters that Python takes for the same without regard to case and PCRE2 does not. */
+static const struct {
+    uint32_t letters[4]; /* zeros at the end */
+    const char *items;
+} same_letters[] = {
+    {{'I', 'i', 0x130, 0x131}, "Ii\\x{130}\\x{131}"},
+    {{0x390, 0x1fd3}, "\\x{390}\\x{1fd3}"},
+    {{0x3b0, 0x1fe3}, "\\x{3b0}\\x{1fe3}"},
+    {{0xfb05, 0xfb06}, "\\x{fb05}\\x{fb06}"},
+};
+enum { SAME_LETTERS = sizeof same_letters / sizeof same_letters[0] };
+
+/* Row i of same_letters has a letter in [lo, hi]. */
+static bool in_row(size_t i, uint32_t lo, uint32_t hi) {
+    for (size_t k = 0; k < 4 && same_letters[i].letters[k]; k++)
+        if (same_letters[i].letters[k] >= lo && same_letters[i].letters[k] <= hi) return true;
+    return false;
+}
 
 static void put_escaped(reader *x, uint32_t cp) {
     pdl_buf *b = &x->out->text;
@@ -91,8 +106,12 @@ static void put_escaped(reader *x, uint32_t cp) {
 }
 
 static void put_literal(reader *x, uint32_t cp) {
-    if (nocase_unicode(x) && is_dotted_i(cp)) PUT(x, "[" FOUR_I "]");
-    else if (nocase_ascii(x) && pdl_rx_is_letter((int32_t)cp))
+    for (size_t i = 0; i < SAME_LETTERS && nocase_unicode(x); i++)
+        if (in_row(i, cp, cp)) {
+            pdl_buf_putf(&x->out->text, "[%s]", same_letters[i].items);
+            return;
+        }
+    if (nocase_ascii(x) && pdl_rx_is_letter((int32_t)cp))
         pdl_buf_putf(&x->out->text, "[%c%c]", (char)cp, (char)(cp ^ 32));
     else if (cp >= 0x80 && (cp < 0xd800 || cp >= 0xe000)) pdl_buf_put_cp(&x->out->text, cp);
     else put_escaped(x, cp);
@@ -118,8 +137,8 @@ static void put_set_range(reader *x, uint32_t lo, uint32_t hi) {
         put_other_case(x, lo, hi, 'a', 'z');
         put_other_case(x, lo, hi, 'A', 'Z');
     }
-    bool i = (lo <= 'i' && hi >= 'i') || (lo <= 'I' && hi >= 'I') || (lo <= 0x131 && hi >= 0x130);
-    if (nocase_unicode(x) && i) PUT(x, FOUR_I);
+    for (size_t i = 0; i < SAME_LETTERS && nocase_unicode(x); i++)
+        if (in_row(i, lo, hi)) pdl_buf_put(&x->out->text, pdl_str_of(same_letters[i].items));
 }
 
 /* Inside of a set: what the class stands for. PCRE2's \s differs (it takes U+180E, it leaves U+001C to U+001F). */

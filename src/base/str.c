@@ -35,16 +35,39 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix) {
 size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     if (from > s.n) return PDL_NOT_FOUND;
     if (needle.n == 0) return from;
+    if (needle.n > s.n - from) return PDL_NOT_FOUND;
     /* memmem of the C library is linear (two-way). */
     const char *hit = memmem(s.p + from, s.n - from, needle.p, needle.n);
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 
-size_t pdl_str_rfind(pdl_str s, pdl_str needle) {
-    if (needle.n > s.n) return PDL_NOT_FOUND;
-    for (size_t i = s.n - needle.n + 1; i-- > 0;)
-        if (needle.n == 0 || (s.p[i] == needle.p[0] && memcmp(s.p + i, needle.p, needle.n) == 0)) return i;
+/* Looks for needle from the end. back[k]: of the last k bytes of needle, read backwards, the length of the longest proper
+ * beginning that is also their end; so no byte of s is compared twice in vain. */
+static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
+    size_t matched = 0;
+    back[0] = back[1] = 0;
+    for (size_t k = 1; k < needle.n; k++) {
+        while (matched && needle.p[needle.n - 1 - k] != needle.p[needle.n - 1 - matched]) matched = back[matched];
+        matched += needle.p[needle.n - 1 - k] == needle.p[needle.n - 1 - matched];
+        back[k + 1] = matched;
+    }
+    matched = 0;
+    for (size_t i = s.n; i-- > 0;) {
+        while (matched && s.p[i] != needle.p[needle.n - 1 - matched]) matched = back[matched];
+        matched += s.p[i] == needle.p[needle.n - 1 - matched];
+        if (matched == needle.n) return i;
+    }
     return PDL_NOT_FOUND;
+}
+
+size_t pdl_str_rfind(pdl_str s, pdl_str needle) {
+    enum { SHORT = 32 };
+    if (needle.n > s.n) return PDL_NOT_FOUND;
+    if (needle.n == 0) return s.n;
+    size_t small[SHORT + 1], *back = needle.n <= SHORT ? small : PDL_NEW_N(size_t, needle.n + 1);
+    size_t hit = find_backwards(s, needle, back);
+    if (back != small) pdl_free(back);
+    return hit;
 }
 
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
