@@ -1,8 +1,8 @@
 /* dict.c -- insertion-ordered dicts (val.h): an array of entries, and from SMALL on an index table over it. */
 #include "base/hash.h"
 #include "base/limits.h"
-#include "value/int.h"
 #include "value/exotic.h"
+#include "value/int.h"
 #include "value/obj.h"
 
 #include "base/banned.h"
@@ -35,10 +35,7 @@ uint32_t pdl_val_hash(pdl_vref v) {
     if (t <= PDL_V_NULL) return pdl_hash_u64(0x9e3779b97f4a7c15u);
     if (t <= PDL_V_BIGINT) return pdl_int_hash(v);
     if (t == PDL_V_BYTES) return pdl_hash_str(pdl_bytes_get(v));
-    if (t == PDL_V_DATE || t == PDL_V_DATETIME) {
-        pdl_instant at = pdl_time_instant(v);
-        return pdl_hash_u64((uint64_t)at.day * 86400000000u + (uint64_t)at.usec);
-    }
+    if (t == PDL_V_DATE || t == PDL_V_DATETIME) return pdl_time_hash(v);
     if (t != PDL_V_TUPLE) PDL_BUG("hash of a %s", pdl_type_name(v));
     uint64_t h = pdl_list_len(v);
     for (size_t i = 0; i < pdl_list_len(v); i++)

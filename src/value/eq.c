@@ -47,8 +47,7 @@ static bool eq_ranges(pdl_vref a, pdl_vref b) {
 }
 
 static bool eq_times(pdl_vref a, pdl_vref b) {
-    pdl_instant x = pdl_time_instant(a), y = pdl_time_instant(b);
-    return pdl_time_get(a).has_zone == pdl_time_get(b).has_zone && x.day == y.day && x.usec == y.usec;
+    return pdl_time_is_zoned(a) == pdl_time_is_zoned(b) && pdl_time_cmp(a, b) == 0;
 }
 
 static bool is_number(pdl_tag t) {

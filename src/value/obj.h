@@ -51,11 +51,10 @@ static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     return c;
 }
 
-/* Dates as instants, for comparison and hashing (time.c): days since year 1, microseconds of the day. */
-typedef struct pdl_instant {
-    int64_t day, usec;
-} pdl_instant;
-pdl_instant pdl_time_instant(pdl_vref v);
+/* Dates and datetimes as instants (time.c). Both of one kind, both with or both without a zone. */
+bool pdl_time_is_zoned(pdl_vref v);
+int pdl_time_cmp(pdl_vref a, pdl_vref b);
+uint32_t pdl_time_hash(pdl_vref v);
 
 /* Class name as Python's operators print it: "datetime.date" where type(x).__name__ is "date". */
 const char *pdl_type_full(pdl_vref v);

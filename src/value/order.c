@@ -51,11 +51,9 @@ static bool order_sets(pdl_vref a, pdl_vref b, char op) {
 static bool order_times(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
     if (pdl_tag_of(a) != pdl_tag_of(b))
         return pdl_err_host(err, "TypeError", "can't compare %s to %s", pdl_type_full(a), pdl_type_full(b));
-    if (pdl_time_get(a).has_zone != pdl_time_get(b).has_zone)
+    if (pdl_time_is_zoned(a) != pdl_time_is_zoned(b))
         return pdl_err_host(err, "TypeError", "can't compare offset-naive and offset-aware datetimes");
-    pdl_instant x = pdl_time_instant(a), y = pdl_time_instant(b);
-    int cmp = x.day != y.day ? (x.day > y.day) - (x.day < y.day) : (x.usec > y.usec) - (x.usec < y.usec);
-    *out = holds(op, cmp);
+    *out = holds(op, pdl_time_cmp(a, b));
     return true;
 }
 

@@ -50,7 +50,13 @@ static inline unsigned digit(pdl_name name, unsigned level) { return (name >> (B
 
 /* Position of the slot of digit d among those in use. */
 static inline unsigned slot_of(const node *n, unsigned d) {
-    return (unsigned)__builtin_popcount(n->map & ((1u << d) - 1u));
+    if (n->map == 0xffff) return d;
+    /* Bits counted in parallel: without a machine flag the builtin is a call. */
+    unsigned x = n->map & ((1u << d) - 1u);
+    x -= (x >> 1) & 0x5555u;
+    x = (x & 0x3333u) + ((x >> 2) & 0x3333u);
+    x = (x + (x >> 4)) & 0x0f0fu;
+    return (x + (x >> 8)) & 0x1fu;
 }
 
 /* Room for n slots, rounded so that growing is rare. */

@@ -1,6 +1,7 @@
 /* time.c -- dates and datetimes of exotic.h: proleptic Gregorian calendar, years 1 to 9999, no time zone data. */
 #include <time.h>
 
+#include "base/hash.h"
 #include "value/exotic.h"
 #include "value/obj.h"
 
@@ -30,9 +31,14 @@ static int64_t day_number(const pdl_time *t) {
     return y * 365 + y / 4 - y / 100 + y / 400 + year_day(t);
 }
 
-pdl_instant pdl_time_instant(pdl_vref v) {
+/* Days since year 1 and microseconds of the day, in UTC when there is a zone. */
+typedef struct {
+    int64_t day, usec;
+} instant;
+
+static instant instant_of(pdl_vref v) {
     pdl_time t = pdl_time_get(v);
-    pdl_instant at = {day_number(&t), 0};
+    instant at = {day_number(&t), 0};
     if (pdl_is(v, PDL_V_DATE)) return at;
     int64_t s = (int64_t)t.hour * 3600 + t.minute * 60 + t.second - (t.has_zone ? t.zone_seconds : 0);
     enum { DAY = 86400 };
@@ -40,6 +46,19 @@ pdl_instant pdl_time_instant(pdl_vref v) {
     while (s >= DAY) s -= DAY, at.day++;
     at.usec = s * 1000000 + t.usec;
     return at;
+}
+
+bool pdl_time_is_zoned(pdl_vref v) { return pdl_time_get(v).has_zone; }
+
+int pdl_time_cmp(pdl_vref a, pdl_vref b) {
+    instant x = instant_of(a), y = instant_of(b);
+    if (x.day != y.day) return x.day < y.day ? -1 : 1;
+    return (x.usec > y.usec) - (x.usec < y.usec);
+}
+
+uint32_t pdl_time_hash(pdl_vref v) {
+    instant at = instant_of(v);
+    return pdl_hash_u64((uint64_t)at.day * 86400000000u + (uint64_t)at.usec);
 }
 
 static bool bad(pdl_err *err, const char *why) { return pdl_err_host(err, "ValueError", "%s", why); }
