@@ -1,5 +1,7 @@
 /* json_read.c -- see json_read.h. An explicit stack of open containers; strings are scanned eight bytes at a time.
  *
+ * What stands in open containers is kept on one stack of values until its container closes, which then is made in its
+ * exact size: allocation is most of the work here.
  * Messages and places are those of Python's json, whose scanner looks for the parts of the grammar in this order.
  */
 #include "value/json_read.h"
@@ -14,11 +16,11 @@
 
 #include "base/banned.h"
 
-enum { INLINE_DEPTH = 24, FAST_DIGITS = 18, MAX_INTERNED_KEY = 64 };
+enum { INLINE_DEPTH = 16, INLINE_VALUES = 48, FAST_DIGITS = 18, MAX_INTERNED_KEY = 64, MAX_INTERNED_TEXT = 8 };
 
 typedef struct {
-    pdl_val box; /* the open list or dict */
-    pdl_val key; /* of the value being read, else absent */
+    size_t from; /* its first value; a dict's are key, value, key, value... */
+    bool is_dict;
 } open_box;
 
 typedef struct {
@@ -26,9 +28,12 @@ typedef struct {
     int flags;
     pdl_json_keys *keys;
     pdl_err *err;
-    open_box *stack;
-    size_t depth, cap;
-    open_box few[INLINE_DEPTH];
+    open_box *open;
+    size_t depth, depth_cap;
+    pdl_val *values; /* owned, n of them */
+    size_t n, cap;
+    open_box few_open[INLINE_DEPTH];
+    pdl_val few_values[INLINE_VALUES];
 } reader;
 
 /* --- errors ---------------------------------------------------------------------------------------- */
@@ -160,8 +165,8 @@ static bool check_text(reader *r, const char *quote, pdl_str s, uint64_t seen) {
     return true;
 }
 
-/* The object for a key of this text, shared with earlier equal keys. */
-static pdl_val intern_key(reader *r, pdl_str s) {
+/* The object for a key (or short string) of this text, shared with earlier equal ones. */
+static pdl_val intern(reader *r, pdl_str s) {
     if (s.n > MAX_INTERNED_KEY) return pdl_text(s);
     uint64_t h = s.n * 0x9e3779b97f4a7c15u;
     if (s.n) h ^= (uint64_t)(unsigned char)s.p[0] * 31 + (uint64_t)(unsigned char)s.p[s.n - 1] * 1021 +
@@ -173,7 +178,7 @@ static pdl_val intern_key(reader *r, pdl_str s) {
     }
     return pdl_keep(*slot);
 }
-static_assert(PDL_JSON_KEYS == 64, "intern_key takes six bits of the hash");
+static_assert(PDL_JSON_KEYS == 64, "intern takes six bits of the hash");
 
 static bool read_string(reader *r, bool is_key, pdl_val *out) { /* r->p at the quote */
     const char *quote = r->p;
@@ -182,14 +187,14 @@ static bool read_string(reader *r, bool is_key, pdl_val *out) { /* r->p at the q
     if (PDL_LIKELY(r->p < r->end && *r->p == '"')) {
         pdl_str s = {quote + 1, (size_t)(r->p - quote - 1)};
         if (!check_text(r, quote, s, seen)) return false;
-        *out = is_key ? intern_key(r, s) : pdl_text(s);
+        *out = is_key || s.n <= MAX_INTERNED_TEXT ? intern(r, s) : pdl_text(s);
         r->p++;
         return true;
     }
     pdl_buf b = PDL_BUF;
     bool ok = read_escaped(r, quote, &b, &seen) && check_text(r, quote, pdl_buf_str(&b), seen);
     if (ok) {
-        *out = is_key ? intern_key(r, pdl_buf_str(&b)) : pdl_text(pdl_buf_str(&b));
+        *out = is_key ? intern(r, pdl_buf_str(&b)) : pdl_text(pdl_buf_str(&b));
         r->p++;
     }
     pdl_buf_fini(&b);
@@ -288,26 +293,49 @@ static void skip_blanks(reader *r) {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r')) r->p++;
 }
 
-static bool open_new(reader *r, pdl_val box) {
-    if (r->depth == PDL_MAX_JSON_DEPTH) {
-        pdl_drop(box);
+/* Grow a stack that begins inside the reader. */
+static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
+    void *q = pdl_realloc_n(is_inline ? NULL : p, *cap * 2, size);
+    if (is_inline) memcpy(q, p, *cap * size);
+    *cap *= 2;
+    return q;
+}
+
+static void push_value(reader *r, pdl_val v) {
+    if (PDL_UNLIKELY(r->n == r->cap)) r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
+    r->values[r->n++] = v;
+}
+
+static bool open_new(reader *r, bool is_dict) {
+    if (r->depth == PDL_MAX_JSON_DEPTH)
         return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
-    }
-    if (r->depth == r->cap) {
-        bool was_inline = r->stack == r->few;
-        r->cap *= 2;
-        r->stack = pdl_realloc_n(was_inline ? NULL : r->stack, r->cap, sizeof *r->stack);
-        if (was_inline) memcpy(r->stack, r->few, sizeof r->few);
-    }
-    r->stack[r->depth++] = (open_box){box, pdl_absent()};
+    if (r->depth == r->depth_cap) r->open = grow(r->open, r->open == r->few_open, &r->depth_cap, sizeof *r->open);
+    r->open[r->depth++] = (open_box){r->n, is_dict};
     return true;
+}
+
+/* The innermost container made of its values. */
+static pdl_val close_box(reader *r) {
+    open_box top = r->open[--r->depth];
+    size_t n = r->n - top.from;
+    pdl_val *v = r->values + top.from, box;
+    r->n = top.from;
+    if (top.is_dict) {
+        box = pdl_dict_new(n / 2);
+        for (size_t i = 0; i < n; i += 2) box = pdl_dict_put(box, v[i], v[i + 1]);
+    } else {
+        box = pdl_list_new(n);
+        for (size_t i = 0; i < n; i++) box = pdl_list_push(box, v[i]);
+    }
+    return box;
 }
 
 /* A key and its colon; the cursor then stands at the value. */
 static bool read_key(reader *r) {
-    open_box *top = &r->stack[r->depth - 1];
+    pdl_val key;
     if (r->p == r->end || *r->p != '"') return fail_at(r, r->p, "Expecting property name enclosed in double quotes");
-    if (!read_string(r, true, &top->key)) return false;
+    if (!read_string(r, true, &key)) return false;
+    push_value(r, key);
     if (r->p == r->end || *r->p != ':') skip_blanks(r);
     if (r->p == r->end || *r->p != ':') return fail_at(r, r->p, "Expecting ':' delimiter");
     r->p++;
@@ -332,26 +360,18 @@ static bool begin_value(reader *r, pdl_val *out, bool *done) {
         return true;
     }
     *done = false;
-    return open_new(r, is_dict ? pdl_dict_new(4) : pdl_list_new(4)) && (!is_dict || read_key(r));
+    return open_new(r, is_dict) && (!is_dict || read_key(r));
 }
 
 /* Put the finished *v into the innermost container. *done: that container was closed and is *v now. */
 static bool end_value(reader *r, pdl_val *v, bool *done) {
-    open_box *top = &r->stack[r->depth - 1];
-    bool is_dict = pdl_is_dict(top->box);
-    if (is_dict) {
-        top->box = pdl_dict_put(top->box, top->key, *v);
-        top->key = pdl_absent();
-    } else {
-        top->box = pdl_list_push(top->box, *v);
-    }
-    *v = pdl_absent();
+    bool is_dict = r->open[r->depth - 1].is_dict;
+    push_value(r, *v);
     skip_blanks(r);
     *done = r->p < r->end && *r->p == (is_dict ? '}' : ']');
     if (*done) {
         r->p++;
-        *v = top->box;
-        r->depth--;
+        *v = close_box(r);
         return true;
     }
     if (r->p == r->end || *r->p != ',') return fail_at(r, r->p, "Expecting ',' delimiter");
@@ -392,15 +412,22 @@ static bool read_document(reader *r, pdl_val *out) {
 
 bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end, pdl_err *err) {
     const char *p = text.p ? text.p : "";
-    reader r = {.start = p, .p = p, .end = p + text.n, .flags = flags, .keys = keys, .err = err, .cap = INLINE_DEPTH};
-    r.stack = r.few;
+    reader r; /* its inline stacks need no clearing */
+    r.start = r.p = p;
+    r.end = p + text.n;
+    r.flags = flags;
+    r.keys = keys;
+    r.err = err;
+    r.open = r.few_open;
+    r.values = r.few_values;
+    r.depth = r.n = 0;
+    r.depth_cap = INLINE_DEPTH;
+    r.cap = INLINE_VALUES;
     bool ok = read_document(&r, out);
     if (ok && end) *end = (size_t)(r.p - r.start);
-    for (size_t i = 0; i < r.depth; i++) {
-        pdl_drop(r.stack[i].box);
-        pdl_drop(r.stack[i].key);
-    }
-    if (r.stack != r.few) pdl_free(r.stack);
+    for (size_t i = 0; i < r.n; i++) pdl_drop(r.values[i]);
+    if (r.open != r.few_open) pdl_free(r.open);
+    if (r.values != r.few_values) pdl_free(r.values);
     return ok;
 }
 
