@@ -17,7 +17,7 @@ static bool unsupported(pdl_arith op, pdl_vref a, pdl_vref b, pdl_err *err) {
                         pdl_type_full(a), pdl_type_full(b));
 }
 
-/* --- addition ------------------------------------------------------------------------------------------- */
+/* --- addition ----------------------------------------------------------------------------------------- */
 
 static bool append_escaped(pdl_val v, pdl_str s, pdl_val *out, pdl_err *err) {
     static const struct {
@@ -69,18 +69,19 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
         return pdl_err_host(err, "TypeError", "can't concat %s to bytes", pdl_type_full(b));
     if (pdl_tag_of(b) != ta) {
         const char *name = ta == PDL_V_STR ? "str" : pdl_type_name(a);
-        return pdl_err_host(err, "TypeError", "can only concatenate %s (not \"%s\") to %s", name, pdl_type_full(b),
-                            name);
+        return pdl_err_host(err, "TypeError", "can only concatenate %s (not \"%s\") to %s", name,
+                            pdl_type_full(b), name);
     }
     if (ta == PDL_V_STR) return add_strings(a, b, out, err);
     if (ta == PDL_V_BYTES) return add_bytes(a, b, out, err);
     if (pdl_list_len(a) + pdl_list_len(b) > PDL_MAX_RANGE_ITEMS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items", PDL_MAX_RANGE_ITEMS);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                           PDL_MAX_RANGE_ITEMS);
     *out = pdl_list_concat(pdl_keep(a), b);
     return true;
 }
 
-/* --- repetition ----------------------------------------------------------------------------------------- */
+/* --- repetition --------------------------------------------------------------------------------------- */
 
 /* How often: n clamped to what the limit allows; false when it is more. unit: size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
@@ -94,7 +95,8 @@ static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *
         return true;
     }
     if ((uint64_t)k > max / unit)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "repetition makes more than %zu items or bytes", max);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "repetition makes more than %zu items or bytes",
+                           max);
     *out = (size_t)k;
     return true;
 }
@@ -134,11 +136,13 @@ static bool is_repeatable(pdl_vref v) {
 
 static bool repeat(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     if (!pdl_is_int(n) && !pdl_is_bool(n))
-        return pdl_err_host(err, "TypeError", "can't multiply sequence by non-int of type '%s'", pdl_type_full(n));
-    return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) ? repeat_list(v, n, out, err) : repeat_text(v, n, out, err);
+        return pdl_err_host(err, "TypeError", "can't multiply sequence by non-int of type '%s'",
+                            pdl_type_full(n));
+    return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) ? repeat_list(v, n, out, err)
+                                                    : repeat_text(v, n, out, err);
 }
 
-/* --- others --------------------------------------------------------------------------------------------- */
+/* --- others ------------------------------------------------------------------------------------------- */
 
 static pdl_val set_minus(pdl_vref a, pdl_vref b) {
     pdl_vref from = pdl_set_dict(a), what = pdl_set_dict(b);

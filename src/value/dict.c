@@ -1,4 +1,5 @@
-/* dict.c -- insertion-ordered dicts (val.h): an array of entries, and from SMALL on an index table over it. */
+/* dict.c -- insertion-ordered dicts (val.h): an array of entries, and from SMALL on an index table over it.
+ */
 #include "base/hash.h"
 #include "base/limits.h"
 #include "value/exotic.h"
@@ -9,7 +10,7 @@
 
 enum { SMALL = 8 }; /* up to here comparing cached hashes one by one beats a table */
 
-/* --- hashing ---------------------------------------------------------------------------------------- */
+/* --- hashing ------------------------------------------------------------------------------------------ */
 
 static bool hashable(pdl_vref v, size_t depth) {
     pdl_tag t = pdl_tag_of(v);

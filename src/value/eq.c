@@ -43,7 +43,8 @@ static bool eq_views(pdl_vref a, pdl_vref b, size_t depth) {
 static bool eq_ranges(pdl_vref a, pdl_vref b) {
     size_t n = pdl_range_len(a);
     if (n != pdl_range_len(b)) return false;
-    return n == 0 || (pdl_range_at(a, 0) == pdl_range_at(b, 0) && pdl_range_at(a, n - 1) == pdl_range_at(b, n - 1));
+    return n == 0 ||
+           (pdl_range_at(a, 0) == pdl_range_at(b, 0) && pdl_range_at(a, n - 1) == pdl_range_at(b, n - 1));
 }
 
 static bool eq_times(pdl_vref a, pdl_vref b) {

@@ -1,4 +1,4 @@
-/* exotic.c -- sets, bytes, ranges, views and undefined (exotic.h); dates are in time.c, iteration in iter.c. */
+/* exotic.c -- sets, bytes, ranges, views and undefined (exotic.h); dates are in time.c, iter.c iterates. */
 #include "value/exotic.h"
 
 #include "value/obj.h"
@@ -67,5 +67,6 @@ size_t pdl_range_len(pdl_vref v) { return range_of(v)->n; }
 
 int64_t pdl_range_at(pdl_vref v, size_t i) {
     const rangeobj *r = range_of(v);
-    return (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->step); /* in range, so wrapping cancels out */
+    /* The item is in range, so wrapping on the way cancels out. */
+    return (int64_t)((uint64_t)r->start + (uint64_t)i * (uint64_t)r->step);
 }

@@ -55,7 +55,7 @@ static bool is_integer(pdl_vref v) {
 
 static bool is_number(pdl_vref v) { return is_integer(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* --- doubles ---------------------------------------------------------------------------------------- */
+/* --- doubles ------------------------------------------------------------------------------------------ */
 
 /* Nearest double, ties to even; +-inf when too large. mpz_get_d would truncate. */
 static double mpz_nearest(mpz_srcptr z) {
@@ -156,7 +156,7 @@ static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err);
 
 static bool pow_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     if (pdl_int_sign(b) < 0) {
-        double x, y;
+        double x = 0, y = 0;
         return to_double(a, &x, err) && to_double(b, &y, err) && pow_floats(x, y, out, err);
     }
     int64_t base;
@@ -221,7 +221,8 @@ static bool arith_ints(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_e
     if (op == PDL_OP_POW) return pow_ints(a, b, out, err);
     if (pdl_int_sign(b) == 0 && (op == PDL_OP_FLOORDIV || op == PDL_OP_MOD))
         return pdl_err_host(err, "ZeroDivisionError", "%s",
-                            op == PDL_OP_MOD ? "integer modulo by zero" : "integer division or modulo by zero");
+                            op == PDL_OP_MOD ? "integer modulo by zero"
+                                             : "integer division or modulo by zero");
     int64_t r;
     if (!pdl_is(a, PDL_V_BIGINT) && !pdl_is(b, PDL_V_BIGINT) && arith_small(op, small(a), small(b), &r)) {
         *out = pdl_int(r);
@@ -230,7 +231,7 @@ static bool arith_ints(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_e
     return arith_big(op, a, b, out, err);
 }
 
-/* --- floats --------------------------------------------------------------------------------------------- */
+/* --- floats ------------------------------------------------------------------------------------------- */
 
 /* Python's divmod for floats: the remainder has the sign of y, the quotient is integral. */
 static void float_divmod(double x, double y, double *div, double *mod) {
@@ -259,8 +260,9 @@ static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err) {
     if (x == 0.0 && y < 0.0 && isfinite(y))
         return pdl_err_host(err, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
     if (x < 0.0 && isfinite(x) && isfinite(y) && y != floor(y))
-        return pdl_err_host(err, "TypeError",
-                            "a negative number cannot be raised to a fractional power: the result is complex");
+        return pdl_err_host(
+            err, "TypeError",
+            "a negative number cannot be raised to a fractional power: the result is complex");
     double r = pow(x, y);
     if (isinf(r) && isfinite(x) && isfinite(y))
         return pdl_err_host(err, "OverflowError", "(34, 'Numerical result out of range')");
@@ -293,7 +295,7 @@ static bool arith_floats(pdl_arith op, double x, double y, pdl_val *out, pdl_err
     PDL_BUG("operator %d", (int)op);
 }
 
-/* --- doors ------------------------------------------------------------------------------------------------ */
+/* --- doors -------------------------------------------------------------------------------------------- */
 
 bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out, pdl_err *err) {
     *handled = is_number(a) && is_number(b);
@@ -302,7 +304,7 @@ bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val 
     if (is_integer(a) && is_integer(b)) {
         if (!arith_ints(op, a, b, &r, err)) return false;
     } else {
-        double x, y;
+        double x = 0, y = 0;
         if (!to_double(a, &x, err) || !to_double(b, &y, err)) return false;
         if (!arith_floats(op, x, y, &r, err)) return false;
     }
@@ -416,7 +418,7 @@ size_t pdl_int_bit_count(pdl_vref v) {
     return n;
 }
 
-/* --- text ------------------------------------------------------------------------------------------------- */
+/* --- text --------------------------------------------------------------------------------------------- */
 
 void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
     if (!pdl_is(v, PDL_V_BIGINT) && base == 10) {
@@ -533,9 +535,10 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
     return ok;
 }
 
-/* --- hash ------------------------------------------------------------------------------------------------- */
+/* --- hash --------------------------------------------------------------------------------------------- */
 
-#define MERSENNE (((uint64_t)1 << 61) - 1) /* modulus of hashes of what does not fit int64, as floats are m * 2^e */
+#define MERSENNE                                                                                             \
+    (((uint64_t)1 << 61) - 1) /* modulus of hashes of what does not fit int64, as floats are m * 2^e */
 
 static uint32_t float_hash(double d) {
     if (d >= -0x1p63 && d < 0x1p63) {

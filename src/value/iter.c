@@ -47,7 +47,8 @@ bool pdl_iter_init(pdl_iter *it, pdl_vref v, pdl_err *err) {
         return true;
     }
     size_t n;
-    if (!len_of(v, &n)) return pdl_err_host(err, "TypeError", "'%s' object is not iterable", pdl_type_full(v));
+    if (!len_of(v, &n))
+        return pdl_err_host(err, "TypeError", "'%s' object is not iterable", pdl_type_full(v));
     *it = (pdl_iter){.over = pdl_keep(v), .n = n};
     return true;
 }
@@ -107,7 +108,8 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (!pdl_iter_init(&it, v, err)) return false;
     if (it.n > PDL_MAX_RANGE_ITEMS) {
         pdl_iter_fini(&it);
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items", PDL_MAX_RANGE_ITEMS);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                           PDL_MAX_RANGE_ITEMS);
     }
     pdl_val list = pdl_list_new(it.n), x;
     while (pdl_iter_next(&it, &x)) list = pdl_list_push(list, x);

@@ -102,7 +102,7 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
     return order(a, b, op, 0, out, err);
 }
 
-/* --- in --------------------------------------------------------------------------------------------------- */
+/* --- in ----------------------------------------------------------------------------------------------- */
 
 static bool in_keys(pdl_vref x, pdl_vref dict, bool *out, pdl_err *err) {
     if (!pdl_is_hashable(x) && pdl_tag_of(x) <= PDL_V_SET)

@@ -17,7 +17,9 @@ static pdl_path *path_new(pdl_path *up, const char *name, uint32_t n, bool numbe
 
 pdl_path *pdl_path_name(pdl_path *up, const char *name) { return path_new(up, name, 0, false); }
 pdl_path *pdl_path_index(pdl_path *up, uint32_t i) { return path_new(up, NULL, i, false); }
-pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n) { return path_new(up, name, n, true); }
+pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n) {
+    return path_new(up, name, n, true);
+}
 
 pdl_path *pdl_path_keep(pdl_path *p) {
     if (p) p->refs++;

@@ -1,5 +1,6 @@
-/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use (a bit map tells which).
- * Leaves hold the bindings of 16 neighbouring ids: names of one program are dense, so look-up is two or three loads.
+/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use (a bit map tells
+ * which). Leaves hold the bindings of 16 neighbouring ids: names of one program are dense, so look-up is two
+ * or three loads.
  */
 #include "value/scope.h"
 
@@ -184,7 +185,7 @@ static void heighten(pdl_scope *s, pdl_name name) {
     }
 }
 
-/* The entry of name in an owned scope, made (with an absent value) when there is none; all nodes to it owned. */
+/* The entry of name in an owned scope, made (with an absent value) if there is none; the nodes to it are owned. */
 static entry *entry_own(pdl_scope *s, pdl_name name) {
     heighten(s, name);
     if (!s->top) s->top = node_new(s->height == 0, 2);

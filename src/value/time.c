@@ -1,4 +1,5 @@
-/* time.c -- dates and datetimes of exotic.h: proleptic Gregorian calendar, years 1 to 9999, no time zone data. */
+/* time.c -- dates and datetimes of exotic.h: proleptic Gregorian calendar, years 1 to 9999, no time zone
+ * data. */
 #include <time.h>
 
 #include "base/hash.h"
@@ -77,7 +78,8 @@ static bool clock_ok(const pdl_time *t, pdl_err *err) {
     if (t->second < 0 || t->second > 59) return bad(err, "second must be in 0..59");
     if (t->usec < 0 || t->usec > 999999) return bad(err, "microsecond must be in 0..999999");
     if (t->has_zone && (t->zone_seconds <= -86400 || t->zone_seconds >= 86400))
-        return bad(err, "offset must be a timedelta strictly between -timedelta(hours=24) and timedelta(hours=24).");
+        return bad(
+            err, "offset must be a timedelta strictly between -timedelta(hours=24) and timedelta(hours=24).");
     return true;
 }
 
@@ -100,7 +102,7 @@ bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------ */
 
 /* Exactly n digits at *s. */
 static bool digits(pdl_str *s, size_t n, int *out) {
@@ -181,7 +183,7 @@ bool pdl_time_read(pdl_str iso, bool *is_date, pdl_time *out) {
     return true;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------ */
 
 /* "+05:30", with seconds when there are any; sep 0: no colons. */
 static void put_zone(const pdl_time *t, bool colons, pdl_buf *out) {

@@ -94,9 +94,18 @@ static void formats(void **state) {
     static const struct {
         const char *format, *want;
     } rows[] = {
-        {"%Y-%m-%d", "2024-02-03"}, {"%A %d %B %j", "Saturday 03 February 034"}, {"%H:%M:%S.%f", "04:05:06.000789"},
-        {"%z|%Z", "-0330|UTC-03:30"}, {"100%%", "100%"}, {"%-d/%-m", "3/2"}, {"caf\xc3\xa9 %y", "caf\xc3\xa9 24"},
-        {"", ""}, {"end%", "end%"}, {"%E", "%E"}, {"%6Y%\xc3\xa9", "002024%\xc3\xa9"}, {"%U %w %I %p", "04 6 04 AM"},
+        {"%Y-%m-%d", "2024-02-03"},
+        {"%A %d %B %j", "Saturday 03 February 034"},
+        {"%H:%M:%S.%f", "04:05:06.000789"},
+        {"%z|%Z", "-0330|UTC-03:30"},
+        {"100%%", "100%"},
+        {"%-d/%-m", "3/2"},
+        {"caf\xc3\xa9 %y", "caf\xc3\xa9 24"},
+        {"", ""},
+        {"end%", "end%"},
+        {"%E", "%E"},
+        {"%6Y%\xc3\xa9", "002024%\xc3\xa9"},
+        {"%U %w %I %p", "04 6 04 AM"},
     };
     pdl_time t = {2024, 2, 3, 4, 5, 6, 789, true, -(3 * 3600 + 1800)};
     pdl_val v, s;

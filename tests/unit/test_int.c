@@ -1,4 +1,5 @@
-/* test_int.c -- arithmetic of numbers and operators on anything; results and texts are those of Python 3.11. */
+/* test_int.c -- arithmetic of numbers and operators on anything; results and texts are those of Python 3.11.
+ */
 #include "t.h"
 
 #include <math.h>
@@ -83,7 +84,8 @@ static void numbers(void **state) {
     pdl_buf out = PDL_BUF;
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        pdl_val a = pdl_with_label(num(rows[i].a), 1), b = pdl_with_label(num(rows[i].b), 2), r = pdl_absent();
+        pdl_val a = pdl_with_label(num(rows[i].a), 1), b = pdl_with_label(num(rows[i].b), 2),
+                r = pdl_absent();
         pdl_err err = {0};
         bool ok = pdl_val_arith(rows[i].op, a, b, &r, &err);
         t_assert(!ok || pdl_label_of(r) == 3);
@@ -169,11 +171,30 @@ static void reading(void **state) {
         int base;
         const char *want; /* NULL: not an integer */
     } rows[] = {
-        {" 42\n", 10, "42"}, {"-1_000", 10, "-1000"}, {"1__0", 10, NULL},  {"_1", 10, NULL},   {"1_", 10, NULL},
-        {"0x1F", 16, "31"},  {"0x_1f", 0, "31"},      {"ff", 16, "255"},   {"0b101", 0, "5"},  {"0b12", 0, NULL},
-        {"0b1", 16, "177"},  {"010", 0, NULL},        {"00", 0, "0"},      {"010", 10, "10"},  {"", 10, NULL},
-        {"+", 10, NULL},     {"- 1", 10, NULL},       {"1.0", 10, NULL},   {"zz", 36, "1295"}, {"0x", 16, NULL},
-        {"\xc2\xa0" "7\xe2\x80\x83", 10, "7"},        {"\xd9\xa3\xd9\xa4", 10, "34"},
+        {" 42\n", 10, "42"},
+        {"-1_000", 10, "-1000"},
+        {"1__0", 10, NULL},
+        {"_1", 10, NULL},
+        {"1_", 10, NULL},
+        {"0x1F", 16, "31"},
+        {"0x_1f", 0, "31"},
+        {"ff", 16, "255"},
+        {"0b101", 0, "5"},
+        {"0b12", 0, NULL},
+        {"0b1", 16, "177"},
+        {"010", 0, NULL},
+        {"00", 0, "0"},
+        {"010", 10, "10"},
+        {"", 10, NULL},
+        {"+", 10, NULL},
+        {"- 1", 10, NULL},
+        {"1.0", 10, NULL},
+        {"zz", 36, "1295"},
+        {"0x", 16, NULL},
+        {"\xc2\xa0"
+         "7\xe2\x80\x83",
+         10, "7"},
+        {"\xd9\xa3\xd9\xa4", 10, "34"},
         {"-340282366920938463463374607431768211456", 10, "-340282366920938463463374607431768211456"},
     };
     pdl_buf out = PDL_BUF;
@@ -213,7 +234,8 @@ static void comparing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(refused), cmocka_unit_test(sequences),
-                                       cmocka_unit_test(reading), cmocka_unit_test(comparing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(refused),
+                                       cmocka_unit_test(sequences), cmocka_unit_test(reading),
+                                       cmocka_unit_test(comparing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

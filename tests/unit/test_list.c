@@ -62,6 +62,7 @@ static void pushing_is_linear(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shared_lists_do_not_change),
-                                       cmocka_unit_test(items_mark_the_list), cmocka_unit_test(pushing_is_linear)};
+                                       cmocka_unit_test(items_mark_the_list),
+                                       cmocka_unit_test(pushing_is_linear)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

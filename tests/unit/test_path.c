@@ -35,6 +35,7 @@ static void deep_paths_release(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(text_of_segments), cmocka_unit_test(deep_paths_release)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(text_of_segments),
+                                       cmocka_unit_test(deep_paths_release)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

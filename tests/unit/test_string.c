@@ -72,7 +72,8 @@ static void from_buffers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(append_shares_and_grows), cmocka_unit_test(append_of_itself),
-                                       cmocka_unit_test(slices), cmocka_unit_test(from_buffers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(append_shares_and_grows),
+                                       cmocka_unit_test(append_of_itself), cmocka_unit_test(slices),
+                                       cmocka_unit_test(from_buffers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
