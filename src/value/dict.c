@@ -1,5 +1,4 @@
-/* dict.c -- insertion-ordered dicts (val.h): an array of entries, and from SMALL on an index table over it.
- */
+/* dict.c -- insertion-ordered dicts (val.h): an array of entries, and beyond SMALL an index over it. */
 #include "base/hash.h"
 #include "base/limits.h"
 #include "value/exotic.h"

@@ -185,7 +185,7 @@ static void heighten(pdl_scope *s, pdl_name name) {
     }
 }
 
-/* The entry of name in an owned scope, made (with an absent value) if there is none; the nodes to it are owned. */
+/* The entry of name in an owned scope, made (with an absent value) if there is none; its nodes are owned. */
 static entry *entry_own(pdl_scope *s, pdl_name name) {
     heighten(s, name);
     if (!s->top) s->top = node_new(s->height == 0, 2);

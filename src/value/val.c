@@ -162,7 +162,8 @@ static const char *const type_names[PDL_V_COUNT] = {
     [PDL_V_STR] = "str",         [PDL_V_LIST] = "list",     [PDL_V_DICT] = "dict",
     [PDL_V_TUPLE] = "tuple",     [PDL_V_SET] = "set",       [PDL_V_BYTES] = "bytes",
     [PDL_V_DATE] = "date",       [PDL_V_DATETIME] = "datetime", [PDL_V_RANGE] = "range",
-    [PDL_V_UNDEFINED] = "Undefined", [PDL_V_FUNC] = "ClosureBlock",
+    [PDL_V_CONTEXT] = "DependentContext", [PDL_V_UNDEFINED] = "Undefined",
+    [PDL_V_FUNC] = "ClosureBlock",
 };
 
 const char *pdl_type_name(pdl_vref v) {
