@@ -55,19 +55,31 @@ bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...) {
     return false;
 }
 
+static char *copy(const char *z) { return z ? pdl_str_dup(pdl_str_of(z)) : NULL; }
+
 bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     pdl_err *cause = PDL_NEW(pdl_err);
     pdl_err_move(cause, err);
+    pdl_buf msg = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
+    pdl_buf_vputf(&msg, fmt, ap);
+    va_end(ap);
+    pdl_buf_putf(&msg, ": %s", cause->msg);
     err->kind = cause->kind;
     err->loc = loc;
-    err->msg = format(fmt, ap);
-    va_end(ap);
-    err->foreign = cause->foreign ? pdl_str_dup(pdl_str_of(cause->foreign)) : NULL;
+    err->mark = cause->mark.src ? cause->mark : cause->loc;
+    err->msg = pdl_buf_take(&msg);
+    err->hint = copy(cause->hint);
+    err->foreign = copy(cause->foreign);
+    err->detail = copy(cause->detail);
     err->status = cause->status;
     err->has_status = cause->has_status;
     err->final = cause->final;
+    err->frames = cause->frames; /* what is printed is the outermost error */
+    err->n_frames = cause->n_frames;
+    cause->frames = NULL;
+    cause->n_frames = 0;
     err->cause = cause;
     return false;
 }
@@ -115,8 +127,6 @@ void pdl_err_move(pdl_err *dst, pdl_err *src) {
     *dst = *src;
     *src = (pdl_err){0};
 }
-
-static char *copy(const char *z) { return z ? pdl_str_dup(pdl_str_of(z)) : NULL; }
 
 /* All of src but its cause. */
 static void copy_one(pdl_err *dst, const pdl_err *src) {
