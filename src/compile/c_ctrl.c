@@ -1,0 +1,164 @@
+/* c_ctrl.c -- if, match, repeat, map. */
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
+    c_tree(e, b->cond);
+    c_trace_field(e, "if");
+    uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+    c_block(e, b->then_, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("then"), .no_context = info->no_context});
+    emit(e, PDL_OP_CHILD, 0, 0, 0);
+    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    patch(e, no);
+    if (b->else_) {
+        c_block(e, b->else_, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("else_"), .no_context = info->no_context});
+        emit(e, PDL_OP_CHILD, 0, 0, 0);
+    } else {
+        emit_text(e, PDL_STR(""));
+    }
+    patch(e, over);
+}
+
+void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
+    uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, b->cases.n);
+    c_tree(e, b->value);
+    c_trace_field(e, "match");
+    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    for (uint32_t i = 0; i < b->cases.n; i++) {
+        const pdl_case *c = &b->cases.p[i];
+        uint32_t no_match = UINT32_MAX, no_guard = UINT32_MAX;
+        c_at(e, c->loc);
+        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        if (c->pattern) {
+            emit(e, PDL_OP_MATCH, 0, 0, add_ptr(e, c->pattern));
+            if (e->trace) emit(e, PDL_OP_TRACE_FIELD, 1, (unsigned)i, add_const(e, pdl_textz("case")));
+            no_match = emit_jump(e, PDL_OP_JUMP_FALSE);
+        }
+        if (c->cond) {
+            c_tree(e, c->cond);
+            if (e->trace) emit(e, PDL_OP_TRACE_FIELD, 1, (unsigned)i, add_const(e, pdl_textz("if")));
+            no_guard = emit_jump(e, PDL_OP_JUMP_FALSE);
+        }
+        emit(e, PDL_OP_SCOPE_BACK, 1, 0, 0);
+        emit(e, PDL_OP_POP, 0, 0, 0);
+        c_block(e, c->then, (pdl_pos){.seg = PDL_SEG_NONE, .no_context = info->no_context, .index = i});
+        emit(e, PDL_OP_CHILD, 0, 0, 0);
+        outs[i] = emit_jump(e, PDL_OP_JUMP);
+        if (no_match != UINT32_MAX) patch(e, no_match);
+        if (no_guard != UINT32_MAX) patch(e, no_guard);
+        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    }
+    emit(e, PDL_OP_POP, 0, 0, 0);
+    emit_text(e, PDL_STR(""));
+    for (uint32_t i = 0; i < b->cases.n; i++) patch(e, outs[i]);
+}
+
+static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
+
+/* Names and lists of `for`, the bound, and the reducing function (deepest on the stack). */
+static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors, const pdl_text_field *index, const pdl_tree *max,
+                        const pdl_join *join) {
+    uint32_t n = fors ? fors->n : 0;
+    if (fors) {
+        for (uint32_t i = 0; i < n; i++) {
+            c_tree(e, fors->names[i]);
+            c_tree(e, fors->lists[i]);
+        }
+    }
+    if (max) {
+        c_tree(e, max);
+        c_trace_field(e, "maxIterations");
+    }
+    unsigned idx = 0;
+    if (index->s.p) idx = add_const(e, pdl_text(index->s)) + 1;
+    if (idx > UINT16_MAX) PDL_BUG("too many constants before a loop");
+    c_at(e, fors ? fors->loc : pdl_field_loc(head, "maxIterations"));
+    emit(e, PDL_OP_FORS, (max ? 1u : 0u) | (fors ? 2u : 0u), idx, n);
+    if (join->kind == PDL_JOIN_REDUCE) {
+        c_at(e, join->loc);
+        c_tree(e, join->reduce);
+    }
+}
+
+static void c_loop_start(pdl_emit *e, const pdl_join *join) {
+    switch (join->kind) {
+    case PDL_JOIN_TEXT: emit_text(e, PDL_STR("")); return;
+    case PDL_JOIN_LASTOF: emit_const(e, pdl_null()); return;
+    case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit(e, PDL_OP_LIST, 0, 0, 0); return;
+    }
+}
+
+static void c_loop_add(pdl_emit *e, const pdl_join *join) {
+    switch (join->kind) {
+    case PDL_JOIN_TEXT: emit(e, PDL_OP_TEXT_ADD, 0, 0, 0); return;
+    case PDL_JOIN_LASTOF:
+        emit(e, PDL_OP_SWAP, 0, 0, 0);
+        emit(e, PDL_OP_POP, 0, 0, 0);
+        return;
+    case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit(e, PDL_OP_LIST_ADD, 0, 0, 0); return;
+    }
+}
+
+static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
+    if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF || join->kind == PDL_JOIN_ARRAY) return;
+    c_at(e, join->loc);
+    if (join->kind == PDL_JOIN_REDUCE) emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
+}
+
+static bool is_const_truth(const pdl_tree *t, bool truth) {
+    return t->kind == PDL_TREE_CONST && pdl_is_bool(t->value) && pdl_bool_of(t->value) == truth;
+}
+
+void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
+    const pdl_join *join = b->join ? b->join : &default_join;
+    const pdl_tree *max = b->max ? b->max : b->num;
+    uint32_t ends[2], n_ends = 0;
+    c_loop_head(e, &b->head, b->fors, &b->index, max, join);
+    c_loop_start(e, join);
+    uint32_t again = here(e);
+    uint32_t next = emit_jump(e, PDL_OP_FOR_NEXT);
+    if (b->while_ && !is_const_truth(b->while_, true)) {
+        c_tree(e, b->while_);
+        ends[n_ends++] = emit_jump(e, PDL_OP_JUMP_FALSE);
+    }
+    if (join->kind == PDL_JOIN_TEXT && join->with.n) {
+        uint32_t sep = add_const(e, pdl_text(join->with));
+        emit(e, PDL_OP_FOR_SEP, 0, 0, sep); /* prints it, and adds it to the text, before all but the first */
+    }
+    emit(e, PDL_OP_FOR_BIND, 0, 0, 0);
+    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = false});
+    emit(e, PDL_OP_CHILD, 0, 0, 0);
+    c_loop_add(e, join);
+    if (b->until && !is_const_truth(b->until, false)) {
+        c_tree(e, b->until);
+        ends[n_ends++] = emit_jump(e, PDL_OP_JUMP_TRUE);
+    }
+    emit(e, PDL_OP_JUMP, 0, 0, again);
+    patch(e, next);
+    while (n_ends-- > 0) patch(e, ends[n_ends]);
+    emit(e, PDL_OP_FOR_END, 0, 0, 0);
+    c_loop_finish(e, join);
+    (void)info;
+}
+
+void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {
+    const pdl_join *join = b->join ? b->join : &default_join;
+    c_loop_head(e, &b->head, b->fors, &b->index, b->max, join);
+    pdl_map_info *m = pdl_arena_new(e->a, pdl_map_info);
+    m->block = b;
+    m->info = info;
+    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    m->entry = here(e);
+    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = true});
+    emit(e, PDL_OP_RETURN, 0, 0, 0);
+    patch(e, over);
+    c_at(e, b->head.loc);
+    emit(e, PDL_OP_MAP, 0, 0, add_ptr(e, m));
+    emit(e, PDL_OP_FOR_END, 0, 0, 0);
+    if (join->kind == PDL_JOIN_ARRAY) return;
+    c_at(e, join->loc);
+    if (join->kind == PDL_JOIN_REDUCE) emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
+}

@@ -1,0 +1,164 @@
+/* c_data.c -- trees of data whose strings are expressions, and the small leaf blocks. */
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+static bool is_const(const pdl_tree *t) { return t->kind == PDL_TREE_CONST; }
+
+/* C depth follows the nesting of the YAML source, which the reader bounds. */
+void c_tree(pdl_emit *e, const pdl_tree *t) {
+    switch (t->kind) {
+    case PDL_TREE_CONST: emit_const(e, pdl_keep(t->value)); return;
+    case PDL_TREE_EXPR: c_expr(e, t->expr, t->node, t->loc); return;
+    case PDL_TREE_LIST:
+        for (uint32_t i = 0; i < t->n; i++) c_tree(e, t->items[i]);
+        emit(e, PDL_OP_LIST, 0, 0, t->n);
+        return;
+    case PDL_TREE_MAP:
+        for (uint32_t i = 0; i < t->n; i++) {
+            c_tree(e, t->keys[i]);
+            c_tree(e, t->items[i]);
+        }
+        emit(e, PDL_OP_DICT, 1, 0, t->n);
+        return;
+    }
+}
+
+static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
+    if (t) {
+        c_tree(e, t);
+        pdl_drop(dflt);
+    } else {
+        emit_const(e, dflt);
+    }
+}
+
+void c_read(pdl_emit *e, const pdl_b_read *b, pdl_info *info) {
+    (void)info;
+    if (b->path) {
+        c_tree(e, b->path);
+        c_trace_field(e, "read");
+        emit(e, PDL_OP_READ_FILE, 0, 0, add_ptr(e, b));
+    } else {
+        emit(e, PDL_OP_INPUT, 0, 0, add_ptr(e, b));
+    }
+    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    emit(e, PDL_OP_READ_END, 0, 0, add_ptr(e, b));
+    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 0, 0, 0);
+    emit(e, PDL_OP_EMIT, 0, 0, 0);
+}
+
+void c_message(pdl_emit *e, const pdl_b_message *b, pdl_info *info) {
+    (void)info;
+    emit(e, PDL_OP_SUB_BEGIN, 0, 0, 0);
+    c_block(e, b->content, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
+    emit(e, PDL_OP_SUB_END, 0, 0, 0);
+    c_or_default(e, b->name, pdl_null());
+    c_or_default(e, b->tool_call_id, pdl_null());
+    c_or_default(e, b->tool_calls, pdl_null());
+    emit(e, PDL_OP_TO_MESSAGE, 0, 0, add_ptr(e, b));
+}
+
+void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b, pdl_info *info) {
+    const pdl_agg *g = b->aggregator;
+    (void)info;
+    if (!g->is_file) {
+        emit(e, PDL_OP_AGGREGATOR, 0, 0, 0);
+        return;
+    }
+    c_or_default(e, g->file, pdl_null());
+    c_or_default(e, g->mode, pdl_textz("w"));
+    c_or_default(e, g->encoding, pdl_textz("utf-8"));
+    c_or_default(e, g->prefix, pdl_textz(""));
+    c_or_default(e, g->suffix, pdl_textz("\n"));
+    c_or_default(e, g->flush, pdl_bool(false));
+    emit(e, PDL_OP_AGGREGATOR, 1, 0, 6);
+}
+
+/* The text of `get` as an expression: `${ TEXT }`. */
+static const pdl_expr *get_expr(pdl_emit *e, pdl_str text) {
+    static const pdl_xnames names = {0};
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "${ %.*s }", PDL_FMT(text));
+    const pdl_expr *x = pdl_expr_read(e->a, pdl_buf_str(&b), &names);
+    pdl_buf_fini(&b);
+    return x;
+}
+
+static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_info *info) {
+    c_expr(e, get_expr(e, b->get.s), NULL, b->get.loc);
+    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 4, 0, 0);
+    emit(e, PDL_OP_EMIT, 0, 0, 0);
+}
+
+static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_info *info) {
+    c_tree(e, b->data);
+    c_trace_field(e, "data");
+    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 4, 0, 0);
+    emit(e, PDL_OP_EMIT, 0, 0, 0);
+}
+
+static void c_factor(pdl_emit *e, const pdl_b_factor *b) {
+    c_tree(e, b->factor);
+    c_trace_field(e, "factor");
+    emit(e, PDL_OP_FACTOR, 0, 0, 0);
+}
+
+static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
+    c_tree(e, b->value);
+    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 0, 0, 0);
+    emit(e, PDL_OP_EMIT, 0, 0, 0);
+}
+
+static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
+    if (!b->fields.is_map) {
+        pdl_join join = {.kind = PDL_JOIN_OBJECT};
+        c_list_body(e, &b->fields, info, &join, PDL_BLOCK_object);
+        return;
+    }
+    for (uint32_t i = 0; i < b->fields.n; i++) {
+        emit_text(e, b->fields.names[i]);
+        c_block(e, b->fields.p[i], (pdl_pos){.seg = PDL_SEG_NAME, .name = b->fields.names[i]});
+        emit(e, PDL_OP_CHILD, 0, 0, 0);
+    }
+    emit(e, PDL_OP_DICT, 0, 0, b->fields.n);
+}
+
+static void c_include(pdl_emit *e, pdl_opcode op, const pdl_block *b) {
+    emit(e, op, 0, 0, add_ptr(e, b));
+    if (op == PDL_OP_INCLUDE) emit(e, PDL_OP_CHILD, 0, 0, 0);
+}
+
+static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY}, text_join = {.kind = PDL_JOIN_TEXT};
+
+/* Body of a block by kind: the exhaustive switch of the compiler. */
+void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
+    switch (b->kind) {
+    case PDL_BLOCK_text: c_list_body(e, &PDL_AS(text, b)->items, info, &text_join, b->kind); return;
+    case PDL_BLOCK_lastOf: c_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join, b->kind); return;
+    case PDL_BLOCK_array: c_list_body(e, &PDL_AS(array, b)->items, info, &array_join, b->kind); return;
+    case PDL_BLOCK_object: c_object(e, PDL_AS(object, b), info); return;
+    case PDL_BLOCK_sequence: c_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join, b->kind); return;
+    case PDL_BLOCK_if: c_if(e, PDL_AS(if, b), info); return;
+    case PDL_BLOCK_match: c_match(e, PDL_AS(match, b), info); return;
+    case PDL_BLOCK_repeat: c_repeat(e, PDL_AS(repeat, b), info); return;
+    case PDL_BLOCK_map: c_map(e, PDL_AS(map, b), info); return;
+    case PDL_BLOCK_include: c_include(e, PDL_OP_INCLUDE, b); return;
+    case PDL_BLOCK_import: c_include(e, PDL_OP_IMPORT, b); return;
+    case PDL_BLOCK_function: c_function(e, PDL_AS(function, b), info, pos); return;
+    case PDL_BLOCK_call: c_call(e, PDL_AS(call, b), info); return;
+    case PDL_BLOCK_model: c_model(e, PDL_AS(model, b), info); return;
+    case PDL_BLOCK_code: c_code(e, PDL_AS(code, b), info); return;
+    case PDL_BLOCK_get: c_get(e, PDL_AS(get, b), info); return;
+    case PDL_BLOCK_data: c_data_block(e, PDL_AS(data, b), info); return;
+    case PDL_BLOCK_message: c_message(e, PDL_AS(message, b), info); return;
+    case PDL_BLOCK_read: c_read(e, PDL_AS(read, b), info); return;
+    case PDL_BLOCK_factor: c_factor(e, PDL_AS(factor, b)); return;
+    case PDL_BLOCK_aggregator: c_aggregator(e, PDL_AS(aggregator, b), info); return;
+    case PDL_BLOCK_error: emit(e, PDL_OP_FAIL, 0, 2, add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
+    case PDL_BLOCK_empty: emit_text(e, PDL_STR("")); return;
+    case PDL_BLOCK_scalar: c_scalar(e, PDL_AS(scalar, b), info); return;
+    case PDL_BLOCK_COUNT: break;
+    }
+    PDL_BUG("block kind %d", (int)b->kind);
+}

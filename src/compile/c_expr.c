@@ -1,0 +1,333 @@
+/* c_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled down their left spine, so C depth follows only
+ * what the reader bounds (PDL_MAX_EXPR_DEPTH). */
+#include "compile/emit.h"
+
+#include "value/int.h"
+
+#include "base/banned.h"
+
+static void span(pdl_emit *e, const pdl_xnode *x) {
+    e->start = x->start;
+    e->end = x->end;
+}
+
+static pdl_arith arith_of(pdl_xop op) {
+    static const pdl_arith table[] = {
+        [PDL_XOP_ADD] = PDL_OP_ADD, [PDL_XOP_SUB] = PDL_OP_SUB, [PDL_XOP_MUL] = PDL_OP_MUL, [PDL_XOP_DIV] = PDL_OP_DIV,
+        [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD, [PDL_XOP_POW] = PDL_OP_POW,
+    };
+    return table[op];
+}
+
+static void c_name(pdl_emit *e, const pdl_xnode *x) {
+    pdl_str s = x->u.name;
+    span(e, x);
+    if (pdl_str_is(s, "pdl_context")) emit(e, PDL_OP_CONTEXT, 0, 0, name_of(e, s));
+    else if (pdl_str_is(s, "pdl_scope")) emit(e, PDL_OP_SCOPE, 0, 0, 0);
+    else if (pdl_str_is(s, "pdl_usage")) emit(e, PDL_OP_USAGE, 0, 0, name_of(e, s));
+    else emit(e, PDL_OP_NAME, 0, 0, name_of(e, s));
+}
+
+/* Arguments on the stack: positional, keywords, *list, **dict; and their shape. */
+static pdl_shape *c_args(pdl_emit *e, const pdl_xargs *args) {
+    pdl_shape *s = pdl_arena_new(e->a, pdl_shape);
+    s->n_pos = args->n_pos;
+    s->n_kw = args->n_kw;
+    s->kw = args->kw_names;
+    for (uint32_t i = 0; i < args->n_pos; i++) c_x(e, args->pos[i]);
+    for (uint32_t i = 0; i < args->n_kw; i++) c_x(e, args->kw[i]);
+    if (args->star) c_x(e, args->star);
+    if (args->starstar) c_x(e, args->starstar);
+    s->star = args->star != NULL;
+    s->starstar = args->starstar != NULL;
+    return s;
+}
+
+/* The variable a chain of attributes and items starts from: receivers of mutating methods are rebound along it. */
+static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
+    *n_keys = 0;
+    while (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) {
+        if (x->kind == PDL_X_ITEM && x->u.access.key->kind == PDL_X_SLICE) return false;
+        x = x->u.access.obj;
+        ++*n_keys;
+    }
+    return x->kind == PDL_X_NAME && *n_keys < 32;
+}
+
+/* Keys of the path, outermost first, on the stack. */
+static void c_path_keys(pdl_emit *e, const pdl_xnode *x) {
+    const pdl_xnode *chain[32];
+    size_t n = 0;
+    for (; x->kind != PDL_X_NAME; x = x->u.access.obj) chain[n++] = x;
+    while (n-- > 0) {
+        if (chain[n]->kind == PDL_X_ATTR) emit_text(e, chain[n]->u.access.name);
+        else c_x(e, chain[n]->u.access.key);
+    }
+}
+
+static const pdl_xnode *root_of(const pdl_xnode *x) {
+    while (x->kind != PDL_X_NAME) x = x->u.access.obj;
+    return x;
+}
+
+static bool is_mutator(pdl_str name) {
+    static const char *const names[] = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort", "popitem", "setdefault", "update"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_is(name, names[i])) return true;
+    return false;
+}
+
+static void c_call_node(pdl_emit *e, const pdl_xnode *x) {
+    const pdl_xnode *callee = x->u.call.obj;
+    uint32_t n_keys = 0;
+    if (callee->kind != PDL_X_ATTR) {
+        c_x(e, callee);
+        pdl_shape *s = c_args(e, &x->u.call.args);
+        span(e, x);
+        emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, s));
+        return;
+    }
+    bool rebinds = is_mutator(callee->u.access.name) && path_root(callee->u.access.obj, &n_keys);
+    if (rebinds) c_path_keys(e, callee->u.access.obj);
+    c_x(e, callee->u.access.obj);
+    pdl_shape *s = c_args(e, &x->u.call.args);
+    s->name = callee->u.access.name;
+    if (rebinds) {
+        s->root = name_of(e, root_of(callee->u.access.obj)->u.name);
+        s->n_keys = n_keys;
+    }
+    span(e, x);
+    emit(e, PDL_OP_METHOD, 0, 0, add_ptr(e, s));
+    if (rebinds) emit(e, PDL_OP_REBIND, 0, 0, add_ptr(e, s));
+}
+
+static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
+    pdl_shape *s = c_args(e, &x->u.filter.args);
+    s->name = x->u.filter.name;
+    bool test = x->kind == PDL_X_TEST;
+    s->row = test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
+    span(e, x);
+    emit(e, test ? PDL_OP_TEST : PDL_OP_FILTER, test && x->u.filter.negated, 0, add_ptr(e, s));
+}
+
+void c_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
+    size_t base = e->spine.n;
+    for (; x; x = x->u.filter.obj) *pdl_vec_push(&e->spine) = x;
+    while (e->spine.n > base) c_filter_call(e, e->spine.p[--e->spine.n]);
+}
+
+static void c_compare(pdl_emit *e, const pdl_xnode *x) {
+    uint32_t n = x->u.compare.n;
+    uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, n);
+    c_x(e, x->u.compare.first);
+    for (uint32_t i = 0; i < n; i++) {
+        c_x(e, x->u.compare.rest[i]);
+        bool last = i + 1 == n;
+        if (!last) {
+            emit(e, PDL_OP_DUP, 0, 0, 0);
+            emit(e, PDL_OP_ROT3, 0, 0, 0);
+        }
+        span(e, x);
+        emit(e, PDL_OP_COMPARE, x->u.compare.ops[i], 0, 0);
+        if (!last) outs[i] = emit_jump(e, PDL_OP_JUMP_FALSE_KEEP);
+    }
+    if (n < 2) return;
+    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    for (uint32_t i = 0; i + 1 < n; i++) patch(e, outs[i]); /* middle false: drop the operand kept for the next comparison */
+    emit(e, PDL_OP_SWAP, 0, 0, 0);
+    emit(e, PDL_OP_POP, 0, 0, 0);
+    patch(e, over);
+}
+
+static void c_logic(pdl_emit *e, const pdl_xnode *x) {
+    /* a or b or c reads as ((a or b) or c): unroll the spine. */
+    size_t base = e->spine.n;
+    pdl_xkind kind = x->kind;
+    for (; x->kind == kind; x = x->u.op.a) *pdl_vec_push(&e->spine) = x;
+    c_x(e, x);
+    while (e->spine.n > base) {
+        const pdl_xnode *op = e->spine.p[--e->spine.n];
+        span(e, op);
+        uint32_t out = emit_jump(e, kind == PDL_X_AND ? PDL_OP_JUMP_FALSE_KEEP : PDL_OP_JUMP_TRUE_KEEP);
+        c_x(e, op->u.op.b);
+        patch(e, out);
+    }
+}
+
+static void c_undefined(pdl_emit *e, const char *why) { emit(e, PDL_OP_UNDEFINED, 0, 0, add_const(e, pdl_textz(why))); }
+
+static void c_cond(pdl_emit *e, const pdl_xnode *x) {
+    c_x(e, x->u.cond.test);
+    span(e, x);
+    uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+    c_x(e, x->u.cond.yes);
+    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    patch(e, no);
+    if (x->u.cond.no) c_x(e, x->u.cond.no);
+    else c_undefined(e, "the inline if-expression evaluated to false and no else section was defined.");
+    patch(e, over);
+}
+
+static void c_items(pdl_emit *e, const pdl_xnode *x, pdl_opcode op) {
+    for (uint32_t i = 0; i < x->u.list.n; i++) c_x(e, x->u.list.p[i]);
+    span(e, x);
+    emit(e, op, 0, 0, x->u.list.n);
+}
+
+static void c_or_null(pdl_emit *e, const pdl_xnode *x) {
+    if (x) c_x(e, x);
+    else emit_const(e, pdl_null());
+}
+
+static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
+    const pdl_xnode *key = x->u.access.key;
+    if (key->kind == PDL_X_SLICE) {
+        c_or_null(e, key->u.slice.from);
+        c_or_null(e, key->u.slice.to);
+        c_or_null(e, key->u.slice.step);
+        span(e, x);
+        emit(e, PDL_OP_SLICE, 0, 0, 0);
+        return;
+    }
+    c_x(e, key);
+    span(e, x);
+    emit(e, PDL_OP_ITEM, 0, 0, 0);
+}
+
+/* One step of a postfix or binary chain, its left operand being on the stack. */
+static void c_step(pdl_emit *e, const pdl_xnode *x) {
+    switch ((int)x->kind) {
+    case PDL_X_ATTR:
+        span(e, x);
+        emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_text(x->u.access.name)));
+        return;
+    case PDL_X_ITEM: c_item_access(e, x); return;
+    case PDL_X_FILTER: case PDL_X_TEST: c_filter_call(e, x); return;
+    case PDL_X_BINARY:
+        c_x(e, x->u.op.b);
+        span(e, x);
+        emit(e, PDL_OP_ARITH, arith_of(x->u.op.op), 0, 0);
+        return;
+    default: PDL_BUG("expression kind %d in a chain", (int)x->kind);
+    }
+}
+
+/* The left operand of a chain step, NULL for what is not a step. */
+static const pdl_xnode *left_of(const pdl_xnode *x) {
+    switch ((int)x->kind) {
+    case PDL_X_ATTR: case PDL_X_ITEM: return x->u.access.obj;
+    case PDL_X_FILTER: case PDL_X_TEST: return x->u.filter.obj;
+    case PDL_X_BINARY: return x->u.op.a;
+    default: return NULL;
+    }
+}
+
+static void c_chain(pdl_emit *e, const pdl_xnode *x) {
+    size_t base = e->spine.n;
+    for (const pdl_xnode *left; (left = left_of(x)) != NULL; x = left) *pdl_vec_push(&e->spine) = x;
+    c_x(e, x);
+    while (e->spine.n > base) c_step(e, e->spine.p[--e->spine.n]);
+}
+
+static void c_unary(pdl_emit *e, const pdl_xnode *x) {
+    c_x(e, x->u.op.a);
+    span(e, x);
+    pdl_opcode op = x->u.op.op == PDL_XOP_NOT ? PDL_OP_NOT : x->u.op.op == PDL_XOP_NEG ? PDL_OP_NEG : PDL_OP_POS;
+    emit(e, op, 0, 0, 0);
+}
+
+static void c_dict(pdl_emit *e, const pdl_xnode *x) {
+    for (uint32_t i = 0; i < x->u.dict.n; i++) {
+        c_x(e, x->u.dict.keys[i]);
+        c_x(e, x->u.dict.vals[i]);
+    }
+    span(e, x);
+    emit(e, PDL_OP_DICT, 0, 0, x->u.dict.n);
+}
+
+void c_x(pdl_emit *e, const pdl_xnode *x) {
+    switch ((int)x->kind) {
+    case PDL_X_CONST: emit_const(e, pdl_keep(x->u.value)); return;
+    case PDL_X_NAME: c_name(e, x); return;
+    case PDL_X_ATTR: case PDL_X_ITEM: case PDL_X_FILTER: case PDL_X_TEST: case PDL_X_BINARY: c_chain(e, x); return;
+    case PDL_X_CALL: c_call_node(e, x); return;
+    case PDL_X_UNARY: c_unary(e, x); return;
+    case PDL_X_AND: case PDL_X_OR: c_logic(e, x); return;
+    case PDL_X_COMPARE: c_compare(e, x); return;
+    case PDL_X_CONCAT: c_items(e, x, PDL_OP_CONCAT); return;
+    case PDL_X_COND: c_cond(e, x); return;
+    case PDL_X_LIST: c_items(e, x, PDL_OP_LIST); return;
+    case PDL_X_TUPLE: c_items(e, x, PDL_OP_TUPLE); return;
+    case PDL_X_DICT: c_dict(e, x); return;
+    default: PDL_BUG("expression kind %d", (int)x->kind);
+    }
+}
+
+/* A text with holes and no statements: its pieces on the stack, joined at once. */
+static bool c_simple_template(pdl_emit *e, const pdl_xnode *seq) {
+    for (uint32_t i = 0; i < seq->u.list.n; i++) {
+        pdl_xkind k = seq->u.list.p[i]->kind;
+        if (k != PDL_X_TEXT && k != PDL_X_OUTPUT) return false;
+    }
+    size_t n = 0;
+    for (uint32_t i = 0; i < seq->u.list.n; i++) {
+        const pdl_xnode *x = seq->u.list.p[i];
+        if (x->kind == PDL_X_TEXT) {
+            emit_text(e, x->u.text);
+            n++;
+            continue;
+        }
+        for (uint32_t k = 0; k < x->u.list.n; k++) c_x(e, x->u.list.p[k]);
+        n += x->u.list.n;
+    }
+    e->start = seq->start;
+    e->end = seq->end;
+    emit(e, PDL_OP_STR_JOIN, 0, 0, n);
+    return true;
+}
+
+void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
+    if (x->form == PDL_X_PLAIN) {
+        emit_text(e, x->source);
+        return;
+    }
+    emit_place old = at_site(e, x, node, loc);
+    switch (x->form) {
+    case PDL_X_BROKEN:
+        e->start = x->err_start;
+        e->end = x->err_end;
+        emit(e, PDL_OP_FAIL, 0, 0, 0);
+        break;
+    case PDL_X_NATIVE:
+        c_x(e, x->root);
+        e->start = x->root->start;
+        e->end = x->root->end;
+        emit(e, PDL_OP_DEFINED, 0, 0, 0);
+        break;
+    case PDL_X_TEMPLATE:
+        if (c_simple_template(e, x->root)) break;
+        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+        c_stmt(e, x->root);
+        emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        break;
+    case PDL_X_PLAIN: break;
+    }
+    at_place(e, old);
+}
+
+void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
+    emit_place old = at_site(e, x, node, loc);
+    if (x->form == PDL_X_BROKEN) {
+        e->start = x->err_start;
+        e->end = x->err_end;
+        emit(e, PDL_OP_FAIL, 0, 0, 0);
+    } else {
+        emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+        c_stmt(e, x->root);
+        emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+    }
+    emit(e, PDL_OP_RETURN, 0, 0, 0);
+    at_place(e, old);
+}

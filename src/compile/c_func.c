@@ -1,0 +1,44 @@
+/* c_func.c -- functions and calls. Bodies stand behind the code of the program; a pending list keeps the compiler from recursing into them. */
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+struct pending_func {
+    pdl_func_info *info;
+};
+
+void c_function(pdl_emit *e, const pdl_b_function *b, pdl_info *info, pdl_pos pos) {
+    (void)info;
+    pdl_func_info *f = pdl_arena_new(e->a, pdl_func_info);
+    f->block = b;
+    f->name_text = b->head.def.s.p ? b->head.def.s : pos.def_name;
+    if (f->name_text.p) f->name = name_of(e, f->name_text);
+    f->n_params = b->params.n;
+    f->params = pdl_arena_new_n(e->a, pdl_name, f->n_params);
+    for (uint32_t i = 0; i < f->n_params; i++) f->params[i] = name_of(e, b->params.names[i]);
+    struct pending_func *p = pdl_arena_new(e->a, struct pending_func);
+    p->info = f;
+    *pdl_vec_push(&e->functions) = p;
+    emit(e, PDL_OP_FUNC, 0, 0, add_ptr(e, f));
+}
+
+void c_pending_functions(pdl_emit *e) {
+    for (size_t i = 0; i < e->functions.n; i++) { /* grows while it runs: functions in functions */
+        pdl_func_info *f = e->functions.p[i]->info;
+        c_at(e, f->block->body->loc);
+        f->entry = here(e);
+        c_block(e, f->block->body, (pdl_pos){.seg = PDL_SEG_NONE});
+        c_at(e, pdl_field_loc(&f->block->head, "return"));
+        emit(e, PDL_OP_RETURN, 0, 0, 0);
+    }
+}
+
+void c_call(pdl_emit *e, const pdl_b_call *b, pdl_info *info) {
+    (void)info;
+    if (b->args) c_tree(e, b->args);
+    else emit(e, PDL_OP_DICT, 0, 0, 0);
+    c_trace_field(e, "args");
+    c_tree(e, b->func);
+    c_at(e, pdl_field_loc(&b->head, "call"));
+    emit(e, PDL_OP_CALL_BLOCK, 0, 0, add_ptr(e, b));
+}

@@ -1,0 +1,59 @@
+/* c_seq.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of loops. */
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+/* Results are on the stack, one a child; the join makes one of them. */
+static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
+    switch (join->kind) {
+    case PDL_JOIN_TEXT:
+        if (!join->with.n) {
+            emit(e, PDL_OP_JOIN_TEXT, 0, 0, n);
+            return;
+        }
+        break;
+    case PDL_JOIN_ARRAY: emit(e, PDL_OP_LIST, 0, 0, n); return;
+    case PDL_JOIN_OBJECT: case PDL_JOIN_LASTOF: case PDL_JOIN_REDUCE: break;
+    }
+    emit(e, PDL_OP_LIST, 0, 0, n);
+    c_at(e, join->loc);
+    if (join->kind == PDL_JOIN_REDUCE) emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
+}
+
+/* Only the last of several prints. */
+static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info) {
+    if (!items->n) {
+        emit_const(e, pdl_null());
+        return;
+    }
+    for (uint32_t i = 0; i < items->n; i++) {
+        bool last = i + 1 == items->n;
+        if (items->n > 1 && i == 0) emit(e, PDL_OP_QUIET, 0, 0, 0);
+        if (last && items->n > 1 && !info->has_parser) emit(e, PDL_OP_LOUD, 0, 0, 0);
+        c_block(e, items->p[i], (pdl_pos){.seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context});
+        emit(e, PDL_OP_CHILD, 0, 0, 0);
+        if (!last) emit(e, PDL_OP_POP, 0, 0, 0);
+    }
+}
+
+void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join, pdl_block_kind kind) {
+    if (join->kind == PDL_JOIN_LASTOF) {
+        c_last_of(e, items, info);
+        return;
+    }
+    if (join->kind == PDL_JOIN_REDUCE) {
+        c_at(e, join->loc);
+        c_tree(e, join->reduce);
+    }
+    for (uint32_t i = 0; i < items->n; i++) {
+        bool last = i + 1 == items->n;
+        if (i && join->kind == PDL_JOIN_TEXT && join->with.n) emit(e, PDL_OP_EMIT_TEXT, 0, 0, add_const(e, pdl_text(join->with)));
+        pdl_pos pos = {.seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context};
+        if (items->single) pos.seg = PDL_SEG_NONE;
+        c_block(e, items->p[i], pos);
+        emit(e, PDL_OP_CHILD, 0, 0, 0);
+    }
+    (void)kind;
+    c_join_stack(e, join, items->n);
+}

@@ -1,0 +1,265 @@
+/* c_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the scope of its frame; what a loop, macro or
+ * `with` sets does not leak because the scope is saved before and taken back after. */
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+static void span(pdl_emit *e, const pdl_xnode *x) {
+    e->start = x->start;
+    e->end = x->end;
+}
+
+/* The top of the stack goes to a target: name, tuple of targets, namespace attribute. */
+static void c_target(pdl_emit *e, const pdl_xnode *t) {
+    span(e, t);
+    if (t->kind == PDL_X_NAME) {
+        emit(e, PDL_OP_BIND, 0, 0, name_of(e, t->u.name));
+    } else if (t->kind == PDL_X_NSREF) {
+        c_x(e, t->u.access.obj);
+        emit(e, PDL_OP_SWAP, 0, 0, 0);
+        span(e, t);
+        emit(e, PDL_OP_NS_SET, 0, 0, add_const(e, pdl_text(t->u.access.name)));
+        emit(e, PDL_OP_POP, 0, 0, 0);
+    } else {
+        emit(e, PDL_OP_UNPACK, 0, 0, t->u.list.n);
+        for (uint32_t i = t->u.list.n; i-- > 0;) c_target(e, t->u.list.p[i]);
+    }
+}
+
+/* The list of the items that pass the loop's filter, so that loop.length and the like count only them. */
+static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    span(e, x->u.loop.over);
+    emit(e, PDL_OP_LOOP, 0, 0, 0);
+    emit(e, PDL_OP_LIST, 0, 0, 0);
+    emit(e, PDL_OP_SWAP, 0, 0, 0); /* list loop */
+    uint32_t again = here(e);
+    uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT); /* list loop item */
+    emit(e, PDL_OP_DUP, 0, 0, 0);
+    c_target(e, x->u.loop.target);
+    c_x(e, x->u.loop.test);
+    uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+    emit(e, PDL_OP_ROT3, 0, 0, 0); /* item list loop */
+    emit(e, PDL_OP_ROT3, 0, 0, 0); /* loop item list */
+    emit(e, PDL_OP_SWAP, 0, 0, 0); /* loop list item */
+    emit(e, PDL_OP_LIST_ADD, 0, 0, 0);
+    emit(e, PDL_OP_SWAP, 0, 0, 0); /* list loop */
+    emit(e, PDL_OP_JUMP, 0, 0, again);
+    patch(e, no);
+    emit(e, PDL_OP_POP, 0, 0, 0);
+    emit(e, PDL_OP_JUMP, 0, 0, again);
+    patch(e, next);
+    emit(e, PDL_OP_POP, 0, 0, 0); /* list */
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+}
+
+/* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with its own text. */
+static void c_loop_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
+    if (x->u.loop.test) c_loop_filter(e, x);
+    span(e, x->u.loop.over);
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    emit(e, PDL_OP_LOOP, x->u.loop.recursive, 0, self);
+    uint32_t loop_name = name_of(e, PDL_STR("loop"));
+    uint32_t again = here(e);
+    uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT);
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    c_target(e, x->u.loop.target);
+    emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
+    c_stmt(e, x->u.loop.body);
+    emit(e, PDL_OP_JUMP, 0, 0, again);
+    patch(e, next); /* the loop object, on top, knows whether there was an item */
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    if (!x->u.loop.otherwise) {
+        emit(e, PDL_OP_POP, 0, 0, 0);
+        return;
+    }
+    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_textz("index0")));
+    emit_const(e, pdl_int(0));
+    emit(e, PDL_OP_COMPARE, PDL_XOP_GE, 0, 0);
+    uint32_t some = emit_jump(e, PDL_OP_JUMP_TRUE);
+    c_stmt(e, x->u.loop.otherwise);
+    patch(e, some);
+}
+
+static void c_for(pdl_emit *e, const pdl_xnode *x) {
+    uint32_t self = 0;
+    if (x->u.loop.recursive) { /* the body as a routine: entered by loop(items) with the items on the stack */
+        uint32_t over = emit_jump(e, PDL_OP_JUMP);
+        self = here(e);
+        emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+        c_loop_run(e, x, self);
+        emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+        emit(e, PDL_OP_RETURN, 0, 0, 0);
+        patch(e, over);
+    }
+    c_x(e, x->u.loop.over);
+    c_loop_run(e, x, self);
+}
+
+static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
+    /* elif chains are nested on the right: walk them. */
+    size_t base = e->spine.n, n = 0;
+    uint32_t *outs = NULL;
+    (void)base;
+    size_t count = 0;
+    for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
+    outs = pdl_arena_new_n(e->a, uint32_t, count);
+    for (;;) {
+        c_x(e, x->u.cond.test);
+        span(e, x);
+        uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+        c_stmt(e, x->u.cond.yes);
+        outs[n++] = emit_jump(e, PDL_OP_JUMP);
+        patch(e, no);
+        if (!x->u.cond.no) break;
+        if (x->u.cond.no->kind != PDL_X_IF) {
+            c_stmt(e, x->u.cond.no);
+            break;
+        }
+        x = x->u.cond.no;
+    }
+    while (n-- > 0) patch(e, outs[n]);
+}
+
+/* Text of a body on the stack, filtered. */
+static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+    c_stmt(e, body);
+    emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    if (filter) c_filter_on_top(e, filter);
+}
+
+/* Body of a macro or call block as a routine, its defaults in front; returns what MACRO needs. */
+static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) {
+    pdl_macro_info *m = pdl_arena_new(e->a, pdl_macro_info);
+    m->name = name;
+    m->n_params = x->u.macro.n_params;
+    m->n_defaults = x->u.macro.n_defaults;
+    m->params = x->u.macro.params;
+    m->uses_caller = x->u.macro.uses_caller;
+    m->uses_varargs = x->u.macro.uses_varargs;
+    m->uses_kwargs = x->u.macro.uses_kwargs;
+    m->names = pdl_arena_new_n(e->a, pdl_name, m->n_params);
+    for (uint32_t i = 0; i < m->n_params; i++) m->names[i] = name_of(e, m->params[i]);
+    m->defaults = pdl_arena_new_n(e->a, uint32_t, m->n_defaults);
+    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    m->entry = here(e);
+    /* An argument that was not given is absent in the scope: its default is made inside the macro, in order. */
+    for (uint32_t i = 0; i < m->n_defaults; i++) {
+        pdl_name param = m->names[m->n_params - m->n_defaults + i];
+        emit(e, PDL_OP_NAME, 1, 0, param);
+        uint32_t given = emit_jump(e, PDL_OP_JUMP_TRUE);
+        c_x(e, x->u.macro.defaults[i]);
+        emit(e, PDL_OP_BIND, 0, 0, param);
+        patch(e, given);
+    }
+    emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+    c_stmt(e, x->u.macro.body);
+    emit(e, PDL_OP_BUF_POP, 1, 0, 0);
+    emit(e, PDL_OP_RETURN, 0, 0, 0);
+    patch(e, over);
+    return m;
+}
+
+static void c_macro(pdl_emit *e, const pdl_xnode *x) {
+    pdl_macro_info *m = c_routine(e, x, x->u.macro.name);
+    span(e, x);
+    emit(e, PDL_OP_MACRO, 0, 0, add_ptr(e, m));
+    emit(e, PDL_OP_BIND, 0, 0, name_of(e, x->u.macro.name));
+}
+
+static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
+    pdl_macro_info *m = c_routine(e, x, PDL_STR("caller"));
+    const pdl_xnode *call = x->u.macro.call;
+    /* caller travels as one more keyword argument. */
+    c_x(e, call->u.call.obj);
+    const pdl_xargs *args = &call->u.call.args;
+    for (uint32_t i = 0; i < args->n_pos; i++) c_x(e, args->pos[i]);
+    for (uint32_t i = 0; i < args->n_kw; i++) c_x(e, args->kw[i]);
+    span(e, x);
+    emit(e, PDL_OP_MACRO, 0, 0, add_ptr(e, m));
+    if (args->star) c_x(e, args->star);
+    if (args->starstar) c_x(e, args->starstar);
+    pdl_shape *s = pdl_arena_new(e->a, pdl_shape);
+    s->n_pos = args->n_pos;
+    s->n_kw = args->n_kw + 1;
+    s->kw = pdl_arena_new_n(e->a, pdl_str, s->n_kw);
+    for (uint32_t i = 0; i < args->n_kw; i++) s->kw[i] = args->kw_names[i];
+    s->kw[args->n_kw] = PDL_STR("caller");
+    s->star = args->star != NULL;
+    s->starstar = args->starstar != NULL;
+    span(e, call);
+    emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, s));
+    emit(e, PDL_OP_OUT, 0, 0, 0);
+}
+
+static void c_with(pdl_emit *e, const pdl_xnode *x) {
+    for (uint32_t i = 0; i < x->u.with.n; i++) c_x(e, x->u.with.values[i]);
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    for (uint32_t i = x->u.with.n; i-- > 0;) c_target(e, x->u.with.targets[i]);
+    c_stmt(e, x->u.with.body);
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+}
+
+static void c_output(pdl_emit *e, const pdl_xnode *x) {
+    for (uint32_t i = 0; i < x->u.list.n; i++) {
+        c_x(e, x->u.list.p[i]);
+        span(e, x->u.list.p[i]);
+        emit(e, PDL_OP_OUT, 0, 0, 0);
+    }
+}
+
+static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
+    c_x(e, x->u.set.value);
+    emit(e, PDL_OP_AUTOESCAPE, 0, 0, 1);
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    c_stmt(e, x->u.set.body);
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    emit(e, PDL_OP_AUTOESCAPE_BACK, 0, 0, 0);
+}
+
+/* Flat switch over the kinds of statements. */
+void c_stmt(pdl_emit *e, const pdl_xnode *x) {
+    if (!x) return;
+    switch ((int)x->kind) {
+    case PDL_X_TEXT:
+        span(e, x);
+        emit(e, PDL_OP_OUT_TEXT, 0, 0, add_const(e, pdl_text(x->u.text)));
+        return;
+    case PDL_X_OUTPUT: c_output(e, x); return;
+    case PDL_X_SEQ:
+        for (uint32_t i = 0; i < x->u.list.n; i++) c_stmt(e, x->u.list.p[i]);
+        return;
+    case PDL_X_IF: c_if_stmt(e, x); return;
+    case PDL_X_FOR: c_for(e, x); return;
+    case PDL_X_SET:
+        c_x(e, x->u.set.value);
+        c_target(e, x->u.set.target);
+        return;
+    case PDL_X_SETBLOCK:
+        c_captured(e, x->u.set.body, x->u.set.filter);
+        c_target(e, x->u.set.target);
+        return;
+    case PDL_X_MACRO: c_macro(e, x); return;
+    case PDL_X_CALLBLOCK: c_call_block(e, x); return;
+    case PDL_X_FILTERBLOCK:
+        c_captured(e, x->u.set.body, x->u.set.filter);
+        emit(e, PDL_OP_OUT, 0, 0, 0);
+        return;
+    case PDL_X_WITH: c_with(e, x); return;
+    case PDL_X_BLOCK:
+        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        c_stmt(e, x->u.macro.body);
+        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        return;
+    case PDL_X_AUTOESCAPE: c_autoescape(e, x); return;
+    case PDL_X_RAISE:
+        span(e, x);
+        emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_text(x->u.text)));
+        return;
+    default: PDL_BUG("statement kind %d", (int)x->kind);
+    }
+}

@@ -1,0 +1,118 @@
+/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each instruction. Immutable, shared by runs. */
+#ifndef PDL_COMPILE_CODE_H
+#define PDL_COMPILE_CODE_H
+
+#include "base/intern.h"
+#include "base/vec.h"
+#include "lang/program.h"
+#include "native/native.h"
+#include "value/val.h"
+
+enum { PDL_EFFECT_VARIES = 100 };
+
+typedef enum {
+#define OP(name, effect, doc) PDL_OP_##name,
+#include "compile/ops.def"
+    PDL_OPCODE_COUNT
+} pdl_opcode;
+
+typedef struct pdl_ins {
+    uint8_t op, a;
+    uint16_t b;
+    uint32_t c;
+} pdl_ins;
+
+/* Where an instruction came from. expr: its text is quoted in "Error during the evaluation of ...". */
+typedef struct pdl_site {
+    const pdl_expr *expr; /* NULL: a step of a block */
+    const pdl_node *node; /* scalar that holds the text, NULL unknown */
+    pdl_loc loc;          /* FILE:LINE of errors */
+} pdl_site;
+
+typedef struct pdl_where {
+    uint32_t site;
+    uint32_t start, end; /* bytes in the expression's text */
+} pdl_where;
+
+/* Shape of a call, filter, test. */
+typedef struct pdl_shape {
+    uint32_t n_pos;        /* positional arguments on the stack (without receiver) */
+    uint32_t n_kw;
+    pdl_str *kw;
+    bool star, starstar;   /* *list and **dict are on the stack behind the keywords */
+    pdl_str name;          /* METHOD */
+    const pdl_native *row; /* FILTER, TEST; NULL: unknown, fails with `why` */
+    pdl_str why;
+    pdl_name root;         /* METHOD: variable to rebind when the method mutates; 0: none */
+    uint32_t n_keys;       /* METHOD: keys of the path from root, on the stack below the receiver */
+} pdl_shape;
+
+/* How the id of a block continues that of its parent (spec execution 14.2). */
+typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_ITER } pdl_seg;
+
+/* What the machine knows of a block at ENTER. */
+typedef struct pdl_info {
+    const pdl_block *block;
+    pdl_seg seg;
+    uint32_t index;       /* SEG_INDEX */
+    const char *name;     /* SEG_NAME, SEG_DEFS: segment text, in the arena */
+    pdl_val role;         /* text, or absent: inherited */
+    bool no_result;       /* contribute has no result */
+    bool no_context;      /* contribute has no context, or nobody can see it */
+    bool mute;            /* parts do not print; the value does, at the end */
+    bool has_parser;
+    bool leaf;
+    bool has_handler;     /* retry, fallback or expectations */
+    bool has_retry;
+    const char *kind;     /* segment of the kind */
+} pdl_info;
+
+/* A macro of a template, or a function body. */
+typedef struct pdl_macro_info {
+    pdl_str name;
+    uint32_t n_params, n_defaults;
+    pdl_str *params;
+    pdl_name *names;
+    uint32_t *defaults;   /* entry points, of the last n_defaults */
+    uint32_t entry;
+    bool uses_caller, uses_varargs, uses_kwargs;
+} pdl_macro_info;
+
+/* A map: its body is a routine. */
+typedef struct pdl_map_info {
+    const pdl_b_map *block;
+    const pdl_info *info;
+    uint32_t entry;
+} pdl_map_info;
+
+typedef struct pdl_func_info {
+    const pdl_b_function *block;
+    pdl_name name;        /* bound in its own body; 0: none */
+    pdl_str name_text;
+    uint32_t entry;
+    pdl_name *params;
+    uint32_t n_params;
+} pdl_func_info;
+
+typedef struct pdl_code pdl_code;
+struct pdl_code {
+    uint32_t refs;
+    pdl_program *program;    /* kept; NULL for a bare expression or template */
+    pdl_arena *arena;        /* owned: infos, shapes */
+    pdl_interner *names;     /* borrowed: the engine's */
+    bool jinja;              /* a template: lenient undefined, errors are "Jinja Code error: ..." */
+    PDL_VEC(pdl_ins) ins;
+    PDL_VEC(pdl_where) where;
+    PDL_VEC(pdl_site) sites;
+    PDL_VEC(pdl_val) consts;
+    PDL_VEC(const void *) ptrs;
+};
+
+pdl_code *pdl_code_keep(pdl_code *c);
+void pdl_code_drop(pdl_code *c); /* NULL is fine */
+
+const char *pdl_opcode_name(pdl_opcode op);
+/* Listing for `pdl dump --code`. */
+void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* compile.c -- see compile.h. */
+#include "compile/compile.h"
+
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+static pdl_emit begin(pdl_interner *names, pdl_program *p) {
+    pdl_code *c = PDL_NEW(pdl_code);
+    c->refs = 1;
+    c->program = p ? pdl_program_keep(p) : NULL;
+    c->arena = pdl_arena_make();
+    c->names = names;
+    pdl_emit e = {.code = c, .a = c->arena};
+    at_site(&e, NULL, NULL, (pdl_loc){0});
+    return e;
+}
+
+static pdl_code *end(pdl_emit *e) {
+    pdl_vec_fini(&e->functions);
+    pdl_vec_fini(&e->spine);
+    return e->code;
+}
+
+pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
+    pdl_emit e = begin(names, p);
+    e.trace = trace;
+    c_block(&e, p->main, (pdl_pos){.seg = PDL_SEG_NONE});
+    emit(&e, PDL_OP_RETURN, 0, 0, 0);
+    c_pending_functions(&e);
+    return end(&e);
+}
+
+pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, pdl_loc loc, pdl_interner *names) {
+    pdl_emit e = begin(names, NULL);
+    e.code->jinja = jinja;
+    if (jinja) {
+        c_template(&e, x, node, loc);
+    } else {
+        c_expr(&e, x, node, loc);
+        emit(&e, PDL_OP_RETURN, 0, 0, 0);
+    }
+    return end(&e);
+}
+
+pdl_code *pdl_compile_tree(const pdl_tree *t, pdl_interner *names) {
+    pdl_emit e = begin(names, NULL);
+    c_tree(&e, t);
+    emit(&e, PDL_OP_RETURN, 0, 0, 0);
+    return end(&e);
+}

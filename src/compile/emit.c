@@ -1,0 +1,51 @@
+/* emit.c -- see emit.h. Places are stored beside the instructions, index by index. */
+#include "compile/emit.h"
+
+#include "base/banned.h"
+
+uint32_t here(const pdl_emit *e) { return (uint32_t)e->code->ins.n; }
+
+uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, unsigned b, size_t c) {
+    pdl_code *code = e->code;
+    if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || b > UINT16_MAX) PDL_BUG("program too large");
+    *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint16_t)b, (uint32_t)c};
+    *pdl_vec_push(&code->where) = (pdl_where){e->site, e->start, e->end};
+    return (uint32_t)code->ins.n - 1;
+}
+
+uint32_t emit_jump(pdl_emit *e, pdl_opcode op) { return emit(e, op, 0, 0, UINT32_MAX); }
+
+void patch_to(pdl_emit *e, uint32_t at, uint32_t target) { e->code->ins.p[at].c = target; }
+
+void patch(pdl_emit *e, uint32_t at) { patch_to(e, at, here(e)); }
+
+uint32_t add_const(pdl_emit *e, pdl_val v) {
+    *pdl_vec_push(&e->code->consts) = v;
+    return (uint32_t)e->code->consts.n - 1;
+}
+
+uint32_t add_ptr(pdl_emit *e, const void *p) {
+    *pdl_vec_push(&e->code->ptrs) = p;
+    return (uint32_t)e->code->ptrs.n - 1;
+}
+
+void emit_const(pdl_emit *e, pdl_val v) { emit(e, PDL_OP_CONST, 0, 0, add_const(e, v)); }
+void emit_text(pdl_emit *e, pdl_str s) { emit_const(e, pdl_text(s)); }
+
+pdl_name name_of(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
+
+const char *segment(pdl_emit *e, pdl_str s) { return pdl_arena_str(e->a, s).p; }
+
+emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc) {
+    emit_place old = {e->site, e->start, e->end};
+    *pdl_vec_push(&e->code->sites) = (pdl_site){expr, node, loc};
+    e->site = (uint32_t)e->code->sites.n - 1;
+    e->start = e->end = 0;
+    return old;
+}
+
+void at_place(pdl_emit *e, emit_place p) {
+    e->site = p.site;
+    e->start = p.start;
+    e->end = p.end;
+}

@@ -1,0 +1,77 @@
+/* emit.h -- building a pdl_code: instructions, places, jumps, constants. Private to compile. */
+#ifndef PDL_COMPILE_EMIT_H
+#define PDL_COMPILE_EMIT_H
+
+#include "compile/code.h"
+
+typedef struct pdl_emit {
+    pdl_code *code;
+    pdl_arena *a;            /* code->arena */
+    uint32_t site;           /* of the next instruction */
+    uint32_t start, end;     /* span of the next instruction */
+    bool trace;
+    bool in_loop_filter;
+    PDL_VEC(struct pending_func *) functions; /* bodies to be emitted behind the main code */
+    PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
+} pdl_emit;
+
+uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, unsigned b, size_t c); /* returns its index */
+uint32_t here(const pdl_emit *e);
+void patch(pdl_emit *e, uint32_t at);             /* jump at `at` goes here */
+void patch_to(pdl_emit *e, uint32_t at, uint32_t target);
+uint32_t emit_jump(pdl_emit *e, pdl_opcode op);   /* target to be patched */
+void emit_const(pdl_emit *e, pdl_val v);          /* takes v */
+void emit_text(pdl_emit *e, pdl_str s);
+uint32_t add_const(pdl_emit *e, pdl_val v);       /* takes v */
+uint32_t add_ptr(pdl_emit *e, const void *p);
+pdl_name name_of(pdl_emit *e, pdl_str s);
+const char *segment(pdl_emit *e, pdl_str s);      /* text in the arena, NUL behind */
+
+/* The site of instructions from here on; returns the old one to be restored. */
+typedef struct { uint32_t site, start, end; } emit_place;
+emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
+void at_place(pdl_emit *e, emit_place p);
+
+/* c_expr.c: one expression (any form): leaves its value. */
+void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
+/* Template in the current frame, ended by RETURN. */
+void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
+void c_x(pdl_emit *e, const pdl_xnode *x);
+void c_stmt(pdl_emit *e, const pdl_xnode *x);
+void c_filter_on_top(pdl_emit *e, const pdl_xnode *x); /* FILTER chain whose innermost obj is NULL: value is on the stack */
+
+/* c_data.c: trees and small leaf blocks. */
+void c_tree(pdl_emit *e, const pdl_tree *t);
+
+/* c_block.c: a block in a position; leaves its result. */
+typedef struct pdl_pos {
+    pdl_seg seg;
+    uint32_t index;
+    pdl_str name;
+    bool no_context; /* nobody sees the messages made here */
+    pdl_str def_name; /* a function block in defs is called so */
+} pdl_pos;
+void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
+/* A block evaluated for its value only: silent, background dropped (input, code, content: background kept in the register). */
+void c_sub(pdl_emit *e, const pdl_block *b, pdl_pos pos);
+pdl_loc c_field_loc(const pdl_block *b, const char *key);
+void c_at(pdl_emit *e, pdl_loc loc);
+void c_trace_field(pdl_emit *e, const char *key);
+
+/* bodies by family of kinds */
+void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join, pdl_block_kind kind);
+void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
+void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
+void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);
+void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info);
+void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info);
+void c_function(pdl_emit *e, const pdl_b_function *b, pdl_info *info, pdl_pos pos);
+void c_call(pdl_emit *e, const pdl_b_call *b, pdl_info *info);
+void c_model(pdl_emit *e, const pdl_b_model *b, pdl_info *info);
+void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info);
+void c_read(pdl_emit *e, const pdl_b_read *b, pdl_info *info);
+void c_message(pdl_emit *e, const pdl_b_message *b, pdl_info *info);
+void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b, pdl_info *info);
+void c_pending_functions(pdl_emit *e);
+
+#endif

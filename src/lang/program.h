@@ -1,0 +1,47 @@
+/* program.h -- pdl_program: one file of PDL text loaded: arena, source, main block, diagnostics. */
+#ifndef PDL_LANG_PROGRAM_H
+#define PDL_LANG_PROGRAM_H
+
+#include "base/vec.h"
+#include "lang/block.h"
+
+typedef enum { PDL_DIAG_ERROR, PDL_DIAG_WARNING } pdl_severity;
+
+/* One problem found without running. */
+typedef struct pdl_diag {
+    pdl_severity severity;
+    const char *code;   /* static id: "field-unknown", "name-undefined", ... */
+    bool at_load;       /* refuses to run (schema); others are reported by `pdl check` only */
+    bool reference_only;/* something ours accepts and the reference refuses: --strict */
+    pdl_loc loc;        /* FILE:LINE */
+    pdl_loc mark;       /* exact span */
+    pdl_str text;       /* without place; in the arena */
+    pdl_str hint;       /* "did you mean 'then'?", or empty */
+} pdl_diag;
+
+typedef PDL_VEC(pdl_diag) pdl_diags;
+
+typedef struct pdl_program {
+    pdl_arena *arena;         /* owns everything below */
+    const pdl_source *source; /* NULL until loaded */
+    const pdl_node *root;
+    const pdl_block *main;    /* NULL when there are load errors */
+    pdl_diags diags;          /* in order of place once sorted */
+    bool yaml_failed;         /* the only diagnostic is a YAML or encoding error */
+    uint32_t refs;            /* shared by runs, closures and codes */
+} pdl_program;
+
+pdl_program *pdl_program_new(void);
+pdl_program *pdl_program_keep(pdl_program *p);
+void pdl_program_drop(pdl_program *p); /* NULL is fine */
+
+/* Adds a diagnostic; text is formatted into the arena. Returns it for a hint. */
+PDL_PRINTF(6, 7)
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+void pdl_program_sort_diags(pdl_program *p);
+
+/* The load errors as users see them, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
+void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
+size_t pdl_program_error_count(const pdl_program *p);
+
+#endif

@@ -1,0 +1,39 @@
+/* event.h -- pdl_event: the only report of a run (layout section 1). Borrowed by sinks for the call. */
+#ifndef PDL_TRACE_EVENT_H
+#define PDL_TRACE_EVENT_H
+
+#include "base/err.h"
+#include "lang/block.h"
+#include "value/path.h"
+#include "value/val.h"
+
+typedef enum {
+#define EVENT(id, doc) PDL_EVENT_##id,
+#include "trace/events.def"
+    PDL_EVENT_COUNT
+} pdl_event_kind;
+
+/* How text looks on a terminal. */
+typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE } pdl_look;
+
+typedef struct pdl_event {
+    pdl_event_kind kind;
+    uint32_t fiber;          /* 1: the main fiber */
+    const pdl_block *block;
+    pdl_path *path;
+    pdl_vref value;          /* absent: none */
+    pdl_vref context;        /* incoming messages at block_begin; absent: none */
+    pdl_str key;             /* field */
+    pdl_str text;
+    pdl_str role;            /* message */
+    uint32_t number;         /* attempt; index of a case; descriptor of out */
+    pdl_look look;
+    const pdl_err *err;
+    const struct pdl_effect *effect;
+    const struct pdl_reply *reply;
+    int64_t nanos;           /* wall time, stamped by the fan-out; 0 until then */
+} pdl_event;
+
+const char *pdl_event_name(pdl_event_kind k);
+
+#endif

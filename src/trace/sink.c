@@ -1,0 +1,23 @@
+/* sink.c -- see sink.h. */
+#include "trace/sink.h"
+
+#include "base/banned.h"
+
+static const char *const names[] = {
+#define EVENT(id, doc) #id,
+#include "trace/events.def"
+};
+static_assert(sizeof names / sizeof names[0] == PDL_EVENT_COUNT, "one name per event");
+
+const char *pdl_event_name(pdl_event_kind k) { return names[k]; }
+
+void pdl_sinks_add(pdl_sinks *s, pdl_sink sink) {
+    if (s->n == PDL_MAX_SINKS) PDL_BUG("more than %d sinks", PDL_MAX_SINKS);
+    s->p[s->n++] = sink;
+    s->wants_blocks = s->wants_blocks || sink.wants_blocks;
+}
+
+void pdl_sinks_send(const pdl_sinks *s, pdl_event *e) {
+    if (!e->nanos && s->now) e->nanos = s->now(s->now_user);
+    for (size_t i = 0; i < s->n; i++) s->p[i].event(s->p[i].user, e);
+}

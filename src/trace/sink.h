@@ -1,0 +1,27 @@
+/* sink.h -- receivers of events and their fan-out. */
+#ifndef PDL_TRACE_SINK_H
+#define PDL_TRACE_SINK_H
+
+#include "trace/event.h"
+
+/* Nothing reads back into the run: a sink only looks. */
+typedef struct pdl_sink {
+    void *user;
+    void (*event)(void *user, const pdl_event *e);
+    bool wants_blocks; /* block_*, field, attempt events; without any such sink the machine does not make them */
+} pdl_sink;
+
+/* At most PDL_MAX_SINKS sinks in order. */
+enum { PDL_MAX_SINKS = 8 };
+typedef struct pdl_sinks {
+    pdl_sink p[PDL_MAX_SINKS];
+    size_t n;
+    bool wants_blocks;
+    int64_t (*now)(void *user); /* wall clock in ns for stamps; NULL: 0 */
+    void *now_user;
+} pdl_sinks;
+
+void pdl_sinks_add(pdl_sinks *s, pdl_sink sink);
+void pdl_sinks_send(const pdl_sinks *s, pdl_event *e); /* stamps e */
+
+#endif

@@ -1,0 +1,436 @@
+/* fiber.h -- the inside of the machine: fibers, frames, block records, calls, output. Private to vm.
+ *
+ * A fiber is a strand: a value stack, a frame stack (routines), a block stack, saves, loops, handlers, and registers. A parked fiber has no
+ * C state: the instruction it stands at is executed again when it resumes.
+ */
+#ifndef PDL_VM_FIBER_H
+#define PDL_VM_FIBER_H
+
+#include "base/vec.h"
+#include "value/context.h"
+#include "value/exotic.h"
+#include "value/func.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/label.h"
+#include "value/path.h"
+#include "value/promise.h"
+#include "value/scope.h"
+#include "value/text.h"
+#include "vm/vm.h"
+
+typedef struct pdl_fiber pdl_fiber;
+typedef struct pdl_call pdl_call;
+typedef struct pdl_outq pdl_outq;
+
+enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2 };
+
+/* --- closures and macros ------------------------------------------------------------------------- */
+
+typedef struct pdl_closure {
+    pdl_func base;
+    pdl_code *code;             /* kept */
+    const pdl_func_info *info;
+    pdl_scope *scope;           /* at the definition, without its own name */
+    pdl_val role;               /* at the definition */
+    pdl_path *path;             /* id of the function block */
+    pdl_loc loc;
+    uint32_t instances;         /* expression calls so far */
+} pdl_closure;
+static inline pdl_closure *closure_of(pdl_vref v) { return (pdl_closure *)(void *)pdl_obj_of(v); }
+
+/* --- frames ---------------------------------------------------------------------------------------- */
+
+typedef enum {
+    FRAME_MAIN,      /* first frame of a fiber */
+    FRAME_CALL,      /* call block: prints and contributes as if inlined */
+    FRAME_EXPR,      /* call from an expression: silent, result forced */
+    FRAME_MACRO,     /* macro or recursive loop of a template */
+    FRAME_TEMPLATE,  /* lang: jinja */
+    FRAME_INCLUDE,
+    FRAME_IMPORT,
+    FRAME_PDL        /* lang: pdl */
+} pdl_frame_kind;
+
+/* What RETURN restores. Bases are heights of the fiber's stacks when the frame began. */
+typedef struct pdl_frame {
+    pdl_frame_kind kind;
+    pdl_code *code;             /* kept */
+    uint32_t return_pc;         /* in the caller's code */
+    uint32_t stack, blks, saves, loops, bufs, handlers;
+    pdl_scope *scope;           /* of the caller */
+    pdl_val ctx, role, bg;      /* of the caller */
+    uint8_t print;
+    bool autoescape;
+    pdl_val func;               /* closure that is called, or absent */
+    pdl_loc loc;                /* of the call */
+    const pdl_b_call *call;     /* CALL */
+    pdl_val key;                /* IMPORT: text of the file; absent else */
+    struct pdl_usage *usage;    /* PDL: of the caller */
+    pdl_path *place;            /* EXPR: place of the caller, owned */
+} pdl_frame;
+
+/* Settings and state of retry of one block. */
+typedef struct pdl_attempts {
+    int64_t tries;              /* further attempts; -1: unlimited */
+    int64_t done;               /* attempts that failed so far */
+    double delay, max_delay, backoff, jitter_min, jitter_max;
+    bool has_max;
+    pdl_val exceptions;         /* list of names; absent: all */
+    pdl_val extra;              /* context added by errors and feedback; absent: none */
+    pdl_err err;                /* of the last attempt while it is handled */
+    pdl_val pdl_error;          /* what pdl_error was before the fallback */
+    bool in_fallback;
+    bool sleeping;
+} pdl_attempts;
+
+/* A block that is running. info NULL: a boundary that only carries a path. */
+typedef struct pdl_blk {
+    const pdl_info *info;
+    pdl_val ctx_in, role_in;    /* owned: restored by LEAVE */
+    pdl_val acc;                /* background of the parts so far; absent: empty */
+    pdl_path *path;             /* made on demand, owned */
+    pdl_attempts *attempts;     /* owned, NULL without handlers */
+    uint32_t iter;              /* number of the iteration, for the ids of its parts */
+    uint32_t effects;           /* started at this place */
+    uint32_t instances;         /* expression calls made here */
+    uint8_t print_in;           /* of the parent */
+    uint8_t print;              /* of this block's position */
+} pdl_blk;
+
+typedef struct pdl_save {
+    pdl_scope *scope;
+    pdl_val ctx;                /* absent: scope only */
+    uint8_t print;
+    uint32_t frame;
+} pdl_save;
+
+/* Iteration state of repeat and map. */
+typedef struct pdl_loop {
+    pdl_name *names;            /* owned array */
+    pdl_val *lists;             /* owned array of lists or other sequences */
+    uint32_t n;
+    size_t len;                 /* of the lists */
+    size_t i;                   /* next iteration */
+    int64_t max;                /* -1: none */
+    pdl_name index;
+    uint32_t blk;               /* the block's record */
+    struct pdl_mapping *map;    /* owned, NULL for repeat */
+} pdl_loop;
+
+typedef struct pdl_handler {
+    uint32_t pc;
+    uint32_t frame;             /* frames below and with this one stay */
+    uint32_t stack, blks, saves, loops, bufs;
+    pdl_scope *scope;           /* owned copies */
+    pdl_val ctx, role;
+    uint8_t print;
+    bool autoescape;
+    uint32_t calls_from;        /* calls of the fiber with this number or later belong to the attempt */
+    size_t out_mark;
+} pdl_handler;
+
+typedef enum { FIBER_READY, FIBER_WAIT_CALL, FIBER_WAIT_CALLS, FIBER_WAIT_MAP, FIBER_DONE, FIBER_FAILED } pdl_fiber_state;
+
+struct pdl_fiber {
+    pdl_run *run;
+    uint32_t id;
+    pdl_fiber_state state;
+    /* registers */
+    const pdl_code *code;
+    uint32_t pc;
+    pdl_scope *scope;
+    pdl_val ctx;                /* background messages that the next block sees */
+    pdl_val bg;                 /* background of the last block; absent: empty */
+    pdl_val role;
+    uint8_t print;
+    bool autoescape;
+    /* stacks */
+    PDL_VEC(pdl_val) stack;
+    PDL_VEC(pdl_frame) frames;
+    PDL_VEC(pdl_blk) blks;
+    PDL_VEC(pdl_save) saves;
+    PDL_VEC(pdl_loop) loops;
+    PDL_VEC(pdl_handler) handlers;
+    PDL_VEC(pdl_buf) bufs;
+    /* calls made by this fiber, open or failed and not yet noticed */
+    PDL_VEC(uint32_t) calls;    /* ids in order */
+    uint32_t n_calls;           /* made so far, numbers them */
+    pdl_err err;                /* FAILED */
+    pdl_fiber *parent;          /* of an iteration of a map; NULL */
+    size_t index;               /* its number there */
+    pdl_outq *out;
+    uint32_t wait_id;           /* WAIT_CALL */
+    uint32_t wait_from;         /* WAIT_CALLS: open calls numbered from here */
+    pdl_fiber *next_ready;
+    bool queued, cancelled;
+    void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
+    void *done_user;
+    pdl_fiber *prev_all, *next_all;
+};
+
+/* A map under way. */
+typedef struct pdl_mapping {
+    pdl_val *results;           /* n, absent until done */
+    size_t n, started, ended, open;
+    size_t failed;              /* smallest index that failed; (size_t)-1 none */
+    pdl_err err;
+    bool begun;
+    pdl_fiber **fibers;         /* started and not ended, by index; NULL else */
+    size_t fibers_cap;
+} pdl_mapping;
+
+/* --- calls: effects under way ------------------------------------------------------------------------ */
+
+/* A step that is applied to a model's reply when it is there (architecture D2). */
+typedef struct pdl_stage {
+    const pdl_block *block;     /* its parser and/or spec */
+    pdl_val in, out;            /* promises */
+    bool parse, check;
+    pdl_val func_name;          /* result of this function: absent else */
+    pdl_loc loc;
+    struct pdl_stage *next;
+} pdl_stage;
+
+struct pdl_call {
+    uint32_t id;
+    uint32_t number;            /* in its fiber */
+    uint32_t fiber;             /* id of the owner; 0: nobody */
+    pdl_effect_kind kind;
+    pdl_effect *effect;         /* not started yet (waits for a place), else NULL */
+    pdl_run *run;
+    pdl_val value;              /* promise of the whole reply value; absent when nobody wants it */
+    pdl_val text, role, extra, raw; /* model: promises of the parts; absent unless a model */
+    pdl_str model;              /* owned text */
+    pdl_loc loc;
+    const pdl_block *block;
+    pdl_path *path;
+    pdl_stage *stages;
+    PDL_VEC(uint32_t) waiters;  /* fiber ids */
+    bool done, failed;
+    bool streams;               /* pieces are for the output */
+    bool visible;               /* pieces go to the output (printing position) */
+    pdl_buf pieces;             /* not printed yet */
+    struct pdl_outitem *out;    /* where it stands in the output; NULL: nowhere */
+    double started;
+};
+
+/* --- run ----------------------------------------------------------------------------------------------- */
+
+typedef struct pdl_usage {
+    int64_t calls, completion, prompt;
+} pdl_usage;
+
+/* Map from small ids to pointers (idmap.c). */
+typedef struct pdl_idmap {
+    uint32_t *keys;
+    void **vals;
+    size_t mask, n;
+} pdl_idmap;
+void *idmap_find(const pdl_idmap *m, uint32_t id);
+void idmap_put(pdl_idmap *m, uint32_t id, void *p);
+void idmap_del(pdl_idmap *m, uint32_t id);
+void idmap_fini(pdl_idmap *m);
+
+struct pdl_run {
+    pdl_run_options opt;
+    pdl_fiber *main;
+    pdl_fiber *all;             /* list of live fibers */
+    pdl_fiber *ready_first, *ready_last;
+    pdl_idmap fibers, calls;
+    uint32_t next_fiber, next_call;
+    uint32_t open_models;
+    PDL_VEC(uint32_t) queue;    /* model calls that wait for a place, FIFO from queue_head */
+    size_t queue_head;
+    pdl_outq *out;
+    bool finished, failed, draining;
+    pdl_val result;
+    pdl_err err;
+    double score;
+    pdl_usage usage, *usage_now;
+    pdl_val imports;            /* dict from text to module object, or true while it is running */
+    pdl_idmap templates;        /* compiled templates by hash of their text */
+    PDL_VEC(struct pdl_template *) template_list;
+    PDL_VEC(pdl_val) files;     /* open file aggregators */
+    uint64_t rng[4];
+    bool rng_ready;
+    pdl_call_in call_in;
+    struct {
+        pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle, judge, transformer;
+    } names;
+    pdl_scope *globals;         /* what an imported file starts with */
+    pdl_arena *scratch;
+};
+
+/* fiber.c */
+pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);
+void fiber_free(pdl_fiber *f);
+void fiber_ready(pdl_fiber *f);
+/* An error arrived: unwind to the nearest handler. False when there is none: the fiber has failed. Takes err. */
+bool fiber_unwind(pdl_fiber *f, pdl_err *err);
+void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_t entry, pdl_loc loc);
+void frame_pop(pdl_fiber *f); /* registers of the caller come back; the stack is cut to the base */
+pdl_path *blk_path(pdl_fiber *f);                    /* id of the innermost running block, borrowed */
+pdl_path *part_path(pdl_fiber *f, const pdl_info *info); /* id of a part that has no record, owned */
+void blk_fini(pdl_blk *b);
+void loop_fini(pdl_fiber *f, pdl_loop *l);
+void cut_blks(pdl_fiber *f, size_t n);
+void cut_saves(pdl_fiber *f, size_t n);
+void cut_stack(pdl_fiber *f, size_t n);
+
+static inline void push(pdl_fiber *f, pdl_val v) { *pdl_vec_push(&f->stack) = v; }
+static inline pdl_val pop(pdl_fiber *f) { return f->stack.p[--f->stack.n]; }
+static inline pdl_val *top(pdl_fiber *f) { return &f->stack.p[f->stack.n - 1]; }
+static inline pdl_val *under(pdl_fiber *f, size_t k) { return &f->stack.p[f->stack.n - 1 - k]; }
+static inline void set_top(pdl_fiber *f, pdl_val v) {
+    pdl_drop(f->stack.p[f->stack.n - 1]);
+    f->stack.p[f->stack.n - 1] = v;
+}
+static inline pdl_blk *blk(pdl_fiber *f) { return &f->blks.p[f->blks.n - 1]; }
+static inline void set_val(pdl_val *slot, pdl_val v) { /* takes v */
+    pdl_val old = *slot;
+    *slot = v;
+    pdl_drop(old);
+}
+
+/* exec.c */
+pdl_step fiber_run(pdl_fiber *f, pdl_err *err);
+
+/* promise_ops.c: waiting. WAIT: the fiber is parked. */
+pdl_step force(pdl_fiber *f, pdl_val *slot, pdl_err *err);
+pdl_step force_n(pdl_fiber *f, size_t n, pdl_err *err); /* the n topmost */
+pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err);
+pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc);
+void call_start(pdl_fiber *f, pdl_call *c, pdl_val request); /* takes request */
+/* Start an effect and push the promise of its reply. Takes request. */
+void start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc);
+void call_free(pdl_call *c);
+void call_answered(pdl_call *c, const pdl_reply *reply);
+void run_queue_models(pdl_run *r);
+pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err);
+bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc, const pdl_node *args, pdl_err *err);
+pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
+void adopt_calls(pdl_fiber *to, pdl_fiber *from);
+
+/* out.c: output in the order of the program */
+pdl_outq *outq_new(pdl_run *r, pdl_outq *parent);
+void outq_end(pdl_outq *q);   /* nothing more comes from its fiber */
+void outq_free(pdl_outq *q);
+void out_text(pdl_fiber *f, pdl_str text, pdl_look look);
+void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor);
+void out_message(pdl_fiber *f, pdl_vref role, pdl_str text);
+void out_call(pdl_fiber *f, pdl_call *c, bool visible, bool message);
+void out_flush(pdl_run *r);
+void out_flush_all(pdl_run *r);
+size_t out_mark(pdl_fiber *f);
+void out_forget(pdl_fiber *f, size_t mark);
+bool out_failed(pdl_run *r, pdl_err *err);
+
+/* ops_expr.c */
+pdl_native_env native_env(pdl_fiber *f);
+pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
+pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+pdl_step op_attr(pdl_fiber *f, pdl_vref name, pdl_err *err);
+pdl_step op_item(pdl_fiber *f, pdl_err *err);
+pdl_step op_slice(pdl_fiber *f, pdl_err *err);
+pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err);
+pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err);
+pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err);
+pdl_step op_call(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
+pdl_step op_method(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
+pdl_step op_filter(pdl_fiber *f, const pdl_shape *s, bool test, bool negated, pdl_err *err);
+pdl_step op_rebind(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
+pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err); /* of the top, which stays */
+pdl_val name_value(pdl_fiber *f, pdl_name name);
+
+/* ops_template.c */
+pdl_step op_out(pdl_fiber *f, pdl_err *err);
+pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+bool loop_next(pdl_fiber *f, pdl_val *item);
+pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err);
+pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *m);
+pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw,
+                   bool *handled, pdl_val *out, pdl_err *err);
+pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err);
+void templates_fini(pdl_run *r);
+
+/* ops_block.c */
+void op_enter(pdl_fiber *f, const pdl_info *info);
+void op_leave(pdl_fiber *f);
+void op_child(pdl_fiber *f);
+void op_sub_begin(pdl_fiber *f, bool silent);
+void op_sub_end(pdl_fiber *f);
+pdl_step op_message(pdl_fiber *f, unsigned flags, const pdl_info *info, pdl_err *err);
+pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err);
+pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err);
+pdl_step op_text_add(pdl_fiber *f, pdl_err *err);
+pdl_step op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err);
+pdl_step op_set_context(pdl_fiber *f, pdl_err *err);
+pdl_step op_to_message(pdl_fiber *f, const pdl_b_message *b, pdl_err *err);
+pdl_step op_factor(pdl_fiber *f, pdl_err *err);
+pdl_val bg_add(pdl_val a, pdl_val b); /* takes both; absent is empty */
+
+/* contribute.c */
+pdl_step op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err);
+pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err);
+void files_close(pdl_run *r);
+bool is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);
+
+/* ops_loop.c */
+pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+bool op_for_next(pdl_fiber *f);
+void op_for_bind(pdl_fiber *f);
+void op_for_end(pdl_fiber *f);
+pdl_step op_map(pdl_fiber *f, const pdl_map_info *m, pdl_err *err);
+pdl_step op_reduce(pdl_fiber *f, pdl_err *err);
+void map_child_ended(pdl_fiber *child);
+void mapping_free(pdl_run *r, pdl_mapping *m);
+
+/* match.c */
+bool pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
+
+/* call.c */
+pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info);
+pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err);
+/* Push the frame of an expression call; arguments are taken. */
+pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err);
+pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended);
+bool returns_function_error(pdl_vref v);
+void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs, void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
+
+/* retry.c */
+pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+void op_catch_end(pdl_fiber *f);
+pdl_step op_expect(pdl_fiber *f, pdl_err *err);
+pdl_step op_expect_done(pdl_fiber *f, uint32_t attempt, pdl_err *err);
+bool err_matches(const pdl_err *e, pdl_str class_name);
+bool is_exception_name(pdl_str name);
+void attempts_free(pdl_attempts *a);
+
+/* ops_model.c, ops_code.c, ops_file.c */
+pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err);
+pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err);
+pdl_step op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *err);
+pdl_step op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err);
+pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err);
+pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
+pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
+pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
+pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err);
+void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs); /* pushes a promise; takes all */
+
+/* globals.c */
+void run_globals(pdl_run *r);
+pdl_val usage_value(pdl_run *r);
+pdl_val scope_value(pdl_fiber *f);
+double run_random(void *run);
+
+/* events */
+static inline bool wants_blocks(const pdl_run *r) { return r->opt.sinks.wants_blocks; }
+void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err);
+void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index);
+
+#endif
