@@ -1,7 +1,9 @@
-/* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or independent composition.
+/* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or independent
+ * composition.
  *
- * Walks keep their own stack. Index access makes a flat array of the messages once per node; the node that extends
- * another one extends its array too (a loop that looks at pdl_context[-1] in every turn stays linear).
+ * Walks keep their own stack. Index access makes a flat array of the messages once per node; the node that
+ * extends another one extends its array too (a loop that looks at pdl_context[-1] in every turn stays
+ * linear).
  */
 #include "value/context.h"
 
@@ -16,8 +18,8 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* Messages in order, borrowed from the nodes that hold the array: n may be more than the count of a holder, which then
- * must not look beyond its own. */
+/* Messages in order, borrowed from the nodes that hold the array: n may be more than the count of a holder,
+ * which then must not look beyond its own. */
 typedef struct {
     uint32_t refs;
     PDL_VEC(ctx *) all;
@@ -27,7 +29,7 @@ struct ctx {
     pdl_ext ext;
     ctx_kind kind;
     size_t len, count;
-    pdl_val left, right;         /* groups: parts; right absent for one part, both for none */
+    pdl_val left, right;          /* groups: parts; right absent for one part, both for none */
     pdl_val role, content, extra; /* ONE */
     pdl_path *defsite;
     flat_list *flat; /* or NULL */
@@ -103,10 +105,14 @@ static pdl_val compose(ctx_kind kind, pdl_val a, pdl_val b) {
     unsigned flags = pdl_flags_of(a) | pdl_flags_of(b);
     c->len = len_within(x, kind) + len_within(y, kind);
     c->count = x->count + y->count;
-    if (x->count) c->left = a;
-    else pdl_drop(a);
-    if (y->count) c->right = b;
-    else pdl_drop(b);
+    if (x->count)
+        c->left = a;
+    else
+        pdl_drop(a);
+    if (y->count)
+        c->right = b;
+    else
+        pdl_drop(b);
     return wrap_up(c, label, flags);
 }
 
@@ -294,9 +300,11 @@ static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
         return true;
     }
     if (!pdl_is_list(v) && !pdl_is(v, PDL_V_TUPLE))
-        return pdl_err_host(err, "TypeError", "'<class '%s'>' object is not a valid context", pdl_type_name(v));
+        return pdl_err_host(err, "TypeError", "'<class '%s'>' object is not a valid context",
+                            pdl_type_name(v));
     if (depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "context is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "context is nested deeper than %d levels",
+                           PDL_MAX_VALUE_DEPTH);
     pdl_val all = pdl_context_empty(), one;
     for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
         if (!from_any(pdl_list_at(v, i), depth + 1, &one, err)) {
@@ -342,8 +350,11 @@ bool pdl_print_context(pdl_printer *p, pdl_vref v) {
     walk_init(&w, ctx_of(v));
     for (event e; ok && (e = walk_next(&w, &at)) != EV_END;) {
         if (comma && e != EV_CLOSE) pdl_buf_putc(p->out, ',');
-        if (e == EV_MESSAGE) ok = print_message(p, at);
-        else pdl_buf_putc(p->out, e == EV_OPEN ? (at->kind == DEP ? '[' : '{') : (at->kind == DEP ? ']' : '}'));
+        if (e == EV_MESSAGE)
+            ok = print_message(p, at);
+        else
+            pdl_buf_putc(p->out,
+                         e == EV_OPEN ? (at->kind == DEP ? '[' : '{') : (at->kind == DEP ? ']' : '}'));
         comma = e != EV_OPEN;
     }
     walk_fini(&w);
@@ -352,7 +363,8 @@ bool pdl_print_context(pdl_printer *p, pdl_vref v) {
 
 void pdl_context_repr(pdl_vref c, pdl_buf *out) {
     pdl_err err = {0};
-    if (!pdl_val_repr(c, out, &err)) PDL_PUT(out, "[...]"); /* nested too deeply; who needs the error calls pdl_val_repr */
+    if (!pdl_val_repr(c, out, &err))
+        PDL_PUT(out, "[...]"); /* nested too deeply; who needs the error calls pdl_val_repr */
     pdl_err_fini(&err);
 }
 
@@ -418,7 +430,8 @@ bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *ou
     unsigned flags = pdl_flags_of(c) & PDL_F_HANDLE;
     for (size_t i = 0; i < x->count; i++) {
         ctx *m = f->all.p[i];
-        if (!resolve_part(&m->role, fn, user, &label, err) || !resolve_part(&m->content, fn, user, &label, err) ||
+        if (!resolve_part(&m->role, fn, user, &label, err) ||
+            !resolve_part(&m->content, fn, user, &label, err) ||
             !resolve_part(&m->extra, fn, user, &label, err))
             return false;
         flags |= (pdl_flags_of(m->content) | pdl_flags_of(m->extra)) & PDL_F_HANDLE;

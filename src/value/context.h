@@ -1,4 +1,5 @@
-/* context.h -- the background context: messages in dependent (ordered) or independent (unordered) composition.
+/* context.h -- the background context: messages in dependent (ordered) or independent (unordered)
+ * composition.
  *
  * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an independent group.
  * It is a persistent rope: adding a message is O(1) and shares what is there; index access flattens once.
@@ -13,10 +14,10 @@
 
 /* What a message holds. Borrowed view, lives as long as the context. */
 typedef struct pdl_message {
-    pdl_vref role;      /* str */
-    pdl_vref content;   /* any value */
-    pdl_vref extra;     /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
-    pdl_path *defsite;  /* id of the block that made it, or NULL */
+    pdl_vref role;     /* str */
+    pdl_vref content;  /* any value */
+    pdl_vref extra;    /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
+    pdl_path *defsite; /* id of the block that made it, or NULL */
 } pdl_message;
 
 pdl_val pdl_context_empty(void);
@@ -53,8 +54,9 @@ bool pdl_context_eq(pdl_vref a, pdl_vref b);
 typedef bool pdl_eq_fn(void *user, pdl_vref a, pdl_vref b);
 bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
 
-/* Replace what may hold promises inside messages by fn's result (taken), in place: a filled promise and its value are
- * the same to every observer. out: the context without PDL_F_PROMISE, with the labels of the results. */
+/* Replace what may hold promises inside messages by fn's result (taken), in place: a filled promise and its
+ * value are the same to every observer. out: the context without PDL_F_PROMISE, with the labels of the
+ * results. */
 typedef bool pdl_resolve_fn(void *user, pdl_vref v, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out, pdl_err *err);
 

@@ -1,8 +1,9 @@
-/* json_read.c -- see json_read.h. An explicit stack of open containers; strings are scanned eight bytes at a time.
+/* json_read.c -- see json_read.h. An explicit stack of open containers; strings are scanned eight bytes at a
+ * time.
  *
- * What stands in open containers is kept on one stack of values until its container closes, which then is made in its
- * exact size: allocation is most of the work here.
- * Messages and places are those of Python's json, whose scanner looks for the parts of the grammar in this order.
+ * What stands in open containers is kept on one stack of values until its container closes, which then is
+ * made in its exact size: allocation is most of the work here. Messages and places are those of Python's
+ * json, whose scanner looks for the parts of the grammar in this order.
  */
 #include "value/json_read.h"
 
@@ -16,7 +17,13 @@
 
 #include "base/banned.h"
 
-enum { INLINE_DEPTH = 16, INLINE_VALUES = 48, FAST_DIGITS = 18, MAX_INTERNED_KEY = 64, MAX_INTERNED_TEXT = 8 };
+enum {
+    INLINE_DEPTH = 16,
+    INLINE_VALUES = 48,
+    FAST_DIGITS = 18,
+    MAX_INTERNED_KEY = 64,
+    MAX_INTERNED_TEXT = 8
+};
 
 typedef struct {
     size_t from; /* its first value; a dict's are key, value, key, value... */
@@ -49,7 +56,8 @@ static bool fail_at(reader *r, const char *at, const char *what) {
             col = 1;
         }
     }
-    pdl_err_set(r->err, PDL_E_syntax, (pdl_loc){0}, "%s: line %zu column %zu (char %zu)", what, line, col, cp);
+    pdl_err_set(r->err, PDL_E_syntax, (pdl_loc){0}, "%s: line %zu column %zu (char %zu)", what, line, col,
+                cp);
     r->err->foreign = pdl_str_dup(PDL_STR("JSONDecodeError"));
     return false;
 }
@@ -78,7 +86,8 @@ static const char *skip_plain(const char *p, const char *end, uint64_t *seen) {
     while (end - p >= 8) {
         uint64_t w = load8(p);
         uint64_t q = w ^ (ONES * '"'), b = w ^ (ONES * '\\');
-        /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one used. */
+        /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one used.
+         */
         uint64_t hit = (((q - ONES) & ~q) | ((b - ONES) & ~b) | ((w - ONES * 0x20) & ~w)) & HIGHS;
         if (hit) {
             uint64_t low = (hit & (~hit + 1)) >> 7;
@@ -161,7 +170,8 @@ static bool read_escaped(reader *r, const char *quote, pdl_buf *b, uint64_t *see
 static bool check_text(reader *r, const char *quote, pdl_str s, uint64_t seen) {
     if (s.n > PDL_MAX_TEXT)
         return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
-    if ((seen & HIGHS) && pdl_utf8_check(s) != PDL_NOT_FOUND) return fail_at(r, quote, "Invalid UTF-8 in string starting at");
+    if ((seen & HIGHS) && pdl_utf8_check(s) != PDL_NOT_FOUND)
+        return fail_at(r, quote, "Invalid UTF-8 in string starting at");
     return true;
 }
 
@@ -169,8 +179,9 @@ static bool check_text(reader *r, const char *quote, pdl_str s, uint64_t seen) {
 static pdl_val intern(reader *r, pdl_str s) {
     if (s.n > MAX_INTERNED_KEY) return pdl_text(s);
     uint64_t h = s.n * 0x9e3779b97f4a7c15u;
-    if (s.n) h ^= (uint64_t)(unsigned char)s.p[0] * 31 + (uint64_t)(unsigned char)s.p[s.n - 1] * 1021 +
-                 (uint64_t)(unsigned char)s.p[s.n / 2] * 131;
+    if (s.n)
+        h ^= (uint64_t)(unsigned char)s.p[0] * 31 + (uint64_t)(unsigned char)s.p[s.n - 1] * 1021 +
+             (uint64_t)(unsigned char)s.p[s.n / 2] * 131;
     pdl_val *slot = &r->keys->slot[(h * 0x9e3779b97f4a7c15u) >> 58];
     if (!pdl_is_str(*slot) || !pdl_str_eq(pdl_str_get(*slot), s)) {
         pdl_drop(*slot);
@@ -239,7 +250,8 @@ static bool read_float(reader *r, const char *from, bool negative, pdl_val *out)
         *out = pdl_float(negative ? -d : d);
         return true;
     }
-    if (!pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d)) return fail_at(r, from, "Expecting value");
+    if (!pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d))
+        return fail_at(r, from, "Expecting value");
     *out = pdl_float(d);
     return true;
 }
@@ -251,9 +263,11 @@ static bool read_number(reader *r, pdl_val *out) {
     if (!is_digit(r, p)) return fail_at(r, from, "Expecting value");
     uint64_t v = 0;
     const char *first = p;
-    if (*p == '0') p++;
+    if (*p == '0')
+        p++;
     else
-        for (; is_digit(r, p); p++) v = v * 10 + (uint64_t)(*p - '0'); /* may wrap: then there are too many digits */
+        for (; is_digit(r, p); p++)
+            v = v * 10 + (uint64_t)(*p - '0'); /* may wrap: then there are too many digits */
     if (p < r->end &&
         ((*p == '.' && is_digit(r, p + 1)) ||
          ((*p == 'e' || *p == 'E') &&
@@ -265,16 +279,22 @@ static bool read_number(reader *r, pdl_val *out) {
         return true;
     }
     if (pdl_int_read_decimal((pdl_str){from, (size_t)(p - from)}, out)) return true;
-    return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large", (size_t)(p - first));
+    return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large",
+                       (size_t)(p - first));
 }
 
 static bool read_word(reader *r, pdl_val *out) {
     static const struct {
         const char *text;
         int need; /* flag that allows the word */
-    } words[] = {{"null", 0}, {"true", 0}, {"false", 0}, {"NaN", PDL_JSON_PYTHON},
-                 {"Infinity", PDL_JSON_PYTHON}, {"-Infinity", PDL_JSON_PYTHON}};
-    const pdl_val values[] = {pdl_null(), pdl_bool(true), pdl_bool(false), pdl_float((double)NAN),
+    } words[] = {{"null", 0},
+                 {"true", 0},
+                 {"false", 0},
+                 {"NaN", PDL_JSON_PYTHON},
+                 {"Infinity", PDL_JSON_PYTHON},
+                 {"-Infinity", PDL_JSON_PYTHON}};
+    const pdl_val values[] = {pdl_null(),          pdl_bool(true),
+                              pdl_bool(false),     pdl_float((double)NAN),
                               pdl_float(HUGE_VAL), pdl_float(-HUGE_VAL)};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t n = strlen(words[i].text);
@@ -302,14 +322,17 @@ static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
 }
 
 static void push_value(reader *r, pdl_val v) {
-    if (PDL_UNLIKELY(r->n == r->cap)) r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
+    if (PDL_UNLIKELY(r->n == r->cap))
+        r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
     r->values[r->n++] = v;
 }
 
 static bool open_new(reader *r, bool is_dict) {
     if (r->depth == PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
-    if (r->depth == r->depth_cap) r->open = grow(r->open, r->open == r->few_open, &r->depth_cap, sizeof *r->open);
+        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels",
+                           PDL_MAX_JSON_DEPTH);
+    if (r->depth == r->depth_cap)
+        r->open = grow(r->open, r->open == r->few_open, &r->depth_cap, sizeof *r->open);
     r->open[r->depth++] = (open_box){r->n, is_dict};
     return true;
 }
@@ -333,7 +356,8 @@ static pdl_val close_box(reader *r) {
 /* A key and its colon; the cursor then stands at the value. */
 static bool read_key(reader *r) {
     pdl_val key;
-    if (r->p == r->end || *r->p != '"') return fail_at(r, r->p, "Expecting property name enclosed in double quotes");
+    if (r->p == r->end || *r->p != '"')
+        return fail_at(r, r->p, "Expecting property name enclosed in double quotes");
     if (!read_string(r, true, &key)) return false;
     push_value(r, key);
     if (r->p == r->end || *r->p != ':') skip_blanks(r);
@@ -343,7 +367,8 @@ static bool read_key(reader *r) {
     return true;
 }
 
-/* A value begins at the cursor. *done: *out is complete; else a container was opened and its first value is next. */
+/* A value begins at the cursor. *done: *out is complete; else a container was opened and its first value is
+ * next. */
 static bool begin_value(reader *r, pdl_val *out, bool *done) {
     *done = true;
     if (r->p == r->end) return fail_at(r, r->p, "Expecting value");
@@ -410,7 +435,8 @@ static bool read_document(reader *r, pdl_val *out) {
     return true;
 }
 
-bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end, pdl_err *err) {
+bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end,
+                        pdl_err *err) {
     const char *p = text.p ? text.p : "";
     reader r; /* its inline stacks need no clearing */
     r.start = r.p = p;

@@ -5,25 +5,27 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_PYTHON = 1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as Python's json does */
+    PDL_JSON_PYTHON = 1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as
+                            Python's json does */
     PDL_JSON_PREFIX = 2, /* stop after the first value; *end tells where */
 };
 
-/* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position. Integers of any size.
- * Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError prints them: "Expecting ',' delimiter: line 1
- * column 7 (char 6)", foreign "JSONDecodeError"; depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit.
- * *end (may be NULL): bytes consumed. */
+/* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position. Integers of any
+ * size. Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError prints them: "Expecting ','
+ * delimiter: line 1 column 7 (char 6)", foreign "JSONDecodeError"; depth beyond PDL_MAX_JSON_DEPTH:
+ * PDL_E_limit. *end (may be NULL): bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
-/* Key strings shared by many documents (the lines of a JSONL file): all-zero is empty. A small direct-mapped cache, so
- * memory stays bounded. */
+/* Key strings shared by many documents (the lines of a JSONL file): all-zero is empty. A small direct-mapped
+ * cache, so memory stays bounded. */
 enum { PDL_JSON_KEYS = 64 };
 typedef struct pdl_json_keys {
     pdl_val slot[PDL_JSON_KEYS];
 } pdl_json_keys;
 
 /* As pdl_json_read, taking keys from and leaving them in keys. */
-PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end, pdl_err *err);
+PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end,
+                                 pdl_err *err);
 void pdl_json_keys_fini(pdl_json_keys *keys);
 
 #endif

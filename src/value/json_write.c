@@ -1,4 +1,5 @@
-/* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of Python's json.dumps. */
+/* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of Python's
+ * json.dumps. */
 #include "value/json_write.h"
 
 #include <math.h>
@@ -15,7 +16,8 @@
 
 #include "base/banned.h"
 
-enum { MAX_VISITS = 1 << 28 }; /* pdl_is_json: a value that shares parts can be exponentially larger than its memory */
+/* pdl_is_json: a value that shares parts can be exponentially larger than its memory. */
+enum { MAX_VISITS = 1 << 28 };
 
 typedef struct {
     pdl_buf *out;
@@ -29,8 +31,10 @@ typedef struct {
 
 /* 0: as it is; 'u': \u00XX; else the letter behind the backslash. */
 static const char escapes[0x60] = {
-    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-    'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\'};
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
+    ['"'] = '"', ['\\'] = '\\',
+};
 
 static bool is_plain(unsigned char c, int flags) {
     if (c < sizeof escapes) return escapes[c] == 0;
@@ -104,12 +108,18 @@ static void put_int(int64_t i, pdl_buf *out) {
 static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     *is = true;
     pdl_tag t = pdl_tag_of(v);
-    if (t == PDL_V_NULL) PDL_PUT(w->out, "null");
-    else if (t == PDL_V_BOOL) pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
-    else if (t == PDL_V_INT) put_int(pdl_int_of(v), w->out);
-    else if (t == PDL_V_BIGINT) pdl_int_write(v, 10, w->out);
-    else if (t == PDL_V_FLOAT) return put_float(w, pdl_float_of(v));
-    else *is = false;
+    if (t == PDL_V_NULL)
+        PDL_PUT(w->out, "null");
+    else if (t == PDL_V_BOOL)
+        pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
+    else if (t == PDL_V_INT)
+        put_int(pdl_int_of(v), w->out);
+    else if (t == PDL_V_BIGINT)
+        pdl_int_write(v, 10, w->out);
+    else if (t == PDL_V_FLOAT)
+        return put_float(w, pdl_float_of(v));
+    else
+        *is = false;
     return true;
 }
 
@@ -141,7 +151,8 @@ static void put_comma(writer *w) {
 
 static bool enter(writer *w, char bracket) {
     if (w->depth >= PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
+        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           PDL_MAX_JSON_DEPTH);
     w->depth++;
     pdl_buf_putc(w->out, bracket);
     put_break(w);
@@ -176,7 +187,8 @@ static bool put_key(writer *w, pdl_vref key) {
     } else {
         pdl_buf_putc(w->out, '"');
         if (!put_scalar(w, key, &is_scalar)) return false;
-        if (is_scalar) pdl_buf_putc(w->out, '"');
+        if (is_scalar)
+            pdl_buf_putc(w->out, '"');
         else if (!(w->flags & PDL_JSON_LOOSE))
             return fail_type(w, "keys must be str, int, float, bool or None, not ", pdl_type_name(key), "");
         else {
@@ -264,7 +276,8 @@ static bool put_other(writer *w, pdl_vref v) {
     pdl_tag t = pdl_tag_of(v);
     if (t == PDL_V_HANDLE && !pdl_is_absent(pdl_handle_of(v)->json)) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
-            return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
+            return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                               PDL_MAX_JSON_DEPTH);
         w->depth++; /* a form that is a handle again must not recurse unbounded */
         bool ok = put_value(w, pdl_handle_of(v)->json);
         w->depth--;
@@ -277,7 +290,8 @@ static bool put_other(writer *w, pdl_vref v) {
 }
 
 static bool put_value(writer *w, pdl_vref v) {
-    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
+        v = pdl_promise_of(v)->value;
     if (w->out->len - w->start > PDL_MAX_TEXT)
         return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
     bool is_scalar = false;
@@ -322,7 +336,8 @@ bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *er
 /* --- the question ------------------------------------------------------------------------------------ */
 
 static bool is_json(pdl_vref v, unsigned depth, unsigned *visits) {
-    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
+        v = pdl_promise_of(v)->value;
     pdl_tag t = pdl_tag_of(v);
     if (t == PDL_V_ABSENT) return false;
     if (t <= PDL_V_STR) return true;

@@ -1,7 +1,7 @@
 /* pprint.c -- Python's pprint.pformat (text.h): width 80, indent 1, keys sorted.
  *
- * A value is written on one line if that fits, else by kind over several. The test whether it fits stops as soon as it
- * does not, so that each value costs a line at most.
+ * A value is written on one line if that fits, else by kind over several. The test whether it fits stops as
+ * soon as it does not, so that each value costs a line at most.
  */
 #include <stdlib.h>
 
@@ -24,7 +24,8 @@ typedef struct {
 
 static bool enter(printer *p) {
     if (p->depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           PDL_MAX_VALUE_DEPTH);
     p->depth++;
     return true;
 }
@@ -100,7 +101,9 @@ static result put_line(printer *p, pdl_vref v) {
     bool is_list = pdl_is_list(v), is_tuple = pdl_is(v, PDL_V_TUPLE);
     if (is_list || is_tuple || pdl_is_dict(v)) {
         if (!enter(p)) return FAILED;
-        result r = is_list ? put_line_items(p, v, '[', ']') : is_tuple ? put_line_items(p, v, '(', ')') : put_line_dict(p, v);
+        result r = is_list    ? put_line_items(p, v, '[', ']')
+                   : is_tuple ? put_line_items(p, v, '(', ')')
+                              : put_line_dict(p, v);
         p->depth--;
         return r;
     }
@@ -108,7 +111,9 @@ static result put_line(printer *p, pdl_vref v) {
     return pdl_val_repr(v, p->out, p->err) ? DONE : FAILED;
 }
 
-static size_t columns_from(const pdl_buf *b, size_t from) { return pdl_utf8_count(pdl_str_sub(pdl_buf_str(b), from, b->len)); }
+static size_t columns_from(const pdl_buf *b, size_t from) {
+    return pdl_utf8_count(pdl_str_sub(pdl_buf_str(b), from, b->len));
+}
 
 /* Write v on one line if it has at most `room` columns; TOO_LONG leaves the text as it was. */
 static result put_if_fits(printer *p, pdl_vref v, int room) {
@@ -124,7 +129,8 @@ static result put_if_fits(printer *p, pdl_vref v, int room) {
     return r;
 }
 
-/* --- strings and bytes over several lines ---------------------------------------------------------------- */
+/* --- strings and bytes over several lines ----------------------------------------------------------------
+ */
 
 typedef struct {
     size_t from, to;
@@ -207,8 +213,10 @@ static void put_str(printer *p, pdl_str s, int indent, int allowance, bool top) 
     for (size_t from = 0, to; from < s.n; from = to) {
         to = line_end(s, from);
         span line = {from, to};
-        if (fits(s, line, to == s.n ? last_room : room)) *pdl_vec_push(&c.all) = line;
-        else cut_line(s, line, room, last_room, &c);
+        if (fits(s, line, to == s.n ? last_room : room))
+            *pdl_vec_push(&c.all) = line;
+        else
+            cut_line(s, line, room, last_room, &c);
     }
     bool wrap = top && c.all.n != 1;
     if (wrap) pdl_buf_putc(p->out, '(');
@@ -254,7 +262,8 @@ static void put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top
     if (wrap) pdl_buf_putc(p->out, ')');
 }
 
-/* --- containers over several lines ------------------------------------------------------------------------ */
+/* --- containers over several lines ------------------------------------------------------------------------
+ */
 
 static bool put(printer *p, pdl_vref v, int indent, int allowance);
 
@@ -311,9 +320,12 @@ static bool put_tall(printer *p, pdl_vref v, int indent, int allowance) {
     if (pdl_is(v, PDL_V_SET) && pdl_dict_len(pdl_set_dict(v)))
         return put_entries(p, pdl_set_dict(v), indent, allowance, false);
     bool top = p->depth == 1;
-    if (pdl_is_str(v) && pdl_str_get(v).n && !(pdl_flags_of(v) & PDL_F_SAFE)) put_str(p, pdl_str_get(v), indent, allowance, top);
-    else if (pdl_is(v, PDL_V_BYTES)) put_bytes(p, pdl_bytes_get(v), indent, allowance, top);
-    else return put_line(p, v) == DONE;
+    if (pdl_is_str(v) && pdl_str_get(v).n && !(pdl_flags_of(v) & PDL_F_SAFE))
+        put_str(p, pdl_str_get(v), indent, allowance, top);
+    else if (pdl_is(v, PDL_V_BYTES))
+        put_bytes(p, pdl_bytes_get(v), indent, allowance, top);
+    else
+        return put_line(p, v) == DONE;
     return true;
 }
 

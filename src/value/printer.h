@@ -12,7 +12,8 @@ typedef struct pdl_printer {
     unsigned depth;
 } pdl_printer;
 
-/* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never inside containers. */
+/* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never inside
+ * containers. */
 PDL_MUST bool pdl_print(pdl_printer *p, pdl_vref v, bool repr);
 PDL_MUST bool pdl_print_context(pdl_printer *p, pdl_vref c);
 

@@ -1,4 +1,5 @@
-/* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth (joins of joins). */
+/* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth (joins of
+ * joins). */
 #include "value/promise.h"
 
 #include "base/buf.h"
@@ -110,9 +111,12 @@ pdl_vref pdl_promise_blocking(pdl_vref v) {
             continue;
         }
         pdl_promise *p = pdl_promise_of(x);
-        if (p->state == PDL_PROMISE_FILLED) push(&w, p->value);
-        else if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces)) push(&w, p->pieces);
-        else found = x;
+        if (p->state == PDL_PROMISE_FILLED)
+            push(&w, p->value);
+        else if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces))
+            push(&w, p->pieces);
+        else
+            found = x;
     }
     pdl_vec_fini(&w.todo);
     return found;
@@ -127,7 +131,8 @@ typedef struct {
     size_t i;
 } join_frame;
 
-/* One join made into text: joins inside joins are entries of a stack, their text goes into the same buffer. */
+/* One join made into text: joins inside joins are entries of a stack, their text goes into the same buffer.
+ */
 typedef struct {
     PDL_VEC(join_frame) open;
     pdl_buf text;
@@ -144,7 +149,8 @@ static bool add_piece(joiner *j, pdl_vref v, pdl_err *err) {
             v = p->value;
             continue;
         }
-        if (p->state == PDL_PROMISE_FAILED || pdl_is_absent(p->pieces)) PDL_BUG("resolving a promise that is not ready");
+        if (p->state == PDL_PROMISE_FAILED || pdl_is_absent(p->pieces))
+            PDL_BUG("resolving a promise that is not ready");
         j->label |= seen;
         *pdl_vec_push(&j->open) = (join_frame){p->pieces, 0};
         return true;
@@ -236,21 +242,30 @@ static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_label label = pdl_label_of(v);
     while (pdl_is(v, PDL_V_PROMISE)) {
         pdl_promise *p = pdl_promise_of(v);
-        if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces) && !finish_join(p, label, depth, err)) return false;
+        if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces) &&
+            !finish_join(p, label, depth, err))
+            return false;
         if (p->state != PDL_PROMISE_FILLED) PDL_BUG("resolving a promise that is not ready");
         v = p->value;
         label |= pdl_label_of(v);
     }
     if (depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           PDL_MAX_VALUE_DEPTH);
     bool ok = true;
     pdl_val now;
-    if (!pdl_may_wait(v)) now = pdl_keep(v);
-    else if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) ok = resolve_list(v, depth, &now, err);
-    else if (pdl_is_dict(v)) ok = resolve_dict(v, depth, &now, err);
-    else if (pdl_is(v, PDL_V_VIEW)) ok = resolve_view(v, depth, &now, err);
-    else if (pdl_is(v, PDL_V_CONTEXT)) ok = resolve_context(v, depth, &now, err);
-    else now = pdl_keep(v);
+    if (!pdl_may_wait(v))
+        now = pdl_keep(v);
+    else if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE))
+        ok = resolve_list(v, depth, &now, err);
+    else if (pdl_is_dict(v))
+        ok = resolve_dict(v, depth, &now, err);
+    else if (pdl_is(v, PDL_V_VIEW))
+        ok = resolve_view(v, depth, &now, err);
+    else if (pdl_is(v, PDL_V_CONTEXT))
+        ok = resolve_context(v, depth, &now, err);
+    else
+        now = pdl_keep(v);
     if (ok) *out = pdl_with_label(now, label);
     return ok;
 }

@@ -32,24 +32,33 @@ static char quote_for(pdl_str s) {
 
 /* The escape of an ASCII character that both reprs share; false when c stands for itself. */
 static bool put_ascii_escape(unsigned char c, char quote, pdl_buf *out) {
-    if (c == '\n') PDL_PUT(out, "\\n");
-    else if (c == '\r') PDL_PUT(out, "\\r");
-    else if (c == '\t') PDL_PUT(out, "\\t");
+    if (c == '\n')
+        PDL_PUT(out, "\\n");
+    else if (c == '\r')
+        PDL_PUT(out, "\\r");
+    else if (c == '\t')
+        PDL_PUT(out, "\\t");
     else if (c == '\\' || c == (unsigned char)quote) {
         pdl_buf_putc(out, '\\');
         pdl_buf_putc(out, (char)c);
-    } else if (c < 0x20 || c == 0x7f) put_hex("\\x", 2, c, out);
-    else return false;
+    } else if (c < 0x20 || c == 0x7f)
+        put_hex("\\x", 2, c, out);
+    else
+        return false;
     return true;
 }
 
 static void put_code_point(const char **p, pdl_buf *out) {
     const char *from = *p;
     uint32_t cp = pdl_utf8_next(p);
-    if (pdl_cp_is_printable(cp)) pdl_buf_put(out, (pdl_str){from, (size_t)(*p - from)});
-    else if (cp < 0x100) put_hex("\\x", 2, cp, out);
-    else if (cp < 0x10000) put_hex("\\u", 4, cp, out);
-    else put_hex("\\U", 8, cp, out);
+    if (pdl_cp_is_printable(cp))
+        pdl_buf_put(out, (pdl_str){from, (size_t)(*p - from)});
+    else if (cp < 0x100)
+        put_hex("\\x", 2, cp, out);
+    else if (cp < 0x10000)
+        put_hex("\\u", 4, cp, out);
+    else
+        put_hex("\\U", 8, cp, out);
 }
 
 void pdl_str_repr(pdl_str s, pdl_buf *out) {
@@ -61,8 +70,10 @@ void pdl_str_repr(pdl_str s, pdl_buf *out) {
         while (p < end && *p >= ' ' && *p < 0x7f && *p != '\\' && *p != quote) p++;
         if (p > from) pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
         if (p == end) break;
-        if ((unsigned char)*p >= 0x80) put_code_point(&p, out);
-        else put_ascii_escape((unsigned char)*p++, quote, out);
+        if ((unsigned char)*p >= 0x80)
+            put_code_point(&p, out);
+        else
+            put_ascii_escape((unsigned char)*p++, quote, out);
     }
     pdl_buf_putc(out, quote);
 }
@@ -73,8 +84,10 @@ static void put_bytes(pdl_str s, pdl_buf *out) {
     pdl_buf_putc(out, quote);
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c >= 0x80) put_hex("\\x", 2, c, out);
-        else if (!put_ascii_escape(c, quote, out)) pdl_buf_putc(out, (char)c);
+        if (c >= 0x80)
+            put_hex("\\x", 2, c, out);
+        else if (!put_ascii_escape(c, quote, out))
+            pdl_buf_putc(out, (char)c);
     }
     pdl_buf_putc(out, quote);
 }
@@ -117,7 +130,8 @@ static void put_time(pdl_vref v, bool repr, pdl_buf *out) {
 
 static bool enter(pdl_printer *p) {
     if (p->depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           PDL_MAX_VALUE_DEPTH);
     p->depth++;
     return true;
 }
@@ -199,8 +213,10 @@ static void put_range(pdl_vref v, pdl_buf *out) {
 
 static void put_ext(pdl_vref v, bool repr, pdl_buf *out) {
     const pdl_class *cls = pdl_class_of(v);
-    if (cls->text) cls->text(pdl_obj_of(v), repr, out);
-    else pdl_buf_putf(out, "<%s object>", cls->type_name);
+    if (cls->text)
+        cls->text(pdl_obj_of(v), repr, out);
+    else
+        pdl_buf_putf(out, "<%s object>", cls->type_name);
 }
 
 static void put_func(pdl_vref v, pdl_buf *out) {
@@ -233,15 +249,19 @@ static void put_number(pdl_vref v, pdl_buf *out) {
 /* Texts that came with the value. */
 static void put_handle(pdl_vref v, bool repr, pdl_buf *out) {
     pdl_vref t = repr ? pdl_handle_of(v)->repr : pdl_handle_of(v)->str;
-    if (pdl_is_str(t)) pdl_buf_put(out, pdl_str_get(t));
-    else PDL_PUT(out, "<object>");
+    if (pdl_is_str(t))
+        pdl_buf_put(out, pdl_str_get(t));
+    else
+        PDL_PUT(out, "<object>");
 }
 
 /* Flat: one line a tag. */
 bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
-    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
+        v = pdl_promise_of(v)->value;
     pdl_buf *out = p->out;
-    if (out->len > p->stop) return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    if (out->len > p->stop)
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT: PDL_PUT(out, "<absent>"); return true;
     case PDL_V_NULL: PDL_PUT(out, "None"); return true;
@@ -290,7 +310,8 @@ bool pdl_val_str(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, f
 bool pdl_val_repr(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, true, out, err); }
 
 bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
-    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED) v = pdl_promise_of(v)->value;
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
+        v = pdl_promise_of(v)->value;
     if (pdl_is_str(v)) {
         pdl_buf_put(out, pdl_str_get(v));
         return true;
@@ -322,7 +343,9 @@ static bool as_value(pdl_vref v, print_fn *print, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err) { return as_value(v, pdl_stringify, out, err); }
+bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err) {
+    return as_value(v, pdl_stringify, out, err);
+}
 
 bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err) { return as_value(v, pdl_val_str, out, err); }
 
@@ -334,8 +357,10 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     if (pdl_is_str(v) && pdl_str_get(v).n > max) { /* do not copy megabytes to cut them */
         pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);
         while (s.n && ((unsigned char)pdl_str_get(v).p[s.n] & 0xc0) == 0x80) s.n--;
-        if (repr) pdl_str_repr(s, out);
-        else pdl_buf_put(out, s);
+        if (repr)
+            pdl_str_repr(s, out);
+        else
+            pdl_buf_put(out, s);
         ok = false;
     } else {
         ok = pdl_print(&p, v, repr);

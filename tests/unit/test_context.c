@@ -47,7 +47,8 @@ static void test_shapes(void **state) {
         {ind(dep(one("a"), one("b")), pdl_context_empty()), "{[a,b]}", 1, 2},
         {dep(ind(one("a"), one("b")), one("c")), "[{a,b},c]", 2, 3},
         {dep(dep(one("a"), one("b")), dep(one("c"), one("d"))), "[a,b,c,d]", 4, 4},
-        {ind(ind(one("a"), one("b")), ind(one("c"), dep(one("d"), ind(one("e"), one("f"))))), "{a,b,c,[d,{e,f}]}", 4, 6},
+        {ind(ind(one("a"), one("b")), ind(one("c"), dep(one("d"), ind(one("e"), one("f"))))),
+         "{a,b,c,[d,{e,f}]}", 4, 6},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
@@ -116,7 +117,10 @@ static void test_deep(void **state) {
         T_ROW((size_t)kind);
         pdl_val m = one("m"), c = pdl_context_empty();
         for (size_t i = 0; i < N; i++) {
-            c = kind == 0 ? dep(c, pdl_keep(m)) : kind == 1 ? dep(pdl_keep(m), c) : i % 2 ? dep(c, pdl_keep(m)) : ind(c, pdl_keep(m));
+            c = kind == 0   ? dep(c, pdl_keep(m))
+                : kind == 1 ? dep(pdl_keep(m), c)
+                : i % 2     ? dep(c, pdl_keep(m))
+                            : ind(c, pdl_keep(m));
             if (kind == 0 && i % 16 == 0) {
                 pdl_drop(pdl_context_at(c, 0));
                 pdl_drop(pdl_context_at(c, i));
@@ -147,7 +151,8 @@ static void test_branches(void **state) {
         pdl_drop(pdl_context_to_list(branch[i]));
         if (i == 0) pdl_drop(branch[0]);
     }
-    pdl_val y = pdl_context_at(branch[1], 40), z = pdl_context_at(branch[2], 40), list = pdl_context_to_list(branch[1]);
+    pdl_val y = pdl_context_at(branch[1], 40), z = pdl_context_at(branch[2], 40),
+            list = pdl_context_to_list(branch[1]);
     assert_true(pdl_text_is(pdl_dict_getz(y, "content"), "y"));
     assert_true(pdl_text_is(pdl_dict_getz(z, "content"), "z"));
     assert_true(pdl_text_is(pdl_dict_getz(pdl_list_at(list, 40), "content"), "y"));

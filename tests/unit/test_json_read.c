@@ -71,10 +71,12 @@ static void test_rows(void **state) {
     assert_int_equal(pdl_live_objects(), live);
 }
 
-/* Every string whose special byte stands at each place of a word, cut at each length: no read beyond the end. */
+/* Every string whose special byte stands at each place of a word, cut at each length: no read beyond the end.
+ */
 static void test_cuts(void **state) {
     (void)state;
-    static const char text[] = "[\"0123456789abcdef\", \"0123456\\u00e9789\", {\"key\": -12.5e+3, \"\": true}]";
+    static const char text[] =
+        "[\"0123456789abcdef\", \"0123456\\u00e9789\", {\"key\": -12.5e+3, \"\": true}]";
     for (size_t n = 0; n < sizeof text; n++) {
         char *copy = pdl_alloc(n);
         memcpy(copy, text, n);
@@ -110,8 +112,10 @@ static void test_depth(void **state) {
         pdl_val v;
         bool ok = pdl_json_read(pdl_buf_str(&b), 0, &v, NULL, &err);
         assert_int_equal(ok, depth == PDL_MAX_JSON_DEPTH);
-        if (ok) pdl_drop(v);
-        else assert_int_equal(err.kind, PDL_E_limit);
+        if (ok)
+            pdl_drop(v);
+        else
+            assert_int_equal(err.kind, PDL_E_limit);
         pdl_err_fini(&err);
         pdl_buf_fini(&b);
     }

@@ -30,7 +30,8 @@ static void test_containers(void **state) {
     size_t live = pdl_live_objects();
     pdl_val p = pdl_with_label(pdl_promise_new(1), 4), q = pdl_promise_new(2);
     pdl_val d = pdl_dict_putz(pdl_dict_new(1), "k", pdl_keep(p));
-    pdl_val v = pdl_list_push(pdl_list_push(pdl_list_new(2), d), pdl_tuple_new((pdl_val[]){pdl_keep(q), pdl_int(1)}, 2));
+    pdl_val v = pdl_list_push(pdl_list_push(pdl_list_new(2), d),
+                              pdl_tuple_new((pdl_val[]){pdl_keep(q), pdl_int(1)}, 2));
     assert_true(pdl_may_wait(v));
     assert_true(blocks(v, p));
     fill(p, pdl_with_label(pdl_list_push(pdl_list_new(1), pdl_keep(q)), 8));
@@ -53,7 +54,8 @@ static void test_context(void **state) {
     (void)state;
     size_t live = pdl_live_objects();
     pdl_val p = pdl_promise_new(1), q = pdl_promise_new(2);
-    pdl_val c = pdl_context_one(pdl_textz("user"), pdl_keep(p), pdl_dict_putz(pdl_dict_new(1), "name", pdl_keep(q)), NULL);
+    pdl_val c = pdl_context_one(pdl_textz("user"), pdl_keep(p),
+                                pdl_dict_putz(pdl_dict_new(1), "name", pdl_keep(q)), NULL);
     c = pdl_context_dep(c, pdl_context_one(pdl_textz("user"), pdl_textz("b"), pdl_absent(), NULL));
     assert_true(blocks(c, p));
     fill(p, pdl_textz("a"));
@@ -81,13 +83,16 @@ static void test_failed(void **state) {
     assert_int_equal(pdl_live_objects(), live);
 }
 
-static pdl_val join2(pdl_val a, pdl_val b) { return pdl_promise_join(pdl_list_push(pdl_list_push(pdl_list_new(2), a), b)); }
+static pdl_val join2(pdl_val a, pdl_val b) {
+    return pdl_promise_join(pdl_list_push(pdl_list_push(pdl_list_new(2), a), b));
+}
 
 static void test_join(void **state) {
     (void)state;
     size_t live = pdl_live_objects();
     pdl_val p = pdl_promise_new(1);
-    pdl_val j = join2(join2(pdl_textz("<"), pdl_keep(p)), pdl_list_push(pdl_list_new(1), join2(pdl_textz("a"), pdl_null())));
+    pdl_val j = join2(join2(pdl_textz("<"), pdl_keep(p)),
+                      pdl_list_push(pdl_list_new(1), join2(pdl_textz("a"), pdl_null())));
     assert_true(blocks(j, p));
     fill(p, pdl_with_label(pdl_bool(true), 16));
     expect(j, "<true[\"anull\"]");
@@ -123,7 +128,8 @@ static void test_deep_containers(void **state) {
     (void)state;
     size_t live = pdl_live_objects();
     pdl_val p = pdl_promise_new(1), v = pdl_keep(p), now;
-    for (int i = 0; i < 20000; i++) v = pdl_promise_join(pdl_list_push(pdl_list_new(1), pdl_list_push(pdl_list_new(1), v)));
+    for (int i = 0; i < 20000; i++)
+        v = pdl_promise_join(pdl_list_push(pdl_list_new(1), pdl_list_push(pdl_list_new(1), v)));
     assert_true(blocks(v, p));
     fill(p, pdl_textz("y"));
     pdl_err err = {0};
@@ -137,8 +143,9 @@ static void test_deep_containers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_containers), cmocka_unit_test(test_context),    cmocka_unit_test(test_failed),
-        cmocka_unit_test(test_join),       cmocka_unit_test(test_deep_joins), cmocka_unit_test(test_deep_containers),
+        cmocka_unit_test(test_containers), cmocka_unit_test(test_context),
+        cmocka_unit_test(test_failed),     cmocka_unit_test(test_join),
+        cmocka_unit_test(test_deep_joins), cmocka_unit_test(test_deep_containers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static const struct {
     {"-Infinity", "-Infinity", "-inf", "-inf"},
     {"[1,\"x\",null,true]", "[1, \"x\", null, true]", "[1, 'x', None, True]", "[1, 'x', None, True]"},
     {"{\"a\":{\"b\":\"é\"}}", "{\"a\": {\"b\": \"\\u00e9\"}}", "{'a': {'b': 'é'}}", "{'a': {'b': 'é'}}"},
-    {"\"'\\\"\\n\\u0000\\u007f\\u200b\\u00a0\\\\\"", "'\"\n", "'\"\n", "'\\'\"\\n\\x00\\x7f\\u200b\\xa0\\\\'"},
+    {"\"'\\\"\\n\\u0000\\u007f\\u200b\\u00a0\\\\\"", "'\"\n", "'\"\n",
+     "'\\'\"\\n\\x00\\x7f\\u200b\\xa0\\\\'"},
     {"\"\\udb40\\udc01\"", "\xf3\xa0\x80\x81", "\xf3\xa0\x80\x81", "'\\U000e0001'"},
 };
 
@@ -85,14 +86,17 @@ static void test_exotic(void **state) {
         {make_time(&z, false), "2024-01-15 00:00:07+00:00",
          "datetime.datetime(2024, 1, 15, 0, 0, 7, tzinfo=datetime.timezone.utc)"},
         {make_time(&u, false), "2024-01-15 10:30:00.000005-05:00",
-         "datetime.datetime(2024, 1, 15, 10, 30, 0, 5, tzinfo=datetime.timezone(datetime.timedelta(days=-1, seconds=68400)))"},
+         "datetime.datetime(2024, 1, 15, 10, 30, 0, 5, tzinfo=datetime.timezone(datetime.timedelta(days=-1, "
+         "seconds=68400)))"},
         {pdl_range_new(0, 3, 1), "range(0, 3)", "range(0, 3)"},
         {pdl_range_new(0, 3, 2), "range(0, 3, 2)", "range(0, 3, 2)"},
         {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_KEYS), "dict_keys(['a'])", "dict_keys(['a'])"},
         {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_VALUES), "dict_values([1])", "dict_values([1])"},
-        {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_ITEMS), "dict_items([('a', 1)])", "dict_items([('a', 1)])"},
+        {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_ITEMS), "dict_items([('a', 1)])",
+         "dict_items([('a', 1)])"},
         {pdl_undefined(pdl_textz("'x' is undefined")), "", "Undefined"},
-        {pdl_handle_new(1, pdl_textz("T"), pdl_textz("tee"), pdl_textz("<T at 0>"), true, -1), "tee", "<T at 0>"},
+        {pdl_handle_new(1, pdl_textz("T"), pdl_textz("tee"), pdl_textz("<T at 0>"), true, -1), "tee",
+         "<T at 0>"},
         {pdl_with_flags(pdl_textz("<"), PDL_F_SAFE), "<", "Markup('<')"},
     };
     for (size_t i = 0; i < T_LEN(all); i++) {
@@ -177,10 +181,13 @@ static void test_pprint(void **state) {
     } pretty[] = {
         {"\"hello world\"", "'hello world'"},
         {"{\"b\":1,\"a\":[1,2]}", "{'a': [1, 2], 'b': 1}"},
-        {"{\"name\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"age\":30,\"city\":\"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\"}",
-         "{'age': 30,\n 'city': 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',\n 'name': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}"},
+        {"{\"name\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\",\"age\":30,\"city\":"
+         "\"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\"}",
+         "{'age': 30,\n 'city': 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',\n 'name': "
+         "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}"},
         {"\"aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccc dddddddddddddd\"",
-         "('aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccc '\n 'dddddddddddddd')"},
+         "('aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccc '\n "
+         "'dddddddddddddd')"},
     };
     for (size_t i = 0; i < T_LEN(pretty); i++) {
         T_ROW(i);
@@ -203,8 +210,9 @@ static void test_filled_promise(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_values), cmocka_unit_test(test_exotic), cmocka_unit_test(test_fall_back),
-        cmocka_unit_test(test_depth),       cmocka_unit_test(test_show),   cmocka_unit_test(test_pprint),
+        cmocka_unit_test(test_json_values),    cmocka_unit_test(test_exotic),
+        cmocka_unit_test(test_fall_back),      cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_show),           cmocka_unit_test(test_pprint),
         cmocka_unit_test(test_filled_promise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
