@@ -40,6 +40,7 @@ bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
 }
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
+    if (!fmt) PDL_BUG("no format"); /* lets the checks of instrumented builds see that it is one */
     va_list again;
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);

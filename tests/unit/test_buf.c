@@ -1,0 +1,50 @@
+/* test_buf.c -- growable text: appending, ceiling, handing over. */
+#include "t.h"
+
+#include "base/banned.h"
+
+static void appends(void **state) {
+    (void)state;
+    pdl_buf b = PDL_BUF;
+    t_assert_str(pdl_buf_str(&b), "");
+    pdl_buf_put(&b, (pdl_str){0});
+    PDL_PUT(&b, "ab");
+    pdl_buf_putc(&b, 'c');
+    pdl_buf_putf(&b, "-%d-%s", 42, "x");
+    t_assert_str(pdl_buf_str(&b), "abc-42-x");
+    t_assert(strlen(pdl_buf_z(&b)) == b.len);
+    pdl_buf_shift(&b, 4);
+    t_assert_str(pdl_buf_str(&b), "42-x");
+    pdl_buf_cut(&b, 2);
+    t_assert_str(pdl_buf_str(&b), "42");
+    for (int i = 0; i < 10000; i++) pdl_buf_putf(&b, "%d,", i);
+    t_assert(b.len == 2 + 10 * 2 + 90 * 3 + 900 * 4 + 9000 * 5);
+    char *taken = pdl_buf_take(&b);
+    t_assert(b.len == 0 && b.p == NULL && taken[0] == '4');
+    pdl_free(taken);
+    taken = pdl_buf_take(&b);
+    t_assert_str(t_str(taken), "");
+    pdl_free(taken);
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&b);
+}
+
+static void ceiling(void **state) {
+    (void)state;
+    pdl_buf b = PDL_BUF_INIT(4);
+    pdl_err err = {0};
+    t_assert(pdl_buf_add(&b, PDL_STR("abc"), &err));
+    t_assert(!pdl_buf_add(&b, PDL_STR("de"), &err));
+    t_assert(err.kind == PDL_E_limit);
+    t_assert_str(pdl_buf_str(&b), "abc");
+    pdl_err_fini(&err);
+    t_assert(pdl_buf_add(&b, PDL_STR("d"), &err));
+    t_assert(!pdl_buf_add(&b, (pdl_str){"x", (size_t)-1}, &err));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(appends), cmocka_unit_test(ceiling)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
