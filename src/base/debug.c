@@ -45,7 +45,8 @@ static bool add_category(pdl_debug *d, pdl_str word, char why[128]) {
             d->on |= 1u << i;
             return true;
         }
-    snprintf(why, 128, "PDL_DEBUG: unknown category '%.*s' (help lists them)", word.n > 40 ? 40 : (int)word.n, word.p);
+    snprintf(why, 128, "PDL_DEBUG: unknown category '%.*s' (help lists them)", word.n > 40 ? 40 : (int)word.n,
+             word.p);
     return false;
 }
 
@@ -75,7 +76,8 @@ static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
     return true;
 }
 
-bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file, char why[128]) {
+bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
+                    char why[128]) {
     *d = (pdl_debug){.drop_after = -1};
     why[0] = 0;
     for (pdl_str rest = pdl_str_of(categories); rest.n;)

@@ -137,7 +137,8 @@ static void copy_one(pdl_err *dst, const pdl_err *src) {
     dst->detail = copy(src->detail);
     dst->frames = NULL;
     dst->n_frames = 0;
-    for (size_t i = 0; i < src->n_frames; i++) pdl_err_frame_add(dst, src->frames[i].loc, "%s", src->frames[i].what);
+    for (size_t i = 0; i < src->n_frames; i++)
+        pdl_err_frame_add(dst, src->frames[i].loc, "%s", src->frames[i].what);
     dst->cause = NULL;
 }
 

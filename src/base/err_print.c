@@ -59,8 +59,9 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* Writes the window of line that begins at byte from; measures columns before and inside the span [start, end). */
-static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before, int *inside, pdl_buf *out) {
+/* Writes the window of line from byte `from` on; measures columns before and inside of [start, end). */
+static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before, int *inside,
+                       pdl_buf *out) {
     int column = 0;
     *before = *inside = 0;
     if (from > 0) {

@@ -1,4 +1,5 @@
-/* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by round trip. */
+/* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by reading
+ * back. */
 #include "base/num.h"
 
 #include <float.h>
@@ -72,8 +73,8 @@ static bool bump(char *text) {
     return false;
 }
 
-/* The text of v with so many digits reads back as v. Below a power of two doubles lie closer together than above,
- * so there the next larger decimal may do where the nearest does not. */
+/* The text of v with so many digits reads back as v. Below a power of two doubles lie closer together than
+ * above, so there the next larger decimal may do where the nearest does not. */
 static bool reads_back(double v, int precision, char *text, size_t size) {
     snprintf(text, size, "%.*e", precision - 1, v);
     if (strtod(text, NULL) == v) return true;

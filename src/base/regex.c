@@ -11,7 +11,7 @@
 
 enum {
     HEAP_LIMIT_KB = 256 * 1024, /* backtracking points of one match */
-    NEST_LIMIT = 250,           /* above the nesting of the translator, which writes a few groups of its own */
+    NEST_LIMIT = 250, /* above the nesting of the translator, which writes a few groups of its own */
 };
 
 /* Immutable once made. */
@@ -58,7 +58,8 @@ static bool compile(pdl_regex *re, pdl_err *err) {
     /* The pattern is right by Python's rules: what is left are the limits of PCRE2. */
     PCRE2_UCHAR why[128];
     if (pcre2_get_error_message(code, why, sizeof why) < 0) why[0] = 0;
-    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "regular expression not supported: %s", (const char *)why);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "regular expression not supported: %s",
+                       (const char *)why);
 }
 
 bool pdl_regex_new(pdl_str pattern, int flags, pdl_regex **out, pdl_err *err) {
@@ -120,8 +121,8 @@ static void fill_spans(const pdl_regex *re, pcre2_match_data *data, pdl_span *sp
     }
 }
 
-bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, bool *hit, pdl_span *spans,
-                     pdl_err *err) {
+bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, bool *hit,
+                     pdl_span *spans, pdl_err *err) {
     if (from > s.n) {
         *hit = false;
         return true;
@@ -135,7 +136,8 @@ bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode
         return true;
     }
     if (n == PCRE2_ERROR_MATCHLIMIT || n == PCRE2_ERROR_HEAPLIMIT || n == PCRE2_ERROR_DEPTHLIMIT)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "regular expression takes more than %d steps on this text",
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "regular expression takes more than %d steps on this text",
                            (int)PDL_MAX_REGEX_STEPS);
     PCRE2_UCHAR why[128];
     if (pcre2_get_error_message(n, why, sizeof why) < 0) why[0] = 0;

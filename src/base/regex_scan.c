@@ -1,5 +1,5 @@
-/* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides which of two errors
- * in a pattern is reported. */
+/* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides which of two
+ * errors in a pattern is reported. */
 #include "base/regex_scan.h"
 
 #include "base/buf.h"
@@ -94,7 +94,9 @@ bool pdl_rx_accept(pdl_rx_scan *s, int32_t c, bool *hit) {
 
 void pdl_rx_seek(pdl_rx_scan *s, pdl_rx_token to) { s->next = to; }
 
-pdl_str pdl_rx_since(const pdl_rx_scan *s, pdl_rx_token from) { return pdl_str_sub(s->src, from.at, s->next.at); }
+pdl_str pdl_rx_since(const pdl_rx_scan *s, pdl_rx_token from) {
+    return pdl_str_sub(s->src, from.at, s->next.at);
+}
 
 bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out) {
     pdl_rx_token first = s->next, t;

@@ -1,6 +1,6 @@
-/* regex_translate.c -- see regex_translate.h. One pass of recursive descent: it checks as Python does, with Python's
- * words, and writes each construct in a spelling that PCRE2 reads alike. Literals are always escaped, classes that the
- * two define differently are spelled out, named groups become numbered ones. */
+/* regex_translate.c -- see regex_translate.h. One pass of recursive descent: it checks as Python does, with
+ * Python's words, and writes each construct in a spelling that PCRE2 reads alike. Literals are always
+ * escaped, classes that the two define differently are spelled out, named groups become numbered ones. */
 #include "base/regex_translate.h"
 
 #include "base/regex_scan.h"
@@ -78,7 +78,9 @@ static bool fail_overflow(reader *x, const char *msg) {
 #define PUT(x, lit) PDL_PUT(&(x)->out->text, lit)
 
 static bool nocase_ascii(const reader *x) { return (x->flags & PDL_RX_NOCASE) && (x->flags & PDL_RX_ASCII); }
-static bool nocase_unicode(const reader *x) { return (x->flags & PDL_RX_NOCASE) && !(x->flags & PDL_RX_ASCII); }
+static bool nocase_unicode(const reader *x) {
+    return (x->flags & PDL_RX_NOCASE) && !(x->flags & PDL_RX_ASCII);
+}
 
 /* Letters that Python takes for the same without regard to case and PCRE2 does not. */
 static const struct {
@@ -141,7 +143,8 @@ static void put_set_range(reader *x, uint32_t lo, uint32_t hi) {
         if (in_row(i, lo, hi)) pdl_buf_put(&x->out->text, pdl_str_of(same_letters[i].items));
 }
 
-/* Inside of a set: what the class stands for. PCRE2's \s differs (it takes U+180E, it leaves U+001C to U+001F). */
+/* Inside of a set: what the class stands for. PCRE2's \s differs (it takes U+180E, it leaves U+001C to
+ * U+001F). */
 static void put_class_items(reader *x, uint32_t letter) {
     static const struct {
         char letter;
@@ -192,7 +195,8 @@ static bool check_behind(reader *x, size_t number) {
     if (!x->behind) return true;
     if (!is_closed(x, number)) return pdl_rx_fail(&x->s, x->s.next.pos, "cannot refer to an open group");
     if (number < x->behind) return true;
-    return pdl_rx_fail(&x->s, x->s.next.pos, "cannot refer to group defined in the same lookbehind subpattern");
+    return pdl_rx_fail(&x->s, x->s.next.pos,
+                       "cannot refer to group defined in the same lookbehind subpattern");
 }
 
 static bool put_backref(reader *x, sequence *q, size_t number, size_t pos) {
@@ -351,8 +355,8 @@ static bool read_bounds(reader *x, uint64_t *lo, uint64_t *hi, bool *literal) {
 static bool put_bounds(reader *x, uint64_t lo, uint64_t hi) {
     pdl_buf *b = &x->out->text;
     if (lo > MAX_REPEAT)
-        return pdl_err_set(x->s.err, PDL_E_limit, (pdl_loc){0}, "a repetition of more than %d is not supported",
-                           (int)MAX_REPEAT);
+        return pdl_err_set(x->s.err, PDL_E_limit, (pdl_loc){0},
+                           "a repetition of more than %d is not supported", (int)MAX_REPEAT);
     if (hi > MAX_REPEAT) pdl_buf_putf(b, "{%u,}", (unsigned)lo);
     else pdl_buf_putf(b, "{%u,%u}", (unsigned)lo, (unsigned)hi);
     return true;
@@ -371,6 +375,8 @@ static bool read_repeat(reader *x, sequence *q, pdl_rx_token t) {
     if (q->last == ITEM_REPEAT) return pdl_rx_fail(&x->s, t.pos, "multiple repeat");
     if (!pdl_rx_accept(&x->s, '?', &lazy)) return false;
     if (!lazy && !pdl_rx_accept(&x->s, '+', &possessive)) return false;
+    /* What matches no characters does so once or a thousand times; PCRE2 wants it fixed in a look-behind. */
+    if (x->behind && q->last_width.hi == 0) lo = hi = lo > 0;
     if (!put_bounds(x, lo, hi)) return false;
     if (lazy) PUT(x, "?");
     if (possessive) PUT(x, "+");
@@ -399,7 +405,8 @@ static bool read_end_of_pattern(reader *x, pdl_rx_token *out) {
 
 static bool unknown_extension(reader *x, const char *before, pdl_rx_token t) {
     /* the place is that of the question mark */
-    return pdl_rx_fail(&x->s, t.pos - strlen(before), "unknown extension %s%.*s", before, PDL_FMT(token_text(x, t)));
+    return pdl_rx_fail(&x->s, t.pos - strlen(before), "unknown extension %s%.*s", before,
+                       PDL_FMT(token_text(x, t)));
 }
 
 static bool read_capture(reader *x, sequence *q, pdl_rx_token open, pdl_str name, size_t name_pos) {
@@ -407,7 +414,8 @@ static bool read_capture(reader *x, sequence *q, pdl_rx_token open, pdl_str name
     size_t number = x->groups.n + 1, old = name.n ? find_name(x, name) : 0;
     if (old) {
         pdl_buf shown = PDL_BUF;
-        pdl_buf_putf(&shown, "redefinition of group name '%.*s' as group %zu; was group %zu", PDL_FMT(name), number, old);
+        pdl_buf_putf(&shown, "redefinition of group name '%.*s' as group %zu; was group %zu", PDL_FMT(name),
+                     number, old);
         pdl_rx_fail(&x->s, name_pos, "%s", pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
         return false;
@@ -538,7 +546,8 @@ static unsigned flag_of(int32_t c) {
 }
 #define TYPE_FLAGS ((unsigned)PDL_RX_ASCII | FLAG_UNICODE | FLAG_OTHER)
 
-/* After a flag: the next character, which is a flag or one of `ends`; else an error that names what is missing. */
+/* After a flag: the next character, which is a flag or one of `ends`; else an error that names what is
+ * missing. */
 static bool next_flag(reader *x, const char *ends, const char *missing, const char *at_end, int32_t *c) {
     pdl_rx_token t;
     if (!pdl_rx_get(&x->s, &t)) return false;
@@ -554,10 +563,12 @@ static bool read_added_flags(reader *x, int32_t *c, unsigned *added) {
     while (*c != ')' && *c != '-' && *c != ':') {
         unsigned flag = flag_of(*c);
         if (flag == FLAG_OTHER)
-            return pdl_rx_fail(&x->s, x->s.next.pos, "bad inline flags: cannot use 'L' flag with a str pattern");
+            return pdl_rx_fail(&x->s, x->s.next.pos,
+                               "bad inline flags: cannot use 'L' flag with a str pattern");
         *added |= flag;
         if ((flag & TYPE_FLAGS) && (*added & TYPE_FLAGS) != flag)
-            return pdl_rx_fail(&x->s, x->s.next.pos, "bad inline flags: flags 'a', 'u' and 'L' are incompatible");
+            return pdl_rx_fail(&x->s, x->s.next.pos,
+                               "bad inline flags: flags 'a', 'u' and 'L' are incompatible");
         if (!next_flag(x, ")-:", missing, missing, c)) return false;
     }
     return true;
@@ -569,7 +580,8 @@ static bool read_removed_flags(reader *x, unsigned *removed) {
     if (!next_flag(x, "", "missing flag", "missing flag", &c)) return false;
     while (c != ':') {
         if (flag_of(c) & TYPE_FLAGS)
-            return pdl_rx_fail(&x->s, x->s.next.pos, "bad inline flags: cannot turn off flags 'a', 'u' and 'L'");
+            return pdl_rx_fail(&x->s, x->s.next.pos,
+                               "bad inline flags: cannot turn off flags 'a', 'u' and 'L'");
         *removed |= flag_of(c);
         if (!next_flag(x, ":", "missing :", "missing :", &c)) return false;
     }
@@ -609,7 +621,8 @@ static bool read_flag_group(reader *x, sequence *q, pdl_rx_token open, int32_t c
     if (c == '-' && !read_removed_flags(x, &removed)) return false;
     if (removed & FLAG_DEBUG)
         return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: cannot turn off global flag");
-    if (added & removed) return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: flag turned on and off");
+    if (added & removed)
+        return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: flag turned on and off");
     x->flags = with_flags(x->flags, added, removed);
     unsigned was = pcre_flags(old), now = pcre_flags(x->flags);
     PUT(x, "(?");
@@ -710,7 +723,8 @@ static bool read_alternatives(reader *x, bool top, width *out) {
     bool more;
     width w;
     if (++x->nesting > MAX_NESTING)
-        return pdl_err_set(x->s.err, PDL_E_limit, (pdl_loc){0}, "groups nested more than %d deep", (int)MAX_NESTING);
+        return pdl_err_set(x->s.err, PDL_E_limit, (pdl_loc){0}, "groups nested more than %d deep",
+                           (int)MAX_NESTING);
     if (!read_sequence(x, top, out) || !pdl_rx_accept(&x->s, '|', &more)) return false;
     while (more) {
         PUT(x, "|");

@@ -41,13 +41,14 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 
-/* Looks for needle from the end. back[k]: of the last k bytes of needle, read backwards, the length of the longest proper
- * beginning that is also their end; so no byte of s is compared twice in vain. */
+/* Looks for needle from the end. back[k]: of the last k bytes of needle, read backwards, the length of the
+ * longest proper beginning that is also their end; so no byte of s is compared twice in vain. */
 static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
     size_t matched = 0;
     back[0] = back[1] = 0;
     for (size_t k = 1; k < needle.n; k++) {
-        while (matched && needle.p[needle.n - 1 - k] != needle.p[needle.n - 1 - matched]) matched = back[matched];
+        while (matched && needle.p[needle.n - 1 - k] != needle.p[needle.n - 1 - matched])
+            matched = back[matched];
         matched += needle.p[needle.n - 1 - k] == needle.p[needle.n - 1 - matched];
         back[k + 1] = matched;
     }

@@ -22,8 +22,9 @@ static size_t ascii_prefix(pdl_str s) {
     return i;
 }
 
-/* Length of the sequence at p[0..n), n > 0; when it is not valid, *good is false and the length is that of the
- * part that could have begun a valid sequence (at least 1), as the Unicode standard advises for replacement. */
+/* Length of the sequence at p[0..n), n > 0; when it is not valid, *good is false and the length is that of
+ * the part that could have begun a valid sequence (at least 1), as the Unicode standard advises for
+ * replacement. */
 static size_t sequence(const unsigned char *p, size_t n, bool *good) {
     *good = p[0] < 0x80;
     if (p[0] < 0xc2 || p[0] > 0xf4) return 1;
@@ -129,8 +130,10 @@ static bool between(utf8proc_category_t c, utf8proc_category_t lo, utf8proc_cate
     return c >= lo && c <= hi;
 }
 
-/* The order of categories in utf8proc: Cn, Lu Ll Lt Lm Lo, Mn Mc Me, Nd Nl No, Pc..., Zs Zl Zp, Cc Cf Cs Co. */
-bool pdl_cp_is_alpha(uint32_t cp) { return between(category(cp), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO); }
+/* The order of categories in utf8proc: Cn, Lu Ll Lt Lm Lo, Mn Mc Me, Nd Nl No, Pc.., Zs Zl Zp, Cc Cf Cs Co. */
+bool pdl_cp_is_alpha(uint32_t cp) {
+    return between(category(cp), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
+}
 
 bool pdl_cp_is_decimal(uint32_t cp) { return category(cp) == UTF8PROC_CATEGORY_ND; }
 
@@ -182,8 +185,9 @@ bool pdl_cp_is_id_continue(uint32_t cp) {
 int pdl_cp_digit_value(uint32_t cp) {
     if (cp < 0x80) return cp >= '0' && cp <= '9' ? (int)cp - '0' : -1;
     if (!pdl_cp_is_decimal(cp)) return -1;
-    /* Decimal digits come in runs of ten that begin with the zero; the mathematical ones (1D7CE..1D7FF) and a few
-     * neighbouring scripts follow each other without a gap, so the distance to the start of the run is taken mod 10. */
+    /* Decimal digits come in runs of ten that begin with the zero; the mathematical ones (1D7CE..1D7FF) and a
+     * few neighbouring scripts follow each other without a gap, so the distance to the start of the run is
+     * taken mod 10. */
     uint32_t first = cp;
     while (pdl_cp_is_decimal(first - 1)) first--;
     return (int)((cp - first) % 10);
@@ -201,7 +205,7 @@ static bool is_ignorable(uint32_t cp) {
            c == UTF8PROC_CATEGORY_LM || c == UTF8PROC_CATEGORY_SK || IN(cp, other_ignorable);
 }
 
-/* The sigma at byte i of s ends a word: a cased letter before it and none behind, ignorable marks left out. */
+/* The sigma at byte i of s ends a word: a cased letter before it and none behind, ignorables left out. */
 static bool is_final_sigma(pdl_str s, size_t i) {
     const char *p = s.p + i;
     uint32_t cp = ' ';
@@ -299,8 +303,8 @@ void pdl_utf8_casefold(pdl_buf *out, pdl_str s) {
         while (p < end && (unsigned char)*p >= 0x80) {
             utf8proc_int32_t folded[MAX_CASE];
             int last = 0;
-            utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)pdl_utf8_next(&p), folded, MAX_CASE,
-                                                         UTF8PROC_CASEFOLD, &last);
+            utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)pdl_utf8_next(&p), folded,
+                                                         MAX_CASE, UTF8PROC_CASEFOLD, &last);
             for (utf8proc_ssize_t k = 0; k < n && k < MAX_CASE; k++) pdl_buf_put_cp(out, (uint32_t)folded[k]);
         }
         i = (size_t)(p - s.p);
@@ -352,7 +356,8 @@ void pdl_utf8_nfc(pdl_buf *out, pdl_str s) {
     if (n < 0) PDL_BUG("normalization: %s", utf8proc_errmsg(n));
     utf8proc_int32_t *cps = PDL_NEW_N(utf8proc_int32_t, (size_t)n + 1);
     n = utf8proc_decompose(bytes, (utf8proc_ssize_t)s.n, cps, n, how);
-    n = n < 0 ? n : utf8proc_reencode(cps, n, how); /* in place: UTF-8 is never longer than 4 bytes a code point */
+    /* in place: UTF-8 never takes more than 4 bytes a code point */
+    if (n >= 0) n = utf8proc_reencode(cps, n, how);
     if (n < 0) PDL_BUG("normalization: %s", utf8proc_errmsg(n));
     pdl_buf_put(out, (pdl_str){(const char *)cps, (size_t)n});
     pdl_free(cps);
