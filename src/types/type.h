@@ -43,6 +43,7 @@ typedef struct pdl_problem {
     pdl_loc loc;   /* where to print it: the part of the type node for the path, else the type's place */
     pdl_str path;  /* ".a[2].b", "" at the top */
     pdl_str text;  /* "3 should be of type <class 'str'>" */
+    bool at_header; /* the places of the type know nothing of this path: the line of `spec:` (the header of the error) is the place */
 } pdl_problem;
 
 typedef struct pdl_problems {

@@ -1,0 +1,261 @@
+/* analyze.c -- problems of a value in the words of the reference (spec language-syntax 3.5). See schema.h.
+ *
+ * A second, simpler walk over value and schema, after validation has failed. Where the reference also tells values
+ * that are fine (integers under number, null under a union with null) this one does not.
+ */
+#include "types/schema.h"
+
+#include <math.h>
+
+#include "base/limits.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at);
+
+/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it has not even one. */
+static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth, const pdl_node **end) {
+    if (!at) {
+        *end = n;
+        return (pdl_loc){0};
+    }
+    const pdl_node *up = NULL;
+    pdl_loc loc = depth < PDL_MAX_SCHEMA_DEPTH ? place_of(n, at->up, depth + 1, &up) : (pdl_loc){0};
+    const pdl_pair *pair = NULL;
+    *end = NULL;
+    if (up && up->kind == PDL_NODE_SEQ && pdl_is_absent(at->key) && at->i < up->n) {
+        *end = up->items[at->i];
+        return pdl_node_loc(*end);
+    }
+    if (up && up->kind == PDL_NODE_MAP && pdl_is_str(at->key)) {
+        *end = pdl_node_find(up, pdl_str_get(at->key), &pair);
+        if (*end) return pdl_node_loc(pair->key);
+    }
+    return loc;
+}
+
+static void put_path(const pdl_step *at, pdl_buf *out, unsigned depth) {
+    if (!at || depth >= PDL_MAX_SCHEMA_DEPTH) return;
+    put_path(at->up, out, depth + 1);
+    pdl_step_put(at, out);
+}
+
+void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text) {
+    pdl_problem *p = pdl_vec_push(an->out);
+    pdl_buf path = PDL_BUF;
+    const pdl_node *end;
+    put_path(at, &path, 0);
+    pdl_loc loc = place_of(an->places, at, 0, &end);
+    *p = (pdl_problem){.loc = loc.src ? loc : pdl_node_loc(an->places),
+                       .path = pdl_arena_str(an->arena, pdl_buf_str(&path)),
+                       .text = pdl_arena_str(an->arena, pdl_buf_str(text)),
+                       .at_header = !loc.src};
+    pdl_buf_fini(&path);
+    pdl_buf_clear(text);
+}
+
+static void put_str(pdl_buf *out, pdl_vref v) {
+    pdl_err err = {0};
+    if (pdl_val_str(v, out, &err)) return;
+    pdl_err_fini(&err);
+    pdl_val_show(v, false, 200, out);
+}
+
+/* "VALUE text" or "VALUE text REPR". */
+static void tell(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text, pdl_vref more) {
+    pdl_buf b = PDL_BUF;
+    put_str(&b, v);
+    pdl_buf_put(&b, pdl_str_of(text));
+    if (!pdl_is_absent(more)) put_str(&b, more);
+    pdl_problem_add(an, at, &b);
+    pdl_buf_fini(&b);
+}
+
+static void tell_name(pdl_analysis *an, const pdl_step *at, const char *text, pdl_vref name) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, pdl_str_of(text));
+    put_str(&b, name);
+    pdl_problem_add(an, at, &b);
+    pdl_buf_fini(&b);
+}
+
+/* --- scalars ---------------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *word, *text;
+} classes[] = {{"null", " should be of type None"},
+               {"string", " should be of type <class 'str'>"},
+               {"boolean", " should be of type <class 'bool'>"},
+               {"integer", " should be of type <class 'int'>"},
+               {"number", " should be of type <class 'float'>"}};
+enum { N_CLASSES = sizeof classes / sizeof *classes };
+
+/* Row of a base type, or -1. */
+static int class_of(pdl_vref word) {
+    for (int i = 0; i < N_CLASSES; i++)
+        if (pdl_text_is(word, classes[i].word)) return i;
+    return -1;
+}
+
+/* As classes of Python, where a boolean is an int, and as the validator: either is enough. */
+static bool fits_class(pdl_vref v, pdl_vref word) {
+    return pdl_json_is(v, pdl_str_get(word), PDL_D20) || (pdl_is_bool(v) && pdl_text_is(word, "integer"));
+}
+
+/* Python's `v in list`: true is 1. */
+static bool is_among(pdl_vref v, pdl_vref list) {
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(list, i), v)) return true;
+    return false;
+}
+
+static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
+    pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
+    int row = class_of(word);
+    if (row >= 0 && !fits_class(v, word)) tell(an, at, v, classes[row].text, pdl_absent());
+    if (pdl_is_list(choices) && !is_among(v, choices)) tell(an, at, v, " should be one of: ", choices);
+}
+
+/* --- containers --------------------------------------------------------------------------------------------------------- */
+
+static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
+    if (!pdl_is_list(v)) {
+        tell(an, at, v, " should be a list", pdl_absent());
+        return;
+    }
+    pdl_vref items = pdl_dict_getz(s, "items"), prefix = pdl_dict_getz(s, "prefixItems");
+    size_t from = pdl_is_list(prefix) ? pdl_list_len(prefix) : 0;
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        pdl_step step = {at, pdl_absent(), i};
+        pdl_vref item = i < from ? pdl_list_at(prefix, i) : items;
+        if (pdl_is_dict(item)) walk(an, item, pdl_list_at(v, i), &step);
+    }
+}
+
+/* Is a field that `properties` does not have allowed all the same? */
+static bool is_matched(pdl_analysis *an, pdl_vref s, pdl_vref key) {
+    pdl_vref patterns = pdl_dict_getz(s, "patternProperties");
+    for (size_t i = 0; pdl_is_dict(patterns) && pdl_is_str(key) && i < pdl_dict_len(patterns); i++)
+        if (pdl_check_match(an->c, pdl_dict_key_at(patterns, i), pdl_str_get(key))) return true;
+    return false;
+}
+
+static void walk_extras(pdl_analysis *an, pdl_vref s, pdl_vref props, pdl_vref v, const pdl_step *at) {
+    pdl_vref more = pdl_dict_getz(s, "additionalProperties");
+    if (!pdl_is_bool(more) || pdl_bool_of(more)) return;
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i);
+        pdl_step step = {at, key, 0};
+        if (pdl_is_absent(pdl_dict_find(props, key)) && !is_matched(an, s, key))
+            tell_name(an, &step, "Field not allowed: ", key);
+    }
+}
+
+static void walk_object(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
+    if (!pdl_is_dict(v)) {
+        tell(an, at, v, " should be an object", pdl_absent());
+        return;
+    }
+    pdl_vref required = pdl_dict_getz(s, "required"), props = pdl_dict_getz(s, "properties");
+    for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
+        pdl_vref name = pdl_list_at(required, i);
+        if (pdl_is_absent(pdl_dict_find(v, name))) tell_name(an, at, "Missing required field: ", name);
+    }
+    if (pdl_is_dict(props)) walk_extras(an, s, props, v, at);
+    for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {
+        pdl_vref key = pdl_dict_key_at(props, i), x = pdl_dict_find(v, key);
+        pdl_step step = {at, key, 0};
+        if (!pdl_is_absent(x)) walk(an, pdl_dict_val_at(props, i), x, &step);
+    }
+    pdl_vref more = pdl_dict_getz(s, "additionalProperties");
+    for (size_t i = 0; pdl_is_dict(more) && i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i);
+        pdl_step step = {at, key, 0};
+        bool known = pdl_is_dict(props) && !pdl_is_absent(pdl_dict_find(props, key));
+        if (!known && !is_matched(an, s, key)) walk(an, more, pdl_dict_val_at(v, i), &step);
+    }
+}
+
+/* --- unions --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_type(pdl_vref s, const char *word) { return pdl_is_dict(s) && pdl_text_is(pdl_dict_getz(s, "type"), word); }
+
+/* The other member of a union of two, one of which is null; absent when it is not such a union. */
+static pdl_vref beside_null(pdl_vref members) {
+    if (pdl_list_len(members) != 2) return pdl_absent();
+    pdl_vref a = pdl_list_at(members, 0), b = pdl_list_at(members, 1);
+    if (is_type(b, "null")) return a;
+    return is_type(a, "null") ? b : pdl_absent();
+}
+
+/* Target of "#/..." in the document, else absent. */
+static pdl_vref local_target(pdl_analysis *an, pdl_vref s) {
+    pdl_vref ref = pdl_is_dict(s) ? pdl_dict_getz(s, "$ref") : pdl_absent();
+    if (!pdl_is_str(ref) || !pdl_str_starts(pdl_str_get(ref), PDL_STR("#"))) return pdl_absent();
+    pdl_vref target = pdl_absent();
+    const pdl_resource *res;
+    pdl_dyn dyn = {an->c->schema->first, NULL};
+    return pdl_check_ref(an->c, pdl_str_get(ref), &dyn, &target, &res) ? target : pdl_absent();
+}
+
+static size_t names_in_common(pdl_vref s, pdl_vref v) {
+    pdl_vref props = pdl_is_dict(s) ? pdl_dict_getz(s, "properties") : pdl_absent();
+    size_t n = 0;
+    for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(v); i++)
+        n += !pdl_is_absent(pdl_dict_find(props, pdl_dict_key_at(v, i)));
+    return n;
+}
+
+static void walk_union_object(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v, const pdl_step *at) {
+    pdl_vref best = pdl_absent();
+    size_t most = 0;
+    for (size_t i = 0; i < pdl_list_len(members); i++) {
+        pdl_vref m = pdl_list_at(members, i), target = local_target(an, m);
+        if (!pdl_is_absent(target)) m = target;
+        size_t n = names_in_common(m, v);
+        if (n > most) {
+            most = n;
+            best = m;
+        }
+    }
+    if (most) walk(an, best, v, at);
+    else tell(an, at, v, " should be of type: ", s);
+}
+
+static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v, const pdl_step *at) {
+    pdl_dyn dyn = {an->c->schema->first, NULL};
+    if (pdl_check_quiet(an->c, s, v, &dyn, NULL)) return;
+    pdl_vref other = beside_null(members);
+    if (!pdl_is_absent(other)) {
+        walk(an, other, v, at);
+    } else if (pdl_is_list(v)) {
+        pdl_vref array = pdl_absent();
+        for (size_t i = 0; i < pdl_list_len(members); i++)
+            if (is_type(pdl_list_at(members, i), "array")) array = pdl_list_at(members, i);
+        if (pdl_is_absent(array)) tell(an, at, v, " should not be a list", pdl_absent());
+        else walk(an, array, v, at);
+    } else if (pdl_is_dict(v)) {
+        walk_union_object(an, s, members, v, at);
+    } else { /* a member of the right type that is not satisfied otherwise: the validator's words are better */
+        for (size_t i = 0; i < pdl_list_len(members); i++) {
+            pdl_vref m = pdl_list_at(members, i), word = pdl_is_dict(m) ? pdl_dict_getz(m, "type") : pdl_absent();
+            if (pdl_is_str(word) && pdl_json_is(v, pdl_str_get(word), PDL_D20)) return;
+        }
+        tell(an, at, v, " should be of type ", s);
+    }
+}
+
+static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
+    if (!pdl_is_dict(s) || an->c->stopped || an->c->depth >= PDL_MAX_SCHEMA_DEPTH) return;
+    an->c->depth++;
+    pdl_vref word = pdl_dict_getz(s, "type"), target = local_target(an, s), members = pdl_dict_getz(s, "anyOf");
+    if (class_of(word) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum"))) walk_base(an, s, v, at);
+    else if (!pdl_is_absent(target)) walk(an, target, v, at);
+    else if (pdl_text_is(word, "array")) walk_array(an, s, v, at);
+    else if (pdl_text_is(word, "object")) walk_object(an, s, v, at);
+    else if (pdl_is_list(members)) walk_union(an, s, members, v, at);
+    an->c->depth--;
+}
+
+void pdl_analyze(pdl_analysis *an, pdl_vref schema, pdl_vref v) { walk(an, schema, v, NULL); }
