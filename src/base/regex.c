@@ -52,7 +52,8 @@ static bool compile(pdl_regex *re, pdl_err *err) {
     re->code = pcre2_compile((PCRE2_SPTR)text.p, text.n, options_of(re->text.flags), &code, &at, how);
     pcre2_compile_context_free(how);
     if (re->code) {
-        pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE); /* without it matching is slower, not different */
+        /* without machine code matching is slower, not different */
+        if (!re->text.plain) pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
         return true;
     }
     /* The pattern is right by Python's rules: what is left are the limits of PCRE2. */

@@ -380,6 +380,7 @@ static bool read_repeat(reader *x, sequence *q, pdl_rx_token t) {
     if (!put_bounds(x, lo, hi)) return false;
     if (lazy) PUT(x, "?");
     if (possessive) PUT(x, "+");
+    if (possessive && x->groups.n > 0) x->out->plain = true;
     q->last = ITEM_REPEAT;
     q->last_width = times(q->last_width, lo, hi);
     return true;

@@ -111,6 +111,10 @@ static void groups(void **state) {
     t_assert(pdl_regex_match(re, (pdl_str){0}, 0, PDL_RE_SEARCH, &hit, spans, &err) && !hit);
     pdl_regex_free(re);
     pdl_regex_free(NULL);
+    t_assert(pdl_regex_new(PDL_STR("(a)*+b|c"), 0, &re, &err)); /* a bug of PCRE2's machine code, avoided */
+    t_assert(pdl_regex_match(re, PDL_STR("aaxc"), 0, PDL_RE_SEARCH, &hit, spans, &err) && hit);
+    t_assert(spans[0].start == 3 && spans[1].start == PDL_NOT_FOUND);
+    pdl_regex_free(re);
 }
 
 static void limits(void **state) {
