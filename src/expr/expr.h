@@ -65,9 +65,16 @@ typedef struct pdl_xlist {
  *   CALLBLOCK                        macro (params of `call(x)`), value: the CALL
  *   FILTERBLOCK                      set {filter, body}
  *   WITH                             with {n, targets, values, body}
- *   BLOCK                            macro {name, body}
+ *   BLOCK                            macro {name, body, scoped: sees the variables around it, required: fails when executed}
  *   AUTOESCAPE                       set {value, body}
- *   RAISE                            text: what fails when executed ("no loader for this environment specified") */
+ *   RAISE                            fault {text, cls, value}: fails when executed with text ("no loader for this environment
+ *                                    specified") of class cls, after value (may be NULL) was evaluated; strict: an undefined
+ *                                    value fails as such first. extends: it was `extends`
+ *
+ * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a conditional expression. Operand and
+ * arguments are evaluated, then it fails: TemplateRuntimeError "No filter named 'x' found." ("No test named ...").
+ * Left-associative chains (a + b + c, x|f|g, a.b.c, f()()) are left-deep and of any length, `no` of COND and IF (else chains)
+ * right-deep and of any length: walk these spines in a loop. All other nesting is at most PDL_MAX_EXPR_DEPTH deep. */
 typedef enum {
     PDL_X_CONST, PDL_X_NAME, PDL_X_ATTR, PDL_X_ITEM, PDL_X_SLICE, PDL_X_CALL, PDL_X_FILTER, PDL_X_TEST, PDL_X_UNARY, PDL_X_BINARY,
     PDL_X_AND, PDL_X_OR, PDL_X_COMPARE, PDL_X_CONCAT, PDL_X_COND, PDL_X_LIST, PDL_X_TUPLE, PDL_X_DICT,
@@ -87,7 +94,7 @@ struct pdl_xnode {
         struct { const pdl_xnode *obj; pdl_str name; const pdl_xnode *key; } access;
         struct { const pdl_xnode *from, *to, *step; } slice;
         struct { const pdl_xnode *obj; pdl_xargs args; } call;
-        struct { const pdl_xnode *obj; pdl_str name; pdl_xargs args; bool negated; } filter;
+        struct { const pdl_xnode *obj; pdl_str name; pdl_xargs args; bool negated, unknown; } filter;
         struct { pdl_xop op; const pdl_xnode *a, *b; } op;
         struct { const pdl_xnode *first; uint32_t n; const pdl_xop *ops; const pdl_xnode **rest; } compare;
         struct { const pdl_xnode *test, *yes, *no; } cond;
@@ -95,8 +102,9 @@ struct pdl_xnode {
         struct { const pdl_xnode *target, *over, *test, *body, *otherwise; bool recursive; } loop;
         struct { const pdl_xnode *target, *value, *filter, *body; } set;
         struct { pdl_str name; uint32_t n_params, n_defaults; pdl_str *params; const pdl_xnode **defaults; /* of the last n_defaults */
-                 const pdl_xnode *body, *call; bool uses_caller, uses_varargs, uses_kwargs; } macro;
+                 const pdl_xnode *body, *call; bool uses_caller, uses_varargs, uses_kwargs, scoped, required; } macro;
         struct { uint32_t n; const pdl_xnode **targets, **values; const pdl_xnode *body; } with;
+        struct { pdl_str text; const char *cls; const pdl_xnode *value; bool strict, extends; } fault; /* RAISE; u.text is its text */
     } u;
 };
 
@@ -112,8 +120,9 @@ typedef struct pdl_expr {
     pdl_str source;           /* the whole text as written, in the arena */
     const pdl_xnode *root;
     pdl_str err_msg;          /* "unexpected '}', expected ')'" */
-    const char *err_class;    /* "TemplateSyntaxError", "TemplateAssertionError" */
+    const char *err_class;    /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword argument */
     uint32_t err_start, err_end;
+    pdl_str err_hint;         /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
     pdl_str *free_names;      /* names read but not set by the text itself, each once, in order of first use */
     uint32_t n_free;
 } pdl_expr;

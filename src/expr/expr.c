@@ -1,0 +1,200 @@
+/* expr.c -- see expr.h. Decides between plain text, one expression, and a template.
+ *
+ * As the reference: a text is first read as a template; when that is one single expression and nothing stands around
+ * its delimiters, the inside is read again as an expression alone, where signs and commas mean something else. Here
+ * the inside is tried first: whenever it can be read, the whole would have been such a template (spec 4.2).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/buf.h"
+#include "expr/read.h"
+
+#include "base/banned.h"
+
+#define LONG_OPEN "{%%%%%PDL%%%%%%%%%%"
+#define LONG_CLOSE "%%%%%PDL%%%%%%%%%%}"
+#define S(lit) {"" lit, sizeof(lit) - 1}
+
+static const pdl_xoptions program_options = {
+    .block_start = S(LONG_OPEN), .block_end = S(LONG_CLOSE), .variable_start = S("${"), .variable_end = S("}"),
+    .comment_start = S("{#"), .comment_end = S("#}"),
+};
+static const pdl_xoptions jinja_options = {
+    .block_start = S("{%"), .block_end = S("%}"), .variable_start = S("{{"), .variable_end = S("}}"),
+    .comment_start = S("{#"), .comment_end = S("#}"),
+};
+
+/* Source with LF line ends only; offsets behind which a CR is missing are in cuts. */
+typedef struct {
+    pdl_str text;
+    uint32_t *cuts;
+    size_t n_cuts;
+} normal;
+
+static normal normalise(pdl_arena *a, pdl_str s) {
+    normal out = {.text = s};
+    if (!s.n || !memchr(s.p, '\r', s.n)) return out;
+    size_t n_crlf = 0, n = 0;
+    for (size_t i = 0; i + 1 < s.n; i++) n_crlf += s.p[i] == '\r' && s.p[i + 1] == '\n';
+    char *p = pdl_arena_get(a, s.n);
+    out.cuts = n_crlf ? pdl_arena_new_n(a, uint32_t, n_crlf) : NULL;
+    for (size_t i = 0; i < s.n; i++) {
+        p[n] = s.p[i];
+        if (s.p[i] == '\r') {
+            p[n] = '\n';
+            if (i + 1 < s.n && s.p[i + 1] == '\n') {
+                out.cuts[out.n_cuts++] = (uint32_t)n;
+                i++;
+            }
+        }
+        n++;
+    }
+    out.text = (pdl_str){p, n};
+    return out;
+}
+
+static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pdl_xoptions *opt, const pdl_xnames *known,
+                        bool inside) {
+    r->arena = a;
+    r->known = known;
+    r->holder = (pdl_holder){a, NULL};
+    r->fail = r->late = (pdl_xfail){0};
+    r->t = (pdl_token){.kind = PDL_TK_ERROR};
+    r->has_ahead = r->in_target = false;
+    r->last_end = r->depth = r->suspects = r->n_blocks = r->base = 0;
+    r->items = r->few;
+    r->n_items = 0;
+    r->cap_items = PDL_FEW_ITEMS;
+    r->tags = NULL;
+    r->ends = NULL;
+    r->cuts = src->cuts;
+    r->n_cuts = src->n_cuts;
+    pdl_names_init(&r->names, a);
+    pdl_lex_init(&r->lexer, a, &r->holder, &r->fail, src->text, opt, inside);
+}
+
+static void reader_fini(pdl_reader *r) {
+    if (r->items != r->few) pdl_free(r->items);
+    pdl_names_fini(&r->names);
+}
+
+/* The tree, or NULL and r->fail. */
+static const pdl_xnode *read_whole(pdl_reader *r, bool inside) {
+    pdl_read_advance(r);
+    const pdl_xnode *root = inside ? pdl_read_expression(r) : pdl_read_template(r);
+    if (root && inside && r->t.kind != PDL_TK_EOF) pdl_read_fail(r, "chunk after expression");
+    if (r->fail.msg.p) return NULL;
+    if (root && r->suspects) pdl_check(r, root);
+    if (!r->fail.msg.p && r->late.msg.p) r->fail = r->late;
+    return r->fail.msg.p ? NULL : root;
+}
+
+static pdl_expr *finish(pdl_reader *r, pdl_expr *e, pdl_xform form, const pdl_xnode *root) {
+    e->form = root ? form : PDL_X_BROKEN;
+    e->root = root;
+    if (root) {
+        e->free_names = pdl_names_free(&r->names, &e->n_free);
+    } else {
+        e->err_msg = r->fail.msg;
+        e->err_class = r->fail.cls;
+        e->err_hint = r->fail.hint;
+        e->err_start = r->fail.as_written ? r->fail.start : pdl_read_offset(r, r->fail.start);
+        e->err_end = r->fail.as_written ? r->fail.end : pdl_read_offset(r, r->fail.end);
+        if (e->err_end > e->source.n) e->err_end = (uint32_t)e->source.n;
+        if (e->err_start > e->err_end) e->err_start = e->err_end;
+    }
+    return e;
+}
+
+/* The inside of `${ }`, an expression alone. */
+static bool read_inside(pdl_expr *e, pdl_arena *a, const pdl_xnames *known) {
+    pdl_reader r;
+    normal src = normalise(a, pdl_str_sub(e->source, 2, e->source.n - 1));
+    reader_init(&r, a, &src, &program_options, known, true);
+    r.base = 2;
+    finish(&r, e, PDL_X_NATIVE, read_whole(&r, true));
+    reader_fini(&r);
+    return e->form != PDL_X_BROKEN;
+}
+
+static void read_outside(pdl_expr *e, pdl_arena *a, const pdl_xoptions *opt, const pdl_xnames *known) {
+    pdl_reader r;
+    normal src = normalise(a, e->source);
+    if (!opt->keep_trailing_newline && src.text.n && src.text.p[src.text.n - 1] == '\n') src.text.n--;
+    reader_init(&r, a, &src, opt, known, false);
+    finish(&r, e, PDL_X_TEMPLATE, read_whole(&r, false));
+    reader_fini(&r);
+}
+
+/* The only piece of a template, or NULL. */
+static const pdl_xnode *only_piece(const pdl_expr *e) {
+    if (e->form != PDL_X_TEMPLATE || e->root->u.list.n != 1) return NULL;
+    const pdl_xnode *n = e->root->u.list.p[0];
+    return n->kind == PDL_X_TEXT || (n->kind == PDL_X_OUTPUT && n->u.list.n == 1) ? n : NULL;
+}
+
+bool pdl_expr_is_plain(pdl_str text) {
+    const char *end = text.p + text.n;
+    if (!text.n) return true;
+    for (const char *p = text.p; (p = memchr(p, '{', (size_t)(end - p))); p++) {
+        if (p > text.p && p[-1] == '$') return false;
+        if (p + 1 < end && p[1] == '#') return false;
+        if ((size_t)(end - p) >= sizeof LONG_OPEN - 1 && memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0) return false;
+    }
+    /* The reference sees no text in a lone line end, and then prints it as LF. */
+    return !(text.p[0] == '\r' && (text.n == 1 || (text.n == 2 && text.p[1] == '\n')));
+}
+
+static pdl_expr *new_expr(pdl_arena *a, pdl_str text) {
+    pdl_expr *e = pdl_arena_new(a, pdl_expr);
+    e->source = pdl_arena_str(a, text);
+    return e;
+}
+
+static void make_plain(pdl_expr *e) {
+    pdl_str source = e->source;
+    *e = (pdl_expr){.form = PDL_X_PLAIN, .source = source};
+}
+
+const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names) {
+    pdl_expr *e = new_expr(a, text);
+    if (pdl_expr_is_plain(text)) return e;
+    bool enclosed = text.n >= 3 && pdl_str_starts(text, PDL_STR("${")) && text.p[text.n - 1] == '}';
+    if (enclosed && read_inside(e, a, names)) return e;
+    pdl_xoptions opt = program_options;
+    read_outside(e, a, &opt, names);
+    const pdl_xnode *only = only_piece(e);
+    if (!only && e->form == PDL_X_BROKEN) return e;
+    if (only && enclosed) {
+        read_inside(e, a, names);
+        return e;
+    }
+    if (only && only->kind == PDL_X_TEXT) {
+        make_plain(e);
+        return e;
+    }
+    char last = text.p[text.n - 1];
+    if (last == '\n' || last == '\r') {
+        opt.keep_trailing_newline = true;
+        read_outside(e, a, &opt, names);
+    }
+    return e;
+}
+
+static void fill(pdl_str *s, pdl_str dflt) {
+    if (!s->n) *s = dflt;
+}
+
+const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options, const pdl_xnames *names) {
+    pdl_expr *e = new_expr(a, text);
+    pdl_xoptions opt = options ? *options : (pdl_xoptions){0};
+    fill(&opt.block_start, jinja_options.block_start);
+    fill(&opt.block_end, jinja_options.block_end);
+    fill(&opt.variable_start, jinja_options.variable_start);
+    fill(&opt.variable_end, jinja_options.variable_end);
+    fill(&opt.comment_start, jinja_options.comment_start);
+    fill(&opt.comment_end, jinja_options.comment_end);
+    if (pdl_str_is(opt.newline, "\n")) opt.newline = (pdl_str){0};
+    read_outside(e, a, &opt, names);
+    return e;
+}

@@ -1,0 +1,244 @@
+/* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the reader.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "expr/token.h"
+
+#include <stdio.h>
+
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+enum { C_NONE, C_BLANK, C_DIGIT, C_NAME, C_QUOTE, C_OPER, C_HIGH };
+
+/* Python's \s counts U+001C..U+001F as white space. */
+#define N8 C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME
+#define H8 C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH
+static const uint8_t class_of[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, C_BLANK, C_BLANK, C_BLANK, C_BLANK, C_BLANK, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, C_BLANK, C_BLANK, C_BLANK, C_BLANK,
+    C_BLANK, C_OPER, C_QUOTE, 0, 0, C_OPER, 0, C_QUOTE, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER,
+    C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT,
+    C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, 0,
+    0, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, N8, N8, C_NAME, C_NAME, C_NAME, C_OPER, 0, C_OPER, 0, C_NAME,
+    0, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, N8, N8, C_NAME, C_NAME, C_NAME, C_OPER, C_OPER, C_OPER, C_OPER, 0,
+    H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8};
+
+static const char *const token_texts[] = {
+#define X(id, text) text,
+    PDL_TOKENS(X)
+#undef X
+};
+static_assert(sizeof token_texts / sizeof token_texts[0] == PDL_TK_COUNT, "one text per token");
+
+pdl_str pdl_tk_text(pdl_tk k) { return pdl_str_of(token_texts[k]); }
+
+pdl_str pdl_token_text(const pdl_token *t) { return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind); }
+
+static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
+    const char *p = x->src.p + at;
+    uint32_t cp = pdl_utf8_next(&p);
+    *next = (uint32_t)(p - x->src.p);
+    return cp;
+}
+
+uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at) {
+    while (at < x->src.n) {
+        uint8_t c = class_of[(unsigned char)x->src.p[at]];
+        uint32_t next = at + 1;
+        if (c == C_HIGH ? !pdl_cp_is_space(cp_at(x, at, &next)) : c != C_BLANK) break;
+        at = next;
+    }
+    return at;
+}
+
+static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {
+    return x->src.n - at >= s.n && memcmp(x->src.p + at, s.p, s.n) == 0;
+}
+
+/* An optional sign and the delimiter `close` here; *end is set behind what the tag swallows. */
+static bool at_close(const pdl_lexer *x, pdl_str close, bool block, uint32_t *end) {
+    char c = x->src.p[x->pos];
+    if (c == '-' || (c == '+' && block)) {
+        uint32_t at = x->pos + 1;
+        if (is_at(x, at, close)) {
+            at += (uint32_t)close.n;
+            *end = c == '-' ? pdl_lex_blanks(x, at) : at;
+            return true;
+        }
+    }
+    if (!is_at(x, x->pos, close)) return false;
+    *end = x->pos + (uint32_t)close.n;
+    if (block && x->opt.trim_blocks && *end < x->src.n && x->src.p[*end] == '\n') ++*end;
+    return true;
+}
+
+/* A line statement ends at the last newline of a run of white space, or at the end of the text. */
+static bool at_line_end(const pdl_lexer *x, uint32_t *end) {
+    uint32_t stop = pdl_lex_blanks(x, x->pos);
+    if (stop < x->src.n)
+        while (stop > x->pos && x->src.p[stop - 1] != '\n') stop--;
+    *end = stop;
+    return stop > x->pos || x->pos == x->src.n;
+}
+
+static bool take_end(pdl_lexer *x, pdl_token *t) {
+    uint32_t end;
+    pdl_tk kind = PDL_TK_BLOCK_END;
+    if (x->n_brackets) return false;
+    if (x->state == PDL_LX_LINE) {
+        if (!at_line_end(x, &end)) return false;
+    } else if (x->pos == x->src.n) {
+        return false;
+    } else if (x->state == PDL_LX_VAR) {
+        if (!at_close(x, x->opt.variable_end, false, &end)) return false;
+        kind = PDL_TK_VAR_END;
+    } else if (!at_close(x, x->opt.block_end, true, &end)) {
+        return false;
+    }
+    *t = (pdl_token){.kind = kind, .start = x->pos, .end = end};
+    x->line_starting = end > x->pos && x->src.p[end - 1] == '\n';
+    x->pos = end;
+    x->state = PDL_LX_ROOT;
+    return true;
+}
+
+static void fail_char(pdl_lexer *x, pdl_token *t) {
+    uint32_t next, cp = cp_at(x, x->pos, &next);
+    char shown[16] = "";
+    pdl_str at = {x->src.p + x->pos, next - x->pos};
+    if (cp == '\\') at = PDL_STR("\\\\");
+    else if (!pdl_cp_is_printable(cp)) {
+        const char *fmt = cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        int n = snprintf(shown, sizeof shown, fmt, (unsigned)cp);
+#pragma GCC diagnostic pop
+        at = (pdl_str){shown, (size_t)n};
+    }
+    const char *quote = cp == '\'' ? "\"" : "'";
+    size_t index = pdl_utf8_count((pdl_str){x->src.p, x->pos});
+    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, next, "unexpected char %s%.*s%s at %zu", quote,
+                  PDL_FMT(at), quote, index);
+    *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
+}
+
+static pdl_kw keyword_of(pdl_str s) {
+    static const struct {
+        const char *name;
+        pdl_kw kw;
+    } words[] = {
+        {"if", PDL_KW_IF}, {"in", PDL_KW_IN}, {"is", PDL_KW_IS}, {"or", PDL_KW_OR}, {"and", PDL_KW_AND},
+        {"not", PDL_KW_NOT}, {"else", PDL_KW_ELSE}, {"true", PDL_KW_TRUE}, {"True", PDL_KW_TRUE},
+        {"none", PDL_KW_NULL}, {"None", PDL_KW_NULL}, {"false", PDL_KW_FALSE}, {"False", PDL_KW_FALSE}};
+    if (s.n < 2 || s.n > 5) return PDL_KW_NONE;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (words[i].name[0] == s.p[0] && pdl_str_is(s, words[i].name)) return words[i].kw;
+    return PDL_KW_NONE;
+}
+
+/* Every character that Python counts as alphanumeric goes into a name; what is no identifier then is an error. */
+static bool take_name(pdl_lexer *x, pdl_token *t) {
+    uint32_t at = x->pos, next;
+    bool ascii = true, valid = true;
+    while (at < x->src.n) {
+        uint8_t c = class_of[(unsigned char)x->src.p[at]];
+        if (c == C_NAME || c == C_DIGIT) {
+            at++;
+            continue;
+        }
+        if (c != C_HIGH) break;
+        uint32_t cp = cp_at(x, at, &next);
+        bool more = pdl_cp_is_id_continue(cp);
+        if (!more && !pdl_cp_is_alnum(cp)) break;
+        ascii = false;
+        valid = valid && (at == x->pos ? pdl_cp_is_id_start(cp) : more);
+        at = next;
+    }
+    if (at == x->pos) return false;
+    *t = (pdl_token){.kind = PDL_TK_NAME, .start = x->pos, .end = at, .text = {x->src.p + x->pos, at - x->pos}};
+    if (!valid) {
+        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, at, "Invalid character in identifier");
+        t->kind = PDL_TK_ERROR;
+    } else if (ascii) {
+        t->kw = keyword_of(t->text);
+    }
+    x->pos = at;
+    return true;
+}
+
+static pdl_tk operator_at(const pdl_lexer *x, uint32_t *len) {
+    char c = x->src.p[x->pos], d = x->pos + 1 < x->src.n ? x->src.p[x->pos + 1] : '\0';
+    *len = 2;
+    if (d == '=') {
+        if (c == '=') return PDL_TK_EQ;
+        if (c == '!') return PDL_TK_NE;
+        if (c == '>') return PDL_TK_GE;
+        if (c == '<') return PDL_TK_LE;
+    } else if (d == c) {
+        if (c == '/') return PDL_TK_FLOORDIV;
+        if (c == '*') return PDL_TK_POW;
+    }
+    *len = 1;
+    for (pdl_tk k = PDL_TK_ADD; k < PDL_TK_COUNT; k++)
+        if (token_texts[k][0] == c && !token_texts[k][1]) return k;
+    return PDL_TK_ERROR;
+}
+
+/* Brackets must match. False when they do not. */
+static bool count_bracket(pdl_lexer *x, pdl_tk kind) {
+    char due;
+    if (kind == PDL_TK_LPAREN) due = ')';
+    else if (kind == PDL_TK_LBRACKET) due = ']';
+    else if (kind == PDL_TK_LBRACE) due = '}';
+    else if (kind == PDL_TK_RPAREN || kind == PDL_TK_RBRACKET || kind == PDL_TK_RBRACE) {
+        char c = x->src.p[x->pos];
+        if (!x->n_brackets)
+            return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1, "unexpected '%c'", c);
+        due = x->brackets[--x->n_brackets];
+        return due == c || pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
+                                         "unexpected '%c', expected '%c'", c, due);
+    } else {
+        return true;
+    }
+    if (x->n_brackets == PDL_LX_BRACKETS)
+        return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
+                             "expression is nested too deeply (more than %d levels)", (int)PDL_MAX_EXPR_DEPTH);
+    x->brackets[x->n_brackets++] = due;
+    return true;
+}
+
+static bool take_operator(pdl_lexer *x, pdl_token *t) {
+    uint32_t len;
+    pdl_tk kind = operator_at(x, &len);
+    if (kind == PDL_TK_ERROR) return false;
+    *t = (pdl_token){.kind = kind, .start = x->pos, .end = x->pos + len};
+    if (!count_bracket(x, kind)) t->kind = PDL_TK_ERROR;
+    x->pos += len;
+    return true;
+}
+
+void pdl_lex_tag(pdl_lexer *x, pdl_token *t) {
+    for (;;) {
+        if (take_end(x, t)) return;
+        if (x->pos == x->src.n) break;
+        uint32_t at = pdl_lex_blanks(x, x->pos);
+        if (at == x->pos) break;
+        x->pos = at;
+    }
+    if (x->pos == x->src.n) {
+        *t = (pdl_token){.kind = PDL_TK_EOF, .start = x->pos, .end = x->pos};
+        return;
+    }
+    bool ok = false;
+    switch (class_of[(unsigned char)x->src.p[x->pos]]) {
+    case C_DIGIT: pdl_lex_number(x, t); return;
+    case C_NAME:
+    case C_HIGH: ok = take_name(x, t); break;
+    case C_QUOTE: ok = pdl_lex_string(x, t); break;
+    case C_OPER: ok = take_operator(x, t); break;
+    default: break;
+    }
+    if (!ok) fail_char(x, t);
+}

@@ -1,0 +1,158 @@
+/* read.h -- state of one reading, shared by the reader of expressions and that of statements (inside of this room).
+ *
+ * Functions that make a node return NULL after r->fail was set.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_EXPR_READ_H
+#define PDL_EXPR_READ_H
+
+#include "base/map.h"
+#include "expr/token.h"
+
+/* --- names (names.c) -------------------------------------------------------------------------------- */
+
+/* A name of the text. Visible as a variable of the text when set at top level or in the block being read. */
+typedef struct pdl_symbol {
+    pdl_str name;
+    uint32_t set_in; /* number of the block (0: none) whose scopes set it now */
+    bool set_at_top;
+    bool is_free;
+    struct pdl_symbol *next_free;
+} pdl_symbol;
+
+typedef struct pdl_undo {
+    pdl_symbol *symbol;
+    uint32_t set_in;
+} pdl_undo;
+
+/* What the body of a macro reads besides its parameters. */
+typedef struct pdl_macro_use {
+    struct pdl_macro_use *outer;
+    unsigned reads, stops; /* PDL_USES_* seen; set in the body first and thus no longer special */
+} pdl_macro_use;
+enum { PDL_USES_CALLER = 1, PDL_USES_VARARGS = 2, PDL_USES_KWARGS = 4 };
+
+enum { PDL_FEW_SYMBOLS = 12 };
+
+typedef struct pdl_names {
+    pdl_arena *arena;
+    pdl_symbol *few[PDL_FEW_SYMBOLS]; /* the first symbols; many holds all once there are more */
+    uint32_t n;
+    uint32_t depth; /* open scopes */
+    uint32_t block; /* number of the block being read, from 1 */
+    uint32_t n_blocks;
+    pdl_map many;
+    struct { pdl_undo *p; size_t n, cap; } undo;
+    pdl_symbol *first_free, **last_free;
+    uint32_t n_free;
+    pdl_macro_use *macro;
+} pdl_names;
+
+void pdl_names_init(pdl_names *ns, pdl_arena *a);
+void pdl_names_fini(pdl_names *ns);
+void pdl_names_read(pdl_names *ns, pdl_str name);
+void pdl_names_set(pdl_names *ns, pdl_str name);
+size_t pdl_names_open(pdl_names *ns);             /* a scope; the mark is for close */
+void pdl_names_close(pdl_names *ns, size_t mark);
+uint32_t pdl_names_enter_block(pdl_names *ns);    /* only names set at top level stay visible; returns what leave needs */
+void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
+pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n); /* in order of first use, in the arena */
+
+/* --- the reader ------------------------------------------------------------------------------------ */
+
+typedef struct pdl_xitem {
+    const pdl_xnode *node, *other;
+    pdl_str name;
+    pdl_xop op;
+} pdl_xitem;
+
+enum { PDL_FEW_ITEMS = 8 };
+
+/* Tags that are open, for messages. */
+typedef struct pdl_open_tag {
+    const struct pdl_open_tag *outer;
+    pdl_str name;
+} pdl_open_tag;
+
+typedef struct pdl_open_ends {
+    const struct pdl_open_ends *outer;
+    const char *const *names; /* NULL-terminated: "endfor", "else" */
+} pdl_open_ends;
+
+typedef struct pdl_reader {
+    pdl_arena *arena;
+    const pdl_xnames *known; /* NULL: every filter and test is known */
+    pdl_holder holder;
+    pdl_xfail fail;
+    pdl_token t, ahead; /* the current token; the next one when has_ahead */
+    bool has_ahead;
+    bool in_target;     /* names are being set, not read */
+    uint32_t last_end;  /* end of the token before t */
+    uint32_t depth;
+    /* Places where the order of checks matters are only counted: check.c looks for the first one. */
+    uint32_t suspects;
+    pdl_xfail late;     /* Python's own compiler would refuse this: reported when nothing else is wrong */
+    pdl_xitem few[PDL_FEW_ITEMS], *items; /* stack of list items under construction */
+    size_t n_items, cap_items;
+    const pdl_open_tag *tags;
+    const pdl_open_ends *ends;
+    pdl_names names;
+    uint32_t n_blocks;  /* `block` statements so far */
+    const uint32_t *cuts; /* offsets in the normalised source behind which a CR was left out */
+    size_t n_cuts;
+    uint32_t base;        /* offset of the normalised source in the whole text */
+    pdl_lexer lexer;
+} pdl_reader;
+
+uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at); /* in the text as written */
+
+static inline void pdl_read_advance(pdl_reader *r) {
+    r->last_end = r->t.end;
+    if (r->has_ahead) {
+        r->t = r->ahead;
+        r->has_ahead = false;
+    } else if (r->t.kind != PDL_TK_EOF) {
+        pdl_lex_next(&r->lexer, &r->t);
+    }
+}
+const pdl_token *pdl_read_look(pdl_reader *r);
+bool pdl_read_expect(pdl_reader *r, pdl_tk kind);
+bool pdl_read_expect_word(pdl_reader *r, const char *word);
+bool pdl_read_is_word(const pdl_reader *r, const char *word);
+bool pdl_read_skip(pdl_reader *r, pdl_tk kind);
+bool pdl_read_skip_word(pdl_reader *r, const char *word);
+
+/* Message about the current token; returns NULL. */
+PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
+
+/* One level deeper: false and an error when that is too deep. Pair with r->depth--. */
+bool pdl_read_deeper(pdl_reader *r);
+
+pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start);
+/* n with its end at the token before the current one. */
+static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
+    if (n) n->end = r->n_cuts || r->base ? pdl_read_offset(r, r->last_end) : r->last_end;
+    return n;
+}
+
+pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node);
+pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* nodes from mark on, popped */
+
+/* Expressions (read.c). */
+const pdl_xnode *pdl_read_expression(pdl_reader *r);
+const pdl_xnode *pdl_read_or(pdl_reader *r); /* without `if` */
+const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens);
+const pdl_xnode *pdl_read_primary(pdl_reader *r, bool with_namespace);
+pdl_xnode *pdl_read_filters(pdl_reader *r, const pdl_xnode *obj, bool inline_start);
+const pdl_xnode *pdl_read_target(pdl_reader *r, bool with_namespace);
+
+/* Statements (read_stmt.c): the whole template as a SEQ. */
+const pdl_xnode *pdl_read_template(pdl_reader *r);
+
+/* check.c: the first thing below root that the reference's compiler refuses. */
+void pdl_check(pdl_reader *r, const pdl_xnode *root);
+/* How messages name a node that cannot be assigned to: "const", "name", "add". */
+const char *pdl_xnode_word(const pdl_xnode *n);
+
+#endif

@@ -1,0 +1,119 @@
+/* token.h -- tokens of expressions and templates, and the lexer that makes them (inside of this room).
+ *
+ * The lexer is lazy: it makes one token when asked, so that an error in the text is found after an error of the
+ * grammar in front of it, as in the reference. Sources have LF line ends only (normalised by the reader).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_EXPR_TOKEN_H
+#define PDL_EXPR_TOKEN_H
+
+#include "base/limits.h"
+#include "expr/expr.h"
+
+/*   X(id, how messages describe it) */
+#define PDL_TOKENS(X)                                                                                        \
+    X(EOF, "end of template") X(ERROR, "") X(DATA, "template data / text")                                   \
+    X(VAR_BEGIN, "begin of print statement") X(VAR_END, "end of print statement")                            \
+    X(BLOCK_BEGIN, "begin of statement block") X(BLOCK_END, "end of statement block")                        \
+    X(NAME, "name") X(STRING, "string") X(INT, "integer") X(FLOAT, "float")                                  \
+    X(ADD, "+") X(SUB, "-") X(DIV, "/") X(FLOORDIV, "//") X(MUL, "*") X(MOD, "%") X(POW, "**") X(TILDE, "~") \
+    X(LBRACKET, "[") X(RBRACKET, "]") X(LPAREN, "(") X(RPAREN, ")") X(LBRACE, "{") X(RBRACE, "}")            \
+    X(EQ, "==") X(NE, "!=") X(GT, ">") X(GE, ">=") X(LT, "<") X(LE, "<=") X(ASSIGN, "=")                      \
+    X(DOT, ".") X(COLON, ":") X(PIPE, "|") X(COMMA, ",") X(SEMICOLON, ";")
+
+typedef enum {
+#define X(id, text) PDL_TK_##id,
+    PDL_TOKENS(X)
+#undef X
+    PDL_TK_COUNT
+} pdl_tk;
+
+/* Names with a meaning inside expressions. They stay names: `if`, `in`, ... are variables where an operand is due. */
+typedef enum {
+    PDL_KW_NONE, PDL_KW_AND, PDL_KW_OR, PDL_KW_NOT, PDL_KW_IN, PDL_KW_IS, PDL_KW_IF, PDL_KW_ELSE,
+    PDL_KW_TRUE, PDL_KW_FALSE, PDL_KW_NULL
+} pdl_kw;
+
+typedef struct pdl_token {
+    pdl_tk kind;
+    pdl_kw kw;           /* of a NAME */
+    uint32_t start, end; /* bytes in the normalised source */
+    pdl_str text;        /* NAME: itself; STRING: its value; DATA: the text to print */
+    pdl_val value;       /* INT, FLOAT; a big one is held by the arena */
+} pdl_token;
+
+/* Values that constants own: dropped with the arena. */
+typedef struct pdl_held {
+    pdl_val v;
+    struct pdl_held *next;
+} pdl_held;
+
+typedef struct pdl_holder {
+    pdl_arena *arena;
+    pdl_held **head; /* in the arena; NULL until the first value is held */
+} pdl_holder;
+
+void pdl_hold(pdl_holder *h, pdl_val v); /* takes v */
+
+/* The first error of a reading. Unset while msg.p is NULL. */
+typedef struct pdl_xfail {
+    pdl_str msg;
+    const char *cls;
+    pdl_str hint;
+    uint32_t start, end; /* in the normalised source; as_written: in the text as written */
+    bool as_written;
+} pdl_xfail;
+
+/* Fills f unless it is set. Always false. */
+PDL_PRINTF(6, 7)
+bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end, const char *fmt, ...);
+
+typedef enum { PDL_LX_ROOT, PDL_LX_VAR, PDL_LX_BLOCK, PDL_LX_LINE, PDL_LX_RAW, PDL_LX_COMMENT, PDL_LX_LINE_COMMENT } pdl_lx_state;
+
+/* One way text can be left. Rules are tried in order at each place. */
+typedef struct pdl_lx_rule {
+    pdl_lx_state state;
+    pdl_str open;
+} pdl_lx_rule;
+
+enum { PDL_LX_RULES = 5, PDL_LX_BRACKETS = PDL_MAX_EXPR_DEPTH + 56 };
+
+/* Invariants: pos <= src.n; brackets[0..n_brackets) are the closing brackets that are due. */
+typedef struct pdl_lexer {
+    pdl_arena *arena;
+    pdl_holder *holder;
+    pdl_xfail *fail;
+    pdl_str src;
+    uint32_t pos;
+    pdl_lx_state state;
+    pdl_tk pending;       /* begin token to hand out before going on; EOF: none */
+    uint32_t pending_at;
+    uint32_t n_brackets;
+    bool line_starting;   /* the last match of text ended with a newline */
+    bool has_line_rules;
+    uint32_t n_rules;
+    pdl_lx_rule rules[PDL_LX_RULES];
+    uint32_t firsts[8];   /* bit set of the first bytes of the rules */
+    pdl_xoptions opt;     /* delimiters filled in */
+    char brackets[PDL_LX_BRACKETS];
+} pdl_lexer;
+
+/* A lexer at the start of src. opt has all its delimiters. With inside: src is the inside of one expression. */
+void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt, bool inside);
+
+/* The next token; ERROR after x->fail was set. At the end EOF, as often as asked. */
+void pdl_lex_next(pdl_lexer *x, pdl_token *t);
+
+/* Parts of the lexer: lex_text.c (outside tags), lex_tag.c (inside), lex_literal.c (strings and numbers). */
+void pdl_lex_text(pdl_lexer *x, pdl_token *t);
+void pdl_lex_tag(pdl_lexer *x, pdl_token *t);
+bool pdl_lex_string(pdl_lexer *x, pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
+void pdl_lex_number(pdl_lexer *x, pdl_token *t); /* at a digit */
+uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset behind the white space at `at` */
+
+/* How messages name a token: "end of print statement", "x", "integer". */
+pdl_str pdl_token_text(const pdl_token *t);
+pdl_str pdl_tk_text(pdl_tk k);
+
+#endif
