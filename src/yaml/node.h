@@ -36,7 +36,7 @@ struct pdl_node {
     const pdl_node **items;/* SEQ */
     pdl_pair *pairs;       /* MAP */
     uint32_t n;            /* items or pairs */
-    const pdl_node *alias_of; /* not used by readers of the tree */
+    const pdl_node *alias_of; /* set on nodes with several parents; not used by readers of the tree */
 };
 
 static inline pdl_loc pdl_node_loc(const pdl_node *n) { return n ? (pdl_loc){n->src, n->start, n->end} : (pdl_loc){0}; }

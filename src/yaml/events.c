@@ -1,0 +1,535 @@
+/* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are bytes of the source: translated here. */
+#include "yaml/events.h"
+
+#include <string.h>
+#include <yaml.h>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* Starting again costs the text up to the place: a fixed number of times is free, then the work is bounded. */
+enum { FREE_RESTARTS = 16, RESTART_BYTES = 64 << 20 };
+
+/* One byte given to libyaml that the source does not have, in front of source byte off. Sorted by off. */
+typedef struct insert {
+    uint32_t off;
+    char c;
+} insert;
+
+struct pdl_yreader {
+    const pdl_source *src;
+    yaml_parser_t parser;
+    yaml_event_t event;
+    bool open, have_event, again, ascii;
+    pdl_buf given; /* the text as spelled for libyaml, empty while it is the source's */
+    PDL_VEC(insert) inserts;
+    pdl_buf patched;    /* the source with bytes overwritten; empty: none */
+    size_t at_cp, at_byte; /* cursor of the translation in the given text */
+    uint32_t gap;       /* end of the last scalar: from here on there are blanks, comments and indicators */
+    size_t tab;         /* first tab not looked at, or PDL_NOT_FOUND */
+    unsigned restarts;
+    size_t work;
+    uint32_t line, column;
+};
+
+bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    uint32_t end = off < src->text.n ? off + 1 : off;
+    while (end < src->text.n && ((unsigned char)src->text.p[end] & 0xc0) == 0x80) end++;
+    pdl_err_vset(err, PDL_E_syntax, (pdl_loc){src, off, end}, fmt, ap);
+    va_end(ap);
+    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    return false;
+}
+
+/* --- the text given to libyaml ------------------------------------------------------------------- */
+
+static pdl_str given(const pdl_yreader *r) {
+    return r->given.len ? pdl_buf_str(&r->given) : r->patched.len ? pdl_buf_str(&r->patched) : r->src->text;
+}
+
+static void spell(pdl_yreader *r) {
+    pdl_str s = r->patched.len ? pdl_buf_str(&r->patched) : r->src->text;
+    size_t from = 0;
+    pdl_buf_clear(&r->given);
+    if (!r->inserts.n) return;
+    for (size_t i = 0; i < r->inserts.n; i++) {
+        pdl_buf_put(&r->given, pdl_str_sub(s, from, r->inserts.p[i].off));
+        pdl_buf_putc(&r->given, r->inserts.p[i].c);
+        from = r->inserts.p[i].off;
+    }
+    pdl_buf_put(&r->given, pdl_str_sub(s, from, s.n));
+}
+
+static void start(pdl_yreader *r) {
+    pdl_str s = given(r);
+    if (!yaml_parser_initialize(&r->parser)) PDL_BUG("libyaml has no memory");
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)s.p, s.n);
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    r->open = true;
+    r->at_cp = r->at_byte = 0;
+    r->gap = 0;
+    r->tab = pdl_str_find(r->src->text, PDL_STR("\t"), 0);
+    r->again = false;
+}
+
+static void stop(pdl_yreader *r) {
+    if (r->have_event) yaml_event_delete(&r->event);
+    if (r->open) yaml_parser_delete(&r->parser);
+    r->have_event = r->open = false;
+}
+
+pdl_yreader *pdl_yreader_new(const pdl_source *src) {
+    pdl_yreader *r = PDL_NEW(pdl_yreader);
+    r->src = src;
+    r->given = r->patched = PDL_BUF;
+    r->ascii = true;
+    for (size_t i = 0; i < src->text.n && r->ascii; i++) r->ascii = (unsigned char)src->text.p[i] < 0x80;
+    start(r);
+    return r;
+}
+
+void pdl_yreader_free(pdl_yreader *r) {
+    if (!r) return;
+    stop(r);
+    pdl_buf_fini(&r->given);
+    pdl_buf_fini(&r->patched);
+    pdl_vec_fini(&r->inserts);
+    pdl_free(r);
+}
+
+bool pdl_yreader_again(const pdl_yreader *r) { return r->again; }
+
+void pdl_yreader_restart(pdl_yreader *r) {
+    stop(r);
+    spell(r);
+    start(r);
+}
+
+void pdl_yreader_place(const pdl_yreader *r, uint32_t *line, uint32_t *column) {
+    *line = r->line;
+    *column = r->column;
+}
+
+static bool may_restart(pdl_yreader *r, uint32_t off) {
+    r->work += off;
+    return r->restarts++ < FREE_RESTARTS || r->work < RESTART_BYTES;
+}
+
+static bool add_byte(pdl_yreader *r, uint32_t off, char c) {
+    size_t i = r->inserts.n;
+    if (!may_restart(r, off)) return false;
+    (void)pdl_vec_push(&r->inserts);
+    for (; i && r->inserts.p[i - 1].off > off; i--) r->inserts.p[i] = r->inserts.p[i - 1];
+    r->inserts.p[i] = (insert){off, c};
+    return r->again = true;
+}
+
+bool pdl_yreader_space(pdl_yreader *r, uint32_t off) { return add_byte(r, off + 1, ' '); }
+
+static void overwrite(pdl_yreader *r, size_t off, char c) {
+    if (!r->patched.len) pdl_buf_put(&r->patched, r->src->text);
+    r->patched.p[off] = c;
+}
+
+/* --- places --------------------------------------------------------------------------------------- */
+
+static bool tail(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
+
+/* Source byte of a mark. Events come in order, so the cursor moves little. */
+static uint32_t byte_of(pdl_yreader *r, size_t cp) {
+    pdl_str s = given(r);
+    size_t b;
+    if (r->ascii) {
+        b = cp > s.n ? s.n : cp;
+    } else {
+        b = r->at_byte;
+        for (; r->at_cp < cp && b < s.n; r->at_cp++) b += pdl_utf8_len((unsigned char)s.p[b]);
+        for (; r->at_cp > cp && b; r->at_cp--)
+            for (b--; b && tail(s.p[b]); b--) {}
+        r->at_byte = b;
+    }
+    if (r->inserts.n) {
+        size_t lo = 0, hi = r->inserts.n; /* the i-th inserted byte stands at its off + i */
+        while (lo < hi) {
+            size_t mid = (lo + hi) / 2;
+            if (r->inserts.p[mid].off + mid < b)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        b -= lo;
+    }
+    return b > r->src->text.n ? (uint32_t)r->src->text.n : (uint32_t)b;
+}
+
+static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *foreign, const char *text) {
+    r->line = pdl_source_line(r->src, off);
+    r->column = pdl_source_column(r->src, off);
+    return pdl_yaml_fail(err, r->src, off, foreign, "%s", text);
+}
+
+/* --- what libyaml is too kind about ----------------------------------------------------------------- */
+
+static char src_at(const pdl_yreader *r, size_t i) { return i < r->src->text.n ? r->src->text.p[i] : '\0'; }
+
+/* Is byte `at` of a stretch without scalars (from r->gap on) inside a comment or a directive? */
+static bool in_comment(const pdl_yreader *r, size_t at) {
+    size_t i = at;
+    while (i > r->gap && src_at(r, i - 1) != '\n') i--;
+    if (src_at(r, i) == '%' && (i == 0 || src_at(r, i - 1) == '\n')) return true;
+    for (; i < at; i++)
+        if (src_at(r, i) == '#' && (i == 0 || strchr(" \t\n", src_at(r, i - 1)))) return true;
+    return false;
+}
+
+static size_t tab_from(const pdl_yreader *r, size_t off) { return pdl_str_find(r->src->text, PDL_STR("\t"), off); }
+
+/* The reference takes a tab for no separator: the first one in a gap or a plain scalar before `to` is an error. */
+static bool gap_tabs(pdl_yreader *r, size_t to, pdl_err *err) {
+    while (r->tab != PDL_NOT_FOUND && r->tab < to) {
+        if (!in_comment(r, r->tab))
+            return fail_at(r, (uint32_t)r->tab, err, "ScannerError", "found character '\\t' that cannot start any token");
+        r->tab = tab_from(r, r->tab + 1);
+    }
+    return true;
+}
+
+static size_t content_start(const pdl_yreader *r, const pdl_yevent *e) {
+    size_t i = e->start;
+    while (i < e->end && (src_at(r, i) == '!' || src_at(r, i) == '&')) {
+        while (i < e->end && !strchr(" \t\n", src_at(r, i))) i++;
+        for (;;) { /* blanks, line ends and comments between properties */
+            while (i < e->end && strchr(" \t\n", src_at(r, i))) i++;
+            if (src_at(r, i) != '#') break;
+            while (i < e->end && src_at(r, i) != '\n') i++;
+        }
+    }
+    return i;
+}
+
+static bool bad_char(pdl_yreader *r, uint32_t off, const char *what, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    size_t n = off < r->src->text.n ? pdl_utf8_len((unsigned char)r->src->text.p[off]) : 0;
+    pdl_buf_putf(&b, "%s, but found ", what);
+    pdl_str_repr(n ? pdl_str_sub(r->src->text, off, off + n) : PDL_STR("\0"), &b);
+    fail_at(r, off, err, "ScannerError", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+static const char header_end[] = "expected chomping or indentation indicators";
+static const char line_end[] = "expected a comment or a line break";
+
+/* Header of a block scalar: libyaml wants no blank before a comment and takes tabs. */
+static bool check_header(pdl_yreader *r, size_t i, pdl_err *err) {
+    size_t first;
+    for (i++; src_at(r, i) && strchr("+-0123456789", src_at(r, i)); i++) {}
+    if (src_at(r, i) == '#') return bad_char(r, (uint32_t)i, header_end, err);
+    first = i;
+    while (src_at(r, i) == ' ') i++;
+    if (src_at(r, i) == '\t') return bad_char(r, (uint32_t)i, i == first ? header_end : line_end, err);
+    return true;
+}
+
+static bool check_scalar(pdl_yreader *r, const pdl_yevent *e, pdl_err *err) {
+    bool block = e->style == PDL_STYLE_LITERAL || e->style == PDL_STYLE_FOLDED;
+    if (!block && (r->tab == PDL_NOT_FOUND || r->tab >= e->end)) return true;
+    size_t content = content_start(r, e);
+    if (!gap_tabs(r, e->style == PDL_STYLE_PLAIN ? e->end : content, err)) return false;
+    if (block && !check_header(r, content, err)) return false;
+    if (r->tab != PDL_NOT_FOUND && r->tab < e->end) r->tab = tab_from(r, e->end);
+    return true;
+}
+
+/* %YAML lines in front of a document: major.minor, then blanks or the end of the line. */
+static bool check_directives(pdl_yreader *r, uint32_t from, uint32_t to, pdl_err *err) {
+    pdl_str s = r->src->text;
+    for (size_t i = from; i < to;) {
+        if (pdl_str_starts(pdl_str_sub(s, i, to), PDL_STR("%YAML "))) {
+            size_t p = i + 6;
+            while (src_at(r, p) == ' ') p++;
+            for (int part = 0; part < 2; part++) {
+                if (src_at(r, p) < '0' || src_at(r, p) > '9') return bad_char(r, (uint32_t)p, "expected a digit", err);
+                while (src_at(r, p) >= '0' && src_at(r, p) <= '9') p++;
+                if (!part && src_at(r, p++) != '.') return bad_char(r, (uint32_t)p - 1, "expected a digit or '.'", err);
+            }
+            if (!strchr(" \n", src_at(r, p))) return bad_char(r, (uint32_t)p, "expected a digit or ' '", err);
+            while (src_at(r, p) == ' ') p++;
+            if (!strchr("#\n", src_at(r, p))) return bad_char(r, (uint32_t)p, line_end, err);
+        }
+        i = pdl_str_find(s, PDL_STR("\n"), i);
+        if (i == PDL_NOT_FOUND) break;
+        i++;
+    }
+    return true;
+}
+
+/* --- errors ------------------------------------------------------------------------------------------ */
+
+/* How the reference names tokens; what libyaml calls them. */
+static const char *token_name(yaml_token_type_t t) {
+    static const struct {
+        yaml_token_type_t type;
+        const char *name;
+    } names[] = {
+        {YAML_STREAM_END_TOKEN, "<stream end>"}, {YAML_VERSION_DIRECTIVE_TOKEN, "<directive>"},
+        {YAML_TAG_DIRECTIVE_TOKEN, "<directive>"}, {YAML_DOCUMENT_START_TOKEN, "<document start>"},
+        {YAML_DOCUMENT_END_TOKEN, "<document end>"}, {YAML_BLOCK_SEQUENCE_START_TOKEN, "<block sequence start>"},
+        {YAML_BLOCK_MAPPING_START_TOKEN, "<block mapping start>"}, {YAML_BLOCK_END_TOKEN, "<block end>"},
+        {YAML_FLOW_SEQUENCE_START_TOKEN, "["}, {YAML_FLOW_SEQUENCE_END_TOKEN, "]"},
+        {YAML_FLOW_MAPPING_START_TOKEN, "{"}, {YAML_FLOW_MAPPING_END_TOKEN, "}"},
+        {YAML_BLOCK_ENTRY_TOKEN, "-"}, {YAML_FLOW_ENTRY_TOKEN, ","}, {YAML_KEY_TOKEN, "?"}, {YAML_VALUE_TOKEN, ":"},
+        {YAML_ALIAS_TOKEN, "<alias>"}, {YAML_ANCHOR_TOKEN, "<anchor>"}, {YAML_TAG_TOKEN, "<tag>"},
+        {YAML_SCALAR_TOKEN, "<scalar>"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].type == t) return names[i].name;
+    return "<token>";
+}
+
+/* Name of the token at a code point: read once more, as tokens. */
+static const char *token_at(const pdl_yreader *r, size_t cp) {
+    yaml_parser_t p;
+    yaml_token_t t;
+    pdl_str s = given(r);
+    const char *name = "<stream end>";
+    if (!yaml_parser_initialize(&p)) return name;
+    yaml_parser_set_input_string(&p, (const unsigned char *)s.p, s.n);
+    yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
+    for (bool more = true; more && yaml_parser_scan(&p, &t);) {
+        bool hit = t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN && t.type != YAML_STREAM_START_TOKEN;
+        if (hit) name = token_name(t.type);
+        more = !hit && t.type != YAML_STREAM_END_TOKEN && t.type != YAML_NO_TOKEN;
+        yaml_token_delete(&t);
+    }
+    yaml_parser_delete(&p);
+    return name;
+}
+
+/* libyaml's problem -> the reference's. `with`: what follows the text: nothing, the repr of the character at the
+ * place, or the name of the token there. */
+typedef enum { ALONE, CHAR, TOKEN } with;
+static const struct {
+    const char *theirs, *ours;
+    with with;
+    int skip; /* code points from libyaml's place to ours */
+} problems[] = {
+    {"did not find expected <document start>", "expected '<document start>', but found ", TOKEN, 0},
+    {"did not find expected node content", "expected the node content, but found ", TOKEN, 0},
+    {"did not find expected '-' indicator", "expected <block end>, but found ", TOKEN, 0},
+    {"did not find expected key", "expected <block end>, but found ", TOKEN, 0},
+    {"did not find expected ',' or ']'", "expected ',' or ']', but got ", TOKEN, 0},
+    {"did not find expected ',' or '}'", "expected ',' or '}', but got ", TOKEN, 0},
+    {"found duplicate %YAML directive", "found duplicate YAML directive", ALONE, 0},
+    {"found incompatible YAML document", "found incompatible YAML document (version 1.* is required)", ALONE, 0},
+    {"block sequence entries are not allowed in this context", "sequence entries are not allowed here", ALONE, 0},
+    {"mapping keys are not allowed in this context", "mapping keys are not allowed here", ALONE, 0},
+    {"mapping values are not allowed in this context", "mapping values are not allowed here", ALONE, 0},
+    {"found unexpected document indicator", "found unexpected document separator", ALONE, 0},
+    {"did not find expected alphabetic or numeric character", "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"could not find expected directive name", "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"found unexpected non-alphabetical character", "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"did not find expected digit or '.' character", "expected a digit or '.', but found ", CHAR, 0},
+    {"did not find expected version number", "expected a digit, but found ", CHAR, 0},
+    {"did not find expected whitespace or line break", "expected ' ', but found ", CHAR, 0},
+    {"did not find expected whitespace", "expected ' ', but found ", CHAR, 0},
+    {"did not find expected '!'", "expected '!', but found ", CHAR, 0},
+    {"did not find expected tag URI", "expected URI, but found ", CHAR, 0},
+    {"did not find the expected '>'", "expected '>', but found ", CHAR, 0},
+    {"found unknown escape character", "found unknown escape character ", CHAR, 1},
+    {"found an indentation indicator equal to 0", "expected indentation indicator in the range 1-9, but found 0", ALONE, 0},
+    {"found a tab character that violates indentation", "found character '\\t' that cannot start any token", ALONE, 0},
+    {"found a tab character where an indentation space is expected",
+     "found character '\\t' that cannot start any token", ALONE, 0},
+};
+
+/* Problems whose text needs more than the table. */
+static bool odd_problem(pdl_yreader *r, const char *problem, uint32_t off, pdl_str ch, pdl_buf *b) {
+    pdl_str s = r->src->text;
+    if (strcmp(problem, "found character that cannot start any token") == 0) {
+        PDL_PUT(b, "found character ");
+        pdl_str_repr(ch, b);
+        PDL_PUT(b, " that cannot start any token");
+    } else if (strcmp(problem, "did not find expected comment or line break") == 0) {
+        bool header = off && strchr("|>+-0123456789", s.p[off - 1]) && r->parser.context &&
+                      strstr(r->parser.context, "block scalar");
+        pdl_buf_putf(b, "%s, but found ", header ? header_end : line_end);
+        pdl_str_repr(ch, b);
+    } else if (strcmp(problem, "did not find expected hexdecimal number") == 0) {
+        char kind = off ? s.p[off - 1] : 'x';
+        size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : 8, k = off;
+        while (k < s.n && k - off < digits && strchr("0123456789abcdefABCDEF", s.p[k]) && s.p[k]) k++;
+        pdl_buf_putf(b, "expected escape sequence of %zu hexadecimal numbers, but found ", digits);
+        pdl_str_repr(k < s.n ? pdl_str_sub(s, k, k + pdl_utf8_len((unsigned char)s.p[k])) : PDL_STR("\0"), b);
+    } else if (strcmp(problem, "found undefined tag handle") == 0) {
+        size_t end = off + 1;
+        while (end < s.n && s.p[end] != '!' && !strchr(" \n", s.p[end])) end++;
+        PDL_PUT(b, "found undefined tag handle ");
+        pdl_str_repr(pdl_str_sub(s, off, end + 1), b);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Width of the indentation found before a tab, in the reference's way of detecting it: is the tab then content? */
+static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
+    pdl_str s = r->src->text;
+    int parent = r->parser.indent < 0 ? 0 : r->parser.indent, indent = r->parser.indent + 1 < 1 ? 1 : r->parser.indent + 1, column = 0;
+    size_t i = header + 1;
+    for (; i < s.n && strchr("+-0123456789", s.p[i]); i++)
+        if (s.p[i] >= '1' && s.p[i] <= '9') return false; /* given: libyaml is right */
+    i = pdl_str_find(s, PDL_STR("\n"), i);
+    for (i = i == PDL_NOT_FOUND ? s.n : i + 1; i <= off && i < s.n; i++) {
+        column = s.p[i] == ' ' ? column + 1 : s.p[i] == '\n' ? 0 : column;
+        if (column > indent) indent = column;
+    }
+    return column == indent && indent - parent <= 9 && indent - parent >= 1 && add_byte(r, header + 1, (char)('0' + indent - parent));
+}
+
+/* Can the text be spelled so that libyaml reads it as the reference does? */
+static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
+    const char *p = r->parser.problem;
+    pdl_str s = r->src->text;
+    if (strcmp(p, "found unexpected ':'") == 0) return pdl_yreader_space(r, off);
+    if (strcmp(p, "found a tab character where an indentation space is expected") == 0) return tab_is_content(r, off, context);
+    if (strcmp(p, "found unknown directive name") == 0 && src_at(r, context) == '%' && may_restart(r, off)) {
+        overwrite(r, context, '#');
+        return r->again = true;
+    }
+    if (strcmp(p, "found incompatible YAML document") == 0) {
+        size_t i = off;
+        while (i < s.n && s.p[i] != '.' && s.p[i] != '\n') i++;
+        bool one = i > off && s.p[i - 1] == '1' && i > 1 && s.p[i - 2] == ' ';
+        if (src_at(r, off) != '%' || !one || src_at(r, i) != '.' || !may_restart(r, off)) return false;
+        overwrite(r, ++i, '1');
+        for (i++; src_at(r, i) >= '0' && src_at(r, i) <= '9'; i++) overwrite(r, i, ' ');
+        return r->again = true;
+    }
+    return false;
+}
+
+/* `[?]` and `{?}`: a key indicator for the reference, text for libyaml. */
+static bool respell_key(pdl_yreader *r, uint32_t off) {
+    bool parse = r->parser.error == YAML_PARSER_ERROR && r->parser.context && strstr(r->parser.context, "flow");
+    if (!parse || src_at(r, off) != '?' || strchr(" \n", src_at(r, off + 1))) return false;
+    for (size_t i = 0; i < r->inserts.n; i++)
+        if (r->inserts.p[i].off == off + 1) return false;
+    return pdl_yreader_space(r, off);
+}
+
+static bool translate(pdl_yreader *r, pdl_err *err) {
+    const yaml_parser_t *p = &r->parser;
+    const char *foreign = p->error == YAML_SCANNER_ERROR ? "ScannerError" : p->error == YAML_PARSER_ERROR ? "ParserError" : "ReaderError";
+    const char *problem = p->problem ? p->problem : "cannot be read";
+    if (p->error != YAML_SCANNER_ERROR && p->error != YAML_PARSER_ERROR)
+        return fail_at(r, 0, err, foreign, problem);
+    uint32_t off = byte_of(r, p->problem_mark.index), context = p->context ? byte_of(r, p->context_mark.index) : off;
+    bool quoted = p->context && (strstr(p->context, "quoted") || strstr(p->context, "block scalar"));
+    if (!gap_tabs(r, quoted ? context : off, err)) return false;
+    if (respell(r, off, context) || respell_key(r, off)) return false;
+    pdl_buf b = PDL_BUF;
+    int skip = 0;
+    size_t i = 0, n = sizeof problems / sizeof problems[0];
+    while (i < n && strcmp(problems[i].theirs, problem) != 0) i++;
+    if (i < n) skip = problems[i].skip;
+    for (int k = 0; k < skip && off < r->src->text.n; k++) off += (uint32_t)pdl_utf8_len((unsigned char)r->src->text.p[off]);
+    pdl_str ch = off < r->src->text.n
+                     ? pdl_str_sub(r->src->text, off, off + pdl_utf8_len((unsigned char)r->src->text.p[off]))
+                     : PDL_STR("\0");
+    if (i < n) {
+        pdl_buf_put(&b, pdl_str_of(problems[i].ours));
+        if (problems[i].with == CHAR) pdl_str_repr(ch, &b);
+        if (problems[i].with == TOKEN) pdl_str_repr(pdl_str_of(token_at(r, p->problem_mark.index)), &b);
+    } else if (!odd_problem(r, problem, off, ch, &b)) {
+        pdl_buf_put(&b, pdl_str_of(problem));
+    }
+    fail_at(r, off, err, foreign, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    r->line = (uint32_t)p->problem_mark.line + 1;
+    r->column = (uint32_t)p->problem_mark.column + 1 + (uint32_t)skip;
+    for (size_t k = 0; k < r->inserts.n; k++) /* inserted bytes on this line do not count */
+        if (r->inserts.p[k].off <= off && pdl_source_line(r->src, r->inserts.p[k].off) == pdl_source_line(r->src, off)) r->column--;
+    return false;
+}
+
+/* --- events ------------------------------------------------------------------------------------------ */
+
+static pdl_str z(const unsigned char *p) { return p ? pdl_str_of((const char *)p) : (pdl_str){0}; }
+
+static void take_scalar(const yaml_event_t *ye, pdl_yevent *e) {
+    static const pdl_node_style styles[] = {
+        [YAML_PLAIN_SCALAR_STYLE] = PDL_STYLE_PLAIN, [YAML_SINGLE_QUOTED_SCALAR_STYLE] = PDL_STYLE_SINGLE,
+        [YAML_DOUBLE_QUOTED_SCALAR_STYLE] = PDL_STYLE_DOUBLE, [YAML_LITERAL_SCALAR_STYLE] = PDL_STYLE_LITERAL,
+        [YAML_FOLDED_SCALAR_STYLE] = PDL_STYLE_FOLDED,
+    };
+    e->kind = PDL_YEV_SCALAR;
+    e->anchor = z(ye->data.scalar.anchor);
+    e->tag = z(ye->data.scalar.tag);
+    e->text = (pdl_str){(const char *)ye->data.scalar.value, ye->data.scalar.length};
+    e->style = styles[ye->data.scalar.style];
+    e->plain = ye->data.scalar.plain_implicit != 0;
+    if (pdl_str_is(e->tag, "!")) { /* the non-specific tag of an empty node */
+        e->tag = (pdl_str){0};
+        e->plain = true;
+    }
+}
+
+static bool take(pdl_yreader *r, const yaml_event_t *ye, pdl_yevent *e, pdl_err *err) {
+    memset(e, 0, sizeof *e);
+    e->start = byte_of(r, ye->start_mark.index);
+    e->end = byte_of(r, ye->end_mark.index);
+    switch ((int)ye->type) {
+    case YAML_SCALAR_EVENT:
+        take_scalar(ye, e);
+        if (!gap_tabs(r, e->start, err) || !check_scalar(r, e, err)) return false;
+        if (e->end > e->start) r->gap = e->end;
+        return true;
+    case YAML_SEQUENCE_START_EVENT:
+        e->kind = PDL_YEV_SEQ;
+        e->anchor = z(ye->data.sequence_start.anchor);
+        e->tag = z(ye->data.sequence_start.tag);
+        e->style = ye->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE ? PDL_STYLE_FLOW : PDL_STYLE_BLOCK;
+        break;
+    case YAML_MAPPING_START_EVENT:
+        e->kind = PDL_YEV_MAP;
+        e->anchor = z(ye->data.mapping_start.anchor);
+        e->tag = z(ye->data.mapping_start.tag);
+        e->style = ye->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE ? PDL_STYLE_FLOW : PDL_STYLE_BLOCK;
+        break;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT: e->kind = PDL_YEV_CLOSE; break;
+    case YAML_ALIAS_EVENT:
+        e->kind = PDL_YEV_ALIAS;
+        e->anchor = z(ye->data.alias.anchor);
+        break;
+    case YAML_DOCUMENT_START_EVENT:
+        e->kind = PDL_YEV_DOC;
+        if (!check_directives(r, r->gap, e->end, err)) return false;
+        break;
+    case YAML_STREAM_END_EVENT:
+        e->kind = PDL_YEV_STOP;
+        return gap_tabs(r, r->src->text.n, err);
+    default: e->kind = PDL_YEV_STOP; break;
+    }
+    if (pdl_str_is(e->tag, "!")) e->tag = (pdl_str){0};
+    e->plain = !e->tag.n;
+    return gap_tabs(r, e->start, err);
+}
+
+bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err) {
+    for (;;) {
+        if (r->have_event) yaml_event_delete(&r->event);
+        r->have_event = false;
+        if (!yaml_parser_parse(&r->parser, &r->event)) return translate(r, err);
+        r->have_event = true;
+        if (r->event.type != YAML_STREAM_START_EVENT && r->event.type != YAML_DOCUMENT_END_EVENT) break;
+    }
+    return take(r, &r->event, e, err);
+}

@@ -1,0 +1,32 @@
+/* resolve.h -- private to the room: tags of scalars and the values behind them. */
+#ifndef PDL_YAML_RESOLVE_H
+#define PDL_YAML_RESOLVE_H
+
+#include "base/err.h"
+#include "value/val.h"
+#include "yaml/node.h"
+
+/*   X(id, name)   The tags of YAML 1.1 the safe reader knows; name follows "tag:yaml.org,2002:". */
+#define PDL_YAML_TAGS(X)                                                                             \
+    X(str, "str") X(null, "null") X(bool, "bool") X(int, "int") X(float, "float") X(binary, "binary") \
+    X(timestamp, "timestamp") X(omap, "omap") X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map") \
+    X(merge, "merge") X(value, "value")
+
+typedef enum {
+#define X(id, name) PDL_YTAG_##id,
+    PDL_YAML_TAGS(X)
+#undef X
+    PDL_YTAG_OTHER
+} pdl_ytag;
+
+/* Tag of a plain scalar without an explicit one. */
+pdl_ytag pdl_ytag_of_plain(pdl_str text);
+/* Tag of an explicit full name. */
+pdl_ytag pdl_ytag_find(pdl_str name);
+const char *pdl_ytag_name(pdl_ytag t);
+pdl_node_type pdl_ytag_type(pdl_ytag t);
+
+/* Value of a scalar with tag null ... timestamp (not str). Error: class and text of the reference's constructor, no place. */
+PDL_MUST bool pdl_yaml_scalar(pdl_ytag t, pdl_str text, pdl_val *out, pdl_err *err);
+
+#endif

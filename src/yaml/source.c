@@ -1,0 +1,67 @@
+/* source.c -- see yaml.h: bytes -> source text. UTF-8, line ends, characters. */
+#include "base/utf8.h"
+#include "yaml/load.h"
+#include "yaml/yaml.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+/* LF for CR LF and CR. */
+static void plain_lines(pdl_str s, pdl_buf *out) {
+    for (size_t from = 0; from < s.n;) {
+        const char *cr = memchr(s.p + from, '\r', s.n - from);
+        size_t to = cr ? (size_t)(cr - s.p) : s.n;
+        pdl_buf_put(out, pdl_str_sub(s, from, to));
+        if (!cr) return;
+        pdl_buf_putc(out, '\n');
+        from = to + 1;
+        if (from < s.n && s.p[from] == '\n') from++;
+    }
+}
+
+bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out, pdl_err *err) {
+    size_t bad = pdl_utf8_check(bytes);
+    pdl_buf b = PDL_BUF;
+    if (bytes.n > PDL_MAX_SOURCE_BYTES)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes", PDL_FMT(name), PDL_MAX_SOURCE_BYTES);
+    if (bad != PDL_NOT_FOUND) {
+        bool any = name.n > 0;
+        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%.*s is not UTF-8: byte 0x%02x at byte offset %zu",
+                           any ? (int)name.n : 8, any ? name.p : "the text", (unsigned)(unsigned char)bytes.p[bad], bad);
+    }
+    if (pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf"))) bytes = pdl_str_sub(bytes, 3, bytes.n);
+    if (bytes.n && memchr(bytes.p, '\r', bytes.n)) {
+        plain_lines(bytes, &b);
+        bytes = pdl_buf_str(&b);
+    }
+    *out = pdl_source_new(a, name, bytes);
+    pdl_buf_fini(&b);
+    return true;
+}
+
+/* The code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f, 0xc2 or 0xef): refused by YAML? */
+static bool refused(pdl_str s, size_t i) {
+    unsigned char c = (unsigned char)s.p[i], d = i + 1 < s.n ? (unsigned char)s.p[i + 1] : 0;
+    if (c < 0x20) return c != '\t' && c != '\n' && c != '\r';
+    if (c == 0x7f) return true;
+    if (c == 0xc2) return d < 0xa0 && d != 0x85;
+    return c == 0xef && d == 0xbf && (unsigned char)s.p[i + 2] >= 0xbe;
+}
+
+bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (PDL_LIKELY(c >= 0x20 && c != 0x7f && c != 0xc2 && c != 0xef)) continue;
+        if (!refused(s, i)) continue;
+        const char *p = s.p + i;
+        pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, src ? (uint32_t)i : 0, src ? (uint32_t)i + 1 : 0},
+                    "unacceptable character #x%04x: special characters are not allowed\n  in \"<unicode string>\", position %zu",
+                    (unsigned)pdl_utf8_next(&p), pdl_utf8_count(pdl_str_sub(s, 0, i)));
+        err->foreign = pdl_str_dup(PDL_STR("ReaderError"));
+        return false;
+    }
+    return true;
+}
