@@ -33,7 +33,6 @@ struct pdl_yreader {
     size_t tab;         /* first tab not looked at, or PDL_NOT_FOUND */
     unsigned restarts;
     size_t work;
-    uint32_t line, column;
 };
 
 bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt, ...) {
@@ -111,11 +110,6 @@ void pdl_yreader_restart(pdl_yreader *r) {
     start(r);
 }
 
-void pdl_yreader_place(const pdl_yreader *r, uint32_t *line, uint32_t *column) {
-    *line = r->line;
-    *column = r->column;
-}
-
 static bool may_restart(pdl_yreader *r, uint32_t off) {
     r->work += off;
     return r->restarts++ < FREE_RESTARTS || r->work < RESTART_BYTES;
@@ -169,8 +163,6 @@ static uint32_t byte_of(pdl_yreader *r, size_t cp) {
 }
 
 static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *foreign, const char *text) {
-    r->line = pdl_source_line(r->src, off);
-    r->column = pdl_source_column(r->src, off);
     return pdl_yaml_fail(err, r->src, off, foreign, "%s", text);
 }
 
@@ -295,6 +287,8 @@ static const char *token_name(yaml_token_type_t t) {
 
 /* Name of the token at a code point: read once more, as tokens. */
 static const char *token_at(const pdl_yreader *r, size_t cp) {
+    /* A collection that begins here was taken already. */
+    bool inside = r->parser.context && r->parser.context_mark.index == cp && strstr(r->parser.context, "block");
     yaml_parser_t p;
     yaml_token_t t;
     pdl_str s = given(r);
@@ -304,6 +298,7 @@ static const char *token_at(const pdl_yreader *r, size_t cp) {
     yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
     for (bool more = true; more && yaml_parser_scan(&p, &t);) {
         bool hit = t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN && t.type != YAML_STREAM_START_TOKEN;
+        if (hit && inside && (t.type == YAML_BLOCK_MAPPING_START_TOKEN || t.type == YAML_BLOCK_SEQUENCE_START_TOKEN)) inside = hit = false;
         if (hit) name = token_name(t.type);
         more = !hit && t.type != YAML_STREAM_END_TOKEN && t.type != YAML_NO_TOKEN;
         yaml_token_delete(&t);
@@ -452,10 +447,6 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
     }
     fail_at(r, off, err, foreign, pdl_buf_z(&b));
     pdl_buf_fini(&b);
-    r->line = (uint32_t)p->problem_mark.line + 1;
-    r->column = (uint32_t)p->problem_mark.column + 1 + (uint32_t)skip;
-    for (size_t k = 0; k < r->inserts.n; k++) /* inserted bytes on this line do not count */
-        if (r->inserts.p[k].off <= off && pdl_source_line(r->src, r->inserts.p[k].off) == pdl_source_line(r->src, off)) r->column--;
     return false;
 }
 

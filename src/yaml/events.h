@@ -37,9 +37,6 @@ void pdl_yreader_restart(pdl_yreader *r);
 /* Spell a blank behind source byte off for libyaml and start again; false when there were too many of them. */
 bool pdl_yreader_space(pdl_yreader *r, uint32_t off);
 
-/* 1-based place of the last error in the reader's own counting (NEL, LS and PS end lines too); 0 when unknown. */
-void pdl_yreader_place(const pdl_yreader *r, uint32_t *line, uint32_t *column);
-
 /* Fill err: a syntax error of class foreign at byte off. Always false. */
 PDL_PRINTF(5, 6) bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt, ...);
 

@@ -517,17 +517,24 @@ static bool load(loader *l, const pdl_node **out, pdl_err *err) {
     return true;
 }
 
+/* Line and column as the reference counts: NEL, LS and PS end lines too. */
+static void place_of(pdl_str s, uint32_t off, uint32_t *line, uint32_t *column) {
+    *line = *column = 1;
+    for (const char *p = s.p, *end = s.p + off; p < end;) {
+        uint32_t cp = pdl_utf8_next(&p);
+        bool ends = cp == '\n' || cp == 0x85 || cp == 0x2028 || cp == 0x2029;
+        *line += ends;
+        *column = ends ? 1 : *column + 1;
+    }
+}
+
 bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line, uint32_t *column, pdl_err *err) {
     loader l = {.arena = a, .src = src, .reader = pdl_yreader_new(src)};
     l.owned = pdl_arena_new(a, yn *);
     pdl_arena_defer(a, drop_owned, l.owned);
     bool ok = pdl_yaml_check_chars(src->text, src, err) && load(&l, out, err);
     *line = *column = 0;
-    if (!ok) pdl_yreader_place(l.reader, line, column);
-    if (!ok && !*line && err->loc.src) {
-        *line = pdl_source_line(src, err->loc.start);
-        *column = pdl_source_column(src, err->loc.start);
-    }
+    if (!ok && err->loc.src) place_of(src->text, err->loc.start, line, column);
     pdl_yreader_free(l.reader);
     pdl_vec_fini(&l.stack);
     pdl_vec_fini(&l.pending);
