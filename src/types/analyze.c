@@ -88,12 +88,14 @@ static const struct {
                {"string", " should be of type <class 'str'>"},
                {"boolean", " should be of type <class 'bool'>"},
                {"integer", " should be of type <class 'int'>"},
-               {"number", " should be of type <class 'float'>"}};
-enum { N_CLASSES = sizeof classes / sizeof *classes };
+               {"number", " should be of type <class 'float'>"},
+               {"array", " should be of type <class 'list'>"},   /* these two when there is */
+               {"object", " should be of type <class 'dict'>"}}; /* an enum beside */
+enum { N_CLASSES = sizeof classes / sizeof *classes, N_SCALARS = 5 };
 
-/* Row of a base type, or -1. */
-static int class_of(pdl_vref word) {
-    for (int i = 0; i < N_CLASSES; i++)
+/* Row of a type among the first n, or -1. */
+static int class_of(pdl_vref word, int n) {
+    for (int i = 0; i < n; i++)
         if (pdl_text_is(word, classes[i].word)) return i;
     return -1;
 }
@@ -112,7 +114,7 @@ static bool is_among(pdl_vref v, pdl_vref list) {
 
 static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
-    int row = class_of(word);
+    int row = class_of(word, N_CLASSES);
     if (row >= 0 && !fits_class(v, word)) tell(an, at, v, classes[row].text, pdl_absent());
     if (pdl_is_list(choices) && !is_among(v, choices)) tell(an, at, v, " should be one of: ", choices);
 }
@@ -250,7 +252,7 @@ static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_dict(s) || an->c->stopped || an->c->depth >= PDL_MAX_SCHEMA_DEPTH) return;
     an->c->depth++;
     pdl_vref word = pdl_dict_getz(s, "type"), target = local_target(an, s), members = pdl_dict_getz(s, "anyOf");
-    if (class_of(word) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum"))) walk_base(an, s, v, at);
+    if (class_of(word, N_SCALARS) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum"))) walk_base(an, s, v, at);
     else if (!pdl_is_absent(target)) walk(an, target, v, at);
     else if (pdl_text_is(word, "array")) walk_array(an, s, v, at);
     else if (pdl_text_is(word, "object")) walk_object(an, s, v, at);
