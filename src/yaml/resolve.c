@@ -13,8 +13,6 @@
 
 #include "base/banned.h"
 
-static const char tag_prefix[] = "tag:yaml.org,2002:";
-
 static const struct {
     const char *name;
     pdl_node_type type;
@@ -34,7 +32,7 @@ pdl_node_type pdl_ytag_type(pdl_ytag t) { return t == PDL_YTAG_OTHER ? PDL_NT_ST
 
 pdl_ytag pdl_ytag_find(pdl_str name) {
     if (!pdl_str_starts(name, PDL_STR("tag:yaml.org,2002:"))) return PDL_YTAG_OTHER;
-    pdl_str rest = pdl_str_sub(name, sizeof tag_prefix - 1, name.n);
+    pdl_str rest = pdl_str_sub(name, PDL_STR("tag:yaml.org,2002:").n, name.n);
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         if (pdl_str_is(rest, tags[i].name)) return (pdl_ytag)i;
     return PDL_YTAG_OTHER;

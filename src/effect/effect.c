@@ -1,0 +1,71 @@
+/* effect.c -- see effect.h: making, naming, answering. The text form of values is in encode.c. */
+#include "effect/effect.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+static const char *const names[] = {
+#define X(id, doc) #id,
+    PDL_EFFECT_KINDS(X)
+#undef X
+};
+static_assert(sizeof names / sizeof names[0] == PDL_EFFECT_COUNT, "one name per kind");
+
+const char *pdl_effect_kind_name(pdl_effect_kind k) {
+    if ((unsigned)k >= PDL_EFFECT_COUNT) PDL_BUG("effect kind %d", (int)k);
+    return names[k];
+}
+
+bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
+    for (size_t i = 0; i < PDL_EFFECT_COUNT; i++)
+        if (pdl_str_is(name, names[i])) {
+            *out = (pdl_effect_kind)i;
+            return true;
+        }
+    return false;
+}
+
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq, pdl_loc loc, pdl_val request,
+                           pdl_effect_sink sink) {
+    pdl_effect *e = PDL_NEW(pdl_effect);
+    e->kind = kind;
+    e->id = id;
+    e->place = place ? pdl_path_keep(place) : NULL;
+    e->seq = seq;
+    e->loc = loc;
+    e->request = request;
+    e->sink = sink;
+    return e;
+}
+
+void pdl_effect_free(pdl_effect *e) {
+    if (!e) return;
+    pdl_path_drop(e->place);
+    pdl_drop(e->request);
+    pdl_free(e);
+}
+
+void pdl_reply_fini(pdl_reply *r) {
+    pdl_drop(r->value);
+    pdl_err_fini(&r->err);
+    r->value = pdl_absent();
+    r->seconds = 0;
+}
+
+static void deliver(pdl_effect *e, pdl_reply *r) {
+    if (e->sink.reply) e->sink.reply(e->sink.user, e, r);
+    pdl_reply_fini(r);
+    pdl_effect_free(e);
+}
+
+void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds) {
+    pdl_reply r = {.value = value, .seconds = seconds};
+    deliver(e, &r);
+}
+
+void pdl_effect_refuse(pdl_effect *e, pdl_err *err) {
+    pdl_reply r = {.value = pdl_absent()};
+    pdl_err_move(&r.err, err);
+    deliver(e, &r);
+}

@@ -1,0 +1,380 @@
+/* encode.c -- see effect.h: any value as JSON text and back.
+ *
+ * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its kind; a dict that has such a key itself, or a key
+ * that is no string, is written in that way too, so that reading is unambiguous. Labels are not written: who reads gives them.
+ */
+#include "effect/encode.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/num.h"
+#include "effect/effect.h"
+#include "value/context.h"
+#include "value/exotic.h"
+#include "value/int.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+typedef struct enc {
+    pdl_buf *out;
+    int flags;
+    bool (*secret)(pdl_str key);
+    unsigned depth; /* of the JSON */
+} enc;
+
+/* --- writing -------------------------------------------------------------------------------------- */
+
+static bool put(enc *e, pdl_vref v, pdl_err *err);
+
+static void open_tag(enc *e, const char *kind) { pdl_buf_putf(e->out, "{\"$pdl\":\"%s\"", kind); }
+
+static bool deeper(enc *e, unsigned n, pdl_err *err) {
+    e->depth += n;
+    if (e->depth <= PDL_MAX_JSON_DEPTH) return true;
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", (int)PDL_MAX_JSON_DEPTH);
+}
+
+static bool put_list(enc *e, pdl_vref list, pdl_err *err) {
+    if (!deeper(e, 1, err)) return false;
+    pdl_buf_putc(e->out, '[');
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        if (i) pdl_buf_putc(e->out, ',');
+        if (!put(e, pdl_list_at(list, i), err)) return false;
+    }
+    pdl_buf_putc(e->out, ']');
+    e->depth--;
+    return true;
+}
+
+static bool put_owned(enc *e, pdl_val list, pdl_err *err) {
+    bool ok = put_list(e, list, err);
+    pdl_drop(list);
+    return ok;
+}
+
+/* {"$pdl": kind, "items": list}. Takes list. */
+static bool put_items(enc *e, const char *kind, pdl_val list, pdl_err *err) {
+    open_tag(e, kind);
+    PDL_PUT(e->out, ",\"items\":");
+    if (!deeper(e, 1, err)) {
+        pdl_drop(list);
+        return false;
+    }
+    if (!put_owned(e, list, err)) return false;
+    e->depth--;
+    pdl_buf_putc(e->out, '}');
+    return true;
+}
+
+typedef struct entry {
+    pdl_str key;
+    size_t i;
+} entry;
+
+static int by_key(const void *a, const void *b) { return pdl_str_cmp(((const entry *)a)->key, ((const entry *)b)->key); }
+
+/* A dict whose keys are all strings. */
+static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
+    size_t n = pdl_dict_len(d);
+    bool ok = deeper(e, 1, err);
+    entry *order = PDL_NEW_N(entry, n);
+    for (size_t i = 0; i < n; i++) order[i] = (entry){pdl_str_get(pdl_dict_key_at(d, i)), i};
+    if (n && (e->flags & PDL_ENC_SORT)) qsort(order, n, sizeof *order, by_key);
+    pdl_buf_putc(e->out, '{');
+    for (size_t i = 0; ok && i < n; i++) {
+        pdl_vref x = pdl_dict_val_at(d, order[i].i);
+        if (i) pdl_buf_putc(e->out, ',');
+        pdl_json_quote(order[i].key, 0, e->out);
+        pdl_buf_putc(e->out, ':');
+        if ((e->flags & PDL_ENC_REDACT) && pdl_is_str(x) && e->secret(order[i].key))
+            PDL_PUT(e->out, "\"[REDACTED]\"");
+        else
+            ok = put(e, x, err);
+    }
+    pdl_buf_putc(e->out, '}');
+    e->depth--;
+    pdl_free(order);
+    return ok;
+}
+
+static bool put_dict(enc *e, pdl_vref d, pdl_err *err) {
+    bool plain = true;
+    for (size_t i = 0; plain && i < pdl_dict_len(d); i++) {
+        pdl_vref key = pdl_dict_key_at(d, i);
+        plain = pdl_is_str(key) && !(pdl_flags_of(key) & PDL_F_SAFE) && !pdl_text_is(key, "$pdl");
+    }
+    if (plain) return put_object(e, d, err);
+    pdl_val list = pdl_list_new(pdl_dict_len(d));
+    for (size_t i = 0; i < pdl_dict_len(d); i++) {
+        pdl_val pair = pdl_list_new(2);
+        pair = pdl_list_push(pair, pdl_keep(pdl_dict_key_at(d, i)));
+        pair = pdl_list_push(pair, pdl_keep(pdl_dict_val_at(d, i)));
+        list = pdl_list_push(list, pair);
+    }
+    return put_items(e, "dict", list, err);
+}
+
+static pdl_val keys_of(pdl_vref d) {
+    pdl_val list = pdl_list_new(pdl_dict_len(d));
+    for (size_t i = 0; i < pdl_dict_len(d); i++) list = pdl_list_push(list, pdl_keep(pdl_dict_key_at(d, i)));
+    return list;
+}
+
+static bool put_iterable(enc *e, const char *kind, pdl_vref v, pdl_err *err) {
+    pdl_val list;
+    if (!pdl_val_to_list(v, &list, err)) return false;
+    return kind ? put_items(e, kind, list, err) : put_owned(e, list, err);
+}
+
+static void put_float(enc *e, double d) {
+    char text[PDL_NUM_MAX];
+    if (isfinite(d)) {
+        pdl_buf_put(e->out, (pdl_str){text, pdl_num_double(d, text)});
+        return;
+    }
+    open_tag(e, "float");
+    pdl_buf_putf(e->out, ",\"text\":\"%s\"}", isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
+}
+
+static void put_tagged_text(enc *e, const char *kind, pdl_str text) {
+    open_tag(e, kind);
+    PDL_PUT(e->out, ",\"text\":");
+    pdl_json_quote(text, 0, e->out);
+    pdl_buf_putc(e->out, '}');
+}
+
+static void put_bytes(enc *e, pdl_str s) {
+    open_tag(e, "bytes");
+    PDL_PUT(e->out, ",\"hex\":\"");
+    for (size_t i = 0; i < s.n; i++) pdl_buf_putf(e->out, "%02x", (unsigned)(unsigned char)s.p[i]);
+    PDL_PUT(e->out, "\"}");
+}
+
+/* Functions, handles and objects of templates: their text. */
+static bool put_text_of(enc *e, pdl_vref v, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    bool ok = pdl_val_str(v, &b, err);
+    if (ok) pdl_json_quote(pdl_buf_str(&b), 0, e->out);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+static void put_time(enc *e, pdl_vref v) {
+    pdl_buf b = PDL_BUF;
+    pdl_time_iso(v, ' ', &b);
+    put_tagged_text(e, pdl_is(v, PDL_V_DATE) ? "date" : "datetime", pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static void put_range(enc *e, pdl_vref v) {
+    int64_t start, stop, step;
+    pdl_range_get(v, &start, &stop, &step);
+    open_tag(e, "range");
+    pdl_buf_putf(e->out, ",\"items\":[%lld,%lld,%lld]}", (long long)start, (long long)stop, (long long)step);
+}
+
+/* Flat dispatch over the kinds of values. */
+static bool put(enc *e, pdl_vref v, pdl_err *err) {
+    switch (pdl_tag_of(v)) {
+    case PDL_V_ABSENT: PDL_PUT(e->out, "{\"$pdl\":\"absent\"}"); return true;
+    case PDL_V_NULL: PDL_PUT(e->out, "null"); return true;
+    case PDL_V_BOOL: pdl_buf_put(e->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false")); return true;
+    case PDL_V_INT:
+    case PDL_V_BIGINT: pdl_int_write(v, 10, e->out); return true;
+    case PDL_V_FLOAT: put_float(e, pdl_float_of(v)); return true;
+    case PDL_V_STR:
+        if (pdl_flags_of(v) & PDL_F_SAFE)
+            put_tagged_text(e, "safe", pdl_str_get(v));
+        else
+            pdl_json_quote(pdl_str_get(v), 0, e->out);
+        return true;
+    case PDL_V_LIST: return put_list(e, v, err);
+    case PDL_V_DICT: return put_dict(e, v, err);
+    case PDL_V_TUPLE: return put_iterable(e, "tuple", v, err);
+    case PDL_V_SET: return put_items(e, "set", keys_of(pdl_set_dict(v)), err);
+    case PDL_V_BYTES: put_bytes(e, pdl_bytes_get(v)); return true;
+    case PDL_V_DATE:
+    case PDL_V_DATETIME: put_time(e, v); return true;
+    case PDL_V_RANGE: put_range(e, v); return true;
+    case PDL_V_VIEW: return put_iterable(e, NULL, v, err);
+    case PDL_V_CONTEXT: return put_items(e, "context", pdl_context_to_list(v), err);
+    case PDL_V_UNDEFINED: put_tagged_text(e, "undefined", pdl_str_get(pdl_undefined_why(v))); return true;
+    case PDL_V_FUNC:
+    case PDL_V_PROMISE:
+    case PDL_V_HANDLE:
+    case PDL_V_NATIVE:
+    case PDL_V_CELL:
+    case PDL_V_AGGREGATOR:
+    case PDL_V_RECORD: return put_text_of(e, v, err);
+    case PDL_V_COUNT: break;
+    }
+    PDL_BUG("value kind %d", (int)pdl_tag_of(v));
+}
+
+bool pdl_effect_encode_with(pdl_vref v, int flags, bool (*secret)(pdl_str), pdl_buf *out, pdl_err *err) {
+    enc e = {out, flags, secret, 0};
+    return put(&e, v, err);
+}
+
+bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err) { return pdl_effect_encode_with(v, 0, NULL, out, err); }
+
+/* --- reading ---------------------------------------------------------------------------------------- */
+
+static bool revive(pdl_vref v, pdl_val *out, pdl_err *err);
+
+static bool malformed(pdl_vref kind, pdl_err *err) {
+    pdl_str k = pdl_is_str(kind) ? pdl_str_get(kind) : PDL_STR("?");
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "malformed value of kind '%.*s'", PDL_FMT(k));
+}
+
+static bool revive_list(pdl_vref v, pdl_val *out, pdl_err *err) {
+    pdl_val list = pdl_list_new(pdl_list_len(v)), x;
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        if (!revive(pdl_list_at(v, i), &x, err)) {
+            pdl_drop(list);
+            return false;
+        }
+        list = pdl_list_push(list, x);
+    }
+    *out = list;
+    return true;
+}
+
+static bool revive_object(pdl_vref v, pdl_val *out, pdl_err *err) {
+    pdl_val d = pdl_dict_new(pdl_dict_len(v)), x;
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        if (!revive(pdl_dict_val_at(v, i), &x, err)) {
+            pdl_drop(d);
+            return false;
+        }
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(v, i)), x);
+    }
+    *out = d;
+    return true;
+}
+
+/* items revived already -> dict or set; takes list. */
+static bool from_items(pdl_val list, bool set, pdl_vref kind, pdl_val *out, pdl_err *err) {
+    pdl_val d = pdl_dict_new(pdl_list_len(list));
+    bool ok = true;
+    for (size_t i = 0; ok && i < pdl_list_len(list); i++) {
+        pdl_vref item = pdl_list_at(list, i);
+        ok = set || (pdl_is_list(item) && pdl_list_len(item) == 2);
+        pdl_vref key = set ? item : ok ? pdl_list_at(item, 0) : item;
+        ok = ok && pdl_is_hashable(key);
+        if (ok) d = pdl_dict_put(d, pdl_keep(key), set ? pdl_null() : pdl_keep(pdl_list_at(item, 1)));
+    }
+    pdl_drop(list);
+    if (!ok) {
+        pdl_drop(d);
+        return malformed(kind, err);
+    }
+    *out = set ? pdl_set_from_dict(d) : d;
+    return true;
+}
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool revive_bytes(pdl_vref text, pdl_vref kind, pdl_val *out, pdl_err *err) {
+    if (!pdl_is_str(text) || pdl_str_get(text).n % 2) return malformed(kind, err);
+    pdl_str s = pdl_str_get(text);
+    pdl_buf b = PDL_BUF;
+    bool ok = true;
+    for (size_t i = 0; ok && i < s.n; i += 2) {
+        ok = hex(s.p[i]) >= 0 && hex(s.p[i + 1]) >= 0;
+        if (ok) pdl_buf_putc(&b, (char)(unsigned char)(hex(s.p[i]) << 4 | hex(s.p[i + 1])));
+    }
+    if (ok) *out = pdl_bytes(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return ok || malformed(kind, err);
+}
+
+static bool revive_text(pdl_vref kind, pdl_vref text, pdl_val *out, pdl_err *err) {
+    pdl_time t;
+    bool is_date;
+    if (!pdl_is_str(text)) return malformed(kind, err);
+    pdl_str s = pdl_str_get(text);
+    if (pdl_text_is(kind, "safe"))
+        *out = pdl_with_flags(pdl_keep(text), PDL_F_SAFE);
+    else if (pdl_text_is(kind, "undefined"))
+        *out = pdl_undefined(pdl_keep(text));
+    else if (pdl_text_is(kind, "float"))
+        *out = pdl_float(pdl_str_is(s, "nan") ? (double)NAN : pdl_str_is(s, "inf") ? (double)INFINITY : -(double)INFINITY);
+    else if (!pdl_time_read(s, &is_date, &t))
+        return malformed(kind, err);
+    else
+        return pdl_text_is(kind, "date") ? pdl_date_new(&t, out, err) : pdl_datetime_new(&t, out, err);
+    return true;
+}
+
+static bool revive_range(pdl_vref items, pdl_vref kind, pdl_val *out, pdl_err *err) {
+    int64_t n[3];
+    for (size_t i = 0; i < 3; i++)
+        if (pdl_list_len(items) != 3 || !pdl_int_get(pdl_list_at(items, i), &n[i])) return malformed(kind, err);
+    if (!n[2]) return malformed(kind, err);
+    *out = pdl_range_new(n[0], n[1], n[2]);
+    return true;
+}
+
+static bool revive_items(pdl_vref kind, pdl_vref items, pdl_val *out, pdl_err *err) {
+    pdl_val list;
+    bool ok;
+    if (!pdl_is_list(items)) return malformed(kind, err);
+    if (pdl_text_is(kind, "range")) return revive_range(items, kind, out, err);
+    if (!revive_list(items, &list, err)) return false;
+    if (pdl_text_is(kind, "tuple")) {
+        *out = pdl_list_as_tuple(list);
+        return true;
+    }
+    if (pdl_text_is(kind, "set")) return from_items(list, true, kind, out, err);
+    if (pdl_text_is(kind, "dict")) return from_items(list, false, kind, out, err);
+    if (pdl_text_is(kind, "context")) {
+        ok = true;
+        if (pdl_list_len(list))
+            ok = pdl_context_from(list, out, err);
+        else
+            *out = pdl_context_empty();
+        pdl_drop(list);
+        return ok;
+    }
+    pdl_drop(list);
+    return malformed(kind, err);
+}
+
+static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err) {
+    pdl_vref items = pdl_dict_getz(v, "items"), text = pdl_dict_getz(v, "text");
+    if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
+    if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
+    if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);
+    if (!pdl_text_is(kind, "absent")) return malformed(kind, err);
+    *out = pdl_absent();
+    return true;
+}
+
+/* Depth is bounded by the JSON reader (PDL_MAX_JSON_DEPTH). */
+static bool revive(pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (pdl_is_list(v)) return revive_list(v, out, err);
+    if (pdl_is_dict(v)) {
+        pdl_vref kind = pdl_dict_getz(v, "$pdl");
+        return pdl_is_absent(kind) ? revive_object(v, out, err) : revive_tagged(v, kind, out, err);
+    }
+    *out = pdl_keep(v);
+    return true;
+}
+
+bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err) {
+    pdl_val raw;
+    if (!pdl_json_read(json, 0, &raw, NULL, err)) return false;
+    bool ok = revive(raw, out, err);
+    pdl_drop(raw);
+    return ok;
+}
