@@ -1,8 +1,8 @@
 /* check.c -- see read.h. What the reference finds when it compiles a tree that was read without error.
  *
- * It stops at the first problem in the order in which it writes code, and lets an unknown filter or test inside a
- * branch pass until it is executed. Both depend on the way from the root, hence a walk; it is taken only by texts
- * that hold something suspicious. The walk keeps its own stack: chains are of any length.
+ * It stops at the first problem in the order in which it writes code, and lets an unknown filter or test
+ * inside a branch pass until it is executed. Both depend on the way from the root, hence a walk; it is taken
+ * only by texts that hold something suspicious. The walk keeps its own stack: chains are of any length.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -93,13 +93,25 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
         }
         break;
     case PDL_X_RAISE: push(w, n->u.fault.value, fl); break;
-    case PDL_X_CONST: case PDL_X_NAME: case PDL_X_NSREF: case PDL_X_TEXT: case PDL_X_FOR: case PDL_X_SET: case PDL_X_SETBLOCK:
-    case PDL_X_MACRO: case PDL_X_CALLBLOCK: case PDL_X_FILTERBLOCK: case PDL_X_WITH: case PDL_X_BLOCK: case PDL_X_AUTOESCAPE:
+    case PDL_X_CONST:
+    case PDL_X_NAME:
+    case PDL_X_NSREF:
+    case PDL_X_TEXT:
+    case PDL_X_FOR:
+    case PDL_X_SET:
+    case PDL_X_SETBLOCK:
+    case PDL_X_MACRO:
+    case PDL_X_CALLBLOCK:
+    case PDL_X_FILTERBLOCK:
+    case PDL_X_WITH:
+    case PDL_X_BLOCK:
+    case PDL_X_AUTOESCAPE:
     case PDL_X_COUNT: break;
     }
 }
 
-/* Children in the order in which the reference writes their code. A new scope is neither soft nor top level. */
+/* Children in the order in which the reference writes their code. A new scope is neither soft nor top level.
+ */
 static void push_children(walk *w, const pdl_xnode *n, unsigned fl) {
     if (n->kind == PDL_X_FOR) {
         if (n->u.loop.recursive) push(w, n->u.loop.over, fl);
@@ -108,7 +120,8 @@ static void push_children(walk *w, const pdl_xnode *n, unsigned fl) {
         if (!n->u.loop.recursive) push(w, n->u.loop.over, fl);
         push(w, n, W_LOOP_CHECK);
         push(w, n->u.loop.test, 0);
-    } else if (n->kind == PDL_X_SET || n->kind == PDL_X_SETBLOCK || n->kind == PDL_X_FILTERBLOCK || n->kind == PDL_X_AUTOESCAPE) {
+    } else if (n->kind == PDL_X_SET || n->kind == PDL_X_SETBLOCK || n->kind == PDL_X_FILTERBLOCK ||
+               n->kind == PDL_X_AUTOESCAPE) {
         push(w, n->u.set.filter, 0);
         push(w, n->u.set.body, 0);
         push(w, n->u.set.value, n->kind == PDL_X_SET ? fl : 0);
@@ -171,8 +184,11 @@ static bool check_known(pdl_reader *r, const pdl_xnode *n) {
 static bool check_caller(pdl_reader *r, const pdl_xnode *n) {
     for (uint32_t i = 0; n->u.macro.uses_caller && i < n->u.macro.n_params; i++)
         if (pdl_str_is(n->u.macro.params[i], "caller") && n->u.macro.n_params - i > n->u.macro.n_defaults)
-            return refuse(r, n, "%sWhen defining macros or call blocks the special \"caller\" argument must be omitted or be "
-                                "given a default.%.*s", "", (pdl_str){0});
+            return refuse(
+                r, n,
+                "%sWhen defining macros or call blocks the special \"caller\" argument must be omitted or be "
+                "given a default.%.*s",
+                "", (pdl_str){0});
     return true;
 }
 
@@ -180,7 +196,8 @@ static bool check_node(pdl_reader *r, visit v) {
     const pdl_xnode *n = v.n;
     if (v.flags & W_LOOP_CHECK)
         return !loop_is_set(n) ||
-               refuse(r, n, "%sCan't assign to special loop variable in for-loop target%.*s", "", (pdl_str){0});
+               refuse(r, n, "%sCan't assign to special loop variable in for-loop target%.*s", "",
+                      (pdl_str){0});
     if (n->kind == PDL_X_FILTER || n->kind == PDL_X_TEST)
         return !n->u.filter.unknown || (v.flags & W_SOFT) || check_known(r, n);
     if (n->kind == PDL_X_MACRO || n->kind == PDL_X_CALLBLOCK) return check_caller(r, n);
@@ -232,13 +249,16 @@ void pdl_check(pdl_reader *r, const pdl_xnode *root) {
 
 const char *pdl_xnode_word(const pdl_xnode *n) {
     static const char *const kinds[] = {
-        [PDL_X_CONST] = "const", [PDL_X_NAME] = "name", [PDL_X_ATTR] = "getattr", [PDL_X_ITEM] = "getitem",
-        [PDL_X_SLICE] = "slice", [PDL_X_CALL] = "call", [PDL_X_FILTER] = "filter", [PDL_X_TEST] = "test", [PDL_X_AND] = "and",
-        [PDL_X_OR] = "or", [PDL_X_COMPARE] = "compare", [PDL_X_CONCAT] = "concat", [PDL_X_COND] = "condexpr",
-        [PDL_X_LIST] = "list", [PDL_X_TUPLE] = "tuple", [PDL_X_DICT] = "dict"};
+        [PDL_X_CONST] = "const",   [PDL_X_NAME] = "name",       [PDL_X_ATTR] = "getattr",
+        [PDL_X_ITEM] = "getitem",  [PDL_X_SLICE] = "slice",     [PDL_X_CALL] = "call",
+        [PDL_X_FILTER] = "filter", [PDL_X_TEST] = "test",       [PDL_X_AND] = "and",
+        [PDL_X_OR] = "or",         [PDL_X_COMPARE] = "compare", [PDL_X_CONCAT] = "concat",
+        [PDL_X_COND] = "condexpr", [PDL_X_LIST] = "list",       [PDL_X_TUPLE] = "tuple",
+        [PDL_X_DICT] = "dict"};
     static const char *const ops[] = {
-        [PDL_XOP_NOT] = "not", [PDL_XOP_NEG] = "neg", [PDL_XOP_POS] = "pos", [PDL_XOP_ADD] = "add", [PDL_XOP_SUB] = "sub",
-        [PDL_XOP_MUL] = "mul", [PDL_XOP_DIV] = "div", [PDL_XOP_FLOORDIV] = "floordiv", [PDL_XOP_MOD] = "mod", [PDL_XOP_POW] = "pow"};
+        [PDL_XOP_NOT] = "not", [PDL_XOP_NEG] = "neg", [PDL_XOP_POS] = "pos", [PDL_XOP_ADD] = "add",
+        [PDL_XOP_SUB] = "sub", [PDL_XOP_MUL] = "mul", [PDL_XOP_DIV] = "div", [PDL_XOP_FLOORDIV] = "floordiv",
+        [PDL_XOP_MOD] = "mod", [PDL_XOP_POW] = "pow"};
     if (n->kind == PDL_X_UNARY || n->kind == PDL_X_BINARY) return ops[n->u.op.op];
     if (n->kind == PDL_X_TEST && n->u.filter.negated) return "not";
     return n->kind < sizeof kinds / sizeof kinds[0] && kinds[n->kind] ? kinds[n->kind] : "expression";

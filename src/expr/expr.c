@@ -1,8 +1,9 @@
 /* expr.c -- see expr.h. Decides between plain text, one expression, and a template.
  *
- * As the reference: a text is first read as a template; when that is one single expression and nothing stands around
- * its delimiters, the inside is read again as an expression alone, where signs and commas mean something else. Here
- * the inside is tried first: whenever it can be read, the whole would have been such a template (spec 4.2).
+ * As the reference: a text is first read as a template; when that is one single expression and nothing stands
+ * around its delimiters, the inside is read again as an expression alone, where signs and commas mean
+ * something else. Here the inside is tried first: whenever it can be read, the whole would have been such a
+ * template (spec 4.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +17,12 @@
 #define S(lit) {"" lit, sizeof(lit) - 1}
 
 static const pdl_xoptions program_options = {
-    .block_start = S(LONG_OPEN), .block_end = S(LONG_CLOSE), .variable_start = S("${"), .variable_end = S("}"),
-    .comment_start = S("{#"), .comment_end = S("#}"),
+    .block_start = S(LONG_OPEN),
+    .block_end = S(LONG_CLOSE),
+    .variable_start = S("${"),
+    .variable_end = S("}"),
+    .comment_start = S("{#"),
+    .comment_end = S("#}"),
 };
 static const pdl_xoptions jinja_options = {
     .block_start = S("{%"), .block_end = S("%}"), .variable_start = S("{{"), .variable_end = S("}}"),
@@ -53,15 +58,15 @@ static normal normalise(pdl_arena *a, pdl_str s) {
     return out;
 }
 
-static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pdl_xoptions *opt, const pdl_xnames *known,
-                        bool inside) {
+static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pdl_xoptions *opt,
+                        const pdl_xnames *known, bool inside) {
     r->arena = a;
     r->known = known;
     r->holder = (pdl_holder){a, NULL};
     r->fail = r->late = (pdl_xfail){0};
     r->t = (pdl_token){.kind = PDL_TK_ERROR};
     r->has_ahead = r->in_target = false;
-    r->last_end = r->depth = r->suspects = r->n_blocks = r->base = 0;
+    r->last_end = r->depth = r->operators = r->suspects = r->n_blocks = r->base = 0;
     r->items = r->few;
     r->n_items = 0;
     r->cap_items = PDL_FEW_ITEMS;
@@ -139,7 +144,8 @@ bool pdl_expr_is_plain(pdl_str text) {
     for (const char *p = text.p; (p = memchr(p, '{', (size_t)(end - p))); p++) {
         if (p > text.p && p[-1] == '$') return false;
         if (p + 1 < end && p[1] == '#') return false;
-        if ((size_t)(end - p) >= sizeof LONG_OPEN - 1 && memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0) return false;
+        if ((size_t)(end - p) >= sizeof LONG_OPEN - 1 && memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0)
+            return false;
     }
     /* The reference sees no text in a lone line end, and then prints it as LF. */
     return !(text.p[0] == '\r' && (text.n == 1 || (text.n == 2 && text.p[1] == '\n')));
@@ -185,7 +191,8 @@ static void fill(pdl_str *s, pdl_str dflt) {
     if (!s->n) *s = dflt;
 }
 
-const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options, const pdl_xnames *names) {
+const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options,
+                                       const pdl_xnames *names) {
     pdl_expr *e = new_expr(a, text);
     pdl_xoptions opt = options ? *options : (pdl_xoptions){0};
     fill(&opt.block_start, jinja_options.block_start);

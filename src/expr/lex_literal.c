@@ -65,12 +65,14 @@ static void read_octal(unescape *u) {
 
 /* LIMIT: \N{NAME} knows no names; docs/differences.md. */
 static const char *read_named(unescape *u) {
-    size_t close = u->i < u->in.n && u->in.p[u->i] == '{' ? pdl_str_find(u->in, PDL_STR("}"), u->i) : PDL_NOT_FOUND;
+    size_t close =
+        u->i < u->in.n && u->in.p[u->i] == '{' ? pdl_str_find(u->in, PDL_STR("}"), u->i) : PDL_NOT_FOUND;
     if (close == PDL_NOT_FOUND || close == u->i + 1) return "malformed \\N character escape";
     return "unknown Unicode character name";
 }
 
-/* The reference writes what is not ASCII as an escape first: a backslash before it then escapes a backslash. */
+/* The reference writes what is not ASCII as an escape first: a backslash before it then escapes a backslash.
+ */
 static void put_escaped_high(unescape *u) {
     const char *p = u->in.p + u->i;
     uint32_t cp = pdl_utf8_next(&p);
@@ -211,7 +213,9 @@ static uint32_t int_end(const pdl_lexer *x, int base) {
     bool zeros = base == 10 && byte_at(x, at) == '0';
     int top = zeros ? 1 : base;
     if (base == 10) at++;
-    while (is_digit_of(byte_at(x, at), top) || (byte_at(x, at) == '_' && is_digit_of(byte_at(x, at + 1), top))) at++;
+    while (is_digit_of(byte_at(x, at), top) ||
+           (byte_at(x, at) == '_' && is_digit_of(byte_at(x, at + 1), top)))
+        at++;
     return at;
 }
 

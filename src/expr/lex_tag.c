@@ -15,15 +15,22 @@ enum { C_NONE, C_BLANK, C_DIGIT, C_NAME, C_QUOTE, C_OPER, C_HIGH };
 /* Python's \s counts U+001C..U+001F as white space. */
 #define N8 C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME
 #define H8 C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH
+#define N7 C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME
+#define D8 C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT
+#define O8 C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER
+/* clang-format off */
 static const uint8_t class_of[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, C_BLANK, C_BLANK, C_BLANK, C_BLANK, C_BLANK, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, C_BLANK, C_BLANK, C_BLANK, C_BLANK,
-    C_BLANK, C_OPER, C_QUOTE, 0, 0, C_OPER, 0, C_QUOTE, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER,
-    C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT,
-    C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, 0,
-    0, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, N8, N8, C_NAME, C_NAME, C_NAME, C_OPER, 0, C_OPER, 0, C_NAME,
-    0, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, N8, N8, C_NAME, C_NAME, C_NAME, C_OPER, C_OPER, C_OPER, C_OPER, 0,
-    H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8};
+    C_BLANK, C_OPER, C_QUOTE, 0, 0, C_OPER, 0, C_QUOTE, O8, /* ( ) * + , - . / */
+    D8, C_DIGIT, C_DIGIT, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, 0,
+    0, N7, N8, /* @ A-O */
+    N8, C_NAME, C_NAME, C_NAME, C_OPER, 0, C_OPER, 0, C_NAME, /* P-Z [ \ ] ^ _ */
+    0, N7, N8, /* ` a-o */
+    N8, C_NAME, C_NAME, C_NAME, C_OPER, C_OPER, C_OPER, C_OPER, 0, /* p-z { | } ~ */
+    H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8
+};
+/* clang-format on */
 
 static const char *const token_texts[] = {
 #define X(id, text) text,
@@ -119,8 +126,8 @@ static void fail_char(pdl_lexer *x, pdl_token *t) {
     }
     const char *quote = cp == '\'' ? "\"" : "'";
     size_t index = pdl_utf8_count((pdl_str){x->src.p, x->pos});
-    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, next, "unexpected char %s%.*s%s at %zu", quote,
-                  PDL_FMT(at), quote, index);
+    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, next, "unexpected char %s%.*s%s at %zu",
+                  quote, PDL_FMT(at), quote, index);
     *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
 }
 
@@ -138,7 +145,8 @@ static pdl_kw keyword_of(pdl_str s) {
     return PDL_KW_NONE;
 }
 
-/* Every character that Python counts as alphanumeric goes into a name; what is no identifier then is an error. */
+/* Every character that Python counts as alphanumeric goes into a name; what is no identifier then is an
+ * error. */
 static bool take_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos, next;
     bool ascii = true, valid = true;
@@ -157,9 +165,11 @@ static bool take_name(pdl_lexer *x, pdl_token *t) {
         at = next;
     }
     if (at == x->pos) return false;
-    *t = (pdl_token){.kind = PDL_TK_NAME, .start = x->pos, .end = at, .text = {x->src.p + x->pos, at - x->pos}};
+    *t = (pdl_token){
+        .kind = PDL_TK_NAME, .start = x->pos, .end = at, .text = {x->src.p + x->pos, at - x->pos}};
     if (!valid) {
-        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, at, "Invalid character in identifier");
+        pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, at,
+                      "Invalid character in identifier");
         t->kind = PDL_TK_ERROR;
     } else if (ascii) {
         t->kw = keyword_of(t->text);
@@ -195,7 +205,8 @@ static bool count_bracket(pdl_lexer *x, pdl_tk kind) {
     else if (kind == PDL_TK_RPAREN || kind == PDL_TK_RBRACKET || kind == PDL_TK_RBRACE) {
         char c = x->src.p[x->pos];
         if (!x->n_brackets)
-            return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1, "unexpected '%c'", c);
+            return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
+                                 "unexpected '%c'", c);
         due = x->brackets[--x->n_brackets];
         return due == c || pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
                                          "unexpected '%c', expected '%c'", c, due);
@@ -204,7 +215,8 @@ static bool count_bracket(pdl_lexer *x, pdl_tk kind) {
     }
     if (x->n_brackets == PDL_LX_BRACKETS)
         return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
-                             "expression is nested too deeply (more than %d levels)", (int)PDL_MAX_EXPR_DEPTH);
+                             "expression is nested too deeply (more than %d levels)",
+                             (int)PDL_MAX_EXPR_DEPTH);
     x->brackets[x->n_brackets++] = due;
     return true;
 }

@@ -1,6 +1,8 @@
-/* lex_text.c -- see token.h. Text outside tags: finds the next opening, applies white space control, skips comments.
+/* lex_text.c -- see token.h. Text outside tags: finds the next opening, applies white space control, skips
+ * comments.
  *
- * The order of the rules at one place is that of the reference: raw blocks, then longer openings before shorter ones.
+ * The order of the rules at one place is that of the reference: raw blocks, then longer openings before
+ * shorter ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +21,8 @@ static void add_rule(pdl_lexer *x, pdl_lx_state state, pdl_str open) {
     if (open.n) x->firsts[(unsigned char)open.p[0] >> 5] |= 1u << (open.p[0] & 31);
 }
 
-void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt, bool inside) {
+void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
+                  const pdl_xoptions *opt, bool inside) {
     x->arena = a;
     x->holder = h;
     x->fail = f;
@@ -68,7 +71,8 @@ static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *si
     return is_at(x, at, word) ? pdl_lex_blanks(x, at + (uint32_t)word.n) : 0;
 }
 
-/* The end of a block tag here; *end is set behind what it swallows. `raw` itself takes no '+' and trims nothing. */
+/* The end of a block tag here; *end is set behind what it swallows. `raw` itself takes no '+' and trims
+ * nothing. */
 static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *end) {
     uint32_t n = (uint32_t)x->opt.block_end.n;
     char c = at < x->src.n ? x->src.p[at] : '\0';

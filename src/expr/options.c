@@ -37,14 +37,16 @@ static const struct {
 };
 
 static bool set_text(pdl_arena *a, pdl_vref v, pdl_str *out, pdl_err *err) {
-    if (!pdl_is_str(v)) return pdl_err_host(err, "TypeError", "object of type '%s' has no len()", pdl_type_name(v));
+    if (!pdl_is_str(v))
+        return pdl_err_host(err, "TypeError", "object of type '%s' has no len()", pdl_type_name(v));
     *out = pdl_arena_str(a, pdl_str_get(v));
     return true;
 }
 
 static bool set_newline(pdl_arena *a, pdl_vref v, pdl_str *out, pdl_err *err) {
     if (!pdl_text_is(v, "\n") && !pdl_text_is(v, "\r\n") && !pdl_text_is(v, "\r"))
-        return pdl_err_host(err, "AssertionError", "'newline_sequence' must be one of '\\n', '\\r\\n', or '\\r'.");
+        return pdl_err_host(err, "AssertionError",
+                            "'newline_sequence' must be one of '\\n', '\\r\\n', or '\\r'.");
     return set_text(a, v, out, err);
 }
 
@@ -60,7 +62,8 @@ static bool set_option(pdl_arena *a, size_t i, pdl_vref v, pdl_xoptions *o, pdl_
     case O_IGNORED: return true;
     case O_NONE: break;
     }
-    return !pdl_val_truth(v) || pdl_err_host(err, "ValueError", "option '%s' of a template is not supported", options[i].name);
+    return !pdl_val_truth(v) ||
+           pdl_err_host(err, "ValueError", "option '%s' of a template is not supported", options[i].name);
 }
 
 static size_t find_option(pdl_str name) {
@@ -72,8 +75,10 @@ static size_t find_option(pdl_str name) {
 static bool unknown_option(pdl_vref key, pdl_err *err) {
     if (!pdl_is_str(key)) return pdl_err_host(err, "TypeError", "keywords must be strings");
     pdl_str name = pdl_str_get(key);
-    if (pdl_str_is(name, "source")) return pdl_err_host(err, "TypeError", "Template.__new__() got multiple values for argument 'source'");
-    return pdl_err_host(err, "TypeError", "Template.__new__() got an unexpected keyword argument '%.*s'", PDL_FMT(name));
+    if (pdl_str_is(name, "source"))
+        return pdl_err_host(err, "TypeError", "Template.__new__() got multiple values for argument 'source'");
+    return pdl_err_host(err, "TypeError", "Template.__new__() got an unexpected keyword argument '%.*s'",
+                        PDL_FMT(name));
 }
 
 /* The reference compares block with variable and variable with comment openings. */
@@ -82,7 +87,8 @@ static bool check_openings(const pdl_xoptions *o, pdl_err *err) {
     pdl_str variable = o->variable_start.n ? o->variable_start : PDL_STR("{{");
     pdl_str comment = o->comment_start.n ? o->comment_start : PDL_STR("{#");
     if (!pdl_str_eq(block, variable) && !pdl_str_eq(variable, comment)) return true;
-    return pdl_err_host(err, "AssertionError", "block, variable and comment start strings must be different.");
+    return pdl_err_host(err, "AssertionError",
+                        "block, variable and comment start strings must be different.");
 }
 
 bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err) {
@@ -93,7 +99,9 @@ bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *e
         if (!pdl_is_str(key) || find_option(pdl_str_get(key)) == known) return unknown_option(key, err);
     }
     for (size_t i = 0; i < n; i++)
-        if (!set_option(a, find_option(pdl_str_get(pdl_dict_key_at(dict, i))), pdl_dict_val_at(dict, i), &o, err)) return false;
+        if (!set_option(a, find_option(pdl_str_get(pdl_dict_key_at(dict, i))), pdl_dict_val_at(dict, i), &o,
+                        err))
+            return false;
     if (!check_openings(&o, err)) return false;
     *out = o;
     return true;

@@ -16,10 +16,11 @@ typedef struct {
 } printer;
 
 static const char *const op_text[] = {
-    [PDL_XOP_NONE] = "?", [PDL_XOP_NOT] = "not ", [PDL_XOP_NEG] = "-", [PDL_XOP_POS] = "+", [PDL_XOP_ADD] = "+",
-    [PDL_XOP_SUB] = "-", [PDL_XOP_MUL] = "*", [PDL_XOP_DIV] = "/", [PDL_XOP_FLOORDIV] = "//", [PDL_XOP_MOD] = "%",
-    [PDL_XOP_POW] = "**", [PDL_XOP_EQ] = "==", [PDL_XOP_NE] = "!=", [PDL_XOP_LT] = "<", [PDL_XOP_LE] = "<=",
-    [PDL_XOP_GT] = ">", [PDL_XOP_GE] = ">=", [PDL_XOP_IN] = "in", [PDL_XOP_NOTIN] = "not in"};
+    [PDL_XOP_NONE] = "?",      [PDL_XOP_NOT] = "not ", [PDL_XOP_NEG] = "-",       [PDL_XOP_POS] = "+",
+    [PDL_XOP_ADD] = "+",       [PDL_XOP_SUB] = "-",    [PDL_XOP_MUL] = "*",       [PDL_XOP_DIV] = "/",
+    [PDL_XOP_FLOORDIV] = "//", [PDL_XOP_MOD] = "%",    [PDL_XOP_POW] = "**",      [PDL_XOP_EQ] = "==",
+    [PDL_XOP_NE] = "!=",       [PDL_XOP_LT] = "<",     [PDL_XOP_LE] = "<=",       [PDL_XOP_GT] = ">",
+    [PDL_XOP_GE] = ">=",       [PDL_XOP_IN] = "in",    [PDL_XOP_NOTIN] = "not in"};
 
 static void put_node(printer *p, const pdl_xnode *n);
 
@@ -219,7 +220,8 @@ static void put_const(printer *p, pdl_vref v) {
     pdl_err_fini(&err);
 }
 
-static void put_enclosed(printer *p, const char *open, const pdl_xnode *n, const char *between, const char *close) {
+static void put_enclosed(printer *p, const char *open, const pdl_xnode *n, const char *between,
+                         const char *close) {
     put(p, open);
     put_list(p, n->u.list.p, n->u.list.n, between);
     put(p, close);

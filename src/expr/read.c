@@ -1,9 +1,10 @@
-/* read.c -- see read.h. Expressions: precedence climbing for the binary operators, one function per other form.
+/* read.c -- see read.h. Expressions: precedence climbing for binary operators, one function per other form.
  *
  *   or 1, and 2, not 3, comparison 4, + - 5, ~ 6, * / // % 7, ** 8, unary - + 9, postfix 10
  *
  * All binary operators are left-associative, ** included; unary minus binds tighter than it (spec 4.3).
- * Chains of operators, filters, attributes and `else` are loops; only nesting recurses, counted by pdl_read_deeper.
+ * Chains of operators, filters, attributes and `else` are loops; only nesting recurses, counted by
+ * pdl_read_deeper.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +20,8 @@
 
 /* --- tokens, nodes, lists ---------------------------------------------------------------------------- */
 
-static bool set_fail(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end, const char *fmt, va_list ap) {
+static bool set_fail(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                     const char *fmt, va_list ap) {
     if (f->msg.p) return false;
     pdl_buf b = PDL_BUF;
     pdl_buf_vputf(&b, fmt, ap);
@@ -28,7 +30,8 @@ static bool set_fail(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start
     return false;
 }
 
-bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end, const char *fmt, ...) {
+bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                   const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     set_fail(f, a, cls, start, end, fmt, ap);
@@ -295,11 +298,14 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
 
 /* --- arguments --------------------------------------------------------------------------------------- */
 
-/* Words that Python does not take as the name of a keyword argument: such a call passes a dict, where repetition is fine. */
+/* Words that Python does not take as the name of a keyword argument: such a call passes a dict, where
+ * repetition is fine. */
 static bool is_python_keyword(pdl_str s) {
-    static const char *const words[] = {"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
-        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
-        "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield"};
+    static const char *const words[] = {
+        "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+        "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+        "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+        "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (pdl_str_is(s, words[i])) return true;
     return false;
@@ -317,7 +323,8 @@ static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint32_t start)
     }
     pdl_map_fini(&seen);
     if (again.p && !by_dict)
-        pdl_xfail_set(&r->late, r->arena, "SyntaxError", start, r->last_end, "keyword argument repeated: %.*s", PDL_FMT(again));
+        pdl_xfail_set(&r->late, r->arena, "SyntaxError", start, r->last_end,
+                      "keyword argument repeated: %.*s", PDL_FMT(again));
 }
 
 static bool bad_call(pdl_reader *r) {
@@ -382,7 +389,9 @@ static bool read_args(pdl_reader *r, pdl_xargs *args) {
 
 /* --- postfix ----------------------------------------------------------------------------------------- */
 
-static bool ends_slice(const pdl_reader *r) { return r->t.kind == PDL_TK_RBRACKET || r->t.kind == PDL_TK_COMMA; }
+static bool ends_slice(const pdl_reader *r) {
+    return r->t.kind == PDL_TK_RBRACKET || r->t.kind == PDL_TK_COMMA;
+}
 
 static const pdl_xnode *read_subscript(pdl_reader *r) {
     uint32_t start = r->t.start;
@@ -513,7 +522,8 @@ pdl_xnode *pdl_read_filters(pdl_reader *r, const pdl_xnode *obj, bool inline_sta
 static bool begins_test_arg(const pdl_reader *r) {
     pdl_tk k = r->t.kind;
     if (k == PDL_TK_NAME) return r->t.kw != PDL_KW_ELSE && r->t.kw != PDL_KW_OR && r->t.kw != PDL_KW_AND;
-    return k == PDL_TK_STRING || k == PDL_TK_INT || k == PDL_TK_FLOAT || k == PDL_TK_LBRACKET || k == PDL_TK_LBRACE;
+    return k == PDL_TK_STRING || k == PDL_TK_INT || k == PDL_TK_FLOAT || k == PDL_TK_LBRACKET ||
+           k == PDL_TK_LBRACE;
 }
 
 static const pdl_xnode *read_test(pdl_reader *r, const pdl_xnode *obj) {
@@ -568,11 +578,13 @@ static const struct {
     uint8_t level;
     pdl_xop op;
 } binaries[PDL_TK_COUNT] = {
-    [PDL_TK_EQ] = {4, PDL_XOP_EQ}, [PDL_TK_NE] = {4, PDL_XOP_NE}, [PDL_TK_LT] = {4, PDL_XOP_LT},
-    [PDL_TK_LE] = {4, PDL_XOP_LE}, [PDL_TK_GT] = {4, PDL_XOP_GT}, [PDL_TK_GE] = {4, PDL_XOP_GE},
-    [PDL_TK_ADD] = {5, PDL_XOP_ADD}, [PDL_TK_SUB] = {5, PDL_XOP_SUB}, [PDL_TK_TILDE] = {6, PDL_XOP_NONE},
-    [PDL_TK_MUL] = {7, PDL_XOP_MUL}, [PDL_TK_DIV] = {7, PDL_XOP_DIV}, [PDL_TK_FLOORDIV] = {7, PDL_XOP_FLOORDIV},
-    [PDL_TK_MOD] = {7, PDL_XOP_MOD}, [PDL_TK_POW] = {8, PDL_XOP_POW},
+    [PDL_TK_EQ] = {4, PDL_XOP_EQ},      [PDL_TK_NE] = {4, PDL_XOP_NE},
+    [PDL_TK_LT] = {4, PDL_XOP_LT},      [PDL_TK_LE] = {4, PDL_XOP_LE},
+    [PDL_TK_GT] = {4, PDL_XOP_GT},      [PDL_TK_GE] = {4, PDL_XOP_GE},
+    [PDL_TK_ADD] = {5, PDL_XOP_ADD},    [PDL_TK_SUB] = {5, PDL_XOP_SUB},
+    [PDL_TK_TILDE] = {6, PDL_XOP_NONE}, [PDL_TK_MUL] = {7, PDL_XOP_MUL},
+    [PDL_TK_DIV] = {7, PDL_XOP_DIV},    [PDL_TK_FLOORDIV] = {7, PDL_XOP_FLOORDIV},
+    [PDL_TK_MOD] = {7, PDL_XOP_MOD},    [PDL_TK_POW] = {8, PDL_XOP_POW},
 };
 enum { L_OR = 1, L_AND, L_NOT, L_COMPARE, L_SUM, L_CONCAT, L_PRODUCT, L_POWER };
 
@@ -586,12 +598,27 @@ static unsigned level_here(pdl_reader *r, pdl_xop *op) {
     if (r->t.kw == PDL_KW_OR) return L_OR;
     if (r->t.kw == PDL_KW_AND) return L_AND;
     if (r->t.kw == PDL_KW_IN) *op = PDL_XOP_IN;
-    else if (r->t.kw == PDL_KW_NOT && pdl_read_look(r)->kind == PDL_TK_NAME && r->ahead.kw == PDL_KW_IN) *op = PDL_XOP_NOTIN;
+    else if (r->t.kw == PDL_KW_NOT && pdl_read_look(r)->kind == PDL_TK_NAME && r->ahead.kw == PDL_KW_IN)
+        *op = PDL_XOP_NOTIN;
     else return 0;
     return L_COMPARE;
 }
 
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min);
+
+/* The right side of an operator. Eight levels of operators may stand between two parentheses: what is open at
+ * a time is limited so that the worst text fits in a stack of 256 KB. */
+static const pdl_xnode *read_right(pdl_reader *r, unsigned min) {
+    if (r->operators == 2 * PDL_MAX_EXPR_DEPTH) {
+        r->depth = PDL_MAX_EXPR_DEPTH;
+        pdl_read_deeper(r);
+        return NULL;
+    }
+    r->operators++;
+    const pdl_xnode *n = read_binary(r, min);
+    r->operators--;
+    return n;
+}
 
 static const pdl_xnode *read_compare(pdl_reader *r, const pdl_xnode *first) {
     size_t mark = r->n_items;
@@ -599,7 +626,7 @@ static const pdl_xnode *read_compare(pdl_reader *r, const pdl_xnode *first) {
     while (level_here(r, &op) == L_COMPARE) {
         pdl_read_advance(r);
         if (op == PDL_XOP_NOTIN) pdl_read_advance(r);
-        const pdl_xnode *e = read_binary(r, L_SUM);
+        const pdl_xnode *e = read_right(r, L_SUM);
         if (!e) return NULL;
         pdl_read_push(r, e)->op = op;
     }
@@ -618,7 +645,7 @@ static const pdl_xnode *read_concat(pdl_reader *r, const pdl_xnode *first) {
     size_t mark = r->n_items;
     pdl_read_push(r, first);
     while (pdl_read_skip(r, PDL_TK_TILDE)) {
-        const pdl_xnode *e = read_binary(r, L_PRODUCT);
+        const pdl_xnode *e = read_right(r, L_PRODUCT);
         if (!e) return NULL;
         pdl_read_push(r, e);
     }
@@ -654,11 +681,12 @@ static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
             left = read_concat(r, left);
             continue;
         }
-        pdl_xnode *n = node_from(r, level == L_OR ? PDL_X_OR : level == L_AND ? PDL_X_AND : PDL_X_BINARY, left);
+        pdl_xkind kind = level == L_OR ? PDL_X_OR : level == L_AND ? PDL_X_AND : PDL_X_BINARY;
+        pdl_xnode *n = node_from(r, kind, left);
         pdl_read_advance(r);
         n->u.op.op = op;
         n->u.op.a = left;
-        n->u.op.b = read_binary(r, level + 1);
+        n->u.op.b = read_right(r, level + 1);
         left = n->u.op.b ? pdl_read_close(r, n) : NULL;
     }
     return left;

@@ -1,4 +1,4 @@
-/* read.h -- state of one reading, shared by the reader of expressions and that of statements (inside of this room).
+/* read.h -- state of one reading, shared by the readers of expressions and statements (inside of this room).
  *
  * Functions that make a node return NULL after r->fail was set.
  *
@@ -55,7 +55,8 @@ void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
 size_t pdl_names_open(pdl_names *ns);             /* a scope; the mark is for close */
 void pdl_names_close(pdl_names *ns, size_t mark);
-uint32_t pdl_names_enter_block(pdl_names *ns);    /* only names set at top level stay visible; returns what leave needs */
+/* Only names set at top level stay visible. Returns what leave needs. */
+uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n); /* in order of first use, in the arena */
 
@@ -90,6 +91,7 @@ typedef struct pdl_reader {
     bool in_target;     /* names are being set, not read */
     uint32_t last_end;  /* end of the token before t */
     uint32_t depth;
+    uint32_t operators; /* operands of operators that are open */
     /* Places where the order of checks matters are only counted: check.c looks for the first one. */
     uint32_t suspects;
     pdl_xfail late;     /* Python's own compiler would refuse this: reported when nothing else is wrong */

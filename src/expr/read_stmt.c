@@ -27,7 +27,8 @@ static void *fail_tag(pdl_reader *r, pdl_str name, const pdl_open_ends *ends) {
     else PDL_PUT(&b, "Unexpected end of template.");
     if (ends) {
         if (name.p && is_expected(ends, name)) {
-            PDL_PUT(&b, " You probably made a nesting mistake. Jinja is expecting this tag, but currently looking for ");
+            PDL_PUT(&b, " You probably made a nesting mistake. Jinja is expecting this tag, but currently "
+                        "looking for ");
             put_looking_for(&b, ends);
         } else {
             PDL_PUT(&b, " Jinja was looking for the following tags: ");
@@ -243,7 +244,8 @@ static const pdl_xnode *read_autoescape(pdl_reader *r) {
     static const char *const ends[] = {"endautoescape", NULL};
     pdl_xnode *n = pdl_read_node(r, PDL_X_AUTOESCAPE, r->t.start);
     pdl_read_advance(r);
-    if (!(n->u.set.value = pdl_read_expression(r)) || !(n->u.set.body = read_scope(r, ends, true))) return NULL;
+    if (!(n->u.set.value = pdl_read_expression(r)) || !(n->u.set.body = read_scope(r, ends, true)))
+        return NULL;
     return pdl_read_close(r, n);
 }
 
@@ -251,7 +253,8 @@ static const pdl_xnode *read_filter_block(pdl_reader *r) {
     static const char *const ends[] = {"endfilter", NULL};
     pdl_xnode *n = pdl_read_node(r, PDL_X_FILTERBLOCK, r->t.start);
     pdl_read_advance(r);
-    if (!(n->u.set.filter = pdl_read_filters(r, NULL, true)) || !(n->u.set.body = read_scope(r, ends, true))) return NULL;
+    if (!(n->u.set.filter = pdl_read_filters(r, NULL, true)) || !(n->u.set.body = read_scope(r, ends, true)))
+        return NULL;
     return pdl_read_close(r, n);
 }
 
@@ -297,7 +300,8 @@ static bool read_signature(pdl_reader *r, pdl_xnode *n) {
     n->u.macro.params = count ? pdl_arena_new_n(r->arena, pdl_str, count) : NULL;
     n->u.macro.defaults = n_defaults ? pdl_arena_new_n(r->arena, const pdl_xnode *, n_defaults) : NULL;
     for (uint32_t i = 0; i < count; i++) n->u.macro.params[i] = r->items[mark + i].name;
-    for (uint32_t i = 0; i < n_defaults; i++) n->u.macro.defaults[i] = r->items[r->n_items - n_defaults + i].node;
+    for (uint32_t i = 0; i < n_defaults; i++)
+        n->u.macro.defaults[i] = r->items[r->n_items - n_defaults + i].node;
     r->n_items = mark;
     return true;
 }
@@ -363,7 +367,8 @@ static bool is_blank_text(const pdl_xnode *seq) {
     return true;
 }
 
-static const pdl_xnode *fault(pdl_reader *r, uint32_t start, pdl_str text, const char *cls, const pdl_xnode *value) {
+static const pdl_xnode *fault(pdl_reader *r, uint32_t start, pdl_str text, const char *cls,
+                              const pdl_xnode *value) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_RAISE, start);
     n->u.fault.text = text;
     n->u.fault.cls = cls;
@@ -390,8 +395,9 @@ static const pdl_xnode *read_block(pdl_reader *r) {
     n->u.macro.scoped = pdl_read_skip_word(r, "scoped");
     n->u.macro.required = pdl_read_skip_word(r, "required");
     if (r->t.kind == PDL_TK_SUB)
-        return pdl_read_fail(r, "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
-                                "use an underscore instead.");
+        return pdl_read_fail(
+            r, "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
+               "use an underscore instead.");
     if (r->n_blocks++) r->suspects++;
     if (!read_block_body(r, n)) return NULL;
     if (n->u.macro.required && !is_blank_text(n->u.macro.body))
@@ -491,10 +497,11 @@ static const struct {
     const char *name;
     const pdl_xnode *(*read)(pdl_reader *r);
 } tags[] = {
-    {"if", read_if}, {"for", read_for}, {"set", read_set}, {"macro", read_macro}, {"call", read_call_block},
-    {"filter", read_filter_block}, {"with", read_with}, {"block", read_block}, {"autoescape", read_autoescape},
-    {"print", read_print}, {"include", read_include}, {"import", read_import}, {"from", read_from},
-    {"extends", read_extends},
+    {"if", read_if},       {"for", read_for},         {"set", read_set},
+    {"macro", read_macro}, {"call", read_call_block}, {"filter", read_filter_block},
+    {"with", read_with},   {"block", read_block},     {"autoescape", read_autoescape},
+    {"print", read_print}, {"include", read_include}, {"import", read_import},
+    {"from", read_from},   {"extends", read_extends},
 };
 
 static const pdl_xnode *read_statement(pdl_reader *r) {

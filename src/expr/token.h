@@ -1,7 +1,7 @@
 /* token.h -- tokens of expressions and templates, and the lexer that makes them (inside of this room).
  *
- * The lexer is lazy: it makes one token when asked, so that an error in the text is found after an error of the
- * grammar in front of it, as in the reference. Sources have LF line ends only (normalised by the reader).
+ * The lexer is lazy: it makes one token when asked, so that an error in the text is found after an error of
+ * the grammar in front of it, as in the reference. Sources have LF line ends only (normalised by the reader).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,15 +12,17 @@
 #include "expr/expr.h"
 
 /*   X(id, how messages describe it) */
-#define PDL_TOKENS(X)                                                                                        \
-    X(EOF, "end of template") X(ERROR, "") X(DATA, "template data / text")                                   \
-    X(VAR_BEGIN, "begin of print statement") X(VAR_END, "end of print statement")                            \
-    X(BLOCK_BEGIN, "begin of statement block") X(BLOCK_END, "end of statement block")                        \
-    X(NAME, "name") X(STRING, "string") X(INT, "integer") X(FLOAT, "float")                                  \
+/* clang-format off */
+#define PDL_TOKENS(X) \
+    X(EOF, "end of template") X(ERROR, "") X(DATA, "template data / text") \
+    X(VAR_BEGIN, "begin of print statement") X(VAR_END, "end of print statement") \
+    X(BLOCK_BEGIN, "begin of statement block") X(BLOCK_END, "end of statement block") \
+    X(NAME, "name") X(STRING, "string") X(INT, "integer") X(FLOAT, "float") \
     X(ADD, "+") X(SUB, "-") X(DIV, "/") X(FLOORDIV, "//") X(MUL, "*") X(MOD, "%") X(POW, "**") X(TILDE, "~") \
-    X(LBRACKET, "[") X(RBRACKET, "]") X(LPAREN, "(") X(RPAREN, ")") X(LBRACE, "{") X(RBRACE, "}")            \
-    X(EQ, "==") X(NE, "!=") X(GT, ">") X(GE, ">=") X(LT, "<") X(LE, "<=") X(ASSIGN, "=")                      \
+    X(LBRACKET, "[") X(RBRACKET, "]") X(LPAREN, "(") X(RPAREN, ")") X(LBRACE, "{") X(RBRACE, "}") \
+    X(EQ, "==") X(NE, "!=") X(GT, ">") X(GE, ">=") X(LT, "<") X(LE, "<=") X(ASSIGN, "=") \
     X(DOT, ".") X(COLON, ":") X(PIPE, "|") X(COMMA, ",") X(SEMICOLON, ";")
+/* clang-format on */
 
 typedef enum {
 #define X(id, text) PDL_TK_##id,
@@ -29,7 +31,8 @@ typedef enum {
     PDL_TK_COUNT
 } pdl_tk;
 
-/* Names with a meaning inside expressions. They stay names: `if`, `in`, ... are variables where an operand is due. */
+/* Names with a meaning inside expressions. They stay names: `if`, `in`, ... are variables where an operand is
+ * due. */
 typedef enum {
     PDL_KW_NONE, PDL_KW_AND, PDL_KW_OR, PDL_KW_NOT, PDL_KW_IN, PDL_KW_IS, PDL_KW_IF, PDL_KW_ELSE,
     PDL_KW_TRUE, PDL_KW_FALSE, PDL_KW_NULL
@@ -67,9 +70,18 @@ typedef struct pdl_xfail {
 
 /* Fills f unless it is set. Always false. */
 PDL_PRINTF(6, 7)
-bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end, const char *fmt, ...);
+bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                   const char *fmt, ...);
 
-typedef enum { PDL_LX_ROOT, PDL_LX_VAR, PDL_LX_BLOCK, PDL_LX_LINE, PDL_LX_RAW, PDL_LX_COMMENT, PDL_LX_LINE_COMMENT } pdl_lx_state;
+typedef enum {
+    PDL_LX_ROOT,
+    PDL_LX_VAR,
+    PDL_LX_BLOCK,
+    PDL_LX_LINE,
+    PDL_LX_RAW,
+    PDL_LX_COMMENT,
+    PDL_LX_LINE_COMMENT
+} pdl_lx_state;
 
 /* One way text can be left. Rules are tried in order at each place. */
 typedef struct pdl_lx_rule {
@@ -99,8 +111,10 @@ typedef struct pdl_lexer {
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
-/* A lexer at the start of src. opt has all its delimiters. With inside: src is the inside of one expression. */
-void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src, const pdl_xoptions *opt, bool inside);
+/* A lexer at the start of src. opt has all its delimiters. With inside: src is the inside of one expression.
+ */
+void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
+                  const pdl_xoptions *opt, bool inside);
 
 /* The next token; ERROR after x->fail was set. At the end EOF, as often as asked. */
 void pdl_lex_next(pdl_lexer *x, pdl_token *t);

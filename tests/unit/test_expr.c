@@ -1,4 +1,5 @@
-/* test_expr.c -- expressions of programs: form, tree, error, free names (src/expr/read.c, expr.c, print.c, names.c). */
+/* test_expr.c -- expressions of programs: form, tree, error, free names (src/expr/read.c, expr.c, print.c,
+ * names.c). */
 #include "t.h"
 
 #include "expr/expr.h"
@@ -137,11 +138,14 @@ static const struct {
     size_t n;
     bool ok;
 } long_rows[] = {
-    {"${ a", " + a", " }", 20000, true}, {"${ a", " ~ a", " }", 20000, true}, {"${ a", " < a", " }", 20000, true},
-    {"${ a", "|upper", " }", 20000, true}, {"${ a", ".b", " }", 20000, true}, {"${ a", "()", " }", 20000, true},
-    {"${ a", " if a else a", " }", 20000, true}, {"${ a", " or a", " }", 20000, true}, {"${ [a", ",a", "] }", 20000, true},
-    {"${ ", "[", "1 }", 20000, false}, {"${ ", "-", "1 }", 20000, false}, {"${ ", "not ", "1 }", 20000, false},
-    {"${ ", "a[", "1 }", 20000, false}, {"${ ", "f(", "1 }", 20000, false}, {"${ ", "{1:", "1 }", 20000, false},
+    {"${ a", " + a", " }", 20000, true},         {"${ a", " ~ a", " }", 20000, true},
+    {"${ a", " < a", " }", 20000, true},         {"${ a", "|upper", " }", 20000, true},
+    {"${ a", ".b", " }", 20000, true},           {"${ a", "()", " }", 20000, true},
+    {"${ a", " if a else a", " }", 20000, true}, {"${ a", " or a", " }", 20000, true},
+    {"${ [a", ",a", "] }", 20000, true},         {"${ ", "[", "1 }", 20000, false},
+    {"${ ", "-", "1 }", 20000, false},           {"${ ", "not ", "1 }", 20000, false},
+    {"${ ", "a[", "1 }", 20000, false},          {"${ ", "f(", "1 }", 20000, false},
+    {"${ ", "{1:", "1 }", 20000, false},
 };
 
 static void long_chains_are_read_and_deep_ones_refused(void **state) {
@@ -155,7 +159,8 @@ static void long_chains_are_read_and_deep_ones_refused(void **state) {
         pdl_buf_put(&b, t_str(long_rows[i].tail));
         const pdl_expr *e = pdl_expr_read(a, pdl_buf_str(&b), &names);
         t_assert((e->form == PDL_X_NATIVE) == long_rows[i].ok);
-        if (!long_rows[i].ok) t_assert_str(e->err_msg, "expression is nested too deeply (more than 200 levels)");
+        if (!long_rows[i].ok)
+            t_assert_str(e->err_msg, "expression is nested too deeply (more than 200 levels)");
         pdl_expr_print(e, &shown);
         pdl_buf_fini(&shown);
         pdl_buf_fini(&b);

@@ -1,4 +1,5 @@
-/* test_expr_stmt.c -- templates: statements, messages about tags, options (src/expr/read_stmt.c, check.c, options.c). */
+/* test_expr_stmt.c -- templates: statements, messages about tags, options (src/expr/read_stmt.c, check.c,
+ * options.c). */
 #include "t.h"
 
 #include "expr/expr.h"
@@ -25,20 +26,23 @@ static const struct {
     {"{% block a scoped %}x{% endblock a %}", "template\n  block a scoped\n    text 'x'"},
     {"{% autoescape true %}x{% endautoescape %}", "template\n  autoescape True\n    text 'x'"},
     {"{% print 1, 2 %}", "template\n  print 1, 2"},
-    {"{% include x ignore missing %}", "template\n  raise TypeError 'no loader for this environment specified'"},
+    {"{% include x ignore missing %}",
+     "template\n  raise TypeError 'no loader for this environment specified'"},
     {"{% raw %}{{ x }}{% endraw -%} y", "template\n  text '{{ x }}'\n  text 'y'"},
     {"a {%- if x -%} b {%- endif %} c\n", "template\n  text 'a'\n  if x\n    text 'b'\n  text ' c'"},
     /* messages about tags */
     {"{% do x %}", "broken TemplateSyntaxError: Encountered unknown tag 'do'."},
-    {"{% for x in l %}{% do %}",
-     "broken TemplateSyntaxError: Encountered unknown tag 'do'. Jinja was looking for the following tags: 'endfor' or 'else'. "
-     "The innermost block that needs to be closed is 'for'."},
+    {"{% for x in l %}{% do %}", "broken TemplateSyntaxError: Encountered unknown tag 'do'. Jinja was "
+                                 "looking for the following tags: 'endfor' or 'else'. "
+                                 "The innermost block that needs to be closed is 'for'."},
     {"{% for x in l %}{% if x %}{% endfor %}",
-     "broken TemplateSyntaxError: Encountered unknown tag 'endfor'. You probably made a nesting mistake. Jinja is expecting "
-     "this tag, but currently looking for 'elif' or 'else' or 'endif'. The innermost block that needs to be closed is 'if'."},
-    {"{% set x %}",
-     "broken TemplateSyntaxError: Unexpected end of template. Jinja was looking for the following tags: 'endset'. "
-     "The innermost block that needs to be closed is 'set'."},
+     "broken TemplateSyntaxError: Encountered unknown tag 'endfor'. You probably made a nesting mistake. "
+     "Jinja is expecting "
+     "this tag, but currently looking for 'elif' or 'else' or 'endif'. The innermost block that needs to be "
+     "closed is 'if'."},
+    {"{% set x %}", "broken TemplateSyntaxError: Unexpected end of template. Jinja was looking for the "
+                    "following tags: 'endset'. "
+                    "The innermost block that needs to be closed is 'set'."},
     {"{% %}", "broken TemplateSyntaxError: tag name expected"},
     {"{% raw %}x", "broken TemplateSyntaxError: Missing end of raw directive"},
     {"{% for in l %}", "broken TemplateSyntaxError: expected token 'in', got 'l'"},
@@ -46,9 +50,9 @@ static const struct {
     {"{% macro true() %}", "broken TemplateSyntaxError: can't assign to 'name'"},
     {"{% call m %}", "broken TemplateSyntaxError: expected call"},
     {"{% macro m(a=1, b) %}", "broken TemplateSyntaxError: non-default argument follows default argument"},
-    {"{% block a-b %}",
-     "broken TemplateSyntaxError: Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
-     "use an underscore instead."},
+    {"{% block a-b %}", "broken TemplateSyntaxError: Block names in Jinja have to be valid Python "
+                        "identifiers and may not contain hyphens, "
+                        "use an underscore instead."},
     /* what the reference's compiler refuses, in its order */
     {"{% for loop in l %}{% endfor %}",
      "broken TemplateAssertionError: Can't assign to special loop variable in for-loop target"},
@@ -60,10 +64,12 @@ static const struct {
     {"{% for x in l %}{% extends 'x' %}{% endfor %}",
      "broken TemplateAssertionError: cannot use extend from a non top-level scope"},
     {"{% macro m(caller) %}{{ caller() }}{% endmacro %}",
-     "broken TemplateAssertionError: When defining macros or call blocks the special \"caller\" argument must be omitted or be "
+     "broken TemplateAssertionError: When defining macros or call blocks the special \"caller\" argument "
+     "must be omitted or be "
      "given a default."},
     {"{% if x %}{{ x|no }}{% endif %}", "template\n  if x\n    print (x | ?no)"},
-    {"{% if x %}{% for y in x %}{{ y|no }}{% endfor %}{% endif %}", "broken TemplateAssertionError: No filter named 'no'."},
+    {"{% if x %}{% for y in x %}{{ y|no }}{% endfor %}{% endif %}",
+     "broken TemplateAssertionError: No filter named 'no'."},
     {"{% from 'x' import _y %}",
      "broken TemplateAssertionError: names starting with an underline can not be imported"},
 };
@@ -115,7 +121,8 @@ static void refuses_bad_options(void **state) {
         pdl_val dict;
         const char *cls, *msg;
     } bad[] = {
-        {one_option("foo", pdl_int(1)), "TypeError", "Template.__new__() got an unexpected keyword argument 'foo'"},
+        {one_option("foo", pdl_int(1)), "TypeError",
+         "Template.__new__() got an unexpected keyword argument 'foo'"},
         {one_option("newline_sequence", pdl_textz("x")), "AssertionError",
          "'newline_sequence' must be one of '\\n', '\\r\\n', or '\\r'."},
         {one_option("block_start_string", pdl_int(1)), "TypeError", "object of type 'int' has no len()"},
