@@ -1,7 +1,7 @@
 /* analyze.c -- problems of a value in the words of the reference (spec language-syntax 3.5). See schema.h.
  *
- * A second, simpler walk over value and schema, after validation has failed. Where the reference also tells values
- * that are fine (integers under number, null under a union with null) this one does not.
+ * A second, simpler walk over value and schema, after validation has failed. Where the reference also tells
+ * values that are fine (integers under number, null under a union with null) this one does not.
  */
 #include "types/schema.h"
 
@@ -14,7 +14,8 @@
 
 static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at);
 
-/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it has not even one. */
+/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it has not even
+ * one. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth, const pdl_node **end) {
     if (!at) {
         *end = n;
@@ -80,7 +81,7 @@ static void tell_name(pdl_analysis *an, const pdl_step *at, const char *text, pd
     pdl_buf_fini(&b);
 }
 
-/* --- scalars ---------------------------------------------------------------------------------------------------------- */
+/* --- scalars -------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *word, *text;
@@ -119,7 +120,7 @@ static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *
     if (pdl_is_list(choices) && !is_among(v, choices)) tell(an, at, v, " should be one of: ", choices);
 }
 
-/* --- containers --------------------------------------------------------------------------------------------------------- */
+/* --- containers ----------------------------------------------------------------------------------------- */
 
 static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_list(v)) {
@@ -179,9 +180,11 @@ static void walk_object(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step
     }
 }
 
-/* --- unions --------------------------------------------------------------------------------------------------------------- */
+/* --- unions --------------------------------------------------------------------------------------------- */
 
-static bool is_type(pdl_vref s, const char *word) { return pdl_is_dict(s) && pdl_text_is(pdl_dict_getz(s, "type"), word); }
+static bool is_type(pdl_vref s, const char *word) {
+    return pdl_is_dict(s) && pdl_text_is(pdl_dict_getz(s, "type"), word);
+}
 
 /* The other member of a union of two, one of which is null; absent when it is not such a union. */
 static pdl_vref beside_null(pdl_vref members) {
@@ -209,7 +212,8 @@ static size_t names_in_common(pdl_vref s, pdl_vref v) {
     return n;
 }
 
-static void walk_union_object(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v, const pdl_step *at) {
+static void walk_union_object(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v,
+                              const pdl_step *at) {
     pdl_vref best = pdl_absent();
     size_t most = 0;
     for (size_t i = 0; i < pdl_list_len(members); i++) {
@@ -239,9 +243,10 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
         else walk(an, array, v, at);
     } else if (pdl_is_dict(v)) {
         walk_union_object(an, s, members, v, at);
-    } else { /* a member of the right type that is not satisfied otherwise: the validator's words are better */
+    } else { /* a member of the right type that fails otherwise: the validator says it better */
         for (size_t i = 0; i < pdl_list_len(members); i++) {
-            pdl_vref m = pdl_list_at(members, i), word = pdl_is_dict(m) ? pdl_dict_getz(m, "type") : pdl_absent();
+            pdl_vref m = pdl_list_at(members, i),
+                     word = pdl_is_dict(m) ? pdl_dict_getz(m, "type") : pdl_absent();
             if (pdl_is_str(word) && pdl_json_is(v, pdl_str_get(word), PDL_D20)) return;
         }
         tell(an, at, v, " should be of type ", s);
@@ -251,7 +256,8 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
 static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_dict(s) || an->c->stopped || an->c->depth >= PDL_MAX_SCHEMA_DEPTH) return;
     an->c->depth++;
-    pdl_vref word = pdl_dict_getz(s, "type"), target = local_target(an, s), members = pdl_dict_getz(s, "anyOf");
+    pdl_vref word = pdl_dict_getz(s, "type"), target = local_target(an, s),
+             members = pdl_dict_getz(s, "anyOf");
     if (class_of(word, N_SCALARS) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum"))) walk_base(an, s, v, at);
     else if (!pdl_is_absent(target)) walk(an, target, v, at);
     else if (pdl_text_is(word, "array")) walk_array(an, s, v, at);

@@ -1,7 +1,7 @@
 /* check.c -- pdl_type_check: the fast answer for PDL's own types, the words when it is no. See type.h.
  *
- * Arguments of every PDL call pass here, so types without JSON Schema parts are checked on the type's tree. Only a
- * failure builds the JSON Schema and asks the validator and the analyzer.
+ * Arguments of every PDL call pass here, so types without JSON Schema parts are checked on the type's tree.
+ * Only a failure builds the JSON Schema and asks the validator and the analyzer.
  */
 #include "types/schema.h"
 
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* --- the fast answer ------------------------------------------------------------------------------------------------- */
+/* --- the fast answer ------------------------------------------------------------------------------------ */
 
 static bool fits_base(pdl_base_type b, pdl_vref v) {
     switch (b) {
@@ -25,14 +25,21 @@ static bool fits_base(pdl_base_type b, pdl_vref v) {
     return false;
 }
 
-static bool fits(const pdl_type *t, pdl_vref v);
+/* The JSON Schema parts of a type ask its ready schema; c is NULL for a plain type. */
+typedef struct fitter {
+    pdl_check *c;
+    pdl_dyn dyn;
+} fitter;
+
+static bool fits(const fitter *at, const pdl_type *t, pdl_vref v);
 
 /* A function handed to a function is an object. */
-static bool fits_param(const pdl_type *t, pdl_vref v) {
-    return fits(t, v) || (pdl_is(v, PDL_V_FUNC) && t->kind == PDL_TYPE_base && t->base == PDL_BASE_object);
+static bool fits_param(const fitter *at, const pdl_type *t, pdl_vref v) {
+    return fits(at, t, v) ||
+           (pdl_is(v, PDL_V_FUNC) && t->kind == PDL_TYPE_base && t->base == PDL_BASE_object);
 }
 
-static bool fits_object(const pdl_type *t, pdl_vref v) {
+static bool fits_object(const fitter *at, const pdl_type *t, pdl_vref v) {
     if (!pdl_is_dict(v)) return false;
     size_t found = 0;
     for (size_t i = 0; i < t->n_fields; i++) {
@@ -44,30 +51,47 @@ static bool fits_object(const pdl_type *t, pdl_vref v) {
         }
         found++;
         if (!f->type) continue;
-        if (!(t->params ? fits_param(f->type, x) : fits(f->type, x))) return false;
+        if (!(t->params ? fits_param(at, f->type, x) : fits(at, f->type, x))) return false;
     }
     size_t n = pdl_dict_len(v);
     return found == n || (t->params && found + 1 == n && !pdl_is_absent(pdl_dict_getz(v, "pdl_context")));
 }
 
 /* Depth: that of the type. */
-static bool fits(const pdl_type *t, pdl_vref v) {
+static bool fits(const fitter *at, const pdl_type *t, pdl_vref v) {
     if (!t) return true;
     switch (t->kind) {
     case PDL_TYPE_any: return true;
     case PDL_TYPE_base: return fits_base(t->base, v);
-    case PDL_TYPE_optional: return pdl_is_null(v) || fits(t->item, v);
-    case PDL_TYPE_object: return fits_object(t, v);
-    case PDL_TYPE_schema: return false; /* not in plain types */
+    case PDL_TYPE_optional: return pdl_is_null(v) || fits(at, t->item, v);
+    case PDL_TYPE_object: return fits_object(at, t, v);
+    case PDL_TYPE_schema: return pdl_check_run(at->c, t->schema, v, &at->dyn, NULL);
     case PDL_TYPE_list: break;
     }
     if (!pdl_is_list(v)) return false;
     for (size_t i = 0; t->item && i < pdl_list_len(v); i++)
-        if (!fits(t->item, pdl_list_at(v, i))) return false;
+        if (!fits(at, t->item, pdl_list_at(v, i))) return false;
     return true;
 }
 
-/* --- the slow one ------------------------------------------------------------------------------------------------------- */
+/* Does v fit? Unknown counts as no: then the slow check tells. */
+static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
+    fitter at = {NULL, {NULL, NULL}};
+    if (t->plain) return fits(&at, t, v);
+    if (!t->ready) return false;
+    pdl_check c;
+    pdl_err err = {0};
+    pdl_mark m = pdl_arena_mark(scratch);
+    pdl_check_init(&c, t->ready, scratch, &err);
+    at = (fitter){&c, {t->ready->first, NULL}};
+    bool ok = fits(&at, t, v) && !c.stopped;
+    pdl_check_fini(&c);
+    pdl_err_fini(&err);
+    pdl_arena_reset(scratch, m);
+    return ok;
+}
+
+/* --- the slow one --------------------------------------------------------------------------------------- */
 
 static bool invalid_type(pdl_err *err, const pdl_type *t, pdl_str why) {
     return pdl_err_set(err, PDL_E_schema, pdl_node_loc(t->node), "Invalid type in spec: %.*s", PDL_FMT(why));
@@ -98,8 +122,8 @@ static void say_validator(pdl_analysis *an, pdl_vref v, pdl_fails *fails) {
 }
 
 /* v against the ready schema s. */
-static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
-                         bool *ok, pdl_problems *problems, pdl_err *err) {
+static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v, const pdl_node *args_node,
+                         pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err) {
     pdl_check c;
     pdl_check_init(&c, s, scratch, err);
     pdl_dyn dyn = {s->first, NULL};
@@ -133,7 +157,8 @@ static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
             want = t->fields[j].type;
         }
         if (!known && pdl_text_is(key, "pdl_context")) continue;
-        bool as_object = known && want && pdl_is(x, PDL_V_FUNC) && want->plain && fits_param(want, x);
+        bool as_object =
+            pdl_is(x, PDL_V_FUNC) && want && want->kind == PDL_TYPE_base && want->base == PDL_BASE_object;
         d = pdl_dict_put(d, pdl_keep(key), as_object ? pdl_dict_new(0) : pdl_keep(x));
     }
     return d;
@@ -156,7 +181,7 @@ static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
 bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch, bool *ok,
                     pdl_problems *problems, pdl_err *err) {
     if (problems) *problems = (pdl_problems){0};
-    if (!t || (t->plain && fits(t, v))) {
+    if (!t || fits_fast(t, v, scratch)) {
         *ok = true;
         return true;
     }

@@ -1,7 +1,7 @@
 /* meta.c -- a schema made ready: shape of its keywords, embedded resources, anchors, regexes. See schema.h.
  *
- * One walk does all of it, following the keywords that hold schemas. Of several faults the one nearest to the top is
- * told, as the reference does.
+ * One walk does all of it, following the keywords that hold schemas. Of several faults the one nearest to the
+ * top is told, as the reference does.
  */
 #include "types/schema.h"
 
@@ -15,10 +15,10 @@ typedef struct walk {
     pdl_schema *s; /* NULL: only the shape */
     pdl_arena *a;
     bool lenient;
-    unsigned depth;   /* of schemas */
+    unsigned depth; /* of schemas */
     bool too_deep;
     size_t n_path;
-    bool faulty;      /* fault and fault_path are set */
+    bool faulty; /* fault and fault_path are set */
     size_t fault_path;
     pdl_buf fault;
 } walk;
@@ -27,9 +27,10 @@ typedef struct walk {
 static const struct {
     const char *uri;
     unsigned draft;
-} drafts[] = {{"json-schema.org/draft/2020-12/schema", PDL_D20}, {"json-schema.org/draft/2019-09/schema", PDL_D19},
-              {"json-schema.org/draft-07/schema", PDL_D7},       {"json-schema.org/draft-06/schema", PDL_D6},
-              {"json-schema.org/draft-04/schema", PDL_D4},       {"json-schema.org/draft-03/schema", PDL_D4}};
+} drafts[] = {
+    {"json-schema.org/draft/2020-12/schema", PDL_D20}, {"json-schema.org/draft/2019-09/schema", PDL_D19},
+    {"json-schema.org/draft-07/schema", PDL_D7},       {"json-schema.org/draft-06/schema", PDL_D6},
+    {"json-schema.org/draft-04/schema", PDL_D4},       {"json-schema.org/draft-03/schema", PDL_D4}};
 
 static unsigned draft_of_uri(pdl_str uri) {
     size_t at = pdl_str_find(uri, PDL_STR("://"), 0);
@@ -51,7 +52,7 @@ pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri) {
     return r;
 }
 
-/* --- faults ----------------------------------------------------------------------------------------------------- */
+/* --- faults --------------------------------------------------------------------------------------------- */
 
 static void put_repr(pdl_buf *b, pdl_vref v) { pdl_val_show(v, true, 2000, b); }
 
@@ -116,7 +117,8 @@ static void check_type_word(walk *w, pdl_vref v) {
         for (size_t i = 0; i < pdl_list_len(v); i++) {
             pdl_vref x = pdl_list_at(v, i);
             if (is_type_name(x)) continue;
-            fault(w, x, " is not one of ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']");
+            fault(w, x,
+                  " is not one of ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']");
             return;
         }
         if (w->lenient || pdl_json_unique(v, w->a)) return;
@@ -162,7 +164,7 @@ static void check_id(walk *w, pdl_vref v, unsigned draft) {
     if (at != PDL_NOT_FOUND && at + 1 < s.n) fault(w, v, " does not match '^[^#]*#?$'");
 }
 
-/* --- the walk ------------------------------------------------------------------------------------------------------- */
+/* --- the walk ------------------------------------------------------------------------------------------- */
 
 static void walk_schema(walk *w, pdl_vref v, pdl_resource *res);
 
@@ -180,7 +182,8 @@ static void walk_schema_map(walk *w, pdl_vref v, pdl_resource *res, pdl_kw_shape
         pdl_vref x = pdl_dict_val_at(v, i);
         if (shape == PDL_KW_pattern_map) check_pattern(w, pdl_dict_key_at(v, i));
         w->n_path++;
-        if (shape == PDL_KW_strings_map || (shape == PDL_KW_dependencies && pdl_is_list(x))) check_strings(w, x, false);
+        if (shape == PDL_KW_strings_map || (shape == PDL_KW_dependencies && pdl_is_list(x)))
+            check_strings(w, x, false);
         else if (shape == PDL_KW_bool_map) {
             if (!pdl_is_bool(x)) fault(w, x, " is not of type 'boolean'");
         } else walk_schema(w, x, res);
@@ -256,7 +259,8 @@ static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
     unsigned draft = draft_of(v, res->draft);
     bool is_root = w->s && res->draft && pdl_is_dict(res->root) && pdl_obj_of(res->root) == pdl_obj_of(v);
     pdl_vref id = pdl_dict_getz(v, draft == PDL_D4 ? "id" : "$id");
-    bool alone = draft >= PDL_D19 || pdl_is_absent(pdl_dict_getz(v, "$ref")); /* before 2019 $ref hides the rest */
+    bool alone =
+        draft >= PDL_D19 || pdl_is_absent(pdl_dict_getz(v, "$ref")); /* before 2019 $ref hides the rest */
     if (pdl_is_str(id) && alone) {
         pdl_str s = pdl_str_get(id), uri, fragment;
         pdl_uri_resolve(w->a, res->uri, s, &uri, &fragment);
@@ -284,7 +288,8 @@ static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
 static void walk_schema(walk *w, pdl_vref v, pdl_resource *res) {
     if (pdl_is_bool(v) && res->draft != PDL_D4) return;
     if (!pdl_is_dict(v)) {
-        fault(w, v, res->draft == PDL_D4 ? " is not of type 'object'" : " is not of type 'object', 'boolean'");
+        fault(w, v,
+              res->draft == PDL_D4 ? " is not of type 'object'" : " is not of type 'object', 'boolean'");
         return;
     }
     if (w->depth >= PDL_MAX_SCHEMA_DEPTH) {
@@ -308,8 +313,7 @@ static bool finish(walk *w, pdl_err *err) {
     if (w->too_deep)
         ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "schema is nested more than %d levels deep",
                          (int)PDL_MAX_SCHEMA_DEPTH);
-    else if (w->faulty)
-        ok = pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&w->fault));
+    else if (w->faulty) ok = pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&w->fault));
     pdl_buf_fini(&w->fault);
     return ok;
 }
@@ -321,7 +325,8 @@ bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err) {
     return finish(&w, err);
 }
 
-bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient, pdl_schema **out, pdl_err *err) {
+bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient, pdl_schema **out,
+                     pdl_err *err) {
     pdl_schema *s = pdl_arena_new(a, pdl_schema);
     s->arena = a;
     s->held = pdl_keep(v);

@@ -1,4 +1,5 @@
-/* read.c -- spec node or value -> pdl_type. See type.h; the forms are those of spec language-syntax 3.1, in that order.
+/* read.c -- spec node or value -> pdl_type. See type.h; the forms are those of spec language-syntax 3.1, in
+ * that order.
  *
  * A node is turned into a value first, so that there is one reader; the node walks along for the places.
  */
@@ -10,7 +11,8 @@
 
 #include "base/banned.h"
 
-const char *const pdl_base_names[PDL_BASE_COUNT] = {"null", "boolean", "string", "number", "integer", "array", "object"};
+const char *const pdl_base_names[PDL_BASE_COUNT] = {"null",    "boolean", "string", "number",
+                                                    "integer", "array",   "object"};
 
 /* Spellings of earlier versions. */
 static const struct {
@@ -24,10 +26,14 @@ enum { N_OLD = sizeof old_words / sizeof *old_words };
 static const struct {
     const char *word, *hint;
 } foreign_words[] = {
-    {"any", "leave the type out (null) to allow any value"}, {"text", "did you mean 'string'?"},
-    {"dict", "did you mean 'object'?"},                      {"map", "did you mean 'object'?"},
-    {"double", "did you mean 'number'?"},                    {"none", "did you mean '\"null\"'?"},
-    {"nil", "did you mean '\"null\"'?"},                     {"tuple", "did you mean 'array'?"},
+    {"any", "leave the type out (null) to allow any value"},
+    {"text", "did you mean 'string'?"},
+    {"dict", "did you mean 'object'?"},
+    {"map", "did you mean 'object'?"},
+    {"double", "did you mean 'number'?"},
+    {"none", "did you mean '\"null\"'?"},
+    {"nil", "did you mean '\"null\"'?"},
+    {"tuple", "did you mean 'array'?"},
 };
 
 typedef struct reader {
@@ -39,10 +45,11 @@ typedef struct reader {
 static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type **out);
 
 static bool fail_word(reader *r, pdl_str word, const pdl_node *n) {
-    pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
-                "%.*s is not a type: expected one of null, boolean, string, number, integer, array, object, or a"
-                " list, an object of types, or a JSON Schema with `type` or `enum`",
-                PDL_FMT(pdl_str_sub(word, 0, 80)));
+    pdl_err_set(
+        r->err, PDL_E_schema, pdl_node_loc(n),
+        "%.*s is not a type: expected one of null, boolean, string, number, integer, array, object, or a"
+        " list, an object of types, or a JSON Schema with `type` or `enum`",
+        PDL_FMT(pdl_str_sub(word, 0, 80)));
     for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++) {
         if (!pdl_str_eq_nocase(word, pdl_str_of(foreign_words[i].word))) continue;
         pdl_err_hint(r->err, "%s", foreign_words[i].hint);
@@ -112,7 +119,8 @@ static bool keys_are_text(reader *r, pdl_vref d, const pdl_node *n) {
         if (pdl_is_str(pdl_dict_key_at(d, i))) continue;
         pdl_buf b = PDL_BUF;
         pdl_val_show(pdl_dict_key_at(d, i), true, 80, &b);
-        pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n), "the name of a field should be a string, not %s", pdl_buf_z(&b));
+        pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n), "the name of a field should be a string, not %s",
+                    pdl_buf_z(&b));
         pdl_buf_fini(&b);
         return false;
     }
@@ -176,8 +184,8 @@ static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *
 
 /* The text of a wrong word says what is wrong with it; what the user may have meant stands around it. */
 static void hint_form(reader *r, pdl_vref d) {
-    static const char *const schema_words[] = {"anyOf", "oneOf", "allOf", "const", "$ref", "not", "minimum", "pattern",
-                                               "properties", "items"};
+    static const char *const schema_words[] = {"anyOf", "oneOf",   "allOf",   "const",      "$ref",
+                                               "not",   "minimum", "pattern", "properties", "items"};
     if (r->err->hint) return;
     if (!pdl_is_absent(pdl_dict_getz(d, "enum"))) {
         pdl_err_hint(r->err, "a JSON Schema with `enum` takes a list");
@@ -199,7 +207,8 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
     if (!pdl_is_absent(words) && is_type_words(words)) return read_schema(r, d, "type", n, out);
     only = len == 1 ? pdl_dict_getz(d, "object") : pdl_absent();
     if (!pdl_is_absent(only) && pdl_is_dict(only)) {
-        /* {object: {enum: [red]}} is no mapping of types (red is none) but an object with a field named object. */
+        /* {object: {enum: [red]}} is no mapping of types (red is none) but an object with a field named
+         * object. */
         const pdl_node *inner = entry_node(n, d, 0);
         pdl_err first = {0}, *err = r->err;
         r->err = &first;
@@ -222,8 +231,10 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
 static bool fail_value(reader *r, pdl_vref v, const pdl_node *n) {
     pdl_buf b = PDL_BUF;
     pdl_val_show(v, false, 80, &b);
-    pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n), "%s is not a type: expected a type name, a list, an object of types, or a"
-                " JSON Schema", pdl_buf_z(&b));
+    pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
+                "%s is not a type: expected a type name, a list, an object of types, or a"
+                " JSON Schema",
+                pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
 }
@@ -232,10 +243,12 @@ static bool read_list(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
     if (pdl_list_len(v) != 1) {
         pdl_buf b = PDL_BUF;
         pdl_val_show(v, false, 80, &b);
-        pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n), "invalid PDL type %s: a list type has exactly one element type",
-                    pdl_buf_z(&b));
+        pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
+                    "invalid PDL type %s: a list type has exactly one element type", pdl_buf_z(&b));
         pdl_buf_fini(&b);
-        pdl_err_hint(r->err, "write [string] for a list of strings, {type: [string, integer]} for one of several types");
+        pdl_err_hint(
+            r->err,
+            "write [string] for a list of strings, {type: [string, integer]} for one of several types");
         return false;
     }
     const pdl_node *inner = n && n->kind == PDL_NODE_SEQ && n->n == 1 ? n->items[0] : NULL;
@@ -275,7 +288,8 @@ static void make_ready(pdl_arena *a, pdl_type *t) {
     pdl_drop(s);
 }
 
-static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params, const pdl_type **out, pdl_err *err) {
+static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params, const pdl_type **out,
+                       pdl_err *err) {
     reader r = {.a = a, .err = err};
     const pdl_type *t = NULL;
     bool ok = params ? read_object(&r, v, n, false, &t) : read_type(&r, v, n, &t);
@@ -311,14 +325,14 @@ bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type *
     if (pdl_is_null(v)) v = pdl_dict_new(0);
     bool ok;
     if (!pdl_is_dict(v))
-        ok = pdl_err_set(err, PDL_E_schema, pdl_node_loc(params), "the parameters of a function should be an object of types");
-    else
-        ok = read_whole(a, v, params, true, out, err);
+        ok = pdl_err_set(err, PDL_E_schema, pdl_node_loc(params),
+                         "the parameters of a function should be an object of types");
+    else ok = read_whole(a, v, params, true, out, err);
     pdl_drop(v);
     return ok;
 }
 
-/* --- looking inside ------------------------------------------------------------------------------------------- */
+/* --- looking inside ------------------------------------------------------------------------------------- */
 
 bool pdl_type_is_any(const pdl_type *t) { return !t || t->kind == PDL_TYPE_any; }
 bool pdl_type_is_object(const pdl_type *t) { return t && t->kind == PDL_TYPE_object; }
@@ -328,7 +342,8 @@ pdl_str pdl_type_field_name(const pdl_type *t, size_t i) { return pdl_str_get(t-
 const pdl_type *pdl_type_field(const pdl_type *t, size_t i) { return t->fields[i].type; }
 bool pdl_type_field_optional(const pdl_type *t, size_t i) { return t->fields[i].optional; }
 
-void pdl_type_deprecated(const pdl_type *t, void (*fn)(void *user, const char *old, const char *now), void *user) {
+void pdl_type_deprecated(const pdl_type *t, void (*fn)(void *user, const char *old, const char *now),
+                         void *user) {
     if (!t) return;
     if (t->old) fn(user, t->old, pdl_base_names[t->base]);
     pdl_type_deprecated(t->item, fn, user); /* depth of a type: PDL_MAX_SCHEMA_DEPTH */

@@ -85,7 +85,8 @@ static bool follow(pdl_check *c, pdl_str pointer, pdl_vref *at, const pdl_resour
         int64_t index = 0;
         i = end + 1;
         if (pdl_is_dict(v)) v = pdl_dict_gets(v, step);
-        else if (pdl_is_list(v) && pdl_num_read_int(step, &index) && index >= 0 && (size_t)index < pdl_list_len(v))
+        else if (pdl_is_list(v) && pdl_num_read_int(step, &index) && index >= 0 &&
+                 (size_t)index < pdl_list_len(v))
             v = pdl_list_at(v, (size_t)index);
         else v = pdl_absent();
         if (pdl_is_absent(v)) return false;
@@ -102,8 +103,8 @@ static const pdl_anchor *find_anchor(const pdl_resource *res, pdl_str name) {
 }
 
 /* *anchor (may be NULL): the anchor that the reference named. */
-static bool resolve(pdl_check *c, pdl_str ref, const pdl_resource *base, pdl_vref *target, const pdl_resource **res,
-                    const pdl_anchor **anchor) {
+static bool resolve(pdl_check *c, pdl_str ref, const pdl_resource *base, pdl_vref *target,
+                    const pdl_resource **res, const pdl_anchor **anchor) {
     pdl_str uri, fragment;
     pdl_uri_resolve(c->arena, base->uri, ref, &uri, &fragment);
     bool here = ref.n > 0 && ref.p[0] == '#';
@@ -130,11 +131,13 @@ static bool resolve(pdl_check *c, pdl_str ref, const pdl_resource *base, pdl_vre
     return true;
 }
 
-bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target, const pdl_resource **res) {
+bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
+                   const pdl_resource **res) {
     return resolve(c, ref, dyn->res, target, res, NULL);
 }
 
-bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target, const pdl_resource **res) {
+bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
+                           const pdl_resource **res) {
     const pdl_anchor *named = NULL;
     if (!resolve(c, ref, dyn->res, target, res, &named)) return false;
     if (!named || !named->dynamic) return true;

@@ -23,7 +23,9 @@ pdl_val pdl_type_schema(const pdl_type *t, bool closed) {
     switch (t->kind) {
     case PDL_TYPE_any: break; /* returned above */
     case PDL_TYPE_base: s = type_word(pdl_base_names[t->base]); break;
-    case PDL_TYPE_list: s = pdl_dict_putz(type_word("array"), "items", pdl_type_schema(t->item, closed)); break;
+    case PDL_TYPE_list:
+        s = pdl_dict_putz(type_word("array"), "items", pdl_type_schema(t->item, closed));
+        break;
     case PDL_TYPE_optional:
         s = pdl_list_push(pdl_list_new(2), pdl_type_schema(t->item, closed));
         s = pdl_dict_putz(pdl_dict_new(1), "anyOf", pdl_list_push(s, type_word("null")));
@@ -52,7 +54,9 @@ pdl_val pdl_type_as_written(const pdl_type *t) {
     case PDL_TYPE_any: break;
     case PDL_TYPE_base: v = pdl_textz(pdl_base_names[t->base]); break;
     case PDL_TYPE_list: v = pdl_list_push(pdl_list_new(1), pdl_type_as_written(t->item)); break;
-    case PDL_TYPE_optional: v = pdl_dict_putz(pdl_dict_new(1), "optional", pdl_type_as_written(t->item)); break;
+    case PDL_TYPE_optional:
+        v = pdl_dict_putz(pdl_dict_new(1), "optional", pdl_type_as_written(t->item));
+        break;
     case PDL_TYPE_object:
         v = fields_as_written(t);
         if (t->wrapped) v = pdl_dict_putz(pdl_dict_new(1), "object", v);

@@ -1,8 +1,9 @@
 /* schema.h -- private to the room: a JSON Schema made ready for checking, and the parts of a check.
  *
  * pdl_schema_open walks a schema once: it checks the shape of each keyword (what the metaschema says), finds
- * the embedded resources ($id), anchors, and compiles the regexes. A check (pdl_check) then interprets the schema
- * value itself, in one of two modes: valid or not (stops at the first failure), or with the failures collected.
+ * the embedded resources ($id), anchors, and compiles the regexes. A check (pdl_check) then interprets the
+ * schema value itself, in one of two modes: valid or not (stops at the first failure), or with the failures
+ * collected.
  */
 #ifndef PDL_TYPES_SCHEMA_H
 #define PDL_TYPES_SCHEMA_H
@@ -37,30 +38,59 @@ typedef struct pdl_schema {
     pdl_val held;        /* keeps the document alive */
     pdl_resource *first; /* the document */
     pdl_resource *last;
-    pdl_map regexes;     /* pattern -> pdl_regex, all patterns of the document */
-    pdl_map ids;         /* resources by uri */
+    pdl_map regexes; /* pattern -> pdl_regex, all patterns of the document */
+    pdl_map ids;     /* resources by uri */
 } pdl_schema;
 
-/* Schema v ready for checks, in arena a; pdl_schema_close before the arena goes. uri: where it was fetched from, or
- * empty. lenient: shapes are not checked. Error: PDL_E_schema with the validator's words, PDL_E_limit. */
-PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient, pdl_schema **out,
-                              pdl_err *err);
+/* Schema v ready for checks, in arena a; pdl_schema_close before the arena goes. uri: where it was fetched
+ * from, or empty. lenient: shapes are not checked. Error: PDL_E_schema with the validator's words,
+ * PDL_E_limit. */
+PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient,
+                              pdl_schema **out, pdl_err *err);
 void pdl_schema_close(pdl_schema *s);
 /* The published metaschema at uri, as a resource in arena a; NULL when uri is none. */
 pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri);
 /* Is v a schema of this draft? False with PDL_E_schema. */
 PDL_MUST bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err);
 
-/* --- failures ----------------------------------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------------------------------------- */
 
 /* What failed; words.c has a row of text for each. */
 typedef enum {
-    PDL_FAIL_false, PDL_FAIL_type, PDL_FAIL_enum, PDL_FAIL_const, PDL_FAIL_minimum, PDL_FAIL_maximum,
-    PDL_FAIL_above, PDL_FAIL_below, PDL_FAIL_multiple, PDL_FAIL_short, PDL_FAIL_empty, PDL_FAIL_long,
-    PDL_FAIL_not_empty, PDL_FAIL_pattern, PDL_FAIL_few_properties, PDL_FAIL_many_properties, PDL_FAIL_unique,
-    PDL_FAIL_contains, PDL_FAIL_none, PDL_FAIL_few, PDL_FAIL_many, PDL_FAIL_not, PDL_FAIL_any, PDL_FAIL_each, PDL_FAIL_required,
-    PDL_FAIL_depends, PDL_FAIL_additional, PDL_FAIL_no_pattern, PDL_FAIL_items, PDL_FAIL_items_old,
-    PDL_FAIL_uneval_items, PDL_FAIL_uneval_props, PDL_FAIL_uneval_schema, PDL_FAIL_said
+    PDL_FAIL_false,
+    PDL_FAIL_type,
+    PDL_FAIL_enum,
+    PDL_FAIL_const,
+    PDL_FAIL_minimum,
+    PDL_FAIL_maximum,
+    PDL_FAIL_above,
+    PDL_FAIL_below,
+    PDL_FAIL_multiple,
+    PDL_FAIL_short,
+    PDL_FAIL_empty,
+    PDL_FAIL_long,
+    PDL_FAIL_not_empty,
+    PDL_FAIL_pattern,
+    PDL_FAIL_few_properties,
+    PDL_FAIL_many_properties,
+    PDL_FAIL_unique,
+    PDL_FAIL_contains,
+    PDL_FAIL_none,
+    PDL_FAIL_few,
+    PDL_FAIL_many,
+    PDL_FAIL_not,
+    PDL_FAIL_any,
+    PDL_FAIL_each,
+    PDL_FAIL_required,
+    PDL_FAIL_depends,
+    PDL_FAIL_additional,
+    PDL_FAIL_no_pattern,
+    PDL_FAIL_items,
+    PDL_FAIL_items_old,
+    PDL_FAIL_uneval_items,
+    PDL_FAIL_uneval_props,
+    PDL_FAIL_uneval_schema,
+    PDL_FAIL_said
 } pdl_fail_kind;
 
 /* One step into the value. */
@@ -72,9 +102,9 @@ typedef struct pdl_step {
 
 typedef struct pdl_fail {
     pdl_fail_kind kind;
-    bool weak;      /* of anyOf, oneOf */
-    pdl_vref v;     /* the value */
-    pdl_vref want;  /* the keyword's value */
+    bool weak;     /* of anyOf, oneOf */
+    pdl_vref v;    /* the value */
+    pdl_vref want; /* the keyword's value */
     pdl_vref schema;
     pdl_vref x;     /* a name; PDL_FAIL_depends: the missing one */
     pdl_vref *list; /* names or values that are too many, schemas that hold */
@@ -82,7 +112,7 @@ typedef struct pdl_fail {
     size_t n;       /* a count */
     pdl_step *path; /* steps from the start of the list this failure is in */
     size_t n_path;
-    pdl_str said;   /* PDL_FAIL_said: the text */
+    pdl_str said; /* PDL_FAIL_said: the text */
     struct pdl_fail *inner, *next;
 } pdl_fail;
 
@@ -97,7 +127,7 @@ void pdl_step_put(const pdl_step *s, pdl_buf *out);
 /* Its sentence, appended. */
 void pdl_fail_words(const pdl_fail *f, pdl_buf *out);
 
-/* --- a check ---------------------------------------------------------------------------------------------- */
+/* --- a check -------------------------------------------------------------------------------------------- */
 
 typedef pdl_vref pdl_remote_fn(void *user, pdl_str uri);
 
@@ -106,12 +136,17 @@ typedef struct pdl_remote_doc {
     struct pdl_remote_doc *next;
 } pdl_remote_doc;
 
+/* References can multiply work without bound, and failures memory. */
+enum { PDL_CHECK_STEPS = 10000000, PDL_CHECK_FAILS = 100000 };
+
 typedef struct pdl_check {
     const pdl_schema *schema;
     pdl_arena *arena; /* scratch */
     pdl_err *err;
-    bool stopped;     /* err is set: unwind */
+    bool stopped; /* err is set: unwind */
     unsigned depth;
+    uint64_t steps; /* schema objects visited; at most PDL_CHECK_STEPS */
+    size_t n_fails; /* at most PDL_CHECK_FAILS are kept */
     pdl_fails *fails; /* NULL: only valid or not */
     const pdl_step *path, *path_start;
     pdl_remote_fn *remote;
@@ -147,21 +182,41 @@ const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern);
 bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s);
 
 /* $ref of a schema in dyn->res: the target and the resource it is in. False: stopped. */
-PDL_MUST bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target, const pdl_resource **res);
+PDL_MUST bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
+                            const pdl_resource **res);
 PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
                                     const pdl_resource **res);
-PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target, const pdl_resource **res);
+PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
+                                      const pdl_resource **res);
 /* The resource that v is the root of, else res. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
-/* --- keywords (keywords.c) ---------------------------------------------------------------------------------- */
+/* --- keywords (keywords.c) ------------------------------------------------------------------------------ */
 
 /* What the metaschema says about a keyword's value. */
 typedef enum {
-    PDL_KW_schema, PDL_KW_schemas, PDL_KW_schema_map, PDL_KW_pattern_map, PDL_KW_items, PDL_KW_bool_or_schema,
-    PDL_KW_dependencies, PDL_KW_strings_map, PDL_KW_string, PDL_KW_id, PDL_KW_anchor, PDL_KW_bool, PDL_KW_number,
-    PDL_KW_positive, PDL_KW_count, PDL_KW_strings, PDL_KW_strings1, PDL_KW_type, PDL_KW_array, PDL_KW_pattern,
-    PDL_KW_bool_map, PDL_KW_any
+    PDL_KW_schema,
+    PDL_KW_schemas,
+    PDL_KW_schema_map,
+    PDL_KW_pattern_map,
+    PDL_KW_items,
+    PDL_KW_bool_or_schema,
+    PDL_KW_dependencies,
+    PDL_KW_strings_map,
+    PDL_KW_string,
+    PDL_KW_id,
+    PDL_KW_anchor,
+    PDL_KW_bool,
+    PDL_KW_number,
+    PDL_KW_positive,
+    PDL_KW_count,
+    PDL_KW_strings,
+    PDL_KW_strings1,
+    PDL_KW_type,
+    PDL_KW_array,
+    PDL_KW_pattern,
+    PDL_KW_bool_map,
+    PDL_KW_any
 } pdl_kw_shape;
 
 typedef struct pdl_kw_at {
@@ -175,7 +230,7 @@ typedef struct pdl_keyword {
     const char *name;
     unsigned drafts;
     pdl_kw_shape shape;
-    bool late; /* runs after the others */
+    bool late;                      /* runs after the others */
     bool (*fn)(const pdl_kw_at *k); /* NULL: no assertion */
 } pdl_keyword;
 
@@ -194,11 +249,24 @@ void pdl_uri_resolve(pdl_arena *a, pdl_str base, pdl_str ref, pdl_str *uri, pdl_
 /* %XX decoded, in arena a. */
 pdl_str pdl_uri_unquote(pdl_arena *a, pdl_str s);
 
-/* --- a type's inside ------------------------------------------------------------------------------------------ */
+/* --- a type's inside ------------------------------------------------------------------------------------ */
 
-typedef enum { PDL_TYPE_any, PDL_TYPE_base, PDL_TYPE_list, PDL_TYPE_optional, PDL_TYPE_object, PDL_TYPE_schema } pdl_type_kind;
 typedef enum {
-    PDL_BASE_null, PDL_BASE_boolean, PDL_BASE_string, PDL_BASE_number, PDL_BASE_integer, PDL_BASE_array, PDL_BASE_object,
+    PDL_TYPE_any,
+    PDL_TYPE_base,
+    PDL_TYPE_list,
+    PDL_TYPE_optional,
+    PDL_TYPE_object,
+    PDL_TYPE_schema
+} pdl_type_kind;
+typedef enum {
+    PDL_BASE_null,
+    PDL_BASE_boolean,
+    PDL_BASE_string,
+    PDL_BASE_number,
+    PDL_BASE_integer,
+    PDL_BASE_array,
+    PDL_BASE_object,
     PDL_BASE_COUNT
 } pdl_base_type;
 
@@ -211,17 +279,17 @@ typedef struct pdl_type_entry {
 struct pdl_type {
     pdl_type_kind kind;
     pdl_base_type base;
-    const char *old;       /* base: deprecated word as written, or NULL */
-    bool wrapped;          /* object: written as {object: ..} */
-    bool params;           /* of a function: the extra argument pdl_context passes, functions count as objects */
-    bool plain;            /* nothing below is a JSON Schema: checked without building one */
-    const pdl_node *node;  /* NULL: made from a value */
-    const pdl_type *item;  /* list, optional; NULL: any */
+    const char *old; /* base: deprecated word as written, or NULL */
+    bool wrapped;    /* object: written as {object: ..} */
+    bool params;     /* of a function: the extra argument pdl_context passes, functions count as objects */
+    bool plain;      /* nothing below is a JSON Schema: checked without building one */
+    const pdl_node *node; /* NULL: made from a value */
+    const pdl_type *item; /* list, optional; NULL: any */
     pdl_type_entry *fields;
     size_t n_fields;
-    pdl_val schema;        /* schema form as written */
-    pdl_schema *ready;     /* of the outermost type when it is not plain: its closed schema */
-    pdl_str bad;           /* why it could not be made ready */
+    pdl_val schema;    /* schema form as written */
+    pdl_schema *ready; /* of the outermost type when it is not plain: its closed schema */
+    pdl_str bad;       /* why it could not be made ready */
 };
 
 extern const char *const pdl_base_names[PDL_BASE_COUNT];

@@ -1,4 +1,5 @@
-/* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords: keywords.c. See schema.h. */
+/* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords: keywords.c. See
+ * schema.h. */
 #include "types/schema.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- JSON's view of values ---------------------------------------------------------------------------------------- */
+/* --- JSON's view of values ------------------------------------------------------------------------------ */
 
 static bool is_integral(pdl_vref v, unsigned draft) {
     if (pdl_is_int(v)) return true;
@@ -66,7 +67,8 @@ static uint32_t hash_at(pdl_vref v, unsigned depth) {
     }
     if (pdl_is_dict(v)) {
         for (size_t i = 0; i < pdl_dict_len(v); i++) /* order does not count */
-            h += (uint64_t)pdl_val_hash(pdl_dict_key_at(v, i)) * (hash_at(pdl_dict_val_at(v, i), depth + 1) | 1u);
+            h += (uint64_t)pdl_val_hash(pdl_dict_key_at(v, i)) *
+                 (hash_at(pdl_dict_val_at(v, i), depth + 1) | 1u);
         return pdl_hash_u64(h);
     }
     return pdl_is_hashable(v) ? pdl_val_hash(v) : 1;
@@ -76,7 +78,8 @@ bool pdl_json_unique(pdl_vref list, pdl_arena *scratch) {
     size_t n = pdl_list_len(list), size = 16;
     while (size < 2 * n) size *= 2;
     pdl_mark m = pdl_arena_mark(scratch);
-    uint32_t *slots = pdl_arena_new_n(scratch, uint32_t, size); /* index + 1; a list has less than 2^32 items */
+    uint32_t *slots =
+        pdl_arena_new_n(scratch, uint32_t, size); /* index + 1; a list has less than 2^32 items */
     bool unique = true;
     for (size_t i = 0; i < n && unique; i++) {
         size_t at = hash_at(pdl_list_at(list, i), 0) & (size - 1);
@@ -88,7 +91,7 @@ bool pdl_json_unique(pdl_vref list, pdl_arena *scratch) {
     return unique;
 }
 
-/* --- the walk ------------------------------------------------------------------------------------------------------- */
+/* --- the walk ------------------------------------------------------------------------------------------- */
 
 void pdl_check_init(pdl_check *c, const pdl_schema *s, pdl_arena *scratch, pdl_err *err) {
     *c = (pdl_check){.schema = s, .arena = scratch, .err = err};
@@ -109,6 +112,8 @@ static void add_path(pdl_check *c, pdl_fail *f) {
 
 pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want, pdl_vref schema) {
     if (!c->fails || c->stopped) return NULL;
+    if (c->fails->first && c->n_fails >= PDL_CHECK_FAILS) return NULL; /* each list has at least one */
+    c->n_fails++;
     pdl_fail *f = pdl_arena_new(c->arena, pdl_fail);
     f->kind = kind;
     f->v = v;
@@ -208,6 +213,11 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
         return false;
     }
     if (!pdl_is_dict(schema)) return true; /* a shape that nobody checked */
+    if (++c->steps > PDL_CHECK_STEPS) {
+        c->stopped = true;
+        return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema takes more than %d steps",
+                           PDL_CHECK_STEPS);
+    }
     if (c->depth >= PDL_MAX_SCHEMA_DEPTH) {
         c->stopped = true;
         return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema leads more than %d levels deep",
@@ -220,7 +230,7 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
     return ok;
 }
 
-/* --- the validator alone ------------------------------------------------------------------------------------------- */
+/* --- the validator alone -------------------------------------------------------------------------------- */
 
 static void put_one_problem(pdl_arena *a, const pdl_fail *f, pdl_problems *out) {
     pdl_buf text = PDL_BUF, path = PDL_BUF;
@@ -234,8 +244,8 @@ static void put_one_problem(pdl_arena *a, const pdl_fail *f, pdl_problems *out) 
     pdl_buf_fini(&path);
 }
 
-bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_remote_fn *remote, void *user, bool *ok, pdl_problems *problems,
-                         pdl_arena *scratch, pdl_err *err) {
+bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_remote_fn *remote, void *user, bool *ok,
+                         pdl_problems *problems, pdl_arena *scratch, pdl_err *err) {
     pdl_schema *s = NULL;
     if (!pdl_schema_open(scratch, schema, (pdl_str){0}, PDL_D20, false, &s, err)) return false;
     pdl_check c;

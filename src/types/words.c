@@ -1,4 +1,5 @@
-/* words.c -- which failure of a validation is told, and its sentence (those of Python's jsonschema). See schema.h. */
+/* words.c -- which failure of a validation is told, and its sentence (those of Python's jsonschema). See
+ * schema.h. */
 #include "types/schema.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* --- the most relevant one ------------------------------------------------------------------------------------------- */
+/* --- the most relevant one ------------------------------------------------------------------------------ */
 
 static int cmp_step(const pdl_step *a, const pdl_step *b) {
     bool ta = pdl_is_str(a->key), tb = pdl_is_str(b->key);
@@ -22,11 +23,13 @@ static bool matches_type(const pdl_fail *f) {
     if (pdl_is_str(t)) return pdl_json_is(f->v, pdl_str_get(t), PDL_D20);
     if (!pdl_is_list(t)) return false;
     for (size_t i = 0; i < pdl_list_len(t); i++)
-        if (pdl_is_str(pdl_list_at(t, i)) && pdl_json_is(f->v, pdl_str_get(pdl_list_at(t, i)), PDL_D20)) return true;
+        if (pdl_is_str(pdl_list_at(t, i)) && pdl_json_is(f->v, pdl_str_get(pdl_list_at(t, i)), PDL_D20))
+            return true;
     return false;
 }
 
-/* More relevant is greater: nearer to the top, later among siblings, not of a union, not of the type asked for. */
+/* More relevant is greater: nearer to the top, later among siblings, not of a union, not of the type asked
+ * for. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {
@@ -56,9 +59,10 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
     return best;
 }
 
-/* --- its sentence ------------------------------------------------------------------------------------------------------ */
+/* --- its sentence --------------------------------------------------------------------------------------- */
 
-/* @v repr of the value, @w repr of what the keyword wants, @W str of it, @x the name, @l the list, @t type words,
+/* @v repr of the value, @w repr of what the keyword wants, @W str of it, @x the name, @l the list, @t type
+ * words,
  * @n the count, @b "was" or "were", @d "does" or "do". Rows in order of pdl_fail_kind. */
 static const char *const sentences[] = {
     [PDL_FAIL_false] = "False schema does not allow @v",
@@ -93,7 +97,8 @@ static const char *const sentences[] = {
     [PDL_FAIL_items_old] = "Additional items are not allowed (@l @b unexpected)",
     [PDL_FAIL_uneval_items] = "Unevaluated items are not allowed (@l @b unexpected)",
     [PDL_FAIL_uneval_props] = "Unevaluated properties are not allowed (@s @b unexpected)",
-    [PDL_FAIL_uneval_schema] = "Unevaluated properties are not valid under the given schema (@l @b unevaluated and invalid)",
+    [PDL_FAIL_uneval_schema] =
+        "Unevaluated properties are not valid under the given schema (@l @b unevaluated and invalid)",
     [PDL_FAIL_said] = "@o",
 };
 

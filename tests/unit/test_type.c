@@ -33,23 +33,32 @@ static void forms(void **state) {
         {"str", "string", "{\"type\": \"string\"}"},
         {"[integer]", "[integer]", "{\"type\": \"array\", \"items\": {\"type\": \"integer\"}}"},
         {"{a: integer, b: {optional: [string]}}", "{a: integer, b?: [string]}",
-         "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": {\"type\": \"array\", \"items\": "
+         "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": {\"type\": "
+         "\"array\", \"items\": "
          "{\"type\": \"string\"}}}, \"required\": [\"a\"], \"additionalProperties\": false}"},
-        {"{optional: number}", "number | null", "{\"anyOf\": [{\"type\": \"number\"}, {\"type\": \"null\"}]}"},
-        {"{enum: [red, 1], title: t}", "\"red\" | 1 (title: \"t\")", "{\"enum\": [\"red\", 1], \"title\": \"t\"}"},
+        {"{optional: number}", "number | null",
+         "{\"anyOf\": [{\"type\": \"number\"}, {\"type\": \"null\"}]}"},
+        {"{enum: [red, 1], title: t}", "\"red\" | 1 (title: \"t\")",
+         "{\"enum\": [\"red\", 1], \"title\": \"t\"}"},
         {"{minLength: 2, type: string}", "string (minLength: 2)", "{\"type\": \"string\", \"minLength\": 2}"},
-        {"{type: string, name: string}", "string (name: \"string\")", "{\"type\": \"string\", \"name\": \"string\"}"},
+        {"{type: string, name: string}", "string (name: \"string\")",
+         "{\"type\": \"string\", \"name\": \"string\"}"},
         {"{object: {type: string}}", "{type: string}",
-         "{\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"string\"}}, \"required\": [\"type\"], "
+         "{\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"string\"}}, \"required\": "
+         "[\"type\"], "
          "\"additionalProperties\": false}"},
         {"{object: }", "{object: any}",
-         "{\"type\": \"object\", \"properties\": {\"object\": {}}, \"required\": [\"object\"], \"additionalProperties\": false}"},
+         "{\"type\": \"object\", \"properties\": {\"object\": {}}, \"required\": [\"object\"], "
+         "\"additionalProperties\": false}"},
         {"{optional: string, b: string}", "{optional: string, b: string}",
-         "{\"type\": \"object\", \"properties\": {\"optional\": {\"type\": \"string\"}, \"b\": {\"type\": \"string\"}}, "
+         "{\"type\": \"object\", \"properties\": {\"optional\": {\"type\": \"string\"}, \"b\": {\"type\": "
+         "\"string\"}}, "
          "\"required\": [\"optional\", \"b\"], \"additionalProperties\": false}"},
         {"{type: {x: string}}", "{type: {x: string}}",
-         "{\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"object\", \"properties\": {\"x\": {\"type\": \"string\"}}, "
-         "\"required\": [\"x\"], \"additionalProperties\": false}}, \"required\": [\"type\"], \"additionalProperties\": false}"},
+         "{\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"object\", \"properties\": {\"x\": "
+         "{\"type\": \"string\"}}, "
+         "\"required\": [\"x\"], \"additionalProperties\": false}}, \"required\": [\"type\"], "
+         "\"additionalProperties\": false}"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
@@ -83,7 +92,8 @@ static void refused(void **state) {
         {"{enum: red}", 1, "a JSON Schema with `enum` takes a list"},
         {"{const: 3}", 1, "a JSON Schema needs `type` or `enum` beside `const`"},
         {"4", 1, NULL},
-        {"x:\n  []", 2, "write [string] for a list of strings, {type: [string, integer]} for one of several types"},
+        {"x:\n  []", 2,
+         "write [string] for a list of strings, {type: [string, integer]} for one of several types"},
         {"{1: string}", 1, NULL},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -117,7 +127,8 @@ static void problems(void **state) {
         {"integer", "true", "0  True is not of type 'integer'"},
         {"a: integer", "{\"a\": 1}", ""},
         {"a:\n  - b: string\nd: integer", "{\"a\": [{\"b\": \"x\"}, {\"b\": 3}], \"c\": 1}",
-         "0  Missing required field: d; 0 .c Field not allowed: c; 1 .a[1].b 3 should be of type <class 'str'>"},
+         "0  Missing required field: d; 0 .c Field not allowed: c; 1 .a[1].b 3 should be of type <class "
+         "'str'>"},
         {"a:\n  - b: string", "{\"a\": [{\"b\": 3}]}", "2 .a[0].b 3 should be of type <class 'str'>"},
         {"{a: number, b: string}", "{\"a\": 5, \"b\": 4}", "1 .b 4 should be of type <class 'str'>"},
         {"{a: {optional: string}}", "{\"a\": null}", "1 .a None should be of type <class 'str'>"},
@@ -193,12 +204,14 @@ static void old_words(void **state) {
     const pdl_type *t = NULL;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    assert_true(pdl_type_read(a, load(a, "{a: str, b: [int], c: {optional: {object: {d: bool}}}}"), &t, &err));
+    assert_true(
+        pdl_type_read(a, load(a, "{a: str, b: [int], c: {optional: {object: {d: bool}}}}"), &t, &err));
     pdl_type_deprecated(t, count_old, &b);
     t_assert_str(pdl_buf_str(&b), "str>string int>integer bool>boolean ");
     pdl_buf_clear(&b);
     put_json(&b, pdl_type_as_written(t));
-    t_assert_str(pdl_buf_str(&b), "{\"a\": \"string\", \"b\": [\"integer\"], \"c\": {\"optional\": {\"object\": {\"d\": \"boolean\"}}}}");
+    t_assert_str(pdl_buf_str(&b), "{\"a\": \"string\", \"b\": [\"integer\"], \"c\": {\"optional\": "
+                                  "{\"object\": {\"d\": \"boolean\"}}}}");
     pdl_buf_fini(&b);
     pdl_arena_free(a);
 }
@@ -209,7 +222,8 @@ static void invalid_schema(void **state) {
         {"{type: foo}", "Invalid type in spec: 'foo' is not valid under any of the given schemas"},
         {"{type: string, pattern: '('}", "Invalid type in spec: '(' is not a 'regex'"},
         {"{type: integer, minimum: x}", "Invalid type in spec: 'x' is not of type 'number'"},
-        {"{a: {type: object, properties: {a: integer}}}", "Invalid type in spec: 'integer' is not of type 'object', 'boolean'"},
+        {"{a: {type: object, properties: {a: integer}}}",
+         "Invalid type in spec: 'integer' is not of type 'object', 'boolean'"},
         {"{type: integer, $ref: '#/nosuch'}", "Invalid type in spec: Unresolvable reference: #/nosuch"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {

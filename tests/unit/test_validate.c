@@ -65,7 +65,8 @@ static void sentences(void **state) {
         {"{\"uniqueItems\": true}", "[1, true, \"1\", null]", ""},
         {"{\"contains\": {\"const\": 2}, \"minContains\": 2}", "[1, 2]",
          "Too few items match the given schema (expected at least 2 but only 1 matched)"},
-        {"{\"prefixItems\": [{}], \"items\": false}", "[1, 2, 3]", "Expected at most 1 item but found 2 extra: [2, 3]"},
+        {"{\"prefixItems\": [{}], \"items\": false}", "[1, 2, 3]",
+         "Expected at most 1 item but found 2 extra: [2, 3]"},
         {"{\"required\": [\"a\"]}", "{}", "'a' is a required property"},
         {"{\"dependentRequired\": {\"a\": [\"b\"]}}", "{\"a\": 1}", "'b' is a dependency of 'a'"},
         {"{\"additionalProperties\": false}", "{\"b\": 1, \"a\": 2}",
@@ -74,12 +75,15 @@ static void sentences(void **state) {
          "'ab' does not match any of the regexes: '^b'"},
         {"{\"propertyNames\": {\"maxLength\": 1}}", "{\"ab\": 1}", "'ab' is too long"},
         {"{\"not\": {\"const\": 5}}", "5", "5 should not be valid under {'const': 5}"},
-        {"{\"oneOf\": [{\"minimum\": 1}, {\"maximum\": 5}]}", "3", "3 is valid under each of {'maximum': 5}, {'minimum': 1}"},
-        {"{\"anyOf\": [{\"minimum\": 5}, {\"type\": \"string\"}]}", "3", "3 is not valid under any of the given schemas"},
-        {"{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 5}, {\"type\": \"string\"}]}", "3", "3 is less than the minimum of 5"},
+        {"{\"oneOf\": [{\"minimum\": 1}, {\"maximum\": 5}]}", "3",
+         "3 is valid under each of {'maximum': 5}, {'minimum': 1}"},
+        {"{\"anyOf\": [{\"minimum\": 5}, {\"type\": \"string\"}]}", "3",
+         "3 is not valid under any of the given schemas"},
+        {"{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 5}, {\"type\": \"string\"}]}", "3",
+         "3 is less than the minimum of 5"},
         {"{\"if\": {\"minimum\": 10}, \"then\": {\"multipleOf\": 10}}", "15", "15 is not a multiple of 10"},
-        {"{\"allOf\": [{\"properties\": {\"a\": {}}}], \"unevaluatedProperties\": false}", "{\"a\": 1, \"b\": 1}",
-         "Unevaluated properties are not allowed ('b' was unexpected)"},
+        {"{\"allOf\": [{\"properties\": {\"a\": {}}}], \"unevaluatedProperties\": false}",
+         "{\"a\": 1, \"b\": 1}", "Unevaluated properties are not allowed ('b' was unexpected)"},
         {"{\"properties\": {\"a\": {\"type\": \"string\"}}, \"maxProperties\": 0}", "{\"a\": 1}",
          "{'a': 1} is expected to be empty"},
     };
@@ -89,15 +93,18 @@ static void sentences(void **state) {
 static void references(void **state) {
     (void)state;
     static const row rows[] = {
-        {"{\"$defs\": {\"a/b\": {\"type\": \"string\"}}, \"$ref\": \"#/$defs/a~1b\"}", "1", "1 is not of type 'string'"},
-        {"{\"$defs\": {\"x\": {\"$anchor\": \"y\", \"type\": \"string\"}}, \"$ref\": \"#y\"}", "1", "1 is not of type 'string'"},
-        {"{\"$id\": \"http://h/a/b\", \"$defs\": {\"x\": {\"$id\": \"../c\", \"type\": \"string\"}}, \"$ref\": \"/c\"}", "1",
+        {"{\"$defs\": {\"a/b\": {\"type\": \"string\"}}, \"$ref\": \"#/$defs/a~1b\"}", "1",
          "1 is not of type 'string'"},
+        {"{\"$defs\": {\"x\": {\"$anchor\": \"y\", \"type\": \"string\"}}, \"$ref\": \"#y\"}", "1",
+         "1 is not of type 'string'"},
+        {"{\"$id\": \"http://h/a/b\", \"$defs\": {\"x\": {\"$id\": \"../c\", \"type\": \"string\"}}, "
+         "\"$ref\": \"/c\"}",
+         "1", "1 is not of type 'string'"},
         {"{\"$ref\": \"#/nosuch\"}", "1", "! Unresolvable reference: #/nosuch"},
         {"{\"$ref\": \"http://x.invalid/y\"}", "1", "! Unresolvable reference: http://x.invalid/y"},
         {"{\"$ref\": \"#\"}", "1", "! schema leads more than 200 levels deep"},
-        {"{\"properties\": {\"n\": {\"$ref\": \"#\"}}, \"additionalProperties\": false}", "{\"n\": {\"n\": {\"m\": 1}}}",
-         "Additional properties are not allowed ('m' was unexpected)"},
+        {"{\"properties\": {\"n\": {\"$ref\": \"#\"}}, \"additionalProperties\": false}",
+         "{\"n\": {\"n\": {\"m\": 1}}}", "Additional properties are not allowed ('m' was unexpected)"},
         {"{\"$ref\": \"https://json-schema.org/draft/2020-12/schema\"}", "{\"type\": 3}",
          "3 is not valid under any of the given schemas"},
     };
@@ -107,13 +114,16 @@ static void references(void **state) {
 static void drafts(void **state) {
     (void)state;
     static const row rows[] = {
-        {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"minimum\": 3, \"exclusiveMinimum\": true}", "3",
-         "3 is less than or equal to the minimum of 3"},
-        {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"type\": \"integer\"}", "1.0", "1.0 is not of type 'integer'"},
-        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"items\": [{}], \"additionalItems\": false}", "[1, 2]",
-         "Additional items are not allowed (2 was unexpected)"},
-        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"dependencies\": {\"a\": [\"b\"]}}", "{\"a\": 1}",
-         "'b' is a dependency of 'a'"},
+        {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"minimum\": 3, \"exclusiveMinimum\": "
+         "true}",
+         "3", "3 is less than or equal to the minimum of 3"},
+        {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"type\": \"integer\"}", "1.0",
+         "1.0 is not of type 'integer'"},
+        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"items\": [{}], \"additionalItems\": "
+         "false}",
+         "[1, 2]", "Additional items are not allowed (2 was unexpected)"},
+        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"dependencies\": {\"a\": [\"b\"]}}",
+         "{\"a\": 1}", "'b' is a dependency of 'a'"},
         {"{\"dependencies\": {\"a\": [\"b\"]}}", "{\"a\": 1}", ""},
         {"{\"items\": [{}]}", "1", "! [{}] is not of type 'object', 'boolean'"},
         {"{\"minLength\": -1}", "1", "! -1 is less than the minimum of 0"},
@@ -137,6 +147,15 @@ static void depth(void **state) {
     for (int i = 0; i < 900; i++) PDL_PUT(&v, "]");
     verdict("{\"items\": {\"$ref\": \"#\"}}", pdl_buf_z(&v), &out);
     t_assert_str(pdl_buf_str(&out), "! schema leads more than 200 levels deep");
+    pdl_buf_clear(&out);
+    pdl_buf_clear(&s);
+    PDL_PUT(&s, "{\"$defs\": {\"a0\": {}"); /* each definition asks the one before it twice */
+    for (int i = 1; i < 60; i++)
+        pdl_buf_putf(&s, ", \"a%d\": {\"allOf\": [{\"$ref\": \"#/$defs/a%d\"}, {\"$ref\": \"#/$defs/a%d\"}]}", i,
+                     i - 1, i - 1);
+    PDL_PUT(&s, "}, \"$ref\": \"#/$defs/a59\"}");
+    verdict(pdl_buf_z(&s), "1", &out);
+    t_assert_str(pdl_buf_str(&out), "! schema takes more than 10000000 steps");
     pdl_buf_fini(&s);
     pdl_buf_fini(&v);
     pdl_buf_fini(&out);
