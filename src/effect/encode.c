@@ -2,6 +2,7 @@
  *
  * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its kind; a dict that has such a key itself, or a key
  * that is no string, is written in that way too, so that reading is unambiguous. Labels are not written: who reads gives them.
+ * A context is its messages in order: independent groups are read back as a sequence.
  */
 #include "effect/encode.h"
 
@@ -340,7 +341,7 @@ static bool revive_items(pdl_vref kind, pdl_vref items, pdl_val *out, pdl_err *e
     if (pdl_text_is(kind, "context")) {
         ok = true;
         if (pdl_list_len(list))
-            ok = pdl_context_from(list, out, err);
+            ok = pdl_context_from(pdl_list_len(list) == 1 ? pdl_list_at(list, 0) : list, out, err);
         else
             *out = pdl_context_empty();
         pdl_drop(list);

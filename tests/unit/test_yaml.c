@@ -1,0 +1,149 @@
+/* test_yaml.c -- loading: tree, places, errors, limits. */
+#include "t.h"
+
+#include "base/arena.h"
+#include "base/limits.h"
+#include "value/text.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+static const pdl_node *load(pdl_arena *a, const char *text) {
+    pdl_err err = {0};
+    pdl_source *src;
+    const pdl_node *root;
+    if (!pdl_yaml_source(a, t_str("t.pdl"), t_str(text), &src, &err) || !pdl_yaml_load(a, src, &root, &err)) {
+        fail_msg("%s: %s", text, err.msg);
+        return NULL;
+    }
+    return root;
+}
+
+static void test_values(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *repr;
+    } rows[] = {
+        {"", "None"}, {"# c\n", "None"}, {"a: [1, 2.5, yes]\nb: 'it''s'\n", "{'a': [1, 2.5, True], 'b': \"it's\"}"},
+        {"base: &b {x: 1, y: 2}\nd: {<<: *b, y: 3}", "{'base': {'x': 1, 'y': 2}, 'd': {'x': 1, 'y': 3}}"},
+        {"- &b {x: 1}\n- {<<: [*b, {z: 9}]}", "[{'x': 1}, {'z': 9, 'x': 1}]"}, {"a: 1\na: 2", "{'a': 2}"},
+        {"{1: a, true: b}", "{1: 'b'}"}, {"a: |\n  x\n   y\n", "{'a': 'x\\n y\\n'}"}, {"a: >\n  \tx\n  y\n", "{'a': '\\tx\\ny\\n'}"},
+        {"{a:}", "{'a': None}"}, {"a: !\nb: 1", "{'a': None, 'b': 1}"}, {"%FOO x\n---\na", "'a'"}, {"%YAML 1.3\n---\na", "'a'"},
+        {"!!omap [a: 1, b: 2]", "[('a', 1), ('b', 2)]"}, {"d: 2024-01-15", "{'d': datetime.date(2024, 1, 15)}"}, {"\"a\\u00e9\\\n  b\"", "'a\xc3\xa9" "b'"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        pdl_err err = {0};
+        pdl_val v;
+        pdl_buf b = PDL_BUF;
+        T_ROW(i);
+        if (!pdl_yaml_read(t_str(rows[i].text), &v, NULL, NULL, &err)) fail_msg("row %zu: %s", i, err.msg);
+        t_assert(pdl_val_repr(v, &b, &err));
+        t_assert_str(pdl_buf_str(&b), rows[i].repr);
+        pdl_drop(v);
+        pdl_buf_fini(&b);
+    }
+}
+
+static void test_errors(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        uint32_t line, column;
+        const char *foreign, *msg;
+    } rows[] = {
+        {"a: b: c", 1, 5, "ScannerError", "mapping values are not allowed here"},
+        {"a:\t1", 1, 3, "ScannerError", "found character '\\t' that cannot start any token"},
+        {"a: [1, 2", 1, 9, "ParserError", "expected ',' or ']', but got '<stream end>'"},
+        {"[a?b]", 1, 3, "ParserError", "expected ',' or ']', but got '?'"},
+        {"a: *x", 1, 4, "ComposerError", "found undefined alias 'x'"},
+        {"&a [*a]", 1, 5, "ComposerError", "found recursive alias 'a'"},
+        {"- &a 1\n- &a 2", 2, 3, "ComposerError", "second occurrence"},
+        {"a\n---\nb", 2, 1, "ComposerError", "but found another document"},
+        {"? [a]\n: b", 1, 3, "ConstructorError", "found unhashable key"},
+        {"- [2024-02-30]\n- !x a", 2, 3, "ConstructorError", "could not determine a constructor for the tag '!x'"},
+        {"- 2024-02-30", 1, 3, "ValueError", "day is out of range for month"},
+        {"a: |# c\n  x", 1, 5, "ScannerError", "expected chomping or indentation indicators, but found '#'"},
+        {"<<: 1", 1, 5, "ConstructorError", "expected a mapping or list of mappings for merging, but found scalar"},
+        {"\"\\q\"", 1, 3, "ScannerError", "found unknown escape character 'q'"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        pdl_err err = {0};
+        pdl_val v;
+        uint32_t line, column;
+        T_ROW(i);
+        t_assert(!pdl_yaml_read(t_str(rows[i].text), &v, &line, &column, &err));
+        t_assert_str(pdl_str_of(err.msg), rows[i].msg);
+        t_assert_str(pdl_str_of(err.foreign), rows[i].foreign);
+        if (line != rows[i].line || column != rows[i].column) fail_msg("row %zu: %u:%u", i, line, column);
+        pdl_err_fini(&err);
+    }
+}
+
+/* Every byte of the text that stands for itself is found where it is. */
+static void test_text_loc(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *part, *want; /* part of the scalar's text; the source under it */
+    } rows[] = {
+        {"k: plain ${ x } y", "${ x }", "${ x }"}, {"k: one\n   two ${ x }", "${ x }", "${ x }"}, {"k: 'it''s ${ x }'", "${ x }", "${ x }"},
+        {"k: \"\\n\\u00e9 ${ x } \\\n   ${ y }\"", "${ y }", "${ y }"}, {"k: \"a\\tb\"", "\t", "\\t"}, {"k: |\n  a\n    ${ x }\n", "${ x }", "${ x }"},
+        {"k: >-\n  a\n  b\n\n  ${ x }\n   c\n", "${ x }", "${ x }"}, {"k: |2\n    ${ x }\n", "  ${ x }", "  ${ x }"},
+        {"k: !!str &a 'b ${ x }'", "${ x }", "${ x }"}, {"- k: |\n\n    \xc3\xa9 ${ x }\n    z", "z", "z"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        pdl_arena *a = pdl_arena_make();
+        const pdl_node *n = load(a, rows[i].text);
+        T_ROW(i);
+        if (n->kind == PDL_NODE_SEQ) n = n->items[0];
+        n = n->pairs[0].value;
+        size_t from = pdl_str_find(n->text, t_str(rows[i].part), 0);
+        t_assert(from != PDL_NOT_FOUND);
+        pdl_loc l = pdl_node_text_loc(n, from, from + t_str(rows[i].part).n);
+        t_assert_str(pdl_str_sub(n->src->text, l.start, l.end), rows[i].want);
+        pdl_arena_free(a);
+    }
+}
+
+static void test_limits(void **state) {
+    (void)state;
+    pdl_buf deep = PDL_BUF, bomb = PDL_BUF;
+    for (int i = 0; i < PDL_MAX_YAML_DEPTH + 1; i++) PDL_PUT(&deep, "[");
+    PDL_PUT(&bomb, "- &a0 [x, x]\n");
+    for (int i = 1; i < 40; i++) pdl_buf_putf(&bomb, "- &a%d [*a%d, *a%d]\n", i, i - 1, i - 1);
+    const pdl_str texts[] = {pdl_buf_str(&deep), pdl_buf_str(&bomb)};
+    for (size_t i = 0; i < T_LEN(texts); i++) {
+        pdl_err err = {0};
+        pdl_val v;
+        T_ROW(i);
+        t_assert(!pdl_yaml_read(texts[i], &v, NULL, NULL, &err));
+        assert_int_equal(err.kind, PDL_E_limit);
+        pdl_err_fini(&err);
+    }
+    pdl_buf_fini(&deep);
+    pdl_buf_fini(&bomb);
+}
+
+static void test_source(void **state) {
+    (void)state;
+    pdl_arena *a = pdl_arena_make();
+    pdl_source *src;
+    pdl_err err = {0};
+    t_assert(pdl_yaml_source(a, t_str("x"), t_str("\xef\xbb\xbf" "a\r\nb\rc"), &src, &err));
+    t_assert_str(src->text, "a\nb\nc");
+    t_assert(!pdl_yaml_source(a, t_str("x.pdl"), t_str("a\xff"), &src, &err));
+    t_assert_str(pdl_str_of(err.msg), "x.pdl is not UTF-8: byte 0xff at byte offset 1");
+    pdl_err_fini(&err);
+    pdl_buf b = PDL_BUF;
+    const pdl_node *n = load(a, "a: [1]\n");
+    pdl_node_dump(n, &b);
+    t_assert(b.len > 0);
+    t_assert(pdl_node_find(n, t_str("a"), NULL) && !pdl_node_find(n, t_str("b"), NULL));
+    pdl_buf_fini(&b);
+    pdl_arena_free(a);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors), cmocka_unit_test(test_text_loc),
+                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_source)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
