@@ -285,6 +285,6 @@ static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
 bool pdl_yaml_write(pdl_vref v, pdl_buf *out, pdl_err *err) {
     writer w = {out, 0};
     if (!put(&w, v, pdl_is_str(v) ? 2 : 0, AT_ROOT, err)) return false;
-    if (!out->len || out->p[out->len - 1] != '\n' || pdl_is_str(v)) pdl_buf_putc(out, '\n');
+    pdl_buf_putc(out, '\n'); /* also behind the empty lines of a `|+`, which end one line early */
     return true;
 }
