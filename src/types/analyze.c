@@ -14,8 +14,16 @@
 
 static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at);
 
-/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it has not even
- * one. */
+/* Place of an item: its dash when it stands on a line of its own, as in the reference. */
+static pdl_loc item_place(const pdl_node *item) {
+    pdl_loc loc = pdl_node_loc(item);
+    uint32_t i = loc.start;
+    while (loc.src && i > 0 && strchr(" \t\n", loc.src->text.p[i - 1])) i--;
+    if (loc.src && i > 0 && loc.src->text.p[i - 1] == '-') loc.start = i - 1;
+    return loc;
+}
+
+/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it has none. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth, const pdl_node **end) {
     if (!at) {
         *end = n;
@@ -27,7 +35,7 @@ static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth, c
     *end = NULL;
     if (up && up->kind == PDL_NODE_SEQ && pdl_is_absent(at->key) && at->i < up->n) {
         *end = up->items[at->i];
-        return pdl_node_loc(*end);
+        return item_place(*end);
     }
     if (up && up->kind == PDL_NODE_MAP && pdl_is_str(at->key)) {
         *end = pdl_node_find(up, pdl_str_get(at->key), &pair);

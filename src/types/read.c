@@ -212,9 +212,14 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
         const pdl_node *inner = entry_node(n, d, 0);
         pdl_err first = {0}, *err = r->err;
         r->err = &first;
-        bool ok = read_object(r, only, inner, true, out);
+        const pdl_type *t = NULL;
+        bool ok = read_object(r, only, inner, true, &t);
         r->err = err;
-        if (ok) return true;
+        if (ok) {
+            ((pdl_type *)(uintptr_t)t)->node = n; /* made just now; places follow the tree as written */
+            *out = t;
+            return true;
+        }
         if (read_object(r, d, n, false, out)) {
             pdl_err_fini(&first);
             return true;

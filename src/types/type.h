@@ -13,8 +13,8 @@
 
 typedef struct pdl_type pdl_type;
 
-/* Read a spec node (short forms, JSON Schema). *out is NULL-type ("any value") for null. Deprecated names met are counted in *deprecated
- * (may be NULL): names[] "str -> string" pairs are found by pdl_type_deprecated. Error: PDL_E_schema at the part that is wrong. */
+/* Read a spec node (short forms, JSON Schema). *out is NULL ("any value") for null. Error: PDL_E_schema at the part that is
+ * wrong, with a hint; PDL_E_limit. An invalid JSON Schema inside is told by the check, not here. */
 PDL_MUST bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_err *err);
 /* The same from a value (parameters of tools, tests). */
 PDL_MUST bool pdl_type_from_val(pdl_arena *a, pdl_vref v, const pdl_type **out, pdl_err *err);
@@ -43,7 +43,8 @@ typedef struct pdl_problem {
     pdl_loc loc;   /* where to print it: the part of the type node for the path, else the type's place */
     pdl_str path;  /* ".a[2].b", "" at the top */
     pdl_str text;  /* "3 should be of type <class 'str'>" */
-    bool at_header; /* the places of the type know nothing of this path: the line of `spec:` (the header of the error) is the place */
+    bool at_header; /* neither the type's tree nor args_node knows a step of the path: print it at the place of the header
+                       line (the key `spec`, `args`, `return`), as the reference does; loc is then that of the value node */
 } pdl_problem;
 
 typedef struct pdl_problems {

@@ -130,6 +130,8 @@ static void problems(void **state) {
          "0  Missing required field: d; 0 .c Field not allowed: c; 1 .a[1].b 3 should be of type <class "
          "'str'>"},
         {"a:\n  - b: string", "{\"a\": [{\"b\": 3}]}", "2 .a[0].b 3 should be of type <class 'str'>"},
+        {"a:\n -\n  b: string", "{\"a\": [{}]}", "2 .a[0] Missing required field: b"},
+        {"object:\n  a: string", "{\"a\": 1}", "0 .a 1 should be of type <class 'str'>"},
         {"{a: number, b: string}", "{\"a\": 5, \"b\": 4}", "1 .b 4 should be of type <class 'str'>"},
         {"{a: {optional: string}}", "{\"a\": null}", "1 .a None should be of type <class 'str'>"},
         {"{type: string, minLength: 2}", "\"a\"", "0  'a' is too short"},
