@@ -1,0 +1,183 @@
+/* file.c -- see file.h. */
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+enum { READ_CHUNK = 65536 };
+
+static const struct {
+    int e;
+    const char *foreign;
+} errno_classes[] = {
+    {ENOENT, "FileNotFoundError,OSError"},   {EACCES, "PermissionError,OSError"},     {EPERM, "PermissionError,OSError"},
+    {EEXIST, "FileExistsError,OSError"},     {EISDIR, "IsADirectoryError,OSError"},   {ENOTDIR, "NotADirectoryError,OSError"},
+    {EPIPE, "BrokenPipeError,OSError"},
+};
+
+/* As Python quotes a path. */
+static void put_quoted(pdl_str s, pdl_buf *out) {
+    char quote = memchr(s.p, '\'', s.n) && !memchr(s.p, '"', s.n) ? '"' : '\'';
+    pdl_buf_putc(out, quote);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == '\n') PDL_PUT(out, "\\n");
+        else if (c == '\t') PDL_PUT(out, "\\t");
+        else if (c == '\r') PDL_PUT(out, "\\r");
+        else if (c < 0x20 || c == 0x7f) pdl_buf_putf(out, "\\x%02x", c);
+        else {
+            if (c == '\\' || c == (unsigned char)quote) pdl_buf_putc(out, '\\');
+            pdl_buf_putc(out, (char)c);
+        }
+    }
+    pdl_buf_putc(out, quote);
+}
+
+bool pdl_file_errno(pdl_err *err, int e, const char *path) {
+    const char *foreign = "OSError";
+    pdl_buf shown = PDL_BUF;
+    if (path) PDL_PUT(&shown, ": ");
+    if (path) put_quoted(pdl_str_of(path), &shown);
+    for (size_t i = 0; i < sizeof errno_classes / sizeof errno_classes[0]; i++)
+        if (errno_classes[i].e == e) foreign = errno_classes[i].foreign;
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "[Errno %d] %s%s", e, strerror(e), pdl_buf_z(&shown));
+    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    pdl_buf_fini(&shown);
+    return false;
+}
+
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+static void wait_for(int fd, short events) {
+    struct pollfd p = {fd, events, 0};
+    poll(&p, 1, -1);
+}
+
+static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
+    for (;;) {
+        size_t room = out->limit - out->len;
+        if (room > READ_CHUNK) room = READ_CHUNK;
+        char *p = pdl_buf_room(out, room); /* the byte for the NUL tells the end from a passed ceiling */
+        ssize_t n = read(fd, p, room + 1);
+        if (n == 0) {
+            pdl_buf_grown(out, 0);
+            return true;
+        }
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            wait_for(fd, POLLIN);
+            continue;
+        }
+        if (n < 0) return pdl_file_errno(err, errno, path);
+        if ((size_t)n > room)
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path ? path : "the input", out->limit);
+        pdl_buf_grown(out, (size_t)n);
+    }
+}
+
+bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) {
+    return drain(fd, NULL, out, err);
+}
+
+bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = false;
+    if (fd < 0) return pdl_file_errno(err, errno, path);
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        pdl_file_errno(err, EISDIR, path);
+        goto done;
+    }
+    ok = drain(fd, path, out, err);
+done:
+    close(fd);
+    return ok;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------- */
+
+static bool put_all(int fd, pdl_str s, const char *path, pdl_err *err) {
+    while (s.n) {
+        ssize_t n = write(fd, s.p, s.n);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            wait_for(fd, POLLOUT);
+            continue;
+        }
+        if (n < 0) return pdl_file_errno(err, errno, path);
+        s = pdl_str_sub(s, (size_t)n, s.n);
+    }
+    return true;
+}
+
+bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err) {
+    return put_all(fd, bytes, NULL, err);
+}
+
+static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+    if (fd < 0) return pdl_file_errno(err, errno, path);
+    bool ok = put_all(fd, bytes, path, err);
+    if (close(fd) != 0 && ok) ok = pdl_file_errno(err, errno, path);
+    return ok;
+}
+
+/* The new content gets the permissions of the old file. */
+static bool write_atomic(const char *path, pdl_str bytes, pdl_err *err) {
+    struct stat st;
+    bool ok = false, there = stat(path, &st) == 0;
+    pdl_buf tmp = PDL_BUF;
+    if (there && !S_ISREG(st.st_mode)) return write_to(path, O_TRUNC, bytes, err); /* a device, a pipe */
+    pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", path, (long)getpid());
+    unlink(pdl_buf_z(&tmp));
+    if (!write_to(pdl_buf_z(&tmp), O_EXCL, bytes, err)) goto done;
+    if (there && chmod(pdl_buf_z(&tmp), st.st_mode & 07777) != 0) {
+        pdl_file_errno(err, errno, path);
+        goto done;
+    }
+    ok = rename(pdl_buf_z(&tmp), path) == 0 || pdl_file_errno(err, errno, path);
+done:
+    if (!ok) unlink(pdl_buf_z(&tmp));
+    pdl_buf_fini(&tmp);
+    return ok;
+}
+
+bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err) {
+    switch (mode) {
+    case PDL_FILE_ATOMIC: return write_atomic(path, bytes, err);
+    case PDL_FILE_PLAIN: return write_to(path, O_TRUNC, bytes, err);
+    case PDL_FILE_APPEND: return write_to(path, O_APPEND, bytes, err);
+    case PDL_FILE_NEW: return write_to(path, O_EXCL, bytes, err);
+    }
+    PDL_BUG("file mode %d", (int)mode);
+}
+
+/* --- directories ------------------------------------------------------------------------------------------ */
+
+bool pdl_file_mkdir(const char *path, pdl_err *err) {
+    char *z = pdl_str_dup(pdl_str_of(path));
+    bool ok = true;
+    for (char *p = z + 1; ok && *z; p++) {
+        char c = *p;
+        if (c != '/' && c != 0) continue;
+        *p = 0;
+        if (mkdir(z, 0777) != 0 && (errno != EEXIST || pdl_file_kind_of(z) != PDL_FILE_DIR)) ok = pdl_file_errno(err, errno, z);
+        *p = c;
+        if (c == 0) break;
+    }
+    pdl_free(z);
+    return ok;
+}
+
+pdl_file_kind pdl_file_kind_of(const char *path) {
+    struct stat st;
+    if (stat(path, &st) != 0) return PDL_FILE_NONE;
+    return S_ISREG(st.st_mode) ? PDL_FILE_REGULAR : S_ISDIR(st.st_mode) ? PDL_FILE_DIR : PDL_FILE_OTHER;
+}

@@ -1,0 +1,610 @@
+/* http.c -- see http.h. libcurl's callbacks only note what happened; the user is called after libcurl has returned, so that he may
+ * start and cancel transfers from his callbacks.
+ *
+ *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put transfer on the queue
+ *                         -> curl_multi_info_read: mark ended, put on the queue
+ *                         -> deliver: for each in the queue data(), then done()
+ */
+#include "io/http.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <curl/curl.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/vec.h"
+#include "io/clock.h"
+
+#include "base/banned.h"
+
+enum {
+    LANE_TRANSFERS = 1000, /* libcurl 7.88 slows down when one multi handle has more */
+    SPARE_HANDLES = 64,
+    BODY_BUFFER = 16384,
+    STREAM_BUFFER = 4096, /* streams come in small pieces, and thousands may be open */
+};
+
+/* --- libcurl by name ------------------------------------------------------------------------------- */
+
+typedef struct curl_api {
+    CURLcode (*global_init)(long flags);
+    void (*global_cleanup)(void);
+    CURL *(*easy_init)(void);
+    CURLcode (*easy_setopt)(CURL *e, CURLoption o, ...);
+    CURLcode (*easy_getinfo)(CURL *e, CURLINFO i, ...);
+    void (*easy_reset)(CURL *e);
+    void (*easy_cleanup)(CURL *e);
+    const char *(*easy_strerror)(CURLcode c);
+    CURLM *(*multi_init)(void);
+    CURLMcode (*multi_setopt)(CURLM *m, CURLMoption o, ...);
+    CURLMcode (*multi_add_handle)(CURLM *m, CURL *e);
+    CURLMcode (*multi_remove_handle)(CURLM *m, CURL *e);
+    CURLMcode (*multi_socket_action)(CURLM *m, curl_socket_t s, int mask, int *running);
+    CURLMcode (*multi_assign)(CURLM *m, curl_socket_t s, void *p);
+    CURLMsg *(*multi_info_read)(CURLM *m, int *left);
+    CURLMcode (*multi_cleanup)(CURLM *m);
+    struct curl_slist *(*slist_append)(struct curl_slist *l, const char *s);
+    void (*slist_free_all)(struct curl_slist *l);
+    CURLSH *(*share_init)(void);
+    CURLSHcode (*share_setopt)(CURLSH *s, CURLSHoption o, ...);
+    CURLSHcode (*share_cleanup)(CURLSH *s);
+} curl_api;
+
+static const struct {
+    const char *symbol;
+    size_t at;
+} curl_symbols[] = {
+#define S(name) {"curl_" #name, offsetof(curl_api, name)}
+    S(global_init), S(global_cleanup), S(easy_init), S(easy_setopt), S(easy_getinfo), S(easy_reset),
+    S(easy_cleanup), S(easy_strerror), S(multi_init), S(multi_setopt), S(multi_add_handle),
+    S(multi_remove_handle), S(multi_socket_action), S(multi_assign), S(multi_info_read), S(multi_cleanup),
+    S(slist_append), S(slist_free_all), S(share_init), S(share_setopt), S(share_cleanup),
+#undef S
+};
+
+/* The library stays loaded for the life of the process: OpenSSL does not survive being unloaded. */
+static bool open_curl(curl_api *api) {
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"};
+    void *lib = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++) lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!lib) return false;
+    for (size_t i = 0; i < sizeof curl_symbols / sizeof curl_symbols[0]; i++) {
+        void *p = dlsym(lib, curl_symbols[i].symbol);
+        if (!p) return false;
+        memcpy((char *)api + curl_symbols[i].at, &p, sizeof p);
+    }
+    return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+/* --- types ------------------------------------------------------------------------------------------ */
+
+/* One multi handle with what it asked the loop for. */
+typedef struct lane {
+    pdl_http *http;
+    CURLM *multi;
+    pdl_timer *timer;
+    size_t n; /* transfers in it */
+} lane;
+
+typedef struct sock {
+    lane *lane;
+    curl_socket_t fd;
+    pdl_watch *watch;
+} sock;
+
+/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: nobody is to be called, released when
+ * it leaves the queue. */
+typedef struct transfer {
+    pdl_http *http;
+    uint64_t id;
+    CURL *easy;
+    lane *lane;
+    struct curl_slist *headers;
+    pdl_http_request req;
+    pdl_buf head, body;
+    size_t got;           /* bytes of body that came */
+    uint64_t last_ns;     /* when the last of them came */
+    pdl_timer *idle;
+    struct transfer *next; /* in the queue */
+    pdl_http_end end;
+    int status;
+    bool queued, dead, ended, in_callback;
+    char why[CURL_ERROR_SIZE];
+} transfer;
+
+struct pdl_http {
+    pdl_loop *loop;
+    pdl_http_options opt;
+    curl_api curl;
+    bool tried, ready; /* libcurl was looked for, is there */
+    CURLSH *share;
+    PDL_VEC(lane *) lanes;
+    PDL_VEC(CURL *) spare;
+    PDL_VEC(transfer *) slots; /* id = number of use << 32 | slot + 1 */
+    PDL_VEC(uint32_t) vacant;
+    uint32_t uses;
+    size_t open;
+    transfer *queue, **queue_end;
+    pdl_timer *kick; /* delivers what failed before libcurl saw it */
+    bool delivering;
+};
+
+/* --- queue of things to report --------------------------------------------------------------------------- */
+
+static void enqueue(transfer *t) {
+    if (t->queued) return;
+    t->queued = true;
+    t->next = NULL;
+    *t->http->queue_end = t;
+    t->http->queue_end = &t->next;
+}
+
+static void end_with(transfer *t, pdl_http_end end, const char *why) {
+    if (t->ended) return;
+    t->ended = true;
+    t->end = end;
+    if (!t->why[0] && why) snprintf(t->why, sizeof t->why, "%s", why);
+    enqueue(t);
+}
+
+/* Take it away from libcurl; after that no callback of libcurl names it. */
+static void detach(transfer *t) {
+    pdl_http *h = t->http;
+    pdl_timer_stop(t->idle);
+    t->idle = NULL;
+    if (!t->easy) return;
+    if (t->lane) {
+        h->curl.multi_remove_handle(t->lane->multi, t->easy);
+        t->lane->n--;
+        t->lane = NULL;
+    }
+    if (h->spare.n < SPARE_HANDLES) {
+        h->curl.easy_reset(t->easy);
+        *pdl_vec_push(&h->spare) = t->easy;
+    } else {
+        h->curl.easy_cleanup(t->easy);
+    }
+    t->easy = NULL;
+    h->curl.slist_free_all(t->headers);
+    t->headers = NULL;
+}
+
+static void leave_table(transfer *t) {
+    pdl_http *h = t->http;
+    uint32_t slot = (uint32_t)t->id - 1;
+    assert(h->slots.p[slot] == t);
+    h->slots.p[slot] = NULL;
+    *pdl_vec_push(&h->vacant) = slot;
+    h->open--;
+}
+
+static void release(transfer *t) {
+    pdl_buf_fini(&t->head);
+    pdl_buf_fini(&t->body);
+    pdl_free(t);
+}
+
+/* --- callbacks of libcurl -------------------------------------------------------------------------------- */
+
+static size_t max_reply(const pdl_http *h) {
+    return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
+}
+
+static size_t on_body(char *p, size_t size, size_t n, void *user) {
+    transfer *t = user;
+    const pdl_debug *d = t->http->opt.debug;
+    (void)size; /* always 1 */
+    t->got += n;
+    t->last_ns = pdl_clock_ns();
+    if (d && d->drop_after >= 0 && t->got > (size_t)d->drop_after) {
+        end_with(t, PDL_HTTP_BROKEN, "dropped by PDL_STRESS");
+        return 0;
+    }
+    if (t->got > max_reply(t->http)) {
+        snprintf(t->why, sizeof t->why, "the answer is longer than %zu bytes", max_reply(t->http));
+        end_with(t, PDL_HTTP_TOO_LARGE, NULL);
+        return 0;
+    }
+    pdl_buf_put(&t->body, (pdl_str){p, n});
+    if (t->req.data) enqueue(t);
+    return n;
+}
+
+static int status_of(pdl_str line) {
+    size_t blank = pdl_str_find(line, PDL_STR(" "), 0);
+    int status = 0;
+    if (blank == PDL_NOT_FOUND) return 0;
+    for (size_t i = blank + 1; i < line.n && i < blank + 4 && line.p[i] >= '0' && line.p[i] <= '9'; i++)
+        status = status * 10 + (line.p[i] - '0');
+    return status;
+}
+
+static size_t on_header(char *p, size_t size, size_t n, void *user) {
+    transfer *t = user;
+    pdl_str line = {p, n};
+    (void)size;
+    t->last_ns = pdl_clock_ns();
+    if (pdl_str_starts(line, PDL_STR("HTTP/"))) { /* a new answer: what stood before was 100 Continue or a proxy's */
+        pdl_buf_clear(&t->head);
+        t->status = status_of(line);
+    }
+    if (n > (size_t)PDL_MAX_HEADER_BYTES - t->head.len) {
+        end_with(t, PDL_HTTP_TOO_LARGE, "the headers of the answer are too long");
+        return 0;
+    }
+    pdl_buf_put(&t->head, line);
+    return n;
+}
+
+static void act(lane *l, curl_socket_t fd, int mask);
+
+static void on_socket(void *user, int events) {
+    sock *s = user; /* may be released by act */
+    act(s->lane, s->fd, (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) | (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
+}
+
+static int watch_socket(CURL *e, curl_socket_t fd, int what, void *user, void *mine) {
+    lane *l = user;
+    sock *s = mine;
+    (void)e;
+    if (what == CURL_POLL_REMOVE) {
+        if (!s) return 0;
+        pdl_watch_stop(s->watch);
+        l->http->curl.multi_assign(l->multi, fd, NULL);
+        pdl_free(s);
+        return 0;
+    }
+    int events = (what & CURL_POLL_IN ? PDL_WATCH_READ : 0) | (what & CURL_POLL_OUT ? PDL_WATCH_WRITE : 0);
+    if (s) {
+        pdl_watch_set(s->watch, events);
+        return 0;
+    }
+    s = PDL_NEW(sock);
+    s->lane = l;
+    s->fd = fd;
+    s->watch = pdl_watch_start(l->http->loop, fd, events, on_socket, s);
+    if (!s->watch) {
+        pdl_free(s);
+        return -1;
+    }
+    l->http->curl.multi_assign(l->multi, fd, s);
+    return 0;
+}
+
+static void on_lane_timer(void *user) {
+    lane *l = user;
+    l->timer = NULL;
+    act(l, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int set_lane_timer(CURLM *m, long ms, void *user) {
+    lane *l = user;
+    (void)m;
+    pdl_timer_stop(l->timer);
+    l->timer = ms < 0 ? NULL : pdl_timer_start(l->http->loop, (uint64_t)ms, on_lane_timer, l);
+    return 0;
+}
+
+/* --- delivery ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    CURLcode code;
+    pdl_http_end end;
+} ends[] = {
+    {CURLE_OK, PDL_HTTP_OK},
+    {CURLE_OPERATION_TIMEDOUT, PDL_HTTP_TIMEOUT},
+    {CURLE_COULDNT_RESOLVE_PROXY, PDL_HTTP_CONNECT},
+    {CURLE_COULDNT_RESOLVE_HOST, PDL_HTTP_CONNECT},
+    {CURLE_COULDNT_CONNECT, PDL_HTTP_CONNECT},
+    {CURLE_PROXY, PDL_HTTP_CONNECT},
+    {CURLE_INTERFACE_FAILED, PDL_HTTP_CONNECT},
+    {CURLE_SSL_CONNECT_ERROR, PDL_HTTP_CONNECT},
+    {CURLE_SSL_ENGINE_NOTFOUND, PDL_HTTP_CONNECT},
+    {CURLE_SSL_CERTPROBLEM, PDL_HTTP_CONNECT},
+    {CURLE_SSL_CIPHER, PDL_HTTP_CONNECT},
+    {CURLE_PEER_FAILED_VERIFICATION, PDL_HTTP_CONNECT},
+    {CURLE_SSL_CACERT_BADFILE, PDL_HTTP_CONNECT},
+    {CURLE_SSL_ISSUER_ERROR, PDL_HTTP_CONNECT},
+    {CURLE_SSL_PINNEDPUBKEYNOTMATCH, PDL_HTTP_CONNECT},
+    {CURLE_SSL_INVALIDCERTSTATUS, PDL_HTTP_CONNECT},
+    {CURLE_URL_MALFORMAT, PDL_HTTP_BAD_REQUEST},
+    {CURLE_UNSUPPORTED_PROTOCOL, PDL_HTTP_BAD_REQUEST},
+};
+
+static pdl_http_end end_of(CURLcode code) {
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        if (ends[i].code == code) return ends[i].end;
+    return PDL_HTTP_BROKEN;
+}
+
+/* Pieces of a 2xx body for the user. False: he does not want more. */
+static bool give_data(transfer *t) {
+    pdl_http *h = t->http;
+    if (!t->req.data || t->body.len == 0 || t->status < 200 || t->status > 299) return true;
+    bool go = true;
+    t->in_callback = true;
+    pdl_str s = pdl_buf_str(&t->body);
+    if (h->opt.debug && h->opt.debug->split)
+        for (size_t i = 0; i < s.n && go && !t->dead; i++) go = t->req.data(t->req.user, (pdl_str){s.p + i, 1});
+    else
+        go = t->req.data(t->req.user, s);
+    t->in_callback = false;
+    pdl_buf_clear(&t->body);
+    return go;
+}
+
+static void give_end(transfer *t) {
+    PDL_TRACE(t->http->opt.debug, http, "#%llx %s: end %d, status %d, %zu bytes %s", (unsigned long long)t->id, t->req.method,
+              (int)t->end, t->status, t->got, t->end == PDL_HTTP_OK ? "" : t->why);
+    pdl_http_reply r = {t->end, t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), t->end == PDL_HTTP_OK ? "" : t->why};
+    t->dead = true; /* a cancel from inside finds it gone */
+    t->req.done(t->req.user, &r);
+}
+
+static void deliver_one(transfer *t) {
+    if (!t->dead && !give_data(t)) {
+        t->ended = true;
+        t->end = PDL_HTTP_STOPPED;
+        snprintf(t->why, sizeof t->why, "stopped");
+    }
+    if (!t->dead && !t->ended) return;
+    detach(t);
+    leave_table(t);
+    if (!t->dead) give_end(t);
+    release(t);
+}
+
+static void deliver(pdl_http *h) {
+    if (h->delivering) return;
+    h->delivering = true;
+    while (h->queue) {
+        transfer *t = h->queue;
+        h->queue = t->next;
+        if (!h->queue) h->queue_end = &h->queue;
+        t->queued = false;
+        deliver_one(t);
+    }
+    h->delivering = false;
+}
+
+static void collect_ends(lane *l) {
+    const curl_api *c = &l->http->curl;
+    int left;
+    for (CURLMsg *m; (m = c->multi_info_read(l->multi, &left));) {
+        transfer *t = NULL;
+        if (m->msg != CURLMSG_DONE) continue;
+        if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK || !t) continue;
+        end_with(t, end_of(m->data.result), c->easy_strerror(m->data.result));
+    }
+}
+
+static void act(lane *l, curl_socket_t fd, int mask) {
+    int running;
+    l->http->curl.multi_socket_action(l->multi, fd, mask, &running);
+    collect_ends(l);
+    deliver(l->http);
+}
+
+static void on_kick(void *user) {
+    pdl_http *h = user;
+    h->kick = NULL;
+    deliver(h);
+}
+
+/* --- time limits ------------------------------------------------------------------------------------------- */
+
+/* The timer is not moved at each byte: it looks at the time of the last one when it fires and sleeps on. */
+static void on_idle(void *user) {
+    transfer *t = user;
+    pdl_http *h = t->http;
+    uint64_t quiet_ms = (pdl_clock_ns() - t->last_ns) / 1000000;
+    t->idle = NULL;
+    if (t->ended || t->dead) return;
+    if (quiet_ms < t->req.idle_ms) {
+        t->idle = pdl_timer_start(h->loop, t->req.idle_ms - quiet_ms, on_idle, t);
+        return;
+    }
+    t->why[0] = 0; /* libcurl may have noted something earlier */
+    end_with(t, PDL_HTTP_TIMEOUT, "no data in time");
+    deliver(h);
+}
+
+/* --- start -------------------------------------------------------------------------------------------------- */
+
+static void set_up_library(pdl_http *h) {
+    h->tried = true;
+    if (!open_curl(&h->curl)) return;
+    h->share = h->curl.share_init();
+    if (h->share) {
+        h->curl.share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
+        h->curl.share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    }
+    h->ready = true;
+}
+
+/* The first lane with room: few lanes, so that connections are found again. */
+static lane *find_lane(pdl_http *h) {
+    for (size_t i = 0; i < h->lanes.n; i++)
+        if (h->lanes.p[i]->n < LANE_TRANSFERS) return h->lanes.p[i];
+    lane *l = PDL_NEW(lane);
+    l->http = h;
+    l->multi = h->curl.multi_init();
+    if (!l->multi) PDL_BUG("curl_multi_init failed");
+    h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
+    h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
+    h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);
+    h->curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
+    *pdl_vec_push(&h->lanes) = l;
+    return l;
+}
+
+static CURL *take_handle(pdl_http *h) {
+    if (h->spare.n) return h->spare.p[--h->spare.n];
+    CURL *e = h->curl.easy_init();
+    if (!e) PDL_BUG("curl_easy_init failed");
+    return e;
+}
+
+static void set_method(const curl_api *c, CURL *e, const pdl_http_request *r) {
+    if (r->body.p) {
+        c->easy_setopt(e, CURLOPT_POST, 1L);
+        c->easy_setopt(e, CURLOPT_POSTFIELDS, r->body.p);
+        c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
+    } else {
+        c->easy_setopt(e, CURLOPT_HTTPGET, 1L);
+    }
+    if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0) c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+}
+
+static void set_headers(transfer *t, const pdl_http_request *r) {
+    const curl_api *c = &t->http->curl;
+    t->headers = c->slist_append(NULL, "Expect:");
+    for (size_t i = 0; i < r->n_headers; i++)
+        if (!strpbrk(r->headers[i], "\r\n")) t->headers = c->slist_append(t->headers, r->headers[i]);
+    c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+}
+
+static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, bool tls) {
+    const curl_api *c = &h->curl;
+    c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
+    c->easy_setopt(e, CURLOPT_HTTP_VERSION, (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    if (tls) c->easy_setopt(e, CURLOPT_PIPEWAIT, 1L); /* many calls to one host: one connection, not many handshakes */
+    if (h->opt.ca_file) c->easy_setopt(e, CURLOPT_CAINFO, h->opt.ca_file);
+    if (r->insecure) {
+        c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
+        c->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
+static void set_options(transfer *t, const pdl_http_request *r) {
+    const pdl_http *h = t->http;
+    const curl_api *c = &h->curl;
+    CURL *e = t->easy;
+    bool tls = pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(r->url), 0, 6), PDL_STR("https:"));
+    c->easy_setopt(e, CURLOPT_URL, r->url);
+    c->easy_setopt(e, CURLOPT_PRIVATE, (char *)t);
+    c->easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
+    c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
+    c->easy_setopt(e, CURLOPT_WRITEFUNCTION, on_body);
+    c->easy_setopt(e, CURLOPT_WRITEDATA, t);
+    c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
+    c->easy_setopt(e, CURLOPT_HEADERDATA, t);
+    c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
+    c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
+    c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)(r->data ? STREAM_BUFFER : BODY_BUFFER));
+    c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
+    if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
+    if (r->compressed) c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
+    set_security(h, e, r, tls);
+    set_method(c, e, r);
+    set_headers(t, r);
+}
+
+static uint32_t take_slot(pdl_http *h) {
+    if (h->vacant.n) return h->vacant.p[--h->vacant.n];
+    *pdl_vec_push(&h->slots) = NULL;
+    return (uint32_t)(h->slots.n - 1);
+}
+
+uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
+    transfer *t = PDL_NEW(transfer);
+    uint32_t slot = take_slot(h);
+    t->http = h;
+    t->id = (uint64_t)++h->uses << 32 | (slot + 1);
+    t->req = *req;
+    t->req.url = NULL; /* not ours beyond this call */
+    t->req.headers = NULL;
+    t->head.limit = t->body.limit = (size_t)-1 >> 2; /* the callbacks compare with the ceilings */
+    t->last_ns = pdl_clock_ns();
+    h->slots.p[slot] = t;
+    h->open++;
+    if (!h->tried) set_up_library(h);
+    PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id, req->method,
+              PDL_FMT(pdl_str_sub(pdl_str_of(req->url), 0, pdl_str_find(pdl_str_of(req->url), PDL_STR("?"), 0))), req->body.n);
+    if (h->ready) {
+        t->easy = take_handle(h);
+        set_options(t, req);
+        lane *l = find_lane(h);
+        if (h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
+            t->lane = l;
+            l->n++;
+            if (req->idle_ms) t->idle = pdl_timer_start(h->loop, req->idle_ms, on_idle, t);
+            return t->id;
+        }
+    }
+    end_with(t, PDL_HTTP_BAD_REQUEST, h->ready ? "the request could not be set up" : "libcurl (libcurl.so.4) cannot be loaded");
+    if (!h->kick) h->kick = pdl_timer_start(h->loop, 0, on_kick, h);
+    return t->id;
+}
+
+void pdl_http_cancel(pdl_http *h, uint64_t id) {
+    uint32_t slot = (uint32_t)id - 1;
+    transfer *t = slot < h->slots.n ? h->slots.p[slot] : NULL;
+    if (!t || t->id != id || t->dead) return;
+    t->dead = true;
+    if (t->queued || t->in_callback) return; /* released when its turn comes */
+    detach(t);
+    leave_table(t);
+    release(t);
+}
+
+size_t pdl_http_open(const pdl_http *h) {
+    return h->open;
+}
+
+/* --- life cycle --------------------------------------------------------------------------------------------- */
+
+pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt) {
+    pdl_http *h = PDL_NEW(pdl_http);
+    h->loop = loop;
+    if (opt) h->opt = *opt;
+    h->queue_end = &h->queue;
+    return h;
+}
+
+void pdl_http_free(pdl_http *h) {
+    if (!h) return;
+    assert(!h->delivering);
+    for (size_t i = 0; i < h->slots.n; i++) {
+        transfer *t = h->slots.p[i];
+        if (!t) continue;
+        detach(t);
+        release(t);
+    }
+    for (size_t i = 0; i < h->spare.n; i++) h->curl.easy_cleanup(h->spare.p[i]);
+    for (size_t i = 0; i < h->lanes.n; i++) {
+        h->curl.multi_cleanup(h->lanes.p[i]->multi); /* closes idle connections */
+        pdl_timer_stop(h->lanes.p[i]->timer);
+        pdl_free(h->lanes.p[i]);
+    }
+    if (h->share) h->curl.share_cleanup(h->share);
+    if (h->ready) h->curl.global_cleanup();
+    pdl_timer_stop(h->kick);
+    pdl_vec_fini(&h->lanes);
+    pdl_vec_fini(&h->spare);
+    pdl_vec_fini(&h->slots);
+    pdl_vec_fini(&h->vacant);
+    pdl_free(h);
+}
+
+/* --- headers ------------------------------------------------------------------------------------------------ */
+
+pdl_str pdl_http_header(const pdl_http_reply *r, const char *name) {
+    pdl_str want = pdl_str_of(name), found = {0}, text = r->header_text;
+    for (size_t pos = 0; pos < text.n;) {
+        size_t end = pdl_str_find(text, PDL_STR("\n"), pos);
+        if (end == PDL_NOT_FOUND) end = text.n;
+        pdl_str line = pdl_str_sub(text, pos, end);
+        if (line.n > want.n && line.p[want.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want)) {
+            found = pdl_str_trim(pdl_str_sub(line, want.n + 1, line.n));
+            if (!found.p) found.p = "";
+        }
+        pos = end + 1;
+    }
+    return found;
+}

@@ -1,0 +1,172 @@
+/* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an idle watch from a busy one. */
+#include "io/loop.h"
+
+#include <assert.h>
+
+#include "io/loop_uv.h"
+
+#include "base/banned.h"
+
+/* Invariant: `wake` is referenced all the time, so that uv_run(ONCE) always waits in the kernel. */
+struct pdl_loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    uv_timer_t limit; /* end of a wait with a limit */
+    size_t open;
+};
+
+struct pdl_timer {
+    uv_timer_t uv;
+    pdl_loop *loop;
+    void (*fn)(void *user);
+    void *user;
+};
+
+struct pdl_watch {
+    uv_poll_t uv;
+    pdl_loop *loop;
+    int events;
+    void (*fn)(void *user, int events);
+    void *user;
+};
+
+uv_loop_t *pdl_loop_uv(pdl_loop *l) {
+    return &l->uv;
+}
+
+void pdl_loop_hold(pdl_loop *l, int delta) {
+    assert(delta > 0 || l->open > 0);
+    l->open += (size_t)delta;
+}
+
+static void on_wake(uv_async_t *a) {
+    (void)a;
+}
+
+static void on_limit(uv_timer_t *t) {
+    (void)t;
+}
+
+pdl_loop *pdl_loop_new(void) {
+    pdl_loop *l = PDL_NEW(pdl_loop);
+    if (uv_loop_init(&l->uv) != 0 || uv_async_init(&l->uv, &l->wake, on_wake) != 0 || uv_timer_init(&l->uv, &l->limit) != 0)
+        PDL_BUG("no event loop: the system is out of descriptors");
+    return l;
+}
+
+void pdl_loop_free(pdl_loop *l) {
+    if (!l) return;
+    uv_close((uv_handle_t *)&l->wake, NULL);
+    uv_close((uv_handle_t *)&l->limit, NULL);
+    uv_run(&l->uv, UV_RUN_NOWAIT); /* delivers the close callbacks, which release what was stopped */
+    uv_loop_close(&l->uv);
+    pdl_free(l);
+}
+
+bool pdl_loop_run(pdl_loop *l, int timeout_ms) {
+    if (timeout_ms == 0 || l->open == 0) {
+        uv_run(&l->uv, UV_RUN_NOWAIT);
+        return l->open > 0;
+    }
+    if (timeout_ms > 0) {
+        uv_update_time(&l->uv);
+        uv_timer_start(&l->limit, on_limit, (uint64_t)timeout_ms, 0);
+    }
+    uv_run(&l->uv, UV_RUN_ONCE);
+    if (timeout_ms > 0) uv_timer_stop(&l->limit);
+    return l->open > 0;
+}
+
+bool pdl_loop_is_open(const pdl_loop *l) {
+    return l->open > 0;
+}
+
+void pdl_loop_wake(pdl_loop *l) {
+    uv_async_send(&l->wake);
+}
+
+int pdl_loop_fd(const pdl_loop *l) {
+    return uv_backend_fd(&l->uv);
+}
+
+int pdl_loop_deadline_ms(const pdl_loop *l) {
+    return uv_backend_timeout(&l->uv);
+}
+
+/* --- timers -------------------------------------------------------------------------------------- */
+
+static void timer_closed(uv_handle_t *h) {
+    pdl_free(h->data);
+}
+
+static void timer_fired(uv_timer_t *h) {
+    pdl_timer *t = h->data;
+    pdl_loop_hold(t->loop, -1);
+    uv_close((uv_handle_t *)&t->uv, timer_closed);
+    t->fn(t->user);
+}
+
+pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
+    pdl_timer *t = PDL_NEW(pdl_timer);
+    t->loop = l;
+    t->fn = fn;
+    t->user = user;
+    uv_timer_init(&l->uv, &t->uv);
+    t->uv.data = t;
+    uv_update_time(&l->uv); /* the loop's clock stood still while the program computed */
+    uv_timer_start(&t->uv, timer_fired, ms, 0);
+    pdl_loop_hold(l, 1);
+    return t;
+}
+
+void pdl_timer_stop(pdl_timer *t) {
+    if (!t) return;
+    pdl_loop_hold(t->loop, -1);
+    uv_close((uv_handle_t *)&t->uv, timer_closed);
+}
+
+/* --- descriptors --------------------------------------------------------------------------------- */
+
+static int uv_events(int events) {
+    return (events & PDL_WATCH_READ ? UV_READABLE : 0) | (events & PDL_WATCH_WRITE ? UV_WRITABLE : 0);
+}
+
+static void watch_closed(uv_handle_t *h) {
+    pdl_free(h->data);
+}
+
+static void watch_fired(uv_poll_t *h, int status, int events) {
+    pdl_watch *w = h->data;
+    int got = status < 0 ? w->events
+                         : (events & UV_READABLE ? PDL_WATCH_READ : 0) | (events & UV_WRITABLE ? PDL_WATCH_WRITE : 0);
+    w->fn(w->user, got);
+}
+
+pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events), void *user) {
+    pdl_watch *w = PDL_NEW(pdl_watch);
+    w->loop = l;
+    w->fn = fn;
+    w->user = user;
+    if (uv_poll_init(&l->uv, &w->uv, fd) != 0) {
+        pdl_free(w);
+        return NULL;
+    }
+    w->uv.data = w;
+    pdl_watch_set(w, events);
+    return w;
+}
+
+void pdl_watch_set(pdl_watch *w, int events) {
+    if (events == w->events) return;
+    if (!w->events) pdl_loop_hold(w->loop, 1);
+    if (!events) pdl_loop_hold(w->loop, -1);
+    w->events = events;
+    if (events) uv_poll_start(&w->uv, uv_events(events), watch_fired);
+    else uv_poll_stop(&w->uv);
+}
+
+void pdl_watch_stop(pdl_watch *w) {
+    if (!w) return;
+    pdl_watch_set(w, 0);
+    uv_close((uv_handle_t *)&w->uv, watch_closed);
+}

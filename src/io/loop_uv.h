@@ -1,0 +1,15 @@
+/* loop_uv.h -- inside of io only: the libuv loop behind a pdl_loop, for the files that need other handles. */
+#ifndef PDL_IO_LOOP_UV_H
+#define PDL_IO_LOOP_UV_H
+
+#include <uv.h>
+
+#include "io/loop.h"
+
+/* Borrowed. */
+uv_loop_t *pdl_loop_uv(pdl_loop *l);
+
+/* One thing more (1) or less (-1) that keeps the loop open. */
+void pdl_loop_hold(pdl_loop *l, int delta);
+
+#endif

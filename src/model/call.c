@@ -1,0 +1,460 @@
+/* call.c -- the life of one call; see call.h.
+ *
+ *   start -> begin -> send -> [data ...] -> done -> finish            answered
+ *              ^        ^                     |
+ *              |        +--- wait <- retry ---+--- fail -> refuse     answered with an error
+ *              +-------------- next fallback ------+
+ */
+#include "model/call.h"
+
+#include "base/utf8.h"
+#include "io/clock.h"
+#include "model/params.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { DEFAULT_RETRIES = 2, DEFAULT_TIMEOUT_S = 600, MOCK_PIECE_CP = 3, SHORTEST_SECRET = 8 };
+
+static void begin(pdl_call *c);
+static void send(pdl_call *c);
+static void fail(pdl_call *c, pdl_fault *f);
+
+/* --- life cycle --------------------------------------------------------------------------------------------- */
+
+static void reset_answer(pdl_call *c) {
+    pdl_draft_fini(&c->draft);
+    pdl_sse_fini(&c->sse);
+    pdl_buf_fini(&c->whole);
+    pdl_fault_fini(&c->fault);
+    c->is_whole = c->began = false;
+}
+
+static void unlink_call(pdl_call *c) {
+    *c->prev = c->next;
+    if (c->next) c->next->prev = c->prev;
+    else c->calls->end = c->prev;
+    c->calls->n_open--;
+}
+
+/* Everything but the effect. */
+static void release(pdl_call *c) {
+    if (c->http_id) pdl_http_cancel(c->calls->http, c->http_id);
+    pdl_timer_stop(c->timer);
+    reset_answer(c);
+    pdl_call_unwrite(c);
+    pdl_drop(c->given);
+    pdl_drop(c->model);
+    unlink_call(c);
+    pdl_free(c);
+}
+
+void pdl_call_cancel(pdl_call *c) {
+    if (c->busy) {
+        c->gone = true;
+        return;
+    }
+    pdl_effect *e = c->e;
+    release(c);
+    pdl_effect_free(e);
+}
+
+static double seconds_since(uint64_t start_ns) {
+    return (double)(pdl_clock_ns() - start_ns) / 1e9;
+}
+
+/* --- success ------------------------------------------------------------------------------------------------- */
+
+/* False: the call was cancelled from inside. */
+static bool show(pdl_call *c, pdl_str text) {
+    if (text.n == 0 || !c->ask.stream || !c->e->sink.piece) return true;
+    bool was = c->busy;
+    c->busy = c->shown = true;
+    c->e->sink.piece(c->e->sink.user, c->e, text);
+    c->busy = was;
+    return !c->gone;
+}
+
+/* Takes raw, a response in OpenAI's shape. text: what is still to be shown. */
+static void finish(pdl_call *c, pdl_val raw, int status) {
+    pdl_val reply;
+    pdl_err err = {0};
+    if (!pdl_reply_finish(raw, c->ask.forced_tool, &reply, &err)) {
+        pdl_fault f = {0};
+        pdl_fault_of_err(&err, status, &f);
+        fail(c, &f);
+        return;
+    }
+    pdl_effect *e = c->e;
+    double seconds = seconds_since(c->start_ns);
+    release(c);
+    pdl_effect_answer(e, reply, seconds);
+}
+
+/* The text of a reply that came whole although a stream was asked for, in pieces of n code points (0: at once). */
+static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
+    pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
+    pdl_vref first = pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+    pdl_vref m = pdl_is_dict(first) ? pdl_dict_getz(first, "message") : pdl_absent();
+    pdl_vref content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
+    if (!pdl_is_str(content)) return true;
+    pdl_str s = pdl_str_get(content);
+    if (n_cp == 0) return show(c, s);
+    for (size_t pos = 0; pos < s.n;) {
+        size_t end = pos;
+        for (size_t k = 0; k < n_cp && end < s.n; k++) end += pdl_utf8_len((unsigned char)s.p[end]);
+        if (!show(c, pdl_str_sub(s, pos, end))) return false;
+        pos = end;
+    }
+    return true;
+}
+
+/* --- failure ------------------------------------------------------------------------------------------------- */
+
+/* The message without the key, should the service have repeated it. */
+static void put_masked(pdl_str msg, pdl_str key, pdl_buf *out) {
+    size_t pos = 0;
+    if (key.n >= SHORTEST_SECRET)
+        for (size_t at; (at = pdl_str_find(msg, key, pos)) != PDL_NOT_FOUND; pos = at + key.n) {
+            pdl_buf_put(out, pdl_str_sub(msg, pos, at));
+            PDL_PUT(out, "***");
+        }
+    pdl_buf_put(out, pdl_str_sub(msg, pos, msg.n));
+}
+
+static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
+    pdl_vref model = c->model;
+    PDL_PUT(out, "{\"provider\":");
+    if (c->ask.provider) pdl_json_quote(pdl_str_of(c->ask.provider->prefix), 0, out);
+    else PDL_PUT(out, "null");
+    PDL_PUT(out, ",\"model\":");
+    pdl_json_quote(pdl_is_str(model) ? pdl_str_get(model) : (pdl_str){0}, 0, out);
+    PDL_PUT(out, ",\"retry_after_seconds\":");
+    if (f->retry_after >= 0 && !f->retry_is_date) {
+        pdl_err ignored = {0};
+        if (!pdl_json_write(pdl_float(f->retry_after), 0, 0, out, &ignored)) pdl_err_fini(&ignored);
+    } else {
+        PDL_PUT(out, "null");
+    }
+    PDL_PUT(out, "}");
+}
+
+/* Takes the content of f. */
+static void refuse(pdl_call *c, pdl_fault *f) {
+    pdl_effect *e = c->e;
+    pdl_err err = {0};
+    pdl_buf msg = PDL_BUF, detail = PDL_BUF;
+    pdl_vref asked = pdl_dict_getz(e->request, "model");
+    pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
+    put_masked(pdl_buf_str(&f->msg), pdl_buf_str(&c->route.key), &msg);
+    if (c->n_fallback) PDL_PUT(&msg, ". All fallback attempts failed.");
+    put_detail(c, f, &detail);
+    const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
+    pdl_err_set(&err, f->kind, e->loc, "Error during '%.*s' model call: %s: %s%s%s", PDL_FMT(model), pdl_err_kind_name(f->kind), provider,
+                *provider ? " - " : "", pdl_buf_z(&msg));
+    err.detail = pdl_buf_take(&detail);
+    err.status = f->status;
+    err.has_status = f->status > 0;
+    pdl_buf_fini(&msg);
+    pdl_fault_fini(f);
+    release(c);
+    pdl_effect_refuse(e, &err);
+}
+
+/* The next model of `fallbacks`, or the one for a prompt that was too long. False: there is none. */
+static bool next_fallback(pdl_call *c, const pdl_fault *f) {
+    pdl_vref given = pdl_dict_getz(c->e->request, "parameters");
+    pdl_vref list = pdl_is_dict(given) ? pdl_dict_getz(given, "fallbacks") : pdl_absent();
+    pdl_vref longer = pdl_is_dict(given) ? pdl_dict_getz(given, "context_window_fallback_dict") : pdl_absent();
+    pdl_vref next = pdl_absent();
+    if (c->shown) return false;
+    if (f->kind == PDL_E_context_window && pdl_is_dict(longer) && c->n_fallback == 0 && pdl_is_str(c->model)) {
+        next = pdl_dict_find(longer, c->model);
+        if (pdl_is_absent(next)) return false;
+    } else if (pdl_is_list(list) && c->n_fallback < pdl_list_len(list)) {
+        next = pdl_list_at(list, c->n_fallback);
+    }
+    pdl_vref name = pdl_is_dict(next) ? pdl_dict_getz(next, "model") : next;
+    if (pdl_is_absent(next)) return false;
+    if (pdl_is_dict(next)) pdl_draft_set(&c->given, pdl_dict_merge(pdl_keep(given), next));
+    if (pdl_is_str(name)) pdl_draft_set(&c->model, pdl_keep(name));
+    c->n_fallback++;
+    c->attempt = 0;
+    return true;
+}
+
+/* A service that does not know the constraint gets the call without it (spec 15.2). */
+static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
+    static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
+    if (!c->ask.asked_schema || c->ask.no_schema || f->status != 400) return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND) return true;
+    return false;
+}
+
+static unsigned max_retries(const pdl_call *c) {
+    double a = pdl_params_number(c->given, "max_retries", -1), b = pdl_params_number(c->given, "num_retries", -1);
+    double most = a > b ? a : b;
+    return most < 0 ? DEFAULT_RETRIES : most > 1000 ? 1000 : (unsigned)most;
+}
+
+static void on_wait(void *user) {
+    pdl_call *c = user;
+    c->timer = NULL;
+    send(c);
+}
+
+/* Takes the content of f. */
+static void fail(pdl_call *c, pdl_fault *f) {
+    uint64_t wait_ms;
+    PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind), f->status);
+    if (blames_schema(c, f)) {
+        c->ask.no_schema = true;
+        pdl_fault_fini(f);
+        begin(c);
+    } else if (c->http_id && !c->shown && c->attempt < max_retries(c) && pdl_backoff(f, c->attempt, &c->calls->rng, &wait_ms)) {
+        c->attempt++;
+        c->http_id = 0;
+        pdl_fault_fini(f);
+        c->timer = pdl_timer_start(c->calls->loop, wait_ms, on_wait, c);
+    } else if (next_fallback(c, f)) {
+        pdl_fault_fini(f);
+        begin(c);
+    } else {
+        c->http_id = 0;
+        refuse(c, f);
+    }
+}
+
+/* --- a whole answer -------------------------------------------------------------------------------------------- */
+
+/* An error inside an answer with status 200: {"error": ...} without choices. */
+static bool is_error(pdl_vref json) {
+    if (!pdl_is_dict(json)) return false;
+    pdl_vref error = pdl_dict_getz(json, "error");
+    return !pdl_is_absent(error) && !pdl_is_null(error) && pdl_is_absent(pdl_dict_getz(json, "choices"));
+}
+
+static void read_whole(pdl_call *c, pdl_str body, int status) {
+    pdl_fault f = {0};
+    pdl_err err = {0};
+    pdl_val json, raw;
+    pdl_buf fixed = PDL_BUF;
+    if (pdl_utf8_check(body) != PDL_NOT_FOUND) {
+        pdl_utf8_repair(&fixed, body);
+        body = pdl_buf_str(&fixed);
+    }
+    if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
+        pdl_err_fini(&err);
+        pdl_fault_set(&f, PDL_E_protocol, status, "Empty or invalid response from LLM endpoint. Received: '%.*s'",
+                      PDL_FMT(pdl_str_sub(body, 0, 200)));
+    } else if (is_error(json)) {
+        pdl_fault_of_object(status, json, &f);
+        pdl_drop(json);
+    } else if (!c->ask.provider->dialect->read(&c->ask, json, &raw, &err)) {
+        pdl_fault_of_err(&err, status, &f);
+    } else {
+        pdl_buf_fini(&fixed);
+        if (!show_whole(c, raw, 0)) {
+            pdl_drop(raw);
+            c->gone = false;
+            pdl_call_cancel(c);
+            return;
+        }
+        finish(c, raw, status);
+        return;
+    }
+    pdl_buf_fini(&fixed);
+    fail(c, &f);
+}
+
+/* --- a stream -------------------------------------------------------------------------------------------------- */
+
+static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
+    pdl_call *c = user;
+    (void)name;
+    PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id, PDL_FMT(pdl_str_sub(data, 0, 400)));
+    c->began = true;
+    if (!c->ask.provider->dialect->event(&c->ask, data, &c->draft, err)) {
+        err->kind = PDL_E_protocol;
+        return false;
+    }
+    if (!pdl_is_absent(c->draft.error)) {
+        pdl_fault_of_object(200, c->draft.error, &c->fault);
+        return false;
+    }
+    if (c->draft.piece.len == 0) return true;
+    bool go = show(c, pdl_buf_str(&c->draft.piece));
+    pdl_buf_clear(&c->draft.piece);
+    return go;
+}
+
+static bool on_line(void *user, pdl_str line, pdl_err *err) {
+    return on_event(user, (pdl_str){0}, line, err);
+}
+
+static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
+    if (c->ask.provider->dialect->ndjson)
+        return end ? pdl_lines_end(&c->sse.lines, on_line, c, err) : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
+    return end ? pdl_sse_end(&c->sse, on_event, c, err) : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
+}
+
+/* Reads more of a stream. False: it ended badly (fault) or the call was cancelled (gone). */
+static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
+    pdl_err err = {0};
+    bool ok = feed(c, bytes, end, &err);
+    if (err.kind != PDL_E_NONE) {
+        if (err.kind == PDL_E_limit) err.kind = PDL_E_protocol;
+        pdl_fault_of_err(&err, 200, &c->fault);
+    }
+    return ok;
+}
+
+static bool on_data(void *user, pdl_str bytes) {
+    pdl_call *c = user;
+    if (!c->began && !c->is_whole && c->sse.lines.part.len == 0 && !c->ask.provider->dialect->ndjson) {
+        /* Some servers do not stream although asked to: then one object comes, and no line begins with '{' in an event stream. */
+        pdl_str s = pdl_str_trim(bytes);
+        c->is_whole = s.n && s.p[0] == '{' && !c->sse.not_first;
+    }
+    if (c->is_whole) {
+        c->whole.limit = (size_t)-1 >> 2;
+        pdl_buf_put(&c->whole, bytes);
+        return true;
+    }
+    c->busy = true;
+    bool ok = read_stream(c, bytes, false);
+    c->busy = false;
+    if (!c->gone) return ok;
+    pdl_call_cancel(c);
+    return false;
+}
+
+static void end_stream(pdl_call *c, int status) {
+    pdl_fault f = {0};
+    c->busy = true;
+    bool ok = read_stream(c, (pdl_str){0}, true);
+    c->busy = false;
+    if (!c->gone && !ok) {
+        f = c->fault;
+        c->fault = (pdl_fault){0};
+        fail(c, &f);
+        return;
+    }
+    if (!c->gone && !pdl_draft_is_complete(&c->draft)) {
+        pdl_fault_set(&f, PDL_E_stream, status, "the stream ended before the answer was complete");
+        fail(c, &f);
+        return;
+    }
+    pdl_val raw = c->gone ? pdl_absent() : pdl_draft_take(&c->draft);
+    if (c->gone || !show(c, pdl_buf_str(&c->draft.piece))) {
+        pdl_drop(raw);
+        pdl_call_cancel(c);
+        return;
+    }
+    finish(c, raw, status);
+}
+
+static void on_done(void *user, const pdl_http_reply *r) {
+    pdl_call *c = user;
+    pdl_fault f = c->fault;
+    c->fault = (pdl_fault){0};
+    if (f.kind != PDL_E_NONE) {
+        fail(c, &f);
+    } else if (r->end != PDL_HTTP_OK) {
+        pdl_fault_of_transport(r, c->began, &f);
+        fail(c, &f);
+    } else if (r->status < 200 || r->status > 299) {
+        pdl_fault_of_status(r, &f);
+        fail(c, &f);
+    } else if (c->ask.stream && !c->is_whole) {
+        end_stream(c, r->status);
+    } else {
+        read_whole(c, c->ask.stream ? pdl_buf_str(&c->whole) : r->body, r->status);
+    }
+}
+
+/* --- start ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t timeout_ms(const pdl_call *c) {
+    double s = pdl_params_number(c->given, "timeout", DEFAULT_TIMEOUT_S);
+    return s <= 0 || s > 1e9 ? 0 : (uint64_t)(s * 1000 + 0.5);
+}
+
+static void send(pdl_call *c) {
+    pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
+    uint64_t limit = timeout_ms(c);
+    reset_answer(c);
+    pdl_draft_init(&c->draft);
+    pdl_http_request req = {
+        .method = "POST",
+        .url = pdl_buf_z(&c->url),
+        .headers = (const char *const *)c->headers.p,
+        .n_headers = c->headers.n,
+        .body = pdl_buf_str(&c->body),
+        .total_ms = c->ask.stream ? 0 : limit,
+        .idle_ms = c->ask.stream ? limit : 0,
+        .insecure = pdl_is_bool(verify) && !pdl_bool_of(verify),
+        .compressed = !c->ask.stream,
+        .user = c,
+        .data = c->ask.stream ? on_data : NULL,
+        .done = on_done,
+    };
+    c->http_id = pdl_http_start(c->calls->http, &req);
+}
+
+static void on_mock_timeout(void *user) {
+    pdl_call *c = user;
+    pdl_fault f = {0};
+    c->timer = NULL;
+    pdl_fault_set(&f, PDL_E_timeout, 0, "This is a mock timeout error");
+    fail(c, &f);
+}
+
+static void answer_mock(pdl_call *c) {
+    pdl_fault f = {0};
+    pdl_val raw;
+    pdl_vref t = pdl_dict_getz(c->given, "mock_timeout");
+    if (!pdl_is_absent(t) && pdl_val_truth(t)) {
+        c->timer = pdl_timer_start(c->calls->loop, timeout_ms(c), on_mock_timeout, c);
+    } else if (!pdl_mock_read(&c->ask, &raw, &f)) {
+        fail(c, &f);
+    } else if (show_whole(c, raw, MOCK_PIECE_CP)) {
+        finish(c, raw, 0);
+    } else {
+        pdl_drop(raw);
+        pdl_call_cancel(c);
+    }
+}
+
+static void begin(pdl_call *c) {
+    pdl_err err = {0};
+    c->http_id = 0;
+    if (!pdl_call_write(c, &err)) {
+        pdl_fault f = {0};
+        c->ask.provider = c->route.provider;
+        pdl_fault_of_err(&err, 0, &f);
+        fail(c, &f);
+    } else if (pdl_mock_is(&c->ask)) {
+        answer_mock(c);
+    } else {
+        send(c);
+    }
+}
+
+void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
+    pdl_call *c = PDL_NEW(pdl_call);
+    pdl_vref params = pdl_dict_getz(e->request, "parameters"), model = pdl_dict_getz(e->request, "model");
+    c->calls = calls;
+    c->e = e;
+    c->start_ns = pdl_clock_ns();
+    c->model = pdl_is_absent(model) ? pdl_null() : pdl_keep(model);
+    c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
+    c->clean = pdl_absent();
+    pdl_draft_init(&c->draft);
+    c->prev = calls->end;
+    *calls->end = c;
+    calls->end = &c->next;
+    calls->n_open++;
+    begin(c);
+}

@@ -1,0 +1,71 @@
+/* dialect_completion.c -- text completions: one prompt in, text out. Spec: providers 13.6. */
+#include "model/messages.h"
+#include "model/params.h"
+
+#include "base/banned.h"
+
+/* With a template one text; else the contents: one as a text, several as the list that the reference sends (several prompts to a
+ * service; conformance/providers/other-text-completion-openai.json). */
+static pdl_val prompt_of(const pdl_ask *a) {
+    size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
+    pdl_val list = pdl_list_new(n);
+    if (n && pdl_is_dict(pdl_dict_getz(a->given, "roles"))) {
+        pdl_buf out = PDL_BUF;
+        pdl_messages_by_roles(a->messages, a->given, &out);
+        pdl_drop(list);
+        return pdl_text_of_buf(&out);
+    }
+    for (size_t i = 0; i < n; i++) {
+        pdl_buf out = PDL_BUF;
+        pdl_vref m = pdl_list_at(a->messages, i);
+        if (pdl_is_dict(m)) pdl_message_text(pdl_dict_getz(m, "content"), &out);
+        list = pdl_list_push(list, pdl_text_of_buf(&out));
+    }
+    if (n > 1) return list;
+    pdl_val one = n ? pdl_keep(pdl_list_at(list, 0)) : pdl_textz("");
+    pdl_drop(list);
+    return one;
+}
+
+static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+    pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
+    (void)err;
+    PDL_PUT(path, "/completions");
+    pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name));
+    b = pdl_dict_putz(b, "prompt", prompt_of(a));
+    for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
+        pdl_vref k = pdl_dict_key_at(a->params, i);
+        if (pdl_text_is(k, "extra_body") || pdl_text_is(k, "guided_json")) continue;
+        if (pdl_text_is(k, "stream_options") && !a->stream) continue;
+        b = pdl_dict_put(b, pdl_keep(k), pdl_keep(pdl_dict_val_at(a->params, i)));
+    }
+    if (a->stream) b = pdl_dict_putz(b, "stream", pdl_bool(true));
+    if (a->stream && pdl_is_absent(pdl_dict_getz(a->given, "stream_options")))
+        b = pdl_dict_putz(b, "stream_options", pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
+    *body = pdl_is_dict(extra) ? pdl_dict_merge(b, extra) : b;
+    return true;
+}
+
+/* choices[i].text becomes choices[i].message. */
+static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
+    pdl_vref old = pdl_is_dict(json) ? pdl_dict_getz(json, "choices") : pdl_absent();
+    pdl_val choices = pdl_list_new(1);
+    (void)a;
+    (void)err;
+    for (size_t i = 0; pdl_is_list(old) && i < pdl_list_len(old); i++) {
+        pdl_vref c = pdl_list_at(old, i), text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
+        if (!pdl_is_dict(c)) continue;
+        pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+        m = pdl_dict_putz(m, "content", pdl_is_absent(text) ? pdl_null() : pdl_keep(text));
+        choices = pdl_list_push(choices, pdl_dict_putz(pdl_keep(c), "message", m));
+    }
+    *raw = pdl_is_dict(json) ? pdl_dict_putz(json, "choices", choices) : json;
+    if (!pdl_is_dict(json)) pdl_drop(choices);
+    return true;
+}
+
+static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+    return pdl_dialect_openai.event(a, text, d, err); /* chunks differ by choices[0].text only */
+}
+
+const pdl_dialect pdl_dialect_completion = {"completion", false, write, read, event};

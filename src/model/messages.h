@@ -1,0 +1,27 @@
+/* messages.h -- from the background of a program to the messages of a service. Inside of model only. */
+#ifndef PDL_MODEL_MESSAGES_H
+#define PDL_MODEL_MESSAGES_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+/* OpenAI's form of the list (spec 4.5; execution 8.2, R16): without pdl__defsite and null contents; a content is a text, a list of
+ * typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT. Messages that need no change are shared. */
+pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks);
+
+/* Append the text of a content: a text as it is, the texts of a list of parts, JSON of anything else. */
+void pdl_message_text(pdl_vref content, pdl_buf *out);
+
+/* Is it a list of objects with `type`? */
+bool pdl_message_is_parts(pdl_vref content);
+
+/* The role of a message or "". Borrowed. */
+pdl_str pdl_message_role(pdl_vref message);
+
+/* Append the base64 data of the images of a content to list (taken), without "data:...;base64,". */
+pdl_val pdl_message_images(pdl_vref content, pdl_val list);
+
+/* Prompt by the template of the `roles` parameters (spec 11.3). */
+void pdl_messages_by_roles(pdl_vref messages, pdl_vref params, pdl_buf *out);
+
+#endif

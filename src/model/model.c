@@ -1,0 +1,63 @@
+/* model.c -- the world; see model.h. */
+#include "model/model.h"
+
+#include "model/call.h"
+
+#include "base/banned.h"
+
+static pdl_calls *calls_of(pdl_world *w) {
+    return (pdl_calls *)(void *)w; /* world is the first member */
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_model) {
+        pdl_call_start(calls_of(w), e);
+        return;
+    }
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_runtime, e->loc, "models do not answer effects of kind %s", pdl_effect_kind_name(e->kind));
+    pdl_effect_refuse(e, &err);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    for (pdl_call *c = calls_of(w)->first; c; c = c->next)
+        if (c->e->id == id && !c->gone) {
+            pdl_call_cancel(c);
+            return;
+        }
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    pdl_calls *calls = calls_of(w);
+    pdl_loop_run(calls->loop, calls->n_open ? timeout_ms : 0);
+    return calls->n_open > 0;
+}
+
+static void close(pdl_world *w) {
+    pdl_calls *calls = calls_of(w);
+    while (calls->first) pdl_call_cancel(calls->first);
+    pdl_http_free(calls->http);
+    pdl_free(calls->ca_file);
+    pdl_free(calls);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close};
+
+pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
+    pdl_calls *calls = PDL_NEW(pdl_calls);
+    calls->world.ops = &ops;
+    calls->loop = loop;
+    if (opt) calls->opt = *opt;
+    calls->env = (pdl_env){calls->opt.env, calls->opt.user};
+    calls->end = &calls->first;
+    pdl_rand_seed(&calls->rng, pdl_rand_fresh_seed());
+    const char *ca = pdl_env_get(&calls->env, "SSL_CERT_FILE");
+    if (ca) calls->ca_file = pdl_str_dup(pdl_str_of(ca));
+    pdl_http_options http = {.ca_file = calls->ca_file, .debug = calls->opt.debug};
+    calls->http = pdl_http_new(loop, &http);
+    return &calls->world;
+}
+
+size_t pdl_model_world_open(const pdl_world *w) {
+    return ((const pdl_calls *)(const void *)w)->n_open;
+}

@@ -1,0 +1,155 @@
+/* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h. Pure: installed by api as a callback of the
+ * machine. */
+#include "model/model.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* --- the built-in list -------------------------------------------------------------------------------- */
+
+static pdl_val entry(const char *glob, pdl_val params) {
+    return pdl_dict_putz(pdl_dict_new(1), glob, params);
+}
+
+/* Role headers of the granite 3.x templates; names is a list ended by NULL. */
+static pdl_val granite(const char *const *names) {
+    pdl_val roles = pdl_dict_new(6);
+    for (; *names; names++) {
+        pdl_val r = pdl_dict_putz(pdl_dict_new(2), "pre_message", pdl_textf("<|start_of_role|>%s<|end_of_role|>", *names));
+        roles = pdl_dict_putz(roles, *names, pdl_dict_putz(r, "post_message", pdl_textz("<|end_of_text|>")));
+    }
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "temperature", pdl_int(0));
+    d = pdl_dict_putz(d, "roles", roles);
+    return pdl_dict_putz(d, "final_prompt_value", pdl_textz("<|start_of_role|>assistant<|end_of_role|>"));
+}
+
+static pdl_val cold(bool with_seed) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "temperature", pdl_int(0));
+    return with_seed ? pdl_dict_putz(d, "seed", pdl_int(0)) : d;
+}
+
+static pdl_val watsonx_text(void) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "decoding_method", pdl_textz("greedy"));
+    d = pdl_dict_putz(d, "max_tokens", pdl_int(1024));
+    d = pdl_dict_putz(d, "min_new_tokens", pdl_int(1));
+    return pdl_dict_putz(d, "repetition_penalty", pdl_float(1.05));
+}
+
+pdl_val pdl_model_defaults(void) {
+    static const char *const r30[] = {"system", "user", "assistant", "available_tools", "tool_response", NULL};
+    static const char *const r31[] = {"system", "user", "assistant", "tools", "tool_response", "documents", NULL};
+    pdl_val list = pdl_list_new(7);
+    list = pdl_list_push(list, entry("*watsonx/*", cold(false)));
+    list = pdl_list_push(list, entry("*watsonx_text*", watsonx_text()));
+    list = pdl_list_push(list, entry("*granite-3.0*", granite(r30)));
+    list = pdl_list_push(list, entry("*granite-3.1*", granite(r31)));
+    list = pdl_list_push(list, entry("*granite-3.2*", granite(r31)));
+    list = pdl_list_push(list, entry("ollama/*", cold(true)));
+    return pdl_list_push(list, entry("ollama_chat/*", cold(true)));
+}
+
+/* --- globs ---------------------------------------------------------------------------------------------- */
+
+/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set is not closed (then '[' is itself). */
+static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
+    bool not = p < glob.n && glob.p[p] == '!', hit = false;
+    size_t i = p + not, first = i;
+    *end = 0;
+    for (; i < glob.n && (glob.p[i] != ']' || i == first); i++) {
+        bool range = i + 2 < glob.n && glob.p[i + 1] == '-' && glob.p[i + 2] != ']';
+        char lo = glob.p[i], hi = range ? glob.p[i + 2] : lo;
+        if ((unsigned char)lo <= (unsigned char)c && (unsigned char)c <= (unsigned char)hi) hit = true;
+        if (range) i += 2;
+    }
+    if (i < glob.n) *end = i + 1;
+    return hit != not;
+}
+
+/* Shell pattern over the whole of s, as Python's fnmatchcase: `*` also matches '/'. On a mismatch only the last star moves, so it is
+ * at worst quadratic in two short texts. */
+static bool glob_fits(pdl_str glob, pdl_str s) {
+    size_t g = 0, i = 0, star = PDL_NOT_FOUND, from = 0;
+    while (i < s.n || g < glob.n) {
+        size_t end = 0;
+        bool ok = false;
+        if (g < glob.n && glob.p[g] == '*') {
+            star = g++;
+            from = i;
+            continue;
+        }
+        if (g < glob.n && i < s.n) {
+            if (glob.p[g] == '[' && (in_set(glob, g + 1, s.p[i], &end), end)) ok = in_set(glob, g + 1, s.p[i], &end);
+            else ok = glob.p[g] == '?' || glob.p[g] == s.p[i];
+        }
+        if (ok) {
+            g = end ? end : g + 1;
+            i++;
+        } else if (star != PDL_NOT_FOUND && from < s.n) {
+            g = star + 1;
+            i = ++from;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- application ------------------------------------------------------------------------------------------ */
+
+static bool invalid(pdl_vref value, pdl_vref glob, pdl_err *err) {
+    pdl_buf v = PDL_BUF, g = PDL_BUF;
+    pdl_val_show(value, false, 200, &v);
+    pdl_val_show(glob, false, 200, &g);
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "invalid defaults %s for model matcher %s", pdl_buf_z(&v), pdl_buf_z(&g));
+    pdl_buf_fini(&v);
+    pdl_buf_fini(&g);
+    return false;
+}
+
+bool pdl_model_defaults_check(pdl_vref list, pdl_err *err) {
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref d = pdl_list_at(list, i);
+        for (size_t k = 0; pdl_is_dict(d) && k < pdl_dict_len(d); k++)
+            if (!pdl_is_dict(pdl_dict_val_at(d, k))) return invalid(pdl_dict_val_at(d, k), pdl_dict_key_at(d, k), err);
+    }
+    return true;
+}
+
+static pdl_val fill(pdl_val params, pdl_vref from) {
+    for (size_t i = 0; i < pdl_dict_len(from); i++) {
+        pdl_vref k = pdl_dict_key_at(from, i), old = pdl_dict_find(params, k);
+        if (pdl_is_absent(old) || pdl_is_null(old)) params = pdl_dict_put(params, pdl_keep(k), pdl_keep(pdl_dict_val_at(from, i)));
+    }
+    return params;
+}
+
+static pdl_val fill_sampling(pdl_val params) {
+    if (!pdl_text_is(pdl_dict_getz(params, "decoding_method"), "sample")) return params;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "temperature", pdl_float(0.7));
+    d = pdl_dict_putz(d, "top_k", pdl_int(50));
+    d = pdl_dict_putz(d, "top_p", pdl_float(0.85));
+    params = fill(params, d);
+    pdl_drop(d);
+    return params;
+}
+
+bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out, pdl_err *err) {
+    pdl_val merged = pdl_dict_new(0);
+    bool none = pdl_str_find(model, PDL_STR("granite-20b-code-instruct-r1.1"), 0) != PDL_NOT_FOUND;
+    for (size_t i = 0; !none && pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref d = pdl_list_at(list, i);
+        for (size_t k = 0; pdl_is_dict(d) && k < pdl_dict_len(d); k++) {
+            pdl_vref glob = pdl_dict_key_at(d, k), v = pdl_dict_val_at(d, k);
+            if (!pdl_is_str(glob) || !glob_fits(pdl_str_get(glob), model)) continue;
+            if (!pdl_is_dict(v)) {
+                pdl_drop(merged);
+                pdl_drop(params);
+                return invalid(v, glob, err);
+            }
+            merged = pdl_dict_merge(merged, v);
+        }
+    }
+    *out = none ? params : fill_sampling(fill(params, merged)); /* the exception: "no default at all" */
+    pdl_drop(merged);
+    return true;
+}

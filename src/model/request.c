@@ -1,0 +1,121 @@
+/* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h. */
+#include "model/call.h"
+#include "model/params.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+PDL_PRINTF(2, 3) static void add_header(pdl_call *c, const char *fmt, ...) {
+    pdl_buf line = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&line, fmt, ap);
+    va_end(ap);
+    *pdl_vec_push(&c->headers) = pdl_buf_take(&line);
+}
+
+static bool has_header(const pdl_call *c, const char *name) {
+    pdl_str want = pdl_str_of(name);
+    for (size_t i = 0; i < c->headers.n; i++) {
+        pdl_str line = pdl_str_of(c->headers.p[i]);
+        if (line.n > want.n && line.p[want.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want)) return true;
+    }
+    return false;
+}
+
+/* Headers written by the program win over ours. */
+static void add_given(pdl_call *c, const char *key) {
+    pdl_vref d = pdl_dict_getz(c->given, key);
+    if (!pdl_is_dict(d)) return;
+    for (size_t i = 0; i < pdl_dict_len(d); i++) {
+        pdl_vref k = pdl_dict_key_at(d, i), v = pdl_dict_val_at(d, i);
+        if (!pdl_is_str(k) || !pdl_is_str(v) || has_header(c, pdl_str_get(k).p)) continue;
+        add_header(c, "%s: %s", pdl_str_get(k).p, pdl_str_get(v).p);
+    }
+}
+
+static void add_env(pdl_call *c, const char *name, const char *variable) {
+    const char *v = pdl_env_get(&c->calls->env, variable);
+    if (v && !has_header(c, name)) add_header(c, "%s: %s", name, v);
+}
+
+static void write_headers(pdl_call *c) {
+    unsigned quirks = c->route.provider->quirks;
+    pdl_vref org = pdl_dict_getz(c->given, "organization");
+    add_given(c, "extra_headers");
+    add_given(c, "headers");
+    if (!has_header(c, "Content-Type")) add_header(c, "Content-Type: application/json");
+    if (!has_header(c, "Accept")) add_header(c, "Accept: application/json");
+    if (c->route.key.len && !has_header(c, "Authorization")) add_header(c, "Authorization: Bearer %s", pdl_buf_z(&c->route.key));
+    if (quirks & PDL_Q_ORG && pdl_is_str(org)) add_header(c, "OpenAI-Organization: %s", pdl_str_get(org).p);
+    else if (quirks & PDL_Q_ORG) add_env(c, "OpenAI-Organization", "OPENAI_ORGANIZATION");
+    if (quirks & PDL_Q_SITE) {
+        add_env(c, "HTTP-Referer", "OR_SITE_URL");
+        add_env(c, "X-Title", "OR_APP_NAME");
+    }
+}
+
+static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(request, "platform");
+    pdl_str s = pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+    if (s.n >= 16) s.n = 15;
+    for (size_t i = 0; i < s.n; i++) out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    out[s.n] = 0;
+    if (s.n == 0 || pdl_str_is(pdl_str_of(out), "litellm") || pdl_str_is(pdl_str_of(out), "openai")) return true;
+    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "platform %s is not supported", out);
+}
+
+static void fill_ask(pdl_call *c, bool plain) {
+    pdl_vref request = c->e->request, stream = pdl_dict_getz(request, "stream"), schema = pdl_dict_getz(request, "schema");
+    bool no_schema = c->ask.no_schema;
+    c->ask = (pdl_ask){
+        .provider = c->route.provider,
+        .name = c->route.name,
+        .plain = plain,
+        .stream = pdl_is_bool(stream) && pdl_bool_of(stream),
+        .no_schema = no_schema,
+        .messages = pdl_dict_getz(request, "messages"),
+        .params = c->clean,
+        .given = c->given,
+        .schema = pdl_is_dict(schema) ? schema : pdl_absent(),
+    };
+}
+
+static bool write_body(pdl_call *c, pdl_err *err) {
+    pdl_val body;
+    c->url = c->body = PDL_BUF;
+    pdl_buf_put(&c->url, pdl_buf_str(&c->route.base));
+    c->ask.base_given = c->route.base_given;
+    if (!c->route.provider->dialect->write(&c->ask, &c->url, &body, err)) return false;
+    bool ok = pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
+    pdl_drop(body);
+    if (!ok) err->kind = PDL_E_bad_request;
+    return ok;
+}
+
+bool pdl_call_write(pdl_call *c, pdl_err *err) {
+    char platform[16];
+    pdl_call_unwrite(c);
+    if (!find_platform(c->e->request, platform, err)) return false;
+    pdl_str model = pdl_is_str(c->model) ? pdl_str_get(c->model) : (pdl_str){0};
+    if (!pdl_route_find(model, pdl_str_of(platform), c->given, &c->route, err)) return false;
+    c->clean = pdl_params_clean(c->given);
+    fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
+    if (pdl_mock_is(&c->ask)) return true;
+    if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
+    write_headers(c);
+    return true;
+}
+
+void pdl_call_unwrite(pdl_call *c) {
+    pdl_drop(c->clean);
+    c->clean = pdl_absent();
+    pdl_buf_fini(&c->url);
+    pdl_buf_fini(&c->body);
+    for (size_t i = 0; i < c->headers.n; i++) {
+        explicit_bzero(c->headers.p[i], strlen(c->headers.p[i])); /* one of them is the key */
+        pdl_free(c->headers.p[i]);
+    }
+    pdl_vec_fini(&c->headers);
+    pdl_route_fini(&c->route);
+}

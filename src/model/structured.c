@@ -1,0 +1,109 @@
+/* structured.c -- see structured.h. */
+#include "model/structured.h"
+
+#include "base/limits.h"
+#include "model/messages.h"
+
+#include "base/banned.h"
+
+static pdl_val format(pdl_val schema, bool strict) {
+    pdl_val js = pdl_dict_putz(pdl_dict_new(3), "name", pdl_textz("schema"));
+    js = pdl_dict_putz(js, "schema", schema);
+    js = pdl_dict_putz(js, "strict", pdl_bool(strict));
+    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("json_schema"));
+    return pdl_dict_putz(out, "json_schema", js);
+}
+
+pdl_val pdl_structured_format(pdl_vref schema) {
+    return format(pdl_keep(schema), true);
+}
+
+pdl_vref pdl_structured_schema(pdl_vref response_format) {
+    if (!pdl_is_dict(response_format) || !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema")) return pdl_absent();
+    pdl_vref js = pdl_dict_getz(response_format, "json_schema");
+    return pdl_is_dict(js) ? pdl_dict_getz(js, "schema") : pdl_absent();
+}
+
+/* --- OpenAI's strict mode -------------------------------------------------------------------------------- */
+
+static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok);
+
+static pdl_val strict_map(pdl_vref map, unsigned depth, bool *ok) {
+    pdl_val out = pdl_dict_new(pdl_dict_len(map));
+    for (size_t i = 0; i < pdl_dict_len(map); i++)
+        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)), strict_form(pdl_dict_val_at(map, i), depth, ok));
+    return out;
+}
+
+static pdl_val strict_list(pdl_vref list, unsigned depth, bool *ok) {
+    pdl_val out = pdl_list_new(pdl_list_len(list));
+    for (size_t i = 0; i < pdl_list_len(list); i++) out = pdl_list_push(out, strict_form(pdl_list_at(list, i), depth, ok));
+    return out;
+}
+
+static bool all_required(pdl_vref schema) {
+    pdl_vref props = pdl_dict_getz(schema, "properties"), required = pdl_dict_getz(schema, "required");
+    if (!pdl_is_dict(props)) return false; /* any object: cannot be strict */
+    return pdl_dict_len(props) == (pdl_is_list(required) ? pdl_list_len(required) : 0);
+}
+
+static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok) {
+    if (depth > PDL_MAX_SCHEMA_DEPTH) *ok = false;
+    if (!pdl_is_dict(schema) || !*ok) return pdl_keep(schema);
+    pdl_val out = pdl_dict_new(pdl_dict_len(schema) + 1);
+    for (size_t i = 0; i < pdl_dict_len(schema); i++) {
+        pdl_vref k = pdl_dict_key_at(schema, i), v = pdl_dict_val_at(schema, i);
+        pdl_val x;
+        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs"))) x = strict_map(v, depth + 1, ok);
+        else if (pdl_is_dict(v) && pdl_text_is(k, "items")) x = strict_form(v, depth + 1, ok);
+        else if (pdl_is_list(v) && pdl_text_is(k, "anyOf")) x = strict_list(v, depth + 1, ok);
+        else x = pdl_keep(v);
+        out = pdl_dict_put(out, pdl_keep(k), x);
+    }
+    if (!pdl_text_is(pdl_dict_getz(schema, "type"), "object")) return out;
+    if (!all_required(schema)) *ok = false;
+    return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
+}
+
+pdl_val pdl_structured_openai(pdl_vref schema) {
+    bool ok = true;
+    if (!pdl_is_dict(schema) || !pdl_text_is(pdl_dict_getz(schema, "type"), "object")) return pdl_absent();
+    pdl_val strict = strict_form(schema, 0, &ok);
+    if (ok) return format(strict, true);
+    pdl_drop(strict);
+    return format(pdl_keep(schema), false);
+}
+
+/* --- forced tool, plain JSON mode --------------------------------------------------------------------------- */
+
+pdl_val pdl_structured_tool(pdl_vref schema) {
+    pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz(PDL_SCHEMA_TOOL));
+    f = pdl_dict_putz(f, "parameters", pdl_keep(schema));
+    pdl_val tool = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+    return pdl_dict_putz(tool, "function", f);
+}
+
+pdl_val pdl_structured_choice(void) {
+    pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", pdl_textz(PDL_SCHEMA_TOOL));
+    pdl_val choice = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+    return pdl_dict_putz(choice, "function", f);
+}
+
+static bool mentions_json(pdl_str s) {
+    for (size_t i = 0; i + 4 <= s.n; i++)
+        if ((s.p[i] | 32) == 'j' && pdl_str_eq_nocase(pdl_str_sub(s, i, i + 4), PDL_STR("json"))) return true;
+    return false;
+}
+
+bool pdl_structured_says_json(pdl_vref messages) {
+    bool found = false;
+    if (!pdl_is_list(messages)) return false;
+    for (size_t i = 0; i < pdl_list_len(messages) && !found; i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        pdl_buf text = PDL_BUF;
+        if (pdl_is_dict(m)) pdl_message_text(pdl_dict_getz(m, "content"), &text);
+        found = mentions_json(pdl_buf_str(&text));
+        pdl_buf_fini(&text);
+    }
+    return found;
+}
