@@ -31,6 +31,7 @@ struct pdl_yreader {
     size_t at_cp, at_byte; /* cursor of the translation in the given text */
     uint32_t gap;       /* end of the last scalar: from here on there are blanks, comments and indicators */
     size_t tab;         /* first tab not looked at, or PDL_NOT_FOUND */
+    uint32_t directive; /* behind the last '%' overwritten: a document start must follow */
     unsigned restarts;
     size_t work;
 };
@@ -131,6 +132,38 @@ static void overwrite(pdl_yreader *r, size_t off, char c) {
     r->patched.p[off] = c;
 }
 
+/* In the reference a tag goes on over ",[]", which libyaml ends it at. Such tags are unknown ones, so libyaml may see other
+ * characters there; pdl_yreader_tag tells the real name. */
+static bool respell_tag(pdl_yreader *r, uint32_t start, uint32_t end) {
+    static const char chars[] = "-;/?:@&=+$,_.!~*'()[]%";
+    pdl_str s = r->src->text;
+    bool any = false;
+    for (size_t i = start; i < end && (s.p[i] == '!' || s.p[i] == '&');) {
+        bool tag = s.p[i] == '!' && !(i + 1 < s.n && s.p[i + 1] == '<');
+        for (i++; i < s.n && s.p[i] != ' ' && s.p[i] != '\n' && s.p[i] != '\t'; i++) {
+            bool word = (s.p[i] >= '0' && s.p[i] <= '9') || ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z');
+            if (tag && !word && !strchr(chars, s.p[i])) break;
+            if (tag && strchr(",[]", s.p[i]) && (!r->patched.len || r->patched.p[i] == s.p[i])) {
+                if (!any && !may_restart(r, start)) return false;
+                overwrite(r, i, '\'');
+                any = true;
+            }
+        }
+        while (i < end && (s.p[i] == ' ' || s.p[i] == '\n')) i++;
+    }
+    return r->again = any;
+}
+
+void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out) {
+    size_t at = out->len, i = e->start, k;
+    pdl_str s = r->src->text;
+    pdl_buf_put(out, e->tag);
+    if (!r->patched.len) return;
+    for (; i < s.n && s.p[i] != '!'; i++) {} /* an anchor may stand in front */
+    for (k = i; k < s.n && s.p[k] != ' ' && s.p[k] != '\n'; k++) {}
+    for (size_t n = out->len; n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\''); n--, k--) out->p[n - 1] = s.p[k - 1];
+}
+
 /* --- places --------------------------------------------------------------------------------------- */
 
 static bool tail(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
@@ -176,7 +209,7 @@ static bool in_comment(const pdl_yreader *r, size_t at) {
     while (i > r->gap && src_at(r, i - 1) != '\n') i--;
     if (src_at(r, i) == '%' && (i == 0 || src_at(r, i - 1) == '\n')) return true;
     for (; i < at; i++)
-        if (src_at(r, i) == '#' && (i == 0 || strchr(" \t\n", src_at(r, i - 1)))) return true;
+        if (src_at(r, i) == '#' && (i == r->gap || strchr(" \t\n,", src_at(r, i - 1)))) return true;
     return false;
 }
 
@@ -392,10 +425,13 @@ static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
 static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     const char *p = r->parser.problem;
     pdl_str s = r->src->text;
+    if (strcmp(p, "did not find expected whitespace or line break") == 0 && strchr(",[]", src_at(r, off)))
+        return src_at(r, off) && respell_tag(r, context, off + 1);
     if (strcmp(p, "found unexpected ':'") == 0) return pdl_yreader_space(r, off);
     if (strcmp(p, "found a tab character where an indentation space is expected") == 0) return tab_is_content(r, off, context);
     if (strcmp(p, "found unknown directive name") == 0 && src_at(r, context) == '%' && may_restart(r, off)) {
         overwrite(r, context, '#');
+        if (context >= r->directive) r->directive = context + 1;
         return r->again = true;
     }
     if (strcmp(p, "found incompatible YAML document") == 0) {
@@ -410,13 +446,19 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     return false;
 }
 
-/* `[?]` and `{?}`: a key indicator for the reference, text for libyaml. */
-static bool respell_key(pdl_yreader *r, uint32_t off) {
-    bool parse = r->parser.error == YAML_PARSER_ERROR && r->parser.context && strstr(r->parser.context, "flow");
-    if (!parse || src_at(r, off) != '?' || strchr(" \n", src_at(r, off + 1))) return false;
-    for (size_t i = 0; i < r->inserts.n; i++)
-        if (r->inserts.p[i].off == off + 1) return false;
-    return pdl_yreader_space(r, off);
+/* Behind a key indicator without a key, `[?]` or `[?, a]`, libyaml loses the token that follows: it is given a ':' to lose. */
+static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
+    pdl_str s = r->src->text;
+    if (r->parser.error != YAML_PARSER_ERROR || !r->parser.context || !strstr(r->parser.context, "flow sequence")) return false;
+    for (size_t i = context + 1, k; i < off && i < s.n; i++) {
+        if (s.p[i] != '?' || !strchr("[, \n", s.p[i - 1])) continue;
+        for (k = i + 1; k < s.n && (s.p[k] == ' ' || s.p[k] == '\n'); k++) {}
+        if (k >= s.n || (s.p[k] != ',' && s.p[k] != ']')) continue;
+        bool done = false;
+        for (size_t j = 0; j < r->inserts.n && !done; j++) done = r->inserts.p[j].off == i + 1;
+        if (!done) return add_byte(r, (uint32_t)i + 1, ' ') && add_byte(r, (uint32_t)i + 1, ':');
+    }
+    return false;
 }
 
 static bool translate(pdl_yreader *r, pdl_err *err) {
@@ -428,7 +470,7 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
     uint32_t off = byte_of(r, p->problem_mark.index), context = p->context ? byte_of(r, p->context_mark.index) : off;
     bool quoted = p->context && (strstr(p->context, "quoted") || strstr(p->context, "block scalar"));
     if (!gap_tabs(r, quoted ? context : off, err)) return false;
-    if (respell(r, off, context) || respell_key(r, off)) return false;
+    if (respell(r, off, context) || respell_key(r, off, context)) return false;
     pdl_buf b = PDL_BUF;
     int skip = 0;
     size_t i = 0, n = sizeof problems / sizeof problems[0];
@@ -472,6 +514,17 @@ static void take_scalar(const yaml_event_t *ye, pdl_yevent *e) {
     }
 }
 
+/* A document that begins, or a stream that ends, without "---": not behind a directive that libyaml did not see. */
+static bool need_start(pdl_yreader *r, const yaml_event_t *ye, uint32_t off, pdl_err *err) {
+    if (r->directive <= r->gap || r->directive > off + 1) return true;
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "expected '<document start>', but found ");
+    pdl_str_repr(pdl_str_of(token_at(r, ye->start_mark.index)), &b);
+    fail_at(r, off, err, "ParserError", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
 static bool take(pdl_yreader *r, const yaml_event_t *ye, pdl_yevent *e, pdl_err *err) {
     memset(e, 0, sizeof *e);
     e->start = byte_of(r, ye->start_mark.index);
@@ -503,15 +556,18 @@ static bool take(pdl_yreader *r, const yaml_event_t *ye, pdl_yevent *e, pdl_err 
     case YAML_DOCUMENT_START_EVENT:
         e->kind = PDL_YEV_DOC;
         if (!check_directives(r, r->gap, e->end, err)) return false;
+        if (ye->data.document_start.implicit && !need_start(r, ye, e->start, err)) return false;
         break;
     case YAML_STREAM_END_EVENT:
         e->kind = PDL_YEV_STOP;
-        return gap_tabs(r, r->src->text.n, err);
+        return gap_tabs(r, r->src->text.n, err) && need_start(r, ye, e->start, err);
     default: e->kind = PDL_YEV_STOP; break;
     }
     if (pdl_str_is(e->tag, "!")) e->tag = (pdl_str){0};
     e->plain = !e->tag.n;
-    return gap_tabs(r, e->start, err);
+    if (!gap_tabs(r, e->start, err)) return false;
+    if (e->kind == PDL_YEV_DOC && !ye->data.document_start.implicit) r->gap = e->end;
+    return true;
 }
 
 bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err) {
@@ -522,5 +578,6 @@ bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err) {
         r->have_event = true;
         if (r->event.type != YAML_STREAM_START_EVENT && r->event.type != YAML_DOCUMENT_END_EVENT) break;
     }
-    return take(r, &r->event, e, err);
+    if (!take(r, &r->event, e, err)) return false;
+    return !e->tag.n || !respell_tag(r, e->start, e->start + (uint32_t)e->tag.n);
 }

@@ -7,6 +7,7 @@
 #ifndef PDL_YAML_EVENTS_H
 #define PDL_YAML_EVENTS_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/source.h"
 #include "yaml/node.h"
@@ -33,6 +34,9 @@ void pdl_yreader_free(pdl_yreader *r);
 PDL_MUST bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err);
 bool pdl_yreader_again(const pdl_yreader *r);
 void pdl_yreader_restart(pdl_yreader *r);
+
+/* Append the tag of e as the source spells it. */
+void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out);
 
 /* Spell a blank behind source byte off for libyaml and start again; false when there were too many of them. */
 bool pdl_yreader_space(pdl_yreader *r, uint32_t off);

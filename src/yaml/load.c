@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "value/text.h"
 #include "yaml/events.h"
 #include "yaml/load.h"
 #include "yaml/resolve.h"
@@ -161,6 +162,7 @@ static bool find_fault(loader *l, pdl_err *err) {
 
 static void own(loader *l, yn *n, pdl_val v) {
     n->pub.scalar = v;
+    if (pdl_tag_of(v) <= PDL_V_FLOAT) return;
     n->owned = *l->owned;
     *l->owned = n;
 }
@@ -176,7 +178,7 @@ static void make_text(loader *l, yn *n, pdl_str text) {
     if (text.n <= SHORT_TEXT) {
         slot = &l->cache[small_hash(text) % CACHE];
         if (*slot && pdl_str_eq((*slot)->pub.text, text)) {
-            own(l, n, pdl_keep((*slot)->pub.scalar));
+            n->pub.scalar = (*slot)->pub.scalar; /* borrowed: they die together */
             n->pub.text = (*slot)->pub.text;
             return;
         }
@@ -388,9 +390,11 @@ static pdl_ytag tag_of(loader *l, yn *n, const pdl_yevent *e, pdl_ytag implicit)
     t = pdl_ytag_find(e->tag);
     if (t == PDL_YTAG_OTHER) {
         pdl_buf b = PDL_BUF;
-        pdl_str tag = e->tag;
-        pdl_buf_put(&b, tag);
-        set_fault(l, n, e->start, false, "ConstructorError", "could not determine a constructor for the tag '%s'", pdl_buf_z(&b));
+        pdl_buf shown = PDL_BUF;
+        pdl_yreader_tag(l->reader, e, &b);
+        pdl_str_repr(pdl_buf_str(&b), &shown);
+        set_fault(l, n, e->start, false, "ConstructorError", "could not determine a constructor for the tag %s", pdl_buf_z(&shown));
+        pdl_buf_fini(&shown);
         pdl_buf_fini(&b);
     }
     return t;

@@ -368,8 +368,11 @@ static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
     bool done = false;
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] >= 0x80) {
+            const char *p = s.p + i;
+            uint32_t cp = pdl_utf8_next(&p);
             return pdl_err_host(err, "ConstructorError", "failed to convert base64 data into ascii: 'ascii' codec can't "
-                                "encode character in position %zu: ordinal not in range(128)",
+                                "encode character '\\%c%0*x' in position %zu: ordinal not in range(128)",
+                                cp < 0x100 ? 'x' : cp < 0x10000 ? 'u' : 'U', cp < 0x100 ? 2 : cp < 0x10000 ? 4 : 8, (unsigned)cp,
                                 pdl_utf8_count(pdl_str_sub(s, 0, i)));
         }
     for (size_t i = 0; i < s.n && !done; i++) {
