@@ -26,8 +26,8 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
     return false;
 }
 
-pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq, pdl_loc loc, pdl_val request,
-                           pdl_effect_sink sink) {
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq, pdl_loc loc,
+                           pdl_val request, pdl_effect_sink sink) {
     pdl_effect *e = PDL_NEW(pdl_effect);
     e->kind = kind;
     e->id = id;

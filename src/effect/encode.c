@@ -1,8 +1,9 @@
 /* encode.c -- see effect.h: any value as JSON text and back.
  *
- * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its kind; a dict that has such a key itself, or a key
- * that is no string, is written in that way too, so that reading is unambiguous. Labels are not written: who reads gives them.
- * A context is its messages in order: independent groups are read back as a sequence.
+ * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its kind; a dict
+ * that has such a key itself, or a key that is no string, is written in that way too, so that reading is
+ * unambiguous. Labels are not written: who reads gives them. A context is its messages in order: independent
+ * groups are read back as a sequence.
  */
 #include "effect/encode.h"
 
@@ -38,7 +39,8 @@ static void open_tag(enc *e, const char *kind) { pdl_buf_putf(e->out, "{\"$pdl\"
 static bool deeper(enc *e, unsigned n, pdl_err *err) {
     e->depth += n;
     if (e->depth <= PDL_MAX_JSON_DEPTH) return true;
-    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", (int)PDL_MAX_JSON_DEPTH);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                       (int)PDL_MAX_JSON_DEPTH);
 }
 
 static bool put_list(enc *e, pdl_vref list, pdl_err *err) {
@@ -78,7 +80,9 @@ typedef struct entry {
     size_t i;
 } entry;
 
-static int by_key(const void *a, const void *b) { return pdl_str_cmp(((const entry *)a)->key, ((const entry *)b)->key); }
+static int by_key(const void *a, const void *b) {
+    return pdl_str_cmp(((const entry *)a)->key, ((const entry *)b)->key);
+}
 
 /* A dict whose keys are all strings. */
 static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
@@ -95,8 +99,7 @@ static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
         pdl_buf_putc(e->out, ':');
         if ((e->flags & PDL_ENC_REDACT) && pdl_is_str(x) && e->secret(order[i].key))
             PDL_PUT(e->out, "\"[REDACTED]\"");
-        else
-            ok = put(e, x, err);
+        else ok = put(e, x, err);
     }
     pdl_buf_putc(e->out, '}');
     e->depth--;
@@ -190,10 +193,8 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     case PDL_V_BIGINT: pdl_int_write(v, 10, e->out); return true;
     case PDL_V_FLOAT: put_float(e, pdl_float_of(v)); return true;
     case PDL_V_STR:
-        if (pdl_flags_of(v) & PDL_F_SAFE)
-            put_tagged_text(e, "safe", pdl_str_get(v));
-        else
-            pdl_json_quote(pdl_str_get(v), 0, e->out);
+        if (pdl_flags_of(v) & PDL_F_SAFE) put_tagged_text(e, "safe", pdl_str_get(v));
+        else pdl_json_quote(pdl_str_get(v), 0, e->out);
         return true;
     case PDL_V_LIST: return put_list(e, v, err);
     case PDL_V_DICT: return put_dict(e, v, err);
@@ -223,7 +224,9 @@ bool pdl_effect_encode_with(pdl_vref v, int flags, bool (*secret)(pdl_str), pdl_
     return put(&e, v, err);
 }
 
-bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err) { return pdl_effect_encode_with(v, 0, NULL, out, err); }
+bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err) {
+    return pdl_effect_encode_with(v, 0, NULL, out, err);
+}
 
 /* --- reading ---------------------------------------------------------------------------------------- */
 
@@ -304,23 +307,22 @@ static bool revive_text(pdl_vref kind, pdl_vref text, pdl_val *out, pdl_err *err
     bool is_date;
     if (!pdl_is_str(text)) return malformed(kind, err);
     pdl_str s = pdl_str_get(text);
-    if (pdl_text_is(kind, "safe"))
-        *out = pdl_with_flags(pdl_keep(text), PDL_F_SAFE);
-    else if (pdl_text_is(kind, "undefined"))
-        *out = pdl_undefined(pdl_keep(text));
+    if (pdl_text_is(kind, "safe")) *out = pdl_with_flags(pdl_keep(text), PDL_F_SAFE);
+    else if (pdl_text_is(kind, "undefined")) *out = pdl_undefined(pdl_keep(text));
     else if (pdl_text_is(kind, "float"))
-        *out = pdl_float(pdl_str_is(s, "nan") ? (double)NAN : pdl_str_is(s, "inf") ? (double)INFINITY : -(double)INFINITY);
-    else if (!pdl_time_read(s, &is_date, &t))
-        return malformed(kind, err);
-    else
-        return pdl_text_is(kind, "date") ? pdl_date_new(&t, out, err) : pdl_datetime_new(&t, out, err);
+        *out = pdl_float(pdl_str_is(s, "nan")   ? (double)NAN
+                         : pdl_str_is(s, "inf") ? (double)INFINITY
+                                                : -(double)INFINITY);
+    else if (!pdl_time_read(s, &is_date, &t)) return malformed(kind, err);
+    else return pdl_text_is(kind, "date") ? pdl_date_new(&t, out, err) : pdl_datetime_new(&t, out, err);
     return true;
 }
 
 static bool revive_range(pdl_vref items, pdl_vref kind, pdl_val *out, pdl_err *err) {
     int64_t n[3];
     for (size_t i = 0; i < 3; i++)
-        if (pdl_list_len(items) != 3 || !pdl_int_get(pdl_list_at(items, i), &n[i])) return malformed(kind, err);
+        if (pdl_list_len(items) != 3 || !pdl_int_get(pdl_list_at(items, i), &n[i]))
+            return malformed(kind, err);
     if (!n[2]) return malformed(kind, err);
     *out = pdl_range_new(n[0], n[1], n[2]);
     return true;
@@ -342,8 +344,7 @@ static bool revive_items(pdl_vref kind, pdl_vref items, pdl_val *out, pdl_err *e
         ok = true;
         if (pdl_list_len(list))
             ok = pdl_context_from(pdl_list_len(list) == 1 ? pdl_list_at(list, 0) : list, out, err);
-        else
-            *out = pdl_context_empty();
+        else *out = pdl_context_empty();
         pdl_drop(list);
         return ok;
     }

@@ -11,6 +11,7 @@ enum {
     PDL_ENC_REDACT = 2, /* strings under secret keys are written as [REDACTED] */
 };
 
-PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, bool (*secret)(pdl_str key), pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, bool (*secret)(pdl_str key), pdl_buf *out,
+                                     pdl_err *err);
 
 #endif

@@ -8,7 +8,8 @@
 static void start(pdl_world *w, pdl_effect *e) {
     pdl_err err = {0};
     (void)w;
-    pdl_err_set(&err, PDL_E_runtime, e->loc, "nothing outside can be reached: %s", pdl_effect_kind_name(e->kind));
+    pdl_err_set(&err, PDL_E_runtime, e->loc, "nothing outside can be reached: %s",
+                pdl_effect_kind_name(e->kind));
     pdl_effect_refuse(e, &err);
 }
 

@@ -1,4 +1,5 @@
-/* secret.c -- see effect.h: names behind which secrets stand (spec execution 14.5) and the canonical form of requests (10.5). */
+/* secret.c -- see effect.h: names behind which secrets stand (spec execution 14.5) and the canonical form of
+ * requests (10.5). */
 #include "effect/effect.h"
 
 #include <string.h>
@@ -8,16 +9,49 @@
 
 #include "base/banned.h"
 
-static const char *const secret_names[] = {"api_key", "apikey", "token", "zen_api_key", "azure_ad_token", "aws_secret_access_key",
+static const char *const secret_names[] = {"api_key",          "apikey",         "token",
+                                           "zen_api_key",      "azure_ad_token", "aws_secret_access_key",
                                            "aws_session_token"};
 
-/* Parameters that steer the client, not the model (spec providers 4, execution 10.5): another time limit or base URL asks the same. */
+/* Parameters that steer the client, not the model (spec providers 4, execution 10.5): another time limit or
+ * base URL asks the same. */
 static const char *const control_names[] = {
-    "api_key", "api_base", "base_url", "api_version", "timeout", "request_timeout", "stream_timeout", "max_retries", "num_retries", "fallbacks",
-    "context_window_fallback_dict", "drop_params", "additional_drop_params", "allowed_openai_params", "custom_llm_provider",
-    "mock_response", "mock_timeout", "model_list", "metadata", "extra_headers", "headers", "roles", "initial_prompt_value",
-    "final_prompt_value", "bos_token", "eos_token", "input_cost_per_token", "output_cost_per_token", "cache", "caching",
-    "organization", "retry_policy", "no-log", "ssl_verify", "stream", "stream_options",
+    "api_key",
+    "api_base",
+    "base_url",
+    "api_version",
+    "timeout",
+    "request_timeout",
+    "stream_timeout",
+    "max_retries",
+    "num_retries",
+    "fallbacks",
+    "context_window_fallback_dict",
+    "drop_params",
+    "additional_drop_params",
+    "allowed_openai_params",
+    "custom_llm_provider",
+    "mock_response",
+    "mock_timeout",
+    "model_list",
+    "metadata",
+    "extra_headers",
+    "headers",
+    "roles",
+    "initial_prompt_value",
+    "final_prompt_value",
+    "bos_token",
+    "eos_token",
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "cache",
+    "caching",
+    "organization",
+    "retry_policy",
+    "no-log",
+    "ssl_verify",
+    "stream",
+    "stream_options",
 };
 
 static bool listed(pdl_str name, const char *const *list, size_t n) {
@@ -26,8 +60,12 @@ static bool listed(pdl_str name, const char *const *list, size_t n) {
     return false;
 }
 
-static bool named_secret(pdl_str name) { return listed(name, secret_names, sizeof secret_names / sizeof secret_names[0]); }
-static bool is_control(pdl_str name) { return listed(name, control_names, sizeof control_names / sizeof control_names[0]); }
+static bool named_secret(pdl_str name) {
+    return listed(name, secret_names, sizeof secret_names / sizeof secret_names[0]);
+}
+static bool is_control(pdl_str name) {
+    return listed(name, control_names, sizeof control_names / sizeof control_names[0]);
+}
 
 static bool contains_nocase(pdl_str s, pdl_str word) {
     for (size_t i = 0; i + word.n <= s.n; i++)
@@ -36,7 +74,8 @@ static bool contains_nocase(pdl_str s, pdl_str word) {
 }
 
 bool pdl_is_secret_key(pdl_str name) {
-    return named_secret(name) || contains_nocase(name, PDL_STR("authorization")) || contains_nocase(name, PDL_STR("key"));
+    return named_secret(name) || contains_nocase(name, PDL_STR("authorization")) ||
+           contains_nocase(name, PDL_STR("key"));
 }
 
 /* Parameters of a model without what does not belong to its identity. */
@@ -44,7 +83,8 @@ static pdl_val model_params(pdl_vref given) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {
         pdl_vref key = pdl_dict_key_at(given, i);
-        if (pdl_is_str(key) && (is_control(pdl_str_get(key)) || pdl_is_secret_key(pdl_str_get(key)))) continue;
+        if (pdl_is_str(key) && (is_control(pdl_str_get(key)) || pdl_is_secret_key(pdl_str_get(key))))
+            continue;
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(given, i)));
     }
     return d;

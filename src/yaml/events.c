@@ -1,4 +1,5 @@
-/* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are bytes of the source: translated here. */
+/* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are bytes of
+ * the source: translated here. */
 #include "yaml/events.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@
 
 #include "base/banned.h"
 
-/* Starting again costs the text up to the place: a fixed number of times is free, then the work is bounded. */
+/* Starting again costs the text up to the place: a fixed number of times is free, then the work is bounded.
+ */
 enum { FREE_RESTARTS = 16, RESTART_BYTES = 64 << 20 };
 
 /* One byte given to libyaml that the source does not have, in front of source byte off. Sorted by off. */
@@ -27,7 +29,7 @@ struct pdl_yreader {
     bool open, have_event, again, ascii;
     pdl_buf given; /* the text as spelled for libyaml, empty while it is the source's */
     PDL_VEC(insert) inserts;
-    pdl_buf patched;    /* the source with bytes overwritten; empty: none */
+    pdl_buf patched;       /* the source with bytes overwritten; empty: none */
     size_t at_cp, at_byte; /* cursor of the translation in the given text */
     uint32_t gap;       /* end of the last scalar: from here on there are blanks, comments and indicators */
     size_t tab;         /* first tab not looked at, or PDL_NOT_FOUND */
@@ -36,7 +38,8 @@ struct pdl_yreader {
     size_t work;
 };
 
-bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt, ...) {
+bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt,
+                   ...) {
     va_list ap;
     va_start(ap, fmt);
     uint32_t end = off < src->text.n ? off + 1 : off;
@@ -132,8 +135,8 @@ static void overwrite(pdl_yreader *r, size_t off, char c) {
     r->patched.p[off] = c;
 }
 
-/* In the reference a tag goes on over ",[]", which libyaml ends it at. Such tags are unknown ones, so libyaml may see other
- * characters there; pdl_yreader_tag tells the real name. */
+/* In the reference a tag goes on over ",[]", which libyaml ends it at. Such tags are unknown ones, so libyaml
+ * may see other characters there; pdl_yreader_tag tells the real name. */
 static bool respell_tag(pdl_yreader *r, uint32_t start, uint32_t end) {
     static const char chars[] = "-;/?:@&=+$,_.!~*'()[]%";
     pdl_str s = r->src->text;
@@ -159,9 +162,13 @@ void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out) {
     pdl_str s = r->src->text;
     pdl_buf_put(out, e->tag);
     if (!r->patched.len) return;
-    for (; i < s.n && s.p[i] != '!'; i++) {} /* an anchor may stand in front */
-    for (k = i; k < s.n && s.p[k] != ' ' && s.p[k] != '\n'; k++) {}
-    for (size_t n = out->len; n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\''); n--, k--) out->p[n - 1] = s.p[k - 1];
+    for (; i < s.n && s.p[i] != '!'; i++) {
+    } /* an anchor may stand in front */
+    for (k = i; k < s.n && s.p[k] != ' ' && s.p[k] != '\n'; k++) {
+    }
+    for (size_t n = out->len; n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\'');
+         n--, k--)
+        out->p[n - 1] = s.p[k - 1];
 }
 
 /* --- places --------------------------------------------------------------------------------------- */
@@ -178,17 +185,16 @@ static uint32_t byte_of(pdl_yreader *r, size_t cp) {
         b = r->at_byte;
         for (; r->at_cp < cp && b < s.n; r->at_cp++) b += pdl_utf8_len((unsigned char)s.p[b]);
         for (; r->at_cp > cp && b; r->at_cp--)
-            for (b--; b && tail(s.p[b]); b--) {}
+            for (b--; b && tail(s.p[b]); b--) {
+            }
         r->at_byte = b;
     }
     if (r->inserts.n) {
         size_t lo = 0, hi = r->inserts.n; /* the i-th inserted byte stands at its off + i */
         while (lo < hi) {
             size_t mid = (lo + hi) / 2;
-            if (r->inserts.p[mid].off + mid < b)
-                lo = mid + 1;
-            else
-                hi = mid;
+            if (r->inserts.p[mid].off + mid < b) lo = mid + 1;
+            else hi = mid;
         }
         b -= lo;
     }
@@ -213,13 +219,17 @@ static bool in_comment(const pdl_yreader *r, size_t at) {
     return false;
 }
 
-static size_t tab_from(const pdl_yreader *r, size_t off) { return pdl_str_find(r->src->text, PDL_STR("\t"), off); }
+static size_t tab_from(const pdl_yreader *r, size_t off) {
+    return pdl_str_find(r->src->text, PDL_STR("\t"), off);
+}
 
-/* The reference takes a tab for no separator: the first one in a gap or a plain scalar before `to` is an error. */
+/* The reference takes a tab for no separator: the first one in a gap or a plain scalar before `to` is an
+ * error. */
 static bool gap_tabs(pdl_yreader *r, size_t to, pdl_err *err) {
     while (r->tab != PDL_NOT_FOUND && r->tab < to) {
         if (!in_comment(r, r->tab))
-            return fail_at(r, (uint32_t)r->tab, err, "ScannerError", "found character '\\t' that cannot start any token");
+            return fail_at(r, (uint32_t)r->tab, err, "ScannerError",
+                           "found character '\\t' that cannot start any token");
         r->tab = tab_from(r, r->tab + 1);
     }
     return true;
@@ -254,7 +264,8 @@ static const char line_end[] = "expected a comment or a line break";
 /* Header of a block scalar: libyaml wants no blank before a comment and takes tabs. */
 static bool check_header(pdl_yreader *r, size_t i, pdl_err *err) {
     size_t first;
-    for (i++; src_at(r, i) && strchr("+-0123456789", src_at(r, i)); i++) {}
+    for (i++; src_at(r, i) && strchr("+-0123456789", src_at(r, i)); i++) {
+    }
     if (src_at(r, i) == '#') return bad_char(r, (uint32_t)i, header_end, err);
     first = i;
     while (src_at(r, i) == ' ') i++;
@@ -280,9 +291,11 @@ static bool check_directives(pdl_yreader *r, uint32_t from, uint32_t to, pdl_err
             size_t p = i + 6;
             while (src_at(r, p) == ' ') p++;
             for (int part = 0; part < 2; part++) {
-                if (src_at(r, p) < '0' || src_at(r, p) > '9') return bad_char(r, (uint32_t)p, "expected a digit", err);
+                if (src_at(r, p) < '0' || src_at(r, p) > '9')
+                    return bad_char(r, (uint32_t)p, "expected a digit", err);
                 while (src_at(r, p) >= '0' && src_at(r, p) <= '9') p++;
-                if (!part && src_at(r, p++) != '.') return bad_char(r, (uint32_t)p - 1, "expected a digit or '.'", err);
+                if (!part && src_at(r, p++) != '.')
+                    return bad_char(r, (uint32_t)p - 1, "expected a digit or '.'", err);
             }
             if (!strchr(" \n", src_at(r, p))) return bad_char(r, (uint32_t)p, "expected a digit or ' '", err);
             while (src_at(r, p) == ' ') p++;
@@ -303,14 +316,25 @@ static const char *token_name(yaml_token_type_t t) {
         yaml_token_type_t type;
         const char *name;
     } names[] = {
-        {YAML_STREAM_END_TOKEN, "<stream end>"}, {YAML_VERSION_DIRECTIVE_TOKEN, "<directive>"},
-        {YAML_TAG_DIRECTIVE_TOKEN, "<directive>"}, {YAML_DOCUMENT_START_TOKEN, "<document start>"},
-        {YAML_DOCUMENT_END_TOKEN, "<document end>"}, {YAML_BLOCK_SEQUENCE_START_TOKEN, "<block sequence start>"},
-        {YAML_BLOCK_MAPPING_START_TOKEN, "<block mapping start>"}, {YAML_BLOCK_END_TOKEN, "<block end>"},
-        {YAML_FLOW_SEQUENCE_START_TOKEN, "["}, {YAML_FLOW_SEQUENCE_END_TOKEN, "]"},
-        {YAML_FLOW_MAPPING_START_TOKEN, "{"}, {YAML_FLOW_MAPPING_END_TOKEN, "}"},
-        {YAML_BLOCK_ENTRY_TOKEN, "-"}, {YAML_FLOW_ENTRY_TOKEN, ","}, {YAML_KEY_TOKEN, "?"}, {YAML_VALUE_TOKEN, ":"},
-        {YAML_ALIAS_TOKEN, "<alias>"}, {YAML_ANCHOR_TOKEN, "<anchor>"}, {YAML_TAG_TOKEN, "<tag>"},
+        {YAML_STREAM_END_TOKEN, "<stream end>"},
+        {YAML_VERSION_DIRECTIVE_TOKEN, "<directive>"},
+        {YAML_TAG_DIRECTIVE_TOKEN, "<directive>"},
+        {YAML_DOCUMENT_START_TOKEN, "<document start>"},
+        {YAML_DOCUMENT_END_TOKEN, "<document end>"},
+        {YAML_BLOCK_SEQUENCE_START_TOKEN, "<block sequence start>"},
+        {YAML_BLOCK_MAPPING_START_TOKEN, "<block mapping start>"},
+        {YAML_BLOCK_END_TOKEN, "<block end>"},
+        {YAML_FLOW_SEQUENCE_START_TOKEN, "["},
+        {YAML_FLOW_SEQUENCE_END_TOKEN, "]"},
+        {YAML_FLOW_MAPPING_START_TOKEN, "{"},
+        {YAML_FLOW_MAPPING_END_TOKEN, "}"},
+        {YAML_BLOCK_ENTRY_TOKEN, "-"},
+        {YAML_FLOW_ENTRY_TOKEN, ","},
+        {YAML_KEY_TOKEN, "?"},
+        {YAML_VALUE_TOKEN, ":"},
+        {YAML_ALIAS_TOKEN, "<alias>"},
+        {YAML_ANCHOR_TOKEN, "<anchor>"},
+        {YAML_TAG_TOKEN, "<tag>"},
         {YAML_SCALAR_TOKEN, "<scalar>"},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -321,7 +345,8 @@ static const char *token_name(yaml_token_type_t t) {
 /* Name of the token at a code point: read once more, as tokens. */
 static const char *token_at(const pdl_yreader *r, size_t cp) {
     /* A collection that begins here was taken already. */
-    bool inside = r->parser.context && r->parser.context_mark.index == cp && strstr(r->parser.context, "block");
+    bool inside =
+        r->parser.context && r->parser.context_mark.index == cp && strstr(r->parser.context, "block");
     yaml_parser_t p;
     yaml_token_t t;
     pdl_str s = given(r);
@@ -330,8 +355,11 @@ static const char *token_at(const pdl_yreader *r, size_t cp) {
     yaml_parser_set_input_string(&p, (const unsigned char *)s.p, s.n);
     yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
     for (bool more = true; more && yaml_parser_scan(&p, &t);) {
-        bool hit = t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN && t.type != YAML_STREAM_START_TOKEN;
-        if (hit && inside && (t.type == YAML_BLOCK_MAPPING_START_TOKEN || t.type == YAML_BLOCK_SEQUENCE_START_TOKEN)) inside = hit = false;
+        bool hit =
+            t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN && t.type != YAML_STREAM_START_TOKEN;
+        if (hit && inside &&
+            (t.type == YAML_BLOCK_MAPPING_START_TOKEN || t.type == YAML_BLOCK_SEQUENCE_START_TOKEN))
+            inside = hit = false;
         if (hit) name = token_name(t.type);
         more = !hit && t.type != YAML_STREAM_END_TOKEN && t.type != YAML_NO_TOKEN;
         yaml_token_delete(&t);
@@ -340,8 +368,8 @@ static const char *token_at(const pdl_yreader *r, size_t cp) {
     return name;
 }
 
-/* libyaml's problem -> the reference's. `with`: what follows the text: nothing, the repr of the character at the
- * place, or the name of the token there. */
+/* libyaml's problem -> the reference's. `with`: what follows the text: nothing, the repr of the character at
+ * the place, or the name of the token there. */
 typedef enum { ALONE, CHAR, TOKEN } with;
 static const struct {
     const char *theirs, *ours;
@@ -355,14 +383,19 @@ static const struct {
     {"did not find expected ',' or ']'", "expected ',' or ']', but got ", TOKEN, 0},
     {"did not find expected ',' or '}'", "expected ',' or '}', but got ", TOKEN, 0},
     {"found duplicate %YAML directive", "found duplicate YAML directive", ALONE, 0},
-    {"found incompatible YAML document", "found incompatible YAML document (version 1.* is required)", ALONE, 0},
-    {"block sequence entries are not allowed in this context", "sequence entries are not allowed here", ALONE, 0},
+    {"found incompatible YAML document", "found incompatible YAML document (version 1.* is required)", ALONE,
+     0},
+    {"block sequence entries are not allowed in this context", "sequence entries are not allowed here", ALONE,
+     0},
     {"mapping keys are not allowed in this context", "mapping keys are not allowed here", ALONE, 0},
     {"mapping values are not allowed in this context", "mapping values are not allowed here", ALONE, 0},
     {"found unexpected document indicator", "found unexpected document separator", ALONE, 0},
-    {"did not find expected alphabetic or numeric character", "expected alphabetic or numeric character, but found ", CHAR, 0},
-    {"could not find expected directive name", "expected alphabetic or numeric character, but found ", CHAR, 0},
-    {"found unexpected non-alphabetical character", "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"did not find expected alphabetic or numeric character",
+     "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"could not find expected directive name", "expected alphabetic or numeric character, but found ", CHAR,
+     0},
+    {"found unexpected non-alphabetical character", "expected alphabetic or numeric character, but found ",
+     CHAR, 0},
     {"did not find expected digit or '.' character", "expected a digit or '.', but found ", CHAR, 0},
     {"did not find expected version number", "expected a digit, but found ", CHAR, 0},
     {"did not find expected whitespace or line break", "expected ' ', but found ", CHAR, 0},
@@ -371,8 +404,10 @@ static const struct {
     {"did not find expected tag URI", "expected URI, but found ", CHAR, 0},
     {"did not find the expected '>'", "expected '>', but found ", CHAR, 0},
     {"found unknown escape character", "found unknown escape character ", CHAR, 1},
-    {"found an indentation indicator equal to 0", "expected indentation indicator in the range 1-9, but found 0", ALONE, 0},
-    {"found a tab character that violates indentation", "found character '\\t' that cannot start any token", ALONE, 0},
+    {"found an indentation indicator equal to 0",
+     "expected indentation indicator in the range 1-9, but found 0", ALONE, 0},
+    {"found a tab character that violates indentation", "found character '\\t' that cannot start any token",
+     ALONE, 0},
     {"found a tab character where an indentation space is expected",
      "found character '\\t' that cannot start any token", ALONE, 0},
 };
@@ -406,10 +441,12 @@ static bool odd_problem(pdl_yreader *r, const char *problem, uint32_t off, pdl_s
     return true;
 }
 
-/* Width of the indentation found before a tab, in the reference's way of detecting it: is the tab then content? */
+/* Width of the indentation found before a tab, in the reference's way of detecting it: is the tab then
+ * content? */
 static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
     pdl_str s = r->src->text;
-    int parent = r->parser.indent < 0 ? 0 : r->parser.indent, indent = r->parser.indent + 1 < 1 ? 1 : r->parser.indent + 1, column = 0;
+    int parent = r->parser.indent < 0 ? 0 : r->parser.indent,
+        indent = r->parser.indent + 1 < 1 ? 1 : r->parser.indent + 1, column = 0;
     size_t i = header + 1;
     for (; i < s.n && strchr("+-0123456789", s.p[i]); i++)
         if (s.p[i] >= '1' && s.p[i] <= '9') return false; /* given: libyaml is right */
@@ -418,7 +455,8 @@ static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
         column = s.p[i] == ' ' ? column + 1 : s.p[i] == '\n' ? 0 : column;
         if (column > indent) indent = column;
     }
-    return column == indent && indent - parent <= 9 && indent - parent >= 1 && add_byte(r, header + 1, (char)('0' + indent - parent));
+    return column == indent && indent - parent <= 9 && indent - parent >= 1 &&
+           add_byte(r, header + 1, (char)('0' + indent - parent));
 }
 
 /* Can the text be spelled so that libyaml reads it as the reference does? */
@@ -428,7 +466,8 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     if (strcmp(p, "did not find expected whitespace or line break") == 0 && strchr(",[]", src_at(r, off)))
         return src_at(r, off) && respell_tag(r, context, off + 1);
     if (strcmp(p, "found unexpected ':'") == 0) return pdl_yreader_space(r, off);
-    if (strcmp(p, "found a tab character where an indentation space is expected") == 0) return tab_is_content(r, off, context);
+    if (strcmp(p, "found a tab character where an indentation space is expected") == 0)
+        return tab_is_content(r, off, context);
     if (strcmp(p, "found unknown directive name") == 0 && src_at(r, context) == '%' && may_restart(r, off)) {
         overwrite(r, context, '#');
         if (context >= r->directive) r->directive = context + 1;
@@ -446,13 +485,17 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     return false;
 }
 
-/* Behind a key indicator without a key, `[?]` or `[?, a]`, libyaml loses the token that follows: it is given a ':' to lose. */
+/* Behind a key indicator without a key, `[?]` or `[?, a]`, libyaml loses the token that follows: it is given
+ * a ':' to lose. */
 static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
     pdl_str s = r->src->text;
-    if (r->parser.error != YAML_PARSER_ERROR || !r->parser.context || !strstr(r->parser.context, "flow sequence")) return false;
+    if (r->parser.error != YAML_PARSER_ERROR || !r->parser.context ||
+        !strstr(r->parser.context, "flow sequence"))
+        return false;
     for (size_t i = context + 1, k; i < off && i < s.n; i++) {
         if (s.p[i] != '?' || !strchr("[, \n", s.p[i - 1])) continue;
-        for (k = i + 1; k < s.n && (s.p[k] == ' ' || s.p[k] == '\n'); k++) {}
+        for (k = i + 1; k < s.n && (s.p[k] == ' ' || s.p[k] == '\n'); k++) {
+        }
         if (k >= s.n || (s.p[k] != ',' && s.p[k] != ']')) continue;
         bool done = false;
         for (size_t j = 0; j < r->inserts.n && !done; j++) done = r->inserts.p[j].off == i + 1;
@@ -463,11 +506,14 @@ static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
 
 static bool translate(pdl_yreader *r, pdl_err *err) {
     const yaml_parser_t *p = &r->parser;
-    const char *foreign = p->error == YAML_SCANNER_ERROR ? "ScannerError" : p->error == YAML_PARSER_ERROR ? "ParserError" : "ReaderError";
+    const char *foreign = p->error == YAML_SCANNER_ERROR  ? "ScannerError"
+                          : p->error == YAML_PARSER_ERROR ? "ParserError"
+                                                          : "ReaderError";
     const char *problem = p->problem ? p->problem : "cannot be read";
     if (p->error != YAML_SCANNER_ERROR && p->error != YAML_PARSER_ERROR)
         return fail_at(r, 0, err, foreign, problem);
-    uint32_t off = byte_of(r, p->problem_mark.index), context = p->context ? byte_of(r, p->context_mark.index) : off;
+    uint32_t off = byte_of(r, p->problem_mark.index),
+             context = p->context ? byte_of(r, p->context_mark.index) : off;
     bool quoted = p->context && (strstr(p->context, "quoted") || strstr(p->context, "block scalar"));
     if (!gap_tabs(r, quoted ? context : off, err)) return false;
     if (respell(r, off, context) || respell_key(r, off, context)) return false;
@@ -476,7 +522,8 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
     size_t i = 0, n = sizeof problems / sizeof problems[0];
     while (i < n && strcmp(problems[i].theirs, problem) != 0) i++;
     if (i < n) skip = problems[i].skip;
-    for (int k = 0; k < skip && off < r->src->text.n; k++) off += (uint32_t)pdl_utf8_len((unsigned char)r->src->text.p[off]);
+    for (int k = 0; k < skip && off < r->src->text.n; k++)
+        off += (uint32_t)pdl_utf8_len((unsigned char)r->src->text.p[off]);
     pdl_str ch = off < r->src->text.n
                      ? pdl_str_sub(r->src->text, off, off + pdl_utf8_len((unsigned char)r->src->text.p[off]))
                      : PDL_STR("\0");
@@ -498,8 +545,10 @@ static pdl_str z(const unsigned char *p) { return p ? pdl_str_of((const char *)p
 
 static void take_scalar(const yaml_event_t *ye, pdl_yevent *e) {
     static const pdl_node_style styles[] = {
-        [YAML_PLAIN_SCALAR_STYLE] = PDL_STYLE_PLAIN, [YAML_SINGLE_QUOTED_SCALAR_STYLE] = PDL_STYLE_SINGLE,
-        [YAML_DOUBLE_QUOTED_SCALAR_STYLE] = PDL_STYLE_DOUBLE, [YAML_LITERAL_SCALAR_STYLE] = PDL_STYLE_LITERAL,
+        [YAML_PLAIN_SCALAR_STYLE] = PDL_STYLE_PLAIN,
+        [YAML_SINGLE_QUOTED_SCALAR_STYLE] = PDL_STYLE_SINGLE,
+        [YAML_DOUBLE_QUOTED_SCALAR_STYLE] = PDL_STYLE_DOUBLE,
+        [YAML_LITERAL_SCALAR_STYLE] = PDL_STYLE_LITERAL,
         [YAML_FOLDED_SCALAR_STYLE] = PDL_STYLE_FOLDED,
     };
     e->kind = PDL_YEV_SCALAR;
@@ -514,7 +563,8 @@ static void take_scalar(const yaml_event_t *ye, pdl_yevent *e) {
     }
 }
 
-/* A document that begins, or a stream that ends, without "---": not behind a directive that libyaml did not see. */
+/* A document that begins, or a stream that ends, without "---": not behind a directive that libyaml did not
+ * see. */
 static bool need_start(pdl_yreader *r, const yaml_event_t *ye, uint32_t off, pdl_err *err) {
     if (r->directive <= r->gap || r->directive > off + 1) return true;
     pdl_buf b = PDL_BUF;
@@ -539,7 +589,8 @@ static bool take(pdl_yreader *r, const yaml_event_t *ye, pdl_yevent *e, pdl_err 
         e->kind = PDL_YEV_SEQ;
         e->anchor = z(ye->data.sequence_start.anchor);
         e->tag = z(ye->data.sequence_start.tag);
-        e->style = ye->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE ? PDL_STYLE_FLOW : PDL_STYLE_BLOCK;
+        e->style =
+            ye->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE ? PDL_STYLE_FLOW : PDL_STYLE_BLOCK;
         break;
     case YAML_MAPPING_START_EVENT:
         e->kind = PDL_YEV_MAP;

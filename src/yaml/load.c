@@ -1,7 +1,9 @@
-/* load.c -- see yaml.h: events -> tree. An explicit stack composes; merge keys and duplicates are settled when a mapping ends.
+/* load.c -- see yaml.h: events -> tree. An explicit stack composes; merge keys and duplicates are settled
+ * when a mapping ends.
  *
- * The reference composes the whole document first and constructs values afterwards, level by level. Problems of the second phase
- * are therefore kept with their node (fault) and only looked for when all events were fine.
+ * The reference composes the whole document first and constructs values afterwards, level by level. Problems
+ * of the second phase are therefore kept with their node (fault) and only looked for when all events were
+ * fine.
  */
 #include "yaml/yaml.h"
 
@@ -20,7 +22,8 @@
 
 enum { SHORT_TEXT = 24, CACHE = 256, SMALL_MAP = 8 };
 
-/* A problem of the construction phase. late: seen when the content of the collection is made, not when the node is met. */
+/* A problem of the construction phase. late: seen when the content of the collection is made, not when the
+ * node is met. */
 typedef struct fault {
     const char *foreign;
     pdl_str msg;
@@ -33,12 +36,12 @@ typedef struct yn {
     pdl_node pub;
     uint64_t size; /* nodes below and itself, aliases expanded */
     pdl_ytag tag;
-    bool open;         /* still being composed */
-    bool met;          /* search for faults: already queued */
+    bool open; /* still being composed */
+    bool met;  /* search for faults: already queued */
     const fault *fault;
-    struct yn **raw;   /* MAP with faults or merges below: keys and values as written, 2 * n_raw */
+    struct yn **raw; /* MAP with faults or merges below: keys and values as written, 2 * n_raw */
     uint32_t n_raw;
-    struct yn *owned;  /* next node whose scalar holds a counted value */
+    struct yn *owned; /* next node whose scalar holds a counted value */
 } yn;
 
 typedef struct frame {
@@ -67,7 +70,8 @@ static void drop_owned(void *p) {
 
 /* --- faults ----------------------------------------------------------------------------------------- */
 
-static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late, const char *foreign, const char *fmt, ...) {
+static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late, const char *foreign,
+                                       const char *fmt, ...) {
     if (n->fault) return;
     pdl_buf b = PDL_BUF;
     va_list ap;
@@ -86,14 +90,17 @@ static const char *kind_name(const yn *n) {
 }
 
 static bool is_collection_tag(pdl_ytag t) {
-    return t == PDL_YTAG_seq || t == PDL_YTAG_map || t == PDL_YTAG_set || t == PDL_YTAG_omap || t == PDL_YTAG_pairs;
+    return t == PDL_YTAG_seq || t == PDL_YTAG_map || t == PDL_YTAG_set || t == PDL_YTAG_omap ||
+           t == PDL_YTAG_pairs;
 }
 
 static bool throw_fault(loader *l, const fault *f, pdl_err *err) {
     return pdl_yaml_fail(err, l->src, f->off, f->foreign, "%.*s", PDL_FMT(f->msg));
 }
 
-static bool unhashable(const yn *key) { return key->pub.kind != PDL_NODE_SCALAR || is_collection_tag(key->tag); }
+static bool unhashable(const yn *key) {
+    return key->pub.kind != PDL_NODE_SCALAR || is_collection_tag(key->tag);
+}
 
 typedef PDL_VEC(yn *) yn_queue;
 
@@ -118,7 +125,8 @@ static bool meet_merged(loader *l, const yn *value, yn_queue *q, pdl_err *err) {
     for (uint32_t i = 0; i < value->pub.n; i++) {
         if (value->pub.kind == PDL_NODE_SEQ) {
             if (!meet_merged(l, as_yn(value->pub.items[i]), q, err)) return false;
-        } else if (!meet_pair(l, as_yn(value->pub.pairs[i].key), as_yn(value->pub.pairs[i].value), true, q, err)) {
+        } else if (!meet_pair(l, as_yn(value->pub.pairs[i].key), as_yn(value->pub.pairs[i].value), true, q,
+                              err)) {
             return false;
         }
     }
@@ -135,7 +143,8 @@ static bool meet_children(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     }
     if (!n->raw) {
         for (uint32_t i = 0; i < n->pub.n; i++)
-            if (!meet_pair(l, as_yn(n->pub.pairs[i].key), as_yn(n->pub.pairs[i].value), hashed, q, err)) return false;
+            if (!meet_pair(l, as_yn(n->pub.pairs[i].key), as_yn(n->pub.pairs[i].value), hashed, q, err))
+                return false;
         return true;
     }
     for (uint32_t i = 0; hashed && i < n->n_raw; i++)
@@ -143,7 +152,8 @@ static bool meet_children(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     for (uint32_t i = 0; i < n->n_raw; i++) {
         yn *key = n->raw[2 * i];
         if (hashed && key->tag == PDL_YTAG_merge) continue;
-        if (hashed && key->tag == PDL_YTAG_value) key = n->raw[2 * i + 1]; /* `=` is a plain key: nothing to meet but the value */
+        if (hashed && key->tag == PDL_YTAG_value)
+            key = n->raw[2 * i + 1]; /* `=` is a plain key: nothing to meet but the value */
         if (!meet_pair(l, key, n->raw[2 * i + 1], hashed && key != n->raw[2 * i + 1], q, err)) return false;
     }
     return true;
@@ -199,7 +209,8 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
     if (n->tag == PDL_YTAG_merge || n->tag == PDL_YTAG_value || is_collection_tag(n->tag)) {
         make_text(l, n, text);
         if (!is_collection_tag(n->tag))
-            set_fault(l, n, n->pub.start, false, "ConstructorError", "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
+            set_fault(l, n, n->pub.start, false, "ConstructorError",
+                      "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
                       pdl_ytag_name(n->tag));
         else if (n->tag == PDL_YTAG_omap || n->tag == PDL_YTAG_pairs)
             set_fault(l, n, n->pub.start, true, "ConstructorError", "expected a sequence, but found scalar");
@@ -214,9 +225,13 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
         return;
     }
     n->pub.scalar = pdl_null();
-    set_fault(l, n, n->pub.start, false, strcmp(bad.foreign, "ConstructorError") == 0 ? "ConstructorError"
-              : strcmp(bad.foreign, "ValueError") == 0 ? "ValueError" : strcmp(bad.foreign, "KeyError") == 0 ? "KeyError"
-              : strcmp(bad.foreign, "IndexError") == 0 ? "IndexError" : "AttributeError", "%s", bad.msg);
+    set_fault(l, n, n->pub.start, false,
+              strcmp(bad.foreign, "ConstructorError") == 0 ? "ConstructorError"
+              : strcmp(bad.foreign, "ValueError") == 0     ? "ValueError"
+              : strcmp(bad.foreign, "KeyError") == 0       ? "KeyError"
+              : strcmp(bad.foreign, "IndexError") == 0     ? "IndexError"
+                                                           : "AttributeError",
+              "%s", bad.msg);
     pdl_err_fini(&bad);
 }
 
@@ -234,7 +249,8 @@ static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
     return n;
 }
 
-/* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared stay. In place; returns the number left. */
+/* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared stay. In
+ * place; returns the number left. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
     size_t mask = 15;
@@ -256,10 +272,8 @@ static uint32_t join_equal(pdl_pair *p, uint32_t n) {
         } else if (p[i].key->kind == PDL_NODE_SCALAR) {
             same = find_small(p, kept, p[i].key);
         }
-        if (same < kept)
-            p[same].value = p[i].value;
-        else
-            p[kept++] = p[i];
+        if (same < kept) p[same].value = p[i].value;
+        else p[kept++] = p[i];
     }
     pdl_free(slots);
     return kept;
@@ -284,7 +298,8 @@ static void add_merge(loader *l, yn *map, const yn *value, pair_list *out) {
         for (uint32_t i = 0; i < value->pub.n; i++) {
             const yn *sub = as_yn(value->pub.items[i]);
             if (sub->pub.kind != PDL_NODE_MAP) {
-                set_fault(l, map, sub->pub.start, true, "ConstructorError", "expected a mapping for merging, but found %s", kind_name(sub));
+                set_fault(l, map, sub->pub.start, true, "ConstructorError",
+                          "expected a mapping for merging, but found %s", kind_name(sub));
                 return;
             }
         }
@@ -312,7 +327,8 @@ static void close_map(loader *l, yn *n, yn **kids, size_t count) {
         if (kids[2 * i]->tag == PDL_YTAG_merge) add_merge(l, n, kids[2 * i + 1], &all);
     if (merges) {
         for (uint32_t i = 0; i < pairs; i++)
-            if (kids[2 * i]->tag != PDL_YTAG_merge) *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
+            if (kids[2 * i]->tag != PDL_YTAG_merge)
+                *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
         uint32_t left = join_equal(all.p, (uint32_t)all.n);
         n->pub.pairs = pdl_arena_new_n(l->arena, pdl_pair, left);
         if (left) memcpy(n->pub.pairs, all.p, left * sizeof *all.p);
@@ -320,7 +336,8 @@ static void close_map(loader *l, yn *n, yn **kids, size_t count) {
         pdl_vec_fini(&all);
     } else {
         n->pub.pairs = pdl_arena_new_n(l->arena, pdl_pair, pairs);
-        for (uint32_t i = 0; i < pairs; i++) n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
+        for (uint32_t i = 0; i < pairs; i++)
+            n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
         n->pub.n = join_equal(n->pub.pairs, pairs);
     }
     if (!bad && !merges) return;
@@ -342,22 +359,26 @@ static void check_tag(loader *l, yn *n) {
     uint32_t at = n->pub.start;
     if (n->tag == PDL_YTAG_OTHER || n->fault) return;
     if (n->tag == PDL_YTAG_merge || n->tag == PDL_YTAG_value) {
-        set_fault(l, n, at, false, "ConstructorError", "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
+        set_fault(l, n, at, false, "ConstructorError",
+                  "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
                   pdl_ytag_name(n->tag));
     } else if (!is_collection_tag(n->tag)) {
         set_fault(l, n, at, false, "ConstructorError", "expected a scalar node, but found %s", kind_name(n));
     } else if (list && map) {
         set_fault(l, n, at, true, "ConstructorError", "expected a sequence, but found mapping");
     } else if (!list && map != (n->tag != PDL_YTAG_seq)) {
-        set_fault(l, n, at, true, "ConstructorError", "expected a %s node, but found %s", map ? "sequence" : "mapping", kind_name(n));
+        set_fault(l, n, at, true, "ConstructorError", "expected a %s node, but found %s",
+                  map ? "sequence" : "mapping", kind_name(n));
     } else if (list) {
         for (uint32_t i = 0; i < n->pub.n; i++) {
             const yn *sub = as_yn(n->pub.items[i]);
             uint32_t entries = sub->raw ? sub->n_raw : sub->pub.n;
             if (sub->pub.kind != PDL_NODE_MAP)
-                set_fault(l, n, sub->pub.start, true, "ConstructorError", "expected a mapping of length 1, but found %s", kind_name(sub));
+                set_fault(l, n, sub->pub.start, true, "ConstructorError",
+                          "expected a mapping of length 1, but found %s", kind_name(sub));
             else if (entries != 1)
-                set_fault(l, n, sub->pub.start, true, "ConstructorError", "expected a single mapping item, but found %u items", entries);
+                set_fault(l, n, sub->pub.start, true, "ConstructorError",
+                          "expected a single mapping item, but found %u items", entries);
         }
     }
 }
@@ -365,15 +386,16 @@ static void check_tag(loader *l, yn *n) {
 /* --- composing -------------------------------------------------------------------------------------- */
 
 static bool too_deep(loader *l, uint32_t off, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off}, "YAML is nested deeper than %d levels", (int)PDL_MAX_YAML_DEPTH);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off}, "YAML is nested deeper than %d levels",
+                       (int)PDL_MAX_YAML_DEPTH);
 }
 
 static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
     yn *up = l->stack.n ? l->stack.p[l->stack.n - 1].node : NULL;
     if (up) up->size += n->size;
     if ((up ? up : n)->size > PDL_MAX_YAML_NODES)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off}, "YAML has more than %d nodes after aliases are expanded",
-                           (int)PDL_MAX_YAML_NODES);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off},
+                           "YAML has more than %d nodes after aliases are expanded", (int)PDL_MAX_YAML_NODES);
     if (!up) {
         l->root = n;
         return true;
@@ -393,7 +415,8 @@ static pdl_ytag tag_of(loader *l, yn *n, const pdl_yevent *e, pdl_ytag implicit)
         pdl_buf shown = PDL_BUF;
         pdl_yreader_tag(l->reader, e, &b);
         pdl_str_repr(pdl_buf_str(&b), &shown);
-        set_fault(l, n, e->start, false, "ConstructorError", "could not determine a constructor for the tag %s", pdl_buf_z(&shown));
+        set_fault(l, n, e->start, false, "ConstructorError",
+                  "could not determine a constructor for the tag %s", pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
         pdl_buf_fini(&b);
     }
@@ -402,7 +425,8 @@ static pdl_ytag tag_of(loader *l, yn *n, const pdl_yevent *e, pdl_ytag implicit)
 
 static bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
     if (!e->anchor.p) return true;
-    if (pdl_map_find(&l->anchors, e->anchor)) return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "second occurrence");
+    if (pdl_map_find(&l->anchors, e->anchor))
+        return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "second occurrence");
     (void)pdl_map_put(&l->anchors, pdl_arena_str(l->arena, e->anchor), n);
     return true;
 }
@@ -422,13 +446,20 @@ static yn *new_node(loader *l, const pdl_yevent *e, pdl_node_kind kind) {
 /* Inside flow collections the reference ends a plain scalar at '?', where libyaml reads on. */
 static bool check_flow_plain(loader *l, const pdl_yevent *e, pdl_err *err) {
     pdl_str s = pdl_str_sub(l->src->text, e->start, e->end);
-    if (e->style != PDL_STYLE_PLAIN || !l->stack.n || l->stack.p[l->stack.n - 1].node->pub.style != PDL_STYLE_FLOW) return true;
+    if (e->style != PDL_STYLE_PLAIN || !l->stack.n ||
+        l->stack.p[l->stack.n - 1].node->pub.style != PDL_STYLE_FLOW)
+        return true;
     size_t q = s.n ? pdl_str_find(s, PDL_STR("?"), 0) : PDL_NOT_FOUND;
     if (q == PDL_NOT_FOUND) return true;
-    if (q == 0) return pdl_yreader_space(l->reader, e->start) ? false : pdl_yaml_fail(err, l->src, e->start, "ScannerError", "too many '?'");
+    if (q == 0)
+        return pdl_yreader_space(l->reader, e->start)
+                   ? false
+                   : pdl_yaml_fail(err, l->src, e->start, "ScannerError", "too many '?'");
     const yn *top = l->stack.p[l->stack.n - 1].node;
-    bool braces = top->pub.kind == PDL_NODE_MAP && top->pub.start < l->src->text.n && l->src->text.p[top->pub.start] == '{';
-    return pdl_yaml_fail(err, l->src, e->start + (uint32_t)q, "ParserError", "expected ',' or '%c', but got '?'", braces ? '}' : ']');
+    bool braces = top->pub.kind == PDL_NODE_MAP && top->pub.start < l->src->text.n &&
+                  l->src->text.p[top->pub.start] == '{';
+    return pdl_yaml_fail(err, l->src, e->start + (uint32_t)q, "ParserError",
+                         "expected ',' or '%c', but got '?'", braces ? '}' : ']');
 }
 
 static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
@@ -443,8 +474,12 @@ static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
 
 static bool on_alias(loader *l, const pdl_yevent *e, pdl_err *err) {
     yn *n = pdl_map_find(&l->anchors, e->anchor);
-    if (!n) return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found undefined alias '%.*s'", PDL_FMT(e->anchor));
-    if (n->open) return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found recursive alias '%.*s'", PDL_FMT(e->anchor));
+    if (!n)
+        return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found undefined alias '%.*s'",
+                             PDL_FMT(e->anchor));
+    if (n->open)
+        return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found recursive alias '%.*s'",
+                             PDL_FMT(e->anchor));
     n->pub.alias_of = &n->pub;
     return put_child(l, n, e->start, err);
 }
@@ -467,14 +502,11 @@ static bool on_close(loader *l, const pdl_yevent *e, pdl_err *err) {
     size_t count = l->pending.n - f.base;
     l->pending.n = f.base;
     n->open = false;
-    if (n->pub.style == PDL_STYLE_FLOW)
-        n->pub.end = e->end;
+    if (n->pub.style == PDL_STYLE_FLOW) n->pub.end = e->end;
     else if (count && kids[count - 1]->pub.end > n->pub.end && kids[count - 1]->pub.start >= n->pub.start)
         n->pub.end = kids[count - 1]->pub.end;
-    if (n->pub.kind == PDL_NODE_MAP)
-        close_map(l, n, kids, count);
-    else
-        close_seq(l, n, kids, count);
+    if (n->pub.kind == PDL_NODE_MAP) close_map(l, n, kids, count);
+    else close_seq(l, n, kids, count);
     check_tag(l, n);
     return put_child(l, n, n->pub.start, err);
 }
@@ -486,7 +518,8 @@ static bool compose(loader *l, pdl_err *err) {
         if (!pdl_yreader_next(l->reader, &e, err)) return false;
         switch (e.kind) {
         case PDL_YEV_DOC:
-            if (docs++) return pdl_yaml_fail(err, l->src, e.start, "ComposerError", "but found another document");
+            if (docs++)
+                return pdl_yaml_fail(err, l->src, e.start, "ComposerError", "but found another document");
             break;
         case PDL_YEV_SCALAR: ok = on_scalar(l, &e, err); break;
         case PDL_YEV_ALIAS: ok = on_alias(l, &e, err); break;
@@ -532,7 +565,8 @@ static void place_of(pdl_str s, uint32_t off, uint32_t *line, uint32_t *column) 
     }
 }
 
-bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line, uint32_t *column, pdl_err *err) {
+bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line,
+                      uint32_t *column, pdl_err *err) {
     loader l = {.arena = a, .src = src, .reader = pdl_yreader_new(src)};
     l.owned = pdl_arena_new(a, yn *);
     pdl_arena_defer(a, drop_owned, l.owned);

@@ -19,7 +19,8 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
     return NULL;
 }
 
-/* --- places in the text of a scalar: the source is read once more, counting the text it makes ------------------- */
+/* --- places in the text of a scalar: the source is read once more, counting the text it makes
+ * ------------------- */
 
 /* Walk over a lexeme. `text` bytes were made so far; the span of text [from, to) is looked for. */
 typedef struct walk {
@@ -34,7 +35,8 @@ static void step(walk *w, size_t width, size_t made) {
     size_t begin = w->text, stop = w->text + made;
     if (made && w->start == PDL_NOT_FOUND && stop > w->from)
         w->start = width == made ? w->pos + (w->from > begin ? w->from - begin : 0) : w->pos;
-    if (made && begin < w->to) w->end = width == made && stop > w->to ? w->pos + (w->to - begin) : w->pos + width;
+    if (made && begin < w->to)
+        w->end = width == made && stop > w->to ? w->pos + (w->to - begin) : w->pos + width;
     w->pos += width;
     w->text += made;
 }
@@ -43,7 +45,8 @@ static char cur(const walk *w) { return w->pos < w->s.n ? w->s.p[w->pos] : '\0';
 static char ahead(const walk *w, size_t k) { return w->pos + k < w->s.n ? w->s.p[w->pos + k] : '\0'; }
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-/* A blank stretch of a flow scalar: kept as it is inside a line; around line ends it folds: one line end is a blank, more are kept but the first. */
+/* A blank stretch of a flow scalar: kept as it is inside a line; around line ends it folds: one line end is a
+ * blank, more are kept but the first. */
 static void fold_blanks(walk *w) {
     size_t i = w->pos, lines = 0, last = 0;
     while (i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n')) {
@@ -94,7 +97,9 @@ static void walk_quoted(walk *w, char quote) {
             fold_blanks(w);
         } else {
             size_t i = w->pos;
-            while (i < w->s.n && w->s.p[i] != quote && !blank(w->s.p[i]) && w->s.p[i] != '\n' && !(quote == '"' && w->s.p[i] == '\\')) i++;
+            while (i < w->s.n && w->s.p[i] != quote && !blank(w->s.p[i]) && w->s.p[i] != '\n' &&
+                   !(quote == '"' && w->s.p[i] == '\\'))
+                i++;
             step(w, i - w->pos, i - w->pos);
         }
     }
@@ -112,8 +117,8 @@ static void walk_plain(walk *w) {
     }
 }
 
-/* Width of the indentation of a block scalar: explicit (relative to the parent: found from the text), or that of its first
- * line with content. The first line of the text tells: its source line ends with it. */
+/* Width of the indentation of a block scalar: explicit (relative to the parent: found from the text), or that
+ * of its first line with content. The first line of the text tells: its source line ends with it. */
 static size_t block_indent(const walk *w, pdl_str text) {
     size_t i = w->pos;
     size_t t = 0;
@@ -150,7 +155,8 @@ static void walk_block(walk *w, pdl_str text) {
         n = e - b;
         step(w, n, n);
         if (e >= w->s.n) break;
-        /* The text has here a line end, a blank, or (first of several line ends of a folded scalar) nothing. */
+        /* The text has here a line end, a blank, or (first of several line ends of a folded scalar) nothing.
+         */
         char made = w->text < text.n ? text.p[w->text] : '\0';
         step(w, 1, made == '\n' || (made == ' ' && n) ? 1 : 0);
     }
@@ -176,10 +182,8 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
     if (from == to) w.to = to + 1; /* an empty span: the place where it would stand */
     if (n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE)
         walk_quoted(&w, n->style == PDL_STYLE_SINGLE ? '\'' : '"');
-    else if (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED)
-        walk_block(&w, n->text);
-    else
-        walk_plain(&w);
+    else if (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED) walk_block(&w, n->text);
+    else walk_plain(&w);
     if (w.start == PDL_NOT_FOUND) {
         if (from != to || from != n->text.n) return whole;
         w.start = w.end = w.pos < n->end ? w.pos : n->end;
@@ -189,16 +193,20 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
     return (pdl_loc){n->src, (uint32_t)w.start, (uint32_t)w.end};
 }
 
-/* --- outline ---------------------------------------------------------------------------------------------------------- */
+/* --- outline
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
-static const char *const type_names[] = {"str", "null", "bool", "int", "float", "timestamp", "binary", "seq", "map", "set", "omap", "pairs"};
+static const char *const type_names[] = {"str",    "null", "bool", "int", "float", "timestamp",
+                                         "binary", "seq",  "map",  "set", "omap",  "pairs"};
 static const char *const style_names[] = {"plain", "single", "double", "literal", "folded", "flow", "block"};
 
 /* Depth is bounded by PDL_MAX_YAML_DEPTH. */
 static void dump(const pdl_node *n, unsigned depth, const char *role, pdl_buf *out) {
     uint32_t line = pdl_source_line(n->src, n->start), column = pdl_source_column(n->src, n->start);
     for (unsigned i = 0; i < depth; i++) PDL_PUT(out, "  ");
-    pdl_buf_putf(out, "%s%s %s %u:%u [%u, %u)", role, type_names[n->type], style_names[n->style], line, column, n->start, n->end);
+    pdl_buf_putf(out, "%s%s %s %u:%u [%u, %u)", role, type_names[n->type], style_names[n->style], line,
+                 column, n->start, n->end);
     if (n->kind == PDL_NODE_SCALAR) {
         pdl_buf_putc(out, ' ');
         pdl_str_repr(n->text, out);

@@ -1,4 +1,5 @@
-/* resolve.c -- see resolve.h. Scalar types of YAML 1.1 as PyYAML's safe loader resolves and constructs them. */
+/* resolve.c -- see resolve.h. Scalar types of YAML 1.1 as PyYAML's safe loader resolves and constructs them.
+ */
 #include "yaml/resolve.h"
 
 #include <math.h>
@@ -17,13 +18,19 @@ static const struct {
     const char *name;
     pdl_node_type type;
 } tags[] = {
-    [PDL_YTAG_str] = {"str", PDL_NT_STR},          [PDL_YTAG_null] = {"null", PDL_NT_NULL},
-    [PDL_YTAG_bool] = {"bool", PDL_NT_BOOL},       [PDL_YTAG_int] = {"int", PDL_NT_INT},
-    [PDL_YTAG_float] = {"float", PDL_NT_FLOAT},    [PDL_YTAG_binary] = {"binary", PDL_NT_BINARY},
+    [PDL_YTAG_str] = {"str", PDL_NT_STR},
+    [PDL_YTAG_null] = {"null", PDL_NT_NULL},
+    [PDL_YTAG_bool] = {"bool", PDL_NT_BOOL},
+    [PDL_YTAG_int] = {"int", PDL_NT_INT},
+    [PDL_YTAG_float] = {"float", PDL_NT_FLOAT},
+    [PDL_YTAG_binary] = {"binary", PDL_NT_BINARY},
     [PDL_YTAG_timestamp] = {"timestamp", PDL_NT_TIMESTAMP},
-    [PDL_YTAG_omap] = {"omap", PDL_NT_OMAP},       [PDL_YTAG_pairs] = {"pairs", PDL_NT_PAIRS},
-    [PDL_YTAG_set] = {"set", PDL_NT_SET},          [PDL_YTAG_seq] = {"seq", PDL_NT_SEQ},
-    [PDL_YTAG_map] = {"map", PDL_NT_MAP},          [PDL_YTAG_merge] = {"merge", PDL_NT_STR},
+    [PDL_YTAG_omap] = {"omap", PDL_NT_OMAP},
+    [PDL_YTAG_pairs] = {"pairs", PDL_NT_PAIRS},
+    [PDL_YTAG_set] = {"set", PDL_NT_SET},
+    [PDL_YTAG_seq] = {"seq", PDL_NT_SEQ},
+    [PDL_YTAG_map] = {"map", PDL_NT_MAP},
+    [PDL_YTAG_merge] = {"merge", PDL_NT_STR},
     [PDL_YTAG_value] = {"value", PDL_NT_STR},
 };
 
@@ -50,14 +57,13 @@ static size_t run(pdl_str s, size_t i, const char *set) {
 
 static size_t sign(pdl_str s, size_t i) { return i < s.n && (s.p[i] == '-' || s.p[i] == '+') ? i + 1 : i; }
 
-/* (:[0-5]?[0-9])+ from i; 0 when there is none. A group may give back its second digit only to nothing useful, so greedy is exact. */
+/* (:[0-5]?[0-9])+ from i; 0 when there is none. A group may give back its second digit only to nothing
+ * useful, so greedy is exact. */
 static size_t sixties(pdl_str s, size_t i) {
     size_t start = i;
     while (at(s, i) == ':' && digit(at(s, i + 1))) {
-        if (at(s, i + 1) <= '5' && digit(at(s, i + 2)))
-            i += 3;
-        else
-            i += 2;
+        if (at(s, i + 1) <= '5' && digit(at(s, i + 2))) i += 3;
+        else i += 2;
     }
     return i > start ? i : 0;
 }
@@ -80,7 +86,8 @@ static bool is_int(pdl_str s) {
 
 static size_t exponent(pdl_str s, size_t i) {
     char c = at(s, i), g = at(s, i + 1);
-    if ((c == 'e' || c == 'E') && (g == '-' || g == '+') && digit(at(s, i + 2))) return run(s, i + 2, "0123456789");
+    if ((c == 'e' || c == 'E') && (g == '-' || g == '+') && digit(at(s, i + 2)))
+        return run(s, i + 2, "0123456789");
     return i;
 }
 
@@ -144,7 +151,8 @@ static bool read_zone(pdl_str s, size_t *pos, stamp *out) {
     return true;
 }
 
-/* The timestamp pattern; `strict` tells the resolver's (a date alone has two-digit month and day) from the constructor's. */
+/* The timestamp pattern; `strict` tells the resolver's (a date alone has two-digit month and day) from the
+ * constructor's. */
 static bool read_stamp(pdl_str s, bool strict, stamp *out) {
     size_t i = 0, month_at, day_at;
     memset(out, 0, sizeof *out);
@@ -180,8 +188,9 @@ static bool one_of(pdl_str s, const char *const *words) {
     return false;
 }
 
-static const char *const bools[] = {"yes", "Yes", "YES", "no",   "No",    "NO",    "true", "True", "TRUE",
-                                    "false", "False", "FALSE", "on", "On", "ON", "off", "Off", "OFF", NULL};
+static const char *const bools[] = {"yes",  "Yes",  "YES",   "no",    "No",    "NO", "true",
+                                    "True", "TRUE", "false", "False", "FALSE", "on", "On",
+                                    "ON",   "off",  "Off",   "OFF",   NULL};
 static const char *const nulls[] = {"null", "Null", "NULL", NULL};
 
 pdl_ytag pdl_ytag_of_plain(pdl_str s) {
@@ -200,11 +209,18 @@ pdl_ytag pdl_ytag_of_plain(pdl_str s) {
     case '~': return s.n == 1 ? PDL_YTAG_null : PDL_YTAG_str;
     case '=': return s.n == 1 ? PDL_YTAG_value : PDL_YTAG_str;
     case '<': return pdl_str_is(s, "<<") ? PDL_YTAG_merge : PDL_YTAG_str;
-    case 'n': case 'N':
+    case 'n':
+    case 'N':
         if (one_of(s, nulls)) return PDL_YTAG_null;
         return one_of(s, bools) ? PDL_YTAG_bool : PDL_YTAG_str;
-    case 'y': case 'Y': case 't': case 'T': case 'f': case 'F': case 'o': case 'O':
-        return one_of(s, bools) ? PDL_YTAG_bool : PDL_YTAG_str;
+    case 'y':
+    case 'Y':
+    case 't':
+    case 'T':
+    case 'f':
+    case 'F':
+    case 'o':
+    case 'O': return one_of(s, bools) ? PDL_YTAG_bool : PDL_YTAG_str;
     default: return PDL_YTAG_str;
     }
 }
@@ -244,7 +260,8 @@ static bool arith(pdl_arith op, pdl_val a, pdl_val b, pdl_val *out, pdl_err *err
     return ok;
 }
 
-/* 190:20:30 by Horner's rule. Quadratic in the digits as every big number is; the sum is capped by PDL_MAX_INT_BITS. */
+/* 190:20:30 by Horner's rule. Quadratic in the digits as every big number is; the sum is capped by
+ * PDL_MAX_INT_BITS. */
 static bool int_sixty(pdl_str s, pdl_val *out, pdl_err *err) {
     pdl_val sum = pdl_int(0), part;
     for (size_t from = 0; from <= s.n;) {
@@ -277,10 +294,10 @@ static bool make_int(pdl_str s, pdl_val *out, pdl_err *err) {
     }
     bool ok = pdl_str_starts(s, PDL_STR("0b"))   ? int_base(pdl_str_sub(s, 2, s.n), 2, &v, err)
               : pdl_str_starts(s, PDL_STR("0x")) ? int_base(pdl_str_sub(s, 2, s.n), 16, &v, err)
-              : !s.n ? pdl_err_host(err, "IndexError", "string index out of range")
-              : s.p[0] == '0'                                       ? int_base(s, 8, &v, err)
-              : pdl_str_find(s, PDL_STR(":"), 0) != PDL_NOT_FOUND   ? int_sixty(s, &v, err)
-                                                                    : int_base(s, 10, &v, err);
+              : !s.n          ? pdl_err_host(err, "IndexError", "string index out of range")
+              : s.p[0] == '0' ? int_base(s, 8, &v, err)
+              : pdl_str_find(s, PDL_STR(":"), 0) != PDL_NOT_FOUND ? int_sixty(s, &v, err)
+                                                                  : int_base(s, 10, &v, err);
     if (!ok) return false;
     if (!neg) {
         *out = v;
@@ -321,7 +338,8 @@ static bool make_float(pdl_str s, pdl_val *out, pdl_err *err) {
         /* From the last part on, as the reference sums: the rounding is then the same. */
         for (size_t to = s.n;;) {
             size_t from = pdl_str_rfind(pdl_str_sub(s, 0, to), PDL_STR(":"));
-            if (!float_text(pdl_str_sub(s, from == PDL_NOT_FOUND ? 0 : from + 1, to), &part, err)) return false;
+            if (!float_text(pdl_str_sub(s, from == PDL_NOT_FOUND ? 0 : from + 1, to), &part, err))
+                return false;
             v += part * scale;
             scale *= 60;
             if (from == PDL_NOT_FOUND) break;
@@ -338,7 +356,8 @@ static bool make_bool(pdl_str s, pdl_val *out, pdl_err *err) {
     static const struct {
         const char *word;
         bool value;
-    } words[] = {{"yes", true}, {"no", false}, {"true", true}, {"false", false}, {"on", true}, {"off", false}};
+    } words[] = {{"yes", true},    {"no", false}, {"true", true},
+                 {"false", false}, {"on", true},  {"off", false}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (pdl_str_eq_nocase(s, pdl_str_of(words[i].word))) {
             *out = pdl_bool(words[i].value);
@@ -360,7 +379,8 @@ static int base64_digit(unsigned char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* As binascii.a2b_base64 without strict mode: other characters are skipped, the first complete padding ends it. */
+/* As binascii.a2b_base64 without strict mode: other characters are skipped, the first complete padding ends
+ * it. */
 static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     unsigned acc = 0;
@@ -370,10 +390,16 @@ static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
         if ((unsigned char)s.p[i] >= 0x80) {
             const char *p = s.p + i;
             uint32_t cp = pdl_utf8_next(&p);
-            return pdl_err_host(err, "ConstructorError", "failed to convert base64 data into ascii: 'ascii' codec can't "
+            return pdl_err_host(err, "ConstructorError",
+                                "failed to convert base64 data into ascii: 'ascii' codec can't "
                                 "encode character '\\%c%0*x' in position %zu: ordinal not in range(128)",
-                                cp < 0x100 ? 'x' : cp < 0x10000 ? 'u' : 'U', cp < 0x100 ? 2 : cp < 0x10000 ? 4 : 8, (unsigned)cp,
-                                pdl_utf8_count(pdl_str_sub(s, 0, i)));
+                                cp < 0x100     ? 'x'
+                                : cp < 0x10000 ? 'u'
+                                               : 'U',
+                                cp < 0x100     ? 2
+                                : cp < 0x10000 ? 4
+                                               : 8,
+                                (unsigned)cp, pdl_utf8_count(pdl_str_sub(s, 0, i)));
         }
     for (size_t i = 0; i < s.n && !done; i++) {
         int d = base64_digit((unsigned char)s.p[i]);
@@ -392,8 +418,10 @@ static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
     if (quad && !done) {
         pdl_buf_fini(&b);
         if (quad == 1)
-            return pdl_err_host(err, "ConstructorError", "failed to decode base64 data: Invalid base64-encoded data: number "
-                                "of data characters (%zu) cannot be 1 more than a multiple of 4", digits);
+            return pdl_err_host(err, "ConstructorError",
+                                "failed to decode base64 data: Invalid base64-encoded data: number "
+                                "of data characters (%zu) cannot be 1 more than a multiple of 4",
+                                digits);
         return pdl_err_host(err, "ConstructorError", "failed to decode base64 data: Incorrect padding");
     }
     *out = pdl_bytes(pdl_buf_str(&b));
@@ -412,8 +440,10 @@ static bool make_stamp(pdl_str s, pdl_val *out, pdl_err *err) {
         if (rest < 0) rest += 86400, days--;
         pdl_buf b = PDL_BUF;
         if (rest) pdl_buf_putf(&b, ", seconds=%d", rest);
-        pdl_err_host(err, "ValueError", "offset must be a timedelta strictly between -timedelta(hours=24) and "
-                     "timedelta(hours=24), not datetime.timedelta(days=%d%s)", days, pdl_buf_z(&b));
+        pdl_err_host(err, "ValueError",
+                     "offset must be a timedelta strictly between -timedelta(hours=24) and "
+                     "timedelta(hours=24), not datetime.timedelta(days=%d%s)",
+                     days, pdl_buf_z(&b));
         pdl_buf_fini(&b);
         return false;
     }
@@ -423,20 +453,13 @@ static bool make_stamp(pdl_str s, pdl_val *out, pdl_err *err) {
 bool pdl_yaml_scalar(pdl_ytag t, pdl_str text, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = true;
-    if (t == PDL_YTAG_null)
-        *out = pdl_null();
-    else if (t == PDL_YTAG_bool)
-        ok = make_bool(text, out, err);
-    else if (t == PDL_YTAG_int)
-        ok = make_int(without_underscores(text, &b, false), out, err);
-    else if (t == PDL_YTAG_float)
-        ok = make_float(without_underscores(text, &b, true), out, err);
-    else if (t == PDL_YTAG_binary)
-        ok = make_binary(text, out, err);
-    else if (t == PDL_YTAG_timestamp)
-        ok = make_stamp(text, out, err);
-    else
-        PDL_BUG("tag %d", (int)t);
+    if (t == PDL_YTAG_null) *out = pdl_null();
+    else if (t == PDL_YTAG_bool) ok = make_bool(text, out, err);
+    else if (t == PDL_YTAG_int) ok = make_int(without_underscores(text, &b, false), out, err);
+    else if (t == PDL_YTAG_float) ok = make_float(without_underscores(text, &b, true), out, err);
+    else if (t == PDL_YTAG_binary) ok = make_binary(text, out, err);
+    else if (t == PDL_YTAG_timestamp) ok = make_stamp(text, out, err);
+    else PDL_BUG("tag %d", (int)t);
     pdl_buf_fini(&b);
     return ok;
 }

@@ -26,11 +26,13 @@ bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out
     size_t bad = pdl_utf8_check(bytes);
     pdl_buf b = PDL_BUF;
     if (bytes.n > PDL_MAX_SOURCE_BYTES)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes", PDL_FMT(name), PDL_MAX_SOURCE_BYTES);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes", PDL_FMT(name),
+                           PDL_MAX_SOURCE_BYTES);
     if (bad != PDL_NOT_FOUND) {
         bool any = name.n > 0;
-        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%.*s is not UTF-8: byte 0x%02x at byte offset %zu",
-                           any ? (int)name.n : 8, any ? name.p : "the text", (unsigned)(unsigned char)bytes.p[bad], bad);
+        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0},
+                           "%.*s is not UTF-8: byte 0x%02x at byte offset %zu", any ? (int)name.n : 8,
+                           any ? name.p : "the text", (unsigned)(unsigned char)bytes.p[bad], bad);
     }
     if (pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf"))) bytes = pdl_str_sub(bytes, 3, bytes.n);
     if (bytes.n && memchr(bytes.p, '\r', bytes.n)) {
@@ -58,7 +60,8 @@ bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
         if (!refused(s, i)) continue;
         const char *p = s.p + i;
         pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, src ? (uint32_t)i : 0, src ? (uint32_t)i + 1 : 0},
-                    "unacceptable character #x%04x: special characters are not allowed\n  in \"<unicode string>\", position %zu",
+                    "unacceptable character #x%04x: special characters are not allowed\n  in \"<unicode "
+                    "string>\", position %zu",
                     (unsigned)pdl_utf8_next(&p), pdl_utf8_count(pdl_str_sub(s, 0, i)));
         err->foreign = pdl_str_dup(PDL_STR("ReaderError"));
         return false;

@@ -1,4 +1,5 @@
-/* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by PDL_MAX_YAML_DEPTH (checked by the loader). */
+/* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by PDL_MAX_YAML_DEPTH
+ * (checked by the loader). */
 #include "yaml/load.h"
 #include "yaml/yaml.h"
 
@@ -13,13 +14,14 @@ typedef struct memo {
     struct {
         const pdl_node *node;
         pdl_val val;
-    } *slots;
+    } * slots;
     size_t mask, n;
 } memo;
 
 static size_t slot_of(const memo *m, const pdl_node *n) {
     size_t h = ((size_t)n >> 4) * (size_t)0x9e3779b97f4a7c15u;
-    for (h = (h >> 20) & m->mask; m->slots[h].node && m->slots[h].node != n; h = (h + 1) & m->mask) {}
+    for (h = (h >> 20) & m->mask; m->slots[h].node && m->slots[h].node != n; h = (h + 1) & m->mask) {
+    }
     return h;
 }
 
@@ -74,10 +76,8 @@ static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
         ok = key->kind == PDL_NODE_SCALAR ? set || make(m, n->pairs[i].value, &x, err) : unhashable(key, err);
         if (ok) d = pdl_dict_put(d, pdl_keep(key->scalar), x);
     }
-    if (ok)
-        *out = set ? pdl_set_from_dict(d) : d;
-    else
-        pdl_drop(d);
+    if (ok) *out = set ? pdl_set_from_dict(d) : d;
+    else pdl_drop(d);
     return ok;
 }
 
@@ -114,8 +114,8 @@ static bool make(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
         }
     }
     bool ok = n->type == PDL_NT_OMAP || n->type == PDL_NT_PAIRS ? make_pairs(m, n, out, err)
-              : n->kind == PDL_NODE_MAP                          ? make_map(m, n, out, err)
-                                                                 : make_seq(m, n, out, err);
+              : n->kind == PDL_NODE_MAP                         ? make_map(m, n, out, err)
+                                                                : make_seq(m, n, out, err);
     if (ok && n->n && n->alias_of) remember(m, n, *out);
     return ok;
 }

@@ -1,4 +1,5 @@
-/* write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back as the same string. */
+/* write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back as the same
+ * string. */
 #include <math.h>
 #include <string.h>
 
@@ -26,12 +27,13 @@ static void pad(writer *w, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_buf_putc(w->out, ' ');
 }
 
-/* --- strings --------------------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------------------
+ */
 
 /* Must the character be escaped? All but tab and what every reader prints. */
 static bool special(uint32_t cp) {
-    return (cp < 0x20 && cp != '\t' && cp != '\n') || cp == 0x7f || (cp >= 0x80 && cp < 0xa0) || cp == 0x2028 || cp == 0x2029 ||
-           cp == 0xfeff || cp == 0xfffe || cp == 0xffff;
+    return (cp < 0x20 && cp != '\t' && cp != '\n') || cp == 0x7f || (cp >= 0x80 && cp < 0xa0) ||
+           cp == 0x2028 || cp == 0x2029 || cp == 0xfeff || cp == 0xfffe || cp == 0xffff;
 }
 
 static bool has_special(pdl_str s) {
@@ -43,19 +45,22 @@ static bool has_special(pdl_str s) {
 static bool plain_ok(pdl_str s) {
     if (!s.n || pdl_ytag_of_plain(s) != PDL_YTAG_str) return false;
     if (strchr("!&*{}[],#|>@`\"'%?:-= \t~<", s.p[0])) {
-        bool dash = (s.p[0] == '-' || s.p[0] == '?' || s.p[0] == ':') && s.n > 1 && !strchr(" \t,[]{}", s.p[1]);
+        bool dash =
+            (s.p[0] == '-' || s.p[0] == '?' || s.p[0] == ':') && s.n > 1 && !strchr(" \t,[]{}", s.p[1]);
         if (!dash && s.p[0] != '<' && s.p[0] != '~' && s.p[0] != '=') return false;
     }
     if (pdl_str_starts(s, PDL_STR("---")) || pdl_str_starts(s, PDL_STR("..."))) return false;
     if (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == ':') return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        if (c == '\n' || c == '\t' || (c == ':' && s.p[i + 1] == ' ') || (c == '#' && i && s.p[i - 1] == ' ')) return false;
+        if (c == '\n' || c == '\t' || (c == ':' && s.p[i + 1] == ' ') || (c == '#' && i && s.p[i - 1] == ' '))
+            return false;
     }
     return true;
 }
 
-/* A literal block keeps the text when no line has odd characters and the first line with content is not indented by blanks. */
+/* A literal block keeps the text when no line has odd characters and the first line with content is not
+ * indented by blanks. */
 static bool literal_ok(pdl_str s) {
     size_t i = 0;
     if (!s.n || !memchr(s.p, '\n', s.n)) return false;
@@ -68,18 +73,12 @@ static void put_double(writer *w, pdl_str s) {
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
         const char *from = p;
         uint32_t cp = pdl_utf8_next(&p);
-        if (cp == '"' || cp == '\\')
-            pdl_buf_putf(w->out, "\\%c", (char)cp);
-        else if (cp == '\n')
-            PDL_PUT(w->out, "\\n");
-        else if (cp == '\t')
-            PDL_PUT(w->out, "\\t");
-        else if (cp == '\r')
-            PDL_PUT(w->out, "\\r");
-        else if (special(cp))
-            pdl_buf_putf(w->out, cp < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)cp);
-        else
-            pdl_buf_put(w->out, (pdl_str){from, (size_t)(p - from)});
+        if (cp == '"' || cp == '\\') pdl_buf_putf(w->out, "\\%c", (char)cp);
+        else if (cp == '\n') PDL_PUT(w->out, "\\n");
+        else if (cp == '\t') PDL_PUT(w->out, "\\t");
+        else if (cp == '\r') PDL_PUT(w->out, "\\r");
+        else if (special(cp)) pdl_buf_putf(w->out, cp < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)cp);
+        else pdl_buf_put(w->out, (pdl_str){from, (size_t)(p - from)});
     }
     pdl_buf_putc(w->out, '"');
 }
@@ -98,7 +97,8 @@ static void put_literal(writer *w, pdl_str s, size_t indent) {
     while (s.p[first] == '\n') first++;
     while (tail < s.n && s.p[s.n - 1 - tail] == '\n') tail++;
     pdl_buf_putc(w->out, '|');
-    if (s.p[first] == ' ' || first) pdl_buf_putc(w->out, '2'); /* the indentation cannot be seen from the text */
+    if (s.p[first] == ' ' || first)
+        pdl_buf_putc(w->out, '2'); /* the indentation cannot be seen from the text */
     if (tail != 1) pdl_buf_putc(w->out, tail ? '+' : '-');
     for (size_t from = 0; from < s.n;) {
         size_t to = pdl_str_find(s, PDL_STR("\n"), from);
@@ -112,19 +112,15 @@ static void put_literal(writer *w, pdl_str s, size_t indent) {
 
 static void put_text(writer *w, pdl_str s, size_t indent, bool key) {
     bool odd = has_special(s);
-    if (odd)
-        put_double(w, s);
-    else if (!key && literal_ok(s))
-        put_literal(w, s, indent);
-    else if (plain_ok(s))
-        pdl_buf_put(w->out, s);
-    else if (s.n && (memchr(s.p, '\n', s.n) || memchr(s.p, '\t', s.n)))
-        put_double(w, s);
-    else
-        put_single(w, s);
+    if (odd) put_double(w, s);
+    else if (!key && literal_ok(s)) put_literal(w, s, indent);
+    else if (plain_ok(s)) pdl_buf_put(w->out, s);
+    else if (s.n && (memchr(s.p, '\n', s.n) || memchr(s.p, '\t', s.n))) put_double(w, s);
+    else put_single(w, s);
 }
 
-/* --- other scalars ---------------------------------------------------------------------------------------- */
+/* --- other scalars ----------------------------------------------------------------------------------------
+ */
 
 static void put_float(writer *w, double d) {
     char text[PDL_NUM_MAX];
@@ -159,20 +155,13 @@ static void put_base64(writer *w, pdl_str s) {
 /* Everything that is not a collection of YAML. */
 static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *err) {
     pdl_tag t = pdl_tag_of(v);
-    if (t == PDL_V_NULL || t == PDL_V_ABSENT)
-        PDL_PUT(w->out, "null");
-    else if (t == PDL_V_BOOL)
-        pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
-    else if (t == PDL_V_INT || t == PDL_V_BIGINT)
-        pdl_int_write(v, 10, w->out);
-    else if (t == PDL_V_FLOAT)
-        put_float(w, pdl_float_of(v));
-    else if (t == PDL_V_STR)
-        put_text(w, pdl_str_get(v), indent, key);
-    else if (t == PDL_V_BYTES)
-        put_base64(w, pdl_bytes_get(v));
-    else if (t == PDL_V_DATE || t == PDL_V_DATETIME)
-        pdl_time_iso(v, ' ', w->out);
+    if (t == PDL_V_NULL || t == PDL_V_ABSENT) PDL_PUT(w->out, "null");
+    else if (t == PDL_V_BOOL) pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
+    else if (t == PDL_V_INT || t == PDL_V_BIGINT) pdl_int_write(v, 10, w->out);
+    else if (t == PDL_V_FLOAT) put_float(w, pdl_float_of(v));
+    else if (t == PDL_V_STR) put_text(w, pdl_str_get(v), indent, key);
+    else if (t == PDL_V_BYTES) put_base64(w, pdl_bytes_get(v));
+    else if (t == PDL_V_DATE || t == PDL_V_DATETIME) pdl_time_iso(v, ' ', w->out);
     else {
         pdl_buf b = PDL_BUF;
         bool ok = pdl_val_str(v, &b, err);
@@ -183,7 +172,8 @@ static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *
     return true;
 }
 
-/* --- collections ------------------------------------------------------------------------------------------- */
+/* --- collections -------------------------------------------------------------------------------------------
+ */
 
 static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err);
 
@@ -202,7 +192,8 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
     return true;
 }
 
-/* A key that is long, or has a long text before its colon, needs the explicit form: readers look 1024 characters ahead. */
+/* A key that is long, or has a long text before its colon, needs the explicit form: readers look 1024
+ * characters ahead. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     writer kw = {&line, w->depth};
@@ -225,7 +216,8 @@ static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, p
 static bool put_map(writer *w, pdl_vref d, bool set, size_t indent, spot at, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref x = pdl_dict_val_at(d, i);
-        bool collection = (pdl_is_list(x) && pdl_list_len(x)) || (pdl_is_dict(x) && pdl_dict_len(x)), is_explicit;
+        bool collection = (pdl_is_list(x) && pdl_list_len(x)) || (pdl_is_dict(x) && pdl_dict_len(x)),
+             is_explicit;
         new_item(w, indent, at, i == 0);
         if (!put_key(w, pdl_dict_key_at(d, i), indent, &is_explicit, err)) return false;
         if (set) {
@@ -275,7 +267,8 @@ static bool put_any(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err)
 
 static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
     if (w->depth >= PDL_MAX_YAML_DEPTH)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", (int)PDL_MAX_YAML_DEPTH);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           (int)PDL_MAX_YAML_DEPTH);
     w->depth++;
     bool ok = put_any(w, v, indent, at, err);
     w->depth--;

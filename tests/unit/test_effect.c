@@ -39,7 +39,14 @@ static void round_trip(pdl_val v, const char *want) {
 static void test_encode(void **state) {
     (void)state;
     pdl_err err = {0};
-    static const char *const plain[] = {"null", "true", "-5", "1.5", "1e+300", "123456789012345678901234567890", "\"a\\u0000\xc3\xa9\"", "[1,[2],{\"a\":[]}]"};
+    static const char *const plain[] = {"null",
+                                        "true",
+                                        "-5",
+                                        "1.5",
+                                        "1e+300",
+                                        "123456789012345678901234567890",
+                                        "\"a\\u0000\xc3\xa9\"",
+                                        "[1,[2],{\"a\":[]}]"};
     for (size_t i = 0; i < T_LEN(plain); i++) {
         T_ROW(i);
         round_trip(json(plain[i]), NULL);
@@ -49,9 +56,12 @@ static void test_encode(void **state) {
     round_trip(pdl_float(1.0 / 0.0), "{\"$pdl\":\"float\",\"text\":\"inf\"}");
     round_trip(pdl_bytes(PDL_STR("\x00\xff")), "{\"$pdl\":\"bytes\",\"hex\":\"00ff\"}");
     round_trip(pdl_range_new(0, 10, 3), "{\"$pdl\":\"range\",\"items\":[0,10,3]}");
-    round_trip(pdl_dict_put(pdl_dict_new(1), pdl_int(1), pdl_textz("a")), "{\"$pdl\":\"dict\",\"items\":[[1,\"a\"]]}");
-    round_trip(pdl_dict_putz(pdl_dict_new(1), "$pdl", pdl_textz("tuple")), "{\"$pdl\":\"dict\",\"items\":[[\"$pdl\",\"tuple\"]]}");
-    round_trip(pdl_set_from_dict(pdl_dict_put(pdl_dict_new(1), pdl_int(1), pdl_null())), "{\"$pdl\":\"set\",\"items\":[1]}");
+    round_trip(pdl_dict_put(pdl_dict_new(1), pdl_int(1), pdl_textz("a")),
+               "{\"$pdl\":\"dict\",\"items\":[[1,\"a\"]]}");
+    round_trip(pdl_dict_putz(pdl_dict_new(1), "$pdl", pdl_textz("tuple")),
+               "{\"$pdl\":\"dict\",\"items\":[[\"$pdl\",\"tuple\"]]}");
+    round_trip(pdl_set_from_dict(pdl_dict_put(pdl_dict_new(1), pdl_int(1), pdl_null())),
+               "{\"$pdl\":\"set\",\"items\":[1]}");
     round_trip(pdl_with_flags(pdl_textz("<b>"), PDL_F_SAFE), "{\"$pdl\":\"safe\",\"text\":\"<b>\"}");
     round_trip(pdl_context_one(pdl_textz("user"), pdl_textz("hi"), pdl_absent(), NULL), NULL);
     pdl_time t = {.year = 2024, .month = 1, .day = 15, .hour = 10, .has_zone = true, .zone_seconds = -18000};
@@ -64,9 +74,17 @@ static void test_encode(void **state) {
 
 static void test_malformed(void **state) {
     (void)state;
-    static const char *const rows[] = {"{\"$pdl\":\"nope\"}", "{\"$pdl\":\"tuple\"}", "{\"$pdl\":\"tuple\",\"items\":1}", "{\"$pdl\":5,\"items\":[]}",
-                                       "{\"$pdl\":\"dict\",\"items\":[1]}", "{\"$pdl\":\"dict\",\"items\":[[[],1]]}", "{\"$pdl\":\"bytes\",\"hex\":\"0\"}",
-                                       "{\"$pdl\":\"range\",\"items\":[0,1,0]}", "{\"$pdl\":\"date\",\"text\":\"x\"}", "[", ""};
+    static const char *const rows[] = {"{\"$pdl\":\"nope\"}",
+                                       "{\"$pdl\":\"tuple\"}",
+                                       "{\"$pdl\":\"tuple\",\"items\":1}",
+                                       "{\"$pdl\":5,\"items\":[]}",
+                                       "{\"$pdl\":\"dict\",\"items\":[1]}",
+                                       "{\"$pdl\":\"dict\",\"items\":[[[],1]]}",
+                                       "{\"$pdl\":\"bytes\",\"hex\":\"0\"}",
+                                       "{\"$pdl\":\"range\",\"items\":[0,1,0]}",
+                                       "{\"$pdl\":\"date\",\"text\":\"x\"}",
+                                       "[",
+                                       ""};
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_err err = {0};
         pdl_val v;
@@ -80,19 +98,23 @@ static void test_canonical(void **state) {
     (void)state;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    pdl_val r = json("{\"stream\":true,\"model\":\"m\",\"parameters\":{\"temperature\":0.5,\"api_key\":\"s3\",\"api_base\":\"u\",\"timeout\":3,"
+    pdl_val r = json("{\"stream\":true,\"model\":\"m\",\"parameters\":{\"temperature\":0.5,\"api_key\":"
+                     "\"s3\",\"api_base\":\"u\",\"timeout\":3,"
                      "\"X-Subscription-Key\":\"s\"},\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}");
     pdl_effect *e = pdl_effect_new(PDL_EFFECT_model, 1, NULL, 0, (pdl_loc){0}, r, (pdl_effect_sink){0});
     t_assert(pdl_effect_canonical(e, &b, &err));
-    t_assert_str(pdl_buf_str(&b), "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\",\"parameters\":{\"temperature\":0.5}}");
+    t_assert_str(pdl_buf_str(&b), "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\","
+                                  "\"parameters\":{\"temperature\":0.5}}");
     pdl_effect_free(e);
     pdl_buf_clear(&b);
-    e = pdl_effect_new(PDL_EFFECT_code, 1, NULL, 0, (pdl_loc){0}, json("{\"vars\":{\"token\":\"s\",\"n\":1}}"), (pdl_effect_sink){0});
+    e = pdl_effect_new(PDL_EFFECT_code, 1, NULL, 0, (pdl_loc){0},
+                       json("{\"vars\":{\"token\":\"s\",\"n\":1}}"), (pdl_effect_sink){0});
     t_assert(pdl_effect_canonical(e, &b, &err));
     t_assert_str(pdl_buf_str(&b), "{\"vars\":{\"n\":1,\"token\":\"[REDACTED]\"}}");
     pdl_effect_free(e);
     pdl_buf_fini(&b);
-    t_assert(pdl_is_secret_key(t_str("API_KEY")) && pdl_is_secret_key(t_str("Proxy-Authorization")) && pdl_is_secret_key(t_str("x-api-key")));
+    t_assert(pdl_is_secret_key(t_str("API_KEY")) && pdl_is_secret_key(t_str("Proxy-Authorization")) &&
+             pdl_is_secret_key(t_str("x-api-key")));
     t_assert(!pdl_is_secret_key(t_str("temperature")) && !pdl_is_secret_key(t_str("max_tokens")));
 }
 
@@ -112,18 +134,20 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     seen *s = user;
     if (r->err.kind != PDL_E_NONE)
         pdl_buf_putf(&s->log, "%u!%s:%s ", e->id, pdl_err_kind_name(r->err.kind), r->err.msg);
-    else
-        pdl_buf_putf(&s->log, "%u=%lld ", e->id, (long long)pdl_int_of(r->value));
+    else pdl_buf_putf(&s->log, "%u=%lld ", e->id, (long long)pdl_int_of(r->value));
 }
 
-static void run_script(const char *script, int order, int n, uint32_t cancel, uint32_t cancel_on_piece, const char *want) {
+static void run_script(const char *script, int order, int n, uint32_t cancel, uint32_t cancel_on_piece,
+                       const char *want) {
     seen s = {.log = PDL_BUF, .cancel_on_piece = cancel_on_piece};
     pdl_world *w = s.world = pdl_script_world_new(json(script), order);
     pdl_effect_sink sink = {&s, on_piece, on_reply};
     for (int i = 1; i <= n; i++)
-        w->ops->start(w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0}, pdl_dict_new(0), sink));
+        w->ops->start(
+            w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0}, pdl_dict_new(0), sink));
     w->ops->cancel(w, cancel);
-    for (int left = n; left > 2 && w->ops->poll(w, -1); left--) {}
+    for (int left = n; left > 2 && w->ops->poll(w, -1); left--) {
+    }
     t_assert_str(pdl_buf_str(&s.log), want);
     w->ops->close(w);
     pdl_buf_fini(&s.log);
@@ -131,14 +155,18 @@ static void run_script(const char *script, int order, int n, uint32_t cancel, ui
 
 static void test_worlds(void **state) {
     (void)state;
-    static const char three[] = "[{\"kind\":\"now\",\"reply\":1},{\"error\":{\"kind\":\"rate_limit\",\"message\":\"slow\"},\"pieces\":[\"a\",\"b\"]},{\"kind\":\"sleep\"}]";
-    run_script(three, 0, 4, 9, 0, "1=1 2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now 4!runtime:the script has no more answers: now ");
+    static const char three[] = "[{\"kind\":\"now\",\"reply\":1},{\"error\":{\"kind\":\"rate_limit\","
+                                "\"message\":\"slow\"},\"pieces\":[\"a\",\"b\"]},{\"kind\":\"sleep\"}]";
+    run_script(three, 0, 4, 9, 0,
+               "1=1 2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now 4!runtime:the "
+               "script has no more answers: now ");
     run_script(three, 1, 4, 1, 0, "2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now ");
     run_script(three, 2, 4, 3, 2, "4!runtime:the script has no more answers: now 2+a ");
     run_script(three, 1, 2, 0, 0, "");
     seen s = {.log = PDL_BUF};
     pdl_world *w = pdl_null_world();
-    w->ops->start(w, pdl_effect_new(PDL_EFFECT_read, 7, NULL, 0, (pdl_loc){0}, pdl_dict_new(0), (pdl_effect_sink){&s, on_piece, on_reply}));
+    w->ops->start(w, pdl_effect_new(PDL_EFFECT_read, 7, NULL, 0, (pdl_loc){0}, pdl_dict_new(0),
+                                    (pdl_effect_sink){&s, on_piece, on_reply}));
     t_assert_str(pdl_buf_str(&s.log), "7!runtime:nothing outside can be reached: read ");
     t_assert(!w->ops->poll(w, -1));
     w->ops->close(w);
@@ -154,7 +182,8 @@ static void test_names(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_malformed), cmocka_unit_test(test_canonical),
-                                       cmocka_unit_test(test_worlds), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_malformed),
+                                       cmocka_unit_test(test_canonical), cmocka_unit_test(test_worlds),
+                                       cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,12 +24,23 @@ static void test_values(void **state) {
     static const struct {
         const char *text, *repr;
     } rows[] = {
-        {"", "None"}, {"# c\n", "None"}, {"a: [1, 2.5, yes]\nb: 'it''s'\n", "{'a': [1, 2.5, True], 'b': \"it's\"}"},
+        {"", "None"},
+        {"# c\n", "None"},
+        {"a: [1, 2.5, yes]\nb: 'it''s'\n", "{'a': [1, 2.5, True], 'b': \"it's\"}"},
         {"base: &b {x: 1, y: 2}\nd: {<<: *b, y: 3}", "{'base': {'x': 1, 'y': 2}, 'd': {'x': 1, 'y': 3}}"},
-        {"- &b {x: 1}\n- {<<: [*b, {z: 9}]}", "[{'x': 1}, {'z': 9, 'x': 1}]"}, {"a: 1\na: 2", "{'a': 2}"},
-        {"{1: a, true: b}", "{1: 'b'}"}, {"a: |\n  x\n   y\n", "{'a': 'x\\n y\\n'}"}, {"a: >\n  \tx\n  y\n", "{'a': '\\tx\\ny\\n'}"},
-        {"{a:}", "{'a': None}"}, {"a: !\nb: 1", "{'a': None, 'b': 1}"}, {"%FOO x\n---\na", "'a'"}, {"%YAML 1.3\n---\na", "'a'"},
-        {"!!omap [a: 1, b: 2]", "[('a', 1), ('b', 2)]"}, {"d: 2024-01-15", "{'d': datetime.date(2024, 1, 15)}"}, {"\"a\\u00e9\\\n  b\"", "'a\xc3\xa9" "b'"},
+        {"- &b {x: 1}\n- {<<: [*b, {z: 9}]}", "[{'x': 1}, {'z': 9, 'x': 1}]"},
+        {"a: 1\na: 2", "{'a': 2}"},
+        {"{1: a, true: b}", "{1: 'b'}"},
+        {"a: |\n  x\n   y\n", "{'a': 'x\\n y\\n'}"},
+        {"a: >\n  \tx\n  y\n", "{'a': '\\tx\\ny\\n'}"},
+        {"{a:}", "{'a': None}"},
+        {"a: !\nb: 1", "{'a': None, 'b': 1}"},
+        {"%FOO x\n---\na", "'a'"},
+        {"%YAML 1.3\n---\na", "'a'"},
+        {"!!omap [a: 1, b: 2]", "[('a', 1), ('b', 2)]"},
+        {"d: 2024-01-15", "{'d': datetime.date(2024, 1, 15)}"},
+        {"\"a\\u00e9\\\n  b\"", "'a\xc3\xa9"
+                                "b'"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_err err = {0};
@@ -60,10 +71,12 @@ static void test_errors(void **state) {
         {"- &a 1\n- &a 2", 2, 3, "ComposerError", "second occurrence"},
         {"a\n---\nb", 2, 1, "ComposerError", "but found another document"},
         {"? [a]\n: b", 1, 3, "ConstructorError", "found unhashable key"},
-        {"- [2024-02-30]\n- !x a", 2, 3, "ConstructorError", "could not determine a constructor for the tag '!x'"},
+        {"- [2024-02-30]\n- !x a", 2, 3, "ConstructorError",
+         "could not determine a constructor for the tag '!x'"},
         {"- 2024-02-30", 1, 3, "ValueError", "day is out of range for month"},
         {"a: |# c\n  x", 1, 5, "ScannerError", "expected chomping or indentation indicators, but found '#'"},
-        {"<<: 1", 1, 5, "ConstructorError", "expected a mapping or list of mappings for merging, but found scalar"},
+        {"<<: 1", 1, 5, "ConstructorError",
+         "expected a mapping or list of mappings for merging, but found scalar"},
         {"\"\\q\"", 1, 3, "ScannerError", "found unknown escape character 'q'"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -85,10 +98,16 @@ static void test_text_loc(void **state) {
     static const struct {
         const char *text, *part, *want; /* part of the scalar's text; the source under it */
     } rows[] = {
-        {"k: plain ${ x } y", "${ x }", "${ x }"}, {"k: one\n   two ${ x }", "${ x }", "${ x }"}, {"k: 'it''s ${ x }'", "${ x }", "${ x }"},
-        {"k: \"\\n\\u00e9 ${ x } \\\n   ${ y }\"", "${ y }", "${ y }"}, {"k: \"a\\tb\"", "\t", "\\t"}, {"k: |\n  a\n    ${ x }\n", "${ x }", "${ x }"},
-        {"k: >-\n  a\n  b\n\n  ${ x }\n   c\n", "${ x }", "${ x }"}, {"k: |2\n    ${ x }\n", "  ${ x }", "  ${ x }"},
-        {"k: !!str &a 'b ${ x }'", "${ x }", "${ x }"}, {"- k: |\n\n    \xc3\xa9 ${ x }\n    z", "z", "z"},
+        {"k: plain ${ x } y", "${ x }", "${ x }"},
+        {"k: one\n   two ${ x }", "${ x }", "${ x }"},
+        {"k: 'it''s ${ x }'", "${ x }", "${ x }"},
+        {"k: \"\\n\\u00e9 ${ x } \\\n   ${ y }\"", "${ y }", "${ y }"},
+        {"k: \"a\\tb\"", "\t", "\\t"},
+        {"k: |\n  a\n    ${ x }\n", "${ x }", "${ x }"},
+        {"k: >-\n  a\n  b\n\n  ${ x }\n   c\n", "${ x }", "${ x }"},
+        {"k: |2\n    ${ x }\n", "  ${ x }", "  ${ x }"},
+        {"k: !!str &a 'b ${ x }'", "${ x }", "${ x }"},
+        {"- k: |\n\n    \xc3\xa9 ${ x }\n    z", "z", "z"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_arena *a = pdl_arena_make();
@@ -128,7 +147,10 @@ static void test_source(void **state) {
     pdl_arena *a = pdl_arena_make();
     pdl_source *src;
     pdl_err err = {0};
-    t_assert(pdl_yaml_source(a, t_str("x"), t_str("\xef\xbb\xbf" "a\r\nb\rc"), &src, &err));
+    t_assert(pdl_yaml_source(a, t_str("x"),
+                             t_str("\xef\xbb\xbf"
+                                   "a\r\nb\rc"),
+                             &src, &err));
     t_assert_str(src->text, "a\nb\nc");
     t_assert(!pdl_yaml_source(a, t_str("x.pdl"), t_str("a\xff"), &src, &err));
     t_assert_str(pdl_str_of(err.msg), "x.pdl is not UTF-8: byte 0xff at byte offset 1");
@@ -143,7 +165,8 @@ static void test_source(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors), cmocka_unit_test(test_text_loc),
-                                       cmocka_unit_test(test_limits), cmocka_unit_test(test_source)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
+                                       cmocka_unit_test(test_text_loc), cmocka_unit_test(test_limits),
+                                       cmocka_unit_test(test_source)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
