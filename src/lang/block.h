@@ -56,8 +56,8 @@ typedef enum {
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* REQ: must be there; OPT: may be absent or null; NUL: must be there, may be null; OLD: accepted old name. */
-typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
+/* REQ: must be there; OPT: may be absent or null; DEF: may be absent, not null; NUL: must be there, may be null; OLD: accepted old name. */
+typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_DEF, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
 
 /* A literal string field. s.p == NULL: absent or null. */
 typedef struct pdl_text_field {

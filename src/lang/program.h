@@ -13,6 +13,7 @@ typedef struct pdl_diag {
     const char *code;   /* static id: "field-unknown", "name-undefined", ... */
     bool at_load;       /* refuses to run (schema); others are reported by `pdl check` only */
     bool reference_only;/* something ours accepts and the reference refuses: --strict */
+    bool general;       /* the reference says only that the file does not respect the schema: that line follows the list */
     pdl_loc loc;        /* FILE:LINE */
     pdl_loc mark;       /* exact span */
     pdl_str text;       /* without place; in the arena */
@@ -42,6 +43,9 @@ void pdl_program_sort_diags(pdl_program *p);
 
 /* The load errors as users see them, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
 void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
-size_t pdl_program_error_count(const pdl_program *p);
+size_t pdl_program_error_count(const pdl_program *p); /* load errors */
+
+/* One diagnostic in the form above, `before` ("warning: ") in front of its text. */
+void pdl_diag_print(const pdl_diag *d, const char *before, bool rich, pdl_buf *out);
 
 #endif

@@ -1,0 +1,138 @@
+/* fields.c -- see block.h: the tables made from blocks.def and common.def. */
+#include "lang/fields.h"
+
+#include <stddef.h>
+
+#include "base/banned.h"
+
+/* One row a kind. */
+static const struct {
+    const char *name;
+    bool structured;
+    const char *doc;
+} kinds[] = {
+#define LEAF false
+#define STRUCT true
+#define BLOCK(id, cls, doc) {#id, cls, doc},
+#define F(id, member, key, type, need, doc)
+#define END(id)
+#include "lang/blocks.def"
+#undef LEAF
+#undef STRUCT
+};
+static_assert(sizeof kinds / sizeof *kinds == PDL_BLOCK_COUNT, "a row for each kind");
+
+static const pdl_field own[] = {
+#define BLOCK(id, cls, doc)
+#define F(id, member, key, type, need, doc) {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), doc},
+#define END(id)
+#include "lang/blocks.def"
+};
+enum { N_OWN = sizeof own / sizeof *own };
+
+static const pdl_field common[] = {
+#define C(member, key, type, doc) {-1, key, PDL_FT_##type, PDL_NEED_OPT, offsetof(pdl_block, member), doc},
+#include "lang/common.def"
+};
+enum { N_COMMON = sizeof common / sizeof *common };
+
+/* Keys that decide on the kind, in the order in which they are looked for (spec 2.1). */
+static const pdl_select_row selecting[] = {
+    {"text", PDL_BLOCK_text},         {"lastOf", PDL_BLOCK_lastOf},       {"array", PDL_BLOCK_array},
+    {"object", PDL_BLOCK_object},     {"sequence", PDL_BLOCK_sequence},   {"if", PDL_BLOCK_if},
+    {"match", PDL_BLOCK_match},       {"repeat", PDL_BLOCK_repeat},       {"map", PDL_BLOCK_map},
+    {"include", PDL_BLOCK_include},   {"import", PDL_BLOCK_import},       {"function", PDL_BLOCK_function},
+    {"call", PDL_BLOCK_call},         {"model", PDL_BLOCK_model},         {"processor", PDL_BLOCK_model},
+    {"platform", PDL_BLOCK_model},    {"code", PDL_BLOCK_code},           {"args", PDL_BLOCK_code},
+    {"get", PDL_BLOCK_get},           {"data", PDL_BLOCK_data},           {"content", PDL_BLOCK_message},
+    {"read", PDL_BLOCK_read},         {"factor", PDL_BLOCK_factor},       {"aggregator", PDL_BLOCK_aggregator},
+    {"program", PDL_BLOCK_error},
+};
+
+/* Fields that a trace adds; read and not looked at (spec 2.3). */
+#define BIT(id) (1u << PDL_BLOCK_##id)
+static const pdl_trace_row trace_rows[] = {
+    {"pdl__id", UINT32_MAX},
+    {"pdl__context", UINT32_MAX},
+    {"pdl__result", UINT32_MAX},
+    {"pdl__location", UINT32_MAX},
+    {"pdl__timing", UINT32_MAX},
+    {"pdl__is_leaf", UINT32_MAX},
+    {"pdl__trace", BIT(call) | BIT(model) | BIT(include) | BIT(import) | BIT(repeat) | BIT(map)},
+    {"pdl__usage", BIT(model)},
+    {"pdl__model_input", BIT(model)},
+    {"pdl__score", BIT(factor)},
+};
+static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");
+
+/* Spellings that stand for a field's key (spec 2.4). */
+static const pdl_synonym_row synonyms[] = {
+    {"def_", "def"}, {"return_", "return"}, {"else_", "else"}, {"for_", "for"}, {"while_", "while"},
+};
+
+const pdl_field *pdl_fields(size_t *n) {
+    *n = N_OWN;
+    return own;
+}
+
+const pdl_field *pdl_common_fields(size_t *n) {
+    *n = N_COMMON;
+    return common;
+}
+
+const pdl_select_row *pdl_selecting_keys(size_t *n) {
+    *n = sizeof selecting / sizeof *selecting;
+    return selecting;
+}
+
+const pdl_trace_row *pdl_trace_fields(size_t *n) {
+    *n = sizeof trace_rows / sizeof *trace_rows;
+    return trace_rows;
+}
+
+const pdl_synonym_row *pdl_key_synonyms(size_t *n) {
+    *n = sizeof synonyms / sizeof *synonyms;
+    return synonyms;
+}
+
+bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f) {
+    if (f->kind >= 0) return f->kind == (int)kind;
+    if (kind == PDL_BLOCK_scalar) return false;
+    return f->type != PDL_FT_CTX || kinds[kind].structured;
+}
+
+const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key) {
+    if (!key.n) return NULL;
+    for (size_t i = 0; i < N_OWN; i++)
+        if (own[i].kind == (int)kind && pdl_str_is(key, own[i].key)) return &own[i];
+    for (size_t i = 0; i < N_COMMON; i++)
+        if (pdl_str_is(key, common[i].key)) return pdl_field_allowed(kind, &common[i]) ? &common[i] : NULL;
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (pdl_str_is(key, synonyms[i].old)) return pdl_field_find(kind, pdl_str_of(synonyms[i].key));
+    return NULL;
+}
+
+const char *pdl_block_name(pdl_block_kind k) { return kinds[k].name; }
+const char *pdl_block_trace_name(pdl_block_kind k) { return k == PDL_BLOCK_scalar ? "data" : kinds[k].name; }
+const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
+bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
+
+bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out) {
+    for (size_t i = 0; i < PDL_BLOCK_scalar; i++) {
+        if (!pdl_str_is(name, kinds[i].name)) continue;
+        *out = (pdl_block_kind)i;
+        return true;
+    }
+    return false;
+}
+
+pdl_loc pdl_field_loc(const pdl_block *b, const char *key) {
+    const pdl_pair *pair = NULL;
+    if (!b->node || b->node->kind != PDL_NODE_MAP) return b->loc;
+    if (pdl_node_find(b->node, pdl_str_of(key), &pair)) return pdl_node_loc(pair->key);
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
+        if (strcmp(key, synonyms[i].key) != 0) continue;
+        if (pdl_node_find(b->node, pdl_str_of(synonyms[i].old), &pair)) return pdl_node_loc(pair->key);
+    }
+    return b->loc;
+}

@@ -1,0 +1,481 @@
+/* load.c -- see load.h: which kind a mapping is, and its fields one by one. */
+#include "lang/load.h"
+
+#include "lang/loader.h"
+#include "value/text.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+enum {
+    SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
+    ALIAS_SLACK = 200000,     /* nodes that aliases may add to what the text can hold */
+    MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
+};
+
+/* --- problems ------------------------------------------------------------------------------------------------- */
+
+pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
+    pdl_buf text = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&text, fmt, ap);
+    va_end(ap);
+    pdl_diag *d = pdl_program_diag(l->p, PDL_DIAG_ERROR, code, loc, mark, "%s", pdl_buf_z(&text));
+    d->at_load = true;
+    pdl_buf_fini(&text);
+    return d;
+}
+
+void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) {
+    pdl_buf text = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&text, fmt, ap);
+    va_end(ap);
+    d->hint = pdl_arena_str(l->a, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+}
+
+/* Does n have at most `left` nodes? */
+static bool is_small(const pdl_node *n, size_t *left) {
+    if (*left == 0) return false;
+    (*left)--;
+    for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
+        if (!is_small(n->items[i], left)) return false;
+    for (uint32_t i = 0; n->kind == PDL_NODE_MAP && i < n->n; i++)
+        if (!is_small(n->pairs[i].value, left)) return false;
+    return true;
+}
+
+/* The value as a program would print it, cut. */
+static void show_node(const pdl_node *n, pdl_buf *out) {
+    pdl_err err = {0};
+    pdl_val v;
+    size_t left = MAX_SHOWN_NODES;
+    if (!is_small(n, &left) || !pdl_yaml_to_val(n, &v, &err)) {
+        pdl_err_fini(&err);
+        PDL_PUT(out, "This value");
+        return;
+    }
+    pdl_val_show(v, false, SHOWN_VALUE, out);
+    pdl_drop(v);
+    for (size_t i = 0; i < out->len; i++) /* a message is one line */
+        if (out->p[i] == '\n') out->p[i] = ' ';
+}
+
+void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should) {
+    pdl_buf v = PDL_BUF;
+    show_node(n, &v);
+    load_diag(l, "value-type", loc, pdl_node_loc(n), "%s %s", pdl_buf_z(&v), should);
+    pdl_buf_fini(&v);
+}
+
+void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err) {
+    pdl_loc mark = err->mark.src ? err->mark : err->loc;
+    pdl_diag *d = load_diag(l, code, loc, mark, "%s", err->msg);
+    if (err->hint) d->hint = pdl_arena_str(l->a, pdl_str_of(err->hint));
+    pdl_err_fini(err);
+}
+
+void load_missing(pdl_loader *l, pdl_loc loc, const char *field) {
+    load_diag(l, "field-missing", loc, loc, "Missing required field: %s", field);
+}
+
+static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *known, size_t n) {
+    pdl_str near = pdl_str_nearest(word, known, n);
+    if (near.n) load_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
+    pdl_buf v = PDL_BUF;
+    show_node(key, &v);
+    pdl_diag *d = load_diag(l, "field-unknown", pdl_node_loc(key), pdl_node_loc(key), "Field not allowed: %s", pdl_buf_z(&v));
+    pdl_buf_fini(&v);
+    return d;
+}
+
+void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known) {
+    pdl_str names[16];
+    pdl_diag *d = unknown(l, key);
+    for (size_t i = 0; i < n_known && i < 16; i++) names[i] = pdl_str_of(known[i]);
+    suggest(l, d, key->text, names, n_known < 16 ? n_known : 16);
+}
+
+void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words, bool general) {
+    pdl_buf v = PDL_BUF;
+    pdl_str names[16];
+    show_node(n, &v);
+    PDL_PUT(&v, " should be one of: [");
+    for (size_t i = 0; i < n_words && i < 16; i++) {
+        pdl_buf_putf(&v, "%s'%s'", i ? ", " : "", words[i]);
+        names[i] = pdl_str_of(words[i]);
+    }
+    pdl_diag *d = load_diag(l, "value-unknown", loc, pdl_node_loc(n), "%s]", pdl_buf_z(&v));
+    d->general = general;
+    if (pdl_node_is_str(n)) suggest(l, d, n->text, names, n_words < 16 ? n_words : 16);
+    pdl_buf_fini(&v);
+}
+
+/* --- keys ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t key_slot(const char *p, size_t n) {
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)p[i]) * 16777619u;
+    return (h ^ (h >> 15)) % KEY_SLOTS;
+}
+
+static pdl_key *key_make(pdl_loader *l, const char *name) {
+    size_t n = strlen(name);
+    uint32_t s = key_slot(name, n);
+    for (; l->slots[s]; s = (s + 1) % KEY_SLOTS) {
+        pdl_key *k = &l->keys[l->slots[s]];
+        if (k->len == n && memcmp(k->name, name, n) == 0) return k;
+    }
+    if (l->n_keys + 1 >= MAX_KEYS) PDL_BUG("MAX_KEYS is too small");
+    pdl_key *k = &l->keys[++l->n_keys];
+    l->slots[s] = (uint8_t)l->n_keys;
+    k->name = name;
+    k->len = (uint32_t)n;
+    return k;
+}
+
+static const pdl_key *key_find(const pdl_loader *l, const pdl_node *key) {
+    if (!pdl_node_is_str(key) || key->text.n > 24) return NULL;
+    for (uint32_t s = key_slot(key->text.p, key->text.n); l->slots[s]; s = (s + 1) % KEY_SLOTS) {
+        const pdl_key *k = &l->keys[l->slots[s]];
+        if (k->len == key->text.n && memcmp(k->name, key->text.p, k->len) == 0) return k;
+    }
+    return NULL;
+}
+
+static void make_keys(pdl_loader *l) {
+    size_t n;
+    key_make(l, "kind");
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (f[i].key[0]) key_make(l, f[i].key)->field[f[i].kind] = &f[i];
+    f = pdl_common_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_key *k = key_make(l, f[i].key);
+        k->common = true;
+        for (int b = 0; b < PDL_BLOCK_COUNT; b++)
+            if (pdl_field_allowed((pdl_block_kind)b, &f[i])) k->field[b] = &f[i];
+    }
+    const pdl_select_row *s = pdl_selecting_keys(&n);
+    for (size_t i = 0; i < n; i++) key_make(l, s[i].key)->select = (uint8_t)(i + 1);
+    const pdl_trace_row *t = pdl_trace_fields(&n);
+    for (size_t i = 0; i < n; i++) key_make(l, t[i].key)->trace = t[i].kinds;
+    const pdl_synonym_row *y = pdl_key_synonyms(&n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_key *k = key_make(l, y[i].old);
+        k->synonym = true;
+        memcpy(k->field, key_make(l, y[i].key)->field, sizeof k->field);
+    }
+}
+
+/* --- which kind ----------------------------------------------------------------------------------------------- */
+
+static void list_kinds(pdl_buf *out) {
+    PDL_PUT(out, "expected a block: one of ");
+    size_t n;
+    const pdl_select_row *s = pdl_selecting_keys(&n);
+    for (size_t i = 0; i < n; i++) pdl_buf_putf(out, "%s%s", i ? ", " : "", s[i].key);
+}
+
+/* A mapping without any key of a block. */
+static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    pdl_str names[64];
+    size_t n_keys, n_names = 0;
+    const pdl_select_row *s = pdl_selecting_keys(&n_keys);
+    show_node(n, &b);
+    PDL_PUT(&b, " should be of type: ");
+    list_kinds(&b);
+    pdl_diag *d = load_diag(l, "block-unknown", loc, pdl_node_loc(n), "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    for (size_t i = 0; i < n_keys && n_names < 64; i++) names[n_names++] = pdl_str_of(s[i].key);
+    for (uint32_t i = 0; i < n->n && !d->hint.n; i++) {
+        if (!pdl_node_is_str(n->pairs[i].key)) continue;
+        suggest(l, d, n->pairs[i].key->text, names, n_names);
+        if (d->hint.n) d->mark = pdl_node_loc(n->pairs[i].key);
+    }
+    if (!d->hint.n) load_hint(l, d, "write `data:` in front of a plain object");
+}
+
+static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    pdl_str names[PDL_BLOCK_COUNT];
+    if (!pdl_node_is_str(v)) {
+        load_wrong(l, v, loc, "should be of type <class 'str'>");
+        return;
+    }
+    pdl_buf_putf(&b, "%.*s is not a kind of block: expected one of ", PDL_FMT(pdl_str_sub(v->text, 0, SHOWN_VALUE)));
+    for (int i = 0; i < PDL_BLOCK_scalar; i++) {
+        names[i] = pdl_str_of(pdl_block_name((pdl_block_kind)i));
+        pdl_buf_putf(&b, "%s%s", i ? ", " : "", names[i].p);
+    }
+    pdl_diag *d = load_diag(l, "kind-unknown", loc, pdl_node_loc(v), "%s", pdl_buf_z(&b));
+    d->general = true;
+    suggest(l, d, v->text, names, PDL_BLOCK_scalar);
+    pdl_buf_fini(&b);
+}
+
+/* Without a selecting key: the kind with most of the fields, so that the message names what is missing. */
+static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
+    uint32_t count[PDL_BLOCK_COUNT] = {0};
+    int best = PDL_BLOCK_empty;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_key *k = key_find(l, n->pairs[i].key);
+        for (int b = 0; k && !k->common && b < PDL_BLOCK_COUNT; b++) count[b] += k->field[b] != NULL;
+    }
+    for (int b = 0; b < PDL_BLOCK_COUNT; b++)
+        if (count[b] > count[best]) best = b;
+    return (pdl_block_kind)best;
+}
+
+/* The kind by `kind` and by the selecting keys; false: reported. */
+static bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_kind *kind) {
+    unsigned first = UINT8_MAX;
+    bool known = false;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_key *k = key_find(l, n->pairs[i].key);
+        if (!k) continue;
+        known = true;
+        if (k == &l->keys[KEY_KIND]) {
+            const pdl_node *v = n->pairs[i].value;
+            if (pdl_node_is_str(v) && pdl_block_kind_find(v->text, kind)) return true;
+            unknown_kind(l, v, pdl_node_loc(n->pairs[i].key));
+            return false;
+        }
+        if (k->select && k->select < first) first = k->select;
+    }
+    if (first != UINT8_MAX) {
+        size_t n_keys;
+        *kind = pdl_selecting_keys(&n_keys)[first - 1].kind;
+        return true;
+    }
+    *kind = nearest_kind(l, n);
+    if (n->n && !known) no_block(l, n, loc);
+    return known || !n->n;
+}
+
+static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair **pair) {
+    return pdl_node_find(n, pdl_str_of(key), pair);
+}
+
+/* The kinds with forms: which fields of model and code blocks go together (spec 2.1). One row: a field in a form. */
+typedef enum { FORM_ANY, FORM_LITELLM, FORM_GRANITE, FORM_LANG, FORM_JINJA, FORM_COMMAND, FORM_ARGS } form;
+static const struct {
+    form form;
+    const char *key;
+    enum { NEEDED, REFUSED } what;
+} form_rows[] = {
+    {FORM_LITELLM, "model", NEEDED},      {FORM_LITELLM, "processor", REFUSED},   {FORM_GRANITE, "processor", NEEDED},
+    {FORM_GRANITE, "model", REFUSED},     {FORM_GRANITE, "structuredDecoding", REFUSED},
+    {FORM_LANG, "code", NEEDED},          {FORM_LANG, "parameters", REFUSED},     {FORM_JINJA, "code", NEEDED},
+    {FORM_COMMAND, "code", NEEDED},       {FORM_COMMAND, "parameters", REFUSED},  {FORM_COMMAND, "scope", REFUSED},
+    {FORM_ARGS, "args", NEEDED},          {FORM_ARGS, "code", REFUSED},           {FORM_ARGS, "parameters", REFUSED},
+    {FORM_ARGS, "scope", REFUSED},
+};
+enum { N_FORM_ROWS = sizeof form_rows / sizeof *form_rows };
+
+static form model_form(pdl_loader *l, const pdl_node *n) {
+    static const char *const platforms[] = {"litellm", "openai", "granite-io"};
+    const pdl_pair *pair = NULL;
+    const pdl_node *v = entry(n, "platform", &pair);
+    if (!v) return entry(n, "processor", &pair) && !entry(n, "model", NULL) ? FORM_GRANITE : FORM_LITELLM;
+    for (size_t i = 0; i < 3 && pdl_node_is_str(v); i++)
+        if (pdl_str_is(v->text, platforms[i])) return i == 2 ? FORM_GRANITE : FORM_LITELLM;
+    load_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
+    return FORM_ANY;
+}
+
+static form code_form(pdl_loader *l, const pdl_node *n) {
+    static const char *const langs[] = {"python", "ipython", "jinja", "pdl", "command"};
+    static const form forms[] = {FORM_LANG, FORM_LANG, FORM_JINJA, FORM_LANG, FORM_COMMAND};
+    const pdl_pair *pair = NULL;
+    bool args = entry(n, "args", NULL) != NULL;
+    const pdl_node *v = entry(n, "lang", &pair);
+    if (!v) return args ? FORM_ARGS : FORM_LANG;
+    for (size_t i = args ? 4 : 0; i < 5 && pdl_node_is_str(v); i++)
+        if (args ? pdl_str_is(v->text, langs[i]) : pdl_str_eq_nocase(v->text, pdl_str_of(langs[i]))) return args ? FORM_ARGS : forms[i];
+    if (!pdl_node_is_str(v)) load_wrong(l, v, pdl_node_loc(pair->key), "should be of type <class 'str'>");
+    else if (args) load_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
+    else load_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
+    return FORM_ANY;
+}
+
+static void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind, pdl_loc loc) {
+    form f = kind == PDL_BLOCK_model ? model_form(l, n) : code_form(l, n);
+    for (size_t i = 0; i < N_FORM_ROWS && f != FORM_ANY; i++) {
+        const pdl_pair *pair = NULL;
+        if (form_rows[i].form != f) continue;
+        const pdl_node *v = entry(n, form_rows[i].key, &pair);
+        if (v && form_rows[i].what == REFUSED) unknown(l, pair->key);
+        if (!v && form_rows[i].what == NEEDED) load_missing(l, loc, form_rows[i].key);
+    }
+}
+
+/* --- a block -------------------------------------------------------------------------------------------------- */
+
+static void unknown_in(pdl_loader *l, const pdl_node *key, pdl_block_kind kind) {
+    pdl_diag *d = unknown(l, key);
+    pdl_str names[64];
+    size_t n = 0, n_own, n_common;
+    const pdl_field *own = pdl_fields(&n_own), *common = pdl_common_fields(&n_common);
+    if (!pdl_node_is_str(key)) return;
+    for (size_t i = 0; i < n_own && n < 64; i++)
+        if (own[i].kind == (int)kind && own[i].key[0]) names[n++] = pdl_str_of(own[i].key);
+    for (size_t i = 0; i < n_common && n < 64; i++)
+        if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
+    suggest(l, d, key->text, names, n);
+    const pdl_key *k = key_find(l, key);
+    if (d->hint.n || !k) return;
+    if (k->select) load_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
+}
+
+static void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind) {
+    bool leaf;
+    if (pdl_node_is_null(pair->value)) return;
+    if (load_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
+    load_wrong(l, pair->value, pdl_node_loc(pair->key), pdl_block_is_structured(kind) ? "should be false" : "should be true");
+}
+
+static const size_t sizes[] = {
+#define BLOCK(id, cls, doc) sizeof(pdl_b_##id),
+#define F(id, member, key, type, need, doc)
+#define END(id)
+#include "lang/blocks.def"
+};
+
+/* Entry of a block's mapping; own fields met are marked in *seen by their place in pdl_fields. */
+static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32_t *seen) {
+    const pdl_key *k = key_find(l, pair->key);
+    const pdl_field *f = k ? k->field[b->kind] : NULL;
+    size_t n;
+    if (f) {
+        if (f->kind >= 0) *seen |= 1u << ((size_t)(f - pdl_fields(&n)) % 32);
+        load_field(l, b, f, pair);
+    } else if (k && (k->trace >> b->kind & 1)) {
+        if (k->name[5] == 'i' && k->name[6] == 's') check_leaf(l, pair, b->kind);
+    } else if (k != &l->keys[KEY_KIND]) {
+        unknown_in(l, pair->key, b->kind);
+    }
+}
+
+/* Fields of one kind are neighbours in the table and fewer than 32, so that bits do not collide. */
+static void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
+    size_t n;
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].kind != (int)b->kind || (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL)) continue;
+        if (!(seen >> (i % 32) & 1)) load_missing(l, b->loc, f[i].key);
+    }
+}
+
+static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    pdl_block_kind kind;
+    if (!find_kind(l, n, loc, &kind)) return NULL;
+    pdl_block *b = pdl_arena_get(l->a, sizes[kind]);
+    b->kind = kind;
+    b->loc = loc;
+    b->node = n;
+    uint32_t seen = 0;
+    if (kind == PDL_BLOCK_model || kind == PDL_BLOCK_code) check_form(l, n, kind, loc);
+    for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
+    check_needed(l, b, seen);
+    return b;
+}
+
+/* The paper's form: a list where a body stands is lastOf. */
+static const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
+    if (!body) {
+        load_wrong(l, n, loc, "should not be a list");
+        load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write data: or lastOf: in front of the list");
+        return NULL;
+    }
+    pdl_diag *d = pdl_program_diag(l->p, PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n),
+                                   "a list without `lastOf:` is refused by the reference interpreter");
+    d->reference_only = true;
+    pdl_b_lastOf *b = pdl_arena_new(l->a, pdl_b_lastOf);
+    b->head.kind = PDL_BLOCK_lastOf;
+    b->head.loc = loc;
+    b->head.node = n;
+    b->items.loc = loc;
+    b->items.n = n->n;
+    b->items.p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
+    for (uint32_t i = 0; i < n->n; i++) b->items.p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    return &b->head;
+}
+
+static const pdl_block *load_scalar(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->type == PDL_NT_TIMESTAMP) {
+        load_wrong(l, n, loc, "should be of type: a block, text, number, boolean or null, not a date");
+        load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote it, or write it below `data:`");
+        return NULL;
+    }
+    pdl_b_scalar *b = pdl_arena_new(l->a, pdl_b_scalar);
+    b->head.kind = PDL_BLOCK_scalar;
+    b->head.loc = loc;
+    b->head.node = n;
+    b->value = load_tree(l, n, loc);
+    return &b->head;
+}
+
+bool load_spend(pdl_loader *l, const pdl_node *n) {
+    if (l->budget > 0) {
+        l->budget--;
+        return true;
+    }
+    if (!l->over) load_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n), "aliases make the program too large");
+    l->over = true;
+    return false;
+}
+
+const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
+    if (!load_spend(l, n)) return NULL;
+    switch (n->kind) {
+    case PDL_NODE_SCALAR: return load_scalar(l, n, loc);
+    case PDL_NODE_SEQ: return load_bare_list(l, n, loc, body);
+    case PDL_NODE_MAP:
+        if (n->type == PDL_NT_MAP) return load_map(l, n, loc);
+        load_wrong(l, n, loc, "should be of type: a block");
+        return NULL;
+    }
+    PDL_BUG("node kind %d", (int)n->kind);
+}
+
+void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
+    pdl_loader *l = PDL_NEW(pdl_loader);
+    l->p = p;
+    l->a = p->arena;
+    l->budget = (root->src ? root->src->text.n : 0) + ALIAS_SLACK;
+    make_keys(l);
+    p->root = root;
+    if (!p->source) p->source = root->src;
+    p->main = load_block(l, root, pdl_node_loc(root), true);
+    pdl_free(l);
+    pdl_program_sort_diags(p);
+    *ok = pdl_program_error_count(p) == 0;
+    if (!*ok) p->main = NULL;
+}
+
+void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
+    pdl_err err = {0};
+    pdl_source *src = NULL;
+    const pdl_node *root = NULL;
+    if (pdl_yaml_source(p->arena, name, bytes, &src, &err)) {
+        p->source = src;
+        if (pdl_yaml_load(p->arena, src, &root, &err)) {
+            pdl_program_load_node(p, root, ok);
+            return;
+        }
+    }
+    pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", err.loc, err.mark.src ? err.mark : err.loc, "%s", err.msg);
+    d->at_load = true;
+    if (err.hint) d->hint = pdl_arena_str(p->arena, pdl_str_of(err.hint));
+    pdl_err_fini(&err);
+    p->yaml_failed = true;
+    *ok = false;
+}

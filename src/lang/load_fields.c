@@ -1,0 +1,291 @@
+/* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each type of field. */
+#include "lang/loader.h"
+#include "value/int.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+/* --- scalars that coerce (spec 2.2) ---------------------------------------------------------------------------- */
+
+bool load_as_bool(const pdl_node *n, bool words, bool *out) {
+    static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {"false", "no", "off", "n", "f", "0"};
+    if (n->kind != PDL_NODE_SCALAR) return false;
+    if (n->type == PDL_NT_BOOL) {
+        *out = pdl_bool_of(n->scalar);
+        return true;
+    }
+    if (n->type == PDL_NT_INT || n->type == PDL_NT_FLOAT) {
+        *out = pdl_val_eq(n->scalar, pdl_int(1));
+        return *out || pdl_val_eq(n->scalar, pdl_int(0));
+    }
+    for (size_t i = 0; words && n->type == PDL_NT_STR && i < 6; i++) {
+        *out = pdl_str_eq_nocase(n->text, pdl_str_of(yes[i]));
+        if (*out || pdl_str_eq_nocase(n->text, pdl_str_of(no[i]))) return true;
+    }
+    return false;
+}
+
+/* "3", " +3 ", "1_0", "3.0" */
+static bool text_as_int(pdl_str s, int64_t *out) {
+    bool minus = false, digit = false;
+    uint64_t v = 0;
+    s = pdl_str_trim(s);
+    size_t i = 0;
+    if (i < s.n && (s.p[i] == '+' || s.p[i] == '-')) minus = s.p[i++] == '-';
+    for (; i < s.n && s.p[i] != '.'; i++) {
+        if (s.p[i] == '_' && digit && i + 1 < s.n && s.p[i + 1] != '_') continue;
+        if (s.p[i] < '0' || s.p[i] > '9' || v > (uint64_t)INT64_MAX / 10 - 1) return false;
+        v = v * 10 + (uint64_t)(s.p[i] - '0');
+        digit = true;
+    }
+    if (!digit) return false;
+    if (i < s.n && i + 1 == s.n) return false;
+    for (i++; i < s.n; i++)
+        if (s.p[i] != '0') return false;
+    *out = minus ? -(int64_t)v : (int64_t)v;
+    return true;
+}
+
+bool load_as_int(const pdl_node *n, int64_t *out) {
+    if (n->kind != PDL_NODE_SCALAR) return false;
+    if (n->type == PDL_NT_STR) return text_as_int(n->text, out);
+    if (n->type == PDL_NT_BOOL) {
+        *out = pdl_bool_of(n->scalar);
+        return true;
+    }
+    if (n->type == PDL_NT_INT && pdl_is(n->scalar, PDL_V_INT)) {
+        *out = pdl_int_of(n->scalar);
+        return true;
+    }
+    if (n->type != PDL_NT_FLOAT) return false;
+    double d = pdl_float_of(n->scalar);
+    if (!(d > -9e15 && d < 9e15)) return false;
+    *out = (int64_t)d;
+    return pdl_val_eq(n->scalar, pdl_int(*out));
+}
+
+bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out) {
+    out->loc = loc;
+    if (!pdl_node_is_str(n)) {
+        load_wrong(l, n, loc, "should be of type <class 'str'>");
+        return false;
+    }
+    out->s = n->text.p ? n->text : PDL_STR("");
+    return true;
+}
+
+static void load_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag *out) {
+    out->given = true;
+    if (!load_as_bool(n, true, &out->value)) load_wrong(l, n, loc, "should be of type <class 'bool'>");
+}
+
+static void load_count(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_count *out) {
+    out->given = true;
+    if (!load_as_int(n, &out->value)) load_wrong(l, n, loc, "should be of type <class 'int'>");
+}
+
+/* --- evaluated values by class ----------------------------------------------------------------------------------- */
+
+const pdl_tree *load_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    const pdl_node *e = load_recorded(n);
+    bool b;
+    if (null_ok && pdl_node_is_null(n)) return NULL;
+    if (e != n || pdl_node_is_str(n)) return load_tree(l, n, loc);
+    if (load_as_bool(n, false, &b)) return load_tree_const(l, n, loc, pdl_bool(b));
+    load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list; expected a boolean or an expression"
+                                                  : "should be of type boolean or string (an expression)");
+    return NULL;
+}
+
+const pdl_tree *load_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    const pdl_node *e = load_recorded(n);
+    int64_t i;
+    if (null_ok && pdl_node_is_null(n)) return NULL;
+    if (e != n || (n->kind == PDL_NODE_SCALAR && (n->type == PDL_NT_STR || n->type == PDL_NT_INT))) return load_tree(l, n, loc);
+    if (load_as_int(n, &i)) return load_tree_const(l, n, loc, pdl_int(i));
+    load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list; expected an integer or an expression"
+                                                  : "should be of type integer or string (an expression)");
+    return NULL;
+}
+
+const pdl_tree *load_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    const pdl_node *e = load_recorded(n);
+    if (null_ok && pdl_node_is_null(n)) return NULL;
+    if (e != n) return load_tree(l, n, loc);
+    if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_NULL && n->type != PDL_NT_TIMESTAMP && n->type != PDL_NT_BINARY)
+        return load_tree(l, n, loc);
+    load_wrong(l, n, loc, "should be of type number or string (an expression)");
+    return NULL;
+}
+
+const pdl_tree *load_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    if (null_ok && pdl_node_is_null(n)) return NULL;
+    if (pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
+    load_wrong(l, n, loc, "should be of type <class 'str'>");
+    return NULL;
+}
+
+const pdl_tree *load_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    if (null_ok && pdl_node_is_null(n)) return NULL;
+    if (pdl_node_is_str(n) || (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP)) return load_tree(l, n, loc);
+    load_wrong(l, n, loc, "should be an object");
+    return NULL;
+}
+
+static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->kind != PDL_NODE_SEQ) {
+        load_wrong(l, n, loc, "should be a list");
+        return NULL;
+    }
+    pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
+    t->kind = PDL_TREE_LIST;
+    t->node = n;
+    t->loc = loc;
+    t->n = n->n;
+    t->items = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
+    for (uint32_t i = 0; i < n->n; i++) t->items[i] = load_xstr(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    return t;
+}
+
+/* --- blocks -------------------------------------------------------------------------------------------------------- */
+
+static void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+    out->loc = loc;
+    if (n->kind != PDL_NODE_SEQ) {
+        load_wrong(l, n, loc, "should be a list");
+        return;
+    }
+    out->n = n->n;
+    out->p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
+    for (uint32_t i = 0; i < n->n; i++) out->p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+}
+
+static void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+    if (n->kind == PDL_NODE_SEQ) {
+        load_list(l, n, loc, out);
+        return;
+    }
+    out->loc = loc;
+    out->single = true;
+    out->n = 1;
+    out->p = pdl_arena_new_n(l->a, const pdl_block *, 1);
+    out->p[0] = load_block(l, n, loc, false);
+}
+
+/* Names of entries are literal text. */
+static void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+    out->loc = loc;
+    if (n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) {
+        load_wrong(l, n, loc, "should be an object");
+        return;
+    }
+    out->is_map = true;
+    out->n = n->n;
+    out->p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
+    out->names = pdl_arena_new_n(l->a, pdl_str, n->n);
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key;
+        if (!pdl_node_is_str(key)) {
+            load_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>: quote the name");
+            continue;
+        }
+        out->names[i] = key->text.p ? key->text : PDL_STR("");
+        out->p[i] = load_block(l, n->pairs[i].value, pdl_node_loc(key), false);
+    }
+}
+
+static void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+    if (n->kind == PDL_NODE_SEQ) load_list(l, n, loc, out);
+    else load_named(l, n, loc, out);
+}
+
+/* --- small fields of all blocks ------------------------------------------------------------------------------------- */
+
+static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
+    static const char *const words[] = {"independent", "dependent"};
+    b->context_given = true;
+    if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0])) b->independent = true;
+    else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1])) load_one_of(l, n, loc, words, 2, false);
+}
+
+/* Any text but the empty one means yes; it is not evaluated. */
+static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
+    b->trace_error_node = n;
+    if (pdl_node_is_null(n)) return;
+    if (pdl_node_is_str(n)) b->trace_error_on_retry = n->text.n > 0;
+    else if (!load_as_bool(n, false, &b->trace_error_on_retry)) load_wrong(l, n, loc, "should be of type boolean or string");
+}
+
+static bool is_raw(const pdl_block *b) {
+    const pdl_node *raw = pdl_node_find(b->node, PDL_STR("raw"), NULL);
+    bool value;
+    return b->kind == PDL_BLOCK_data && raw && load_as_bool(raw, true, &value) && value;
+}
+
+static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_node *n, pdl_loc loc) {
+    if (is_raw(b)) return load_tree_raw(l, n, loc);
+    if (b->kind == PDL_BLOCK_call && n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_STR) { /* spec 2.9 call */
+        const pdl_pair *pair = NULL;
+        pdl_node_find(b->node, PDL_STR("call"), &pair);
+        if (pair && pair->value == n) {
+            load_wrong(l, n, loc, "should be of type string: an expression that gives a function");
+            return NULL;
+        }
+    }
+    return load_tree(l, n, loc);
+}
+
+/* Flat switch over the types of fields. */
+void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
+    void *at = (char *)b + f->offset;
+    const pdl_node *n = pair->value;
+    pdl_loc loc = pdl_node_loc(pair->key);
+    bool null = pdl_node_is_null(n), null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL;
+    switch (f->type) {
+    case PDL_FT_STR:
+        ((pdl_text_field *)at)->loc = loc;
+        if (!null || !null_ok) load_text(l, n, loc, at);
+        return;
+    case PDL_FT_BOOL:
+        if (!null || !null_ok) load_flag(l, n, loc, at);
+        return;
+    case PDL_FT_INT:
+        if (!null || !null_ok) load_count(l, n, loc, at);
+        return;
+    case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, n, loc); return;
+    case PDL_FT_XBOOL: *(const pdl_tree **)at = load_xbool(l, n, loc, null_ok); return;
+    case PDL_FT_XINT: *(const pdl_tree **)at = load_xint(l, n, loc, null_ok || f->need == PDL_NEED_OLD); return;
+    case PDL_FT_XSTR: *(const pdl_tree **)at = load_xstr(l, n, loc, null_ok); return;
+    case PDL_FT_XDICT: *(const pdl_tree **)at = load_xdict(l, n, loc, null_ok); return;
+    case PDL_FT_ANY: *(const pdl_node **)at = n; return;
+    case PDL_FT_BLOCK:
+        if (!null || !null_ok) *(const pdl_block **)at = load_block(l, n, loc, b->kind != PDL_BLOCK_error);
+        return;
+    case PDL_FT_BLOCKS: load_list(l, n, loc, at); return;
+    case PDL_FT_TEXTS: load_texts(l, n, loc, at); return;
+    case PDL_FT_FIELDS: load_fields(l, n, loc, at); return;
+    case PDL_FT_TYPE:
+        b->spec = load_type(l, pair);
+        b->spec_loc = loc;
+        b->spec_node = n;
+        return;
+    case PDL_FT_PARAMS: load_params(l, pair, at); return;
+    case PDL_FT_JOIN: *(const pdl_join **)at = load_join(l, pair); return;
+    case PDL_FT_CASES: load_cases(l, pair, at); return;
+    case PDL_FT_FORS: *(const pdl_fors **)at = load_fors(l, pair); return;
+    case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
+    case PDL_FT_AGG: *(const pdl_agg **)at = load_agg(l, pair); return;
+    case PDL_FT_DEFS: load_named(l, n, loc, at); return;
+    case PDL_FT_CTX: load_context(l, n, loc, b); return;
+    case PDL_FT_FLAG: load_trace_error(l, n, loc, b); return;
+    case PDL_FT_RETRY: b->retry = load_retry(l, pair); return;
+    case PDL_FT_CONTRIBUTE: load_contribute(l, pair, at); return;
+    case PDL_FT_PARSER:
+        b->parser = load_parser(l, pair);
+        b->parser_loc = loc;
+        return;
+    case PDL_FT_EXPECTATIONS: load_expectations(l, pair, at); return;
+    case PDL_FT_COUNT: break;
+    }
+    PDL_BUG("field type %d", (int)f->type);
+}

@@ -1,0 +1,468 @@
+/* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join, cases, for, aggregator, types. */
+#include "lang/loader.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+/* Is n an object? Reported when it is not. */
+static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return true;
+    load_wrong(l, n, loc, "should be an object");
+    return false;
+}
+
+static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->kind == PDL_NODE_SEQ) return true;
+    load_wrong(l, n, loc, "should be a list");
+    return false;
+}
+
+/* Place of a key in a table of words, or n. */
+static size_t word_of(const pdl_node *n, const char *const *words, size_t n_words) {
+    for (size_t i = 0; i < n_words && pdl_node_is_str(n); i++)
+        if (pdl_str_is(n->text, words[i])) return i;
+    return n_words;
+}
+
+/* --- contribute (2.6) --------------------------------------------------------------------------------------------- */
+
+static const char *const targets[] = {"result", "context", "stdout", "stderr"};
+
+static void target_of(pdl_contributes *all, pdl_contribute *c, pdl_str word) {
+    for (size_t i = 0; i < 4; i++) {
+        if (!pdl_str_is(word, targets[i])) continue;
+        c->target = (pdl_target)i; /* PDL_TO_RESULT ... PDL_TO_STDERR */
+        all->result = all->result || i == 0;
+        all->context = all->context || i == 1;
+        return;
+    }
+    c->target = PDL_TO_NAME;
+    c->name = word.p ? word : PDL_STR("");
+}
+
+/* {TARGET: {value: E}} */
+static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes *all, pdl_contribute *c) {
+    static const char *const keys[] = {"value"};
+    c->target = PDL_TO_INVALID;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_pair *pair = &n->pairs[i];
+        pdl_loc loc = pdl_node_loc(pair->key);
+        if (!pdl_node_is_str(pair->key)) {
+            load_wrong(l, pair->key, loc, "should be of type <class 'str'>");
+            continue;
+        }
+        if (!is_object(l, pair->value, loc)) continue;
+        const pdl_tree *value = NULL;
+        for (uint32_t k = 0; k < pair->value->n; k++) {
+            const pdl_pair *inner = &pair->value->pairs[k];
+            if (word_of(inner->key, keys, 1) == 0) value = load_tree(l, inner->value, pdl_node_loc(inner->key));
+            else load_unknown(l, inner->key, keys, 1);
+        }
+        if (!value) load_missing(l, loc, "value");
+        if (n->n != 1) continue;
+        target_of(all, c, pair->key->text);
+        c->value = value;
+    }
+}
+
+void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) {
+    const pdl_node *n = pair->value;
+    out->given = true;
+    if (!is_list(l, n, pdl_node_loc(pair->key))) return;
+    out->n = n->n;
+    out->p = pdl_arena_new_n(l->a, pdl_contribute, n->n);
+    for (uint32_t i = 0; i < n->n; i++) {
+        pdl_contribute *c = &out->p[i];
+        const pdl_node *item = n->items[i];
+        c->node = item;
+        c->loc = pdl_node_loc(item);
+        if (pdl_node_is_str(item)) target_of(out, c, item->text);
+        else if (item->kind == PDL_NODE_MAP) load_target_value(l, item, out, c);
+        else load_wrong(l, item, c->loc, item->kind == PDL_NODE_SEQ ? "should not be a list" : "should be of type string: a target");
+    }
+}
+
+/* --- retry (2.7) -------------------------------------------------------------------------------------------------- */
+
+static const pdl_tree *load_exceptions(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->kind != PDL_NODE_SEQ) return load_xstr(l, n, loc, false);
+    for (uint32_t i = 0; i < n->n; i++)
+        if (!pdl_node_is_str(n->items[i])) load_wrong(l, n->items[i], pdl_node_loc(n->items[i]), "should be of type <class 'str'>");
+    return load_tree(l, n, loc);
+}
+
+static const pdl_tree *load_jitter(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->kind != PDL_NODE_SEQ) return load_xnum(l, n, loc, false);
+    if (n->n != 2) load_wrong(l, n, loc, "should be a number or a list [least, most]");
+    for (uint32_t i = 0; i < n->n; i++) load_xnum(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    return load_tree(l, n, loc);
+}
+
+const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
+    static const char *const keys[] = {"tries", "exceptions", "delay", "max_delay", "backoff", "jitter"};
+    const pdl_node *n = pair->value;
+    pdl_loc loc = pdl_node_loc(pair->key);
+    if (pdl_node_is_null(n)) return NULL;
+    pdl_retry *r = pdl_arena_new(l->a, pdl_retry);
+    r->loc = loc;
+    r->node = n;
+    if (n->kind != PDL_NODE_MAP) {
+        if (!load_as_int(n, &r->count)) load_wrong(l, n, loc, "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
+        return r->count ? r : NULL;
+    }
+    r->is_object = true;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        pdl_loc at = pdl_node_loc(key);
+        switch (word_of(key, keys, 6)) {
+        case 0: r->tries = load_xint(l, v, at, false); break;
+        case 1: r->exceptions = load_exceptions(l, v, at); break;
+        case 2: r->delay = load_xnum(l, v, at, false); break;
+        case 3: r->max_delay = load_xnum(l, v, at, true); break;
+        case 4: r->backoff = load_xnum(l, v, at, false); break;
+        case 5: r->jitter = load_jitter(l, v, at); break;
+        default: load_unknown(l, key, keys, 6);
+        }
+    }
+    return r;
+}
+
+/* --- types (3) ----------------------------------------------------------------------------------------------------- */
+
+static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    pdl_err err = {0};
+    const pdl_type *t = NULL;
+    if (pdl_node_is_null(n)) return NULL;
+    if (n->kind == PDL_NODE_SCALAR && !pdl_node_is_str(n)) {
+        load_wrong(l, n, loc, "should be of type: a type name, a list of one type, an object of types or a JSON Schema");
+        return NULL;
+    }
+    if (pdl_type_read(l->a, n, &t, &err)) return t;
+    pdl_loc at = err.loc.src ? err.loc : loc;
+    load_err(l, "type", at, &err);
+    l->p->diags.p[l->p->diags.n - 1].general = true;
+    return NULL;
+}
+
+const pdl_type *load_type(pdl_loader *l, const pdl_pair *pair) { return read_type(l, pair->value, pdl_node_loc(pair->key)); }
+
+void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
+    const pdl_node *n = pair->value;
+    pdl_err err = {0};
+    out->node = n;
+    out->is_null = pdl_node_is_null(n);
+    if (!out->is_null && !is_object(l, n, pdl_node_loc(pair->key))) return;
+    if (!pdl_type_read_params(l->a, out->is_null ? NULL : n, &out->all, &err)) {
+        pdl_loc at = err.loc.src ? err.loc : pdl_node_loc(pair->key);
+        load_err(l, "type", at, &err);
+        l->p->diags.p[l->p->diags.n - 1].general = true;
+        return;
+    }
+    out->n = (uint32_t)pdl_type_fields(out->all);
+    out->names = pdl_arena_new_n(l->a, pdl_str, out->n);
+    out->types = pdl_arena_new_n(l->a, const pdl_type *, out->n);
+    for (uint32_t i = 0; i < out->n; i++) {
+        out->names[i] = pdl_type_field_name(out->all, i);
+        out->types[i] = pdl_type_field(out->all, i);
+    }
+}
+
+/* --- parser (5) ---------------------------------------------------------------------------------------------------- */
+
+static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser_field *out) {
+    static const char *const keys[] = {"regex", "mode", "spec", "description"};
+    static const char *const modes[] = {"search", "match", "fullmatch", "split", "findall"};
+    pdl_text_field text = {0}, word = {0};
+    pdl_parser_mode mode = PDL_PM_FULLMATCH;
+    bool regex = false;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        pdl_loc at = pdl_node_loc(key);
+        switch (word_of(key, keys, 4)) {
+        case 0:
+            regex = true;
+            load_text(l, v, at, &text);
+            break;
+        case 1:
+            if (!pdl_node_is_str(v) || !pdl_parser_mode_find(v->text, &mode)) load_one_of(l, v, at, modes, 5, false);
+            break;
+        case 2: out->spec = read_type(l, v, at); break;
+        case 3:
+            if (!pdl_node_is_null(v) && load_text(l, v, at, &word)) out->description = word.s;
+            break;
+        default: load_unknown(l, key, keys, 4);
+        }
+    }
+    if (!regex) load_missing(l, loc, "regex");
+    if (!text.s.p) return;
+    bool object = pdl_type_is_object(out->spec);
+    size_t n_groups = object ? pdl_type_fields(out->spec) : 0;
+    pdl_str *groups = pdl_arena_new_n(l->a, pdl_str, n_groups);
+    for (size_t i = 0; i < n_groups; i++) groups[i] = pdl_type_field_name(out->spec, i);
+    out->parser = pdl_parser_regex(l->a, text.s, mode, groups, n_groups, object);
+}
+
+const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair) {
+    const pdl_node *n = pair->value;
+    pdl_loc loc = pdl_node_loc(pair->key);
+    if (pdl_node_is_null(n)) return NULL;
+    pdl_parser_field *f = pdl_arena_new(l->a, pdl_parser_field);
+    if (pdl_node_is_str(n)) {
+        bool found;
+        pdl_parser_kind kind = pdl_parser_find(n->text, &found);
+        f->is_word = true;
+        if (found) {
+            f->parser = pdl_parser_word(l->a, kind);
+            return f;
+        }
+        size_t n_rows;
+        const char *words[16];
+        const pdl_parser_row *rows = pdl_parsers(&n_rows);
+        for (size_t i = 0; i < n_rows && i < 16; i++) words[i] = rows[i].name;
+        load_one_of(l, n, loc, words, n_rows < 16 ? n_rows : 16, true);
+    } else if (n->kind != PDL_NODE_MAP) {
+        load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list" : "should be of type: json, jsonl, yaml, csv or an object {regex, mode, spec}");
+    } else if (pdl_node_find(n, PDL_STR("pdl"), NULL)) {
+        load_diag(l, "parser-pdl", loc, pdl_node_loc(n), "parser: pdl is not supported");
+    } else {
+        load_regex(l, n, loc, f);
+    }
+    return f;
+}
+
+/* --- expectations (2.8) -------------------------------------------------------------------------------------------- */
+
+static void load_expectation(pdl_loader *l, const pdl_node *n, pdl_expectation *x) {
+    static const char *const keys[] = {"expect", "feedback"};
+    x->loc = pdl_node_loc(n);
+    if (!is_object(l, n, x->loc)) return;
+    bool expect = false;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        size_t w = word_of(key, keys, 2);
+        if (w == 0) {
+            expect = true;
+            x->expect = load_tree(l, v, pdl_node_loc(key));
+        } else if (w == 1 && v->kind == PDL_NODE_MAP && load_recorded(v) == v) {
+            x->feedback_block = load_block(l, v, pdl_node_loc(key), false);
+        } else if (w == 1 && !pdl_node_is_null(v)) {
+            x->feedback = load_xstr(l, v, pdl_node_loc(key), false);
+        } else if (w > 1) {
+            load_unknown(l, key, keys, 2);
+        }
+    }
+    if (!expect) load_missing(l, x->loc, "expect");
+}
+
+void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out) {
+    const pdl_node *n = pair->value;
+    if (!is_list(l, n, pdl_node_loc(pair->key))) return;
+    out->n = n->n;
+    out->p = pdl_arena_new_n(l->a, pdl_expectation, n->n);
+    for (uint32_t i = 0; i < n->n; i++) load_expectation(l, n->items[i], &out->p[i]);
+}
+
+/* --- join (2.11) --------------------------------------------------------------------------------------------------- */
+
+const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
+    static const char *const keys[] = {"as", "with", "reduce", "as_", "with_"};
+    static const char *const kinds[] = {"text", "array", "object", "lastOf", "reduce"};
+    const pdl_node *n = pair->value, *as = NULL, *reduce = NULL;
+    pdl_loc with = {0};
+    pdl_text_field text = {0};
+    pdl_join *j = pdl_arena_new(l->a, pdl_join);
+    j->loc = pdl_node_loc(pair->key);
+    j->with = PDL_STR("");
+    if (!is_object(l, n, j->loc)) {
+        if (word_of(n, kinds, 5) < 5) load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
+        return j;
+    }
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        pdl_loc at = pdl_node_loc(key);
+        switch (word_of(key, keys, 5)) {
+        case 0: case 3:
+            as = key;
+            if (word_of(v, kinds, 5) < 5) j->kind = (pdl_join_kind)word_of(v, kinds, 5);
+            else load_one_of(l, v, at, kinds, 5, true);
+            break;
+        case 1: case 4:
+            with = at;
+            if (load_text(l, v, at, &text)) j->with = text.s;
+            break;
+        case 2:
+            reduce = key;
+            j->reduce = load_tree(l, v, at);
+            break;
+        default: load_unknown(l, key, keys, 3);
+        }
+    }
+    if (reduce && !as) j->kind = PDL_JOIN_REDUCE;
+    if (reduce && j->kind != PDL_JOIN_REDUCE) load_unknown(l, reduce, NULL, 0);
+    if (!reduce && j->kind == PDL_JOIN_REDUCE) load_missing(l, j->loc, "reduce");
+    if (with.src && j->kind != PDL_JOIN_TEXT) load_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
+    return j;
+}
+
+/* --- match (2.10) -------------------------------------------------------------------------------------------------- */
+
+static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc loc);
+
+static void load_pattern_list(pdl_loader *l, const pdl_pair *pair, pdl_pattern *p) {
+    const pdl_node *n = pair->value;
+    if (!is_list(l, n, pdl_node_loc(pair->key))) return;
+    p->n = n->n;
+    p->items = pdl_arena_new_n(l->a, const pdl_pattern *, n->n);
+    for (uint32_t i = 0; i < n->n; i++) p->items[i] = load_pattern(l, n->items[i], pdl_node_loc(n->items[i]));
+}
+
+static void load_pattern_object(pdl_loader *l, const pdl_pair *pair, pdl_pattern *p) {
+    const pdl_node *n = pair->value;
+    if (!is_object(l, n, pdl_node_loc(pair->key))) return;
+    p->n = n->n;
+    p->items = pdl_arena_new_n(l->a, const pdl_pattern *, n->n);
+    p->keys = pdl_arena_new_n(l->a, pdl_str, n->n);
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key;
+        if (!pdl_node_is_str(key)) load_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>");
+        else p->keys[i] = key->text.p ? key->text : PDL_STR("");
+        p->items[i] = load_pattern(l, n->pairs[i].value, pdl_node_loc(key));
+    }
+}
+
+static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl_pattern *p) {
+    static const char *const keys[] = {"any", "anyOf", "array", "object", "def", "def_"};
+    const pdl_pair *form = NULL;
+    pdl_text_field def = {0};
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_pair *pair = &n->pairs[i];
+        size_t w = word_of(pair->key, keys, 6);
+        if (w < 4 && !form) {
+            form = pair;
+            p->kind = (pdl_pattern_kind)((size_t)PDL_PAT_ANY + w);
+        } else if (w == 4 || w == 5) {
+            if (!pdl_node_is_null(pair->value) && load_text(l, pair->value, pdl_node_loc(pair->key), &def)) p->def = def.s;
+        } else {
+            load_unknown(l, pair->key, keys, 5);
+        }
+    }
+    if (!form) {
+        load_wrong(l, n, p->loc, "should be of type: a pattern: a plain value or {any}, {anyOf}, {array} or {object}");
+        return p;
+    }
+    if (p->kind == PDL_PAT_OBJECT) load_pattern_object(l, form, p);
+    else if (p->kind != PDL_PAT_ANY) load_pattern_list(l, form, p);
+    else if (!pdl_node_is_null(form->value)) load_wrong(l, form->value, pdl_node_loc(form->key), "should be of type None");
+    return p;
+}
+
+static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    pdl_pattern *p = pdl_arena_new(l->a, pdl_pattern);
+    p->loc = loc;
+    p->node = n;
+    p->value = pdl_absent();
+    if (!load_spend(l, n)) return p;
+    if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return load_pattern_map(l, n, p);
+    p->kind = PDL_PAT_CONST;
+    if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_TIMESTAMP) {
+        p->value = n->scalar; /* owned by the node */
+        return p;
+    }
+    load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list" : "should be of type: a pattern");
+    if (n->kind == PDL_NODE_SEQ) load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
+    return p;
+}
+
+static void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c) {
+    static const char *const keys[] = {"case", "if", "then", "pdl__case_result", "pdl__if_result", "pdl__matched"};
+    c->loc = pdl_node_loc(n);
+    c->node = n;
+    if (!is_object(l, n, c->loc)) return;
+    bool then = false;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        pdl_loc at = pdl_node_loc(key);
+        switch (word_of(key, keys, 6)) {
+        case 0: c->pattern = load_pattern(l, v, at); break;
+        case 1: c->cond = load_xbool(l, v, at, true); break;
+        case 2:
+            then = true;
+            c->then = load_block(l, v, at, true);
+            break;
+        case 3: case 4: case 5: break;
+        default: load_unknown(l, key, keys, 3);
+        }
+    }
+    if (!then) load_missing(l, c->loc, "then");
+}
+
+void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
+    const pdl_node *n = pair->value;
+    if (!is_list(l, n, pdl_node_loc(pair->key))) return;
+    out->n = n->n;
+    out->p = pdl_arena_new_n(l->a, pdl_case, n->n);
+    for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
+}
+
+/* --- for (2.10 repeat) --------------------------------------------------------------------------------------------- */
+
+static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
+    load_wrong(l, n, loc, "should be a list");
+    return NULL;
+}
+
+const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair) {
+    const pdl_node *n = load_recorded(pair->value); /* traces write the whole mapping as one expression */
+    pdl_loc loc = pdl_node_loc(pair->key);
+    if (pdl_node_is_null(n)) return NULL;
+    pdl_fors *f = pdl_arena_new(l->a, pdl_fors);
+    f->loc = loc;
+    f->node = n;
+    if (!is_object(l, n, loc)) return f;
+    f->n = n->n;
+    f->names = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
+    f->lists = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key;
+        f->names[i] = load_xstr(l, key, pdl_node_loc(key), false);
+        f->lists[i] = load_for_list(l, n->pairs[i].value, pdl_node_loc(key));
+    }
+    return f;
+}
+
+/* --- aggregator (2.9) ---------------------------------------------------------------------------------------------- */
+
+const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair) {
+    static const char *const keys[] = {"file", "mode", "encoding", "prefix", "suffix", "flush", "description"};
+    static const char *const words[] = {"context"};
+    const pdl_node *n = pair->value;
+    pdl_agg *g = pdl_arena_new(l->a, pdl_agg);
+    g->loc = pdl_node_loc(pair->key);
+    g->node = n;
+    if (pdl_node_is_str(n)) {
+        if (!pdl_str_is(n->text, "context")) load_one_of(l, n, g->loc, words, 1, true);
+        return g;
+    }
+    if (!is_object(l, n, g->loc)) return g;
+    g->is_file = true;
+    pdl_text_field text;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
+        pdl_loc at = pdl_node_loc(key);
+        switch (word_of(key, keys, 7)) {
+        case 0: g->file = load_xstr(l, v, at, false); break;
+        case 1: g->mode = load_xstr(l, v, at, false); break;
+        case 2: g->encoding = load_xstr(l, v, at, true); break;
+        case 3: g->prefix = load_xstr(l, v, at, false); break;
+        case 4: g->suffix = load_xstr(l, v, at, false); break;
+        case 5: g->flush = load_xbool(l, v, at, false); break;
+        case 6:
+            if (!pdl_node_is_null(v)) load_text(l, v, at, &text);
+            break;
+        default: load_unknown(l, key, keys, 7);
+        }
+    }
+    if (!pdl_node_find(n, PDL_STR("file"), NULL)) load_missing(l, g->loc, "file");
+    return g;
+}

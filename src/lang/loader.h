@@ -1,0 +1,87 @@
+/* loader.h -- private to the room: state of one load, and the readers of positions.
+ *
+ * Every reader returns what it made and reports problems as diagnostics; after a problem the result may be NULL or partial, the program
+ * then never runs. `loc` is what FILE:LINE says of the part (the key of an entry, the first character of an item).
+ */
+#ifndef PDL_LANG_LOADER_H
+#define PDL_LANG_LOADER_H
+
+#include "lang/fields.h"
+#include "lang/program.h"
+
+enum {
+    KEY_NONE,       /* no field of any block */
+    KEY_KIND,       /* `kind` */
+    MAX_KEYS = 160, /* different keys of all fields */
+    KEY_SLOTS = 512,
+};
+
+/* A key of the language. */
+typedef struct pdl_key {
+    const char *name;
+    uint32_t len;
+    uint8_t select; /* 1 + place among the selecting keys, 0: does not select */
+    bool common;    /* key of a common field */
+    bool synonym;
+    uint32_t trace; /* kinds in which it is a field of traces */
+    const pdl_field *field[PDL_BLOCK_COUNT];
+} pdl_key;
+
+typedef struct pdl_loader {
+    pdl_program *p;
+    pdl_arena *a;
+    size_t budget; /* nodes that may still be read: stops aliases that multiply */
+    bool over;     /* budget is used up (reported) */
+    uint32_t n_keys;
+    uint8_t slots[KEY_SLOTS];
+    pdl_key keys[MAX_KEYS];
+} pdl_loader;
+
+/* --- load.c: blocks --- */
+const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
+bool load_spend(pdl_loader *l, const pdl_node *n); /* counts a node; false when there are too many */
+
+/* Problems. at: the part that is wrong. They return NULL. */
+PDL_PRINTF(5, 6) pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should); /* "VALUE SHOULD" */
+void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err);          /* takes err */
+void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known); /* "Field not allowed: KEY" */
+void load_missing(pdl_loader *l, pdl_loc loc, const char *field);
+void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* "VALUE should be one of: ['a', 'b']", with a suggestion. */
+void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words, bool general);
+
+/* --- load_fields.c: one field of a block into its member --- */
+void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);
+bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out);
+
+/* --- load_tree.c: data with expressions --- */
+const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
+const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc); /* as written */
+const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v); /* takes v */
+const pdl_node *load_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */
+
+/* --- load_special.c: fields with a form of their own --- */
+void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
+const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair);
+const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair);
+void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
+const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair);
+void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
+const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair);
+const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair);
+void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
+const pdl_type *load_type(pdl_loader *l, const pdl_pair *pair);
+
+/* Classes of evaluated values (spec 2.2) for PDL_FT_X*; null_ok: null gives NULL. */
+const pdl_tree *load_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *load_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *load_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *load_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *load_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+
+/* Is n the scalar a boolean / integer field accepts (with the coercions of spec 2.2)? */
+bool load_as_bool(const pdl_node *n, bool words, bool *out);
+bool load_as_int(const pdl_node *n, int64_t *out);
+
+#endif

@@ -1,0 +1,99 @@
+/* program.c -- see program.h. */
+#include "lang/program.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+enum { MAX_DIAGS = 10000 }; /* nobody reads more; keeps a broken file from filling memory */
+
+pdl_program *pdl_program_new(void) {
+    pdl_program *p = PDL_NEW(pdl_program);
+    p->arena = pdl_arena_make();
+    p->refs = 1;
+    return p;
+}
+
+pdl_program *pdl_program_keep(pdl_program *p) {
+    p->refs++;
+    return p;
+}
+
+void pdl_program_drop(pdl_program *p) {
+    if (!p || --p->refs > 0) return;
+    pdl_vec_fini(&p->diags);
+    pdl_arena_free(p->arena);
+    pdl_free(p);
+}
+
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
+    pdl_buf text = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&text, fmt, ap);
+    va_end(ap);
+    if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last place is overwritten again and again */
+    pdl_diag *d = pdl_vec_push(&p->diags);
+    *d = (pdl_diag){.severity = sev, .code = code, .loc = loc, .mark = mark, .text = pdl_arena_str(p->arena, pdl_buf_str(&text))};
+    pdl_buf_fini(&text);
+    return d;
+}
+
+/* A diagnostic and where it stood, to make the sort stable. */
+typedef struct placed {
+    pdl_diag diag;
+    size_t order;
+} placed;
+
+static int by_place(const void *a, const void *b) {
+    const placed *x = a, *y = b;
+    if (x->diag.loc.start != y->diag.loc.start) return x->diag.loc.start < y->diag.loc.start ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static bool same(const pdl_diag *a, const pdl_diag *b) {
+    return a->loc.start == b->loc.start && a->mark.start == b->mark.start && a->severity == b->severity &&
+           pdl_str_eq(a->text, b->text);
+}
+
+void pdl_program_sort_diags(pdl_program *p) {
+    size_t n = p->diags.n, kept = 0;
+    if (n < 2) return;
+    placed *all = PDL_NEW_N(placed, n);
+    for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], i};
+    qsort(all, n, sizeof *all, by_place);
+    for (size_t i = 0; i < n; i++) { /* an anchored part that is used twice says everything twice */
+        if (kept && same(&all[i].diag, &p->diags.p[kept - 1])) continue;
+        p->diags.p[kept++] = all[i].diag;
+    }
+    p->diags.n = kept;
+    pdl_free(all);
+}
+
+void pdl_diag_print(const pdl_diag *d, const char *before, bool rich, pdl_buf *out) {
+    pdl_err err = {0};
+    pdl_err_set(&err, d->at_load ? PDL_E_schema : PDL_E_syntax, d->loc, "%s%.*s", before, PDL_FMT(d->text));
+    err.mark = d->mark;
+    if (d->hint.n) pdl_err_hint(&err, "%.*s", PDL_FMT(d->hint));
+    pdl_err_print(&err, rich, out);
+    pdl_err_fini(&err);
+}
+
+void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich) {
+    bool general = false;
+    for (size_t i = 0; i < p->diags.n; i++) {
+        const pdl_diag *d = &p->diags.p[i];
+        if (d->severity != PDL_DIAG_ERROR || !d->at_load) continue;
+        pdl_diag_print(d, "", rich, out);
+        general = general || d->general;
+    }
+    if (!general) return;
+    if (p->source && p->source->name.n) pdl_buf_putf(out, "The file PDL %.*s does not respect the schema.\n", PDL_FMT(p->source->name));
+    else PDL_PUT(out, "The PDL program does not respect the schema.\n");
+}
+
+size_t pdl_program_error_count(const pdl_program *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->diags.n; i++) n += p->diags.p[i].severity == PDL_DIAG_ERROR && p->diags.p[i].at_load;
+    return n;
+}
