@@ -44,6 +44,9 @@ pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
  * ill-formed JSON: JSONDecodeError(\"...\")"), foreign the Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
+/* The same with the bare message of the Python exception, without the sentence around it: for conformance tests. */
+PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
+
 /* The tolerant JSON reader alone: strict first, else repaired; never fails on text except on limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
 

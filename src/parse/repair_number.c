@@ -1,0 +1,87 @@
+/* repair_number.c -- numbers and literals in text that is not quite JSON.
+ *
+ * What looks like a number but is none (dates, versions, fractions, 12abc) stays text.
+ */
+#include "base/num.h"
+#include "base/utf8.h"
+#include "parse/repair.h"
+#include "value/int.h"
+
+#include "base/banned.h"
+
+static bool in_number(int c, int before, pdl_rp_place place) {
+    if (c >= '0' && c <= '9') return true;
+    if (c == '+') return before == 'e' || before == 'E';
+    if (c == ',') return place == PDL_RP_VALUE; /* 1,000; between items it separates */
+    return c > 0 && strchr("-.eE/_", c) != NULL;
+}
+
+/* The token without underscores is left in r->text. */
+static void collect(pdl_rp *r, pdl_rp_place place) {
+    int c, before = 0;
+    pdl_buf_clear(&r->text);
+    for (; in_number(c = rp_peek(r), before, place); r->pos++) {
+        if (c != '_') pdl_buf_putc(&r->text, (char)c);
+        before = c;
+    }
+}
+
+static bool has_any(pdl_str s, const char *chars) {
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] && strchr(chars, s.p[i])) return true;
+    return false;
+}
+
+/* Integer digits with leading zeros and a sign. */
+static bool read_int(pdl_str s, pdl_val *out) {
+    size_t at = s.n && s.p[0] == '-' ? 1 : 0;
+    for (size_t i = at; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9') return false;
+    return s.n > at && pdl_int_read(s, 10, out);
+}
+
+static pdl_val convert(pdl_str s) {
+    double d;
+    pdl_val v;
+    bool odd = has_any(s, ",/");
+    if (!odd && has_any(s, ".eE")) {
+        if (pdl_num_read_double(s, &d)) return pdl_float(d);
+    } else if (!odd && read_int(s, &v)) {
+        return v;
+    }
+    return pdl_text(s);
+}
+
+pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place) {
+    size_t start = r->pos, next;
+    collect(r, place);
+    if (r->pos < r->src.n && pdl_cp_is_alpha(pdl_rp_cp(r, r->pos, &next))) {
+        r->pos = start; /* a word that begins with digits; the sign is lost */
+        while (rp_peek(r) == '-' || rp_peek(r) == '.' || rp_peek(r) == '_') r->pos++;
+        return pdl_rp_word(r, place);
+    }
+    pdl_str s = pdl_buf_str(&r->text);
+    if (s.n && strchr("-eE/,+", s.p[s.n - 1])) { /* it belongs to what follows */
+        s.n--;
+        r->pos--;
+        if (r->text.p[s.n] == '+' || r->text.p[s.n] == '-') r->pos++;
+    }
+    return convert(s);
+}
+
+bool pdl_rp_literal(pdl_rp *r, pdl_val *out) {
+    static const struct {
+        const char *word;
+        int8_t value; /* -1: null */
+    } words[] = {{"true", 1}, {"false", 0}, {"null", -1}, {"none", -1}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t n = strlen(words[i].word), end = r->pos + n, next;
+        if (!pdl_str_eq_nocase(pdl_str_sub(r->src, r->pos, end), pdl_str_of(words[i].word))) continue;
+        if (end < r->src.n && (pdl_cp_is_alnum(pdl_rp_cp(r, end, &next)) || rp_at(r, end) == '_' || pdl_rp_quote(r, end)))
+            return false;
+        r->pos = end;
+        *out = words[i].value < 0 ? pdl_null() : pdl_bool(words[i].value != 0);
+        return true;
+    }
+    return false;
+}

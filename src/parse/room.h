@@ -1,0 +1,20 @@
+/* room.h -- what the files of this room share: one reader per parser word.
+ *
+ * Each takes text and fails with the bare message of the Python exception (foreign: its class); parse.c puts the
+ * sentence that users see around it.
+ */
+#ifndef PDL_PARSE_ROOM_H
+#define PDL_PARSE_ROOM_H
+
+#include "parse/parse.h"
+
+PDL_MUST bool pdl_parse_json(pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_parse_jsonl(pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_parse_csv(pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_parse_yaml(pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_parse_regex(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err);
+
+/* What the repairing reader makes of text that is not JSON (repair.c). */
+PDL_MUST bool pdl_repair_text(pdl_str text, pdl_val *out, pdl_err *err);
+
+#endif
