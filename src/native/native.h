@@ -39,7 +39,18 @@ typedef struct pdl_native {
     uint8_t n_min, n_max; /* arguments, the first included; n_max is the number of names in params */
     uint8_t flags;
     const char *doc;      /* one sentence for the manual and hover */
+    const char *py;       /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
+    uint8_t style;        /* how the host words wrong arguments: a pdl_native_style */
 } pdl_native;
+
+typedef enum {
+    PDL_NS_DEF,  /* "do_round() takes from 1 to 3 positional arguments but 4 were given" */
+    PDL_NS_ENV,  /* the same, with one hidden leading argument that the counts include */
+    PDL_NS_NONE, /* "str.upper() takes no arguments (1 given)" */
+    PDL_NS_ONE,  /* "list.append() takes exactly one argument (2 given)" */
+    PDL_NS_POS,  /* "replace expected at least 2 arguments, got 1"; no keywords */
+    PDL_NS_KW,   /* "split() takes at most 2 arguments (3 given)" */
+} pdl_native_style;
 
 enum { PDL_NATIVE_MAX_ARGS = 16 };
 
@@ -79,6 +90,16 @@ PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out, pdl_err *err);
 /* Error of using an undefined value: UndefinedError with its explanation. Always false. */
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
+
+/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class: every class used with
+ * these two tags is the first part of a pdl_attr_class. attr gives an owned value, false when there is no such name; it may be NULL. */
+typedef struct pdl_attr_class {
+    pdl_class base;
+    bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
+} pdl_attr_class;
+
+/* How Jinja names the type of x in messages: "dict object", "None", "datetime.date object". */
+void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 
 /* --- cells: objects of templates with state (namespace, cycler, joiner) ---------------------------------- */
 

@@ -1,0 +1,11 @@
+/* cells.h -- private to the room: making the objects of templates that have state. */
+#ifndef PDL_NATIVE_CELLS_H
+#define PDL_NATIVE_CELLS_H
+
+#include "native/native.h"
+
+PDL_MUST bool pdl_namespace_new(pdl_val dict, pdl_val *out, pdl_err *err); /* takes dict */
+pdl_val pdl_cycler_new(pdl_val items); /* takes items, a list that is not empty */
+pdl_val pdl_joiner_new(pdl_val sep);   /* takes sep */
+
+#endif

@@ -1,0 +1,312 @@
+/* native.c -- see native.h: finding rows, binding arguments as the host language does, bound methods as values. */
+#include "native/native.h"
+
+#include "native/room.h"
+#include "value/exotic.h"
+#include "value/int.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* --- tables -------------------------------------------------------------------------------------------- */
+
+const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
+    size_t lo = 0, hi = t.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = pdl_str_cmp(name, pdl_str_of(t.p[mid].name));
+        if (c == 0) return &t.p[mid];
+        if (c < 0) hi = mid;
+        else lo = mid + 1;
+    }
+    return NULL;
+}
+
+enum { MAX_NEAR = 80 }; /* more than the longest table has rows */
+
+pdl_str pdl_rows_near(pdl_rows t, pdl_str name) {
+    pdl_str names[MAX_NEAR];
+    size_t n = 0;
+    for (size_t i = 0; i < t.n && n < MAX_NEAR; i++) names[n++] = pdl_str_of(t.p[i].name);
+    return pdl_str_nearest(name, names, n);
+}
+
+static pdl_rows methods_of(pdl_vref v) {
+    pdl_tag t = pdl_tag_of(v);
+    if (t == PDL_V_STR) return pdl_rows_str();
+    if (t == PDL_V_LIST) return pdl_rows_list();
+    if (t == PDL_V_TUPLE) return pdl_rows_tuple();
+    if (t == PDL_V_DICT) return pdl_rows_dict();
+    if (pdl_is_int(v) || t == PDL_V_BOOL) return pdl_rows_int();
+    if (t == PDL_V_FLOAT) return pdl_rows_float();
+    if (t == PDL_V_DATE || t == PDL_V_DATETIME) return pdl_rows_time();
+    if (t == PDL_V_CELL) return pdl_rows_cell(v);
+    return (pdl_rows){0};
+}
+
+const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name) {
+    const pdl_native *row = pdl_rows_find(methods_of(receiver), name);
+    if (row && pdl_is(receiver, PDL_V_DATE) && pdl_str_is(name, "timestamp")) return NULL;
+    return row;
+}
+
+/* --- wording of wrong calls ------------------------------------------------------------------------------- */
+
+/* The i-th name of "a, b, c". */
+static pdl_str param_at(const char *params, size_t i) {
+    const char *p = params;
+    for (;; p++) {
+        const char *end = strchr(p, ',');
+        if (i-- == 0) return (pdl_str){p, end ? (size_t)(end - p) : strlen(p)};
+        if (!end) return (pdl_str){0};
+        p = end + 1; /* the blank behind it is skipped by the loop */
+    }
+}
+
+typedef struct {
+    const pdl_native *row;
+    const pdl_val *pos;
+    size_t n_pos;
+    pdl_err *err;
+} call;
+
+/* "do_round", "str.upper", "append". */
+static void put_name(const call *c, bool with_type, pdl_buf *b) {
+    if (!c->row->py && with_type && c->n_pos) pdl_buf_putf(b, "%s.", pdl_type_name(c->pos[0]));
+    pdl_buf_put(b, pdl_str_of(c->row->py ? c->row->py : c->row->name));
+}
+
+static bool fail_with(const call *c, pdl_buf *b) {
+    pdl_err_host(c->err, "TypeError", "%s", pdl_buf_z(b));
+    pdl_buf_fini(b);
+    return false;
+}
+
+static size_t hidden(const call *c) { return c->row->style == PDL_NS_ENV ? 1 : 0; }
+
+/* What the receiver of a method does not count for. */
+static size_t receiver(const call *c) { return c->row->py ? 0 : 1; }
+
+static void put_too_many(const call *c, pdl_buf *b) {
+    size_t min = c->row->n_min + hidden(c), max = c->row->n_max + hidden(c), n = c->n_pos + hidden(c);
+    put_name(c, true, b);
+    if (min == max) pdl_buf_putf(b, "() takes %zu positional argument%s", max, max == 1 ? "" : "s");
+    else pdl_buf_putf(b, "() takes from %zu to %zu positional arguments", min, max);
+    pdl_buf_putf(b, " but %zu %s given", n, n == 1 ? "was" : "were");
+}
+
+/* Number of positional arguments is outside of the row's range, worded for functions written in C. */
+static void put_count(const call *c, pdl_buf *b) {
+    size_t min = c->row->n_min - receiver(c), max = c->row->n_max - receiver(c), n = c->n_pos - receiver(c);
+    if (c->row->style == PDL_NS_NONE || (c->row->style == PDL_NS_ONE)) {
+        put_name(c, true, b);
+        pdl_buf_putf(b, c->row->style == PDL_NS_NONE ? "() takes no arguments (%zu given)" : "() takes exactly one argument (%zu given)",
+                     n);
+        return;
+    }
+    put_name(c, false, b);
+    size_t bound = n < min ? min : max;
+    const char *how = min == max ? "" : n < min ? "at least " : "at most ";
+    if (c->row->style == PDL_NS_POS) {
+        pdl_buf_putf(b, " expected %s%zu argument%s, got %zu", how, bound, bound == 1 ? "" : "s", n);
+        return;
+    }
+    pdl_buf_putf(b, "() takes %s%zu argument%s (%zu given)", min == max ? "exactly " : how, bound, bound == 1 ? "" : "s", n);
+}
+
+static bool wrong_count(const call *c) {
+    pdl_buf b = PDL_BUF;
+    if (c->row->style <= PDL_NS_ENV) put_too_many(c, &b);
+    else put_count(c, &b);
+    return fail_with(c, &b);
+}
+
+static bool missing(const call *c, const pdl_val *argv) {
+    if (c->row->style >= PDL_NS_NONE) return wrong_count(c);
+    size_t n = 0, done = 0;
+    for (size_t i = 0; i < c->row->n_min; i++) n += pdl_is_absent(argv[i]);
+    pdl_buf b = PDL_BUF;
+    put_name(c, true, &b);
+    pdl_buf_putf(&b, "() missing %zu required positional argument%s: ", n, n == 1 ? "" : "s");
+    for (size_t i = 0; i < c->row->n_min; i++) {
+        if (!pdl_is_absent(argv[i])) continue;
+        if (done) pdl_buf_put(&b, pdl_str_of(n == 2 ? " and " : done + 1 == n ? ", and " : ", "));
+        pdl_str name = param_at(c->row->params, i);
+        pdl_buf_putf(&b, "'%.*s'", PDL_FMT(name));
+        done++;
+    }
+    return fail_with(c, &b);
+}
+
+static bool wrong_keyword(const call *c, pdl_str name) {
+    pdl_buf b = PDL_BUF;
+    if (c->row->style == PDL_NS_KW) {
+        pdl_buf_putf(&b, "'%.*s' is an invalid keyword argument for ", PDL_FMT(name));
+        put_name(c, false, &b);
+        PDL_PUT(&b, "()");
+    } else if (c->row->style >= PDL_NS_NONE) {
+        put_name(c, true, &b);
+        PDL_PUT(&b, "() takes no keyword arguments");
+    } else {
+        put_name(c, true, &b);
+        pdl_buf_putf(&b, "() got an unexpected keyword argument '%.*s'", PDL_FMT(name));
+    }
+    return fail_with(c, &b);
+}
+
+static bool given_twice(const call *c, pdl_str name) {
+    pdl_buf b = PDL_BUF;
+    put_name(c, c->row->style <= PDL_NS_ENV, &b);
+    pdl_buf_putf(&b, "() got multiple values for argument '%.*s'", PDL_FMT(name));
+    return fail_with(c, &b);
+}
+
+/* --- binding ------------------------------------------------------------------------------------------------ */
+
+static size_t n_params(const pdl_native *row) { return row->n_max; }
+
+/* Index of a parameter, or PDL_NOT_FOUND. Rows of the styles NONE, ONE, POS take no keywords. */
+static size_t param_index(const pdl_native *row, pdl_str name) {
+    if (row->style >= PDL_NS_NONE && row->style <= PDL_NS_POS) return PDL_NOT_FOUND;
+    for (size_t i = 0; i < n_params(row); i++)
+        if (pdl_str_eq(param_at(row->params, i), name)) return i;
+    return PDL_NOT_FOUND;
+}
+
+/* Keywords into their places of argv, or into *extra. */
+static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw, size_t n, pdl_val *extra) {
+    for (size_t i = 0; i < n; i++) {
+        size_t at = param_index(c->row, names[i]);
+        if (at == PDL_NOT_FOUND) {
+            if (!(c->row->flags & PDL_N_KWARGS)) return wrong_keyword(c, names[i]);
+            if (pdl_is_absent(*extra)) *extra = pdl_dict_new(n);
+            *extra = pdl_dict_puts(*extra, names[i], pdl_keep(kw[i]));
+        } else if (!pdl_is_absent(argv[at])) {
+            return given_twice(c, names[i]);
+        } else {
+            argv[at] = kw[i]; /* borrowed, as all of argv */
+        }
+    }
+    return true;
+}
+
+static bool check_undefined(const pdl_native *row, const pdl_native_env *env, const pdl_val *v, size_t n, pdl_err *err) {
+    if ((row->flags & PDL_N_UNDEFINED) || env->lenient) return true;
+    for (size_t i = 0; i < n; i++)
+        if (pdl_is(v[i], PDL_V_UNDEFINED)) return pdl_undefined_error(v[i], err);
+    return true;
+}
+
+static bool call_bound(const pdl_native *row, const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref extra, pdl_val *out,
+                       pdl_err *err) {
+    pdl_val r;
+    if (!row->fn(env, argv, argc, extra, &r, err)) return false;
+    pdl_label l = pdl_is_absent(extra) ? 0 : pdl_label_of(extra);
+    for (size_t i = 0; i < argc; i++) l |= pdl_label_of(argv[i]);
+    *out = pdl_with_label(r, l);
+    return true;
+}
+
+bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos, const pdl_str *kw_names,
+                     const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
+    call c = {row, pos, n_pos, err};
+    size_t n = n_params(row);
+    if (n_pos > n && !(row->flags & PDL_N_VARARGS)) return wrong_count(&c);
+    if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err)) return false;
+    if (n_pos >= n && n_kw == 0) return call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
+
+    pdl_val local[PDL_NATIVE_MAX_ARGS], *argv = local, extra = pdl_absent();
+    size_t argc = n_pos > n ? n_pos : n;
+    if (argc > PDL_NATIVE_MAX_ARGS) argv = PDL_NEW_N(pdl_val, argc);
+    for (size_t i = 0; i < argc; i++) argv[i] = i < n_pos ? pos[i] : pdl_absent();
+    bool ok = bind_keywords(&c, argv, kw_names, kw, n_kw, &extra);
+    for (size_t i = 0; ok && i < row->n_min; i++)
+        if (pdl_is_absent(argv[i])) ok = missing(&c, argv);
+    ok = ok && call_bound(row, env, argv, argc, extra, out, err);
+    pdl_drop(extra);
+    if (argv != local) pdl_free(argv);
+    return ok;
+}
+
+/* --- bound methods and globals as values --------------------------------------------------------------------- */
+
+typedef struct {
+    pdl_ext ext;
+    const pdl_native *row;
+    pdl_val receiver;
+} bound;
+
+static const bound *bound_of(const pdl_obj *o) { return (const bound *)(const void *)o; }
+
+static pdl_vref bound_child(const pdl_obj *o, size_t i) { return i == 0 ? bound_of(o)->receiver : pdl_absent(); }
+
+static void bound_text(const pdl_obj *o, bool repr, pdl_buf *out) {
+    (void)repr;
+    const bound *b = bound_of(o);
+    const char *py = b->row->py ? b->row->py : b->row->name;
+    if (!pdl_is_absent(b->receiver)) {
+        pdl_buf_putf(out, "<built-in method %s of %s object>", b->row->name, pdl_type_name(b->receiver));
+    } else if (pdl_str_is(pdl_str_of(b->row->name), "lipsum")) {
+        pdl_buf_putf(out, "<function %s>", py);
+    } else {
+        pdl_buf_putf(out, "<class '%s'>", py);
+    }
+}
+
+static const pdl_class bound_class = {"builtin_function_or_method", bound_child, NULL, bound_text};
+static const pdl_class type_class = {"type", bound_child, NULL, bound_text};
+
+pdl_val pdl_native_value(const pdl_native *row, pdl_val recv) {
+    bound *b = pdl_ext_new(PDL_V_NATIVE, pdl_is_absent(recv) ? &type_class : &bound_class, sizeof *b);
+    unsigned flags = pdl_is_absent(recv) ? 0 : pdl_flags_of(recv) & (PDL_F_PROMISE | PDL_F_HANDLE);
+    pdl_label l = pdl_label_of(recv);
+    b->row = row;
+    b->receiver = recv;
+    return pdl_with_label(pdl_from_obj(PDL_V_NATIVE, &b->ext.head, flags), l);
+}
+
+const pdl_native *pdl_native_row(pdl_vref v) { return bound_of(pdl_obj_of(v))->row; }
+
+pdl_vref pdl_native_receiver(pdl_vref v) { return bound_of(pdl_obj_of(v))->receiver; }
+
+/* --- arguments -------------------------------------------------------------------------------------------- */
+
+bool pdl_undefined_error(pdl_vref undefined, pdl_err *err) {
+    pdl_vref why = pdl_undefined_why(undefined);
+    pdl_str s = pdl_is_str(why) ? pdl_str_get(why) : (pdl_str){"", 0};
+    return pdl_err_host(err, "UndefinedError", "%.*s", PDL_FMT(s));
+}
+
+const char *pdl_py_type(pdl_vref v) {
+    if (pdl_is(v, PDL_V_DATE)) return "datetime.date";
+    if (pdl_is(v, PDL_V_DATETIME)) return "datetime.datetime";
+    return pdl_type_name(v);
+}
+
+bool pdl_is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is_bool(v) || pdl_is(v, PDL_V_FLOAT); }
+
+bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *err) {
+    if (pdl_is(v, PDL_V_UNDEFINED) && !env->lenient) return pdl_undefined_error(v, err);
+    *out = !pdl_is_absent(v) && pdl_val_truth(v);
+    return true;
+}
+
+bool pdl_arg_text(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (pdl_is(v, PDL_V_UNDEFINED) && !env->lenient) return pdl_undefined_error(v, err);
+    return pdl_val_str_val(v, out, err);
+}
+
+bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (!pdl_is(v, PDL_V_UNDEFINED)) return pdl_val_to_list(v, out, err);
+    if (!env->lenient) return pdl_undefined_error(v, err);
+    *out = pdl_list_new(0);
+    return true;
+}
+
+bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err) {
+    if (pdl_is_absent(v)) return true;
+    if (!pdl_is_int(v) && !pdl_is_bool(v))
+        return pdl_err_host(err, "TypeError", "'%s' object cannot be interpreted as an integer", pdl_py_type(v));
+    if (!pdl_int_get(v, out)) *out = pdl_int_sign(v) < 0 ? INT64_MIN : INT64_MAX;
+    return true;
+}
