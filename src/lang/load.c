@@ -71,6 +71,15 @@ void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *shoul
     pdl_buf_fini(&v);
 }
 
+void load_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
+    pdl_buf v = PDL_BUF;
+    show_node(n, &v);
+    const char *verb = n->kind == PDL_NODE_SEQ ? "should not be a list; expected" : n->kind == PDL_NODE_MAP ? "should be of type:" : "should be of type";
+    pdl_buf_putf(&v, " %s %s", verb, expected);
+    load_diag(l, "value-type", loc, pdl_node_loc(n), "%s", pdl_buf_z(&v));
+    pdl_buf_fini(&v);
+}
+
 void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err) {
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
     pdl_diag *d = load_diag(l, code, loc, mark, "%s", err->msg);
@@ -274,7 +283,7 @@ static const struct {
     {FORM_LITELLM, "model", NEEDED},      {FORM_LITELLM, "processor", REFUSED},   {FORM_GRANITE, "processor", NEEDED},
     {FORM_GRANITE, "model", REFUSED},     {FORM_GRANITE, "structuredDecoding", REFUSED},
     {FORM_LANG, "code", NEEDED},          {FORM_LANG, "parameters", REFUSED},     {FORM_JINJA, "code", NEEDED},
-    {FORM_COMMAND, "code", NEEDED},       {FORM_COMMAND, "parameters", REFUSED},  {FORM_COMMAND, "scope", REFUSED},
+    {FORM_COMMAND, "code", NEEDED},       {FORM_COMMAND, "parameters", REFUSED}, 
     {FORM_ARGS, "args", NEEDED},          {FORM_ARGS, "code", REFUSED},           {FORM_ARGS, "parameters", REFUSED},
     {FORM_ARGS, "scope", REFUSED},
 };
@@ -287,7 +296,7 @@ static form model_form(pdl_loader *l, const pdl_node *n) {
     if (!v) return entry(n, "processor", &pair) && !entry(n, "model", NULL) ? FORM_GRANITE : FORM_LITELLM;
     for (size_t i = 0; i < 3 && pdl_node_is_str(v); i++)
         if (pdl_str_is(v->text, platforms[i])) return i == 2 ? FORM_GRANITE : FORM_LITELLM;
-    load_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
+    if (pdl_node_is_str(v)) load_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
     return FORM_ANY;
 }
 
@@ -299,9 +308,9 @@ static form code_form(pdl_loader *l, const pdl_node *n) {
     const pdl_node *v = entry(n, "lang", &pair);
     if (!v) return args ? FORM_ARGS : FORM_LANG;
     for (size_t i = args ? 4 : 0; i < 5 && pdl_node_is_str(v); i++)
-        if (args ? pdl_str_is(v->text, langs[i]) : pdl_str_eq_nocase(v->text, pdl_str_of(langs[i]))) return args ? FORM_ARGS : forms[i];
-    if (!pdl_node_is_str(v)) load_wrong(l, v, pdl_node_loc(pair->key), "should be of type <class 'str'>");
-    else if (args) load_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
+        if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i]))) return args ? FORM_ARGS : forms[i];
+    if (!pdl_node_is_str(v)) return FORM_ANY; /* reported with the field */
+    if (args) load_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
     else load_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
     return FORM_ANY;
 }
@@ -319,8 +328,13 @@ static void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind, pd
 
 /* --- a block -------------------------------------------------------------------------------------------------- */
 
-static void unknown_in(pdl_loader *l, const pdl_node *key, pdl_block_kind kind) {
+/* Of a block that says its kind the reference says nothing in detail. */
+static bool is_general(const pdl_block *b) { return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL; }
+
+static void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
+    pdl_block_kind kind = b->kind;
     pdl_diag *d = unknown(l, key);
+    d->general = is_general(b);
     pdl_str names[64];
     size_t n = 0, n_own, n_common;
     const pdl_field *own = pdl_fields(&n_own), *common = pdl_common_fields(&n_common);
@@ -340,6 +354,7 @@ static void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind)
     if (pdl_node_is_null(pair->value)) return;
     if (load_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
     load_wrong(l, pair->value, pdl_node_loc(pair->key), pdl_block_is_structured(kind) ? "should be false" : "should be true");
+    l->p->diags.p[l->p->diags.n - 1].general = true;
 }
 
 static const size_t sizes[] = {
@@ -360,7 +375,7 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32
     } else if (k && (k->trace >> b->kind & 1)) {
         if (k->name[5] == 'i' && k->name[6] == 's') check_leaf(l, pair, b->kind);
     } else if (k != &l->keys[KEY_KIND]) {
-        unknown_in(l, pair->key, b->kind);
+        unknown_in(l, pair->key, b);
     }
 }
 
@@ -370,7 +385,9 @@ static void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
     const pdl_field *f = pdl_fields(&n);
     for (size_t i = 0; i < n; i++) {
         if (f[i].kind != (int)b->kind || (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL)) continue;
-        if (!(seen >> (i % 32) & 1)) load_missing(l, b->loc, f[i].key);
+        if (seen >> (i % 32) & 1) continue;
+        load_missing(l, b->loc, f[i].key);
+        l->p->diags.p[l->p->diags.n - 1].general = is_general(b);
     }
 }
 

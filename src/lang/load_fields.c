@@ -92,8 +92,7 @@ const pdl_tree *load_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool n
     if (null_ok && pdl_node_is_null(n)) return NULL;
     if (e != n || pdl_node_is_str(n)) return load_tree(l, n, loc);
     if (load_as_bool(n, false, &b)) return load_tree_const(l, n, loc, pdl_bool(b));
-    load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list; expected a boolean or an expression"
-                                                  : "should be of type boolean or string (an expression)");
+    load_wrong_union(l, n, loc, "boolean or string (an expression)");
     return NULL;
 }
 
@@ -103,8 +102,7 @@ const pdl_tree *load_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool nu
     if (null_ok && pdl_node_is_null(n)) return NULL;
     if (e != n || (n->kind == PDL_NODE_SCALAR && (n->type == PDL_NT_STR || n->type == PDL_NT_INT))) return load_tree(l, n, loc);
     if (load_as_int(n, &i)) return load_tree_const(l, n, loc, pdl_int(i));
-    load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list; expected an integer or an expression"
-                                                  : "should be of type integer or string (an expression)");
+    load_wrong_union(l, n, loc, "integer or string (an expression)");
     return NULL;
 }
 
@@ -114,21 +112,21 @@ const pdl_tree *load_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool nu
     if (e != n) return load_tree(l, n, loc);
     if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_NULL && n->type != PDL_NT_TIMESTAMP && n->type != PDL_NT_BINARY)
         return load_tree(l, n, loc);
-    load_wrong(l, n, loc, "should be of type number or string (an expression)");
+    load_wrong_union(l, n, loc, "number or string (an expression)");
     return NULL;
 }
 
 const pdl_tree *load_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
     if (null_ok && pdl_node_is_null(n)) return NULL;
     if (pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
-    load_wrong(l, n, loc, "should be of type <class 'str'>");
+    load_wrong_union(l, n, loc, "string (an expression)");
     return NULL;
 }
 
 const pdl_tree *load_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
     if (null_ok && pdl_node_is_null(n)) return NULL;
     if (pdl_node_is_str(n) || (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP)) return load_tree(l, n, loc);
-    load_wrong(l, n, loc, "should be an object");
+    load_wrong_union(l, n, loc, "object or string (an expression)");
     return NULL;
 }
 
@@ -196,7 +194,8 @@ static void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks
 
 static void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     if (n->kind == PDL_NODE_SEQ) load_list(l, n, loc, out);
-    else load_named(l, n, loc, out);
+    else if (n->kind == PDL_NODE_MAP) load_named(l, n, loc, out);
+    else load_wrong_union(l, n, loc, "object or list of blocks that give objects");
 }
 
 /* --- small fields of all blocks ------------------------------------------------------------------------------------- */
@@ -213,7 +212,7 @@ static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_
     b->trace_error_node = n;
     if (pdl_node_is_null(n)) return;
     if (pdl_node_is_str(n)) b->trace_error_on_retry = n->text.n > 0;
-    else if (!load_as_bool(n, false, &b->trace_error_on_retry)) load_wrong(l, n, loc, "should be of type boolean or string");
+    else if (!load_as_bool(n, false, &b->trace_error_on_retry)) load_wrong_union(l, n, loc, "boolean or string");
 }
 
 static bool is_raw(const pdl_block *b) {
@@ -222,15 +221,12 @@ static bool is_raw(const pdl_block *b) {
     return b->kind == PDL_BLOCK_data && raw && load_as_bool(raw, true, &value) && value;
 }
 
-static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_node *n, pdl_loc loc) {
+static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f, const pdl_node *n, pdl_loc loc) {
     if (is_raw(b)) return load_tree_raw(l, n, loc);
-    if (b->kind == PDL_BLOCK_call && n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_STR) { /* spec 2.9 call */
-        const pdl_pair *pair = NULL;
-        pdl_node_find(b->node, PDL_STR("call"), &pair);
-        if (pair && pair->value == n) {
-            load_wrong(l, n, loc, "should be of type string: an expression that gives a function");
-            return NULL;
-        }
+    bool callee = b->kind == PDL_BLOCK_call && f->need == PDL_NEED_REQ;
+    if (callee && !pdl_node_is_str(n) && n->kind != PDL_NODE_MAP) {
+        load_wrong_union(l, n, loc, "string: an expression that gives a function");
+        return NULL;
     }
     return load_tree(l, n, loc);
 }
@@ -252,7 +248,7 @@ void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair 
     case PDL_FT_INT:
         if (!null || !null_ok) load_count(l, n, loc, at);
         return;
-    case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, n, loc); return;
+    case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, f, n, loc); return;
     case PDL_FT_XBOOL: *(const pdl_tree **)at = load_xbool(l, n, loc, null_ok); return;
     case PDL_FT_XINT: *(const pdl_tree **)at = load_xint(l, n, loc, null_ok || f->need == PDL_NEED_OLD); return;
     case PDL_FT_XSTR: *(const pdl_tree **)at = load_xstr(l, n, loc, null_ok); return;

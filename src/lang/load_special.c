@@ -78,7 +78,7 @@ void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) 
         c->loc = pdl_node_loc(item);
         if (pdl_node_is_str(item)) target_of(out, c, item->text);
         else if (item->kind == PDL_NODE_MAP) load_target_value(l, item, out, c);
-        else load_wrong(l, item, c->loc, item->kind == PDL_NODE_SEQ ? "should not be a list" : "should be of type string: a target");
+        else load_wrong_union(l, item, c->loc, "string (a target) or {TARGET: {value: E}}");
     }
 }
 
@@ -134,7 +134,7 @@ static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     const pdl_type *t = NULL;
     if (pdl_node_is_null(n)) return NULL;
     if (n->kind == PDL_NODE_SCALAR && !pdl_node_is_str(n)) {
-        load_wrong(l, n, loc, "should be of type: a type name, a list of one type, an object of types or a JSON Schema");
+        load_wrong_union(l, n, loc, "a type name, a list of one type, an object of types or a JSON Schema");
         return NULL;
     }
     if (pdl_type_read(l->a, n, &t, &err)) return t;
@@ -221,7 +221,7 @@ const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair) {
         for (size_t i = 0; i < n_rows && i < 16; i++) words[i] = rows[i].name;
         load_one_of(l, n, loc, words, n_rows < 16 ? n_rows : 16, true);
     } else if (n->kind != PDL_NODE_MAP) {
-        load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list" : "should be of type: json, jsonl, yaml, csv or an object {regex, mode, spec}");
+        load_wrong_union(l, n, loc, "json, jsonl, yaml, csv or an object {regex, mode, spec}");
     } else if (pdl_node_find(n, PDL_STR("pdl"), NULL)) {
         load_diag(l, "parser-pdl", loc, pdl_node_loc(n), "parser: pdl is not supported");
     } else {
@@ -273,7 +273,8 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
     pdl_join *j = pdl_arena_new(l->a, pdl_join);
     j->loc = pdl_node_loc(pair->key);
     j->with = PDL_STR("");
-    if (!is_object(l, n, j->loc)) {
+    if (n->kind != PDL_NODE_MAP) {
+        load_wrong_union(l, n, j->loc, "object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}");
         if (word_of(n, kinds, 5) < 5) load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
         return j;
     }
@@ -305,6 +306,8 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
 }
 
 /* --- match (2.10) -------------------------------------------------------------------------------------------------- */
+
+static const char pattern_forms[] = "a plain value or {any: }, {anyOf: [...]}, {array: [...]}, {object: {...}}";
 
 static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 
@@ -347,7 +350,7 @@ static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl
         }
     }
     if (!form) {
-        load_wrong(l, n, p->loc, "should be of type: a pattern: a plain value or {any}, {anyOf}, {array} or {object}");
+        load_wrong_union(l, n, p->loc, pattern_forms);
         return p;
     }
     if (p->kind == PDL_PAT_OBJECT) load_pattern_object(l, form, p);
@@ -368,7 +371,7 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
         p->value = n->scalar; /* owned by the node */
         return p;
     }
-    load_wrong(l, n, loc, n->kind == PDL_NODE_SEQ ? "should not be a list" : "should be of type: a pattern");
+    load_wrong_union(l, n, loc, pattern_forms);
     if (n->kind == PDL_NODE_SEQ) load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
     return p;
 }
@@ -408,7 +411,7 @@ void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
 
 static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
-    load_wrong(l, n, loc, "should be a list");
+    load_wrong_union(l, n, loc, "list or string (an expression)");
     return NULL;
 }
 
@@ -444,7 +447,10 @@ const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair) {
         if (!pdl_str_is(n->text, "context")) load_one_of(l, n, g->loc, words, 1, true);
         return g;
     }
-    if (!is_object(l, n, g->loc)) return g;
+    if (n->kind != PDL_NODE_MAP) {
+        load_wrong_union(l, n, g->loc, "context or an object {file, mode, ...}");
+        return g;
+    }
     g->is_file = true;
     pdl_text_field text;
     for (uint32_t i = 0; i < n->n; i++) {

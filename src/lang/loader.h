@@ -44,6 +44,8 @@ bool load_spend(pdl_loader *l, const pdl_node *n); /* counts a node; false when 
 /* Problems. at: the part that is wrong. They return NULL. */
 PDL_PRINTF(5, 6) pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
 void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should); /* "VALUE SHOULD" */
+/* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not be a list; expected EXPECTED". */
+void load_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
 void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err);          /* takes err */
 void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known); /* "Field not allowed: KEY" */
 void load_missing(pdl_loader *l, pdl_loc loc, const char *field);
