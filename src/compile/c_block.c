@@ -68,6 +68,13 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
     emit(e, PDL_OP_RETRY_INIT, 0, 1, 6);
 }
 
+/* stdlib.expectations.feedback */
+static void c_default_feedback(pdl_emit *e) {
+    emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
+    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_textz("expectations")));
+    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_textz("feedback")));
+}
+
 static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
     for (uint32_t i = 0; i < b->expectations.n; i++) {
         const pdl_expectation *x = &b->expectations.p[i];
@@ -75,7 +82,7 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
         c_tree(e, x->expect);
         if (x->feedback) c_tree(e, x->feedback);
         else if (x->feedback_block) c_sub(e, x->feedback_block, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("feedback"), .no_context = true});
-        else emit_const(e, pdl_absent());
+        else c_default_feedback(e);
         emit(e, PDL_OP_EXPECT, 0, 0, 0);
         emit(e, PDL_OP_EXPECT_DONE, 0, 0, attempt);
     }

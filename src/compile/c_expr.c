@@ -77,35 +77,40 @@ static bool is_mutator(pdl_str name) {
     return false;
 }
 
-static void c_call_node(pdl_emit *e, const pdl_xnode *x) {
+/* A call of a mutating method on something that a variable leads to. */
+static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
     const pdl_xnode *callee = x->u.call.obj;
-    uint32_t n_keys = 0;
-    if (callee->kind != PDL_X_ATTR) {
-        c_x(e, callee);
-        pdl_shape *s = c_args(e, &x->u.call.args);
-        span(e, x);
-        emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, s));
-        return;
-    }
-    bool rebinds = is_mutator(callee->u.access.name) && path_root(callee->u.access.obj, &n_keys);
-    if (rebinds) c_path_keys(e, callee->u.access.obj);
-    c_x(e, callee->u.access.obj);
+    return callee->kind == PDL_X_ATTR && is_mutator(callee->u.access.name) && path_root(callee->u.access.obj, n_keys);
+}
+
+/* The callee, or the receiver of a method, is on the stack. */
+static pdl_shape *c_call_step(pdl_emit *e, const pdl_xnode *x) {
+    const pdl_xnode *callee = x->u.call.obj;
     pdl_shape *s = c_args(e, &x->u.call.args);
-    s->name = callee->u.access.name;
-    if (rebinds) {
-        s->root = name_of(e, root_of(callee->u.access.obj)->u.name);
-        s->n_keys = n_keys;
-    }
+    bool method = callee->kind == PDL_X_ATTR;
+    if (method) s->name = callee->u.access.name;
     span(e, x);
-    emit(e, PDL_OP_METHOD, 0, 0, add_ptr(e, s));
-    if (rebinds) emit(e, PDL_OP_REBIND, 0, 0, add_ptr(e, s));
+    emit(e, method ? PDL_OP_METHOD : PDL_OP_CALL, 0, 0, add_ptr(e, s));
+    return s;
+}
+
+static void c_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
+    const pdl_xnode *receiver = x->u.call.obj->u.access.obj;
+    uint32_t n_keys;
+    path_root(receiver, &n_keys);
+    c_path_keys(e, receiver);
+    c_x(e, receiver);
+    pdl_shape *s = c_call_step(e, x);
+    s->root = name_of(e, root_of(receiver)->u.name);
+    s->n_keys = n_keys;
+    emit(e, PDL_OP_REBIND, 0, 0, add_ptr(e, s));
 }
 
 static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
     pdl_shape *s = c_args(e, &x->u.filter.args);
     s->name = x->u.filter.name;
     bool test = x->kind == PDL_X_TEST;
-    s->row = test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
+    s->row = x->u.filter.unknown ? NULL : test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
     span(e, x);
     emit(e, test ? PDL_OP_TEST : PDL_OP_FILTER, test && x->u.filter.negated, 0, add_ptr(e, s));
 }
@@ -203,6 +208,7 @@ static void c_step(pdl_emit *e, const pdl_xnode *x) {
         return;
     case PDL_X_ITEM: c_item_access(e, x); return;
     case PDL_X_FILTER: case PDL_X_TEST: c_filter_call(e, x); return;
+    case PDL_X_CALL: c_call_step(e, x); return;
     case PDL_X_BINARY:
         c_x(e, x->u.op.b);
         span(e, x);
@@ -218,6 +224,11 @@ static const pdl_xnode *left_of(const pdl_xnode *x) {
     case PDL_X_ATTR: case PDL_X_ITEM: return x->u.access.obj;
     case PDL_X_FILTER: case PDL_X_TEST: return x->u.filter.obj;
     case PDL_X_BINARY: return x->u.op.a;
+    case PDL_X_CALL: {
+        uint32_t n_keys;
+        if (rebinds(x, &n_keys)) return NULL;
+        return x->u.call.obj->kind == PDL_X_ATTR ? x->u.call.obj->u.access.obj : x->u.call.obj;
+    }
     default: return NULL;
     }
 }
@@ -225,7 +236,8 @@ static const pdl_xnode *left_of(const pdl_xnode *x) {
 static void c_chain(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     for (const pdl_xnode *left; (left = left_of(x)) != NULL; x = left) *pdl_vec_push(&e->spine) = x;
-    c_x(e, x);
+    if (x->kind == PDL_X_CALL) c_rebinding_call(e, x);
+    else c_x(e, x);
     while (e->spine.n > base) c_step(e, e->spine.p[--e->spine.n]);
 }
 
@@ -249,8 +261,9 @@ void c_x(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_CONST: emit_const(e, pdl_keep(x->u.value)); return;
     case PDL_X_NAME: c_name(e, x); return;
-    case PDL_X_ATTR: case PDL_X_ITEM: case PDL_X_FILTER: case PDL_X_TEST: case PDL_X_BINARY: c_chain(e, x); return;
-    case PDL_X_CALL: c_call_node(e, x); return;
+    case PDL_X_ATTR: case PDL_X_ITEM: case PDL_X_FILTER: case PDL_X_TEST: case PDL_X_BINARY: case PDL_X_CALL:
+        c_chain(e, x);
+        return;
     case PDL_X_UNARY: c_unary(e, x); return;
     case PDL_X_AND: case PDL_X_OR: c_logic(e, x); return;
     case PDL_X_COMPARE: c_compare(e, x); return;

@@ -221,6 +221,24 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_AUTOESCAPE_BACK, 0, 0, 0);
 }
 
+static void c_required(pdl_emit *e, const pdl_xnode *x) {
+    span(e, x);
+    pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
+    emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
+}
+
+/* What fails when it is executed: include, extends, unknown things. */
+static void c_raise(pdl_emit *e, const pdl_xnode *x) {
+    if (x->u.fault.value) {
+        c_x(e, x->u.fault.value);
+        if (x->u.fault.strict) emit(e, PDL_OP_DEFINED, 0, 0, 0);
+        emit(e, PDL_OP_POP, 0, 0, 0);
+    }
+    span(e, x);
+    pdl_val what = pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)), pdl_textz(x->u.fault.cls));
+    emit(e, PDL_OP_FAIL, 0, 1, add_const(e, what));
+}
+
 /* Flat switch over the kinds of statements. */
 void c_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return;
@@ -251,15 +269,16 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x) {
         return;
     case PDL_X_WITH: c_with(e, x); return;
     case PDL_X_BLOCK:
+        if (x->u.macro.required) {
+            c_required(e, x);
+            return;
+        }
         emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
         c_stmt(e, x->u.macro.body);
         emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
         return;
     case PDL_X_AUTOESCAPE: c_autoescape(e, x); return;
-    case PDL_X_RAISE:
-        span(e, x);
-        emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_text(x->u.text)));
-        return;
+    case PDL_X_RAISE: c_raise(e, x); return;
     default: PDL_BUG("statement kind %d", (int)x->kind);
     }
 }

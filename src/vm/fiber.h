@@ -66,7 +66,6 @@ typedef struct pdl_frame {
     pdl_loc loc;                /* of the call */
     const pdl_b_call *call;     /* CALL */
     pdl_val key;                /* IMPORT: text of the file; absent else */
-    struct pdl_usage *usage;    /* PDL: of the caller */
     pdl_path *place;            /* EXPR: place of the caller, owned */
 } pdl_frame;
 
@@ -132,6 +131,12 @@ typedef struct pdl_handler {
 
 typedef enum { FIBER_READY, FIBER_WAIT_CALL, FIBER_WAIT_CALLS, FIBER_WAIT_MAP, FIBER_DONE, FIBER_FAILED } pdl_fiber_state;
 
+/* A model call of a fiber that is open, or that failed and may still be noticed. */
+struct pdl_made {
+    uint32_t id, number;
+    pdl_val failed;             /* its failed promise, or absent while open */
+};
+
 struct pdl_fiber {
     pdl_run *run;
     uint32_t id;
@@ -154,14 +159,18 @@ struct pdl_fiber {
     PDL_VEC(pdl_handler) handlers;
     PDL_VEC(pdl_buf) bufs;
     /* calls made by this fiber, open or failed and not yet noticed */
-    PDL_VEC(uint32_t) calls;    /* ids in order */
+    PDL_VEC(struct pdl_made) calls; /* open or failed calls of models, in order */
     uint32_t n_calls;           /* made so far, numbers them */
     pdl_err err;                /* FAILED */
     pdl_fiber *parent;          /* of an iteration of a map; NULL */
     size_t index;               /* its number there */
     pdl_outq *out;
     uint32_t wait_id;           /* WAIT_CALL */
-    uint32_t wait_from;         /* WAIT_CALLS: open calls numbered from here */
+    uint32_t wait_from;         /* WAIT_CALLS: calls numbered from here */
+    uint32_t wait_left;         /* WAIT_CALLS: of them still open */
+    uint32_t nested;            /* frames of lang: pdl: their model calls are counted apart */
+    uint32_t n_open;            /* calls of models still open */
+    bool handled;               /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
     void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
@@ -208,7 +217,8 @@ struct pdl_call {
     pdl_stage *stages;
     PDL_VEC(uint32_t) waiters;  /* fiber ids */
     bool done, failed;
-    bool streams;               /* pieces are for the output */
+    bool handled;               /* a handler waits for it: its failure is that block's */
+    bool nested;                /* inside lang: pdl */
     bool visible;               /* pieces go to the output (printing position) */
     pdl_buf pieces;             /* not printed yet */
     struct pdl_outitem *out;    /* where it stands in the output; NULL: nowhere */
@@ -247,7 +257,8 @@ struct pdl_run {
     pdl_val result;
     pdl_err err;
     double score;
-    pdl_usage usage, *usage_now;
+    pdl_usage usage, nested_usage;
+    bool stream_failed;
     pdl_val imports;            /* dict from text to module object, or true while it is running */
     pdl_idmap templates;        /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;
@@ -316,6 +327,7 @@ void adopt_calls(pdl_fiber *to, pdl_fiber *from);
 /* out.c: output in the order of the program */
 pdl_outq *outq_new(pdl_run *r, pdl_outq *parent);
 void outq_end(pdl_outq *q);   /* nothing more comes from its fiber */
+pdl_outq *out_child(pdl_fiber *f); /* a queue at the cursor of f, for an iteration; owned by the queue of f */
 void outq_free(pdl_outq *q);
 void out_text(pdl_fiber *f, pdl_str text, pdl_look look);
 void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor);
@@ -383,6 +395,7 @@ pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 bool op_for_next(pdl_fiber *f);
 void op_for_bind(pdl_fiber *f);
 void op_for_end(pdl_fiber *f);
+pdl_step op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err);
 pdl_step op_map(pdl_fiber *f, const pdl_map_info *m, pdl_err *err);
 pdl_step op_reduce(pdl_fiber *f, pdl_err *err);
 void map_child_ended(pdl_fiber *child);
@@ -419,6 +432,7 @@ pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err);
 pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
+pdl_step op_stdlib(pdl_fiber *f, pdl_err *err); /* pushes the standard library, running it on first use */
 pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err);
 void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs); /* pushes a promise; takes all */
 

@@ -1,0 +1,359 @@
+/* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the run. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+static pdl_vref closure_child(const pdl_obj *o, size_t i) {
+    const pdl_closure *c = (const pdl_closure *)(const void *)o;
+    switch (i) {
+    case 0: return c->base.name;
+    case 1: return c->base.signature;
+    case 2: return c->base.params;
+    case 3: return c->role;
+    default: return pdl_absent();
+    }
+}
+
+static void closure_fini(pdl_obj *o) {
+    pdl_closure *c = (pdl_closure *)(void *)o;
+    pdl_scope_drop(c->scope);
+    pdl_code_drop(c->code);
+    pdl_path_drop(c->path);
+}
+
+static void closure_text(const pdl_obj *o, bool repr, pdl_buf *out) {
+    const pdl_closure *c = (const pdl_closure *)(const void *)o;
+    (void)repr;
+    if (c->info->name_text.n) pdl_buf_putf(out, "<function %.*s>", PDL_FMT(c->info->name_text));
+    else PDL_PUT(out, "<function>");
+}
+
+static const pdl_class closure_class = {.type_name = "ClosureBlock", .child = closure_child, .fini = closure_fini, .text = closure_text};
+
+/* {"type": "function", "function": {"name", "description", "parameters"}} (spec execution 6.4). */
+static pdl_val signature_of(const pdl_func_info *info) {
+    const pdl_b_function *b = info->block;
+    pdl_val f = pdl_dict_new(3);
+    if (info->name_text.n) f = pdl_dict_putz(f, "name", pdl_text(info->name_text));
+    if (b->head.description.s.p) f = pdl_dict_putz(f, "description", pdl_text(b->head.description.s));
+    f = pdl_dict_putz(f, "parameters", b->params.is_null ? pdl_dict_new(0) : pdl_type_schema(b->params.all, true));
+    pdl_val s = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+    return pdl_dict_putz(s, "function", f);
+}
+
+static pdl_val params_of(const pdl_b_function *b) {
+    if (b->params.is_null) return pdl_null();
+    pdl_val d = pdl_dict_new(b->params.n);
+    for (uint32_t i = 0; i < b->params.n; i++) d = pdl_dict_puts(d, b->params.names[i], pdl_type_as_written(b->params.types[i]));
+    return d;
+}
+
+pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
+    pdl_closure *c = pdl_ext_new(PDL_V_FUNC, &closure_class, sizeof *c);
+    c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
+    c->base.signature = signature_of(info);
+    c->base.params = params_of(info->block);
+    c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    c->info = info;
+    c->scope = pdl_scope_keep(f->scope);
+    c->role = pdl_keep(f->role);
+    c->path = pdl_path_keep(blk_path(f));
+    c->loc = info->block->head.loc;
+    set_val(&f->bg, pdl_absent());
+    return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
+}
+
+/* The scope of the body: that of the definition, its own name, and unbound parameters so that outer variables do not show. */
+static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
+    pdl_scope *s = pdl_scope_keep(c->scope);
+    if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
+    return s;
+}
+
+static bool too_deep(pdl_fiber *f, pdl_err *err) {
+    if (f->frames.n < PDL_MAX_CALL_DEPTH) return false;
+    pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "calls are nested more than %d deep", PDL_MAX_CALL_DEPTH);
+    return true;
+}
+
+/* --- call blocks -------------------------------------------------------------------------------------------------- */
+
+static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pdl_err *err) {
+    pdl_buf src = PDL_BUF;
+    const pdl_tree *t = b->func;
+    if (t->kind == PDL_TREE_EXPR) pdl_buf_put(&src, t->expr->source);
+    else pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
+    const char *type = pdl_type_name(v);
+    bool named = pdl_is_str(v) && pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
+    pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"), "Type error: %s is of type <class '%s'> but should be a function.%s%s%s", pdl_buf_z(&src), type,
+                named ? " You might want to call `${ " : "", named ? pdl_buf_z(&src) : "", named ? " }`." : "");
+    pdl_buf_fini(&src);
+    return PDL_STEP_FAIL;
+}
+
+static pdl_str call_source(const pdl_b_call *b) {
+    if (b->func->kind == PDL_TREE_EXPR) return b->func->expr->source;
+    return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
+}
+
+/* Untyped parameters take promises as they are; a typed one is looked at, and so is everything when arguments do not fit by name. */
+static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args, pdl_err *err) {
+    const pdl_params *p = &c->info->block->params;
+    size_t n = pdl_dict_len(*args), named = 0;
+    bool any = true;
+    for (uint32_t i = 0; i < p->n; i++) {
+        named += !pdl_is_absent(pdl_dict_gets(*args, p->names[i]));
+        any = any && pdl_type_is_any(p->types[i]);
+    }
+    if ((any && named == n && named == p->n) || (p->n == 0 && n == 0)) return PDL_STEP_DONE;
+    pdl_step s = force(f, args, err);
+    if (s != PDL_STEP_DONE) return s;
+    const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
+    pdl_loc loc = b->args ? b->args->loc : b->head.loc;
+    pdl_buf h = PDL_BUF;
+    pdl_buf_putf(&h, "Type errors during function call to %.*s:", PDL_FMT(call_source(b)));
+    bool ok = check_value(f->run, p->all, *args, pdl_buf_z(&h), loc, node, err);
+    pdl_buf_fini(&h);
+    return done(ok);
+}
+
+/* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */
+static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err *err) {
+    pdl_vref given = pdl_dict_getz(*args, "pdl_context");
+    *ctx = pdl_absent();
+    if (pdl_is_absent(given)) return PDL_STEP_DONE;
+    if (pdl_is(given, PDL_V_PROMISE)) {
+        pdl_step s = force(f, args, err);
+        if (s != PDL_STEP_DONE) return s;
+        given = pdl_dict_getz(*args, "pdl_context");
+    }
+    if (!pdl_context_from(given, ctx, err)) return PDL_STEP_FAIL;
+    pdl_val key = pdl_textz("pdl_context");
+    *args = pdl_dict_del(*args, key);
+    pdl_drop(key);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    if (!pdl_is(*top(f), PDL_V_FUNC)) return not_a_function(f, b, *top(f), err);
+    pdl_val *args = under(f, 1);
+    if (pdl_is(*args, PDL_V_PROMISE)) {
+        s = force(f, args, err);
+        if (s != PDL_STEP_DONE) return s;
+    }
+    if (!pdl_is_dict(*args)) {
+        pdl_err_set(err, PDL_E_type, b->args ? b->args->loc : b->head.loc, "args of a call should be an object but got a value of type %s", pdl_type_name(*args));
+        return PDL_STEP_FAIL;
+    }
+    const pdl_closure *c = closure_of(*top(f));
+    pdl_val ctx, given = pdl_keep(*args); /* the context comes out only when nothing waits any more */
+    s = take_context(f, &given, &ctx, err);
+    if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
+    if (s == PDL_STEP_DONE && too_deep(f, err)) s = PDL_STEP_FAIL;
+    if (s != PDL_STEP_DONE) {
+        pdl_drop(given);
+        if (!pdl_is_absent(ctx)) pdl_drop(ctx);
+        return s;
+    }
+    pdl_scope *scope = body_scope(c, *top(f));
+    for (uint32_t i = 0; i < c->info->n_params; i++) {
+        pdl_vref v = pdl_dict_gets(given, c->info->block->params.names[i]);
+        if (!pdl_is_absent(v)) scope = pdl_scope_put(scope, c->info->params[i], pdl_keep(v));
+        else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i]))) scope = pdl_scope_del(scope, c->info->params[i]);
+    }
+    pdl_drop(given);
+    pdl_val func = pop(f);
+    pdl_drop(pop(f));
+    frame_push(f, FRAME_CALL, c->code, c->info->entry, b->head.loc);
+    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    fr->func = func;
+    fr->call = b;
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
+    return PDL_STEP_DONE;
+}
+
+/* --- calls from expressions ------------------------------------------------------------------------------------------- */
+
+static void drop_all(const pdl_val *v, size_t n) {
+    for (size_t i = 0; i < n; i++) pdl_drop(v[i]);
+}
+
+/* Boundary record: parts of the body have ids below the function's own, numbered by the call. */
+static void push_instance(pdl_fiber *f, pdl_closure *c) {
+    pdl_path *place = NULL;
+    if (f->blks.n) {
+        pdl_path *up = blk_path(f);
+        place = pdl_path_numbered(up, "call", blk(f)->instances++);
+    }
+    f->frames.p[f->frames.n - 1].place = place;
+    pdl_blk *b = pdl_vec_push(&f->blks);
+    *b = (pdl_blk){.path = pdl_path_numbered(c->path, "instance", c->instances++), .ctx_in = pdl_null(), .role_in = pdl_null(), .acc = pdl_absent()};
+}
+
+pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+    pdl_closure *c = closure_of(func);
+    const pdl_func_info *info = c->info;
+    bool ok = !too_deep(f, err);
+    if (ok && n_pos > info->n_params) {
+        if (info->name_text.n) ok = pdl_err_host(err, "PDLRuntimeError", "Too many arguments to the call of %.*s", PDL_FMT(info->name_text));
+        else ok = pdl_err_host(err, "PDLRuntimeError", "Too many arguments to the call");
+    }
+    pdl_val ctx = pdl_absent();
+    for (size_t i = 0; ok && i < n_kw; i++)
+        if (pdl_str_is(kw[i], "pdl_context")) ok = pdl_context_from(kwv[i], &ctx, err);
+    if (!ok) {
+        drop_all(pos, n_pos);
+        drop_all(kwv, n_kw);
+        pdl_drop(func);
+        return PDL_STEP_FAIL;
+    }
+    pdl_scope *scope = body_scope(c, func);
+    for (size_t i = n_pos; i < info->n_params; i++)
+        if (!pdl_is_absent(pdl_scope_find(scope, info->params[i]))) scope = pdl_scope_del(scope, info->params[i]);
+    for (size_t i = 0; i < n_pos; i++) scope = pdl_scope_put(scope, info->params[i], pos[i]);
+    for (size_t i = 0; i < n_kw; i++) {
+        if (pdl_str_is(kw[i], "pdl_context")) pdl_drop(kwv[i]);
+        else scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
+    }
+    pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
+    frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
+    push_instance(f, c);
+    f->frames.p[f->frames.n - 1].func = func;
+    f->frames.p[f->frames.n - 1].blks = (uint32_t)f->blks.n - 1;
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    set_val(&f->role, pdl_keep(c->role));
+    if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
+    f->print = 0;
+    f->autoescape = false;
+    return PDL_STEP_DONE;
+}
+
+/* --- returns ---------------------------------------------------------------------------------------------------------------- */
+
+/* The module object of an import: everything its file has defined. */
+static pdl_val module_value(pdl_fiber *f) {
+    pdl_scope *s = pdl_scope_keep(f->scope);
+    s = pdl_scope_put(s, f->run->names.context, pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg));
+    pdl_val d = pdl_scope_to_dict(s, f->run->opt.names);
+    pdl_scope_drop(s);
+    return d;
+}
+
+static void end_import(pdl_fiber *f, pdl_frame *fr) {
+    pdl_run *r = f->run;
+    pdl_val module = module_value(f);
+    r->imports = pdl_dict_put(r->imports, pdl_keep(fr->key), pdl_keep(module));
+    pdl_drop(pop(f));
+    frame_pop(f);
+    push(f, module);
+}
+
+/* The scope of an included file stays; so does its background. */
+static void end_include(pdl_fiber *f) {
+    pdl_val v = pop(f), bg = f->bg;
+    pdl_scope *scope = f->scope;
+    f->bg = pdl_absent();
+    f->scope = NULL;
+    frame_pop(f);
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    set_val(&f->bg, bg);
+    push(f, v);
+}
+
+/* Result of a routine whose background is the caller's affair. */
+static void end_plain(pdl_fiber *f, bool keep_bg) {
+    pdl_val v = pop(f), bg = f->bg;
+    f->bg = pdl_absent();
+    frame_pop(f);
+    if (keep_bg) set_val(&f->bg, bg);
+    else pdl_drop(bg);
+    push(f, v);
+}
+
+pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
+    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_step s = PDL_STEP_DONE;
+    switch (fr->kind) {
+    case FRAME_MAIN:
+        f->state = FIBER_DONE;
+        *ended = true;
+        return PDL_STEP_DONE;
+    case FRAME_EXPR:
+        if (returns_function_error(*top(f))) break;
+        s = force(f, top(f), err);
+        if (s == PDL_STEP_DONE) s = check_function_result(f, closure_of(fr->func), err);
+        if (s == PDL_STEP_DONE) end_plain(f, false);
+        break;
+    case FRAME_CALL:
+        s = check_function_result(f, closure_of(fr->func), err);
+        if (s == PDL_STEP_DONE) end_plain(f, true);
+        break;
+    case FRAME_PDL: end_plain(f, false); break;
+    case FRAME_MACRO: case FRAME_TEMPLATE: end_plain(f, false); break;
+    case FRAME_INCLUDE: end_include(f); break;
+    case FRAME_IMPORT: end_import(f, fr); break;
+    }
+    return s;
+}
+
+bool returns_function_error(pdl_vref v) {
+    (void)v;
+    return false;
+}
+
+/* --- calls from outside ---------------------------------------------------------------------------------------------------------- */
+
+void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs, void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
+    pdl_run *r = user;
+    pdl_err err = {0};
+    if (!pdl_is(func, PDL_V_FUNC)) {
+        pdl_err_host(&err, "TypeError", "'%s' object is not callable", pdl_type_name(func));
+        finished(done_user, pdl_absent(), &err);
+        pdl_err_fini(&err);
+        pdl_drop(func);
+        pdl_drop(args);
+        pdl_drop(kwargs);
+        return;
+    }
+    pdl_closure *c = closure_of(func);
+    pdl_fiber *f = fiber_new(r, c->code, c->info->entry);
+    f->done = finished;
+    f->done_user = done_user;
+    f->out = r->main->out;
+    set_val(&f->ctx, pdl_keep(r->main->ctx));
+    size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
+    pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
+    pdl_str *names = PDL_NEW_N(pdl_str, n_kw);
+    for (size_t i = 0; i < n; i++) vals[i] = pdl_keep(pdl_list_at(args, i));
+    for (size_t i = 0; i < n_kw; i++) {
+        names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
+        vals[n + i] = pdl_keep(pdl_dict_val_at(kwargs, i));
+    }
+    f->pc = c->info->entry + 1; /* the place of errors in the call itself */
+    pdl_step s = call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
+    pdl_free(vals);
+    pdl_free(names);
+    pdl_drop(args);
+    pdl_drop(kwargs);
+    if (s == PDL_STEP_FAIL) {
+        pdl_err_move(&f->err, &err);
+        f->state = FIBER_FAILED;
+        finished(done_user, pdl_absent(), &f->err);
+        f->done = NULL;
+        f->out = NULL;
+        fiber_free(f);
+        return;
+    }
+    f->frames.p[f->frames.n - 1].kind = FRAME_MAIN; /* its return ends the fiber */
+    fiber_ready(f);
+}

@@ -1,0 +1,192 @@
+/* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec execution 4.7, 4.8). */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+typedef struct aggregator {
+    pdl_ext ext;
+    bool is_file;
+    pdl_val messages;   /* context aggregator */
+    pdl_val path, mode, encoding, prefix, suffix;
+    bool flush;
+} aggregator;
+
+static pdl_vref agg_child(const pdl_obj *o, size_t i) {
+    const aggregator *a = (const aggregator *)(const void *)o;
+    pdl_vref all[] = {a->messages, a->path, a->mode, a->encoding, a->prefix, a->suffix};
+    if (i >= sizeof all / sizeof all[0]) return pdl_absent();
+    return pdl_is_absent(all[i]) ? pdl_null() : all[i];
+}
+
+static const pdl_class context_class = {.type_name = "ContextAggregator", .child = agg_child};
+static const pdl_class file_class = {.type_name = "FileAggregator", .child = agg_child};
+
+static aggregator *agg_of(pdl_vref v) { return (aggregator *)(void *)pdl_obj_of(v); }
+
+static aggregator *agg_new(bool file) {
+    aggregator *a = pdl_ext_new(PDL_V_AGGREGATOR, file ? &file_class : &context_class, sizeof *a);
+    a->is_file = file;
+    a->messages = pdl_context_empty();
+    a->path = a->mode = a->encoding = a->prefix = a->suffix = pdl_null();
+    return a;
+}
+
+bool is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out) {
+    if (!pdl_is(v, PDL_V_AGGREGATOR) || !pdl_str_is(name, "messages") || agg_of(v)->is_file) return false;
+    *out = pdl_keep(agg_of(v)->messages);
+    return true;
+}
+
+static pdl_val write_request(const aggregator *a, pdl_val text, bool close) {
+    pdl_val r = pdl_dict_new(6);
+    r = pdl_dict_putz(r, "path", pdl_keep(a->path));
+    r = pdl_dict_putz(r, "mode", pdl_keep(a->mode));
+    r = pdl_dict_putz(r, "text", text);
+    r = pdl_dict_putz(r, "encoding", pdl_keep(a->encoding));
+    r = pdl_dict_putz(r, "flush", pdl_bool(a->flush));
+    return pdl_dict_putz(r, "close", pdl_bool(close));
+}
+
+static bool need_text(pdl_vref v, const char *field, pdl_err *err) {
+    if (pdl_is_str(v)) return true;
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s of a file aggregator is expected to be a string but got a value of type %s", field, pdl_type_name(v));
+}
+
+pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
+    set_val(&f->bg, pdl_absent());
+    if (!file) {
+        push(f, pdl_from_obj(PDL_V_AGGREGATOR, &agg_new(false)->ext.head, 0));
+        return PDL_STEP_DONE;
+    }
+    static const char *const fields[] = {"flush", "suffix", "prefix", "encoding", "mode", "file"};
+    pdl_step s = await_calls(f, 0, false, err);
+    if (s != PDL_STEP_DONE) return s;
+    s = force_n(f, 6, err);
+    if (s != PDL_STEP_DONE) return s;
+    for (size_t i = 1; i < 6; i++) {
+        if (i == 3 && pdl_is_null(*under(f, i))) continue;
+        if (!need_text(*under(f, i), fields[i], err)) return PDL_STEP_FAIL;
+    }
+    aggregator *a = agg_new(true);
+    a->flush = pdl_val_truth(*top(f));
+    a->suffix = pdl_keep(*under(f, 1));
+    a->prefix = pdl_keep(*under(f, 2));
+    a->encoding = pdl_keep(*under(f, 3));
+    a->mode = pdl_keep(*under(f, 4));
+    a->path = pdl_keep(*under(f, 5));
+    cut_stack(f, f->stack.n - 6);
+    pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
+    *pdl_vec_push(&f->run->files) = pdl_keep(v);
+    push(f, v);
+    start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0}); /* opens the file now */
+    pdl_val opened = pop(f);
+    pdl_promise *p = pdl_promise_of(opened);
+    bool failed = p->state == PDL_PROMISE_FAILED;
+    if (failed) pdl_err_copy(err, &p->err);
+    pdl_drop(opened);
+    return done(!failed);
+}
+
+void files_close(pdl_run *r) {
+    for (size_t i = 0; i < r->files.n; i++) {
+        if (r->main) {
+            start_effect(r->main, PDL_EFFECT_write, write_request(agg_of(r->files.p[i]), pdl_textz(""), true), (pdl_loc){0});
+            pdl_drop(pop(r->main));
+        }
+        pdl_drop(r->files.p[i]);
+    }
+    pdl_vec_fini(&r->files);
+}
+
+/* prefix + text + suffix to the file. */
+static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *err) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) && pdl_buf_add(&b, pdl_str_get(a->suffix), err);
+    if (ok) {
+        start_effect(f, PDL_EFFECT_write, write_request(a, pdl_text(pdl_buf_str(&b)), false), (pdl_loc){0});
+        pdl_val reply = pop(f);
+        ok = pdl_promise_of(reply)->state != PDL_PROMISE_FAILED;
+        if (!ok) pdl_err_copy(err, &pdl_promise_of(reply)->err);
+        pdl_drop(reply);
+    }
+    pdl_buf_fini(&b);
+    return done(ok);
+}
+
+/* Only leaf blocks are collected, with the role field of the block itself. */
+static void to_messages(pdl_fiber *f, pdl_name name, const aggregator *a, pdl_vref v) {
+    const pdl_info *info = blk(f)->info;
+    if (!info->leaf) return;
+    aggregator *next = agg_new(false);
+    pdl_val role = pdl_is_absent(info->role) ? pdl_null() : pdl_keep(info->role);
+    pdl_val one = pdl_context_one(role, pdl_keep(v), pdl_absent(), blk_path(f));
+    set_val(&next->messages, pdl_context_dep(pdl_keep(a->messages), one));
+    f->scope = pdl_scope_put(f->scope, name, pdl_from_obj(PDL_V_AGGREGATOR, &next->ext.head, 0));
+}
+
+static pdl_step to_name(pdl_fiber *f, const pdl_contribute *c, pdl_vref v, pdl_err *err) {
+    pdl_name name = pdl_intern(f->run->opt.names, c->name);
+    pdl_vref a = pdl_scope_find(f->scope, name);
+    if (pdl_is_absent(a)) {
+        pdl_err_set(err, PDL_E_expression, c->loc, "Error during the evaluation of ${ %.*s }: '%.*s' is undefined", PDL_FMT(c->name), PDL_FMT(c->name));
+        return PDL_STEP_FAIL;
+    }
+    if (!pdl_is(a, PDL_V_AGGREGATOR)) {
+        pdl_err_set(err, PDL_E_type, c->loc, "An aggregator was expected but got a value of type <class '%s'>.", pdl_type_name(a));
+        return PDL_STEP_FAIL;
+    }
+    if (agg_of(a)->is_file) return to_file(f, agg_of(a), v, err);
+    to_messages(f, name, agg_of(a), v);
+    return PDL_STEP_DONE;
+}
+
+static pdl_step to_stream(pdl_fiber *f, pdl_vref v, uint32_t descriptor, pdl_err *err) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = pdl_stringify(v, &b, err);
+    if (ok) {
+        pdl_buf_putc(&b, '\n');
+        out_write(f, pdl_buf_str(&b), descriptor);
+    }
+    pdl_buf_fini(&b);
+    return done(ok);
+}
+
+static pdl_step to_context(pdl_fiber *f, pdl_vref v, pdl_err *err) {
+    pdl_val c;
+    if (!pdl_context_from(v, &c, err)) return PDL_STEP_FAIL;
+    if (blk(f)->info->leaf) {
+        set_val(&f->bg, c);
+    } else {
+        set_val(&blk(f)->acc, c);
+    }
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err) {
+    if (c->target == PDL_TO_INVALID) {
+        pdl_err_set(err, PDL_E_type, c->loc, "Contributions are expected to be strings or dictionaries of length 1 but got {elem}");
+        return PDL_STEP_FAIL;
+    }
+    if (c->target == PDL_TO_RESULT) { /* the visible result; the variable of `def` keeps the block's own */
+        pdl_val v = pop(f);
+        set_top(f, v);
+        return PDL_STEP_DONE;
+    }
+    pdl_step s = await_calls(f, 0, false, err); /* no action before the calls in front of it have ended */
+    if (s == PDL_STEP_DONE) s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref v = *top(f);
+    switch (c->target) {
+    case PDL_TO_STDOUT: s = to_stream(f, v, 1, err); break;
+    case PDL_TO_STDERR: s = to_stream(f, v, 2, err); break;
+    case PDL_TO_CONTEXT: s = to_context(f, v, err); break;
+    case PDL_TO_NAME: s = to_name(f, c, v, err); break;
+    case PDL_TO_RESULT: case PDL_TO_INVALID: break;
+    }
+    if (s == PDL_STEP_DONE && with_value) pdl_drop(pop(f));
+    return s;
+}

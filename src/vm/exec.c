@@ -1,0 +1,307 @@
+/* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves with DONE (the fiber ended), WAIT or FAIL. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+/* An instruction that must wait is executed again: pc goes back to it. */
+#define STEP(call)                                  \
+    do {                                            \
+        pdl_step s_ = (call);                       \
+        if (PDL_UNLIKELY(s_ != PDL_STEP_DONE)) {    \
+            if (s_ == PDL_STEP_WAIT) f->pc--;       \
+            return s_;                              \
+        }                                           \
+    } while (0)
+
+static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pdl_err *err) {
+    bool truth;
+    pdl_step s = op_truth(f, &truth, err);
+    if (s != PDL_STEP_DONE) return s;
+    if (truth == when) {
+        f->pc = i->c;
+        if (keep) return PDL_STEP_DONE;
+    }
+    pdl_drop(pop(f));
+    return PDL_STEP_DONE;
+}
+
+static void op_list(pdl_fiber *f, size_t n, bool tuple) {
+    pdl_val v;
+    if (tuple) {
+        v = pdl_tuple_new(f->stack.p + f->stack.n - n, n);
+    } else {
+        v = pdl_list_new(n);
+        for (size_t i = 0; i < n; i++) v = pdl_list_push(v, f->stack.p[f->stack.n - n + i]);
+    }
+    f->stack.n -= n;
+    push(f, v);
+}
+
+static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
+    if (i->b == 0) {
+        pdl_err_host(err, site->expr->err_class, "%.*s", PDL_FMT(site->expr->err_msg));
+        return PDL_STEP_FAIL;
+    }
+    pdl_vref what = f->code->consts.p[i->c];
+    if (i->b == 2) {
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(what)));
+    } else { /* [text, class] */
+        pdl_str cls = pdl_str_get(pdl_list_at(what, 1));
+        pdl_err_host(err, cls.p, "%.*s", PDL_FMT(pdl_str_get(pdl_list_at(what, 0))));
+    }
+    return PDL_STEP_FAIL;
+}
+
+static pdl_step op_defined(pdl_fiber *f, pdl_err *err) {
+    if (!pdl_is(*top(f), PDL_V_UNDEFINED)) return PDL_STEP_DONE;
+    pdl_undefined_error(*top(f), err);
+    return PDL_STEP_FAIL;
+}
+
+static void op_scope_save(pdl_fiber *f) {
+    *pdl_vec_push(&f->saves) = (pdl_save){pdl_scope_keep(f->scope), pdl_absent(), f->print, (uint32_t)f->frames.n};
+}
+
+static void op_scope_back(pdl_fiber *f, bool forget) {
+    pdl_save s = f->saves.p[--f->saves.n];
+    if (forget) {
+        pdl_scope_drop(s.scope);
+    } else {
+        pdl_scope_drop(f->scope);
+        f->scope = s.scope;
+    }
+    pdl_drop(s.ctx);
+}
+
+static void op_try(pdl_fiber *f, uint32_t pc) {
+    pdl_handler *h = pdl_vec_push(&f->handlers);
+    pdl_attempts *a = blk(f)->attempts;
+    if (!pdl_is_absent(a->extra)) { /* what earlier attempts taught, behind the incoming context */
+        set_val(&f->ctx, pdl_context_dep(pdl_keep(blk(f)->ctx_in), pdl_keep(a->extra)));
+    }
+    *h = (pdl_handler){
+        .pc = pc, .frame = (uint32_t)f->frames.n, .stack = (uint32_t)f->stack.n, .blks = (uint32_t)f->blks.n,
+        .saves = (uint32_t)f->saves.n, .loops = (uint32_t)f->loops.n, .bufs = (uint32_t)f->bufs.n,
+        .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role), .print = f->print,
+        .autoescape = f->autoescape, .calls_from = f->n_calls, .out_mark = out_mark(f),
+    };
+}
+
+static pdl_step op_try_end(pdl_fiber *f, pdl_err *err) {
+    pdl_handler *h = &f->handlers.p[f->handlers.n - 1];
+    pdl_step s = await_calls(f, h->calls_from, true, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_scope_drop(h->scope);
+    pdl_drop(h->ctx);
+    pdl_drop(h->role);
+    f->handlers.n--;
+    return PDL_STEP_DONE;
+}
+
+static pdl_step op_usage(pdl_fiber *f, pdl_name name, pdl_err *err) {
+    pdl_step s = await_calls(f, 0, false, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref own = pdl_scope_find(f->scope, name); /* a loop variable of that name, in templates */
+    push(f, pdl_is_absent(own) ? usage_value(f->run) : pdl_keep(own));
+    return PDL_STEP_DONE;
+}
+
+static pdl_step op_await(pdl_fiber *f, pdl_err *err) { return force(f, top(f), err); }
+
+static void op_context(pdl_fiber *f) { push(f, pdl_keep(f->ctx)); }
+
+static void swap(pdl_fiber *f) {
+    pdl_val t = *top(f);
+    *top(f) = *under(f, 1);
+    *under(f, 1) = t;
+}
+
+static void rot3(pdl_fiber *f) {
+    pdl_val c = *top(f);
+    *top(f) = *under(f, 1);
+    *under(f, 1) = *under(f, 2);
+    *under(f, 2) = c;
+}
+
+static void op_buf_pop(pdl_fiber *f, bool macro) {
+    pdl_buf *b = &f->bufs.p[--f->bufs.n];
+    pdl_val v = pdl_text_of_buf(b);
+    pdl_buf_fini(b);
+    push(f, macro && f->autoescape ? pdl_with_flags(v, PDL_F_SAFE) : v);
+}
+
+static pdl_step op_name(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    if (PDL_UNLIKELY(i->a)) { /* of a macro: was the parameter given? */
+        push(f, pdl_bool(!pdl_is(pdl_scope_find(f->scope, i->c), PDL_V_UNDEFINED)));
+        return PDL_STEP_DONE;
+    }
+    pdl_vref v = pdl_scope_find(f->scope, i->c);
+    if (PDL_UNLIKELY(i->c == f->run->names.stdlib) && f->run->opt.stdlib.n) return op_stdlib(f, err);
+    push(f, PDL_LIKELY(!pdl_is_absent(v)) ? pdl_keep(v) : name_value(f, i->c));
+    return PDL_STEP_DONE;
+}
+
+static pdl_step op_autoescape(pdl_fiber *f, pdl_err *err) {
+    bool truth;
+    pdl_step s = op_truth(f, &truth, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_drop(pop(f));
+    *pdl_vec_push(&f->saves) = (pdl_save){NULL, pdl_absent(), f->autoescape, (uint32_t)f->frames.n};
+    f->autoescape = truth;
+    return PDL_STEP_DONE;
+}
+
+static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
+    pdl_val ns = *under(f, 1);
+    if (!pdl_is_namespace(ns)) {
+        pdl_err_host(err, "TemplateRuntimeError", "cannot assign attribute on non-namespace object");
+        return PDL_STEP_FAIL;
+    }
+    pdl_val x = pop(f);
+    return pdl_namespace_set(ns, pdl_str_get(name), x, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+}
+
+static void field_event(pdl_fiber *f, const pdl_ins *i) {
+    if (wants_blocks(f->run)) send_field(f, f->code->consts.p[i->c], *top(f), i->a ? i->b + 1u : 0);
+}
+
+/* Flat switch: one case an opcode. */
+pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
+    for (;;) {
+        const pdl_ins *i = &f->code->ins.p[f->pc++];
+        switch ((pdl_opcode)i->op) {
+        case PDL_OP_CONST: push(f, pdl_keep(f->code->consts.p[i->c])); break;
+        case PDL_OP_POP: pdl_drop(pop(f)); break;
+        case PDL_OP_DUP: push(f, pdl_keep(*top(f))); break;
+        case PDL_OP_SWAP: swap(f); break;
+        case PDL_OP_ROT3: rot3(f); break;
+        case PDL_OP_NAME: STEP(op_name(f, i, err)); break;
+        case PDL_OP_SCOPE: push(f, scope_value(f)); break;
+        case PDL_OP_CONTEXT: op_context(f); break;
+        case PDL_OP_USAGE: STEP(op_usage(f, i->c, err)); break;
+        case PDL_OP_BIND: f->scope = pdl_scope_put(f->scope, i->c, pop(f)); break;
+        case PDL_OP_BIND_KEEP: f->scope = pdl_scope_put(f->scope, i->c, pdl_keep(*top(f))); break;
+        case PDL_OP_SET_CONTEXT: STEP(op_set_context(f, err)); break;
+        case PDL_OP_ATTR: STEP(op_attr(f, f->code->consts.p[i->c], err)); break;
+        case PDL_OP_ITEM: STEP(op_item(f, err)); break;
+        case PDL_OP_SLICE: STEP(op_slice(f, err)); break;
+        case PDL_OP_ARITH: STEP(op_binary(f, i, err)); break;
+        case PDL_OP_NEG: case PDL_OP_POS: case PDL_OP_NOT: STEP(op_unary(f, (pdl_opcode)i->op, err)); break;
+        case PDL_OP_COMPARE: STEP(op_compare(f, i, err)); break;
+        case PDL_OP_TRUTH: {
+            bool truth;
+            STEP(op_truth(f, &truth, err));
+            set_top(f, pdl_bool(truth));
+            break;
+        }
+        case PDL_OP_JUMP: f->pc = i->c; break;
+        case PDL_OP_JUMP_FALSE: STEP(jump_if(f, i, false, false, err)); break;
+        case PDL_OP_JUMP_TRUE: STEP(jump_if(f, i, true, false, err)); break;
+        case PDL_OP_JUMP_FALSE_KEEP: STEP(jump_if(f, i, false, true, err)); break;
+        case PDL_OP_JUMP_TRUE_KEEP: STEP(jump_if(f, i, true, true, err)); break;
+        case PDL_OP_LIST: op_list(f, i->c, false); break;
+        case PDL_OP_TUPLE: op_list(f, i->c, true); break;
+        case PDL_OP_DICT: STEP(op_dict(f, i->c, i->a == 1, err)); break;
+        case PDL_OP_CONCAT: STEP(op_concat(f, i->c, err)); break;
+        case PDL_OP_STR_JOIN: STEP(op_str_join(f, i->c, err)); break;
+        case PDL_OP_UNDEFINED: push(f, pdl_undefined(pdl_keep(f->code->consts.p[i->c]))); break;
+        case PDL_OP_DEFINED: STEP(op_defined(f, err)); break;
+        case PDL_OP_CALL: STEP(op_call(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_METHOD: STEP(op_method(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_FILTER: STEP(op_filter(f, f->code->ptrs.p[i->c], false, false, err)); break;
+        case PDL_OP_TEST: STEP(op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err)); break;
+        case PDL_OP_REBIND: STEP(op_rebind(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_FAIL: STEP(op_fail(f, i, err)); break;
+        case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = PDL_BUF_INIT(PDL_MAX_TEXT); break;
+        case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
+        case PDL_OP_OUT_TEXT:
+            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1], pdl_str_get(f->code->consts.p[i->c]), err)) return PDL_STEP_FAIL;
+            break;
+        case PDL_OP_OUT: STEP(op_out(f, err)); break;
+        case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
+        case PDL_OP_SCOPE_BACK: op_scope_back(f, i->a == 1); break;
+        case PDL_OP_LOOP: STEP(op_loop(f, i, err)); break;
+        case PDL_OP_LOOP_NEXT: {
+            pdl_val item;
+            if (loop_next(f, &item)) push(f, item);
+            else f->pc = i->c;
+            break;
+        }
+        case PDL_OP_LIST_ADD: {
+            pdl_val x = pop(f);
+            *top(f) = pdl_list_push(*top(f), x);
+            break;
+        }
+        case PDL_OP_UNPACK: STEP(op_unpack(f, i->c, err)); break;
+        case PDL_OP_NS_SET: STEP(op_ns_set(f, f->code->consts.p[i->c], err)); break;
+        case PDL_OP_MACRO: push(f, macro_new(f, f->code->ptrs.p[i->c])); break;
+        case PDL_OP_AUTOESCAPE: STEP(op_autoescape(f, err)); break;
+        case PDL_OP_AUTOESCAPE_BACK: f->autoescape = f->saves.p[--f->saves.n].print != 0; break;
+        case PDL_OP_RETURN: {
+            bool ended = false;
+            STEP(op_return(f, err, &ended));
+            if (ended) return PDL_STEP_DONE;
+            break;
+        }
+        case PDL_OP_ENTER: op_enter(f, f->code->ptrs.p[i->c]); break;
+        case PDL_OP_LEAVE: op_leave(f); break;
+        case PDL_OP_SUB_BEGIN: op_sub_begin(f, i->a == 1); break;
+        case PDL_OP_SUB_END: op_sub_end(f); break;
+        case PDL_OP_CHILD: op_child(f); break;
+        case PDL_OP_MESSAGE: STEP(op_message(f, i->a, i->c ? f->code->ptrs.p[i->c - 1] : NULL, err)); break;
+        case PDL_OP_QUIET: f->print &= (uint8_t)~PRINT_RESULT; break;
+        case PDL_OP_LOUD: f->print = blk(f)->print; break;
+        case PDL_OP_EMIT: STEP(op_emit(f, i->a, err)); break;
+        case PDL_OP_EMIT_TEXT:
+            if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN);
+            break;
+        case PDL_OP_JOIN_TEXT: STEP(op_join_text(f, i->c, err)); break;
+        case PDL_OP_TEXT_ADD: STEP(op_text_add(f, err)); break;
+        case PDL_OP_JOIN_LIST: STEP(op_join_list(f, (pdl_join_kind)i->a, f->code->consts.p[i->c], err)); break;
+        case PDL_OP_RESULT_NONE: set_top(f, pdl_textz("")); break;
+        case PDL_OP_CONTRIBUTE: STEP(op_contribute(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_PARSE: STEP(op_parse(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_CHECK: STEP(op_check(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_AWAIT: STEP(op_await(f, err)); break;
+        case PDL_OP_BARRIER: STEP(await_calls(f, 0, false, err)); break;
+        case PDL_OP_TRACE_FIELD: field_event(f, i); break;
+        case PDL_OP_RETRY_INIT: STEP(op_retry_init(f, i, err)); break;
+        case PDL_OP_TRY: op_try(f, i->c); break;
+        case PDL_OP_TRY_END: STEP(op_try_end(f, err)); break;
+        case PDL_OP_CATCH: STEP(op_catch(f, i, err)); break;
+        case PDL_OP_CATCH_END: op_catch_end(f); break;
+        case PDL_OP_EXPECT: STEP(op_expect(f, err)); break;
+        case PDL_OP_EXPECT_DONE: STEP(op_expect_done(f, i->c, err)); break;
+        case PDL_OP_FORS: STEP(op_fors(f, i, err)); break;
+        case PDL_OP_FOR_NEXT:
+            if (!op_for_next(f)) f->pc = i->c;
+            break;
+        case PDL_OP_FOR_BIND: op_for_bind(f); break;
+        case PDL_OP_FOR_SEP: STEP(op_for_sep(f, f->code->consts.p[i->c], err)); break;
+        case PDL_OP_FOR_END: op_for_end(f); break;
+        case PDL_OP_MAP: STEP(op_map(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_REDUCE: STEP(op_reduce(f, err)); break;
+        case PDL_OP_MATCH: push(f, pdl_bool(pattern_match(f, f->code->ptrs.p[i->c], *top(f)))); break;
+        case PDL_OP_FUNC: push(f, closure_new(f, f->code->ptrs.p[i->c])); break;
+        case PDL_OP_CALL_BLOCK: STEP(op_call_block(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_INCLUDE: STEP(op_include(f, f->code->ptrs.p[i->c], false, err)); break;
+        case PDL_OP_IMPORT: STEP(op_include(f, f->code->ptrs.p[i->c], true, err)); break;
+        case PDL_OP_FACTOR: STEP(op_factor(f, err)); break;
+        case PDL_OP_AGGREGATOR: STEP(op_aggregator(f, i->a == 1, err)); break;
+        case PDL_OP_MODEL: STEP(op_model(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_CODE: STEP(op_code(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_CODE_END: STEP(op_code_end(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_JINJA: STEP(op_jinja(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_PDL_CODE: STEP(op_pdl_code(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_COMMAND: STEP(op_command(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_READ_FILE: STEP(op_read_file(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_INPUT: STEP(op_input(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_READ_END: STEP(op_read_end(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_TO_MESSAGE: STEP(op_to_message(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OPCODE_COUNT: PDL_BUG("opcode %u", i->op);
+        }
+    }
+}

@@ -1,0 +1,332 @@
+/* fiber.c -- stacks, frames, ids of blocks, unwinding to handlers. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+#include "yaml/node.h"
+
+#include "base/banned.h"
+
+pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
+    pdl_fiber *f = PDL_NEW(pdl_fiber);
+    f->run = r;
+    f->id = ++r->next_fiber;
+    f->ctx = pdl_context_empty();
+    f->bg = pdl_absent();
+    f->role = pdl_textz("user");
+    f->next_all = r->all;
+    if (r->all) r->all->prev_all = f;
+    r->all = f;
+    idmap_put(&r->fibers, f->id, f);
+    frame_push(f, FRAME_MAIN, code, entry, (pdl_loc){0});
+    return f;
+}
+
+void attempts_free(pdl_attempts *a) {
+    if (!a) return;
+    pdl_drop(a->exceptions);
+    pdl_drop(a->extra);
+    pdl_drop(a->pdl_error);
+    pdl_err_fini(&a->err);
+    pdl_free(a);
+}
+
+void blk_fini(pdl_blk *b) {
+    pdl_drop(b->ctx_in);
+    pdl_drop(b->role_in);
+    pdl_drop(b->acc);
+    pdl_path_drop(b->path);
+    attempts_free(b->attempts);
+}
+
+void loop_fini(pdl_fiber *f, pdl_loop *l) {
+    for (uint32_t i = 0; i < l->n; i++) pdl_drop(l->lists[i]);
+    pdl_free(l->lists);
+    pdl_free(l->names);
+    if (l->map) mapping_free(f->run, l->map);
+}
+
+void cut_stack(pdl_fiber *f, size_t n) {
+    while (f->stack.n > n) pdl_drop(pop(f));
+}
+
+void cut_blks(pdl_fiber *f, size_t n) {
+    while (f->blks.n > n) blk_fini(&f->blks.p[--f->blks.n]);
+}
+
+void cut_saves(pdl_fiber *f, size_t n) {
+    while (f->saves.n > n) {
+        pdl_save *s = &f->saves.p[--f->saves.n];
+        pdl_scope_drop(s->scope);
+        pdl_drop(s->ctx);
+    }
+}
+
+static void cut_loops(pdl_fiber *f, size_t n) {
+    while (f->loops.n > n) {
+        pdl_loop l = f->loops.p[--f->loops.n];
+        loop_fini(f, &l);
+    }
+}
+
+static void cut_bufs(pdl_fiber *f, size_t n) {
+    while (f->bufs.n > n) pdl_buf_fini(&f->bufs.p[--f->bufs.n]);
+}
+
+static void handler_fini(pdl_handler *h) {
+    pdl_scope_drop(h->scope);
+    pdl_drop(h->ctx);
+    pdl_drop(h->role);
+}
+
+static void cut_handlers(pdl_fiber *f, size_t n) {
+    while (f->handlers.n > n) handler_fini(&f->handlers.p[--f->handlers.n]);
+}
+
+void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_t entry, pdl_loc loc) {
+    pdl_frame *fr = pdl_vec_push(&f->frames);
+    *fr = (pdl_frame){
+        .kind = kind, .code = pdl_code_keep((pdl_code *)(uintptr_t)code), .return_pc = f->pc,
+        .stack = (uint32_t)f->stack.n, .blks = (uint32_t)f->blks.n, .saves = (uint32_t)f->saves.n,
+        .loops = (uint32_t)f->loops.n, .bufs = (uint32_t)f->bufs.n, .handlers = (uint32_t)f->handlers.n,
+        .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role), .bg = f->bg,
+        .print = f->print, .autoescape = f->autoescape, .func = pdl_absent(), .key = pdl_absent(), .loc = loc,
+    };
+    f->bg = pdl_absent();
+    f->code = code;
+    f->pc = entry;
+}
+
+static void frame_fini(pdl_frame *fr) {
+    pdl_code_drop(fr->code);
+    pdl_scope_drop(fr->scope);
+    pdl_drop(fr->ctx);
+    pdl_drop(fr->role);
+    pdl_drop(fr->bg);
+    pdl_drop(fr->func);
+    pdl_drop(fr->key);
+    pdl_path_drop(fr->place);
+}
+
+void frame_pop(pdl_fiber *f) {
+    pdl_frame fr = f->frames.p[--f->frames.n];
+    cut_stack(f, fr.stack);
+    cut_blks(f, fr.blks);
+    cut_saves(f, fr.saves);
+    cut_loops(f, fr.loops);
+    cut_bufs(f, fr.bufs);
+    cut_handlers(f, fr.handlers);
+    pdl_scope_drop(f->scope);
+    f->scope = fr.scope;
+    fr.scope = NULL;
+    set_val(&f->ctx, fr.ctx);
+    set_val(&f->role, fr.role);
+    set_val(&f->bg, fr.bg);
+    fr.ctx = fr.role = fr.bg = pdl_absent();
+    f->print = fr.print;
+    f->autoescape = fr.autoescape;
+    f->pc = fr.return_pc;
+    f->code = f->frames.n ? f->frames.p[f->frames.n - 1].code : NULL;
+    if (fr.kind == FRAME_PDL) f->nested--;
+    frame_fini(&fr);
+}
+
+void fiber_free(pdl_fiber *f) {
+    pdl_run *r = f->run;
+    idmap_del(&r->fibers, f->id);
+    if (f->prev_all) f->prev_all->next_all = f->next_all;
+    else r->all = f->next_all;
+    if (f->next_all) f->next_all->prev_all = f->prev_all;
+    while (f->frames.n) frame_pop(f);
+    cut_stack(f, 0);
+    pdl_scope_drop(f->scope);
+    pdl_drop(f->ctx);
+    pdl_drop(f->bg);
+    pdl_drop(f->role);
+    pdl_err_fini(&f->err);
+    pdl_vec_fini(&f->stack);
+    pdl_vec_fini(&f->frames);
+    pdl_vec_fini(&f->blks);
+    pdl_vec_fini(&f->saves);
+    pdl_vec_fini(&f->loops);
+    pdl_vec_fini(&f->handlers);
+    pdl_vec_fini(&f->bufs);
+    for (size_t i = 0; i < f->calls.n; i++) pdl_drop(f->calls.p[i].failed);
+    pdl_vec_fini(&f->calls);
+    pdl_free(f);
+}
+
+void fiber_ready(pdl_fiber *f) {
+    if (f->queued || f->state == FIBER_DONE || f->state == FIBER_FAILED) return;
+    f->state = FIBER_READY;
+    f->queued = true;
+    f->next_ready = NULL;
+    pdl_run *r = f->run;
+    if (r->ready_last) r->ready_last->next_ready = f;
+    else r->ready_first = f;
+    r->ready_last = f;
+}
+
+/* --- ids ------------------------------------------------------------------------------------------ */
+
+static pdl_path *seg_path(pdl_path *up, const pdl_info *info, uint32_t iter) { /* owned; borrows up */
+    pdl_path *p = NULL, *q;
+    switch (info->seg) {
+    case PDL_SEG_NONE: return pdl_path_keep(up);
+    case PDL_SEG_INDEX: return pdl_path_index(up, info->index);
+    case PDL_SEG_ITER: return pdl_path_index(up, iter);
+    case PDL_SEG_NAME: return pdl_path_name(up, info->name);
+    case PDL_SEG_DEFS:
+        p = pdl_path_name(up, "defs");
+        q = pdl_path_name(p, info->name);
+        pdl_path_drop(p);
+        return q;
+    }
+    PDL_BUG("segment %d", (int)info->seg);
+}
+
+static pdl_path *with_kind(pdl_path *p, const char *kind) { /* takes p */
+    pdl_path *q = pdl_path_name(p, kind);
+    pdl_path_drop(p);
+    return q;
+}
+
+static void make_path(pdl_fiber *f, size_t k) {
+    pdl_blk *b = &f->blks.p[k];
+    pdl_path *up = k ? f->blks.p[k - 1].path : NULL;
+    b->path = with_kind(seg_path(up, b->info, k ? f->blks.p[k - 1].iter : 0), b->info->kind);
+    if (!b->info->has_retry || !b->attempts) return;
+    pdl_path *p = b->path;
+    b->path = pdl_path_numbered(p, "retry", (uint32_t)b->attempts->done);
+    pdl_path_drop(p);
+}
+
+pdl_path *blk_path(pdl_fiber *f) {
+    size_t k = f->blks.n;
+    while (k > 0 && !f->blks.p[k - 1].path && f->blks.p[k - 1].info) k--;
+    for (; k < f->blks.n; k++) make_path(f, k);
+    return f->blks.n ? blk(f)->path : NULL;
+}
+
+pdl_path *part_path(pdl_fiber *f, const pdl_info *info) {
+    pdl_path *up = blk_path(f);
+    return with_kind(seg_path(up, info, f->blks.n ? blk(f)->iter : 0), info->kind);
+}
+
+/* --- errors ------------------------------------------------------------------------------------------ */
+
+/* "Jinja Code error: CLASS('message')" for a failure of template code. */
+static void jinja_message(pdl_err *err, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Jinja Code error: %s(", err->foreign ? err->foreign : "TypeError");
+    pdl_str_repr(pdl_str_of(err->msg), &b);
+    pdl_buf_putc(&b, ')');
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(&b);
+    err->kind = err->kind == PDL_E_limit ? PDL_E_limit : PDL_E_code;
+    err->loc = loc;
+}
+
+static void suggest_name(pdl_fiber *f, pdl_err *err);
+
+static void expression_message(const pdl_fiber *f, const pdl_site *site, const pdl_where *w, pdl_err *err) {
+    bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL && f->code->ins.p[f->pc - 1].b == 0;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s %.*s: %s", syntax ? "Syntax error in" : "Error during the evaluation of", PDL_FMT(site->expr->source), err->msg);
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(&b);
+    err->loc = site->loc;
+    if (site->node) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
+}
+
+/* Gives err the place of the instruction that failed, and the words of an expression error. */
+static void decorate(pdl_fiber *f, pdl_err *err) {
+    if (err->loc.src || err->bare || !f->code || !f->pc) return;
+    const pdl_where *w = &f->code->where.p[f->pc - 1];
+    const pdl_site *site = &f->code->sites.p[w->site];
+    if (f->code->jinja) {
+        jinja_message(err, f->frames.p[f->frames.n - 1].loc);
+        return;
+    }
+    bool plain = err->kind == PDL_E_expression || (err->kind == PDL_E_limit && site->expr);
+    if (plain && site->expr) {
+        suggest_name(f, err);
+        expression_message(f, site, w, err);
+    } else {
+        err->loc = site->loc;
+    }
+}
+
+struct nearest { pdl_fiber *f; PDL_VEC(pdl_str) names; };
+
+static bool add_name(void *user, pdl_name name, pdl_vref v) {
+    struct nearest *n = user;
+    (void)v;
+    *pdl_vec_push(&n->names) = pdl_name_str(n->f->run->opt.names, name);
+    return true;
+}
+
+static void suggest_name(pdl_fiber *f, pdl_err *err) {
+    pdl_str msg = pdl_str_of(err->msg);
+    if (err->hint || msg.n < 3 || msg.p[0] != '\'' || !pdl_str_ends(msg, PDL_STR("' is undefined"))) return;
+    struct nearest n = {.f = f};
+    pdl_scope_each(f->scope, add_name, &n);
+    pdl_str name = pdl_str_sub(msg, 1, msg.n - sizeof "' is undefined" + 1);
+    pdl_str near = pdl_str_nearest(name, n.names.p, n.names.n);
+    if (near.p) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+    pdl_vec_fini(&n.names);
+}
+
+static void frame_note(const pdl_frame *fr, pdl_err *err) {
+    enum { MOST_FRAMES = 64 };
+    if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
+    if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
+        pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;
+        if (pdl_is_str(name)) pdl_err_frame_add(err, fr->loc, "call to %.*s", PDL_FMT(pdl_str_get(name)));
+        else pdl_err_frame_add(err, fr->loc, "call to a function");
+    } else if (fr->kind == FRAME_INCLUDE || fr->kind == FRAME_IMPORT) {
+        pdl_err_frame_add(err, fr->loc, fr->kind == FRAME_INCLUDE ? "include" : "import");
+    }
+}
+
+static void resume_at(pdl_fiber *f, pdl_handler *h) {
+    cut_stack(f, h->stack);
+    cut_blks(f, h->blks);
+    cut_saves(f, h->saves);
+    cut_loops(f, h->loops);
+    cut_bufs(f, h->bufs);
+    pdl_scope_drop(f->scope);
+    f->scope = h->scope;
+    set_val(&f->ctx, h->ctx);
+    set_val(&f->role, h->role);
+    f->print = h->print;
+    f->autoescape = h->autoescape;
+    f->pc = h->pc;
+}
+
+bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
+    decorate(f, err);
+    while (f->frames.n) {
+        pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+        bool here = f->handlers.n > fr->handlers && !err->final;
+        size_t floor = here ? f->handlers.p[f->handlers.n - 1].blks : fr->blks;
+        for (size_t k = f->blks.n; wants_blocks(f->run) && k-- > floor;) {
+            if (f->blks.p[k].info) send_block(f, PDL_EVENT_block_fail, f->blks.p[k].info, pdl_absent(), err);
+            cut_blks(f, k);
+        }
+        if (here) {
+            pdl_handler h = f->handlers.p[--f->handlers.n];
+            out_forget(f, h.out_mark);
+            resume_at(f, &h);
+            pdl_attempts *a = blk(f)->attempts;
+            pdl_err_fini(&a->err);
+            pdl_err_move(&a->err, err);
+            return true;
+        }
+        if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;
+        frame_note(fr, err);
+        frame_pop(f);
+    }
+    pdl_err_move(&f->err, err);
+    f->state = FIBER_FAILED;
+    return false;
+}

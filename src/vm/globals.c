@@ -1,0 +1,107 @@
+/* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random numbers of the run. */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+void run_globals(pdl_run *r) {
+    pdl_interner *in = r->opt.names;
+    r->names.context = pdl_intern(in, PDL_STR("pdl_context"));
+    r->names.error = pdl_intern(in, PDL_STR("pdl_error"));
+    r->names.usage = pdl_intern(in, PDL_STR("pdl_usage"));
+    r->names.loop = pdl_intern(in, PDL_STR("loop"));
+    r->names.caller = pdl_intern(in, PDL_STR("caller"));
+    r->names.varargs = pdl_intern(in, PDL_STR("varargs"));
+    r->names.kwargs = pdl_intern(in, PDL_STR("kwargs"));
+    r->names.stdlib = pdl_intern(in, PDL_STR("stdlib"));
+    r->names.defaults = pdl_intern(in, PDL_STR("pdl_model_default_parameters"));
+    r->names.particle = pdl_intern(in, PDL_STR("pdl_particle_id"));
+    r->names.judge = pdl_intern(in, PDL_STR("pdl_llm_as_judge"));
+    r->names.transformer = pdl_intern(in, PDL_STR("pdl_llm_context_transformer"));
+    pdl_scope *s = NULL;
+    s = pdl_scope_put(s, r->names.particle, pdl_int(0));
+    s = pdl_scope_put(s, r->names.judge, pdl_textz("watsonx/openai/gpt-oss-120b"));
+    s = pdl_scope_put(s, r->names.transformer, pdl_textz("watsonx/openai/gpt-oss-120b"));
+    r->globals = s;
+}
+
+/* --- pdl_usage: a snapshot with three attributes --------------------------------------------------------------------- */
+
+typedef struct usage_obj {
+    pdl_ext ext;
+    pdl_usage u;
+} usage_obj;
+
+static const usage_obj *usage_of(pdl_vref v) { return (const usage_obj *)(const void *)pdl_obj_of(v); }
+
+static bool usage_attr(pdl_vref self, pdl_str name, pdl_val *out) {
+    const pdl_usage *u = &usage_of(self)->u;
+    if (pdl_str_is(name, "model_calls")) *out = pdl_int(u->calls);
+    else if (pdl_str_is(name, "completion_tokens")) *out = pdl_int(u->completion);
+    else if (pdl_str_is(name, "prompt_tokens")) *out = pdl_int(u->prompt);
+    else return false;
+    return true;
+}
+
+static void usage_text(const pdl_obj *o, bool repr, pdl_buf *out) {
+    const pdl_usage *u = &((const usage_obj *)(const void *)o)->u;
+    pdl_buf_putf(out, "%smodel_calls=%lld%s completion_tokens=%lld%s prompt_tokens=%lld%s", repr ? "PdlUsage(" : "", (long long)u->calls, repr ? "," : "",
+                 (long long)u->completion, repr ? "," : "", (long long)u->prompt, repr ? ")" : "");
+}
+
+static const pdl_attr_class usage_class = {.base = {.type_name = "PdlUsage", .text = usage_text}, .attr = usage_attr};
+
+pdl_val usage_value(pdl_run *r) {
+    usage_obj *o = pdl_ext_new(PDL_V_RECORD, &usage_class.base, sizeof *o);
+    o->u = r->main && r->main->nested ? r->nested_usage : r->usage;
+    return pdl_from_obj(PDL_V_RECORD, &o->ext.head, 0);
+}
+
+pdl_val scope_value(pdl_fiber *f) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(0), "pdl_context", pdl_keep(f->ctx));
+    pdl_val rest = pdl_scope_to_dict(f->scope, f->run->opt.names);
+    d = pdl_dict_merge(d, rest);
+    pdl_drop(rest);
+    return d;
+}
+
+/* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ------------------------- */
+
+static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+
+/* splitmix64 spreads the seed over the state. */
+static void seed(pdl_run *r, uint64_t s) {
+    for (size_t i = 0; i < 4; i++) {
+        s += 0x9e3779b97f4a7c15u;
+        uint64_t z = s;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        r->rng[i] = z ^ (z >> 31);
+    }
+    r->rng_ready = true;
+}
+
+/* xoshiro256++. */
+static uint64_t next(pdl_run *r) {
+    uint64_t *s = r->rng, result = rotl(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotl(s[3], 45);
+    return result;
+}
+
+double run_random(void *user) {
+    pdl_run *r = user;
+    if (!r->rng_ready) { /* answered at once by every world */
+        start_effect(r->main, PDL_EFFECT_random, pdl_dict_new(0), (pdl_loc){0});
+        pdl_val v = pop(r->main);
+        pdl_promise *p = pdl_promise_of(v);
+        int64_t s = 0;
+        if (p->state == PDL_PROMISE_FILLED && !pdl_int_get(p->value, &s)) s = (int64_t)pdl_int_hash(p->value);
+        seed(r, (uint64_t)s);
+        pdl_drop(v);
+    }
+    return (double)(next(r) >> 11) * 0x1.0p-53;
+}

@@ -1,0 +1,70 @@
+/* idmap.c -- map from small ids (not 0) to pointers: fibers and calls are named by id, so that a late reply finds nobody instead of a freed
+ * object. Linear probing; deletion closes the gap. */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+static size_t home(const pdl_idmap *m, uint32_t id) { return (id * 2654435769u) & m->mask; }
+
+static size_t slot_of(const pdl_idmap *m, uint32_t id) {
+    size_t i = home(m, id);
+    while (m->keys[i] && m->keys[i] != id) i = (i + 1) & m->mask;
+    return i;
+}
+
+void *idmap_find(const pdl_idmap *m, uint32_t id) {
+    if (!m->keys || !id) return NULL;
+    size_t i = slot_of(m, id);
+    return m->keys[i] ? m->vals[i] : NULL;
+}
+
+static void grow(pdl_idmap *m) {
+    pdl_idmap old = *m;
+    size_t size = old.keys ? (old.mask + 1) * 2 : 16;
+    m->keys = PDL_NEW_N(uint32_t, size);
+    m->vals = PDL_NEW_N(void *, size);
+    m->mask = size - 1;
+    for (size_t i = 0; old.keys && i <= old.mask; i++) {
+        if (!old.keys[i]) continue;
+        size_t k = slot_of(m, old.keys[i]);
+        m->keys[k] = old.keys[i];
+        m->vals[k] = old.vals[i];
+    }
+    pdl_free(old.keys);
+    pdl_free(old.vals);
+}
+
+void idmap_put(pdl_idmap *m, uint32_t id, void *p) {
+    if (!m->keys || (m->n + 1) * 4 > (m->mask + 1) * 3) grow(m);
+    size_t i = slot_of(m, id);
+    if (!m->keys[i]) m->n++;
+    m->keys[i] = id;
+    m->vals[i] = p;
+}
+
+void idmap_del(pdl_idmap *m, uint32_t id) {
+    if (!m->keys) return;
+    size_t i = slot_of(m, id);
+    if (!m->keys[i]) return;
+    m->n--;
+    for (size_t j = i;;) {
+        m->keys[i] = 0;
+        for (;;) {
+            j = (j + 1) & m->mask;
+            if (!m->keys[j]) return;
+            size_t h = home(m, m->keys[j]);
+            /* May the entry at j move to i? Not when its home lies cyclically in (i, j]. */
+            bool stays = i < j ? (h > i && h <= j) : (h > i || h <= j);
+            if (!stays) break;
+        }
+        m->keys[i] = m->keys[j];
+        m->vals[i] = m->vals[j];
+        i = j;
+    }
+}
+
+void idmap_fini(pdl_idmap *m) {
+    pdl_free(m->keys);
+    pdl_free(m->vals);
+    *m = (pdl_idmap){0};
+}

@@ -1,0 +1,56 @@
+/* match.c -- patterns of match blocks against values (spec execution 5.2). */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+static bool is_sequence(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is_str(v) || pdl_is(v, PDL_V_CONTEXT) || pdl_is(v, PDL_V_RANGE); }
+
+static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
+    pdl_val list;
+    pdl_err ignored = {0};
+    if (!is_sequence(v) || !pdl_val_to_list(v, &list, &ignored)) {
+        pdl_err_fini(&ignored);
+        return false;
+    }
+    bool ok = pdl_list_len(list) == p->n;
+    for (uint32_t i = 0; ok && i < p->n; i++) ok = pattern_match(f, p->items[i], pdl_list_at(list, i));
+    pdl_drop(list);
+    return ok;
+}
+
+static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
+    if (!pdl_is_dict(v)) return false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_vref x = pdl_dict_gets(v, p->keys[i]);
+        if (pdl_is_absent(x) || !pattern_match(f, p->items[i], x)) return false;
+    }
+    return true;
+}
+
+/* Alternatives that fail leave no bindings. */
+static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_scope *before = pdl_scope_keep(f->scope);
+        if (pattern_match(f, p->items[i], v)) {
+            pdl_scope_drop(before);
+            return true;
+        }
+        pdl_scope_drop(f->scope);
+        f->scope = before;
+    }
+    return false;
+}
+
+/* C depth follows the pattern as written. */
+bool pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
+    bool ok = false;
+    switch (p->kind) {
+    case PDL_PAT_CONST: ok = pdl_val_eq(p->value, v); break;
+    case PDL_PAT_ANY: ok = true; break;
+    case PDL_PAT_ANYOF: ok = match_any_of(f, p, v); break;
+    case PDL_PAT_ARRAY: ok = match_array(f, p, v); break;
+    case PDL_PAT_OBJECT: ok = match_object(f, p, v); break;
+    }
+    if (ok && p->def.p) f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, p->def), pdl_keep(v));
+    return ok;
+}

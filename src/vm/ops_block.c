@@ -1,0 +1,324 @@
+/* ops_block.c -- what blocks do around their bodies: records, background, messages, printing, joins. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err) {
+    pdl_event e = {.kind = kind, .fiber = f->id, .block = info->block, .path = blk_path(f), .value = value, .context = f->ctx, .err = err};
+    pdl_sinks_send(&f->run->opt.sinks, &e);
+}
+
+void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index) {
+    if (!f->blks.n || !blk(f)->info) return;
+    pdl_event e = {.kind = PDL_EVENT_field, .fiber = f->id, .block = blk(f)->info->block, .path = blk_path(f), .value = value,
+                   .context = pdl_absent(), .key = pdl_str_get(key), .number = index};
+    pdl_sinks_send(&f->run->opt.sinks, &e);
+}
+
+pdl_val bg_add(pdl_val a, pdl_val b) {
+    if (pdl_is_absent(a)) return b;
+    if (pdl_is_absent(b)) return a;
+    return pdl_context_dep(a, b);
+}
+
+void op_enter(pdl_fiber *f, const pdl_info *info) {
+    pdl_blk *b = pdl_vec_push(&f->blks);
+    *b = (pdl_blk){.info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(), .print_in = f->print};
+    f->role = pdl_keep(pdl_is_absent(info->role) ? b->role_in : info->role);
+    if (info->no_result) f->print &= (uint8_t)~PRINT_RESULT;
+    if (info->no_context) f->print &= (uint8_t)~PRINT_CONTEXT;
+    b->print = f->print;
+    set_val(&f->bg, pdl_absent());
+    if (wants_blocks(f->run)) send_block(f, PDL_EVENT_block_begin, info, pdl_absent(), NULL);
+}
+
+void op_leave(pdl_fiber *f) {
+    pdl_blk *b = blk(f);
+    const pdl_info *info = b->info;
+    if (wants_blocks(f->run)) send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
+    if (!info->leaf) {
+        set_val(&f->bg, b->acc);
+        b->acc = pdl_absent();
+    }
+    if (info->no_context) set_val(&f->bg, pdl_absent());
+    set_val(&f->ctx, b->ctx_in);
+    set_val(&f->role, b->role_in);
+    b->ctx_in = b->role_in = pdl_absent();
+    f->print = b->print_in;
+    blk_fini(b);
+    f->blks.n--;
+}
+
+void op_child(pdl_fiber *f) {
+    pdl_blk *b = blk(f);
+    if (pdl_is_absent(f->bg)) return;
+    bool wants_all = !b->info->no_context;
+    if (!b->info->block->independent) {
+        set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->bg)));
+        if (wants_all) b->acc = bg_add(b->acc, f->bg);
+        else pdl_drop(f->bg);
+    } else {
+        if (wants_all) b->acc = pdl_is_absent(b->acc) ? f->bg : pdl_context_ind(b->acc, f->bg);
+        else pdl_drop(f->bg);
+    }
+    f->bg = pdl_absent();
+}
+
+void op_sub_begin(pdl_fiber *f, bool silent) {
+    *pdl_vec_push(&f->saves) = (pdl_save){pdl_scope_keep(f->scope), pdl_keep(f->ctx), f->print, (uint32_t)f->frames.n};
+    if (silent) f->print = 0;
+}
+
+void op_sub_end(pdl_fiber *f) {
+    pdl_save s = f->saves.p[--f->saves.n];
+    pdl_scope_drop(f->scope);
+    f->scope = s.scope;
+    set_val(&f->ctx, s.ctx);
+    f->print = s.print;
+}
+
+pdl_step op_set_context(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val c;
+    if (!pdl_context_from(*top(f), &c, err)) return PDL_STEP_FAIL;
+    pdl_drop(pop(f));
+    set_val(&f->ctx, c);
+    return PDL_STEP_DONE;
+}
+
+/* --- messages ------------------------------------------------------------------------------------------------ */
+
+static pdl_path *own_path(pdl_fiber *f, const pdl_info *info) { return info ? part_path(f, info) : pdl_path_keep(blk_path(f)); }
+
+/* How a content prints in a context stream: Python's str. */
+static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_err *err) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = pdl_val_str(content, &b, err);
+    if (ok) out_message(f, role, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+pdl_step op_message(pdl_fiber *f, unsigned flags, const pdl_info *info, pdl_err *err) {
+    if (flags & 2) {
+        set_val(&f->bg, pdl_absent());
+        return PDL_STEP_DONE;
+    }
+    bool streams = (f->print & PRINT_CONTEXT) && !(info && info->no_context);
+    if ((flags & 1) || streams) {
+        pdl_step s = force(f, top(f), err);
+        if (s != PDL_STEP_DONE) return s;
+    }
+    pdl_val content;
+    if (flags & 1) {
+        if (!pdl_val_str_val(*top(f), &content, err)) return PDL_STEP_FAIL;
+    } else {
+        content = pdl_keep(*top(f));
+    }
+    pdl_val role = pdl_keep(info && !pdl_is_absent(info->role) ? info->role : f->role);
+    if (streams && !stream_message(f, role, content, err)) {
+        pdl_drop(content);
+        pdl_drop(role);
+        return PDL_STEP_FAIL;
+    }
+    pdl_path *p = flags & 4 ? NULL : own_path(f, info);
+    set_val(&f->bg, pdl_context_one(role, content, pdl_absent(), p));
+    pdl_path_drop(p);
+    return PDL_STEP_DONE;
+}
+
+static pdl_val with_extra(pdl_val extra, const char *key, pdl_vref v) {
+    if (pdl_is_null(v) || pdl_is_absent(v)) return extra;
+    return pdl_dict_putz(pdl_is_absent(extra) ? pdl_dict_new(3) : extra, key, pdl_keep(v));
+}
+
+/* content name id calls -> the message, which is also the background. */
+pdl_step op_to_message(pdl_fiber *f, const pdl_b_message *b, pdl_err *err) {
+    (void)b;
+    (void)err;
+    pdl_val extra = with_extra(pdl_absent(), "name", *under(f, 2));
+    extra = with_extra(extra, "tool_call_id", *under(f, 1));
+    extra = with_extra(extra, "tool_calls", *top(f));
+    cut_stack(f, f->stack.n - 3);
+    pdl_val content = pop(f);
+    pdl_val m = pdl_context_one(pdl_keep(f->role), content, extra, blk_path(f));
+    set_val(&f->bg, pdl_keep(m));
+    push(f, m);
+    return PDL_STEP_DONE;
+}
+
+/* --- printing ------------------------------------------------------------------------------------------------- */
+
+pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
+    (void)how;
+    if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_look look = how == 1 ? PDL_LOOK_CODE : PDL_LOOK_PLAIN;
+    if (pdl_is_str(*top(f))) {
+        out_text(f, pdl_str_get(*top(f)), look);
+        return PDL_STEP_DONE;
+    }
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = pdl_stringify(*top(f), &b, err);
+    if (ok) out_text(f, pdl_buf_str(&b), look);
+    pdl_buf_fini(&b);
+    return done(ok);
+}
+
+/* --- joins -------------------------------------------------------------------------------------------------------- */
+
+static pdl_step join_pending(pdl_fiber *f, size_t n) {
+    pdl_val pieces = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++) pieces = pdl_list_push(pieces, f->stack.p[f->stack.n - n + i]);
+    f->stack.n -= n;
+    push(f, pdl_promise_join(pieces));
+    return PDL_STEP_DONE;
+}
+
+/* Text needs the content of what is not text, so only promises of text stay pieces. */
+static bool pieces_pend(pdl_fiber *f, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_may_wait(*under(f, i))) return true;
+    return false;
+}
+
+pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err) {
+    if (n && pieces_pend(f, n)) return join_pending(f, n);
+    if (n == 1 && pdl_is_str(*top(f))) return PDL_STEP_DONE;
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_label label = 0;
+    bool ok = true;
+    for (size_t i = n; ok && i-- > 0;) {
+        label |= pdl_label_of(*under(f, i));
+        ok = pdl_stringify(*under(f, i), &b, err);
+    }
+    if (ok) {
+        cut_stack(f, f->stack.n - n);
+        push(f, pdl_with_label(pdl_text_of_buf(&b), label));
+    }
+    pdl_buf_fini(&b);
+    return done(ok);
+}
+
+static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the top */
+    pdl_val acc = *top(f), out, text = pdl_absent();
+    pdl_label label = pdl_label_of(x);
+    if (!pdl_is_str(x)) {
+        if (!pdl_stringify_val(x, &text, err)) return PDL_STEP_FAIL;
+        x = text;
+    }
+    *top(f) = pdl_absent();
+    bool ok = pdl_text_append(acc, pdl_str_get(x), &out, err);
+    pdl_drop(text);
+    if (ok) *top(f) = pdl_with_label(out, label);
+    return done(ok);
+}
+
+/* The text so far becomes a join with a further piece. The pieces are a list that grows in place. */
+static void piece_add(pdl_fiber *f, pdl_val x) {
+    pdl_val acc = *top(f);
+    bool is_join = pdl_is(acc, PDL_V_PROMISE) && pdl_promise_of(acc)->state == PDL_PROMISE_PENDING && !pdl_promise_of(acc)->id;
+    if (is_join && pdl_obj_of(acc)->refs == 1) {
+        pdl_promise *p = pdl_promise_of(acc);
+        p->pieces = pdl_list_push(p->pieces, x);
+        return;
+    }
+    pdl_val pieces = pdl_list_push(pdl_list_push(pdl_list_new(4), acc), x);
+    *top(f) = pdl_promise_join(pieces);
+}
+
+pdl_step op_text_add(pdl_fiber *f, pdl_err *err) {
+    pdl_val x = pop(f);
+    if (pdl_may_wait(x) || pdl_may_wait(*top(f))) {
+        piece_add(f, x);
+        return PDL_STEP_DONE;
+    }
+    pdl_step s = text_append(f, x, err);
+    pdl_drop(x);
+    return s;
+}
+
+pdl_step op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
+    if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
+    if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
+    if (f->print & PRINT_CONTEXT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
+    if (pdl_may_wait(*top(f))) {
+        piece_add(f, pdl_keep(sep));
+        return PDL_STEP_DONE;
+    }
+    return text_append(f, sep, err);
+}
+
+static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
+    pdl_val list = *top(f);
+    size_t n = pdl_list_len(list);
+    if (pdl_may_wait(list)) {
+        pdl_val pieces = pdl_list_new(2 * n);
+        for (size_t i = 0; i < n; i++) {
+            if (i && pdl_str_get(sep).n) pieces = pdl_list_push(pieces, pdl_keep(sep));
+            pieces = pdl_list_push(pieces, pdl_keep(pdl_list_at(list, i)));
+        }
+        set_top(f, pdl_promise_join(pieces));
+        return PDL_STEP_DONE;
+    }
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        if (i) ok = pdl_buf_add(&b, pdl_str_get(sep), err);
+        ok = ok && pdl_stringify(pdl_list_at(list, i), &b, err);
+    }
+    if (ok) set_top(f, pdl_with_label(pdl_text_of_buf(&b), pdl_label_of(list)));
+    pdl_buf_fini(&b);
+    return done(ok);
+}
+
+static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
+    pdl_val list = *top(f);
+    for (size_t i = 0, n = pdl_list_len(list); i < n; i++) { /* only the top of each element is looked at */
+        pdl_vref x = pdl_list_at(list, i);
+        if (pdl_is(x, PDL_V_PROMISE)) return force(f, top(f), err) == PDL_STEP_DONE ? list_object(f, err) : (err->kind ? PDL_STEP_FAIL : PDL_STEP_WAIT);
+        if (!pdl_is_dict(x)) {
+            pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "objects are expected to be joined as an object, but element %zu is of type %s", i + 1, pdl_type_name(x));
+            return PDL_STEP_FAIL;
+        }
+    }
+    pdl_val d = pdl_dict_new(0);
+    for (size_t i = 0; i < pdl_list_len(list); i++) d = pdl_dict_merge(d, pdl_list_at(list, i));
+    set_top(f, d);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err) {
+    pdl_val list = *top(f);
+    switch (kind) {
+    case PDL_JOIN_TEXT: return list_text(f, sep, err);
+    case PDL_JOIN_OBJECT: return list_object(f, err);
+    case PDL_JOIN_LASTOF: {
+        size_t n = pdl_list_len(list);
+        set_top(f, n ? pdl_keep(pdl_list_at(list, n - 1)) : pdl_null());
+        return PDL_STEP_DONE;
+    }
+    case PDL_JOIN_ARRAY: case PDL_JOIN_REDUCE: return PDL_STEP_DONE;
+    }
+    PDL_BUG("join %d", (int)kind);
+}
+
+pdl_step op_factor(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref v = *top(f);
+    if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
+        pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "factor is expected to be a number but got a value of type %s", pdl_type_name(v));
+        return PDL_STEP_FAIL;
+    }
+    f->run->score += pdl_num_to_double(v);
+    set_top(f, pdl_textz(""));
+    set_val(&f->bg, pdl_absent());
+    return PDL_STEP_DONE;
+}

@@ -1,0 +1,187 @@
+/* ops_code.c -- code blocks and commands, through effects (spec execution 7). */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+#include "base/shlex.h"
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+/* Pushes the promise of an operation on an object of the worker. Takes handle, arg, kwargs. */
+void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs) {
+    pdl_val r = pdl_dict_new(4);
+    r = pdl_dict_putz(r, "op", pdl_textz(op));
+    r = pdl_dict_putz(r, "object", handle);
+    r = pdl_dict_putz(r, "arg", arg);
+    r = pdl_dict_putz(r, "kwargs", pdl_is_absent(kwargs) ? pdl_null() : kwargs);
+    pdl_loc loc = f->code->sites.p[f->code->where.p[f->pc - 1].site].loc;
+    start_effect(f, PDL_EFFECT_object, r, loc);
+}
+
+static bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80; }
+
+/* Does name occur as a word of text? */
+static bool has_word(pdl_str text, pdl_str name) {
+    for (size_t at = 0; name.n && (at = pdl_str_find(text, name, at)) != PDL_NOT_FOUND; at += name.n) {
+        bool left = at == 0 || !is_word(text.p[at - 1]);
+        bool right = at + name.n == text.n || !is_word(text.p[at + name.n]);
+        if (left && right) return true;
+    }
+    return false;
+}
+
+static bool wants_all(pdl_str text) {
+    static const char *const words[] = {"globals", "locals", "vars", "dir"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (has_word(text, pdl_str_of(words[i]))) return true;
+    return false;
+}
+
+struct pick {
+    pdl_fiber *f;
+    pdl_str text;
+    bool all;
+    pdl_val vars;
+};
+
+static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
+    struct pick *p = user;
+    pdl_str s = pdl_name_str(p->f->run->opt.names, name);
+    if (p->all || has_word(p->text, s)) p->vars = pdl_dict_puts(p->vars, s, pdl_keep(v));
+    return true;
+}
+
+/* The variables that the text mentions, the context and usage among them. */
+static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
+    struct pick p = {f, text, wants_all(text), pdl_dict_new(4)};
+    if (pdl_is_dict(scope)) {
+        for (size_t i = 0; i < pdl_dict_len(scope); i++) {
+            pdl_vref k = pdl_dict_key_at(scope, i);
+            if (pdl_is_str(k) && (p.all || has_word(text, pdl_str_get(k)))) p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_keep(pdl_dict_val_at(scope, i)));
+        }
+        return p.vars;
+    }
+    pdl_scope_each(f->scope, pick_variable, &p);
+    if (p.all || has_word(text, PDL_STR("pdl_context"))) p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
+    if (p.all || has_word(text, PDL_STR("pdl_usage"))) p.vars = pdl_dict_putz(p.vars, "pdl_usage", usage_value(f->run));
+    return p.vars;
+}
+
+/* text scope -> promise of {result, rebound}. */
+pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+    pdl_step s = await_calls(f, 0, false, err);
+    if (s == PDL_STEP_DONE) s = force_n(f, 2, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref scope = *top(f), text = *under(f, 1);
+    if (!pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope)) {
+        pdl_err_set(err, PDL_E_code, b->head.loc, "Python Code error: TypeError: scope should be an object but is of type %s", pdl_type_name(scope));
+        return PDL_STEP_FAIL;
+    }
+    if (!pdl_is_str(text)) {
+        pdl_err_set(err, PDL_E_code, b->head.loc, "Python Code error: Traceback (most recent call last):\nTypeError: compile() arg 1 must be a string, bytes or AST object");
+        return PDL_STEP_FAIL;
+    }
+    pdl_val vars = variables(f, scope, pdl_str_get(text));
+    s = force(f, &vars, err); /* everything the code may look at */
+    if (s != PDL_STEP_DONE) {
+        pdl_drop(vars);
+        return s;
+    }
+    pdl_val r = pdl_dict_new(5);
+    bool ipython = pdl_str_eq_nocase(b->lang.s, PDL_STR("ipython"));
+    r = pdl_dict_putz(r, "lang", pdl_textz(ipython ? "ipython" : "python"));
+    r = pdl_dict_putz(r, "code", pdl_keep(text));
+    r = pdl_dict_putz(r, "vars", vars);
+    r = pdl_dict_putz(r, "cwd", pdl_text(f->run->opt.dir));
+    cut_stack(f, f->stack.n - 2);
+    start_effect(f, PDL_EFFECT_code, r, b->head.loc);
+    return PDL_STEP_DONE;
+}
+
+static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+    pdl_val r = *top(f);
+    int64_t status = 0;
+    pdl_vref errors = pdl_dict_getz(r, "stderr");
+    if (pdl_is_str(errors) && pdl_str_get(errors).n) {
+        pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
+        pdl_buf_put(&out, pdl_str_get(errors));
+        pdl_buf_putc(&out, '\n');
+        out_write(f, pdl_buf_str(&out), 2);
+        pdl_buf_fini(&out);
+    }
+    if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {
+        pdl_err_set(err, PDL_E_code, b->head.loc, "Shell Code error: ValueError('command exited with non zero code: %lld')", (long long)status);
+        err->foreign = pdl_str_dup(PDL_STR("ValueError"));
+        err->status = (int)status;
+        err->has_status = true;
+        return PDL_STEP_FAIL;
+    }
+    set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(r, "stdout")), PDL_LABEL_command));
+    return PDL_STEP_DONE;
+}
+
+/* The reply on top -> the result; what the code changed in place is bound again. */
+pdl_step op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *err) {
+    if (command) return command_end(f, b, err);
+    pdl_vref rebound = pdl_dict_getz(*top(f), "rebound");
+    for (size_t i = 0, n = pdl_is_dict(rebound) ? pdl_dict_len(rebound) : 0; i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(rebound, i);
+        if (!pdl_text_is(k, "pdl_context") && !pdl_text_is(k, "pdl_usage"))
+            f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(rebound, i)));
+    }
+    set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(*top(f), "result")), PDL_LABEL_code));
+    return PDL_STEP_DONE;
+}
+
+/* --- commands ---------------------------------------------------------------------------------------------------------- */
+
+static pdl_step shell_error(pdl_err *err, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Shell Code error: %s(", err->foreign ? err->foreign : "ValueError");
+    pdl_str_repr(pdl_str_of(err->msg), &b);
+    pdl_buf_putc(&b, ')');
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(&b);
+    err->kind = PDL_E_code;
+    err->loc = loc;
+    return PDL_STEP_FAIL;
+}
+
+static bool add_word(void *user, pdl_str w) {
+    pdl_val *argv = user;
+    *argv = pdl_list_push(*argv, pdl_text(w));
+    return true;
+}
+
+static bool words_of(pdl_vref v, pdl_val *argv, pdl_err *err) {
+    *argv = pdl_list_new(4);
+    if (!pdl_is_list(v)) {
+        if (!pdl_is_str(v)) return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'", pdl_type_name(v));
+        return pdl_shlex_split(pdl_str_get(v), add_word, argv, err);
+    }
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        pdl_vref w = pdl_list_at(v, i);
+        if (pdl_is_str(w)) *argv = pdl_list_push(*argv, pdl_keep(w));
+        else return pdl_err_host(err, "TypeError", "expected str, bytes or os.PathLike object, not %s", pdl_type_name(w));
+    }
+    return true;
+}
+
+pdl_step op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err) {
+    (void)vector;
+    pdl_step s = await_calls(f, 0, false, err);
+    if (s == PDL_STEP_DONE) s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val argv;
+    bool ok = words_of(*top(f), &argv, err);
+    if (ok && !pdl_list_len(argv)) ok = pdl_err_host(err, "IndexError", "list index out of range");
+    if (!ok) {
+        pdl_drop(argv);
+        return shell_error(err, b->head.loc);
+    }
+    pdl_val r = pdl_dict_putz(pdl_dict_new(1), "argv", argv);
+    pdl_drop(pop(f));
+    start_effect(f, PDL_EFFECT_command, r, b->head.loc);
+    return done(true);
+}

@@ -1,0 +1,534 @@
+/* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises are waited for first, to any depth;
+ * objects of a code worker are used through effects, which leave a promise. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+double run_random(void *user);
+
+pdl_native_env native_env(pdl_fiber *f) {
+    return (pdl_native_env){.autoescape = f->autoescape, .lenient = f->code->jinja, .random = run_random, .user = f->run};
+}
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+/* Operators and calls on undefined fail in strict and lenient templates alike. */
+static bool refuse_undefined(pdl_vref v, pdl_err *err) {
+    return !pdl_is(v, PDL_V_UNDEFINED) || pdl_undefined_error(v, err);
+}
+
+static void replace2(pdl_fiber *f, pdl_val v) {
+    pdl_drop(pop(f));
+    set_top(f, v);
+}
+
+pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = force_n(f, 2, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref a = *under(f, 1), b = *top(f);
+    pdl_val v;
+    if (!refuse_undefined(a, err) || !refuse_undefined(b, err)) return PDL_STEP_FAIL;
+    if (i->a == PDL_OP_MOD && pdl_is_str(a)) {
+        if (!pdl_format_percent(a, b, &v, err)) return PDL_STEP_FAIL;
+    } else if (!pdl_val_arith((pdl_arith)i->a, a, b, &v, err)) {
+        return PDL_STEP_FAIL;
+    }
+    replace2(f, v);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref v = *top(f);
+    if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return done(pdl_undefined_error(v, err));
+    *truth = pdl_is_bool(v) ? pdl_bool_of(v) : pdl_val_truth(v);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
+    bool truth;
+    if (op == PDL_OP_NOT) {
+        pdl_step s = op_truth(f, &truth, err);
+        if (s == PDL_STEP_DONE) set_top(f, pdl_bool(!truth));
+        return s;
+    }
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref v = *top(f);
+    pdl_val out;
+    if (!refuse_undefined(v, err)) return PDL_STEP_FAIL;
+    if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
+        pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'", op == PDL_OP_NEG ? "-" : "+", pdl_type_name(v));
+        return PDL_STEP_FAIL;
+    }
+    if (op == PDL_OP_NEG) {
+        if (!pdl_num_neg(v, &out, err)) return PDL_STEP_FAIL;
+    } else {
+        out = pdl_is_bool(v) ? pdl_int(pdl_bool_of(v)) : pdl_keep(v);
+    }
+    set_top(f, out);
+    return PDL_STEP_DONE;
+}
+
+static bool compare(pdl_xop op, pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
+    switch ((int)op) {
+    case PDL_XOP_EQ: *out = pdl_val_eq(a, b); return true;
+    case PDL_XOP_NE: *out = !pdl_val_eq(a, b); return true;
+    case PDL_XOP_LT: return pdl_val_order(a, b, '<', out, err);
+    case PDL_XOP_GT: return pdl_val_order(a, b, '>', out, err);
+    case PDL_XOP_LE: return pdl_val_order(a, b, 'l', out, err);
+    case PDL_XOP_GE: return pdl_val_order(a, b, 'g', out, err);
+    case PDL_XOP_IN: return pdl_val_in(a, b, out, err);
+    default:
+        if (!pdl_val_in(a, b, out, err)) return false;
+        *out = !*out;
+        return true;
+    }
+}
+
+static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
+    switch ((int)op) {
+    case PDL_XOP_EQ: *out = a == b; return true;
+    case PDL_XOP_NE: *out = a != b; return true;
+    case PDL_XOP_LT: *out = a < b; return true;
+    case PDL_XOP_GT: *out = a > b; return true;
+    case PDL_XOP_LE: *out = a <= b; return true;
+    case PDL_XOP_GE: *out = a >= b; return true;
+    default: return false;
+    }
+}
+
+/* Lenient undefined: == and != compare it with undefined only, `in` sees it as empty; everything else fails. */
+static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out, pdl_err *err) {
+    bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
+    bool equality = op == PDL_XOP_EQ || op == PDL_XOP_NE;
+    bool member = op == PDL_XOP_IN || op == PDL_XOP_NOTIN;
+    if (lenient && equality) {
+        *out = (ua && ub) == (op == PDL_XOP_EQ);
+        return true;
+    }
+    if (lenient && member && ub) {
+        *out = op == PDL_XOP_NOTIN;
+        return true;
+    }
+    if (lenient && member) return compare(op, a, b, out, err);
+    return pdl_undefined_error(ua && !(member && ub) ? a : b, err);
+}
+
+pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = force_n(f, 2, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref a = *under(f, 1), b = *top(f);
+    bool out, ok;
+    if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT) && int_compare((pdl_xop)i->a, pdl_int_of(a), pdl_int_of(b), &out)) ok = true;
+    else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED)) ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
+    else ok = compare((pdl_xop)i->a, a, b, &out, err);
+    if (!ok) return PDL_STEP_FAIL;
+    replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
+    return PDL_STEP_DONE;
+}
+
+/* The value of a name that the scope does not hold: a global function, or undefined. */
+pdl_val name_value(pdl_fiber *f, pdl_name name) {
+    pdl_str s = pdl_name_str(f->run->opt.names, name);
+    const pdl_native *g = pdl_global_find(s);
+    if (g) return pdl_native_value(g, pdl_absent());
+    return pdl_undefined(pdl_textf("'%.*s' is undefined", PDL_FMT(s)));
+}
+
+/* --- access ------------------------------------------------------------------------------------------- */
+
+static bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
+
+pdl_step op_attr(pdl_fiber *f, pdl_vref name, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val x = *top(f), out;
+    if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
+    if (is_handle(x)) {
+        pop(f);
+        start_object(f, "attr", x, pdl_keep(name), pdl_absent());
+        return PDL_STEP_DONE;
+    }
+    if (is_aggregator_messages(x, pdl_str_get(name), &out)) {
+        set_top(f, out);
+        return PDL_STEP_DONE;
+    }
+    if (!pdl_attr(x, pdl_str_get(name), &out, err)) return PDL_STEP_FAIL;
+    set_top(f, pdl_with_label(out, pdl_label_of(x)));
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_item(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force_n(f, 2, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val key = *top(f), x = *under(f, 1), out;
+    if (!refuse_undefined(x, err) || !refuse_undefined(key, err)) return PDL_STEP_FAIL;
+    if (is_handle(x)) {
+        f->stack.n -= 2;
+        start_object(f, "item", x, key, pdl_absent());
+        return PDL_STEP_DONE;
+    }
+    if (!pdl_item(x, key, &out, err)) return PDL_STEP_FAIL;
+    replace2(f, pdl_with_label(out, pdl_label_of(x)));
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_slice(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force_n(f, 4, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val out;
+    for (size_t i = 0; i < 4; i++)
+        if (!refuse_undefined(*under(f, i), err)) return PDL_STEP_FAIL;
+    if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err)) return PDL_STEP_FAIL;
+    cut_stack(f, f->stack.n - 3);
+    set_top(f, out);
+    return PDL_STEP_DONE;
+}
+
+/* --- text ----------------------------------------------------------------------------------------------- */
+
+static bool add_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
+    if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
+    if (pdl_is(v, PDL_V_UNDEFINED)) return f->code->jinja || pdl_undefined_error(v, err);
+    return pdl_val_str(v, b, err);
+}
+
+static bool any_safe(pdl_fiber *f, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_flags_of(*under(f, i)) & PDL_F_SAFE) return true;
+    return false;
+}
+
+static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
+    pdl_step s = force_n(f, n, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_label label = 0;
+    bool ok = true;
+    for (size_t i = n; ok && i-- > 0;) {
+        pdl_vref v = *under(f, i);
+        label |= pdl_label_of(v);
+        if (escape && !pdl_is(v, PDL_V_UNDEFINED)) {
+            pdl_val e;
+            ok = pdl_escape_html(v, &e, err);
+            if (!ok) break;
+            ok = pdl_buf_add(&b, pdl_str_get(e), err);
+            pdl_drop(e);
+        } else {
+            ok = add_str(f, v, &b, err);
+        }
+    }
+    if (ok) {
+        cut_stack(f, f->stack.n - n);
+        push(f, pdl_with_flags(pdl_with_label(pdl_text_of_buf(&b), label), escape ? PDL_F_SAFE : 0));
+    }
+    pdl_buf_fini(&b);
+    return done(ok);
+}
+
+pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, any_safe(f, n) || f->autoescape, err); }
+
+pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, false, err); }
+
+/* --- containers ------------------------------------------------------------------------------------------- */
+
+pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
+    pdl_val d = pdl_dict_new(n);
+    for (size_t i = 0; i < n; i++) { /* keys are looked at, values may be promises */
+        pdl_step s = force(f, under(f, 2 * (n - i) - 1), err);
+        if (s != PDL_STEP_DONE) {
+            pdl_drop(d);
+            return s;
+        }
+        pdl_vref k = *under(f, 2 * (n - i) - 1);
+        if (!refuse_undefined(k, err) || !pdl_is_hashable(k)) {
+            if (!err->kind) pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
+            pdl_drop(d);
+            return PDL_STEP_FAIL;
+        }
+    }
+    (void)data;
+    pdl_val *base = f->stack.p + f->stack.n - 2 * n;
+    for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, base[2 * i], base[2 * i + 1]);
+    f->stack.n -= 2 * n;
+    push(f, d);
+    return PDL_STEP_DONE;
+}
+
+/* --- calls ------------------------------------------------------------------------------------------------- */
+
+/* Arguments of a call as laid on the stack, *list and **dict spread out. Borrowed from the stack or, when spread, owned by the vectors. */
+typedef struct spread {
+    pdl_val *pos;
+    size_t n_pos;
+    const pdl_str *kw;
+    pdl_val *kwv;
+    size_t n_kw;
+    PDL_VEC(pdl_val) all;
+    PDL_VEC(pdl_str) names;
+} spread;
+
+static void spread_fini(spread *s) {
+    pdl_vec_fini(&s->all);
+    pdl_vec_fini(&s->names);
+}
+
+static bool spread_star(spread *s, pdl_vref list, pdl_err *err) {
+    if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
+        for (size_t i = 0; i < pdl_list_len(list); i++) *pdl_vec_push(&s->all) = pdl_list_at(list, i);
+        return true;
+    }
+    return pdl_err_host(err, "TypeError", "argument after * must be an iterable, not %s", pdl_type_name(list));
+}
+
+/* The shape's arguments on top of the stack; `first`: values below them that count as positional (a receiver). */
+static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, pdl_err *err) {
+    size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
+    pdl_val *base = f->stack.p + f->stack.n - n - first;
+    *s = (spread){.pos = base, .n_pos = first + sh->n_pos, .kw = sh->kw, .kwv = base + first + sh->n_pos, .n_kw = sh->n_kw};
+    if (!sh->star && !sh->starstar) return true;
+    for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
+    if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], err)) return false;
+    s->n_pos = s->all.n;
+    for (size_t i = 0; i < sh->n_kw; i++) {
+        *pdl_vec_push(&s->all) = s->kwv[i];
+        *pdl_vec_push(&s->names) = sh->kw[i];
+    }
+    if (sh->starstar) {
+        pdl_vref d = *top(f);
+        if (!pdl_is_dict(d)) return pdl_err_host(err, "TypeError", "argument after ** must be a mapping, not %s", pdl_type_name(d));
+        for (size_t i = 0; i < pdl_dict_len(d); i++) {
+            if (!pdl_is_str(pdl_dict_key_at(d, i))) return pdl_err_host(err, "TypeError", "keywords must be strings");
+            *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
+            *pdl_vec_push(&s->all) = pdl_dict_val_at(d, i);
+        }
+    }
+    s->pos = s->all.p;
+    s->kw = s->names.p;
+    s->kwv = s->all.p + s->n_pos;
+    s->n_kw = s->names.n;
+    return true;
+}
+
+static size_t arg_count(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+
+static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
+    pdl_val pos = pdl_list_new(s->n_pos), kw = pdl_dict_new(s->n_kw);
+    for (size_t i = 0; i < s->n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->pos[i]));
+    for (size_t i = 0; i < s->n_kw; i++) kw = pdl_dict_puts(kw, s->kw[i], pdl_keep(s->kwv[i]));
+    start_object(f, "call", pdl_keep(callee), pos, kw);
+    return true;
+}
+
+/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below afterwards. */
+static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
+    pdl_native_env env = native_env(f);
+    pdl_val out = pdl_absent();
+    bool handled = false;
+    if (pdl_is(callee, PDL_V_FUNC)) {
+        pdl_val func = pdl_keep(callee);
+        pdl_val *kept = PDL_NEW_N(pdl_val, s->n_pos + s->n_kw);
+        for (size_t i = 0; i < s->n_pos; i++) kept[i] = pdl_keep(s->pos[i]);
+        for (size_t i = 0; i < s->n_kw; i++) kept[s->n_pos + i] = pdl_keep(s->kwv[i]);
+        pdl_step st = call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
+        pdl_free(kept);
+        if (st != PDL_STEP_DONE) return st;
+        /* The frame stands above the arguments: take them from under it. */
+        pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+        cut_stack(f, f->stack.n - drop);
+        fr->stack = (uint32_t)f->stack.n;
+        return PDL_STEP_DONE;
+    }
+    if (pdl_is(callee, PDL_V_HANDLE)) {
+        call_handle(f, callee, s);
+        out = pop(f);
+    } else if (pdl_is(callee, PDL_V_NATIVE)) {
+        const pdl_native *row = pdl_native_row(callee);
+        pdl_val with[PDL_NATIVE_MAX_ARGS + 1];
+        pdl_vref receiver = pdl_native_receiver(callee);
+        size_t n = 0;
+        if (!pdl_is_absent(receiver)) with[n++] = receiver;
+        if (s->n_pos > PDL_NATIVE_MAX_ARGS) return done(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
+        for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
+        if (!pdl_native_call(row, &env, with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
+        if (row->flags & PDL_N_MUTATES) { /* called through a value: there is no variable to change */
+            pdl_val v = pdl_keep(pdl_list_at(out, 1));
+            pdl_drop(out);
+            out = v;
+        }
+    } else if (pdl_is(callee, PDL_V_CELL)) {
+        pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
+        if (st != PDL_STEP_DONE) return st;
+        if (!handled) return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+        if (pdl_is_absent(out)) { /* a frame was pushed */
+            pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+            cut_stack(f, f->stack.n - drop);
+            fr->stack = (uint32_t)f->stack.n;
+            return PDL_STEP_DONE;
+        }
+    } else {
+        if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
+        return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+    }
+    cut_stack(f, f->stack.n - drop);
+    push(f, out);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_call(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+    size_t n = arg_count(sh);
+    pdl_step st = force(f, under(f, n), err);
+    if (st != PDL_STEP_DONE) return st;
+    if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function takes promises as they are */
+        st = force_n(f, n, err);
+        if (st != PDL_STEP_DONE) return st;
+    }
+    spread s;
+    bool ok = lay_out(f, sh, 0, &s, err);
+    st = ok ? call_value(f, *under(f, n), &s, n + 1, err) : PDL_STEP_FAIL;
+    spread_fini(&s);
+    return st;
+}
+
+pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+    size_t n = arg_count(sh);
+    pdl_step st = force_n(f, n + 1, err);
+    if (st != PDL_STEP_DONE) return st;
+    pdl_val x = *under(f, n);
+    if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
+    spread s;
+    if (pdl_is(x, PDL_V_HANDLE)) { /* obj.name(args): attribute first, call when it is there */
+        if (!lay_out(f, sh, 0, &s, err)) {
+            spread_fini(&s);
+            return PDL_STEP_FAIL;
+        }
+        pdl_val pos = pdl_list_new(s.n_pos + 1), kw = pdl_dict_new(s.n_kw);
+        pos = pdl_list_push(pos, pdl_text(sh->name));
+        for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
+        for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
+        start_object(f, "method", pdl_keep(x), pos, kw);
+        pdl_val out = pop(f);
+        spread_fini(&s);
+        cut_stack(f, f->stack.n - n - 1);
+        push(f, out);
+        if (sh->root) { /* REBIND expects keys, receiver, value */
+            push(f, pdl_keep(out));
+            set_val(under(f, 1), pdl_absent());
+        }
+        return PDL_STEP_DONE;
+    }
+    const pdl_native *row = pdl_method_find(x, sh->name);
+    pdl_val out;
+    if (!row) {
+        if (!pdl_attr(x, sh->name, &out, err)) return PDL_STEP_FAIL;
+        st = PDL_STEP_FAIL;
+        if (lay_out(f, sh, 0, &s, err)) {
+            if (sh->root) { /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
+                st = call_value(f, out, &s, n, err);
+                if (st == PDL_STEP_DONE && f->frames.n && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
+            } else {
+                st = call_value(f, out, &s, n + 1, err);
+            }
+        }
+        spread_fini(&s);
+        pdl_drop(out);
+        return st;
+    }
+    pdl_native_env env = native_env(f);
+    bool ok = lay_out(f, sh, 1, &s, err) && pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
+    spread_fini(&s);
+    if (!ok) return PDL_STEP_FAIL;
+    pdl_label label = pdl_label_of(x);
+    cut_stack(f, f->stack.n - n - 1);
+    if (row->flags & PDL_N_MUTATES) {
+        if (sh->root) push(f, pdl_keep(pdl_list_at(out, 0)));
+        push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 1)), label));
+        pdl_drop(out);
+    } else {
+        if (sh->root) push(f, pdl_absent());
+        push(f, pdl_with_label(out, label));
+    }
+    return PDL_STEP_DONE;
+}
+
+/* keys.. receiver value -> value: the changed receiver goes back into the variable it came from. */
+pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+    (void)err;
+    pdl_val value = pop(f), x = pop(f);
+    size_t n = sh->n_keys;
+    pdl_vref root = pdl_scope_find(f->scope, sh->root);
+    if (!pdl_is_absent(x) && !pdl_is_absent(root)) {
+        pdl_val at[32]; /* containers along the path, outermost first */
+        pdl_val out;
+        size_t depth = 0;
+        bool ok = true;
+        at[0] = pdl_keep(root);
+        for (; ok && depth + 1 < n; depth++) {
+            pdl_err ignored = {0};
+            ok = pdl_item(at[depth], *under(f, n - 1 - depth), &out, &ignored);
+            pdl_err_fini(&ignored);
+            if (ok) at[depth + 1] = out;
+            else depth--;
+        }
+        for (size_t k = n; ok && k-- > 0;) {
+            pdl_vref key = *under(f, n - 1 - k);
+            int64_t i;
+            if (pdl_is_dict(at[k])) {
+                x = pdl_dict_put(at[k], pdl_keep(key), x);
+            } else if (pdl_is_list(at[k]) && pdl_int_get(key, &i)) {
+                if (i < 0) i += (int64_t)pdl_list_len(at[k]);
+                x = pdl_list_set(at[k], (size_t)i, x);
+            } else {
+                pdl_drop(at[k]);
+            }
+        }
+        if (!n) pdl_drop(at[0]);
+        if (ok) {
+            f->scope = pdl_scope_put(f->scope, sh->root, x);
+            x = pdl_absent();
+        }
+    }
+    pdl_drop(x);
+    cut_stack(f, f->stack.n - n);
+    push(f, value);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, pdl_err *err) {
+    if (!sh->row) {
+        pdl_err_host(err, test ? "TemplateRuntimeError" : "TemplateRuntimeError", "No %s named '%.*s' found.", test ? "test" : "filter", PDL_FMT(sh->name));
+        return PDL_STEP_FAIL;
+    }
+    size_t n = arg_count(sh);
+    if (!(sh->row->flags & PDL_N_RAW)) {
+        pdl_step st = force_n(f, n + 1, err);
+        if (st != PDL_STEP_DONE) return st;
+    }
+    pdl_val x = *under(f, n), out;
+    if (is_handle(x) && !test) { /* what the object can be turned into decides; a list for everything that walks */
+        pdl_handle *h = pdl_handle_of(x);
+        if (h->len >= 0 && (pdl_str_is(sh->name, "list") || pdl_str_is(sh->name, "join") || pdl_str_is(sh->name, "map"))) {
+            start_object(f, "iter", pdl_keep(x), pdl_null(), pdl_absent());
+            set_val(under(f, n + 1), pop(f));
+            return op_filter(f, sh, test, negated, err);
+        }
+    }
+    pdl_native_env env = native_env(f);
+    spread s;
+    bool ok = lay_out(f, sh, 1, &s, err) && pdl_native_call(sh->row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
+    spread_fini(&s);
+    if (!ok) return PDL_STEP_FAIL;
+    pdl_label label = pdl_label_of(x);
+    cut_stack(f, f->stack.n - n);
+    if (negated) {
+        bool truth = pdl_val_truth(out);
+        pdl_drop(out);
+        out = pdl_bool(!truth);
+    }
+    set_top(f, pdl_with_label(out, label));
+    return PDL_STEP_DONE;
+}

@@ -1,0 +1,283 @@
+/* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+/* A sequence that can be indexed: lists stay, other iterables become lists. */
+static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is(v, PDL_V_RANGE)) {
+        *out = pdl_keep(v);
+        return true;
+    }
+    if (pdl_val_to_list(v, out, err)) return true;
+    pdl_err_fini(err);
+    const char *name = pdl_is_null(v) ? "NoneType" : pdl_type_name(v);
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "Values inside the For block must be lists but got <class '%s'>.", name);
+}
+
+static size_t seq_len(pdl_vref v) { return pdl_is(v, PDL_V_RANGE) ? pdl_range_len(v) : pdl_list_len(v); }
+static pdl_val seq_at(pdl_vref v, size_t i) {
+    return pdl_is(v, PDL_V_RANGE) ? pdl_int(pdl_range_at(v, i)) : pdl_keep(pdl_list_at(v, i));
+}
+
+static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
+    *max = -1;
+    if (pdl_is_null(v)) return true;
+    if (pdl_is(v, PDL_V_FLOAT)) {
+        double d = pdl_float_of(v);
+        *max = d <= 0 ? 0 : d > 9e18 ? INT64_MAX : (int64_t)d + (d > (double)(int64_t)d);
+        return true;
+    }
+    if (pdl_is(v, PDL_V_BIGINT)) {
+        *max = pdl_int_sign(v) < 0 ? 0 : INT64_MAX;
+        return true;
+    }
+    if (!pdl_int_get(v, max)) {
+        return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "maxIterations is expected to be an integer but got a value of type %s", pdl_type_name(v));
+    }
+    if (*max < 0) *max = 0;
+    return true;
+}
+
+static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_for, pdl_err *err) {
+    for (uint32_t i = 0; i < l->n; i++) {
+        pdl_vref name = base[2 * i], list = base[2 * i + 1];
+        if (pdl_is(list, PDL_V_UNDEFINED)) return pdl_undefined_error(list, err);
+        if (!as_sequence(list, &l->lists[i], err)) return false;
+        if (!pdl_is_str(name)) return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "names inside the For block must be strings but got <class '%s'>", pdl_type_name(name));
+        l->names[i] = pdl_intern(f->run->opt.names, pdl_str_get(name));
+        if (i == 0) l->len = seq_len(l->lists[0]);
+        else if (seq_len(l->lists[i]) != l->len) has_for = false;
+    }
+    if (l->n && has_for) return true;
+    if (!l->n && !has_for) return true;
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "Lists inside the For block must be of the same length.");
+}
+
+pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    bool has_max = i->a & 1, has_for = i->a & 2;
+    size_t n = 2 * (size_t)i->c + has_max;
+    /* The lists themselves are looked at, not their elements. */
+    for (size_t k = 0; k < n; k++) {
+        pdl_val *v = under(f, k);
+        if (pdl_is(*v, PDL_V_PROMISE) || (k == 0 && has_max)) {
+            pdl_step s = force(f, v, err);
+            if (s != PDL_STEP_DONE) return s;
+        }
+        if (pdl_is(*v, PDL_V_HANDLE)) {
+            start_object(f, "iter", pdl_keep(*v), pdl_null(), pdl_absent());
+            set_val(under(f, k + 1), pop(f));
+            return op_fors(f, i, err);
+        }
+    }
+    pdl_loop l = {.n = i->c, .max = -1, .blk = (uint32_t)f->blks.n - 1};
+    if (has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
+    l.names = PDL_NEW_N(pdl_name, l.n);
+    l.lists = PDL_NEW_N(pdl_val, l.n);
+    if (i->b) l.index = pdl_intern(f->run->opt.names, pdl_str_get(f->code->consts.p[i->b - 1]));
+    if (!fill_loop(f, &l, f->stack.p + f->stack.n - n, has_for, err)) {
+        loop_fini(f, &l);
+        return PDL_STEP_FAIL;
+    }
+    if (!l.n) l.len = (size_t)-1;
+    cut_stack(f, f->stack.n - n);
+    *pdl_vec_push(&f->loops) = l;
+    return PDL_STEP_DONE;
+}
+
+bool op_for_next(pdl_fiber *f) {
+    pdl_loop *l = &f->loops.p[f->loops.n - 1];
+    if (l->index) f->scope = pdl_scope_put(f->scope, l->index, pdl_int((int64_t)l->i));
+    if (l->max >= 0 && (uint64_t)l->i >= (uint64_t)l->max) return false;
+    if (l->i >= l->len) return false;
+    blk(f)->iter = (uint32_t)l->i;
+    l->i++;
+    return true;
+}
+
+void op_for_bind(pdl_fiber *f) {
+    const pdl_loop *l = &f->loops.p[f->loops.n - 1];
+    for (uint32_t k = 0; k < l->n; k++) f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
+}
+
+void op_for_end(pdl_fiber *f) {
+    pdl_loop l = f->loops.p[--f->loops.n];
+    loop_fini(f, &l);
+}
+
+/* --- map ------------------------------------------------------------------------------------------------------- */
+
+enum { OPEN_UNBOUNDED = 16384 }; /* iterations open at a time when maxWorkers says nothing: memory, not order */
+
+static void drop_fiber(pdl_run *r, pdl_fiber *c) {
+    /* Calls of an iteration that nobody waits for any more are told to stop. */
+    for (size_t i = 0; i < c->calls.n; i++) {
+        pdl_call *call = pdl_is_absent(c->calls.p[i].failed) ? idmap_find(&r->calls, c->calls.p[i].id) : NULL;
+        if (call) call->fiber = 0;
+    }
+    c->cancelled = true;
+    if (c->queued) c->state = FIBER_DONE; /* the scheduler frees it when it comes to it */
+    else fiber_free(c);
+}
+
+void mapping_free(pdl_run *r, pdl_mapping *m) {
+    for (size_t i = 0; i < m->started; i++) {
+        pdl_fiber *c = i < m->fibers_cap ? m->fibers[i] : NULL;
+        if (c) drop_fiber(r, c);
+    }
+    for (size_t i = 0; m->results && i < m->n; i++) pdl_drop(m->results[i]);
+    pdl_free(m->results);
+    pdl_free(m->fibers);
+    pdl_err_fini(&m->err);
+    pdl_free(m);
+}
+
+static void bind_iteration(pdl_fiber *c, const pdl_loop *l, size_t i) {
+    for (uint32_t k = 0; k < l->n; k++) c->scope = pdl_scope_put(c->scope, l->names[k], seq_at(l->lists[k], i));
+    if (l->index) c->scope = pdl_scope_put(c->scope, l->index, pdl_int((int64_t)i));
+}
+
+static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, const pdl_map_info *info) {
+    size_t i = m->started++;
+    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_fiber *c = fiber_new(f->run, fr->code, info->entry);
+    c->parent = f;
+    c->index = i;
+    c->scope = pdl_scope_keep(f->scope);
+    bind_iteration(c, l, i);
+    set_val(&c->ctx, pdl_keep(f->ctx));
+    set_val(&c->role, pdl_keep(f->role));
+    c->print = f->print & PRINT_CONTEXT;
+    c->handled = f->handled || f->handlers.n > 0;
+    c->nested = f->nested;
+    c->out = out_child(f);
+    /* A record that only carries the id of the map, so that parts of the iteration find theirs. */
+    pdl_blk *b = pdl_vec_push(&c->blks);
+    *b = (pdl_blk){.path = pdl_path_keep(blk_path(f)), .ctx_in = pdl_null(), .role_in = pdl_null(), .acc = pdl_absent(), .iter = (uint32_t)i};
+    if (i >= m->fibers_cap) {
+        size_t cap = m->fibers_cap ? m->fibers_cap * 2 : 16;
+        m->fibers = pdl_realloc_n(m->fibers, cap, sizeof *m->fibers);
+        for (size_t k = m->fibers_cap; k < cap; k++) m->fibers[k] = NULL;
+        m->fibers_cap = cap;
+    }
+    m->fibers[i] = c;
+    m->open++;
+    fiber_ready(c);
+}
+
+static pdl_mapping *mapping_of(pdl_fiber *parent) {
+    for (size_t i = parent->loops.n; i-- > 0;)
+        if (parent->loops.p[i].map) return parent->loops.p[i].map;
+    return NULL;
+}
+
+static void map_failed(pdl_run *r, pdl_mapping *m, pdl_fiber *c) {
+    if (c->index < m->failed) {
+        m->failed = c->index;
+        pdl_err_fini(&m->err);
+        pdl_err_move(&m->err, &c->err);
+    }
+    for (size_t i = m->failed + 1; i < m->started; i++) { /* later iterations cannot matter any more */
+        pdl_fiber *later = m->fibers[i];
+        if (!later || later == c) continue;
+        m->fibers[i] = NULL;
+        m->open--;
+        drop_fiber(r, later);
+    }
+}
+
+void map_child_ended(pdl_fiber *c) {
+    pdl_fiber *parent = c->parent;
+    pdl_mapping *m = mapping_of(parent);
+    m->fibers[c->index] = NULL;
+    m->open--;
+    m->ended++;
+    if (c->state == FIBER_FAILED) {
+        map_failed(c->run, m, c);
+    } else {
+        m->results[c->index] = pop(c);
+        adopt_calls(parent, c);
+    }
+    outq_end(c->out);
+    if (parent->state == FIBER_WAIT_MAP) fiber_ready(parent);
+}
+
+static bool begin_map(pdl_fiber *f, pdl_loop *l, pdl_err *err) {
+    pdl_mapping *m = PDL_NEW(pdl_mapping);
+    l->map = m;
+    size_t n = l->len;
+    if (l->max >= 0 && (uint64_t)l->max < n) n = (size_t)l->max;
+    if (n > PDL_MAX_RANGE_ITEMS) return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a map of more than %d iterations: give it a `for` list or maxIterations", PDL_MAX_RANGE_ITEMS);
+    m->n = n;
+    m->failed = (size_t)-1;
+    m->results = PDL_NEW_N(pdl_val, n);
+    (void)f;
+    return true;
+}
+
+pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
+    pdl_loop *l = &f->loops.p[f->loops.n - 1];
+    if (!l->map && !begin_map(f, l, err)) return PDL_STEP_FAIL;
+    pdl_mapping *m = l->map;
+    const pdl_count *w = &info->block->workers;
+    size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
+    while (m->started < m->n && m->open < most && m->failed == (size_t)-1) start_iteration(f, l, m, info);
+    bool all = m->failed == (size_t)-1 ? m->ended == m->n : m->open == 0;
+    if (!all) {
+        f->state = FIBER_WAIT_MAP;
+        return PDL_STEP_WAIT;
+    }
+    if (m->failed != (size_t)-1) {
+        pdl_err_move(err, &m->err);
+        return PDL_STEP_FAIL;
+    }
+    pdl_val list = pdl_list_new(m->n);
+    for (size_t i = 0; i < m->n; i++) {
+        list = pdl_list_push(list, m->results[i]);
+        m->results[i] = pdl_absent();
+    }
+    push(f, list);
+    return PDL_STEP_DONE;
+}
+
+/* --- fold ----------------------------------------------------------------------------------------------------------- */
+
+/* function list -> value. While it runs the stack is: function list index MARK accumulator, the accumulator being the result of the last call;
+ * MARK is an absent value, which nothing else puts there. */
+pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
+    bool running = f->stack.n >= 5 && pdl_is_absent(*under(f, 1)) && pdl_is(*under(f, 2), PDL_V_INT);
+    if (!running) {
+        pdl_step s = force(f, under(f, 1), err);
+        if (s != PDL_STEP_DONE) return s;
+        pdl_vref list = *top(f);
+        size_t n = pdl_list_len(list);
+        if (!n) return done(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
+        pdl_val first = pdl_keep(pdl_list_at(list, 0));
+        push(f, pdl_int(1));
+        push(f, pdl_absent());
+        push(f, first);
+    }
+    pdl_vref list = *under(f, 3);
+    int64_t i = pdl_int_of(*under(f, 2));
+    if ((size_t)i >= pdl_list_len(list)) {
+        pdl_val v = pop(f);
+        cut_stack(f, f->stack.n - 4);
+        push(f, v);
+        return PDL_STEP_DONE;
+    }
+    pdl_vref func = *under(f, 4);
+    *under(f, 2) = pdl_int(i + 1);
+    pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(list, (size_t)i))};
+    if (!pdl_is(func, PDL_V_FUNC)) {
+        pdl_drop(args[0]);
+        pdl_drop(args[1]);
+        return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(func)));
+    }
+    pdl_step s = call_closure(f, pdl_keep(func), args, 2, NULL, NULL, 0, err);
+    if (s == PDL_STEP_DONE) f->frames.p[f->frames.n - 1].return_pc--; /* back to this instruction with the result on top */
+    return s;
+}

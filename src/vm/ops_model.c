@@ -1,0 +1,124 @@
+/* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply (spec execution 8, providers 1). */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+/* Messages without the ids of their blocks. */
+static bool add_message(void *user, const pdl_message *m) {
+    pdl_val *list = user;
+    pdl_val d = pdl_dict_new(4);
+    d = pdl_dict_putz(d, "role", pdl_keep(m->role));
+    d = pdl_dict_putz(d, "content", pdl_keep(m->content));
+    for (size_t i = 0, n = pdl_is_dict(m->extra) ? pdl_dict_len(m->extra) : 0; i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(m->extra, i);
+        if (!pdl_text_is(k, "pdl__defsite")) d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(m->extra, i)));
+    }
+    *list = pdl_list_push(*list, d);
+    return true;
+}
+
+static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_err *err) {
+    pdl_val ctx, list = pdl_list_new(pdl_is(input, PDL_V_CONTEXT) ? pdl_context_count(input) : 1);
+    if (pdl_is_str(input)) ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
+    else if (!pdl_context_from(input, &ctx, err)) {
+        pdl_drop(list);
+        return false;
+    }
+    pdl_context_each(ctx, add_message, &list);
+    pdl_drop(ctx);
+    *out = list;
+    return true;
+}
+
+static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "Error during '");
+    pdl_val_show(model, false, 200, &b);
+    pdl_buf_putf(&b, "' model call: %s(", err->foreign ? err->foreign : "ValueError");
+    pdl_str_repr(pdl_str_of(err->msg), &b);
+    pdl_buf_putc(&b, ')');
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(&b);
+    err->kind = PDL_E_bad_request;
+    err->loc = loc;
+    return PDL_STEP_FAIL;
+}
+
+/* Parameters with the defaults for the model filled in. */
+static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out, pdl_err *err) {
+    if (!pdl_is_dict(given) && !pdl_is_null(given)) return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
+    pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
+    pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
+    if (!f->run->opt.defaults || !pdl_is_list(list)) {
+        *out = p;
+        return true;
+    }
+    return f->run->opt.defaults(list, pdl_str_get(model), p, out, err);
+}
+
+static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
+    bool structured = !b->structured.given || b->structured.value;
+    pdl_vref format = pdl_dict_getz(params, "response_format");
+    bool asked = !pdl_is_absent(format) && !pdl_is_null(format);
+    if (!structured || !b->head.spec || pdl_type_is_any(b->head.spec) || asked) return pdl_null();
+    return pdl_type_schema(b->head.spec, false);
+}
+
+static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
+    c->text = pdl_promise_new(c->id);
+    c->role = pdl_promise_new(c->id);
+    c->extra = pdl_promise_new(c->id);
+    pdl_path *p = blk_path(f);
+    set_val(&f->bg, pdl_context_one(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
+    if (!b->response.s.p) return;
+    c->raw = pdl_promise_new(c->id);
+    f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
+}
+
+static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages, pdl_val params) {
+    pdl_val r = pdl_dict_new(6);
+    r = pdl_dict_putz(r, "model", pdl_keep(model));
+    r = pdl_dict_putz(r, "platform", b->platform.s.p ? pdl_text(b->platform.s) : pdl_textz(b->model ? "litellm" : "granite-io"));
+    r = pdl_dict_putz(r, "messages", messages);
+    pdl_val schema = schema_of(b, params);
+    r = pdl_dict_putz(r, "parameters", params);
+    r = pdl_dict_putz(r, "schema", schema);
+    return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
+}
+
+pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
+    pdl_step s = force_n(f, 3, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
+    pdl_val params, messages;
+    if (b->model && !pdl_is_str(model)) {
+        pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "model"), "model should be a string but is of type <class '%s'>", pdl_type_name(model));
+        return PDL_STEP_FAIL;
+    }
+    if (!b->model) { /* the Python library behind granite-io is not here */
+        pdl_err_set(err, PDL_E_unknown_provider, b->head.loc, "platform granite-io is not available: it needs a Python library that this implementation does not use");
+        return PDL_STEP_FAIL;
+    }
+    if (!parameters_of(f, model, given, &params, err)) return model_error(err, model, b->head.loc);
+    if (!messages_of(f, input, &messages, err)) {
+        pdl_drop(params);
+        return model_error(err, model, b->head.loc);
+    }
+    pdl_call *c = call_new(f, PDL_EFFECT_model, b->head.loc);
+    c->block = &b->head;
+    promise_parts(f, c, b);
+    pdl_val request = request_of(f, b, model, messages, params);
+    if (wants_blocks(f->run)) {
+        pdl_val key = pdl_textz("pdl__model_input");
+        send_field(f, key, pdl_dict_getz(request, "messages"), 0);
+        pdl_drop(key);
+    }
+    cut_stack(f, f->stack.n - 3);
+    push(f, pdl_keep(c->text));
+    bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) && !blk(f)->info->no_context;
+    if (f->run->opt.stream != PDL_STREAM_NONE) out_call(f, c, shows || tells, tells);
+    call_start(f, c, request);
+    return done(true);
+}

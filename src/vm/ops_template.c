@@ -1,0 +1,423 @@
+/* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja code block. */
+#include "vm/fiber.h"
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "compile/compile.h"
+
+#include "base/banned.h"
+
+pdl_step op_out(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref v = *top(f);
+    pdl_buf *b = &f->bufs.p[f->bufs.n - 1];
+    bool ok = true;
+    if (pdl_is(v, PDL_V_UNDEFINED)) {
+        ok = f->code->jinja || pdl_undefined_error(v, err);
+    } else if (f->autoescape) {
+        pdl_val e;
+        ok = pdl_escape_html(v, &e, err);
+        if (ok) {
+            ok = pdl_buf_add(b, pdl_str_get(e), err);
+            pdl_drop(e);
+        }
+    } else if (pdl_is_str(v)) {
+        ok = pdl_buf_add(b, pdl_str_get(v), err);
+    } else {
+        ok = pdl_val_str(v, b, err);
+    }
+    if (!ok) return PDL_STEP_FAIL;
+    pdl_drop(pop(f));
+    return PDL_STEP_DONE;
+}
+
+/* --- loops ------------------------------------------------------------------------------------------------ */
+
+typedef struct loop_obj {
+    pdl_ext ext;
+    pdl_val items;      /* list */
+    size_t i;           /* items begun; the current one is i - 1 */
+    uint32_t depth;     /* from 0 */
+    bool recursive, autoescape;
+    uint32_t entry;     /* of the body, for loop(...) */
+    const pdl_code *code;
+    pdl_val changed;    /* arguments of the last changed(), or absent */
+} loop_obj;
+
+static pdl_vref loop_child(const pdl_obj *o, size_t i) {
+    const loop_obj *l = (const loop_obj *)(const void *)o;
+    if (i == 0) return l->items;
+    return i == 1 ? l->changed : pdl_absent();
+}
+
+/* loop.cycle, loop.changed: a method with its loop. */
+typedef struct bound_obj {
+    pdl_ext ext;
+    pdl_val self, name;
+} bound_obj;
+
+static pdl_vref bound_child(const pdl_obj *o, size_t i) {
+    const bound_obj *b = (const bound_obj *)(const void *)o;
+    if (i == 0) return b->self;
+    return i == 1 ? b->name : pdl_absent();
+}
+
+static const pdl_attr_class bound_class = {.base = {.type_name = "method", .child = bound_child}};
+
+static pdl_val bound_new(pdl_vref self, pdl_str name) {
+    bound_obj *b = pdl_ext_new(PDL_V_CELL, &bound_class.base, sizeof *b);
+    b->self = pdl_keep(self);
+    b->name = pdl_text(name);
+    return pdl_from_obj(PDL_V_CELL, &b->ext.head, 0);
+}
+
+static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out);
+static const pdl_attr_class loop_class = {.base = {.type_name = "LoopContext", .child = loop_child}, .attr = loop_attr};
+
+static loop_obj *loop_of(pdl_vref v) {
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &loop_class.base ? (loop_obj *)(void *)pdl_obj_of(v) : NULL;
+}
+
+static pdl_val item_or_undefined(const loop_obj *l, size_t i, const char *what) {
+    if (i < pdl_list_len(l->items)) return pdl_keep(pdl_list_at(l->items, i));
+    return pdl_undefined(pdl_textf("there is no %s item", what));
+}
+
+static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
+    const loop_obj *l = loop_of(self);
+    int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
+    if (pdl_str_is(name, "index")) *out = pdl_int(i + 1);
+    else if (pdl_str_is(name, "index0")) *out = pdl_int(i);
+    else if (pdl_str_is(name, "revindex")) *out = pdl_int(n - i);
+    else if (pdl_str_is(name, "revindex0")) *out = pdl_int(n - i - 1);
+    else if (pdl_str_is(name, "first")) *out = pdl_bool(i == 0);
+    else if (pdl_str_is(name, "last")) *out = pdl_bool(i + 1 == n);
+    else if (pdl_str_is(name, "length")) *out = pdl_int(n);
+    else if (pdl_str_is(name, "depth")) *out = pdl_int((int64_t)l->depth + 1);
+    else if (pdl_str_is(name, "depth0")) *out = pdl_int(l->depth);
+    else if (pdl_str_is(name, "previtem")) *out = item_or_undefined(l, (size_t)(i - 1), "previous");
+    else if (pdl_str_is(name, "nextitem")) *out = item_or_undefined(l, (size_t)(i + 1), "next");
+    else if (pdl_str_is(name, "cycle") || pdl_str_is(name, "changed")) *out = bound_new(self, name);
+    else return false;
+    return true;
+}
+
+static uint32_t loop_depth(pdl_fiber *f) {
+    uint32_t d = 0;
+    for (size_t i = f->frames.n; i-- > 0 && f->frames.p[i].kind == FRAME_MACRO && pdl_is(f->frames.p[i].func, PDL_V_CELL);) d++;
+    return d;
+}
+
+pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val v = *top(f), items;
+    if (pdl_is(v, PDL_V_HANDLE)) { /* again with the list of its items */
+        pop(f);
+        start_object(f, "iter", v, pdl_null(), pdl_absent());
+        return op_loop(f, i, err);
+    }
+    if (pdl_is(v, PDL_V_UNDEFINED)) {
+        if (!f->code->jinja) return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+        items = pdl_list_new(0);
+    } else if (pdl_is_list(v)) {
+        items = pdl_keep(v);
+    } else if (!pdl_val_to_list(v, &items, err)) {
+        return PDL_STEP_FAIL;
+    }
+    loop_obj *l = pdl_ext_new(PDL_V_CELL, &loop_class.base, sizeof *l);
+    l->items = items;
+    l->changed = pdl_absent();
+    l->recursive = i->a == 1;
+    l->entry = i->c;
+    l->code = f->code;
+    l->depth = i->a == 1 ? loop_depth(f) : 0;
+    set_top(f, pdl_from_obj(PDL_V_CELL, &l->ext.head, pdl_flags_of(items) & PDL_F_PROMISE));
+    return PDL_STEP_DONE;
+}
+
+bool loop_next(pdl_fiber *f, pdl_val *item) {
+    loop_obj *l = loop_of(*top(f));
+    if (l->i >= pdl_list_len(l->items)) return false;
+    *item = pdl_keep(pdl_list_at(l->items, l->i++));
+    return true;
+}
+
+pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val v = *top(f), list;
+    if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+    if (pdl_is(v, PDL_V_UNDEFINED)) list = pdl_list_new(0);
+    else if (!pdl_val_to_list(v, &list, err)) {
+        pdl_err_fini(err);
+        pdl_err_host(err, "TypeError", "cannot unpack non-iterable %s object", pdl_type_name(v));
+        return PDL_STEP_FAIL;
+    }
+    size_t got = pdl_list_len(list);
+    if (got != n) {
+        pdl_drop(list);
+        if (got > n) pdl_err_host(err, "ValueError", "too many values to unpack (expected %zu)", n);
+        else pdl_err_host(err, "ValueError", "not enough values to unpack (expected %zu, got %zu)", n, got);
+        return PDL_STEP_FAIL;
+    }
+    pdl_drop(pop(f));
+    for (size_t i = 0; i < n; i++) push(f, pdl_keep(pdl_list_at(list, i)));
+    pdl_drop(list);
+    return PDL_STEP_DONE;
+}
+
+/* --- macros ------------------------------------------------------------------------------------------------- */
+
+typedef struct macro_obj {
+    pdl_ext ext;
+    const pdl_macro_info *info;
+    pdl_code *code;     /* kept */
+    pdl_scope *scope;   /* at the definition */
+    bool nested;        /* defined inside a loop or macro: it sees that scope, not the template's */
+} macro_obj;
+
+static void macro_fini(pdl_obj *o) {
+    macro_obj *m = (macro_obj *)(void *)o;
+    pdl_code_drop(m->code);
+    pdl_scope_drop(m->scope);
+}
+
+static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out);
+static const pdl_attr_class macro_class = {.base = {.type_name = "Macro", .fini = macro_fini}, .attr = macro_attr};
+
+static macro_obj *macro_of(pdl_vref v) {
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &macro_class.base ? (macro_obj *)(void *)pdl_obj_of(v) : NULL;
+}
+
+static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out) {
+    const pdl_macro_info *i = macro_of(self)->info;
+    if (pdl_str_is(name, "name")) *out = pdl_text(i->name);
+    else if (pdl_str_is(name, "caller")) *out = pdl_bool(i->uses_caller);
+    else if (pdl_str_is(name, "catch_varargs")) *out = pdl_bool(i->uses_varargs);
+    else if (pdl_str_is(name, "catch_kwargs")) *out = pdl_bool(i->uses_kwargs);
+    else if (pdl_str_is(name, "arguments")) {
+        pdl_val l = pdl_list_new(i->n_params);
+        for (uint32_t k = 0; k < i->n_params; k++) l = pdl_list_push(l, pdl_text(i->params[k]));
+        *out = pdl_list_as_tuple(l);
+    } else return false;
+    return true;
+}
+
+pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *info) {
+    macro_obj *m = pdl_ext_new(PDL_V_CELL, &macro_class.base, sizeof *m);
+    m->info = info;
+    m->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    m->scope = pdl_scope_keep(f->scope);
+    m->nested = f->saves.n > f->frames.p[f->frames.n - 1].saves || f->frames.p[f->frames.n - 1].kind == FRAME_MACRO;
+    return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
+}
+
+/* What a macro of the template's top level sees: the template's variables now, those of loops excepted. */
+static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
+    if (m->nested) return pdl_scope_keep(m->scope);
+    for (size_t i = f->frames.n; i-- > 0;) {
+        const pdl_frame *fr = &f->frames.p[i];
+        if (fr->code != m->code) break;
+        if (fr->kind == FRAME_MACRO) continue;
+        if (i + 1 == f->frames.n) return pdl_scope_keep(f->saves.n > fr->saves && f->saves.p[fr->saves].scope ? f->saves.p[fr->saves].scope : f->scope);
+        const pdl_frame *above = &f->frames.p[i + 1];
+        return pdl_scope_keep(above->saves > fr->saves && f->saves.p[fr->saves].scope ? f->saves.p[fr->saves].scope : above->scope);
+    }
+    return pdl_scope_keep(m->scope);
+}
+
+static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+    const pdl_macro_info *info = m->info;
+    pdl_interner *in = f->run->opt.names;
+    pdl_scope *scope = template_scope(f, m);
+    size_t given = n_pos < info->n_params ? n_pos : info->n_params;
+    for (size_t i = 0; i < given; i++) scope = pdl_scope_put(scope, info->names[i], pdl_keep(pos[i]));
+    for (size_t i = given; i < info->n_params; i++)
+        scope = pdl_scope_put(scope, info->names[i], pdl_undefined(pdl_textf("parameter '%.*s' was not provided", PDL_FMT(info->params[i]))));
+    pdl_val extra = pdl_dict_new(0), caller = pdl_absent();
+    pdl_str unknown = {0};
+    for (size_t i = 0; i < n_kw; i++) {
+        size_t k = 0;
+        while (k < info->n_params && !pdl_str_eq(info->params[k], kw[i])) k++;
+        if (k < info->n_params) scope = pdl_scope_put(scope, info->names[k], pdl_keep(kwv[i]));
+        else if (pdl_str_is(kw[i], "caller")) set_val(&caller, pdl_keep(kwv[i]));
+        else if (info->uses_kwargs) extra = pdl_dict_puts(extra, kw[i], pdl_keep(kwv[i]));
+        else unknown = kw[i];
+    }
+    bool ok = true;
+    if (unknown.p) ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes no keyword argument '%.*s'", PDL_FMT(info->name), PDL_FMT(unknown));
+    else if (n_pos > info->n_params && !info->uses_varargs)
+        ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes not more than %u argument(s)", PDL_FMT(info->name), info->n_params);
+    else if (!pdl_is_absent(caller) && !info->uses_caller)
+        ok = pdl_err_host(err, "TypeError", "macro '%.*s' was invoked with two values for the special caller argument. This is most likely a bug.", PDL_FMT(info->name));
+    if (info->uses_varargs) {
+        pdl_val rest = pdl_list_new(0);
+        for (size_t i = info->n_params; i < n_pos; i++) rest = pdl_list_push(rest, pdl_keep(pos[i]));
+        scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("varargs")), pdl_list_as_tuple(rest));
+    }
+    if (info->uses_kwargs) scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(extra));
+    if (info->uses_caller)
+        scope = pdl_scope_put(scope, f->run->names.caller, pdl_is_absent(caller) ? pdl_undefined(pdl_textz("No caller defined")) : pdl_keep(caller));
+    pdl_drop(extra);
+    pdl_drop(caller);
+    if (!ok || f->frames.n >= PDL_MAX_CALL_DEPTH) {
+        pdl_scope_drop(scope);
+        if (ok) pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
+        return PDL_STEP_FAIL;
+    }
+    frame_push(f, FRAME_MACRO, m->code, info->entry, (pdl_loc){0});
+    pdl_scope_drop(f->scope);
+    f->scope = scope;
+    return PDL_STEP_DONE;
+}
+
+/* loop(items) of a recursive loop: its body runs as a routine with the items on the stack. */
+static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos, size_t n_pos, pdl_err *err) {
+    if (!l->recursive) {
+        pdl_err_host(err, "TypeError", "The loop must have the 'recursive' marker to be called recursively.");
+        return PDL_STEP_FAIL;
+    }
+    if (n_pos != 1) {
+        pdl_err_host(err, "TypeError", "LoopContext.__call__() takes 2 positional arguments but %zu were given", n_pos + 1);
+        return PDL_STEP_FAIL;
+    }
+    if (f->frames.n >= PDL_MAX_CALL_DEPTH) {
+        pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
+        return PDL_STEP_FAIL;
+    }
+    pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
+    frame_push(f, FRAME_MACRO, l->code, l->entry, (pdl_loc){0});
+    f->frames.p[f->frames.n - 1].func = loop;
+    push(f, items); /* above the arguments; call_value lowers the frame's base and this moves with it */
+    return PDL_STEP_DONE;
+}
+
+static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_val *out, pdl_err *err) {
+    const bound_obj *b = (const bound_obj *)(const void *)pdl_obj_of(callee);
+    loop_obj *l = loop_of(b->self);
+    pdl_str name = pdl_str_get(b->name);
+    if (pdl_str_is(name, "cycle")) {
+        if (!n_pos) {
+            pdl_err_host(err, "TypeError", "no items for cycling given");
+            return true;
+        }
+        *out = pdl_keep(pos[(l->i - 1) % n_pos]);
+        return true;
+    }
+    pdl_val now = pdl_list_new(n_pos);
+    for (size_t i = 0; i < n_pos; i++) now = pdl_list_push(now, pdl_keep(pos[i]));
+    bool same = !pdl_is_absent(l->changed) && pdl_val_eq(l->changed, now);
+    set_val(&l->changed, now);
+    *out = pdl_bool(!same);
+    return true;
+}
+
+pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw,
+                   bool *handled, pdl_val *out, pdl_err *err) {
+    macro_obj *m = macro_of(callee);
+    loop_obj *l = loop_of(callee);
+    *handled = true;
+    *out = pdl_absent();
+    if (m) return macro_call(f, m, pos, n_pos, kw, kwv, n_kw, err);
+    if (l) return loop_call(f, callee, l, pos, n_pos, err);
+    if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err)) return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;
+    return pdl_cell_call(callee, pos, n_pos, handled, out, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+}
+
+/* --- jinja code blocks ----------------------------------------------------------------------------------------- */
+
+/* A template compiled once: found again by its text and options. */
+struct pdl_template {
+    pdl_arena *arena;
+    pdl_code *code;
+    pdl_val text, options;
+    bool autoescape;
+    struct pdl_template *same_hash;
+};
+
+void templates_fini(pdl_run *r) {
+    for (size_t i = 0; i < r->template_list.n; i++) {
+        struct pdl_template *t = r->template_list.p[i];
+        pdl_code_drop(t->code);
+        pdl_drop(t->text);
+        pdl_drop(t->options);
+        pdl_arena_free(t->arena);
+        pdl_free(t);
+    }
+    pdl_vec_fini(&r->template_list);
+    idmap_fini(&r->templates);
+}
+
+static bool is_filter(pdl_str s) { return pdl_filter_find(s) != NULL; }
+static bool is_test(pdl_str s) { return pdl_test_find(s) != NULL; }
+
+static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options, pdl_err *err) {
+    static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
+    uint32_t hash = pdl_hash_str(pdl_str_get(text));
+    struct pdl_template *first = idmap_find(&r->templates, hash);
+    for (struct pdl_template *t = first; t; t = t->same_hash)
+        if (pdl_val_eq(t->text, text) && (pdl_is_absent(options) ? pdl_is_absent(t->options) : !pdl_is_absent(t->options) && pdl_val_eq(t->options, options))) return t;
+    pdl_arena *a = pdl_arena_make();
+    pdl_xoptions opt = {0};
+    if (!pdl_is_absent(options) && !pdl_is_null(options) && !pdl_expr_options(a, options, &opt, err)) {
+        pdl_arena_free(a);
+        return NULL;
+    }
+    struct pdl_template *t = PDL_NEW(struct pdl_template);
+    t->arena = a;
+    t->text = pdl_keep(text);
+    t->options = pdl_keep(options);
+    t->autoescape = opt.autoescape;
+    t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &names), true, NULL, (pdl_loc){0}, r->opt.names);
+    t->same_hash = first;
+    idmap_put(&r->templates, hash, t);
+    *pdl_vec_push(&r->template_list) = t;
+    return t;
+}
+
+static pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d) {
+    pdl_scope *s = NULL;
+    for (size_t i = 0; i < pdl_dict_len(d); i++) {
+        pdl_vref k = pdl_dict_key_at(d, i);
+        if (pdl_is_str(k)) s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
+    }
+    return s;
+}
+
+static pdl_step jinja_error(pdl_err *err, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Jinja Code error: %s(", err->foreign ? err->foreign : "TypeError");
+    pdl_str_repr(pdl_str_of(err->msg), &b);
+    pdl_buf_putc(&b, ')');
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(&b);
+    err->kind = PDL_E_code;
+    err->loc = loc;
+    return PDL_STEP_FAIL;
+}
+
+pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+    pdl_step s = force_n(f, 3, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref options = *top(f), scope = *under(f, 1), text = *under(f, 2);
+    pdl_val as_text = pdl_absent();
+    if (!pdl_is_str(text)) {
+        if (!pdl_stringify_val(text, &as_text, err)) return PDL_STEP_FAIL;
+        text = as_text;
+    }
+    bool bad_scope = !pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope);
+    struct pdl_template *t = bad_scope ? NULL : template_get(f->run, text, options, err);
+    pdl_drop(as_text);
+    if (bad_scope) pdl_err_host(err, "TypeError", "'%s' object is not a mapping", pdl_type_name(scope));
+    if (!t) return jinja_error(err, b->head.loc);
+    pdl_scope *vars = pdl_is_dict(scope) ? scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    cut_stack(f, f->stack.n - 3);
+    frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
+    pdl_scope_drop(f->scope);
+    f->scope = vars;
+    f->print = 0;
+    f->autoescape = t->autoescape;
+    return PDL_STEP_DONE;
+}

@@ -1,0 +1,214 @@
+/* out.c -- output in the order of the program (architecture D2): one cursor over a tree of queues.
+ *
+ * Text behind a model call that is still open waits; a call under the cursor prints its pieces as they come. An iteration of a map has a queue
+ * of its own, which stands in its parent's at the place of the iteration. Nothing is queued when the cursor is at the end: text goes straight out.
+ */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+typedef enum { ITEM_TEXT, ITEM_WRITE, ITEM_MESSAGE, ITEM_CALL, ITEM_QUEUE } item_kind;
+
+typedef struct pdl_outitem {
+    item_kind kind;
+    struct pdl_outitem *next;
+    pdl_val text;           /* TEXT, WRITE, MESSAGE */
+    pdl_val role;           /* MESSAGE */
+    pdl_look look;
+    uint32_t descriptor;
+    pdl_call *call;         /* CALL: NULL when it was forgotten */
+    bool visible, message, begun;
+    pdl_outq *queue;        /* QUEUE */
+} outitem;
+
+struct pdl_outq {
+    pdl_run *run;
+    pdl_outq *parent;
+    outitem *first, *last;
+    size_t n_added;
+    bool ended;
+};
+
+pdl_outq *outq_new(pdl_run *r, pdl_outq *parent) {
+    pdl_outq *q = PDL_NEW(pdl_outq);
+    q->run = r;
+    q->parent = parent;
+    return q;
+}
+
+static outitem *add(pdl_outq *q, item_kind kind) {
+    outitem *i = PDL_NEW(outitem);
+    i->kind = kind;
+    i->text = i->role = pdl_absent();
+    if (q->last) q->last->next = i;
+    else q->first = i;
+    q->last = i;
+    q->n_added++;
+    return i;
+}
+
+static void item_free(outitem *i) {
+    pdl_drop(i->text);
+    pdl_drop(i->role);
+    if (i->call) {
+        i->call->out = NULL;
+        if (i->call->done) call_free(i->call);
+    }
+    if (i->queue) outq_free(i->queue);
+    pdl_free(i);
+}
+
+void outq_free(pdl_outq *q) {
+    if (!q) return;
+    while (q->first) {
+        outitem *i = q->first;
+        q->first = i->next;
+        item_free(i);
+    }
+    pdl_free(q);
+}
+
+/* The queue of a map's iteration becomes an item of its parent's. */
+void outq_end(pdl_outq *q) {
+    q->ended = true;
+    out_flush(q->run);
+}
+
+static void send(pdl_run *r, pdl_event_kind kind, pdl_vref role, pdl_str text, pdl_look look, uint32_t number) {
+    pdl_event e = {.kind = kind, .text = text, .look = look, .number = number, .value = pdl_absent(), .context = pdl_absent()};
+    if (pdl_is_str(role)) e.role = pdl_str_get(role);
+    pdl_sinks_send(&r->opt.sinks, &e);
+}
+
+static void send_item(pdl_run *r, const outitem *i) {
+    pdl_str text = pdl_str_get(i->text);
+    if (i->kind == ITEM_TEXT) send(r, PDL_EVENT_text, pdl_absent(), text, i->look, 0);
+    else if (i->kind == ITEM_WRITE) send(r, PDL_EVENT_out, pdl_absent(), text, PDL_LOOK_PLAIN, i->descriptor);
+    else send(r, PDL_EVENT_message, i->role, text, PDL_LOOK_PLAIN, 0);
+}
+
+/* Pieces of the call under the cursor. True when it has ended well. */
+static bool pass_call(pdl_run *r, outitem *i) {
+    pdl_call *c = i->call;
+    if (!c) return true;
+    if (c->pieces.len && i->visible) {
+        if (i->message && !i->begun) send(r, PDL_EVENT_message, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(), PDL_STR(""), PDL_LOOK_MODEL, 0);
+        i->begun = true;
+        send(r, PDL_EVENT_text, pdl_absent(), pdl_buf_str(&c->pieces), PDL_LOOK_MODEL, 1);
+    }
+    pdl_buf_clear(&c->pieces);
+    if (!c->done) return false;
+    if (!c->failed) return true;
+    if (!c->handled && !r->stream_failed) r->stream_failed = true;
+    return false;
+}
+
+/* Sends what may be sent of q. True when it is empty and ended. Nesting of maps is nesting of the source: C recursion is bounded by it. */
+static bool flush(pdl_run *r, pdl_outq *q) {
+    while (q->first) {
+        outitem *i = q->first;
+        if (i->kind == ITEM_CALL) {
+            if (!pass_call(r, i)) return false;
+        } else if (i->kind == ITEM_QUEUE) {
+            if (!flush(r, i->queue)) return false;
+        } else {
+            send_item(r, i);
+        }
+        q->first = i->next;
+        if (!q->first) q->last = NULL;
+        item_free(i);
+    }
+    return q->ended;
+}
+
+void out_flush(pdl_run *r) {
+    if (r->draining) return; /* a sink made the machine go on: the loop above sees the rest */
+    r->draining = true;
+    flush(r, r->out);
+    r->draining = false;
+}
+
+/* Is the cursor at the end of q? Then nothing has to wait. */
+static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
+
+void out_text(pdl_fiber *f, pdl_str text, pdl_look look) {
+    if (!text.n && look == PDL_LOOK_PLAIN) return;
+    if (at_cursor(f->out) && !f->run->draining) {
+        send(f->run, PDL_EVENT_text, pdl_absent(), text, look, 0);
+        return;
+    }
+    outitem *i = add(f->out, ITEM_TEXT);
+    i->text = pdl_text(text);
+    i->look = look;
+    out_flush(f->run);
+}
+
+void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor) {
+    outitem *i = add(f->out, ITEM_WRITE);
+    i->text = pdl_text(text);
+    i->descriptor = descriptor;
+    out_flush(f->run);
+}
+
+void out_message(pdl_fiber *f, pdl_vref role, pdl_str text) {
+    outitem *i = add(f->out, ITEM_MESSAGE);
+    i->text = pdl_text(text);
+    i->role = pdl_keep(role);
+    out_flush(f->run);
+}
+
+void out_call(pdl_fiber *f, pdl_call *c, bool visible, bool message) {
+    outitem *i = add(f->out, ITEM_CALL);
+    i->call = c;
+    i->visible = visible;
+    i->message = message;
+    c->out = i;
+    out_flush(f->run);
+}
+
+
+pdl_outq *out_child(pdl_fiber *f) {
+    outitem *i = add(f->out, ITEM_QUEUE);
+    i->queue = outq_new(f->run, f->out);
+    return i->queue;
+}
+
+size_t out_mark(pdl_fiber *f) { return f->out->n_added; }
+
+/* What a failed attempt has queued and not printed is dropped; what is printed stays. */
+void out_forget(pdl_fiber *f, size_t mark) {
+    pdl_outq *q = f->out;
+    size_t queued = 0;
+    for (outitem *i = q->first; i; i = i->next) queued++;
+    size_t drop = q->n_added - mark, keep = queued > drop ? queued - drop : 0;
+    outitem **at = &q->first;
+    q->last = NULL;
+    for (; keep > 0; keep--) {
+        q->last = *at;
+        at = &(*at)->next;
+    }
+    outitem *rest = *at;
+    *at = NULL;
+    while (rest) {
+        outitem *i = rest;
+        rest = i->next;
+        item_free(i);
+    }
+}
+
+/* The error of the failed call under the cursor. */
+static pdl_call *failed_call(pdl_outq *q) {
+    for (outitem *i = q->first; i;) {
+        if (i->kind == ITEM_CALL) return i->call && i->call->failed ? i->call : NULL;
+        if (i->kind != ITEM_QUEUE) return NULL;
+        i = i->queue->first;
+    }
+    return NULL;
+}
+
+bool out_failed(pdl_run *r, pdl_err *err) {
+    pdl_call *c = failed_call(r->out);
+    if (!c) return false;
+    pdl_err_copy(err, &pdl_promise_of(c->text)->err);
+    return true;
+}

@@ -1,0 +1,400 @@
+/* promise_ops.c -- waiting for what is not there yet, and the calls to the outside that fill it. */
+#include "vm/fiber.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
+    pdl_call *c = idmap_find(&f->run->calls, id);
+    if (!c) PDL_BUG("promise of call %u that is gone", id);
+    *pdl_vec_push(&c->waiters) = f->id;
+    f->state = FIBER_WAIT_CALL;
+    f->wait_id = id;
+    return PDL_STEP_WAIT;
+}
+
+pdl_step force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
+    if (PDL_LIKELY(!pdl_may_wait(*slot))) return PDL_STEP_DONE;
+    pdl_vref b = pdl_promise_blocking(*slot);
+    if (pdl_is_absent(b)) {
+        pdl_val out;
+        if (!pdl_promise_resolve(*slot, &out, err)) return PDL_STEP_FAIL;
+        set_val(slot, out);
+        return PDL_STEP_DONE;
+    }
+    pdl_promise *p = pdl_promise_of(b);
+    if (p->state == PDL_PROMISE_FAILED) {
+        pdl_err_copy(err, &p->err);
+        return PDL_STEP_FAIL;
+    }
+    return wait_for_call(f, p->id);
+}
+
+pdl_step force_n(pdl_fiber *f, size_t n, pdl_err *err) {
+    for (size_t i = 0; i < n; i++) {
+        pdl_step s = force(f, under(f, i), err);
+        if (s != PDL_STEP_DONE) return s;
+    }
+    return PDL_STEP_DONE;
+}
+
+pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
+    uint32_t open = 0;
+    for (size_t i = f->calls.n; i-- > 0 && f->calls.p[i].number >= from;) open += pdl_is_absent(f->calls.p[i].failed);
+    if (open) {
+        f->state = FIBER_WAIT_CALLS;
+        f->wait_from = from;
+        f->wait_left = open;
+        return PDL_STEP_WAIT;
+    }
+    size_t first = f->calls.n; /* what is left has failed */
+    while (first > 0 && f->calls.p[first - 1].number >= from) first--;
+    if (!raise || first == f->calls.n) return PDL_STEP_DONE;
+    pdl_err_copy(err, &pdl_promise_of(f->calls.p[first].failed)->err);
+    while (f->calls.n > first) pdl_drop(f->calls.p[--f->calls.n].failed);
+    return PDL_STEP_FAIL;
+}
+
+void adopt_calls(pdl_fiber *to, pdl_fiber *from) {
+    for (size_t i = 0; i < from->calls.n; i++) {
+        struct pdl_made m = from->calls.p[i];
+        m.number = to->n_calls++;
+        pdl_call *c = pdl_is_absent(m.failed) ? idmap_find(&to->run->calls, m.id) : NULL;
+        if (c) {
+            c->fiber = to->id;
+            c->number = m.number;
+            to->n_open++;
+        }
+        *pdl_vec_push(&to->calls) = m;
+    }
+    from->calls.n = 0;
+    from->n_open = 0;
+}
+
+/* --- calls ---------------------------------------------------------------------------------------- */
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    pdl_run *r = user;
+    pdl_call *c = idmap_find(&r->calls, e->id);
+    if (!c) return;
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent()});
+    if (c->kind == PDL_EFFECT_code) { /* what code prints goes straight out: L4 made it wait for all that stands before */
+        pdl_fiber *f = idmap_find(&r->fibers, c->fiber);
+        if (f) out_write(f, text, 1);
+        return;
+    }
+    if (!c->out) return;
+    pdl_buf_put(&c->pieces, text);
+    out_flush(r);
+}
+
+static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    pdl_run *r = user;
+    pdl_call *c = idmap_find(&r->calls, e->id);
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply, .effect = e, .reply = reply, .value = pdl_absent(), .context = pdl_absent()});
+    if (c) call_answered(c, reply);
+}
+
+pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
+    pdl_run *r = f->run;
+    pdl_call *c = PDL_NEW(pdl_call);
+    c->id = ++r->next_call;
+    c->fiber = f->id;
+    c->kind = kind;
+    c->run = r;
+    c->loc = loc;
+    c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
+    c->path = pdl_path_keep(blk_path(f));
+    c->pieces = PDL_BUF;
+    c->nested = f->nested > 0;
+    idmap_put(&r->calls, c->id, c);
+    return c;
+}
+
+void call_free(pdl_call *c) {
+    idmap_del(&c->run->calls, c->id);
+    pdl_effect_free(c->effect);
+    pdl_drop(c->value);
+    pdl_drop(c->text);
+    pdl_drop(c->role);
+    pdl_drop(c->extra);
+    pdl_drop(c->raw);
+    pdl_path_drop(c->path);
+    pdl_free((char *)(uintptr_t)c->model.p);
+    while (c->stages) {
+        pdl_stage *s = c->stages;
+        c->stages = s->next;
+        pdl_drop(s->in);
+        pdl_drop(s->out);
+        pdl_drop(s->func_name);
+        pdl_free(s);
+    }
+    pdl_vec_fini(&c->waiters);
+    pdl_buf_fini(&c->pieces);
+    pdl_free(c);
+}
+
+static void launch(pdl_run *r, pdl_call *c) {
+    pdl_effect *e = c->effect;
+    c->effect = NULL;
+    if (c->kind == PDL_EFFECT_model) r->open_models++;
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_effect, .effect = e, .value = pdl_absent(), .context = pdl_absent()});
+    PDL_TRACE(r->opt.debug, effect, "%s %u starts", pdl_effect_kind_name(e->kind), e->id);
+    r->opt.world->ops->start(r->opt.world, e);
+}
+
+void run_queue_models(pdl_run *r) {
+    uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
+    while (r->queue_head < r->queue.n && r->open_models < jobs) {
+        pdl_call *c = idmap_find(&r->calls, r->queue.p[r->queue_head++]);
+        if (c && c->effect) launch(r, c);
+    }
+    if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
+}
+
+static void path_up(pdl_path **p, pdl_path *next) {
+    pdl_path_drop(*p);
+    *p = next;
+}
+
+/* Where an effect stands in the run: the ids of the expression calls around it, then the block's own. */
+static pdl_path *place_of(pdl_fiber *f) {
+    pdl_path *prefix = NULL;
+    for (size_t i = f->frames.n; i-- > 0 && !prefix;) prefix = f->frames.p[i].kind == FRAME_EXPR ? f->frames.p[i].place : NULL;
+    pdl_path *own = blk_path(f);
+    if (!prefix) return pdl_path_keep(own);
+    pdl_buf b = PDL_BUF;
+    pdl_path_text(own, &b);
+    pdl_path *p = pdl_path_name(prefix, pdl_name_str(f->run->opt.names, pdl_intern(f->run->opt.names, pdl_buf_str(&b))).p);
+    pdl_buf_fini(&b);
+    pdl_path *kept = NULL;
+    path_up(&kept, p);
+    return kept;
+}
+
+void call_start(pdl_fiber *f, pdl_call *c, pdl_val request) {
+    pdl_run *r = f->run;
+    pdl_path *place = place_of(f);
+    uint32_t seq = f->blks.n ? blk(f)->effects++ : 0;
+    pdl_effect_sink sink = {r, on_piece, on_reply};
+    c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
+    c->effect->call_in = &r->call_in;
+    pdl_path_drop(place);
+    if (c->kind != PDL_EFFECT_model) {
+        launch(r, c);
+        return;
+    }
+    c->handled = f->handlers.n > 0 || f->handled;
+    c->number = f->n_calls++;
+    f->n_open++;
+    *pdl_vec_push(&f->calls) = (struct pdl_made){c->id, c->number, pdl_absent()};
+    *pdl_vec_push(&r->queue) = c->id;
+    run_queue_models(r);
+}
+
+void start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc) {
+    pdl_call *c = call_new(f, kind, loc);
+    c->value = pdl_promise_new(c->id);
+    push(f, pdl_keep(c->value));
+    call_start(f, c, request);
+}
+
+static void fail_promise(pdl_val p, const pdl_err *err) {
+    if (!pdl_is_absent(p) && pdl_promise_of(p)->state == PDL_PROMISE_PENDING) pdl_promise_fail(pdl_promise_of(p), err);
+}
+
+/* Applies parser and spec in order; each stage takes the value of the one before. */
+static void run_stage(pdl_run *r, pdl_stage *s) {
+    pdl_promise *in = pdl_promise_of(s->in);
+    pdl_err err = {0};
+    if (in->state == PDL_PROMISE_FAILED) {
+        fail_promise(s->out, &in->err);
+        return;
+    }
+    pdl_val v = pdl_keep(in->value), parsed;
+    bool ok = true;
+    if (s->parse) {
+        ok = pdl_parse(s->block->parser->parser, v, &parsed, &err);
+        if (ok) set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
+        else pdl_err_at(&err, s->loc);
+    } else if (s->check) {
+        ok = check_value(r, s->block->spec, v, "Type errors during spec checking:", s->loc, NULL, &err);
+    }
+    if (ok) {
+        pdl_promise_fill(pdl_promise_of(s->out), v);
+        return;
+    }
+    pdl_drop(v);
+    fail_promise(s->out, &err);
+    pdl_err_fini(&err);
+}
+
+static pdl_val message_extra(pdl_vref message) {
+    pdl_val d = pdl_dict_new(2);
+    for (size_t i = 0, n = pdl_is_dict(message) ? pdl_dict_len(message) : 0; i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(message, i), v = pdl_dict_val_at(message, i);
+        if (pdl_text_is(k, "role") || pdl_text_is(k, "content") || pdl_is_null(v)) continue;
+        d = pdl_dict_put(d, pdl_keep(k), pdl_keep(v));
+    }
+    return d;
+}
+
+static void count_usage(pdl_call *c, pdl_vref usage) {
+    if (!pdl_is_dict(usage)) return;
+    int64_t prompt, completion;
+    if (!pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &prompt)) return;
+    if (!pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &completion)) return;
+    pdl_usage *u = c->nested ? &c->run->nested_usage : &c->run->usage;
+    u->calls++;
+    u->prompt += prompt;
+    u->completion += completion;
+    pdl_sinks_send(&c->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_usage, .block = c->block, .path = c->path, .value = usage, .context = pdl_absent()});
+}
+
+static void fill_model(pdl_call *c, pdl_vref v) {
+    pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"), raw = pdl_dict_getz(v, "raw");
+    pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
+    pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), PDL_LABEL_model));
+    pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_keep(role) : pdl_textz("assistant"));
+    pdl_promise_fill(pdl_promise_of(c->extra), message_extra(message));
+    if (!pdl_is_absent(c->raw)) pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_keep(raw), PDL_LABEL_model));
+    count_usage(c, pdl_dict_getz(v, "usage"));
+}
+
+/* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
+static void tell_owner(pdl_call *c, pdl_val failed) {
+    pdl_fiber *f = idmap_find(&c->run->fibers, c->fiber);
+    if (!f || c->kind != PDL_EFFECT_model) {
+        pdl_drop(failed);
+        return;
+    }
+    size_t lo = 0, hi = f->calls.n; /* ordered by number */
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (f->calls.p[mid].number < c->number) lo = mid + 1;
+        else hi = mid;
+    }
+    f->n_open--;
+    if (lo < f->calls.n && f->calls.p[lo].id == c->id) {
+        if (!pdl_is_absent(failed)) {
+            f->calls.p[lo].failed = failed;
+            failed = pdl_absent();
+        } else {
+            memmove(&f->calls.p[lo], &f->calls.p[lo + 1], (f->calls.n - lo - 1) * sizeof f->calls.p[0]);
+            f->calls.n--;
+        }
+    }
+    pdl_drop(failed);
+    if (f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0) fiber_ready(f);
+}
+
+static void fail_call(pdl_call *c, const pdl_err *why) {
+    pdl_err err = {0};
+    pdl_err_copy(&err, why);
+    pdl_err_at(&err, c->loc);
+    c->failed = true;
+    fail_promise(c->value, &err);
+    fail_promise(c->text, &err);
+    fail_promise(c->role, &err);
+    fail_promise(c->extra, &err);
+    fail_promise(c->raw, &err);
+    pdl_err_fini(&err);
+}
+
+void call_answered(pdl_call *c, const pdl_reply *reply) {
+    pdl_run *r = c->run;
+    c->done = true;
+    if (c->kind == PDL_EFFECT_model) r->open_models--;
+    if (reply->err.kind) fail_call(c, &reply->err);
+    else if (c->kind == PDL_EFFECT_model) fill_model(c, reply->value);
+    else pdl_promise_fill(pdl_promise_of(c->value), pdl_keep(reply->value));
+    pdl_val failed = c->failed ? pdl_keep(c->text) : pdl_absent();
+    for (pdl_stage *s = c->stages; s; s = s->next) {
+        run_stage(r, s);
+        if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED) failed = pdl_keep(s->out);
+    }
+    tell_owner(c, failed);
+    for (size_t i = 0; i < c->waiters.n; i++) {
+        pdl_fiber *f = idmap_find(&r->fibers, c->waiters.p[i]);
+        if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) fiber_ready(f);
+    }
+    bool standing = c->out != NULL;
+    if (standing) out_flush(r); /* the output frees it when it has passed */
+    else call_free(c);
+    run_queue_models(r);
+}
+
+/* --- what is pending on a promise --------------------------------------------------------------------- */
+
+/* A stage behind the promise on top, which a call will fill: the top becomes the promise of the stage. */
+static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
+    if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
+    pdl_promise *p = pdl_promise_of(*top(f));
+    pdl_call *c = p->state == PDL_PROMISE_PENDING && p->id ? idmap_find(&f->run->calls, p->id) : NULL;
+    if (!c || c->kind != PDL_EFFECT_model) return false;
+    pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
+    *s = (pdl_stage){.block = b, .in = *top(f), .out = pdl_promise_new(c->id), .parse = parse, .check = !parse, .func_name = pdl_absent(), .loc = loc};
+    *top(f) = pdl_keep(s->out);
+    while (*end) end = &(*end)->next;
+    *end = s;
+    return true;
+}
+
+pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    if (add_stage(f, b, true, b->parser_loc)) return PDL_STEP_DONE;
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val out;
+    if (!pdl_parse(b->parser->parser, *top(f), &out, err)) {
+        pdl_err_at(err, b->parser_loc);
+        return PDL_STEP_FAIL;
+    }
+    set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
+    return PDL_STEP_DONE;
+}
+
+bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc, const pdl_node *args, pdl_err *err) {
+    pdl_mark m = pdl_arena_mark(r->scratch);
+    pdl_problems problems = {0};
+    bool fits = false;
+    bool done = pdl_type_check(t, v, args, r->scratch, &fits, &problems, err);
+    if (done && !fits) {
+        pdl_buf b = PDL_BUF;
+        PDL_PUT(&b, "");
+        pdl_buf_put(&b, pdl_str_of(header));
+        for (size_t i = 0; i < problems.n; i++) {
+            pdl_loc at = problems.p[i].loc.src && !problems.p[i].at_header ? problems.p[i].loc : loc;
+            pdl_buf_putc(&b, '\n');
+            if (at.src && at.src->name.n) pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(at.src->name), pdl_loc_line(at));
+            else if (at.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(at));
+            pdl_buf_put(&b, problems.p[i].text);
+        }
+        pdl_err_set(err, PDL_E_type, loc, "%s", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+    }
+    if (!done) pdl_err_at(err, loc);
+    pdl_arena_reset(r->scratch, m);
+    return done && fits;
+}
+
+pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err) {
+    pdl_loc loc = fallback ? b->fallback->loc : b->spec_loc;
+    if (pdl_type_is_any(b->spec)) return PDL_STEP_DONE;
+    if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    return check_value(f->run, b->spec, *top(f), "Type errors during spec checking:", loc, NULL, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+}
+
+pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
+    const pdl_block *b = &c->info->block->head;
+    if (!b->spec || pdl_type_is_any(b->spec)) return PDL_STEP_DONE;
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_buf h = PDL_BUF;
+    pdl_buf_putf(&h, "Type errors in result of the function %.*s:", PDL_FMT(c->info->name_text));
+    bool ok = check_value(f->run, b->spec, *top(f), pdl_buf_z(&h), pdl_field_loc(b, "return"), NULL, err);
+    pdl_buf_fini(&h);
+    return ok ? PDL_STEP_DONE : PDL_STEP_FAIL;
+}

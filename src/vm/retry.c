@@ -1,0 +1,374 @@
+/* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9). */
+#include "vm/fiber.h"
+
+#include <math.h>
+
+#include "base/banned.h"
+
+static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
+
+/* --- exception names ------------------------------------------------------------------------------------------------- */
+
+/* Built-in exceptions of Python with their base; PDL's own at the end. */
+static const struct {
+    const char *name, *base;
+} classes[] = {
+    {"BaseException", NULL}, {"Exception", "BaseException"}, {"GeneratorExit", "BaseException"}, {"KeyboardInterrupt", "BaseException"},
+    {"SystemExit", "BaseException"}, {"ArithmeticError", "Exception"}, {"FloatingPointError", "ArithmeticError"},
+    {"OverflowError", "ArithmeticError"}, {"ZeroDivisionError", "ArithmeticError"}, {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"}, {"BufferError", "Exception"}, {"EOFError", "Exception"}, {"ImportError", "Exception"},
+    {"ModuleNotFoundError", "ImportError"}, {"LookupError", "Exception"}, {"IndexError", "LookupError"}, {"KeyError", "LookupError"},
+    {"MemoryError", "Exception"}, {"NameError", "Exception"}, {"UnboundLocalError", "NameError"}, {"OSError", "Exception"},
+    {"IOError", "OSError"}, {"EnvironmentError", "OSError"}, {"BlockingIOError", "OSError"}, {"ChildProcessError", "OSError"},
+    {"ConnectionError", "OSError"}, {"BrokenPipeError", "ConnectionError"}, {"ConnectionAbortedError", "ConnectionError"},
+    {"ConnectionRefusedError", "ConnectionError"}, {"ConnectionResetError", "ConnectionError"}, {"FileExistsError", "OSError"},
+    {"FileNotFoundError", "OSError"}, {"InterruptedError", "OSError"}, {"IsADirectoryError", "OSError"},
+    {"NotADirectoryError", "OSError"}, {"PermissionError", "OSError"}, {"ProcessLookupError", "OSError"}, {"TimeoutError", "OSError"},
+    {"ReferenceError", "Exception"}, {"RuntimeError", "Exception"}, {"NotImplementedError", "RuntimeError"},
+    {"RecursionError", "RuntimeError"}, {"StopIteration", "Exception"}, {"StopAsyncIteration", "Exception"},
+    {"SyntaxError", "Exception"}, {"IndentationError", "SyntaxError"}, {"TabError", "IndentationError"}, {"SystemError", "Exception"},
+    {"TypeError", "Exception"}, {"ValueError", "Exception"}, {"UnicodeError", "ValueError"}, {"UnicodeDecodeError", "UnicodeError"},
+    {"UnicodeEncodeError", "UnicodeError"}, {"UnicodeTranslateError", "UnicodeError"}, {"Warning", "Exception"},
+    {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"RuntimeWarning", "Warning"}, {"SyntaxWarning", "Warning"},
+    {"FutureWarning", "Warning"}, {"ImportWarning", "Warning"}, {"UnicodeWarning", "Warning"}, {"BytesWarning", "Warning"},
+    {"ResourceWarning", "Warning"}, {"PendingDeprecationWarning", "Warning"}, {"ExceptionGroup", "Exception"},
+    {"JSONDecodeError", "ValueError"},
+    {"PDLException", "Exception"}, {"PDLRuntimeError", "PDLException"}, {"PDLRuntimeExpressionError", "PDLRuntimeError"},
+    {"PDLRuntimeParserError", "PDLRuntimeError"}, {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
+};
+
+static const char *base_of(pdl_str name) {
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        if (pdl_str_is(name, classes[i].name)) return classes[i].base ? classes[i].base : "";
+    return NULL;
+}
+
+/* Names of model error kinds may be given as well: rate_limit, timeout, ... */
+static bool is_kind_name(pdl_str name) {
+    for (int k = 1; k < PDL_E_COUNT; k++)
+        if (pdl_str_is(name, pdl_err_kind_name((pdl_err_kind)k))) return true;
+    return false;
+}
+
+bool is_exception_name(pdl_str name) {
+    if (pdl_str_is(name, "JSONDecodeError")) return false; /* not a builtin of Python: known only as a class of errors */
+    return base_of(name) != NULL || is_kind_name(name);
+}
+
+/* Does class (or one of its bases) have this name? */
+static bool derives(pdl_str cls, pdl_str name) {
+    while (cls.n) {
+        if (pdl_str_eq(cls, name)) return true;
+        const char *base = base_of(cls);
+        if (!base) return false;
+        cls = pdl_str_of(base);
+    }
+    return false;
+}
+
+static const char *pdl_class_of_kind(pdl_err_kind k) {
+    if (k == PDL_E_expression) return "PDLRuntimeExpressionError";
+    return k == PDL_E_parser ? "PDLRuntimeParserError" : "PDLRuntimeError";
+}
+
+/* Python's class for errors of models and time-outs. */
+static const char *host_class(const pdl_err *e) {
+    switch ((int)e->kind) {
+    case PDL_E_timeout: return "TimeoutError";
+    case PDL_E_connection: return "ConnectionError";
+    case PDL_E_code: return e->has_status ? "ValueError" : "Exception";
+    case PDL_E_type: return "TypeError";
+    default: return "Exception";
+    }
+}
+
+bool err_matches(const pdl_err *err, pdl_str name) {
+    for (const pdl_err *e = err; e; e = e->cause) {
+        if (pdl_str_is(name, "Exception") || pdl_str_is(name, "BaseException") || pdl_str_is(name, "PDLException") ||
+            pdl_str_is(name, "PDLRuntimeError") || pdl_str_is(name, "PDLRuntimeProcessBlocksError")) return true;
+        if (pdl_str_is(name, pdl_class_of_kind(e->kind)) || pdl_str_is(name, pdl_err_kind_name(e->kind))) return true;
+        pdl_str list = pdl_str_of(e->foreign ? e->foreign : host_class(e));
+        for (size_t from = 0; from <= list.n;) { /* "ZeroDivisionError,ArithmeticError,..." */
+            size_t comma = pdl_str_find(list, PDL_STR(","), from);
+            size_t to = comma == PDL_NOT_FOUND ? list.n : comma;
+            if (derives(pdl_str_trim(pdl_str_sub(list, from, to)), name)) return true;
+            from = to + 1;
+        }
+    }
+    return false;
+}
+
+/* --- settings ------------------------------------------------------------------------------------------------------------ */
+
+static bool number(pdl_vref v, const char *field, double *out, pdl_err *err) {
+    if (pdl_is_int(v) || pdl_is_bool(v) || pdl_is(v, PDL_V_FLOAT)) {
+        *out = pdl_num_to_double(v);
+        return true;
+    }
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s of retry is expected to be a number but got a value of type %s", field, pdl_type_name(v));
+}
+
+static bool read_jitter(pdl_attempts *a, pdl_vref v, pdl_err *err) {
+    if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) {
+        if (pdl_list_len(v) != 2) return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "jitter of retry is expected to be a number or a pair of numbers");
+        return number(pdl_list_at(v, 0), "jitter", &a->jitter_min, err) && number(pdl_list_at(v, 1), "jitter", &a->jitter_max, err);
+    }
+    if (!number(v, "jitter", &a->jitter_min, err)) return false;
+    a->jitter_max = a->jitter_min;
+    return true;
+}
+
+static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
+    pdl_val list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) ? pdl_keep(v) : pdl_list_push(pdl_list_new(1), pdl_keep(v));
+    a->exceptions = list;
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref x = pdl_list_at(list, i);
+        if (pdl_is(x, PDL_V_HANDLE)) continue; /* a class made by code: matched by its name */
+        pdl_buf b = PDL_BUF;
+        pdl_val_show(x, true, 80, &b);
+        if (!pdl_is_str(x) || !is_exception_name(pdl_str_get(x)))
+            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "Invalid exception in the retry configuration: %s", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+        if (err->kind) return false;
+    }
+    return true;
+}
+
+/* Values on the stack: tries delay max_delay backoff jitter exceptions; absent: the default. */
+static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
+    double tries = -1;
+    if (!pdl_is_absent(v[0]) && !number(v[0], "tries", &tries, err)) return false;
+    a->tries = tries < 0 ? -1 : tries > 1e15 ? INT64_MAX : (int64_t)tries;
+    if (!pdl_is_absent(v[1]) && !number(v[1], "delay", &a->delay, err)) return false;
+    if (!pdl_is_absent(v[2]) && !pdl_is_null(v[2])) {
+        if (!number(v[2], "max_delay", &a->max_delay, err)) return false;
+        a->has_max = true;
+    }
+    if (!pdl_is_absent(v[3]) && !number(v[3], "backoff", &a->backoff, err)) return false;
+    if (!pdl_is_absent(v[4]) && !read_jitter(a, v[4], err)) return false;
+    return pdl_is_absent(v[5]) || read_exceptions(a, v[5], err);
+}
+
+pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = force_n(f, i->c, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_attempts *a = PDL_NEW(pdl_attempts);
+    a->backoff = 1.0;
+    a->exceptions = a->extra = a->pdl_error = pdl_absent();
+    bool ok = true;
+    if (i->c == 1) a->tries = pdl_int_of(*top(f)) < 0 ? -1 : pdl_int_of(*top(f));
+    else if (i->c) ok = read_object(a, f->stack.p + f->stack.n - i->c, err);
+    if (!ok) {
+        attempts_free(a);
+        return PDL_STEP_FAIL;
+    }
+    cut_stack(f, f->stack.n - i->c);
+    attempts_free(blk(f)->attempts);
+    blk(f)->attempts = a;
+    pdl_path_drop(blk(f)->path); /* the id gets its retry segment */
+    blk(f)->path = NULL;
+    return PDL_STEP_DONE;
+}
+
+/* --- after a failure ---------------------------------------------------------------------------------------------------------- */
+
+static bool wants_retry(const pdl_attempts *a) {
+    if (a->err.final) return false;
+    if (a->tries >= 0 && a->done >= a->tries) return false;
+    if (pdl_is_absent(a->exceptions)) return true;
+    for (size_t i = 0; i < pdl_list_len(a->exceptions); i++) {
+        pdl_vref x = pdl_list_at(a->exceptions, i);
+        if (pdl_is_str(x) && err_matches(&a->err, pdl_str_get(x))) return true;
+    }
+    return false;
+}
+
+static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
+    pdl_buf b = PDL_BUF;
+    pdl_loc loc = a->err.loc;
+    pdl_buf_putf(&b, "\n\033[0;31m[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
+    if (loc.src && loc.src->name.n) pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(loc.src->name), pdl_loc_line(loc));
+    else if (loc.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(loc));
+    pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\033[0m\n\n", a->err.msg);
+    pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note, .text = pdl_buf_str(&b), .err = &a->err, .block = blk(f)->info->block,
+                                                    .path = blk_path(f), .number = (uint32_t)a->done + 1, .value = pdl_absent(), .context = pdl_absent()});
+    pdl_buf_fini(&b);
+}
+
+/* Behind the context of the next attempt. */
+static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_str text) {
+    pdl_val m = pdl_context_one(pdl_textz(role), pdl_text(text), pdl_absent(), blk_path(f));
+    a->extra = bg_add(a->extra, m);
+}
+
+static void trace_error(pdl_fiber *f, pdl_attempts *a) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s", a->err.msg);
+    pdl_val ctx = pdl_is_absent(a->extra) ? pdl_keep(blk(f)->ctx_in) : pdl_context_dep(pdl_keep(blk(f)->ctx_in), pdl_keep(a->extra));
+    pdl_message last;
+    pdl_buf was = PDL_BUF;
+    if (pdl_context_last(ctx, &last)) pdl_val_show(last.content, false, (size_t)1 << 30, &was);
+    bool again = was.len && pdl_str_ends(pdl_str_trim(pdl_buf_str(&was)), pdl_str_trim(pdl_buf_str(&b)));
+    add_context(f, a, "assistant", again ? PDL_STR("The previous error occurs multiple times.") : pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&was);
+    pdl_drop(ctx);
+}
+
+static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
+    double d = a->delay * pow(a->backoff, (double)a->done);
+    if (a->has_max && d > a->max_delay) d = a->max_delay;
+    if (a->jitter_max > a->jitter_min) d += a->jitter_min + run_random(f->run) * (a->jitter_max - a->jitter_min);
+    else d += a->jitter_min;
+    return d > 0 ? d : 0;
+}
+
+static void start_sleep(pdl_fiber *f, double seconds) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(1), "seconds", pdl_float(seconds));
+    start_effect(f, PDL_EFFECT_sleep, r, blk(f)->info->block->loc);
+}
+
+/* pdl_error: {message, kind, file, line, status} and for models the fields of the providers spec. */
+static pdl_val error_value(const pdl_err *e) {
+    pdl_val d = pdl_dict_new(5);
+    d = pdl_dict_putz(d, "message", pdl_textz(e->msg ? e->msg : ""));
+    d = pdl_dict_putz(d, "kind", pdl_textz(pdl_err_kind_name(e->kind)));
+    d = pdl_dict_putz(d, "file", e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
+    d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
+    d = pdl_dict_putz(d, "status", e->has_status ? pdl_int(e->status) : pdl_null());
+    pdl_val more;
+    pdl_err ignored = {0};
+    if (e->detail && pdl_effect_decode(pdl_str_of(e->detail), &more, &ignored)) {
+        if (pdl_is_dict(more)) d = pdl_dict_merge(d, more);
+        pdl_drop(more);
+    }
+    pdl_err_fini(&ignored);
+    return d;
+}
+
+static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
+    pdl_name name = f->run->names.error;
+    pdl_vref old = pdl_scope_find(f->scope, name);
+    a->pdl_error = pdl_keep(old);
+    f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
+    a->in_fallback = true;
+    f->print = blk(f)->print;
+}
+
+pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_blk *b = blk(f);
+    pdl_attempts *a = b->attempts;
+    if (a->sleeping) { /* the timer is on top */
+        pdl_step s = force(f, top(f), err);
+        if (s != PDL_STEP_DONE) return s;
+        pdl_drop(pop(f));
+        a->sleeping = false;
+    } else {
+        set_val(&b->acc, pdl_absent());
+        set_val(&f->bg, pdl_absent());
+        if (!wants_retry(a)) {
+            if (!i->b || a->err.final) {
+                pdl_err_move(err, &a->err);
+                return PDL_STEP_FAIL;
+            }
+            begin_fallback(f, a);
+            return PDL_STEP_DONE;
+        }
+        note_retry(f, a);
+        if (b->info->block->trace_error_on_retry) trace_error(f, a);
+        double d = delay_of(f, a);
+        if (d > 0) {
+            start_sleep(f, d);
+            a->sleeping = true;
+            pdl_step s = force(f, top(f), err);
+            if (s != PDL_STEP_DONE) return s;
+            pdl_drop(pop(f));
+            a->sleeping = false;
+        }
+    }
+    pdl_err_fini(&a->err);
+    a->done++;
+    pdl_path_drop(b->path);
+    b->path = NULL;
+    f->pc = i->c;
+    return PDL_STEP_DONE;
+}
+
+void op_catch_end(pdl_fiber *f) {
+    pdl_attempts *a = blk(f)->attempts;
+    pdl_name name = f->run->names.error;
+    if (pdl_is_absent(a->pdl_error)) f->scope = pdl_scope_del(f->scope, name);
+    else f->scope = pdl_scope_put(f->scope, name, pdl_keep(a->pdl_error));
+    pdl_err_fini(&a->err);
+    a->in_fallback = false;
+}
+
+/* --- expectations --------------------------------------------------------------------------------------------------------------- */
+
+static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, pdl_str *kw, pdl_val *kwv, size_t *n) {
+    for (uint32_t i = 0; i < c->info->n_params; i++) {
+        if (c->info->params[i] != name) continue;
+        pdl_vref v = pdl_scope_find(f->scope, name);
+        if (pdl_is_absent(v)) return;
+        kw[*n] = pdl_name_str(f->run->opt.names, name);
+        kwv[(*n)++] = pdl_keep(v);
+    }
+}
+
+/* result expectation feedback -> result answer: calls the feedback function by keyword, silently. */
+pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force_n(f, 3, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val func = *top(f);
+    if (!pdl_is(func, PDL_V_FUNC)) return done(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s", pdl_type_name(func)));
+    const pdl_closure *c = closure_of(func);
+    pdl_str kw[4] = {PDL_STR("expectation"), PDL_STR("response")};
+    pdl_val kwv[4] = {pdl_keep(*under(f, 1)), pdl_keep(*under(f, 2))};
+    size_t n = 2;
+    add_if_declared(f, c, f->run->names.judge, kw, kwv, &n);
+    add_if_declared(f, c, f->run->names.transformer, kw, kwv, &n);
+    const pdl_type *params = c->info->block->params.all;
+    pdl_val args = pdl_dict_new(n);
+    for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
+    bool ok = !params || check_value(f->run, params, args, "Type errors during function call to feedback:", c->loc, NULL, err);
+    pdl_drop(args);
+    if (!ok) {
+        for (size_t i = 0; i < n; i++) pdl_drop(kwv[i]);
+        return PDL_STEP_FAIL;
+    }
+    pdl_keep(func);
+    cut_stack(f, f->stack.n - 2);
+    return call_closure(f, func, NULL, 0, kw, kwv, n, err);
+}
+
+pdl_step op_expect_done(pdl_fiber *f, uint32_t attempt, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val answer = pop(f);
+    pdl_vref score = answer, instruction = answer;
+    if ((pdl_is_list(answer) || pdl_is(answer, PDL_V_TUPLE)) && pdl_list_len(answer) == 2) {
+        score = pdl_list_at(answer, 0);
+        instruction = pdl_list_at(answer, 1);
+    }
+    if (pdl_is(score, PDL_V_FLOAT)) f->run->score += pdl_float_of(score);
+    pdl_attempts *a = blk(f)->attempts;
+    bool again = pdl_is_str(instruction) && pdl_str_get(instruction).n && (a->tries < 0 || a->done < a->tries);
+    if (again) {
+        add_context(f, a, "user", pdl_str_get(instruction));
+        pdl_drop(pop(f)); /* the result that did not satisfy */
+        a->done++;
+        set_val(&blk(f)->acc, pdl_absent());
+        /* As after a failure: the handler's state comes back, and the attempt begins anew. */
+        pdl_handler h = f->handlers.p[--f->handlers.n];
+        pdl_scope_drop(f->scope);
+        f->scope = h.scope;
+        set_val(&f->ctx, h.ctx);
+        set_val(&f->role, h.role);
+        f->print = h.print;
+        f->pc = attempt;
+        pdl_path_drop(blk(f)->path);
+        blk(f)->path = NULL;
+    }
+    pdl_drop(answer);
+    return PDL_STEP_DONE;
+}

@@ -1,0 +1,206 @@
+/* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls awaited), cancellation. */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+pdl_run *pdl_run_new(const pdl_run_options *options) {
+    pdl_run *r = PDL_NEW(pdl_run);
+    r->opt = *options;
+    r->result = pdl_absent();
+    r->imports = pdl_dict_new(0);
+    r->scratch = pdl_arena_make();
+    r->call_in = (pdl_call_in){r, run_call_in};
+    r->out = outq_new(r, NULL);
+    run_globals(r);
+    return r;
+}
+
+static void cancel_calls(pdl_run *r) {
+    for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++) {
+        if (!r->calls.keys[i]) continue;
+        pdl_call *c = r->calls.vals[i];
+        if (!c->done && !c->effect) r->opt.world->ops->cancel(r->opt.world, c->id);
+    }
+}
+
+/* Any one call, NULL when there are none. */
+static pdl_call *some_call(const pdl_run *r) {
+    for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++)
+        if (r->calls.keys[i]) return r->calls.vals[i];
+    return NULL;
+}
+
+void pdl_run_free(pdl_run *r) {
+    if (!r) return;
+    cancel_calls(r);
+    outq_free(r->out);
+    while (r->all) fiber_free(r->all);
+    for (pdl_call *c; (c = some_call(r)) != NULL;) call_free(c);
+    idmap_fini(&r->calls);
+    idmap_fini(&r->fibers);
+    r->main = NULL;
+    files_close(r);
+    templates_fini(r);
+    pdl_scope_drop(r->globals);
+    pdl_drop(r->imports);
+    pdl_drop(r->result);
+    pdl_err_fini(&r->err);
+    pdl_vec_fini(&r->queue);
+    pdl_arena_free(r->scratch);
+    pdl_free(r);
+}
+
+/* Variables of the command line; pdl_context among them is the first context, a list of messages being enough. */
+static void bind_variables(pdl_fiber *f, pdl_vref vars) {
+    for (size_t i = 0; i < pdl_dict_len(vars); i++) {
+        pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
+        pdl_err ignored = {0};
+        pdl_val ctx;
+        if (pdl_text_is(k, "pdl_context") && pdl_context_from(v, &ctx, &ignored)) set_val(&f->ctx, ctx);
+        else if (pdl_is_str(k)) f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(v));
+        pdl_err_fini(&ignored);
+    }
+}
+
+void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
+    pdl_fiber *f = fiber_new(r, code, 0);
+    r->main = f;
+    f->out = r->out;
+    f->scope = pdl_scope_keep(r->globals);
+    f->print = r->opt.stream == PDL_STREAM_RESULT ? PRINT_RESULT : r->opt.stream == PDL_STREAM_CONTEXT ? PRINT_CONTEXT : 0;
+    if (pdl_is_dict(variables)) bind_variables(f, variables);
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_run_begin, .value = pdl_absent(), .context = pdl_absent()});
+    fiber_ready(f);
+}
+
+static void fail_run(pdl_run *r, pdl_err *err) {
+    if (!r->failed) {
+        r->failed = true;
+        pdl_err_move(&r->err, err);
+        cancel_calls(r);
+        files_close(r);
+        pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_run_end, .err = &r->err, .value = pdl_absent(), .context = pdl_absent()});
+    }
+    pdl_err_fini(err);
+}
+
+/* The main fiber has run its program: wait for what is still open, then take the result. */
+static pdl_step finish(pdl_run *r, pdl_err *err) {
+    pdl_fiber *f = r->main;
+    pdl_step s = await_calls(f, 0, false, err);
+    if (s == PDL_STEP_DONE) s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    if (r->stream_failed && out_failed(r, err)) return PDL_STEP_FAIL;
+    r->result = pop(f);
+    files_close(r);
+    f->state = FIBER_DONE;
+    r->finished = true;
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_run_end, .value = r->result, .context = pdl_absent()});
+    return PDL_STEP_DONE;
+}
+
+static void outside_call_ended(pdl_fiber *f) {
+    if (f->state == FIBER_FAILED) {
+        f->done(f->done_user, pdl_absent(), &f->err);
+    } else {
+        f->done(f->done_user, pop(f), NULL);
+        adopt_calls(f->run->main, f);
+    }
+    fiber_free(f);
+}
+
+static void fiber_ended(pdl_fiber *f) {
+    if (f->parent) {
+        map_child_ended(f);
+        fiber_free(f);
+    } else if (f->done) {
+        outside_call_ended(f);
+    }
+}
+
+/* One turn of a fiber: until it ends, waits, or fails past all handlers. */
+static void run_fiber(pdl_run *r, pdl_fiber *f) {
+    pdl_err err = {0};
+    if (f == r->main && f->state == FIBER_DONE) return;
+    f->state = FIBER_READY;
+    pdl_step s = f == r->main && !f->frames.n ? finish(r, &err) : fiber_run(f, &err);
+    while (s == PDL_STEP_FAIL && fiber_unwind(f, &err)) s = fiber_run(f, &err);
+    if (s == PDL_STEP_WAIT) return;
+    if (f == r->main) {
+        if (s == PDL_STEP_FAIL) {
+            fail_run(r, &f->err);
+        } else if (!r->finished) { /* RETURN of the main frame: leave it, the result stays on the stack */
+            pdl_val v = pop(f);
+            pdl_scope *scope = pdl_scope_keep(f->scope);
+            pdl_val bg = f->bg;
+            f->bg = pdl_absent();
+            frame_pop(f);
+            push(f, v);
+            pdl_scope_drop(f->scope);
+            f->scope = scope;
+            set_val(&f->bg, bg);
+            f->state = FIBER_READY;
+            fiber_ready(f);
+        }
+        return;
+    }
+    fiber_ended(f);
+}
+
+static pdl_fiber *next_ready(pdl_run *r) {
+    pdl_fiber *f = r->ready_first;
+    if (!f) return NULL;
+    r->ready_first = f->next_ready;
+    if (!r->ready_first) r->ready_last = NULL;
+    f->queued = false;
+    return f;
+}
+
+pdl_step pdl_run_step(pdl_run *r) {
+    while (!r->failed && !r->finished) {
+        if (r->stream_failed) {
+            pdl_err err = {0};
+            if (out_failed(r, &err)) {
+                fail_run(r, &err);
+                break;
+            }
+            r->stream_failed = false;
+        }
+        pdl_fiber *f = next_ready(r);
+        if (!f) return PDL_STEP_WAIT;
+        if (f->cancelled) fiber_free(f);
+        else run_fiber(r, f);
+    }
+    return r->failed ? PDL_STEP_FAIL : PDL_STEP_DONE;
+}
+
+pdl_step pdl_run_wait(pdl_run *r) {
+    for (;;) {
+        pdl_step s = pdl_run_step(r);
+        if (s != PDL_STEP_WAIT) return s;
+        if (!r->opt.world->ops->poll(r->opt.world, -1) && !r->ready_first && !r->stream_failed) {
+            pdl_err err = {0};
+            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+            fail_run(r, &err);
+        }
+    }
+}
+
+void pdl_run_cancel(pdl_run *r, pdl_err *err) {
+    err->final = true;
+    pdl_fiber *f = r->main;
+    if (f && f->code && f->pc && !err->loc.src) err->loc = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
+    fail_run(r, err);
+}
+
+pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
+pdl_val pdl_run_scope(const pdl_run *r) { return scope_value(r->main); }
+pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
+double pdl_run_score(const pdl_run *r) { return r->score; }
+const pdl_err *pdl_run_error(const pdl_run *r) { return &r->err; }
+
+void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt) {
+    *calls = r->usage.calls;
+    *completion = r->usage.completion;
+    *prompt = r->usage.prompt;
+}
