@@ -2,6 +2,7 @@
 #include "io/loop.h"
 
 #include <assert.h>
+#include <signal.h>
 
 #include "io/loop_uv.h"
 
@@ -47,7 +48,14 @@ static void on_limit(uv_timer_t *t) {
     (void)t;
 }
 
+/* Writing to a pipe or socket whose reader is gone is an error of the write, not the end of the process. */
+static void ignore_sigpipe(void) {
+    struct sigaction old, ignore = {.sa_handler = SIG_IGN};
+    if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(SIGPIPE, &ignore, NULL);
+}
+
 pdl_loop *pdl_loop_new(void) {
+    ignore_sigpipe();
     pdl_loop *l = PDL_NEW(pdl_loop);
     if (uv_loop_init(&l->uv) != 0 || uv_async_init(&l->uv, &l->wake, on_wake) != 0 || uv_timer_init(&l->uv, &l->limit) != 0)
         PDL_BUG("no event loop: the system is out of descriptors");

@@ -1,5 +1,6 @@
 /* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h. Pure: installed by api as a callback of the
  * machine. */
+#include "base/utf8.h"
 #include "model/model.h"
 #include "value/text.h"
 
@@ -82,8 +83,8 @@ static bool glob_fits(pdl_str glob, pdl_str s) {
             else ok = glob.p[g] == '?' || glob.p[g] == s.p[i];
         }
         if (ok) {
+            i += glob.p[g] == '?' ? pdl_utf8_len((unsigned char)s.p[i]) : 1;
             g = end ? end : g + 1;
-            i++;
         } else if (star != PDL_NOT_FOUND && from < s.n) {
             g = star + 1;
             i = ++from;
@@ -140,13 +141,12 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
         pdl_vref d = pdl_list_at(list, i);
         for (size_t k = 0; pdl_is_dict(d) && k < pdl_dict_len(d); k++) {
             pdl_vref glob = pdl_dict_key_at(d, k), v = pdl_dict_val_at(d, k);
-            if (!pdl_is_str(glob) || !glob_fits(pdl_str_get(glob), model)) continue;
             if (!pdl_is_dict(v)) {
                 pdl_drop(merged);
                 pdl_drop(params);
                 return invalid(v, glob, err);
             }
-            merged = pdl_dict_merge(merged, v);
+            if (pdl_is_str(glob) && glob_fits(pdl_str_get(glob), model)) merged = pdl_dict_merge(merged, v);
         }
     }
     *out = none ? params : fill_sampling(fill(params, merged)); /* the exception: "no default at all" */

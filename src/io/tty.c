@@ -1,0 +1,71 @@
+/* tty.c -- see tty.h. */
+#include "io/tty.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "io/loop_uv.h"
+
+#include "base/banned.h"
+
+bool pdl_tty_is(int fd) {
+    return isatty(fd) == 1;
+}
+
+int pdl_tty_width(int fd, const char *columns) {
+    int64_t n;
+    struct winsize w;
+    if (columns && pdl_num_read_int(pdl_str_of(columns), &n) && n > 0 && n < 100000) return (int)n;
+    if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0) return w.ws_col;
+    return 80;
+}
+
+bool pdl_tty_color(int fd, const pdl_tty_env *env) {
+    if (env->no_color && *env->no_color) return false;
+    if (env->force_color && *env->force_color) return strcmp(env->force_color, "0") != 0;
+    return pdl_tty_is(fd) && env->term && *env->term && strcmp(env->term, "dumb") != 0;
+}
+
+/* --- signals ----------------------------------------------------------------------------------------------- */
+
+enum { MAX_SIGNALS = 8 };
+
+struct pdl_signals {
+    uv_signal_t uv[MAX_SIGNALS];
+    int n, open;
+    void (*fn)(void *user, int sig);
+    void *user;
+};
+
+static void on_signal(uv_signal_t *h, int sig) {
+    pdl_signals *s = h->data;
+    s->fn(s->user, sig);
+}
+
+pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig), void *user) {
+    pdl_signals *s = PDL_NEW(pdl_signals);
+    s->fn = fn;
+    s->user = user;
+    for (int i = 0; i < n && s->n < MAX_SIGNALS; i++) {
+        uv_signal_t *h = &s->uv[s->n++];
+        uv_signal_init(pdl_loop_uv(loop), h);
+        h->data = s;
+        uv_signal_start(h, on_signal, signals[i]);
+    }
+    s->open = s->n;
+    return s;
+}
+
+static void signal_closed(uv_handle_t *h) {
+    pdl_signals *s = h->data;
+    if (--s->open == 0) pdl_free(s);
+}
+
+void pdl_signals_stop(pdl_signals *s) {
+    if (!s) return;
+    if (s->n == 0) pdl_free(s);
+    else
+        for (int i = 0; i < s->n; i++) uv_close((uv_handle_t *)&s->uv[i], signal_closed);
+}
