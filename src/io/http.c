@@ -114,7 +114,8 @@ typedef struct transfer {
     pdl_http_end end;
     int status;
     bool queued, dead, ended, in_callback;
-    char why[CURL_ERROR_SIZE];
+    const char *said;     /* our own reason: wins over libcurl's; static */
+    char why[CURL_ERROR_SIZE]; /* written by libcurl until the end */
 } transfer;
 
 struct pdl_http {
@@ -144,12 +145,16 @@ static void enqueue(transfer *t) {
     t->http->queue_end = &t->next;
 }
 
-static void end_with(transfer *t, pdl_http_end end, const char *why) {
+static void end_with(transfer *t, pdl_http_end end, const char *said) {
     if (t->ended) return;
     t->ended = true;
     t->end = end;
-    if (!t->why[0] && why) snprintf(t->why, sizeof t->why, "%s", why);
+    t->said = said;
     enqueue(t);
+}
+
+static const char *reason(const transfer *t) {
+    return t->end == PDL_HTTP_OK ? "" : t->said ? t->said : t->why;
 }
 
 /* Take it away from libcurl; after that no callback of libcurl names it. */
@@ -206,8 +211,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *user) {
         return 0;
     }
     if (t->got > max_reply(t->http)) {
-        snprintf(t->why, sizeof t->why, "the answer is longer than %zu bytes", max_reply(t->http));
-        end_with(t, PDL_HTTP_TOO_LARGE, NULL);
+        end_with(t, PDL_HTTP_TOO_LARGE, "the answer is longer than the limit");
         return 0;
     }
     pdl_buf_put(&t->body, (pdl_str){p, n});
@@ -340,8 +344,8 @@ static bool give_data(transfer *t) {
 
 static void give_end(transfer *t) {
     PDL_TRACE(t->http->opt.debug, http, "#%llx %s: end %d, status %d, %zu bytes %s", (unsigned long long)t->id, t->req.method,
-              (int)t->end, t->status, t->got, t->end == PDL_HTTP_OK ? "" : t->why);
-    pdl_http_reply r = {t->end, t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), t->end == PDL_HTTP_OK ? "" : t->why};
+              (int)t->end, t->status, t->got, reason(t));
+    pdl_http_reply r = {t->end, t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
     t->dead = true; /* a cancel from inside finds it gone */
     t->req.done(t->req.user, &r);
 }
@@ -350,7 +354,7 @@ static void deliver_one(transfer *t) {
     if (!t->dead && !give_data(t)) {
         t->ended = true;
         t->end = PDL_HTTP_STOPPED;
-        snprintf(t->why, sizeof t->why, "stopped");
+        t->said = "stopped";
     }
     if (!t->dead && !t->ended) return;
     detach(t);
@@ -379,7 +383,7 @@ static void collect_ends(lane *l) {
         transfer *t = NULL;
         if (m->msg != CURLMSG_DONE) continue;
         if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK || !t) continue;
-        end_with(t, end_of(m->data.result), c->easy_strerror(m->data.result));
+        end_with(t, end_of(m->data.result), t->why[0] ? NULL : c->easy_strerror(m->data.result));
     }
 }
 
@@ -409,7 +413,6 @@ static void on_idle(void *user) {
         t->idle = pdl_timer_start(h->loop, t->req.idle_ms - quiet_ms, on_idle, t);
         return;
     }
-    t->why[0] = 0; /* libcurl may have noted something earlier */
     end_with(t, PDL_HTTP_TIMEOUT, "no data in time");
     deliver(h);
 }

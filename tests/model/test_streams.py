@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Streams and failures of the model room against a server that misbehaves on purpose, through model_driver.
+
+    python3 tests/model/test_streams.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import json
+import os
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_fixtures import drive, find_driver  # noqa: E402
+
+DRIVER = None
+
+
+class Wire:
+    """A server on the loopback interface whose answers are lists of raw byte pieces, one list a request."""
+
+    def __init__(self, *answers, pause=0.0, hold=0.0):
+        self.answers, self.pause, self.hold = list(answers), pause, hold
+        self.requests, self.times, self.closed_early = [], [], 0
+        self.sock = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = "http://127.0.0.1:%d" % self.sock.getsockname()[1]
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                c, _ = self.sock.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(c,), daemon=True).start()
+
+    def serve(self, c):
+        c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = c.recv(65536)
+            if not more:
+                return c.close()
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        size = int([x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")][0].split(b":")[1])
+        while len(body) < size:
+            body += c.recv(65536)
+        n = len(self.requests)
+        self.requests.append((head.decode(), json.loads(body)))
+        self.times.append(time.monotonic())
+        try:
+            for piece in self.answers[min(n, len(self.answers) - 1)]:
+                c.sendall(piece)
+                if self.pause:
+                    time.sleep(self.pause)
+            if self.hold:
+                c.settimeout(self.hold)
+                if c.recv(1) == b"":
+                    self.closed_early += 1
+        except OSError:
+            self.closed_early += 1
+        c.close()
+
+    def close(self):
+        self.sock.close()
+
+
+def chunk(**delta):
+    finish = delta.pop("finish", None)
+    return {"id": "c1", "created": 1, "model": "m", "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def sse(*events, end="\n", done=True):
+    text = "".join("data: " + (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)) + end * 2 for e in events)
+    return (text + ("data: [DONE]" + end * 2 if done else "")).encode()
+
+
+def head(ctype="text/event-stream", status="200 OK", extra=""):
+    return ("HTTP/1.1 %s\r\nContent-Type: %s\r\nConnection: close\r\n%s\r\n" % (status, ctype, extra)).encode()
+
+
+def cut(data, n):
+    return [data[i:i + n] for i in range(0, len(data), n)]
+
+
+def call(wire, model="openai/m", stream=True, job=None, messages=None, **parameters):
+    base = wire.url if model.startswith("ollama") else wire.url + "/v1"
+    parameters = {"api_base": base, "api_key": "sk-secret-0123456789", "max_retries": 0, **parameters}
+    one = {"model": model, "messages": messages or [{"role": "user", "content": "Hi"}], "parameters": parameters, "stream": stream}
+    code, lines, err = drive(DRIVER, {"calls": [one], **(job or {})})
+    wire.close()
+    assert code == 0 and not err, (code, err)
+    assert "sk-secret-0123456789" not in json.dumps(lines), "the key is shown"
+    return "".join(x["piece"] for x in lines if "piece" in x), lines[-1]
+
+
+def error_of(end, kind, status, text=""):
+    assert "error" in end, end
+    e = end["error"]
+    assert (e["kind"], e["status"]) == (kind, status), e
+    assert text in e["msg"], e
+    return e
+
+
+TEXT = "Grüße, 世界! 😀 end"
+GOOD = [chunk(role="assistant", content=""), *[chunk(content=c) for c in TEXT], chunk(finish="stop"),
+        {"id": "c1", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}}]
+
+
+def test_cut_at_every_byte():
+    for end in ("\n", "\r\n", "\r"):
+        pieces, reply = call(Wire([head()] + cut(sse(*GOOD, end=end), 1)))
+        assert pieces == TEXT == reply["reply"]["content"], (end, pieces)
+        assert reply["reply"]["usage"]["total_tokens"] == 3
+        assert reply["reply"]["raw"]["choices"][0]["finish_reason"] == "stop"
+
+
+def test_cut_anywhere():
+    data = sse(*GOOD)
+    for at in range(1, len(data), 37):
+        pieces, _ = call(Wire([head(), data[:at], data[at:]], pause=0.001))
+        assert pieces == TEXT, at
+
+
+def test_split_reads():
+    pieces, _ = call(Wire([head(), sse(*GOOD)]), job={"split": True})
+    assert pieces == TEXT
+
+
+def test_comments_and_fields():
+    data = b": hello\n\nevent: message\nid: 7\nretry: 10\n" + sse(chunk(content="a")) [:-len(b"data: [DONE]\n\n")]
+    data += b": ping\n\n\n\n" + sse(chunk(content="b"), chunk(finish="stop"))
+    assert call(Wire([head(), data]))[0] == "ab"
+
+
+def test_data_over_several_lines():
+    text = json.dumps(chunk(content="ab", finish="stop"), indent=1)
+    data = "".join("data: %s\n" % x for x in text.split("\n")) + "\n"
+    assert call(Wire([head(), data.encode()]))[0] == "ab"
+
+
+def test_no_done_after_finish():
+    pieces, end = call(Wire([head(), sse(chunk(content="x"), chunk(finish="length"), done=False)]))
+    assert pieces == "x" and end["reply"]["raw"]["choices"][0]["finish_reason"] == "length"
+
+
+def test_no_blank_line_at_the_end():
+    assert call(Wire([head(), sse(chunk(content="x", finish="stop"), done=False)[:-2]]))[0] == "x"
+
+
+def test_end_without_finish():
+    pieces, end = call(Wire([head(), sse(chunk(content="x"), done=False)]))
+    assert pieces == "x"
+    error_of(end, "stream", 200)
+
+
+def test_broken_off():
+    data = head(extra="Transfer-Encoding: chunked\r\n") + b"%x\r\n" % 1000 + sse(chunk(content="x"), done=False)
+    pieces, end = call(Wire([data]))
+    assert pieces == "x"
+    error_of(end, "stream", 200)
+
+
+def test_broken_off_is_retried_before_output():
+    wire = Wire([head(), b": nothing yet\n\n"], [head(), sse(chunk(content="x", finish="stop"))])
+    pieces, end = call(wire, max_retries=1)
+    assert pieces == "x" and len(wire.requests) == 2
+
+
+def test_not_retried_after_output():
+    wire = Wire([head(), sse(chunk(content="x"), done=False)])
+    _, end = call(wire, max_retries=3)
+    error_of(end, "stream", 200)
+    assert len(wire.requests) == 1
+
+
+def test_error_object_in_stream():
+    for error, kind in (({"message": "boom", "code": 500}, "server"), ({"message": "slow", "code": "rate_limit_exceeded"}, "rate_limit"),
+                        ({"message": "over", "type": "overloaded_error"}, "unavailable"), ("just text", "server"),
+                        ({"message": "This model's maximum context length is 5"}, "context_window")):
+        pieces, end = call(Wire([head(), sse(chunk(content="x"), {"error": error}, done=False)]))
+        assert pieces == "x"
+        error_of(end, kind, 200, error if isinstance(error, str) else error["message"])
+
+
+def test_error_object_is_retried_before_output():
+    wire = Wire([head(), sse({"error": {"message": "boom", "code": 503}}, done=False)], [head(), sse(chunk(content="x", finish="stop"))])
+    assert call(wire, max_retries=1)[0] == "x" and len(wire.requests) == 2
+
+
+def test_event_that_is_no_json():
+    error_of(call(Wire([head(), b"data: {oops\n\n"]))[1], "protocol", 200)
+
+
+def test_bytes_that_are_no_text():
+    pieces, _ = call(Wire([head(), sse(chunk(content="a@b", finish="stop")).replace(b"@", b"\xff")]))
+    assert pieces == "a\ufffdb"
+
+
+def test_server_that_does_not_stream():
+    body = json.dumps({"id": "x", "choices": [{"index": 0, "message": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}]})
+    pieces, end = call(Wire([head("application/json")] + cut(body.encode(), 11)))
+    assert pieces == TEXT == end["reply"]["content"]
+    error_of(call(Wire([head("application/json"), b'{"error": {"message": "no", "code": 429}}']))[1], "rate_limit", 200, "no")
+
+
+def test_first_byte_and_gap_timeouts():
+    for pieces in ([], [head()], [head(), sse(chunk(content="x"), done=False)]):
+        t0 = time.monotonic()
+        wire = Wire(pieces, hold=5)
+        _, end = call(wire, timeout=0.3)
+        assert error_of(end, "timeout", None)["msg"].endswith("Request timed out."), end
+        assert 0.25 < time.monotonic() - t0 < 2
+
+
+def test_slow_stream_is_no_timeout():
+    parts = [head()] + [sse(chunk(content="x"), done=False)] * 6 + [sse(chunk(finish="stop"))]
+    assert call(Wire(parts, pause=0.1), timeout=0.4)[0] == "xxxxxx"
+
+
+def test_total_timeout():
+    wire = Wire([head("application/json")] + [b" "] * 20, pause=0.1)
+    error_of(call(wire, stream=False, timeout=0.4)[1], "timeout", None)
+
+
+def test_cancel_closes_the_connection():
+    wire = Wire([head()] + [sse(chunk(content="x"), done=False)] * 3, pause=0.01, hold=3)
+    _, end = call(wire, job={"cancel_after": 2})
+    assert end.get("cancelled"), end
+    for _ in range(50):
+        if wire.closed_early:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the connection stayed open")
+
+
+def test_line_too_long():
+    parts = [head(), b"data: "] + [b"x" * (1 << 20)] * 17
+    error_of(call(Wire(parts))[1], "protocol", 200, "longer than")
+
+
+def test_body_too_long():
+    parts = [head("application/json"), b'"'] + [b"x" * (1 << 20)] * 65
+    error_of(call(Wire(parts), stream=False)[1], "protocol", 200, "longer than")
+
+
+def test_headers_too_long():
+    error_of(call(Wire([b"HTTP/1.1 200 OK\r\n" + b"X-Y: %s\r\n" % (b"y" * 60000) * 6 + b"\r\n"]))[1], "protocol", 200)
+
+
+def test_tool_calls_without_index():
+    f = [{"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x"'}}, {"function": {"arguments": ": 1}"}},
+         {"id": "b", "function": {"name": "g"}}]
+    _, end = call(Wire([head(), sse(*[chunk(tool_calls=[x]) for x in f], chunk(finish="stop"))]))
+    got = end["reply"]["message"]["tool_calls"]
+    assert [(c["id"], c["function"]["name"], c["function"]["arguments"]) for c in got] == [("a", "f", '{"x": 1}'), ("b", "g", "{}")], got
+    assert end["reply"]["raw"]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_interleaved_tool_calls():
+    parts = [(0, "a", "f", "{"), (1, "b", "g", "["), (0, None, None, "}"), (1, None, None, "]")]
+    events = [chunk(tool_calls=[{"index": i, **({"id": n} if n else {}), "function": {"arguments": a, **({"name": f} if f else {})}}])
+              for i, n, f, a in parts]
+    _, end = call(Wire([head(), sse(*events, chunk(finish="tool_calls"))]))
+    assert [c["function"]["arguments"] for c in end["reply"]["message"]["tool_calls"]] == ["{}", "[]"]
+
+
+def test_reasoning_and_refusal():
+    events = [chunk(reasoning_content="hm"), chunk(reasoning_content="m."), chunk(content="42"), chunk(refusal=None), chunk(finish="stop")]
+    pieces, end = call(Wire([head(), sse(*events)]))
+    assert pieces == "42" and end["reply"]["message"] == {"role": "assistant", "content": "42", "reasoning_content": "hmm."}
+    _, end = call(Wire([head(), sse(chunk(refusal="No"), chunk(refusal="."), chunk(finish="stop"))]))
+    assert end["reply"]["message"]["refusal"] == "No." and end["reply"]["content"] == ""
+
+
+def test_think_tags_cut():
+    for text, thought, rest in (("<think>a<b</think>rest", "a<b", "rest"), ("<thin is text", None, "<thin is text"),
+                                ("<think>never closed", None, "<think>never closed"), ("a <think>b</think>", None, "a <think>b</think>")):
+        pieces, end = call(Wire([head(), sse(*[chunk(content=c) for c in text], chunk(finish="stop"))]))
+        assert pieces == rest == end["reply"]["content"], (text, pieces)
+        assert end["reply"]["message"].get("reasoning_content") == thought
+
+
+def test_usage_variants():
+    u = {"prompt_tokens": 4, "completion_tokens": 5, "total_tokens": 9}
+    every = [{**chunk(content="x"), "usage": {**u, "completion_tokens": 1}}, {**chunk(finish="stop"), "usage": u}]
+    assert call(Wire([head(), sse(*every)]))[1]["reply"]["usage"] == u
+    assert call(Wire([head(), sse(chunk(content="x", finish="stop"))]))[1]["reply"]["usage"] is None
+
+
+def test_other_choices_are_ignored():
+    other = chunk(content="NO")
+    other["choices"][0]["index"] = 1
+    assert call(Wire([head(), sse(chunk(content="x"), other, chunk(finish="stop"))]))[0] == "x"
+
+
+def test_ollama_lines_cut():
+    lines = [{"model": "m", "message": {"role": "assistant", "content": c}, "done": False} for c in TEXT]
+    lines.append({"model": "m", "message": {"content": ""}, "done": True, "done_reason": "length", "prompt_eval_count": 1, "eval_count": 2})
+    data = "".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines).encode()
+    for n in (1, 3, 1000, len(data) - 1):
+        pieces, end = call(Wire([head("application/x-ndjson")] + cut(data, n)), model="ollama_chat/m")
+        assert pieces == TEXT == end["reply"]["content"]
+        assert end["reply"]["usage"]["total_tokens"] == 3 and end["reply"]["raw"]["choices"][0]["finish_reason"] == "length"
+    error_of(call(Wire([head("application/x-ndjson"), data[:100]]), model="ollama_chat/m")[1], "protocol", 200)
+    error_of(call(Wire([head("application/x-ndjson"), data.split(b"\n")[0] + b"\n"]), model="ollama_chat/m")[1], "stream", 200)
+
+
+def test_retries_and_waits():
+    ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
+    busy = [head("application/json", "429 Too Many", "retry-after-ms: 300\r\n"), b'{"error": {"message": "slow down"}}']
+    wire = Wire(busy, ok)
+    _, end = call(wire, stream=False, max_retries=1)
+    assert end["reply"]["content"] == "ok" and 0.28 < wire.times[1] - wire.times[0] < 0.6
+    wire = Wire([head("application/json", "429 Too Many", "retry-after: 500\r\n"), b"{}"], ok)
+    e = error_of(call(wire, stream=False, max_retries=2)[1], "rate_limit", 429)
+    assert len(wire.requests) == 1 and json.loads(e["detail"])["retry_after_seconds"] == 500
+    wire = Wire([head("application/json", "500 Oh", "x-should-retry: false\r\n"), b"{}"], ok)
+    error_of(call(wire, stream=False, max_retries=2)[1], "server", 500)
+    assert len(wire.requests) == 1
+    wire = Wire([head("application/json", "429 No", "x-should-retry: true\r\n"), b'{"error": {"code": "insufficient_quota", "message": "q"}}'], ok)
+    error_of(call(wire, stream=False, max_retries=2)[1], "quota", 429)
+    assert len(wire.requests) == 1
+
+
+def test_fallbacks():
+    ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
+    bad = [head("application/json", "400 Bad"), b'{"error": {"message": "bad"}}']
+    wire = Wire(bad, bad, ok)
+    _, end = call(wire, stream=False, temperature=0.5, fallbacks=["openai/second", {"model": "openai/third", "temperature": 0.1}])
+    assert end["reply"]["content"] == "ok"
+    assert [(b["model"], b["temperature"]) for _, b in wire.requests] == [("m", 0.5), ("second", 0.5), ("third", 0.1)]
+    e = error_of(call(Wire(bad), stream=False, fallbacks=["openai/second"])[1], "bad_request", 400)
+    assert e["msg"].startswith("Error during 'openai/m' model call: ") and "All fallback attempts failed." in e["msg"]
+
+
+def test_schema_is_dropped_when_refused():
+    ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
+    bad = [head("application/json", "400 Bad"), b'{"error": {"message": "unknown field response_format"}}']
+    wire = Wire(bad, ok)
+    one = {"model": "openai/m", "messages": [], "schema": {"type": "object", "properties": {}},
+           "parameters": {"api_base": wire.url, "api_key": "k", "max_retries": 0}}
+    _, lines, _ = drive(DRIVER, {"calls": [one]})
+    wire.close()
+    assert lines[-1]["reply"]["content"] == "ok", lines
+    assert ["response_format" in b for _, b in wire.requests] == [True, False]
+
+
+def test_key_in_the_servers_text_is_masked():
+    bad = [head("application/json", "401 No"), b'{"error": {"message": "Incorrect API key provided: sk-secret-0123456789."}}']
+    e = error_of(call(Wire(bad), stream=False)[1], "auth", 401)
+    assert "Incorrect API key provided: ***." in e["msg"]
+
+
+def test_contents():
+    ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
+    wire = Wire(ok)
+    parts = [{"type": "text", "text": "t"}]
+    call(wire, stream=False, messages=[{"role": "user", "content": c, "pdl__defsite": "x"} for c in ("s", parts, 7, {"a": 1}, [1, "b"], True)])
+    assert [m["content"] for m in wire.requests[0][1]["messages"]] == ["s", parts, "7", '{"a": 1}', '[1, "b"]', "true"]
+    assert all("pdl__defsite" not in m for m in wire.requests[0][1]["messages"])
+
+
+def test_numbers_written_as_text():
+    wire = Wire([head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()])
+    call(wire, stream=False, temperature="0.5", max_tokens="12", logprobs="true", stop="3", custom="4")
+    body = wire.requests[0][1]
+    assert [body[k] for k in ("temperature", "max_tokens", "logprobs", "stop", "custom")] == [0.5, 12, True, "3", "4"]
+
+
+def test_keep_alive_and_many_calls():
+    events = sse(*GOOD)
+    answer = head().replace(b"Connection: close\r\n", b"Content-Length: %d\r\n" % len(events)) + events
+    wire = Wire([answer])
+    one = {"model": "openai/m", "messages": [], "stream": True, "parameters": {"api_base": wire.url, "api_key": "k"}}
+    code, lines, err = drive(DRIVER, {"calls": [one], "repeat": 50, "quiet": True})
+    wire.close()
+    assert code == 0 and lines[-1]["failed"] == 0 and lines[-1]["calls"] == 50, (lines, err)
+
+
+def main():
+    global DRIVER
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    DRIVER = find_driver(sys.argv[1])
+    passed = failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or not callable(test) or (sys.argv[2:] and name not in sys.argv[2:]):
+            continue
+        try:
+            test()
+            passed += 1
+        except Exception as e:  # noqa: BLE001 (a failing test must not stop the others)
+            failed += 1
+            line = e.__traceback__.tb_next.tb_lineno if e.__traceback__ and e.__traceback__.tb_next else 0
+            print("FAIL %s (line %d): %s: %s" % (name, line, type(e).__name__, str(e)[:1500]))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
