@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "value/json_read.h"
 
 #include "base/banned.h"
 
@@ -30,6 +31,7 @@ typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
     bool prose;
+    bool closed; /* the last container closed had its closer */
     pdl_err *err;
 } reader;
 
@@ -99,14 +101,6 @@ static bool word_starts(const pdl_rp *p) {
     return c >= 0 && pdl_cp_is_alpha(pdl_rp_cp(p, p->pos, &next));
 }
 
-/* Does the character close the innermost container or one around it? */
-static bool closes(const reader *r, int c) {
-    const box *b = &r->open.p[r->open.n - 1];
-    if (c == b->closer) return true;
-    if (c == ']') return r->rp.lists > 0 && (b->kind != BOX_PAREN || r->open.n > 1 || b->closer == ')');
-    return c == '}' && r->rp.dicts > 0;
-}
-
 /* "..." between items stands for things left out. */
 static bool skip_ellipsis(pdl_rp *p) {
     if (!pdl_str_starts(pdl_str_sub(p->src, p->pos, p->src.n), PDL_STR("...")) || rp_at(p, p->pos + 3) == '.') return false;
@@ -146,7 +140,7 @@ static step read_member(reader *r, pdl_val *out) {
     *out = pdl_absent();
     step s = GOT_NOTHING;
     if (rp_peek(p) != ',')
-        for (int c; (c = rp_peek(p)) >= 0 && !closes(r, c) && s == GOT_NOTHING;) {
+        for (int c; (c = rp_peek(p)) >= 0 && c != '}' && s == GOT_NOTHING;) {
             if (skip_comment(r, false)) continue;
             s = read_token(r, PDL_RP_VALUE, out);
             if (s == GOT_NOTHING) skip_junk(p);
@@ -156,69 +150,39 @@ static step read_member(reader *r, pdl_val *out) {
     return GOT_VALUE;
 }
 
-/* A bare key: up to its colon. Words before it are dropped. False when there is none. */
-static bool read_bare_key(reader *r) {
+/* The next key; GOT_END when the dict ends before one. Whatever is in front of it is skipped, closers too: only the very
+ * first character may end the dict. */
+static step read_key(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
-    size_t from = p->pos;
     for (int c; (c = rp_peek(p)) >= 0;) {
-        if (c == ':' || (c == ']' && p->lists)) {
-            pdl_buf_clear(&p->text);
-            pdl_buf_put(&p->text, pdl_str_sub(p->src, from, p->pos));
-            if (p->text.len && p->text.p[p->text.len - 1] == '"') pdl_buf_cut(&p->text, p->text.len - 1);
-            return true;
-        }
-        if (!rp_blank(c)) {
+        size_t next;
+        if (skip_comment(r, !pdl_dict_len(top(r)->box))) continue;
+        bool quoted = pdl_rp_quote(p, p->pos) > 0;
+        if (!quoted && !pdl_cp_is_alnum(pdl_rp_cp(p, p->pos, &next))) {
+            if (c == ':') top(r)->saw_colon = true;
             skip_junk(p);
             continue;
         }
-        size_t next = rp_skip_blanks(p, p->pos);
-        if (rp_at(p, next) != ':') {
-            p->pos = next;
-            return false;
-        }
-        pdl_buf_clear(&p->text);
-        pdl_buf_put(&p->text, pdl_str_sub(p->src, from, p->pos));
-        if (p->text.len && p->text.p[p->text.len - 1] == '"') pdl_buf_cut(&p->text, p->text.len - 1);
-        p->pos = next;
-        return true;
-    }
-    return false;
-}
-
-/* The next key; GOT_END when the dict ends before one. */
-static step read_key(reader *r, pdl_val *out, bool *junk) {
-    pdl_rp *p = &r->rp;
-    for (int c; (c = rp_peek(p)) >= 0;) {
-        if (closes(r, c) && (c != ']' || p->lists)) return GOT_END;
-        if (skip_comment(r, true)) continue;
-        if (pdl_rp_quote(p, p->pos)) {
-            *junk = true;
-            *out = pdl_rp_string(p, PDL_RP_KEY);
-            p->pos = rp_skip_blanks(p, p->pos);
-            while (skip_comment(r, true)) p->pos = rp_skip_blanks(p, p->pos);
-            c = rp_peek(p);
-            if (c >= 0 && !closes(r, c)) return GOT_VALUE;
-            pdl_drop(*out);
+        if (!quoted) {
+            if (pdl_rp_bare_key(p, out)) return GOT_VALUE;
             continue;
         }
-        size_t next;
-        if (pdl_cp_is_alnum(pdl_rp_cp(p, p->pos, &next))) {
-            *junk = true;
-            if (!read_bare_key(r)) continue;
-            *out = pdl_text(pdl_buf_str(&p->text));
-            return GOT_VALUE;
-        }
-        if (c == ':') top(r)->saw_colon = true;
-        if (!rp_blank(c) && !(c == ',' && rp_at(p, p->pos - 1) == '{')) *junk = true;
-        skip_junk(p);
+        *out = pdl_rp_string(p, PDL_RP_KEY);
+        do
+            p->pos = rp_skip_blanks(p, p->pos);
+        while (skip_comment(r, false));
+        c = rp_peek(p);
+        if (c >= 0 && c != '}') return GOT_VALUE;
+        pdl_drop(*out);
+        return GOT_END;
     }
     return GOT_END;
 }
 
 /* A dict without members that holds something is a list in wrong braces: read it again as one. */
-static bool reread_as_list(reader *r, bool junk) {
+static bool reread_as_list(reader *r) {
     box *b = top(r);
-    if (!junk || b->implicit || b->saw_colon || pdl_dict_len(b->box) || rp_at(&r->rp, b->start + 1) == '{') return false;
+    if (b->implicit || b->saw_colon || pdl_dict_len(b->box)) return false;
     size_t from = b->start, read = pdl_utf8_count(pdl_str_sub(r->rp.src, from, r->rp.pos));
     if (rp_peek(&r->rp) == '}') read++;
     if (read <= 2) return false;
@@ -227,13 +191,25 @@ static bool reread_as_list(reader *r, bool junk) {
     return open_box(r, BOX_LIST, '}', false);
 }
 
+/* Behind a member (or the brace): does the dict end here? A quote or comma right behind the member is passed over. */
+static bool dict_ends(reader *r) {
+    pdl_rp *p = &r->rp;
+    bool has = pdl_dict_len(top(r)->box) > 0;
+    int c = rp_peek(p);
+    if (has && (c == '"' || c == '\'')) p->pos++;
+    p->pos = rp_skip_blanks(p, p->pos);
+    if (rp_peek(p) == ',') p->pos = rp_skip_blanks(p, p->pos + 1);
+    c = rp_peek(p);
+    return c == '}' || (c == ']' && has && p->lists);
+}
+
 static step step_dict(reader *r, pdl_val *out) {
-    bool junk = false;
     pdl_val key;
     pdl_rp *p = &r->rp;
-    if (read_key(r, &key, &junk) == GOT_END) return reread_as_list(r, junk) ? GOT_BOX : GOT_END;
+    if (dict_ends(r)) return GOT_END;
+    if (read_key(r, &key) == GOT_END) return reread_as_list(r) ? GOT_BOX : GOT_END;
     int c = rp_peek(p);
-    if (c >= 0 && !closes(r, c)) { /* the colon, or what stands for it */
+    if (c >= 0 && c != '}' && c != ']') { /* the colon, or what stands for it */
         size_t n = p->pos;
         pdl_rp_cp(p, n, &n);
         p->pos = n;
@@ -242,6 +218,12 @@ static step step_dict(reader *r, pdl_val *out) {
     b->key = key;
     b->waiting = true;
     return read_member(r, out);
+}
+
+static bool is_empty(pdl_vref v) {
+    if (pdl_is_str(v)) return pdl_str_get(v).n == 0;
+    if (pdl_is_list(v)) return pdl_list_len(v) == 0;
+    return pdl_is_dict(v) && pdl_dict_len(v) == 0;
 }
 
 /* An item of a list was a string and a colon follows: it is a key. */
@@ -254,29 +236,40 @@ static step item_is_key(reader *r, size_t from, pdl_val item) {
     return open_box(r, BOX_DICT, '}', true) ? GOT_BOX : GOT_END;
 }
 
+/* Behind an item: does the list end here? */
+static bool list_ends(reader *r) {
+    pdl_rp *p = &r->rp;
+    int c;
+    for (; (c = rp_peek(p)) == ',' || rp_blank(c); p->pos++)
+        if (c == ',') top(r)->saw_comma = true;
+    return c < 0 || c == ']' || c == '}' || (c == ')' && top(r)->kind == BOX_PAREN);
+}
+
+/* The next item. What is between items is skipped, closers too unless they come first. */
 static step step_list(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
+    if (list_ends(r)) return GOT_END;
     for (int c; (c = rp_peek(p)) >= 0;) {
-        if (closes(r, c)) return GOT_END;
-        if (skip_comment(r, false) || skip_ellipsis(p)) continue;
+        if (skip_comment(r, false) || skip_ellipsis(p)) {
+            if (list_ends(r)) return GOT_END;
+            continue;
+        }
         size_t from = p->pos;
         bool quoted = pdl_rp_quote(p, from) > 0;
         step s = read_token(r, PDL_RP_ITEM, out);
         if (s == GOT_VALUE && quoted && rp_at(p, rp_skip_blanks(p, p->pos)) == ':') return item_is_key(r, from, *out);
+        if (s == GOT_VALUE && is_empty(*out) && !quoted) { /* a sign without a number */
+            pdl_drop(*out);
+            if (list_ends(r)) return GOT_END;
+            continue;
+        }
         if (s != GOT_NOTHING) return s;
-        if (c == ',') top(r)->saw_comma = true;
         skip_junk(p);
     }
     return GOT_END;
 }
 
 /* --- containers -------------------------------------------------------------------------------------------- */
-
-static bool is_empty(pdl_vref v) {
-    if (pdl_is_str(v)) return pdl_str_get(v).n == 0;
-    if (pdl_is_list(v)) return pdl_list_len(v) == 0;
-    return pdl_is_dict(v) && pdl_dict_len(v) == 0;
-}
 
 /* Give the innermost container a value. An empty item that nothing separates from what follows is noise. */
 static void put_value(reader *r, pdl_val v) {
@@ -288,7 +281,7 @@ static void put_value(reader *r, pdl_val v) {
         return;
     }
     int c = rp_peek(&r->rp);
-    if (is_empty(v) && c != ',' && c != b->closer)
+    if (is_empty(v) && c != ',' && c != ']')
         pdl_drop(v);
     else
         b->box = pdl_list_push(b->box, v);
@@ -297,17 +290,18 @@ static void put_value(reader *r, pdl_val v) {
 /* The innermost container is complete; its closer is taken only if it is its own. */
 static pdl_val close_box(reader *r) {
     box b = pop(r);
-    if (rp_peek(&r->rp) == b.closer) r->rp.pos++;
+    int c = rp_peek(&r->rp);
+    if (c == b.closer || (c == '}' && b.kind != BOX_DICT) || (c == ']' && b.kind != BOX_DICT)) r->rp.pos++;
+    r->closed = c == b.closer;
     if (b.kind != BOX_PAREN || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
     pdl_val only = pdl_keep(pdl_list_at(b.box, 0));
     pdl_drop(b.box);
     return only;
 }
 
-/* The container that begins at the cursor. */
-static bool read_box(reader *r, pdl_val *out) {
+/* Read until the outermost open container is complete. */
+static bool run(reader *r, pdl_val *out) {
     pdl_val v;
-    if (read_token(r, PDL_RP_ITEM, &v) == GOT_END) return false;
     for (;;) {
         size_t depth = r->open.n;
         step s = top(r)->kind == BOX_DICT ? step_dict(r, &v) : step_list(r, &v);
@@ -321,6 +315,12 @@ static bool read_box(reader *r, pdl_val *out) {
     }
     *out = v;
     return true;
+}
+
+/* The container that begins at the cursor. */
+static bool read_box(reader *r, pdl_val *out) {
+    pdl_val none;
+    return read_token(r, PDL_RP_ITEM, &none) == GOT_BOX && run(r, out);
 }
 
 /* --- the whole text ------------------------------------------------------------------------------------------ */
@@ -354,6 +354,33 @@ static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     return pdl_list_push(found, v);
 }
 
+/* A container that is strict JSON; false (without an error but for limits) when it is not. */
+static bool read_strict(pdl_rp *p, pdl_val *out, pdl_err *err) {
+    size_t end;
+    if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX, out, &end, err)) {
+        if (err->kind != PDL_E_limit) pdl_err_fini(err);
+        return false;
+    }
+    p->pos += end;
+    return true;
+}
+
+/* `{"a": 1}, "b": 2}`: the dict was closed too early. Its further members are read into it. */
+static bool read_more(reader *r, pdl_val *dict) {
+    pdl_rp *p = &r->rp;
+    size_t i = rp_skip_blanks(p, p->pos), q;
+    if (!pdl_is_dict(*dict) || rp_at(p, i) != ',') return true;
+    i = rp_skip_blanks(p, i + 1);
+    q = rp_at(p, i) == '"' ? pdl_rp_find(p, '"', i + 1) : p->src.n;
+    if (q == p->src.n || rp_at(p, rp_skip_blanks(p, q + 1)) != ':') return true;
+    p->pos = i;
+    pdl_val more;
+    if (!open_box(r, BOX_DICT, '}', true) || !run(r, &more)) return false;
+    *dict = pdl_dict_merge(*dict, more);
+    pdl_drop(more);
+    return true;
+}
+
 /* All containers of the text from the cursor on. */
 static bool read_all(reader *r, pdl_val *found) {
     pdl_rp *p = &r->rp;
@@ -362,28 +389,37 @@ static bool read_all(reader *r, pdl_val *found) {
         if (skip_comment(r, false)) continue;
         if (c == '{' || c == '[') {
             pdl_val v;
-            if (!read_box(r, &v)) return false;
+            if (!read_strict(p, &v, r->err) && (r->err->kind || !read_box(r, &v))) return false;
+            bool ok = read_more(r, &v);
             *found = add_found(*found, v, listed);
+            if (!ok) return false;
             listed = rp_peek(p) == ',';
             continue;
         }
-        skip_junk(p);
+        pdl_rp_cp(p, p->pos, &p->pos);
     }
     return true;
 }
 
-/* A text that is all in parentheses: (1, "a"). *whole is false when it is not. */
-static bool read_parens(reader *r, bool *whole, pdl_val *out) {
+/* A text that is all in parentheses, (1, "a"), or a dict that lacks its opening brace, "a": 1}. *whole is false when
+ * it is neither. */
+static bool read_whole(reader *r, bool *whole, pdl_val *out) {
     pdl_rp *p = &r->rp;
+    size_t from = rp_skip_blanks(p, 0), end = p->src.n;
+    int c = rp_at(p, from);
     *whole = false;
-    p->pos = rp_skip_blanks(p, 0);
-    if (rp_peek(p) == '(') {
-        if (!read_box(r, out)) return false;
-        p->pos = rp_skip_blanks(p, p->pos);
-        *whole = p->pos == p->src.n && !r->prose;
-        if (!*whole) pdl_drop(*out);
+    while (end > from && rp_blank(rp_at(p, end - 1))) end--;
+    bool dict = c == '"' && end > from && rp_at(p, end - 1) == '}';
+    if (c != '(' && !dict) return true;
+    p->pos = from;
+    if (dict) {
+        size_t q = pdl_rp_find(p, '"', from + 1);
+        if (q == p->src.n || rp_at(p, rp_skip_blanks(p, q + 1)) != ':') dict = false;
+        if (!dict || !open_box(r, BOX_DICT, '}', true)) return !dict;
     }
-    if (!*whole) p->pos = 0;
+    if (dict ? !run(r, out) : !read_box(r, out)) return false;
+    *whole = rp_skip_blanks(p, p->pos) == p->src.n && (dict ? r->closed : !r->prose);
+    if (!*whole) pdl_drop(*out);
     return true;
 }
 
@@ -399,8 +435,9 @@ static void fini(reader *r) {
 
 bool pdl_repair_text(pdl_str text, pdl_val *out, pdl_err *err) {
     reader r = {.rp = {.src = text, .text = PDL_BUF}, .err = err};
-    bool whole = false, ok = read_parens(&r, &whole, out);
+    bool whole = false, ok = read_whole(&r, &whole, out);
     if (ok && !whole) {
+        r.rp.pos = 0;
         pdl_val found = pdl_list_new(0);
         ok = read_all(&r, &found);
         size_t n = pdl_list_len(found);

@@ -50,6 +50,7 @@ size_t pdl_rp_quote(const pdl_rp *r, size_t i);
 /* Tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point) and goes behind the token. */
 pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place);
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
+bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out); /* false: it was none and is skipped */
 pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place);
 
 /* true, false, null, none in any case, when a whole word; the cursor moves only then. */

@@ -75,10 +75,10 @@ bool pdl_rp_literal(pdl_rp *r, pdl_val *out) {
         int8_t value; /* -1: null */
     } words[] = {{"true", 1}, {"false", 0}, {"null", -1}, {"none", -1}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        size_t n = strlen(words[i].word), end = r->pos + n, next;
+        size_t n = strlen(words[i].word), end = r->pos + n;
         if (!pdl_str_eq_nocase(pdl_str_sub(r->src, r->pos, end), pdl_str_of(words[i].word))) continue;
-        if (end < r->src.n && (pdl_cp_is_alnum(pdl_rp_cp(r, end, &next)) || rp_at(r, end) == '_' || pdl_rp_quote(r, end)))
-            return false;
+        int c = rp_at(r, end);
+        if (c >= 0 && !rp_blank(c) && !strchr(",]})", c)) return false;
         r->pos = end;
         *out = words[i].value < 0 ? pdl_null() : pdl_bool(words[i].value != 0);
         return true;

@@ -15,7 +15,9 @@ typedef struct {
     pdl_str quote;      /* the closing one; empty for a bare word */
     bool in_pair;       /* behind the first of a pair of inner quotes */
     bool missing;       /* ended without its quote */
-    bool comma_decided; /* bare word: its first comma was found to belong to it */
+    bool comma_decided; /* without a closing quote: the first comma was found to belong to it */
+    bool escaped;       /* the last character was an escape */
+    uint32_t braces;    /* bare word: opened in it */
 } token;
 
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
@@ -94,7 +96,7 @@ static bool read_code(pdl_rp *r) {
 
 /* At a backslash. What is no escape keeps its backslash. */
 static void read_escape(token *t) {
-    static const char from[] = "nrtbf\\\"'/", to[] = "\n\r\t\b\f\\\"'/";
+    static const char from[] = "nrtb\\\"'", to[] = "\n\r\t\b\\\"'";
     pdl_rp *r = t->r;
     int c = rp_at(r, r->pos + 1);
     const char *k = c > 0 ? strchr(from, c) : NULL;
@@ -147,15 +149,24 @@ static bool only_signs(const token *t, size_t from, size_t to) {
 
 /* --- does the quote at the cursor end the string? ------------------------------------------------------ */
 
+/* Is the quote behind q followed by a colon? */
+static bool key_ends_at_next(token *t, size_t q) {
+    size_t end = next_quote(t, q + 1);
+    return (end < t->r->src.n && rp_at(t->r, rp_skip_blanks(t->r, end + 1)) == ':') ||
+           rp_at(t->r, rp_skip_blanks(t->r, q + 1)) == ':';
+}
+
 static bool ends_key(token *t, size_t after) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, after), q;
     int c = rp_at(r, i);
     if (c == ':' || c < 0) return true;
     if (t->in_pair) return t->in_pair = false;
+    if (c == '}') return true;
     if (r->lists && (c == ',' || c == ']')) return true;
     q = next_quote(t, after);
     if (q == r->src.n || q == i) return true;
+    if ((c == '[' || c == '{') && !key_ends_at_next(t, q)) return true;
     t->in_pair = true;
     return false;
 }
@@ -171,6 +182,7 @@ static bool ends_value(token *t, size_t after) {
     if (c < 0 || c == ',' || c == '}' || (c == ']' && r->lists)) return true;
     q = next_quote(t, after);
     if (q == r->src.n || q == i || member_follows(t, i, q)) return true;
+    if (c != ':' && pdl_rp_find(r, '}', i) < q) return true;
     if (c != ':' && only_signs(t, i, q) && quoted_key_at(t, q)) return true;
     t->in_pair = true;
     return false;
@@ -221,7 +233,11 @@ static bool forgotten_in_value(token *t, int c) {
     size_t q;
     if (c == ',') {
         q = next_quote(t, r->pos);
-        if (q == r->src.n) return key_at(t, r->pos + 1);
+        if (q == r->src.n) {
+            bool first = !t->comma_decided;
+            t->comma_decided = true;
+            return first && key_at(t, r->pos + 1);
+        }
         return !t->in_pair && q == rp_skip_blanks(r, r->pos + 1) && quoted_key_at(t, q);
     }
     if (c != '}' && !(c == ']' && r->lists)) return false;
@@ -261,6 +277,8 @@ static void strip_end(pdl_buf *b) {
 static void read_quoted(token *t) {
     pdl_rp *r = t->r;
     for (int c; (c = rp_peek(r)) >= 0;) {
+        bool after_escape = t->escaped && t->place == PDL_RP_ITEM;
+        t->escaped = c == '\\';
         if (c == '\\') {
             read_escape(t);
         } else if (starts_at(r, r->pos, t->quote)) {
@@ -270,7 +288,7 @@ static void read_quoted(token *t) {
             }
             pdl_buf_put(&r->text, t->quote);
             r->pos += t->quote.n;
-        } else if (forgotten(t, c)) {
+        } else if (!after_escape && forgotten(t, c)) {
             break;
         } else {
             copy_char(r);
@@ -285,25 +303,47 @@ pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place) {
     if (n == 3) t.quote = PDL_STR("\xe2\x80\x9d");
     r->pos += n;
     pdl_buf_clear(&r->text);
-    if (n == 1 && starts_at(r, r->pos, t.quote)) { /* "" is empty, or a doubled quote */
-        int c = rp_at(r, r->pos + 1);
-        r->pos++;
-        if (c < 0 || rp_blank(c) || strchr(",]}:", c)) return pdl_textz("");
+    bool doubled = n == 1 && starts_at(r, r->pos, t.quote);
+    if (doubled) { /* "" is empty, or a doubled quote */
+        int c = rp_at(r, rp_skip_blanks(r, ++r->pos));
+        if (c < 0 || strchr(",]}:\"'", c)) return pdl_textz("");
     }
     read_quoted(&t);
+    if (doubled && !t.missing && starts_at(r, r->pos, t.quote)) r->pos += n;
     if (t.missing || (r->text.len && r->text.p[r->text.len - 1] == '\n')) strip_end(&r->text);
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-static bool ends_word(token *t, int c) {
+/* At a comma of a bare word: does a member begin behind it, or the dict end? A bare key after several commas must have a
+ * value that is plainly one. */
+static bool comma_ends_word(token *t) {
     pdl_rp *r = t->r;
-    if (c == '"') return true;
-    if (c == ']') return t->place == PDL_RP_ITEM || r->lists;
-    if (t->place == PDL_RP_ITEM) return c == ',';
-    if (c == '}') return true;
-    if (c != ',' || t->comma_decided) return false;
+    bool first = !t->comma_decided;
+    size_t i = rp_skip_blanks(r, r->pos + 1), q = pdl_rp_find(r, '"', i);
+    int c = rp_at(r, i);
     t->comma_decided = true;
-    return key_at(t, r->pos + 1);
+    if (c == '}' || c < 0 || quoted_key_at(t, i) || (q < r->src.n && member_follows(t, r->pos, q))) return true;
+    if (!bare_key_at(t, i)) return false;
+    c = rp_at(r, rp_skip_blanks(r, pdl_rp_find(r, ':', i) + 1));
+    return first || c == '{' || c == '[' || c == '"';
+}
+
+/* At a brace that nothing in the word opened. */
+static bool brace_ends_word(token *t) {
+    pdl_rp *r = t->r;
+    size_t i = rp_skip_blanks(r, r->pos + 1);
+    if (rp_at(r, i) != ',') return true;
+    i = rp_skip_blanks(r, i + 1);
+    return rp_at(r, i) == '{' || key_at(t, i);
+}
+
+static bool ends_word(token *t, int c) {
+    if (c == '"') return true;
+    if (c == ']') return t->place == PDL_RP_ITEM || t->r->lists;
+    if (t->place == PDL_RP_ITEM) return c == ',';
+    if (c == '{') t->braces++;
+    if (c == '}' && t->braces) return t->braces-- == 0;
+    return (c == '}' && brace_ends_word(t)) || (c == ',' && comma_ends_word(t));
 }
 
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
@@ -315,8 +355,31 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
         else
             copy_char(r);
     }
-    /* A quote right behind the word closes it although none opened it. */
-    if (rp_peek(r) == '"' && r->pos && !rp_blank(rp_at(r, r->pos - 1)) && rp_at(r, r->pos - 1) != ',') r->pos++;
+    if (rp_peek(r) == '"') r->pos++; /* it closes the word although none opened it */
     strip_end(&r->text);
     return pdl_text(pdl_buf_str(&r->text));
+}
+
+/* A bare key ends at a colon, at a quote that would close it, at the end of a list, or at a blank: then it is a key
+ * only if a colon follows, otherwise it is dropped. */
+bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
+    token t = {.r = r, .place = PDL_RP_KEY, .quote = PDL_STR("\"")};
+    bool ok = false;
+    pdl_buf_clear(&r->text);
+    for (int c; !ok && (c = rp_peek(r)) >= 0;) {
+        size_t next = rp_skip_blanks(r, r->pos);
+        if (next > r->pos) {
+            r->pos = next;
+            if (rp_peek(r) != ':') return false;
+        } else if (c == ':' || (c == ']' && r->lists)) {
+            ok = true;
+        } else if (c == '"' && ends_key(&t, r->pos + 1)) {
+            r->pos++;
+            ok = true;
+        } else {
+            copy_char(r);
+        }
+    }
+    if (ok) *out = pdl_text(pdl_buf_str(&r->text));
+    return ok;
 }
