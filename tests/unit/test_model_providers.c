@@ -1,0 +1,95 @@
+/* test_model_providers.c -- model name -> provider, address, key. */
+#include "model/providers.h"
+#include "value/json_read.h"
+
+#include "t.h"
+
+#include "base/banned.h"
+
+static const char *env_pairs; /* "NAME=value;NAME=value" of the current row */
+
+static const char *get_env(void *user, const char *name) {
+    static char value[200];
+    (void)user;
+    pdl_str s = t_str(env_pairs), n = t_str(name);
+    for (size_t pos = 0; pos < s.n;) {
+        size_t end = pdl_str_find(s, PDL_STR(";"), pos);
+        pdl_str pair = pdl_str_sub(s, pos, end);
+        if (pdl_str_starts(pair, n) && pair.n > n.n && pair.p[n.n] == '=') {
+            snprintf(value, sizeof value, "%.*s", PDL_FMT(pdl_str_sub(pair, n.n + 1, pair.n)));
+            return value;
+        }
+        pos = end == PDL_NOT_FOUND ? s.n : end + 1;
+    }
+    return NULL;
+}
+
+static const struct {
+    const char *model, *platform, *params, *env;
+    const char *prefix, *name, *base, *key; /* prefix NULL: error of find; base NULL: error of reach */
+    pdl_err_kind kind;
+} rows[] = {
+    {"openai/gpt-4o", "", "{}", "OPENAI_API_KEY=k", "openai", "gpt-4o", "https://api.openai.com/v1", "k", PDL_E_NONE},
+    {"openai/a/b:c", "", "{\"api_key\":\"p\"}", "OPENAI_API_KEY=k", "openai", "a/b:c", "https://api.openai.com/v1", "p", PDL_E_NONE},
+    {"openai/m", "", "{\"api_base\":\"http://a/v1/\",\"base_url\":\"http://b/v1//\",\"api_key\":\"k\"}", "", "openai", "m", "http://b/v1", "k",
+     PDL_E_NONE},
+    {"openai/m", "", "{}", "OPENAI_BASE_URL=;OPENAI_API_BASE=http://e;OPENAI_API_KEY=k", "openai", "m", "http://e", "k", PDL_E_NONE},
+    {"openai/m", "", "{}", "OPENAI_BASE_URL=http://u;OPENAI_API_BASE=http://e;OPENAI_API_KEY=k", "openai", "m", "http://u", "k", PDL_E_NONE},
+    {"openai/m", "", "{}", "", "openai", "m", NULL, "", PDL_E_auth},
+    {"m", "openai", "{\"api_key\":\"k\"}", "", "openai", "m", "https://api.openai.com/v1", "k", PDL_E_NONE},
+    {"groq/x", "", "{\"api_key\":\"k\"}", "OPENAI_BASE_URL=http://u", "groq", "x", "https://api.groq.com/openai/v1", "k", PDL_E_NONE},
+    {"together_ai/x/y", "", "{}", "TOGETHER_AI_TOKEN=t", "together_ai", "x/y", "https://api.together.ai/v1", "t", PDL_E_NONE},
+    {"ollama_chat/granite4:micro", "", "{}", "", "ollama_chat", "granite4:micro", "http://localhost:11434", "", PDL_E_NONE},
+    {"ollama_chat/m", "", "{}", "OLLAMA_CHAT_API_BASE=http://c", "ollama_chat", "m", "http://c", "", PDL_E_NONE},
+    {"text-completion-openai/m", "", "{\"api_key\":\"k\"}", "OPENAI_BASE_URL=http://u;TEXT_COMPLETION_OPENAI_API_BASE=http://t",
+     "text-completion-openai", "m", "http://t", "k", PDL_E_NONE},
+    {"nano-gpt/m", "", "{\"api_key\":\"k\"}", "NANO_GPT_API_BASE=http://n", "nano-gpt", "m", "http://n", "k", PDL_E_NONE},
+    {"hosted_vllm/m", "", "{}", "", "hosted_vllm", "m", NULL, "", PDL_E_config},
+    {"cloudflare/m", "", "{\"api_key\":\"k\"}", "CLOUDFLARE_ACCOUNT_ID=acc", "cloudflare", "m",
+     "https://api.cloudflare.com/client/v4/accounts/acc/ai/v1", "k", PDL_E_NONE},
+    {"cloudflare/m", "", "{\"api_key\":\"k\"}", "", "cloudflare", "m", NULL, "", PDL_E_config},
+    {"gpt-4o-mini", "", "{\"api_key\":\"k\"}", "", "openai", "gpt-4o-mini", "https://api.openai.com/v1", "k", PDL_E_NONE},
+    {"gpt-3.5-turbo-instruct", "", "{\"api_key\":\"k\"}", "", "text-completion-openai", "gpt-3.5-turbo-instruct", "https://api.openai.com/v1", "k",
+     PDL_E_NONE},
+    {"granite4:micro", "", "{}", "", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
+    {"nobody/x", "", "{}", "", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
+    {"x", "", "{\"custom_llm_provider\":\"ollama\"}", "", "ollama", "x", "http://localhost:11434", "", PDL_E_NONE},
+    {"mixtral", "", "{\"api_base\":\"https://api.groq.com/openai/v1\"}", "GROQ_API_KEY=g", "groq", "mixtral", "https://api.groq.com/openai/v1", "g",
+     PDL_E_NONE},
+    {"mixtral", "", "{\"api_base\":\"https://api.groq.com/openai/v1evil\"}", "GROQ_API_KEY=g", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
+    {"mixtral", "", "{\"api_base\":\"https://api.groq.com.evil.org/openai/v1\"}", "GROQ_API_KEY=g", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
+};
+
+static void test_routes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_env env = {get_env, NULL};
+        pdl_route r = {0};
+        pdl_err err = {0};
+        pdl_val params;
+        env_pairs = rows[i].env;
+        t_assert(pdl_json_read(t_str(rows[i].params), 0, &params, NULL, &err));
+        bool found = pdl_route_find(t_str(rows[i].model), t_str(rows[i].platform), params, &r, &err);
+        t_assert(found == (rows[i].prefix != NULL));
+        if (found) {
+            t_assert_str(t_str(r.provider->prefix), rows[i].prefix);
+            t_assert_str(r.name, rows[i].name);
+            bool reached = pdl_route_reach(&r, params, &env, &err);
+            t_assert(reached == (rows[i].base != NULL));
+            if (reached) {
+                t_assert_str(pdl_buf_str(&r.base), rows[i].base);
+                t_assert_str(pdl_buf_str(&r.key), rows[i].key);
+            }
+        }
+        t_assert(err.kind == rows[i].kind);
+        pdl_err_fini(&err);
+        pdl_route_fini(&r);
+        pdl_drop(params);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
