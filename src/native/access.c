@@ -63,6 +63,21 @@ static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return false;
 }
 
+/* The parts of a number that Python shows. */
+static bool number_attr(pdl_vref x, pdl_str name, pdl_val *out) {
+    bool whole = !pdl_is(x, PDL_V_FLOAT);
+    if (pdl_str_is(name, "real") || (whole && pdl_str_is(name, "numerator"))) {
+        *out = pdl_is_bool(x) ? pdl_int(pdl_bool_of(x)) : pdl_keep(x);
+    } else if (pdl_str_is(name, "imag")) {
+        *out = whole ? pdl_int(0) : pdl_float(0.0);
+    } else if (whole && pdl_str_is(name, "denominator")) {
+        *out = pdl_int(1);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static bool range_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     int64_t start, stop, step;
     pdl_range_get(x, &start, &stop, &step);
@@ -108,6 +123,7 @@ static bool group_attr(pdl_vref x, pdl_str name, pdl_val *out) {
 static bool plain_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     pdl_tag t = pdl_tag_of(x);
     if (t == PDL_V_DATE || t == PDL_V_DATETIME) return time_attr(x, name, out);
+    if (pdl_is_number(x)) return number_attr(x, name, out);
     if (t == PDL_V_RANGE) return range_attr(x, name, out);
     if (t == PDL_V_FUNC) return func_attr(x, name, out);
     if (t == PDL_V_TUPLE) return group_attr(x, name, out);

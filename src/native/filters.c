@@ -42,7 +42,7 @@ static const pdl_native filters[] = {
     {"map", pdl_f_map, "value", 1, 1, VAR | KW, "The results of a filter, or an attribute, of each item.", "sync_do_map", PDL_NS_ENV},
     {"max", pdl_f_max, "value, case_sensitive, attribute", 1, 3, 0, "The largest item.", "do_max", PDL_NS_ENV},
     {"min", pdl_f_min, "value, case_sensitive, attribute", 1, 3, 0, "The smallest item.", "do_min", PDL_NS_ENV},
-    {"pprint", pdl_f_pprint, "value", 1, 1, 0, "The value printed over lines, for people.", "do_pprint", PDL_NS_DEF},
+    {"pprint", pdl_f_pprint, "value", 1, 1, UNDEF, "The value printed over lines, for people.", "do_pprint", PDL_NS_DEF},
     {"random", pdl_f_random, "seq", 1, 1, IMPURE, "One of the items.", "do_random", PDL_NS_ENV},
     {"reject", pdl_f_reject, "value", 1, 1, VAR | KW, "The items that fail a test.", "sync_do_reject", PDL_NS_ENV},
     {"rejectattr", pdl_f_rejectattr, "value", 1, 1, VAR | KW, "The items whose attribute fails a test.", "sync_do_rejectattr",

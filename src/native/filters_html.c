@@ -207,6 +207,7 @@ static bool put_quoted(const pdl_native_env *env, pdl_vref v, bool query, pdl_bu
 /* Two values in a pair of any kind. */
 static bool unpack_pair(pdl_vref v, pdl_val out[2], pdl_err *err) {
     size_t n;
+    if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);
     if (!pdl_val_len(v, &n)) return pdl_err_host(err, "TypeError", "cannot unpack non-iterable %s object", pdl_py_type(v));
     pdl_val list;
     if (!pdl_val_to_list(v, &list, err)) return false;

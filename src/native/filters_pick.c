@@ -60,15 +60,6 @@ static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *e
     return pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
 }
 
-/* The items, none of them for what is not true. Jinja asks for truth before it goes through. */
-static bool items_of(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err) {
-    bool truth;
-    if (!pdl_arg_truth(env, v, &truth, err)) return false;
-    if (truth) return pdl_arg_list(env, v, out, err);
-    *out = pdl_list_new(0);
-    return true;
-}
-
 /* --- map ------------------------------------------------------------------------------------------------------ */
 
 static bool map_attribute(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err) {
@@ -118,17 +109,18 @@ static bool map_filter(const action *a, pdl_vref items, pdl_val *out, pdl_err *e
 }
 
 bool pdl_f_map(PDL_ARGS) {
+    bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) && !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
+    if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
+    if (!truth) { /* also what is no sequence at all */
+        *out = pdl_list_new(0);
+        return true;
+    }
+    if (argc == 1 && !by_attribute) return pdl_err_host(err, "FilterArgumentError", "map requires a filter argument");
     pdl_val items;
-    if (!items_of(env, argv[0], &items, err)) return false;
-    bool by_attribute = argc == 1 && !pdl_is_absent(kwargs) && !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
-    bool ok = true;
-    bool truth = pdl_list_len(items) > 0;
-    if (!truth) {
-        *out = pdl_keep(items);
-    } else if (by_attribute) {
+    if (!pdl_arg_list(env, argv[0], &items, err)) return false;
+    bool ok;
+    if (by_attribute) {
         ok = map_by_attribute(items, kwargs, out, err);
-    } else if (argc == 1) {
-        ok = pdl_err_host(err, "FilterArgumentError", "map requires a filter argument");
     } else {
         action a;
         ok = action_init(&a, env, false, argv + 1, argc - 1, kwargs, err) && map_filter(&a, items, out, err);
@@ -164,22 +156,22 @@ typedef struct {
 } picking;
 
 static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs, picking how, pdl_val *out, pdl_err *err) {
-    pdl_val items;
-    if (!items_of(env, argv[0], &items, err)) return false;
-    if (pdl_list_len(items) == 0) {
-        *out = items;
+    bool truth;
+    if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
+    if (!truth) {
+        *out = pdl_list_new(0);
         return true;
     }
     size_t off = how.attribute ? 2 : 1;
-    bool ok = argc >= off || pdl_err_host(err, "FilterArgumentError", "Missing parameter for attribute name");
-    if (ok) {
-        pdl_getter g;
-        action a;
-        pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
-        ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err) && keep_items(&a, &g, items, how.want, out, err);
-        action_fini(&a);
-        pdl_getter_fini(&g);
-    }
+    if (argc < off) return pdl_err_host(err, "FilterArgumentError", "Missing parameter for attribute name");
+    pdl_val items;
+    if (!pdl_arg_list(env, argv[0], &items, err)) return false;
+    pdl_getter g;
+    action a;
+    pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
+    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err) && keep_items(&a, &g, items, how.want, out, err);
+    action_fini(&a);
+    pdl_getter_fini(&g);
     pdl_drop(items);
     return ok;
 }

@@ -253,6 +253,7 @@ bool pdl_f_round(PDL_ARGS) {
     bool up = !common && pdl_text_is(argv[2], "ceil");
     if (!common && !up && !pdl_text_is(argv[2], "floor"))
         return pdl_err_host(err, "FilterArgumentError", "method must be common, ceil or floor");
+    if (!common && pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
     if (!common) return round_towards(argv[0], argv[1], up, out, err);
     int64_t digits = 0;
     bool has_digits = !pdl_is_null(argv[1]);
@@ -361,6 +362,68 @@ static void put_htmlsafe(pdl_str s, pdl_buf *out) {
     }
 }
 
+/* Is there a dict with a key that is not text, to any depth that can be written? */
+static bool has_other_keys(pdl_vref v, unsigned depth) {
+    bool dict = pdl_is_dict(v);
+    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH) return false;
+    size_t n = dict ? pdl_dict_len(v) : pdl_list_len(v);
+    for (size_t i = 0; i < n; i++) {
+        if (dict && !pdl_is_str(pdl_dict_key_at(v, i))) return true;
+        if (has_other_keys(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1)) return true;
+    }
+    return false;
+}
+
+static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
+
+static bool dict_in_order(pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err) {
+    size_t n = pdl_dict_len(d);
+    pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
+    for (size_t i = 0; i < n; i++) keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
+    bool ok = pdl_sorted(keys, keys, false, &sorted, err);
+    for (size_t i = 0; ok && i < n; i++) {
+        pdl_val x;
+        pdl_vref key = pdl_list_at(sorted, i);
+        ok = in_key_order(pdl_dict_find(d, key), depth + 1, &x, err);
+        if (ok) r = pdl_dict_put(r, pdl_keep(key), x);
+    }
+    pdl_drop(sorted);
+    pdl_drop(keys);
+    if (ok) *out = r;
+    else pdl_drop(r);
+    return ok;
+}
+
+/* v with the keys of all dicts in the host's order, which fails for keys of different kinds. */
+static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    if (depth > PDL_MAX_JSON_DEPTH) return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
+    if (pdl_is_dict(v)) return dict_in_order(v, depth, out, err);
+    if (!pdl_is_seq(v)) {
+        *out = pdl_keep(v);
+        return true;
+    }
+    pdl_val r = pdl_list_new(pdl_list_len(v)), x;
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        if (!in_key_order(pdl_list_at(v, i), depth + 1, &x, err)) {
+            pdl_drop(r);
+            return false;
+        }
+        r = pdl_list_push(r, x);
+    }
+    *out = r;
+    return true;
+}
+
+static bool write_sorted(pdl_vref v, int indent, pdl_buf *b, pdl_err *err) {
+    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN;
+    if (!has_other_keys(v, 0)) return pdl_json_write(v, flags | PDL_JSON_SORT, indent, b, err);
+    pdl_val ordered;
+    if (!in_key_order(v, 0, &ordered, err)) return false;
+    bool ok = pdl_json_write(ordered, flags, indent, b, err);
+    pdl_drop(ordered);
+    return ok;
+}
+
 bool pdl_f_tojson(PDL_ARGS) {
     if (pdl_is(argv[0], PDL_V_UNDEFINED))
         return pdl_err_host(err, "TypeError", "Object of type %sUndefined is not JSON serializable", env->lenient ? "" : "Strict");
@@ -369,7 +432,7 @@ bool pdl_f_tojson(PDL_ARGS) {
     if (indent < 0) indent = 0;
     if (indent > 1000) indent = 1000;
     pdl_buf b = PDL_BUF, safe = PDL_BUF;
-    bool ok = pdl_json_write(argv[0], PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_SORT | PDL_JSON_NAN, (int)indent, &b, err);
+    bool ok = write_sorted(argv[0], (int)indent, &b, err);
     if (ok) {
         put_htmlsafe(pdl_buf_str(&b), &safe);
         ok = pdl_text_like(&safe, pdl_absent(), out, err);

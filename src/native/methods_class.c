@@ -15,6 +15,9 @@ static bool all_are(pdl_vref v, cp_fn *is, bool when_empty) {
     return true;
 }
 
+/* Title case that is neither: the digraphs. */
+static bool is_only_title(uint32_t cp) { return pdl_cp_is_title(cp) && !pdl_cp_is_upper(cp); }
+
 /* At least one character of the wanted case, none of the other. */
 static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     pdl_str s = pdl_str_get(v);
@@ -22,7 +25,7 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     bool any = false;
     while (p < end) {
         uint32_t cp = pdl_utf8_next(&p);
-        if (other(cp) || pdl_cp_is_title(cp)) return false;
+        if (other(cp) || is_only_title(cp)) return false;
         any = any || wanted(cp);
     }
     return any;
@@ -35,7 +38,7 @@ static bool in_title(pdl_vref v) {
     bool any = false, inside = false;
     while (p < end) {
         uint32_t cp = pdl_utf8_next(&p);
-        bool high = pdl_cp_is_upper(cp) || pdl_cp_is_title(cp), low = pdl_cp_is_lower(cp);
+        bool high = pdl_cp_is_title(cp), low = pdl_cp_is_lower(cp);
         if ((high && inside) || (low && !inside)) return false;
         inside = high || low;
         any = any || inside;

@@ -119,9 +119,25 @@ static bool m_update(PDL_ARGS) {
     return pdl_dict_update(env, pdl_keep(argv[0]), argv[1], kwargs, &self, err) && changed(self, pdl_null(), out);
 }
 
+static bool m_fromkeys(PDL_ARGS) {
+    pdl_val keys;
+    if (!pdl_arg_list(env, argv[1], &keys, err)) return false;
+    pdl_val d = pdl_dict_new(pdl_list_len(keys));
+    bool ok = true;
+    for (size_t i = 0; ok && i < pdl_list_len(keys); i++) {
+        ok = need_key(pdl_list_at(keys, i), err);
+        if (ok) d = pdl_dict_put(d, pdl_keep(pdl_list_at(keys, i)), or_null(argv[2]));
+    }
+    pdl_drop(keys);
+    if (ok) *out = d;
+    else pdl_drop(d);
+    return ok;
+}
+
 static const pdl_native methods[] = {
     {"clear", m_clear, "self", 1, 1, PDL_N_MUTATES, "Removes all items.", NULL, PDL_NS_NONE},
     {"copy", m_copy, "self", 1, 1, 0, "The same object.", NULL, PDL_NS_NONE},
+    {"fromkeys", m_fromkeys, "self, iterable, value", 2, 3, 0, "An object of these keys, each with the same value.", NULL, PDL_NS_POS},
     {"get", m_get, "self, key, default", 2, 3, 0, "The value of a key, or another one.", NULL, PDL_NS_POS},
     {"items", m_items, "self", 1, 1, 0, "Pairs of key and value.", NULL, PDL_NS_NONE},
     {"keys", m_keys, "self", 1, 1, 0, "The keys.", NULL, PDL_NS_NONE},

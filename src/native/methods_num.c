@@ -79,15 +79,22 @@ static bool m_as_integer_ratio(PDL_ARGS) {
     return true;
 }
 
+static bool m_conjugate(PDL_ARGS) {
+    *out = pdl_is_bool(argv[0]) ? pdl_int(pdl_bool_of(argv[0])) : pdl_keep(argv[0]);
+    return true;
+}
+
 static const pdl_native int_methods[] = {
     {"bit_count", m_bit_count, "self", 1, 1, 0, "Number of ones in binary.", NULL, PDL_NS_NONE},
     {"bit_length", m_bit_length, "self", 1, 1, 0, "Number of binary digits.", NULL, PDL_NS_NONE},
+    {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE},
 };
 
 pdl_rows pdl_rows_int(void) { return (pdl_rows){int_methods, PDL_N_COUNT(int_methods)}; }
 
 static const pdl_native float_methods[] = {
     {"as_integer_ratio", m_as_integer_ratio, "self", 1, 1, 0, "Numerator and denominator.", NULL, PDL_NS_NONE},
+    {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE},
     {"hex", m_hex, "self", 1, 1, 0, "Exact hexadecimal form.", NULL, PDL_NS_NONE},
     {"is_integer", m_is_integer, "self", 1, 1, 0, "Has no fractional part.", NULL, PDL_NS_NONE},
 };

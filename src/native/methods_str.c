@@ -250,6 +250,58 @@ static bool m_translate(PDL_ARGS) {
     return pdl_text_like(&b, argv[0], out, err);
 }
 
+/* Takes list. */
+static pdl_val with_code_points(pdl_val list, pdl_vref text) {
+    pdl_str s = pdl_str_get(text);
+    const char *p = s.p, *end = s.p + s.n;
+    while (p < end) list = pdl_list_push(list, pdl_int(pdl_utf8_next(&p)));
+    return list;
+}
+
+/* One entry of a table that is given as a dict: keys are code points or single characters. Takes d, which is dropped on failure. */
+static bool put_entry(pdl_val d, pdl_vref key, pdl_vref to, pdl_val *out, pdl_err *err) {
+    if (pdl_is_str(key) && pdl_text_len_cp(key) == 1) {
+        const char *p = pdl_str_get(key).p;
+        *out = pdl_dict_put(d, pdl_int(pdl_utf8_next(&p)), pdl_keep(to));
+        return true;
+    }
+    if (pdl_is_int(key)) {
+        *out = pdl_dict_put(d, pdl_keep(key), pdl_keep(to));
+        return true;
+    }
+    pdl_drop(d);
+    if (pdl_is_str(key)) return pdl_err_host(err, "ValueError", "string keys in translate table must be of length 1");
+    return pdl_err_host(err, "TypeError", "keys in translate table must be strings or integers");
+}
+
+static bool table_of_dict(pdl_vref from, pdl_val *out, pdl_err *err) {
+    if (!pdl_is_dict(from)) return pdl_err_host(err, "TypeError", "if you give only one argument to maketrans it must be a dict");
+    pdl_val d = pdl_dict_new(pdl_dict_len(from));
+    for (size_t i = 0; i < pdl_dict_len(from); i++)
+        if (!put_entry(d, pdl_dict_key_at(from, i), pdl_dict_val_at(from, i), &d, err)) return false;
+    *out = d;
+    return true;
+}
+
+/* A table for translate from one dict, or from two texts as long, with a third of what is to go. */
+static bool m_maketrans(PDL_ARGS) {
+    if (pdl_is_absent(argv[2])) return table_of_dict(argv[1], out, err);
+    static const char *const names[] = {"maketrans() argument 1 ", "maketrans() argument 2 ", "maketrans() argument 3 "};
+    for (size_t i = 1; i < 4; i++)
+        if (!pdl_is_absent(argv[i]) && !need_str(argv[i], names[i - 1], err)) return false;
+    if (pdl_text_len_cp(argv[1]) != pdl_text_len_cp(argv[2]))
+        return pdl_err_host(err, "ValueError", "the first two maketrans arguments must have equal length");
+    pdl_val from = with_code_points(pdl_list_new(0), argv[1]), to = with_code_points(pdl_list_new(0), argv[2]), d = pdl_dict_new(0);
+    for (size_t i = 0; i < pdl_list_len(from); i++) d = pdl_dict_put(d, pdl_keep(pdl_list_at(from, i)), pdl_keep(pdl_list_at(to, i)));
+    pdl_val gone = pdl_is_absent(argv[3]) ? pdl_list_new(0) : with_code_points(pdl_list_new(0), argv[3]);
+    for (size_t i = 0; i < pdl_list_len(gone); i++) d = pdl_dict_put(d, pdl_keep(pdl_list_at(gone, i)), pdl_null());
+    pdl_drop(from);
+    pdl_drop(to);
+    pdl_drop(gone);
+    *out = d;
+    return true;
+}
+
 /* --- encode -------------------------------------------------------------------------------------------------------- */
 
 /* "UTF_8" and "utf-8" name the same encoding. */
@@ -348,6 +400,7 @@ static const pdl_native methods[] = {
     {"ljust", m_ljust, "self, width, fillchar", 2, 3, 0, "At the left of a field.", NULL, PDL_NS_POS},
     {"lower", m_lower, "self", 1, 1, 0, "In lower case.", NULL, PDL_NS_NONE},
     {"lstrip", pdl_m_lstrip, "self, chars", 1, 2, 0, "Without blanks at the start.", NULL, PDL_NS_POS},
+    {"maketrans", m_maketrans, "self, x, y, z", 2, 4, 0, "A table for translate.", NULL, PDL_NS_POS},
     {"partition", pdl_m_partition, "self, sep", 2, 2, 0, "Before, separator, behind.", NULL, PDL_NS_ONE},
     {"removeprefix", m_removeprefix, "self, prefix", 2, 2, 0, "Without this beginning.", NULL, PDL_NS_ONE},
     {"removesuffix", m_removesuffix, "self, suffix", 2, 2, 0, "Without this end.", NULL, PDL_NS_ONE},
