@@ -19,7 +19,7 @@ typedef struct {
     box_kind kind;
     char closer;       /* besides the closers of containers around it */
     bool implicit;     /* a dict that began with `"key":` in a list, without a brace */
-    bool saw_colon;    /* a dict with `:` where a key should be */
+    bool not_list;     /* a dict with a colon or comment where a key should be: no list in wrong braces */
     bool saw_comma;    /* parentheses: with a comma they are a list even of one */
     bool waiting;      /* a dict with a key whose value is being read */
     size_t start;      /* of its first byte */
@@ -31,7 +31,8 @@ typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
     bool prose;
-    bool closed; /* the last container closed had its closer */
+    size_t barren; /* no key begins from here on: braces that hold nothing are not searched again and again */
+    bool closed;   /* the last container closed had its closer */
     pdl_err *err;
 } reader;
 
@@ -144,45 +145,54 @@ static step read_member(reader *r, pdl_val *out) {
             if (skip_comment(r, false)) continue;
             s = read_token(r, PDL_RP_VALUE, out);
             if (s == GOT_NOTHING) skip_junk(p);
+            if (c == '/') break; /* neither comment nor value */
         }
     if (s != GOT_NOTHING) return s;
     *out = pdl_textz("");
     return GOT_VALUE;
 }
 
+/* A string as a key, with what stands before its colon. False at the end of the dict. */
+static bool read_quoted_key(reader *r, pdl_val *out) {
+    pdl_rp *p = &r->rp;
+    *out = pdl_rp_string(p, PDL_RP_KEY);
+    do
+        p->pos = rp_skip_blanks(p, p->pos);
+    while (skip_comment(r, true));
+    return rp_peek(p) >= 0 && rp_peek(p) != '}';
+}
+
 /* The next key; GOT_END when the dict ends before one. Whatever is in front of it is skipped, closers too: only the very
  * first character may end the dict. */
 static step read_key(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
+    size_t from = p->pos, next;
+    if (from >= r->barren) p->pos = p->src.n;
     for (int c; (c = rp_peek(p)) >= 0;) {
-        size_t next;
-        if (skip_comment(r, !pdl_dict_len(top(r)->box))) continue;
-        bool quoted = pdl_rp_quote(p, p->pos) > 0;
-        if (!quoted && !pdl_cp_is_alnum(pdl_rp_cp(p, p->pos, &next))) {
-            if (c == ':') top(r)->saw_colon = true;
+        size_t at = p->pos;
+        if (skip_comment(r, !pdl_dict_len(top(r)->box))) {
+            if (at == top(r)->start + 1) top(r)->not_list = true;
+            continue;
+        }
+        bool quoted = pdl_rp_quote(p, at) > 0;
+        if (!quoted && !pdl_cp_is_alnum(pdl_rp_cp(p, at, &next))) {
+            if (c == ':') top(r)->not_list = true;
             skip_junk(p);
             continue;
         }
-        if (!quoted) {
-            if (pdl_rp_bare_key(p, out)) return GOT_VALUE;
-            continue;
-        }
-        *out = pdl_rp_string(p, PDL_RP_KEY);
-        do
-            p->pos = rp_skip_blanks(p, p->pos);
-        while (skip_comment(r, false));
-        c = rp_peek(p);
-        if (c >= 0 && c != '}') return GOT_VALUE;
+        if (!quoted && !pdl_rp_bare_key(p, out)) continue;
+        if (quoted ? read_quoted_key(r, out) : rp_peek(p) >= 0) return GOT_VALUE;
         pdl_drop(*out);
         return GOT_END;
     }
+    if (from < r->barren) r->barren = from;
     return GOT_END;
 }
 
 /* A dict without members that holds something is a list in wrong braces: read it again as one. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
-    if (b->implicit || b->saw_colon || pdl_dict_len(b->box)) return false;
+    if (b->implicit || b->not_list || pdl_dict_len(b->box)) return false;
     size_t from = b->start, read = pdl_utf8_count(pdl_str_sub(r->rp.src, from, r->rp.pos));
     if (rp_peek(&r->rp) == '}') read++;
     if (read <= 2) return false;
@@ -198,6 +208,7 @@ static bool dict_ends(reader *r) {
     int c = rp_peek(p);
     if (has && (c == '"' || c == '\'')) p->pos++;
     p->pos = rp_skip_blanks(p, p->pos);
+    if (rp_peek(p) < 0) return true;
     if (rp_peek(p) == ',') p->pos = rp_skip_blanks(p, p->pos + 1);
     c = rp_peek(p);
     return c == '}' || (c == ']' && has && p->lists);
@@ -257,7 +268,7 @@ static step step_list(reader *r, pdl_val *out) {
         size_t from = p->pos;
         bool quoted = pdl_rp_quote(p, from) > 0;
         step s = read_token(r, PDL_RP_ITEM, out);
-        if (s == GOT_VALUE && quoted && rp_at(p, rp_skip_blanks(p, p->pos)) == ':') return item_is_key(r, from, *out);
+        if (s == GOT_VALUE && quoted && !p->inner && rp_at(p, rp_skip_blanks(p, p->pos)) == ':') return item_is_key(r, from, *out);
         if (s == GOT_VALUE && is_empty(*out) && !quoted) { /* a sign without a number */
             pdl_drop(*out);
             if (list_ends(r)) return GOT_END;
@@ -345,12 +356,12 @@ static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
 /* Add v to what was found so far; `listed`: a comma stood between. */
 static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     size_t n = pdl_list_len(found);
-    if (n && !listed && (is_empty(pdl_list_at(found, n - 1)) || same_shape(pdl_list_at(found, n - 1), v, 0)))
-        return pdl_list_set(found, n - 1, v);
     if (n && is_empty(v)) {
         pdl_drop(v);
         return found;
     }
+    if (n && !listed && (is_empty(pdl_list_at(found, n - 1)) || same_shape(pdl_list_at(found, n - 1), v, 0)))
+        return pdl_list_set(found, n - 1, v);
     return pdl_list_push(found, v);
 }
 
@@ -418,7 +429,7 @@ static bool read_whole(reader *r, bool *whole, pdl_val *out) {
         if (!dict || !open_box(r, BOX_DICT, '}', true)) return !dict;
     }
     if (dict ? !run(r, out) : !read_box(r, out)) return false;
-    *whole = rp_skip_blanks(p, p->pos) == p->src.n && (dict ? r->closed : !r->prose);
+    *whole = rp_skip_blanks(p, p->pos) == p->src.n && (dict ? r->closed : !r->prose && (r->closed || !is_empty(*out)));
     if (!*whole) pdl_drop(*out);
     return true;
 }
@@ -434,7 +445,7 @@ static void fini(reader *r) {
 }
 
 bool pdl_repair_text(pdl_str text, pdl_val *out, pdl_err *err) {
-    reader r = {.rp = {.src = text, .text = PDL_BUF}, .err = err};
+    reader r = {.rp = {.src = text, .text = PDL_BUF}, .barren = PDL_NOT_FOUND, .err = err};
     bool whole = false, ok = read_whole(&r, &whole, out);
     if (ok && !whole) {
         r.rp.pos = 0;

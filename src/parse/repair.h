@@ -27,6 +27,7 @@ typedef struct pdl_rp {
     uint32_t lists, dicts; /* containers open around the cursor */
     pdl_rp_memo memo[PDL_RP_MEMOS]; /* by ASCII byte */
     pdl_buf text; /* the token being read */
+    bool inner;   /* the last string had quotes inside */
 } pdl_rp;
 
 static inline int rp_at(const pdl_rp *r, size_t i) { return i < r->src.n ? (unsigned char)r->src.p[i] : -1; }

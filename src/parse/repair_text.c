@@ -177,7 +177,7 @@ static bool ends_value(token *t, size_t after) {
     int c = rp_at(r, i);
     if (t->in_pair) {
         t->in_pair = false;
-        return c < 0 || (c == ',' && key_at(t, i + 1));
+        return c == ',' && key_at(t, i + 1);
     }
     if (c < 0 || c == ',' || c == '}' || (c == ']' && r->lists)) return true;
     q = next_quote(t, after);
@@ -196,11 +196,11 @@ static bool ends_item(token *t, size_t after) {
         t->in_pair = false;
         return c < 0;
     }
-    if (c < 0 || c == ',' || c == ']' || c == ':' || c == ')' || (c == '}' && r->dicts)) return true;
+    if (c < 0 || c == ',' || c == ']' || (c == ':' && !r->inner) || c == ')' || (c == '}' && r->dicts)) return true;
     q = next_quote(t, after);
     if (q == r->src.n || q == i || pdl_rp_find(r, ',', i) < q || pdl_rp_find(r, ']', i) < q) return true;
     int d = rp_at(r, rp_skip_blanks(r, q + 1));
-    if (d == ',' || d == ']' || d == ':') {
+    if (d < 0 || d == ',' || d == ']' || d == ':') {
         bool opens = rp_blank(rp_at(r, q - 1)) || q == i;
         if (!opens) return true;
     }
@@ -276,6 +276,7 @@ static void strip_end(pdl_buf *b) {
 /* Up to and with the closing quote, or up to where it was forgotten. */
 static void read_quoted(token *t) {
     pdl_rp *r = t->r;
+    r->inner = false;
     for (int c; (c = rp_peek(r)) >= 0;) {
         bool after_escape = t->escaped && t->place == PDL_RP_ITEM;
         t->escaped = c == '\\';
@@ -288,6 +289,7 @@ static void read_quoted(token *t) {
             }
             pdl_buf_put(&r->text, t->quote);
             r->pos += t->quote.n;
+            r->inner = true;
         } else if (!after_escape && forgotten(t, c)) {
             break;
         } else {
