@@ -1,0 +1,277 @@
+/* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in traces is a row of `defaults`. */
+#include "lang/dump.h"
+
+#include "lang/fields.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+typedef struct dumper {
+    const pdl_dump_view *view; /* NULL: nothing was executed */
+    bool trace;                /* spell defaults out */
+} dumper;
+
+typedef enum { DFLT_TRUE, DFLT_FALSE, DFLT_NULL, DFLT_EMPTY, DFLT_TEXT, DFLT_SEPARATOR } dflt_kind;
+static const struct {
+    pdl_block_kind kind;
+    const char *key;
+    dflt_kind what;
+    const char *text;
+} defaults[] = {
+    {PDL_BLOCK_repeat, "while", DFLT_TRUE, NULL},       {PDL_BLOCK_repeat, "until", DFLT_FALSE, NULL},
+    {PDL_BLOCK_repeat, "join", DFLT_SEPARATOR, NULL},   {PDL_BLOCK_map, "join", DFLT_SEPARATOR, NULL},
+    {PDL_BLOCK_model, "platform", DFLT_TEXT, "litellm"}, {PDL_BLOCK_model, "input", DFLT_TEXT, "${ pdl_context }"},
+    {PDL_BLOCK_call, "args", DFLT_EMPTY, NULL},         {PDL_BLOCK_code, "lang", DFLT_TEXT, "python"},
+    {PDL_BLOCK_read, "message", DFLT_NULL, NULL},       {PDL_BLOCK_read, "multiline", DFLT_FALSE, NULL},
+};
+
+static pdl_val separator(pdl_str with) { return pdl_dict_puts(pdl_dict_new(1), PDL_STR("with"), pdl_text(with)); }
+
+static pdl_val default_of(const pdl_block *b, const char *key) {
+    if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
+        if (defaults[i].kind != b->kind || strcmp(defaults[i].key, key) != 0) continue;
+        switch (defaults[i].what) {
+        case DFLT_TRUE: return pdl_bool(true);
+        case DFLT_FALSE: return pdl_bool(false);
+        case DFLT_NULL: return pdl_null();
+        case DFLT_EMPTY: return pdl_dict_new(0);
+        case DFLT_SEPARATOR: return separator(PDL_STR(""));
+        case DFLT_TEXT:
+            if (b->kind == PDL_BLOCK_model && key[0] == 'p' && PDL_AS(model, b)->processor) return pdl_textz("granite-io");
+            return pdl_textz(defaults[i].text);
+        }
+    }
+    return pdl_absent();
+}
+
+static pdl_val node_value(const pdl_node *n) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (!n) return pdl_null();
+    if (pdl_yaml_to_val(n, &v, &err)) return v;
+    pdl_err_fini(&err);
+    return pdl_text(n->text);
+}
+
+/* What stands behind an expression in the program; a recorded one without its record. */
+static pdl_val written(const pdl_tree *t) {
+    if (t->kind == PDL_TREE_CONST && !t->node) return pdl_keep(t->value);
+    if (t->kind == PDL_TREE_EXPR) return pdl_text(t->expr->source);
+    return node_value(t->node);
+}
+
+static pdl_val recorded(const dumper *d, const pdl_block *b, const char *key, uint32_t index, pdl_val as_written) {
+    pdl_val v = d->view && d->view->value ? d->view->value(d->view->user, b, key, index) : pdl_absent();
+    if (pdl_is_absent(v)) return as_written;
+    pdl_val e = pdl_dict_puts(pdl_dict_new(2), PDL_STR("pdl__expr"), as_written);
+    return pdl_is_null(v) ? e : pdl_dict_puts(e, PDL_STR("pdl__result"), v);
+}
+
+static pdl_val dump_tree(const dumper *d, const pdl_block *b, const char *key, const pdl_tree *t) {
+    return recorded(d, b, key, 0, written(t));
+}
+
+static pdl_val dump_block(const dumper *d, const pdl_block *b);
+
+/* A sub-block: as executed when the view knows, else as written. */
+static pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, uint32_t index, const pdl_block *child) {
+    if (d->view && d->view->child) {
+        pdl_val v = d->view->child(d->view->user, b, child, key, index);
+        if (!pdl_is_absent(v)) return v;
+    }
+    dumper plain = {NULL, d->trace};
+    return dump_block(&plain, child);
+}
+
+static pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *list) {
+    pdl_val out = pdl_list_new(list->n);
+    for (uint32_t i = 0; i < list->n; i++) out = pdl_list_push(out, dump_child(d, b, key, i, list->p[i]));
+    return out;
+}
+
+static pdl_val dump_named(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *map) {
+    pdl_val out = pdl_dict_new(map->n);
+    for (uint32_t i = 0; i < map->n; i++) out = pdl_dict_puts(out, map->names[i], dump_child(d, b, key, i, map->p[i]));
+    return out;
+}
+
+static pdl_val dump_params(const pdl_params *p) {
+    if (p->is_null) return pdl_null();
+    pdl_val out = pdl_dict_new(p->n);
+    for (uint32_t i = 0; i < p->n; i++) out = pdl_dict_puts(out, p->names[i], pdl_type_as_written(p->types[i]));
+    return out;
+}
+
+static pdl_val dump_join(const dumper *d, const pdl_block *b, const pdl_join *j) {
+    static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
+    if (j->kind == PDL_JOIN_TEXT) return separator(j->with);
+    if (j->kind == PDL_JOIN_REDUCE) return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"), dump_tree(d, b, "reduce", j->reduce));
+    return pdl_dict_puts(pdl_dict_new(1), PDL_STR("as"), pdl_textz(names[j->kind]));
+}
+
+static pdl_val case_fact(const dumper *d, const pdl_block *b, const char *key, uint32_t i) {
+    pdl_val v = d->view && d->view->value ? d->view->value(d->view->user, b, key, i) : pdl_absent();
+    return pdl_is_absent(v) ? pdl_null() : v;
+}
+
+static pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c, uint32_t i) {
+    pdl_val out = pdl_dict_new(6);
+    if (c->pattern || d->trace) out = pdl_dict_putz(out, "case", c->pattern ? node_value(c->pattern->node) : pdl_null());
+    if (c->cond) out = pdl_dict_putz(out, "if", recorded(d, b, "if", i, written(c->cond)));
+    else if (d->trace) out = pdl_dict_putz(out, "if", pdl_null());
+    out = pdl_dict_putz(out, "then", dump_child(d, b, "with", i, c->then));
+    if (!d->trace) return out;
+    out = pdl_dict_putz(out, "pdl__case_result", case_fact(d, b, "pdl__case_result", i));
+    out = pdl_dict_putz(out, "pdl__if_result", case_fact(d, b, "pdl__if_result", i));
+    return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
+}
+
+static pdl_val dump_cases(const dumper *d, const pdl_block *b, const pdl_cases *cases) {
+    pdl_val out = pdl_list_new(cases->n);
+    for (uint32_t i = 0; i < cases->n; i++) out = pdl_list_push(out, dump_case(d, b, &cases->p[i], i));
+    return out;
+}
+
+static pdl_val dump_contribute(const pdl_contributes *c) {
+    pdl_val out = pdl_list_new(c->n);
+    for (uint32_t i = 0; i < c->n; i++) out = pdl_list_push(out, node_value(c->p[i].node));
+    return out;
+}
+
+static pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
+    pdl_val out = pdl_list_new(b->expectations.n);
+    for (uint32_t i = 0; i < b->expectations.n; i++) {
+        const pdl_expectation *x = &b->expectations.p[i];
+        pdl_val e = pdl_dict_putz(pdl_dict_new(2), "expect", written(x->expect));
+        if (x->feedback) e = pdl_dict_putz(e, "feedback", recorded(d, b, "feedback", i, written(x->feedback)));
+        else if (x->feedback_block) e = pdl_dict_putz(e, "feedback", dump_child(d, b, "feedback", i, x->feedback_block));
+        out = pdl_list_push(out, e);
+    }
+    return out;
+}
+
+static pdl_val dump_flag(const dumper *d, const char *key, const pdl_flag *flag) {
+    bool given = flag->given;
+    if (d->trace && strcmp(key, "raw") == 0) given = given && flag->value;
+    else if (d->trace && strcmp(key, "multiline") != 0) given = given && !flag->value;
+    return given ? pdl_bool(flag->value) : pdl_absent();
+}
+
+/* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types of fields. */
+static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
+    const void *at = (const char *)b + f->offset;
+    switch (f->type) {
+    case PDL_FT_STR: {
+        const pdl_text_field *t = at;
+        return t->s.p ? pdl_text(t->s) : pdl_absent();
+    }
+    case PDL_FT_BOOL: return dump_flag(d, f->key, at);
+    case PDL_FT_INT: return ((const pdl_count *)at)->given ? pdl_int(((const pdl_count *)at)->value) : pdl_absent();
+    case PDL_FT_EXPR: case PDL_FT_XBOOL: case PDL_FT_XINT: case PDL_FT_XSTR: case PDL_FT_XDICT: case PDL_FT_ARGV: {
+        const pdl_tree *t = *(const pdl_tree *const *)at;
+        if (!t && f->need == PDL_NEED_NUL) return pdl_null();
+        return t ? dump_tree(d, b, f->need == PDL_NEED_OLD ? "maxIterations" : f->key, t) : pdl_absent();
+    }
+    case PDL_FT_ANY: return pdl_absent(); /* output only */
+    case PDL_FT_BLOCK: {
+        const pdl_block *child = *(const pdl_block *const *)at;
+        return child ? dump_child(d, b, f->key, 0, child) : pdl_absent();
+    }
+    case PDL_FT_TEXTS:
+        if (((const pdl_blocks *)at)->single) return dump_child(d, b, f->key, 0, ((const pdl_blocks *)at)->p[0]);
+        return dump_list(d, b, f->key, at);
+    case PDL_FT_BLOCKS: return dump_list(d, b, f->key, at);
+    case PDL_FT_FIELDS: return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at) : dump_list(d, b, f->key, at);
+    case PDL_FT_PARAMS: return dump_params(at);
+    case PDL_FT_JOIN: {
+        const pdl_join *j = *(const pdl_join *const *)at;
+        return j ? dump_join(d, b, j) : pdl_absent();
+    }
+    case PDL_FT_CASES: return dump_cases(d, b, at);
+    case PDL_FT_FORS: {
+        const pdl_fors *fors = *(const pdl_fors *const *)at;
+        return fors ? recorded(d, b, f->key, 0, node_value(fors->node)) : pdl_absent();
+    }
+    case PDL_FT_AGG: return node_value((*(const pdl_agg *const *)at)->node);
+    case PDL_FT_TYPE: case PDL_FT_DEFS: case PDL_FT_CTX: case PDL_FT_FLAG: case PDL_FT_RETRY: case PDL_FT_CONTRIBUTE: case PDL_FT_PARSER:
+    case PDL_FT_EXPECTATIONS: case PDL_FT_COUNT: break; /* common fields */
+    }
+    PDL_BUG("field %s", f->key);
+}
+
+static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
+    size_t n;
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].kind != (int)b->kind) continue;
+        pdl_val v = dump_own(d, b, &f[i]);
+        if (pdl_is_absent(v) && d->trace) v = default_of(b, f[i].key);
+        if (!pdl_is_absent(v)) out = pdl_dict_putz(out, f[i].need == PDL_NEED_OLD ? "maxIterations" : f[i].key, v);
+    }
+    return out;
+}
+
+static pdl_val more(const dumper *d, const pdl_block *b, pdl_dump_place place, pdl_val out) {
+    return d->view && d->view->more ? d->view->more(d->view->user, b, place, out) : out;
+}
+
+static pdl_val put_text(pdl_val out, const char *key, pdl_str s) { return s.p ? pdl_dict_putz(out, key, pdl_text(s)) : out; }
+
+static bool is_default_pair(const pdl_contributes *c) {
+    return !c->given || (c->n == 2 && c->result && c->context && !c->p[0].value && !c->p[1].value);
+}
+
+/* Fields of all blocks in front of the kind's own. */
+static pdl_val dump_before(const dumper *d, const pdl_block *b, pdl_val out) {
+    out = put_text(out, "description", b->description.s);
+    out = put_text(out, "role", b->role.s);
+    if (b->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->spec));
+    if (d->trace || b->defs.n) out = pdl_dict_putz(out, "defs", dump_named(d, b, "defs", &b->defs));
+    if (b->retry) out = pdl_dict_putz(out, "retry", node_value(b->retry->node));
+    if (b->trace_error_node) out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->trace_error_node));
+    if (pdl_block_is_structured(b->kind) && (d->trace || b->context_given))
+        out = pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
+    return out;
+}
+
+static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
+    out = put_text(out, "def", b->def.s);
+    if (!is_default_pair(&b->contribute)) out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
+    out = more(d, b, PDL_DUMP_RESULT, out);
+    if (b->parser) out = pdl_dict_putz(out, "parser", node_value(pdl_node_find(b->node, PDL_STR("parser"), NULL)));
+    if (d->trace || b->expectations.n) out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
+    if (b->fallback) out = pdl_dict_putz(out, "fallback", dump_child(d, b, "fallback", 0, b->fallback));
+    out = more(d, b, PDL_DUMP_TAIL, out);
+    if (d->trace) out = pdl_dict_putz(out, "pdl__is_leaf", pdl_bool(!pdl_block_is_structured(b->kind)));
+    return out;
+}
+
+/* An executed plain value is a data block in traces. */
+static pdl_val dump_scalar(const dumper *d, const pdl_block *b) {
+    const pdl_tree *t = PDL_AS(scalar, b)->value;
+    if (!d->view) return written(t);
+    pdl_val out = more(d, b, PDL_DUMP_HEAD, pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data")));
+    out = pdl_dict_putz(out, "defs", pdl_dict_new(0));
+    out = pdl_dict_putz(out, "data", dump_tree(d, b, "data", t));
+    return dump_after(d, b, more(d, b, PDL_DUMP_FIELDS, out));
+}
+
+static pdl_val dump_block(const dumper *d, const pdl_block *b) {
+    if (b->kind == PDL_BLOCK_scalar) return dump_scalar(d, b);
+    pdl_val out = pdl_dict_new(8);
+    if (d->trace || b->kind == PDL_BLOCK_empty) out = pdl_dict_putz(out, "kind", pdl_textz(pdl_block_name(b->kind)));
+    out = dump_before(d, b, more(d, b, PDL_DUMP_HEAD, out));
+    out = dump_own_all(d, b, out);
+    return dump_after(d, b, more(d, b, PDL_DUMP_FIELDS, out));
+}
+
+pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view) {
+    dumper d = {view, view != NULL};
+    return dump_block(&d, b);
+}
+
+pdl_val pdl_block_dump_written(const pdl_block *b) {
+    dumper d = {NULL, true};
+    return dump_block(&d, b);
+}
