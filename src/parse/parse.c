@@ -88,11 +88,11 @@ static bool not_text(const pdl_parser *p, pdl_vref v, pdl_err *err) {
     return pdl_err_host(err, "TypeError", "expected a string but got %s", kind_word(v));
 }
 
-static bool read_text(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *err) {
+static bool read_text(const pdl_parser *p, pdl_str text, bool raw, pdl_val *out, pdl_err *err) {
     switch (p->kind) {
     case PDL_PARSE_JSON: return pdl_parse_json(text, out, err);
     case PDL_PARSE_JSONL: return pdl_parse_jsonl(text, out, err);
-    case PDL_PARSE_YAML: return pdl_parse_yaml(text, out, err);
+    case PDL_PARSE_YAML: return pdl_parse_yaml(text, raw, out, err);
     case PDL_PARSE_CSV: return pdl_parse_csv(text, out, err);
     case PDL_PARSE_REGEX: return pdl_parse_regex(p, text, out, err);
     }
@@ -100,10 +100,10 @@ static bool read_text(const pdl_parser *p, pdl_str text, pdl_val *out, pdl_err *
 }
 
 /* Keeps the labels of the text. */
-static bool read_value(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
+static bool read_value(const pdl_parser *p, pdl_vref v, bool raw, pdl_val *out, pdl_err *err) {
     if (!pdl_is_str(v))
         not_text(p, v, err);
-    else if (read_text(p, pdl_str_get(v), out, err)) {
+    else if (read_text(p, pdl_str_get(v), raw, out, err)) {
         *out = pdl_with_label(*out, pdl_label_of(v));
         return true;
     }
@@ -119,7 +119,7 @@ static bool reword(pdl_err *err, pdl_buf *b) {
 }
 
 bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
-    return read_value(p, v, out, err);
+    return read_value(p, v, true, out, err);
 }
 
 /* The message, as Python shows the exception: Class('message'). A class is not shown for what is worded by us. */
@@ -145,7 +145,7 @@ bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
         [PDL_PARSE_JSON] = "JSON", [PDL_PARSE_JSONL] = "JSON", [PDL_PARSE_YAML] = "YAML", [PDL_PARSE_CSV] = "CSV",
         [PDL_PARSE_REGEX] = "",
     };
-    if (read_value(p, v, out, err)) return true;
+    if (read_value(p, v, false, out, err)) return true;
     pdl_buf b = PDL_BUF;
     if (p->kind != PDL_PARSE_REGEX) {
         pdl_buf_putf(&b, "Attempted to parse ill-formed %s: ", words[p->kind]);

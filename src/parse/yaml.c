@@ -1,15 +1,41 @@
 /* yaml.c -- one YAML document; the message gains the place. */
+#include "base/utf8.h"
 #include "parse/room.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
 
-bool pdl_parse_yaml(pdl_str text, pdl_val *out, pdl_err *err) {
+enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shows longer lines in part, which is left out here */
+
+/* The 1-based line of text, without its end. */
+static pdl_str line_at(pdl_str text, uint32_t line) {
+    size_t from = 0, to;
+    while (line-- > 1 && (to = pdl_str_find(text, PDL_STR("\n"), from)) != PDL_NOT_FOUND) from = to + 1;
+    to = pdl_str_find(text, PDL_STR("\n"), from);
+    return pdl_str_sub(text, from, to);
+}
+
+/* What str() of PyYAML's exception prints: the problem, its place, the line and a caret. */
+static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_t line, uint32_t column) {
+    pdl_str source = line_at(text, line);
+    if (pdl_str_ends(pdl_str_of(problem), PDL_STR("that cannot start any token")))
+        PDL_PUT(b, "while scanning for the next token\n");
+    pdl_buf_putf(b, "%s\n  in \"<unicode string>\", line %u, column %u:", problem, line, column);
+    if (pdl_utf8_count(source) > SNIPPET_COLUMNS) return;
+    PDL_PUT(b, "\n    ");
+    pdl_buf_put(b, source);
+    pdl_buf_putf(b, "\n%*s^", (int)column + 3, "");
+}
+
+bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err) {
     uint32_t line = 0, column = 0;
     if (pdl_yaml_read(text, out, &line, &column, err)) return true;
     if (line) {
         pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%s (line %u, column %u)", err->msg, line, column);
+        if (as_python)
+            put_as_python(&b, err->msg, text, line, column);
+        else
+            pdl_buf_putf(&b, "%s (line %u, column %u)", err->msg, line, column);
         pdl_free(err->msg);
         err->msg = pdl_buf_take(&b);
     }
