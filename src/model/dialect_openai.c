@@ -1,4 +1,5 @@
 /* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec: providers 4, 5, 6. */
+#include "model/chunk.h"
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/structured.h"
@@ -299,7 +300,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
         d->done = true;
         return true;
     }
-    if (text.n == 0 || d->done) return true;
+    if (text.n == 0 || d->done || pdl_chunk_read(text, d)) return true;
     if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &chunk, NULL, err)) return false;
     pdl_vref error = pdl_is_dict(chunk) ? pdl_dict_getz(chunk, "error") : pdl_absent();
     if (!pdl_is_dict(chunk)) {
