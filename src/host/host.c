@@ -1,0 +1,200 @@
+/* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c, standard input in input.c. */
+#include "host/host.h"
+
+#include <math.h>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "host/room.h"
+#include "io/clock.h"
+#include "io/file.h"
+#include "io/rand.h"
+#include "value/int.h"
+#include "value/label.h"
+
+#include "base/banned.h"
+
+static host *host_of(pdl_world *w) { return (host *)(void *)w; }
+
+static void refuse(pdl_effect *e, pdl_err_kind kind, const char *msg) {
+    pdl_err err = {0};
+    pdl_err_set(&err, kind, (pdl_loc){0}, "%s", msg);
+    pdl_effect_refuse(e, &err);
+}
+
+pdl_str host_text(const pdl_effect *e, const char *key) {
+    pdl_vref v = pdl_dict_getz(e->request, key);
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+bool host_flag(const pdl_effect *e, const char *key) {
+    pdl_vref v = pdl_dict_getz(e->request, key);
+    return pdl_is_bool(v) && pdl_bool_of(v);
+}
+
+/* --- read, source --------------------------------------------------------------------------------------------- */
+
+/* s with every line end a newline, in place. */
+void host_newlines(pdl_buf *b) {
+    char *cr = b->len ? memchr(b->p, '\r', b->len) : NULL;
+    if (!cr) return;
+    size_t to = (size_t)(cr - b->p);
+    for (size_t i = to; i < b->len; i++) {
+        char c = b->p[i];
+        if (c == '\r' && i + 1 < b->len && b->p[i + 1] == '\n') continue;
+        b->p[to++] = c == '\r' ? '\n' : c;
+    }
+    pdl_buf_cut(b, to);
+}
+
+static bool is_missing(const pdl_err *err) { return err->foreign && strncmp(err->foreign, "FileNotFoundError", 17) == 0; }
+
+static void read_file(pdl_effect *e) {
+    pdl_str path = host_text(e, "path"), shown = host_text(e, "shown");
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err err = {0}, out = {0};
+    bool ok = path.p && !memchr(path.p, 0, path.n) && pdl_file_read(path.p, &b, &err);
+    if (!shown.p) shown = path;
+    if (ok && pdl_utf8_check(pdl_buf_str(&b)) == PDL_NOT_FOUND) {
+        host_newlines(&b);
+        pdl_effect_answer(e, pdl_with_label(pdl_text_of_buf(&b), PDL_LABEL_file), 0);
+    } else {
+        bool missing = !ok && is_missing(&err);
+        pdl_err_set(&out, PDL_E_io, (pdl_loc){0}, missing ? "file %.*s not found" : "Fail to open file %.*s", PDL_FMT(shown));
+        const char *foreign = missing ? "FileNotFoundError,OSError,Exception" : ok ? "UnicodeDecodeError,ValueError,Exception" : err.foreign;
+        out.foreign = foreign ? pdl_str_dup(pdl_str_of(foreign)) : NULL;
+        pdl_effect_refuse(e, &out);
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+static void read_source(pdl_effect *e) {
+    pdl_str path = host_text(e, "path");
+    pdl_buf b = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    pdl_err err = {0};
+    if (!path.p || memchr(path.p, 0, path.n)) {
+        refuse(e, PDL_E_io, "not a path");
+    } else if (pdl_file_read(path.p, &b, &err)) {
+        if (pdl_utf8_check(pdl_buf_str(&b)) == PDL_NOT_FOUND) {
+            pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
+        } else {
+            pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));
+            pdl_effect_refuse(e, &err);
+        }
+    } else if (is_missing(&err)) {
+        pdl_err_fini(&err);
+        pdl_effect_answer(e, pdl_null(), 0);
+    } else {
+        pdl_effect_refuse(e, &err);
+    }
+    pdl_buf_fini(&b);
+}
+
+/* --- sleep, now, random --------------------------------------------------------------------------------------- */
+
+static void wake(void *user) {
+    host_wait *s = user;
+    pdl_effect *e = s->e;
+    s->timer = NULL;
+    host_wait_end(s);
+    pdl_effect_answer(e, pdl_null(), 0);
+}
+
+static void start_sleep(host *h, pdl_effect *e) {
+    pdl_vref v = pdl_dict_getz(e->request, "seconds");
+    double seconds = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_is_int(v) ? pdl_num_to_double(v) : 0;
+    if (!(seconds > 0)) {
+        pdl_effect_answer(e, pdl_null(), 0);
+        return;
+    }
+    host_wait *s = host_wait_new(h, e);
+    double ms = ceil(seconds * 1000);
+    s->timer = pdl_timer_start(h->loop, ms < 1e15 ? (uint64_t)ms : (uint64_t)1e15, wake, s);
+}
+
+static void answer_now(pdl_effect *e) {
+    pdl_effect_answer(e, pdl_with_label(pdl_float((double)pdl_clock_wall_ns() / 1e9), PDL_LABEL_clock), 0);
+}
+
+static void answer_random(pdl_effect *e) {
+    pdl_effect_answer(e, pdl_with_label(pdl_int((int64_t)pdl_rand_fresh_seed()), PDL_LABEL_clock), 0);
+}
+
+/* --- what waits -------------------------------------------------------------------------------------------------- */
+
+host_wait *host_wait_new(host *h, pdl_effect *e) {
+    host_wait *s = PDL_NEW(host_wait);
+    s->h = h;
+    s->e = e;
+    *pdl_vec_push(&h->waits) = s;
+    return s;
+}
+
+void host_wait_end(host_wait *s) {
+    host *h = s->h;
+    size_t i = 0;
+    while (h->waits.p[i] != s) i++;
+    memmove(&h->waits.p[i], &h->waits.p[i + 1], (h->waits.n - i - 1) * sizeof(host_wait *));
+    h->waits.n--;
+    pdl_timer_stop(s->timer);
+    pdl_buf_fini(&s->text);
+    pdl_free(s);
+}
+
+/* --- the world ----------------------------------------------------------------------------------------------------- */
+
+static void start(pdl_world *w, pdl_effect *e) {
+    host *h = host_of(w);
+    if (!pdl_is_dict(e->request)) refuse(e, PDL_E_runtime, "a request that is no object");
+    else if (e->kind == PDL_EFFECT_read) read_file(e);
+    else if (e->kind == PDL_EFFECT_write) write_file(h, e);
+    else if (e->kind == PDL_EFFECT_input) input_start(h, e);
+    else if (e->kind == PDL_EFFECT_source) read_source(e);
+    else if (e->kind == PDL_EFFECT_sleep) start_sleep(h, e);
+    else if (e->kind == PDL_EFFECT_now) answer_now(e);
+    else if (e->kind == PDL_EFFECT_random) answer_random(e);
+    else refuse(e, PDL_E_runtime, "nobody answers effects of this kind");
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    host *h = host_of(w);
+    for (size_t i = 0; i < h->waits.n; i++) {
+        host_wait *s = h->waits.p[i];
+        if (s->e->id != id) continue;
+        pdl_effect_free(s->e);
+        host_wait_end(s);
+        input_idle(h);
+        return;
+    }
+}
+
+static bool poll_world(pdl_world *w, int timeout_ms) {
+    host *h = host_of(w);
+    if (!h->waits.n) return false;
+    pdl_loop_run(h->loop, timeout_ms);
+    return true;
+}
+
+static void close_world(pdl_world *w) {
+    host *h = host_of(w);
+    while (h->waits.n) {
+        pdl_effect_free(h->waits.p[h->waits.n - 1]->e);
+        host_wait_end(h->waits.p[h->waits.n - 1]);
+    }
+    pdl_vec_fini(&h->waits);
+    input_close(h);
+    write_close_all(h);
+    pdl_free(h);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
+
+pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt) {
+    host *h = PDL_NEW(host);
+    h->base.ops = &ops;
+    h->loop = loop;
+    if (opt) h->opt = *opt;
+    if (!h->opt.has_input_fd) h->opt.input_fd = 0;
+    return &h->base;
+}

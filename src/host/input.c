@@ -1,0 +1,147 @@
+/* input.c -- standard input: lines for effects in the order they asked, without holding up the loop. A terminal or pipe is
+ * watched while somebody waits; a regular file is read at once. What was read and not asked for is kept. */
+#include "host/room.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "value/label.h"
+
+#include "base/banned.h"
+
+enum { CHUNK = 65536 };
+
+static void serve(host *h);
+
+static host_wait *first_input(host *h) {
+    for (size_t i = 0; i < h->waits.n; i++)
+        if (h->waits.p[i]->input) return h->waits.p[i];
+    return NULL;
+}
+
+void input_idle(host *h) {
+    if (first_input(h) || !h->watch) return;
+    pdl_watch_stop(h->watch);
+    h->watch = NULL;
+}
+
+/* One read. False when nothing can be read now. */
+static bool read_more(host *h) {
+    if (h->in.len >= PDL_MAX_TEXT) {
+        h->in_end = true; /* no line may be longer */
+        return true;
+    }
+    char *p = pdl_buf_room(&h->in, CHUNK);
+    ssize_t n;
+    do n = read(h->opt.input_fd, p, CHUNK);
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+    if (n > 0) pdl_buf_grown(&h->in, (size_t)n);
+    else h->in_end = true; /* a descriptor that cannot be read is an empty one */
+    return true;
+}
+
+/* The next line without its end (LF, CR LF or CR); false when it is not all there. *ended: it is the last one, without an end. */
+static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
+    const char *p = h->in.p ? h->in.p + from : "";
+    size_t n = h->in.len - from, i = h->in_seen;
+    while (i < n && p[i] != '\n' && p[i] != '\r') i++;
+    h->in_seen = i; /* a long line that comes in pieces is not searched again */
+    if (i == n && (!h->in_end || n == 0)) return false;
+    if (i + 1 == n && p[i] == '\r' && !h->in_end) return false; /* LF may follow */
+    *line = (pdl_str){p, i};
+    *next = from + (i == n ? i : p[i] == '\r' && i + 1 < n && p[i + 1] == '\n' ? i + 2 : i + 1);
+    return true;
+}
+
+static void compact(host *h) {
+    if (h->in_off < h->in.len && h->in_off < CHUNK) return;
+    pdl_buf_shift(&h->in, h->in_off);
+    h->in_off = 0;
+}
+
+static void answer(host_wait *s, pdl_val v) {
+    pdl_effect *e = s->e;
+    host_wait_end(s);
+    pdl_effect_answer(e, pdl_is_null(v) ? v : pdl_with_label(v, PDL_LABEL_user), 0);
+}
+
+static pdl_val valid_text(pdl_str bytes) {
+    if (pdl_utf8_check(bytes) == PDL_NOT_FOUND) return pdl_text(bytes);
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, bytes);
+    return pdl_text_of_buf(&b);
+}
+
+/* All lines to the end, each with a newline. */
+static void serve_all(host *h, host_wait *s) {
+    pdl_buf_put(&s->text, pdl_str_sub(pdl_buf_str(&h->in), h->in_off, h->in.len));
+    h->in_off = h->in.len;
+    h->in_seen = 0;
+    host_newlines(&s->text);
+    if (s->text.len && s->text.p[s->text.len - 1] != '\n') pdl_buf_putc(&s->text, '\n');
+    answer(s, valid_text(pdl_buf_str(&s->text)));
+}
+
+/* Serve the first in line from what was read; false when more must be read. */
+static bool serve_one(host *h, host_wait *s) {
+    pdl_str line;
+    size_t next;
+    if (!s->shown) {
+        s->shown = true;
+        pdl_str prompt = host_text(s->e, "prompt");
+        if (prompt.n && h->opt.show) h->opt.show(h->opt.user, prompt);
+    }
+    if (s->multiline) {
+        if (!h->in_end) return false;
+        serve_all(h, s);
+    } else if (next_line(h, h->in_off, &line, &next)) {
+        h->in_off = next;
+        h->in_seen = 0;
+        answer(s, valid_text(line));
+    } else if (h->in_end) {
+        answer(s, pdl_null());
+    } else {
+        return false;
+    }
+    compact(h);
+    if (h->in_end && h->in_off == h->in.len && isatty(h->opt.input_fd)) h->in_end = false; /* Ctrl-D ends one read only */
+    return true;
+}
+
+static void on_readable(void *user, int events) {
+    host *h = user;
+    (void)events;
+    read_more(h);
+    serve(h);
+}
+
+/* Answers may ask again: those questions join the queue and are served by the loop that is running. */
+static void serve(host *h) {
+    if (h->in_serving) return;
+    h->in_serving = true;
+    for (host_wait *s; (s = first_input(h));) {
+        if (serve_one(h, s)) continue;
+        if (!h->watch) h->watch = pdl_watch_start(h->loop, h->opt.input_fd, PDL_WATCH_READ, on_readable, h);
+        if (h->watch) break;
+        if (!read_more(h)) h->in_end = true; /* a file: always ready */
+    }
+    h->in_serving = false;
+    input_idle(h);
+}
+
+void input_start(host *h, pdl_effect *e) {
+    if (!h->in.limit) h->in = PDL_BUF;
+    host_wait *s = host_wait_new(h, e);
+    s->input = true;
+    s->multiline = host_flag(e, "multiline");
+    s->text = PDL_BUF;
+    serve(h);
+}
+
+void input_close(host *h) {
+    pdl_watch_stop(h->watch);
+    pdl_buf_fini(&h->in);
+}

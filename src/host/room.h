@@ -1,0 +1,58 @@
+/* room.h -- inside of the host room.
+ *
+ *   host.c    the world; read, source, sleep, now, random
+ *   write.c   files that stay open, encodings
+ *   input.c   standard input
+ */
+#ifndef PDL_HOST_ROOM_H
+#define PDL_HOST_ROOM_H
+
+#include "base/vec.h"
+#include "host/host.h"
+
+typedef struct host host;
+
+/* An effect that is answered later: a sleep (timer) or a read of standard input. */
+typedef struct host_wait {
+    host *h;
+    pdl_effect *e;
+    pdl_timer *timer;
+    bool input, multiline, shown;
+    pdl_buf text; /* lines so far */
+} host_wait;
+
+typedef struct host_file {
+    char *key; /* path, mode, encoding */
+    int fd;
+    int encoding;
+    bool at_start; /* nothing written yet: a byte order mark may be due */
+} host_file;
+
+struct host {
+    pdl_world base;
+    pdl_loop *loop;
+    pdl_host_options opt;
+    PDL_VEC(host_wait *) waits; /* in order of their start */
+    PDL_VEC(host_file) files;
+    pdl_watch *watch; /* of the input descriptor while somebody waits */
+    pdl_buf in;       /* bytes read and not handed out */
+    size_t in_off;    /* of them handed out already */
+    size_t in_seen;   /* bytes behind in_off known to hold no line end */
+    bool in_end;      /* its end was seen */
+    bool in_serving;
+};
+
+pdl_str host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
+bool host_flag(const pdl_effect *e, const char *key);
+void host_newlines(pdl_buf *b);
+host_wait *host_wait_new(host *h, pdl_effect *e); /* takes e */
+void host_wait_end(host_wait *s);                 /* its effect is the caller's */
+
+void write_file(host *h, pdl_effect *e);
+void write_close_all(host *h);
+
+void input_start(host *h, pdl_effect *e);
+void input_idle(host *h); /* stops watching when nobody waits */
+void input_close(host *h);
+
+#endif

@@ -1,0 +1,100 @@
+/* command.c -- commands: an argument vector becomes a process, never through a shell. */
+#include "worker/room.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "value/label.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* Texts of the reference: "Shell Code error: " and the repr of Python's exception. */
+static void refuse(job *j, const char *foreign, const char *repr) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "Shell Code error: %s", repr);
+    err.foreign = pdl_str_dup(pdl_str_of(foreign));
+    job_refuse(j, &err);
+}
+
+static bool check_argv(job *j, pdl_vref argv) {
+    if (!pdl_is_list(argv) || pdl_list_len(argv) == 0) {
+        refuse(j, "IndexError,LookupError,Exception", "IndexError('list index out of range')");
+        return false;
+    }
+    for (size_t i = 0; i < pdl_list_len(argv); i++) {
+        pdl_vref a = pdl_list_at(argv, i);
+        if (!pdl_is_str(a)) {
+            pdl_buf b = PDL_BUF;
+            pdl_buf_putf(&b, "TypeError('expected str, bytes or os.PathLike object, not %s')", pdl_type_name(a));
+            refuse(j, "TypeError,Exception", pdl_buf_z(&b));
+            pdl_buf_fini(&b);
+            return false;
+        }
+        if (memchr(pdl_str_get(a).p, 0, pdl_str_get(a).n)) {
+            refuse(j, "ValueError,Exception", "ValueError('embedded null byte')");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Text as Python reads it: valid UTF-8, every line end a newline. */
+static pdl_val output_text(pdl_str bytes) {
+    pdl_buf valid = PDL_BUF, out = PDL_BUF;
+    bool is_valid = pdl_utf8_check(bytes) == PDL_NOT_FOUND;
+    if (!is_valid) pdl_utf8_repair(&valid, bytes);
+    pdl_str s = is_valid ? bytes : pdl_buf_str(&valid);
+    size_t from = 0, cr;
+    while ((cr = pdl_str_find(s, PDL_STR("\r"), from)) != PDL_NOT_FOUND) {
+        pdl_buf_put(&out, pdl_str_sub(s, from, cr));
+        pdl_buf_putc(&out, '\n');
+        from = cr + (cr + 1 < s.n && s.p[cr + 1] == '\n' ? 2 : 1);
+    }
+    pdl_buf_put(&out, pdl_str_sub(s, from, s.n));
+    pdl_buf_fini(&valid);
+    return pdl_text_of_buf(&out);
+}
+
+static void ended(void *user, const pdl_proc_result *r) {
+    job *j = user;
+    if (r->too_large) {
+        pdl_err err = {0};
+        pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "Shell Code error: output is longer than %d bytes", PDL_MAX_COMMAND_BYTES);
+        job_refuse(j, &err);
+        return;
+    }
+    pdl_val v = pdl_dict_new(3);
+    v = pdl_dict_putz(v, "stdout", pdl_with_label(output_text(r->out), PDL_LABEL_command));
+    v = pdl_dict_putz(v, "stderr", pdl_with_label(output_text(r->err), PDL_LABEL_command));
+    v = pdl_dict_putz(v, "status", pdl_int(r->signal ? -r->signal : r->status));
+    job_answer(j, v);
+}
+
+static void not_started(job *j, pdl_err *err) {
+    const char *foreign = err->foreign ? err->foreign : "OSError";
+    if (strncmp(foreign, "FileNotFoundError", 17) == 0) {
+        refuse(j, "FileNotFoundError,OSError,Exception", "FileNotFoundError(2, 'No such file or directory')");
+    } else if (strncmp(foreign, "PermissionError", 15) == 0) {
+        refuse(j, "PermissionError,OSError,Exception", "PermissionError(13, 'Permission denied')");
+    } else {
+        pdl_buf b = PDL_BUF;
+        PDL_PUT(&b, "OSError(");
+        pdl_str_repr(pdl_str_of(err->msg), &b);
+        pdl_buf_putc(&b, ')');
+        refuse(j, "OSError,Exception", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+    }
+    pdl_err_fini(err);
+}
+
+void command_start(job *j) {
+    pdl_vref argv = pdl_is_dict(j->e->request) ? pdl_dict_getz(j->e->request, "argv") : pdl_absent();
+    if (!check_argv(j, argv)) return;
+    size_t n = pdl_list_len(argv);
+    const char **words = PDL_NEW_N(const char *, n + 1);
+    for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p; /* strings end with a NUL */
+    pdl_err err = {0};
+    pdl_proc_options po = {.argv = words, .user = j, .done = ended};
+    if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);
+    pdl_free(words);
+}

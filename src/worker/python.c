@@ -1,0 +1,514 @@
+/* python.c -- the Python process: start, requests, what it sends, its end. The protocol is described in worker.py. */
+#include "worker/room.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "value/label.h"
+
+#include "base/banned.h"
+
+enum {
+    IPYTHON_MS = 5000,
+    LEAVE_MS = 2000,      /* how long an idle process may take to end in peace */
+};
+
+/* worker.py, made by tools/embed. */
+extern const unsigned char pdl_worker_py[];
+extern const size_t pdl_worker_py_len;
+
+/* Reads worker.py from descriptor 3. The working directory must not offer modules. */
+static const char boot[] = "import sys\n"
+                           "if sys.path and sys.path[0]=='':del sys.path[0]\n"
+                           "import os\n"
+                           "n=int.from_bytes(os.read(3,4),'big')\n"
+                           "b=b''\n"
+                           "while len(b)<n:b+=os.read(3,n-len(b))\n"
+                           "exec(compile(b,'<pdl-worker>','exec'),{'__name__':'pdl_worker'})\n";
+
+static void send_raw(worker *w, pdl_str message) {
+    pdl_buf b = PDL_BUF;
+    PDL_TRACE(w->opt.debug, worker, "-> %.*s", (int)(message.n < 400 ? message.n : 400), message.p);
+    pdl_frame_write(PDL_FRAME_LENGTH, message, &b);
+    pdl_proc_write(w->proc, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static bool is_alive(const worker *w) { return w->proc && pdl_proc_is_running(w->proc) && w->broken.kind == PDL_E_NONE; }
+
+/* --- end --------------------------------------------------------------------------------------------------------- */
+
+static void forget_questions(worker *w) {
+    for (question *q = w->questions; q; q = q->next) q->generation = 0; /* released by their answer, or at the end */
+}
+
+static void free_questions(worker *w) {
+    for (question *q = w->questions, *next; q; q = next) {
+        next = q->next;
+        pdl_free(q);
+    }
+    w->questions = NULL;
+}
+
+/* Forget the process. Jobs stay. */
+static void let_go(worker *w) {
+    pdl_proc_free(w->proc);
+    w->proc = NULL;
+    pdl_frame_fini(&w->frame);
+    pdl_err_fini(&w->broken);
+    forget_questions(w);
+    wire_forget(w);
+    w->drops.n = 0;
+}
+
+/* Every job that Python worked on fails with msg. */
+static void fail_jobs(worker *w, const char *foreign, const char *msg) {
+    for (;;) {
+        job *j = NULL;
+        for (size_t i = 0; i < w->jobs.n && !j; i++)
+            if (w->jobs.p[i]->python) j = w->jobs.p[i];
+        if (!j) return;
+        pdl_err err = {0};
+        pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
+        err.foreign = pdl_str_dup(pdl_str_of(foreign));
+        job_refuse(j, &err);
+    }
+}
+
+static void ended(void *user, const pdl_proc_result *r) {
+    worker *w = user;
+    char msg[200];
+    if (w->broken.kind != PDL_E_NONE) snprintf(msg, sizeof msg, "Python Code error: %s", w->broken.msg);
+    else if (r->signal) snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (signal %d)", r->signal);
+    else snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
+    let_go(w);
+    fail_jobs(w, "RuntimeError,Exception", msg);
+}
+
+static void wait_a_moment(void) {
+    nanosleep(&(struct timespec){0, 500000}, NULL);
+}
+
+/* Has the child ended within ms? It stays to be collected by the loop. */
+static bool gone_within(int pid, int ms) {
+    for (int i = 0; i < 2 * ms; i++) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid) return true;
+        wait_a_moment();
+    }
+    return false;
+}
+
+void python_close(worker *w) {
+    if (is_alive(w)) {
+        int pid = pdl_proc_pid(w->proc);
+        if (w->busy_at_close) pdl_proc_kill(w->proc, SIGTERM);
+        else send_raw(w, PDL_STR("{\"t\":\"bye\"}"));
+        gone_within(pid, w->busy_at_close ? LEAVE_MS / 10 : LEAVE_MS);
+    }
+    if (w->proc) let_go(w);
+    free_questions(w);
+}
+
+/* --- questions ------------------------------------------------------------------------------------------------------ */
+
+static question *question_new(worker *w, uint64_t id, uint64_t job_id) {
+    question *q = PDL_NEW(question);
+    *q = (question){.w = w, .id = id, .job = job_id, .generation = w->generation, .next = w->questions, .link = &w->questions};
+    if (q->next) q->next->link = &q->next;
+    w->questions = q;
+    return q;
+}
+
+/* Ends q; false when the process that asked is gone. */
+static bool question_end(question *q) {
+    bool live = q->generation == q->w->generation && is_alive(q->w);
+    *q->link = q->next;
+    if (q->next) q->next->link = q->link;
+    pdl_free(q);
+    return live;
+}
+
+static void put_str_field(pdl_buf *b, const char *key, const char *z) {
+    pdl_buf_putf(b, ",\"%s\":", key);
+    pdl_json_quote(pdl_str_of(z), 0, b);
+}
+
+static void put_error(pdl_buf *b, const pdl_err *err) {
+    pdl_buf_putf(b, ",\"error\":{\"kind\":\"%s\"", pdl_err_kind_name(err->kind));
+    if (err->msg) put_str_field(b, "msg", err->msg);
+    if (err->foreign) put_str_field(b, "foreign", err->foreign);
+    if (err->has_status) pdl_buf_putf(b, ",\"status\":%d", err->status);
+    pdl_buf_putc(b, '}');
+}
+
+/* Answer with a value (taken) or the error when it is absent. */
+static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
+    worker *w = q->w;
+    uint64_t id = q->id;
+    if (!question_end(q)) {
+        pdl_drop(v);
+        return;
+    }
+    pdl_err err = {0};
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu", (unsigned long long)id);
+    if (pdl_is_absent(v)) {
+        put_error(&b, failed);
+    } else {
+        wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
+        if (wire_put(&o, v)) {
+            PDL_PUT(&b, ",\"value\":");
+            pdl_buf_put(&b, pdl_buf_str(&o.body));
+            PDL_PUT(&b, ",\"refs\":{");
+            pdl_buf_put(&b, pdl_buf_str(&o.refs));
+            pdl_buf_putc(&b, '}');
+        } else {
+            put_error(&b, &err);
+        }
+        wire_fini(&o);
+    }
+    pdl_buf_putc(&b, '}');
+    send_raw(w, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    pdl_err_fini(&err);
+    pdl_drop(v);
+}
+
+static void on_value(void *user, pdl_val v, const pdl_err *err) {
+    answer_value(user, v, err);
+}
+
+static void on_input(void *user, pdl_str line, bool eof) {
+    question *q = user;
+    worker *w = q->w;
+    uint64_t id = q->id;
+    if (!question_end(q)) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"eof\":%s,\"text\":", (unsigned long long)id, eof ? "true" : "false");
+    pdl_json_quote(line, 0, &b);
+    pdl_buf_putc(&b, '}');
+    send_raw(w, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+/* The block that asks was given up. */
+static void answer_cancel(question *q) {
+    worker *w = q->w;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"cancel\":true}", (unsigned long long)q->id);
+    if (is_alive(w)) send_raw(w, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    q->generation = 0; /* who was asked may still answer: nobody listens */
+}
+
+/* --- messages from Python --------------------------------------------------------------------------------------------- */
+
+static uint64_t number_at(pdl_vref m, const char *key) {
+    pdl_vref v = pdl_dict_getz(m, key);
+    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 ? (uint64_t)pdl_int_of(v) : 0;
+}
+
+static pdl_str text_at(pdl_vref m, const char *key) {
+    pdl_vref v = pdl_dict_getz(m, key);
+    return pdl_is_str(v) ? pdl_str_get(v) : PDL_STR("");
+}
+
+static void release_all(worker *w, pdl_vref list) {
+    if (!pdl_is_list(list)) return;
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref id = pdl_list_at(list, i);
+        if (pdl_is(id, PDL_V_INT)) wire_release(w, (uint64_t)pdl_int_of(id));
+    }
+}
+
+static void on_out(worker *w, job *j, pdl_str text) {
+    pdl_err err = {0};
+    if (!j || !j->e) return;
+    if (!pdl_buf_add(&j->out, text, &err)) {
+        pdl_err_fini(&err);
+        pdl_buf_clear(&j->out);
+        pdl_err_set(&w->broken, PDL_E_limit, (pdl_loc){0}, "the output of a block is longer than %d bytes", PDL_MAX_COMMAND_BYTES);
+        pdl_proc_kill(w->proc, SIGKILL);
+        return;
+    }
+    if (j->e->sink.piece) j->e->sink.piece(j->e->sink.user, j->e, text);
+}
+
+static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
+    pdl_val result, rebound;
+    if (!wire_get(w, pdl_dict_getz(m, "value"), &result, err)) return false;
+    result = pdl_with_label(result, PDL_LABEL_code);
+    if (j->e && j->e->kind == PDL_EFFECT_object) {
+        job_answer(j, result);
+        return true;
+    }
+    if (!wire_get(w, pdl_dict_getz(m, "rebound"), &rebound, err)) {
+        pdl_drop(result);
+        return false;
+    }
+    pdl_val v = pdl_dict_new(3);
+    v = pdl_dict_putz(v, "result", result);
+    v = pdl_dict_putz(v, "rebound", pdl_is_dict(rebound) ? rebound : pdl_dict_new(0));
+    v = pdl_dict_putz(v, "stdout", pdl_text_of_buf(&j->out));
+    job_answer(j, v);
+    return true;
+}
+
+static void on_fail(job *j, pdl_vref m) {
+    pdl_err err = {0};
+    pdl_str kind = text_at(m, "kind"), msg = text_at(m, "msg"), foreign = text_at(m, "foreign");
+    pdl_err_kind k = pdl_str_is(kind, "exit") ? PDL_E_exit : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt : PDL_E_code;
+    pdl_err_set(&err, k, (pdl_loc){0}, "%.*s", PDL_FMT(msg));
+    if (foreign.n) err.foreign = pdl_str_dup(foreign);
+    if (k == PDL_E_exit) {
+        err.status = (int)number_at(m, "status");
+        err.has_status = true;
+    }
+    err.final = k != PDL_E_code;
+    uint64_t line = number_at(m, "line");
+    if (line) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "{\"line\": %llu}", (unsigned long long)line);
+        err.detail = pdl_buf_take(&b);
+    }
+    job_refuse(j, &err);
+}
+
+static void refuse_question(question *q, const char *msg) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "%s", msg);
+    answer_value(q, pdl_absent(), &err);
+    pdl_err_fini(&err);
+}
+
+static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
+    pdl_val ref = pdl_dict_putz(pdl_dict_new(1), "id", pdl_keep(pdl_dict_getz(m, "func")));
+    ref = pdl_dict_putz(ref, "$pdl", pdl_textz("ref"));
+    pdl_val func = pdl_absent(), args = pdl_absent(), kwargs = pdl_absent();
+    bool ok = wire_get(w, ref, &func, err) && wire_get(w, pdl_dict_getz(m, "args"), &args, err) &&
+              wire_get(w, pdl_dict_getz(m, "kwargs"), &kwargs, err);
+    pdl_drop(ref);
+    if (ok && pdl_is(func, PDL_V_FUNC) && pdl_is_list(args) && pdl_is_dict(kwargs) && j->e->call_in) {
+        j->e->call_in->start(j->e->call_in->user, func, args, kwargs, on_value, q);
+        return true;
+    }
+    pdl_drop(func);
+    pdl_drop(args);
+    pdl_drop(kwargs);
+    if (ok) refuse_question(q, "a PDL function cannot be called from here");
+    return ok;
+}
+
+static bool on_program(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
+    pdl_val request;
+    if (!wire_get(w, pdl_dict_getz(m, "request"), &request, err)) return false;
+    if (w->opt.run_program) {
+        w->opt.run_program(w->opt.user, j->e, request, on_value, q);
+        return true;
+    }
+    pdl_drop(request);
+    refuse_question(q, "PDL programs cannot be run from here");
+    return true;
+}
+
+static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *err) {
+    question *q = question_new(w, number_at(m, "id"), j ? j->id : 0);
+    if (!j || !j->e) {
+        answer_cancel(q);
+        question_end(q);
+        return true;
+    }
+    if (pdl_str_is(type, "call")) return on_call(w, q, j, m, err);
+    if (pdl_str_is(type, "program")) return on_program(w, q, j, m, err);
+    if (w->opt.ask_input) w->opt.ask_input(w->opt.user, j->e, on_input, q);
+    else on_input(q, PDL_STR(""), true);
+    return true;
+}
+
+static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
+    pdl_str type = text_at(m, "t");
+    bool is_question = pdl_str_is(type, "call") || pdl_str_is(type, "input") || pdl_str_is(type, "program");
+    job *j = job_find(w, number_at(m, is_question ? "block" : "id"));
+    if (is_question) return on_question(w, type, j, m, err);
+    if (pdl_str_is(type, "out")) {
+        on_out(w, j, text_at(m, "s"));
+        return true;
+    }
+    if (!j) return true;
+    if (pdl_str_is(type, "done")) return on_done(w, j, m, err);
+    if (pdl_str_is(type, "fail")) {
+        on_fail(j, m);
+        return true;
+    }
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a message of kind %.*s", PDL_FMT(type));
+}
+
+static bool on_message(void *user, pdl_str text, pdl_err *err) {
+    worker *w = user;
+    pdl_val m;
+    PDL_TRACE(w->opt.debug, worker, "<- %.*s", (int)(text.n < 400 ? text.n : 400), text.p);
+    if (pdl_utf8_check(text) != PDL_NOT_FOUND)
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent text that is not UTF-8");
+    if (!pdl_json_read(text, PDL_JSON_PYTHON, &m, NULL, err)) return false;
+    bool ok = pdl_is_dict(m) ? on_dict(w, m, err)
+                             : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a message that is none");
+    if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released")); /* afterwards: its values may name them */
+    pdl_drop(m);
+    return ok;
+}
+
+static void on_msg(void *user, pdl_str bytes) {
+    worker *w = user;
+    pdl_err err = {0};
+    if (w->broken.kind != PDL_E_NONE) return;
+    if (pdl_frame_feed(&w->frame, bytes, on_message, w, &err)) return;
+    /* Its messages make no sense any more: the end of the process tells the jobs. */
+    if (w->broken.kind == PDL_E_NONE) pdl_err_move(&w->broken, &err);
+    else pdl_err_fini(&err);
+    if (w->proc) pdl_proc_kill(w->proc, SIGKILL);
+}
+
+/* What child processes of the code print: belongs to the block that began last. */
+static void on_stdout(void *user, pdl_str bytes) {
+    worker *w = user;
+    job *last = NULL;
+    for (size_t i = 0; i < w->jobs.n; i++)
+        if (w->jobs.p[i]->python) last = w->jobs.p[i];
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, bytes);
+    on_out(w, last, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------------ */
+
+static bool launch(worker *w, pdl_err *err) {
+    for (size_t i = 0; i < w->pythons.n; i++) {
+        const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
+        pdl_proc_options po = {
+            .argv = argv, .inherit_stderr = true, .extra_fds = 1, .user = w, .on_out = on_stdout, .on_msg = on_msg, .done = ended,
+        };
+        if (!*w->pythons.p[i]) continue;
+        if (pdl_proc_start(w->loop, &po, &w->proc, err)) {
+            w->generation++;
+            send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
+            return true;
+        }
+        PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
+        pdl_err_fini(err);
+    }
+    pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "Python Code error: no python3 found (set PDL_PYTHON)");
+    err->foreign = pdl_str_dup(PDL_STR("FileNotFoundError,OSError,Exception"));
+    return false;
+}
+
+static void send_drops(worker *w) {
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "{\"t\":\"drop\",\"ids\":[");
+    for (size_t i = 0; i < w->drops.n; i++) pdl_buf_putf(&b, "%s%llu", i ? "," : "", (unsigned long long)w->drops.p[i]);
+    PDL_PUT(&b, "]}");
+    if (w->drops.n) send_raw(w, pdl_buf_str(&b));
+    w->drops.n = 0;
+    pdl_buf_fini(&b);
+}
+
+static bool put_code(job *j, wire_out *o, pdl_err *err) {
+    worker *w = j->w;
+    pdl_vref r = j->e->request, cwd = pdl_dict_getz(r, "cwd"), vars = pdl_dict_getz(r, "vars");
+    bool ipython = pdl_str_eq_nocase(text_at(r, "lang"), PDL_STR("ipython"));
+    pdl_str dir = pdl_is_str(cwd) ? pdl_str_get(cwd) : w->opt.dir;
+    if (!pdl_is_dict(vars)) return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "a code effect without variables");
+    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"%s\",\"dir\":", (unsigned long long)j->id, ipython ? "ipython" : "python");
+    pdl_json_quote(dir.n ? dir : PDL_STR("."), 0, &o->body);
+    if (ipython) pdl_buf_putf(&o->body, ",\"seconds\":%g", (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
+    PDL_PUT(&o->body, ",\"code\":");
+    if (!wire_put(o, pdl_dict_getz(r, "code"))) return false;
+    PDL_PUT(&o->body, ",\"vars\":{");
+    bool any = false;
+    for (size_t i = 0; i < pdl_dict_len(vars); i++) {
+        if (!pdl_is_str(pdl_dict_key_at(vars, i))) continue;
+        if (any) pdl_buf_putc(&o->body, ',');
+        any = true;
+        pdl_json_quote(pdl_str_get(pdl_dict_key_at(vars, i)), 0, &o->body);
+        pdl_buf_putc(&o->body, ':');
+        if (!wire_put(o, pdl_dict_val_at(vars, i))) return false;
+    }
+    pdl_buf_putc(&o->body, '}');
+    return true;
+}
+
+/* The request of an object effect as it is, with the number of this process in place of the handle's id. */
+static bool put_object(job *j, wire_out *o, pdl_err *err) {
+    worker *w = j->w;
+    pdl_val r = pdl_keep(j->e->request);
+    pdl_vref id = pdl_dict_getz(r, "id");
+    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"object\",\"request\":", (unsigned long long)j->id);
+    if (pdl_is(id, PDL_V_INT)) {
+        uint64_t n = (uint64_t)pdl_int_of(id);
+        if (n >> HANDLE_BITS != w->generation) {
+            pdl_drop(r);
+            return pdl_err_host(err, "RuntimeError", "the object is gone: its Python process ended");
+        }
+        r = pdl_dict_putz(r, "id", pdl_int((int64_t)(n & ((1ull << HANDLE_BITS) - 1))));
+    }
+    bool ok = wire_put(o, r);
+    pdl_drop(r);
+    return ok;
+}
+
+static void on_limit(void *user) {
+    job *j = user;
+    worker *w = j->w;
+    char msg[120];
+    j->limit = NULL;
+    snprintf(msg, sizeof msg, "Python Code error: TimeoutError: the block ran longer than %g seconds", (double)w->opt.time_limit_ms / 1000);
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
+    err.foreign = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
+    let_go(w);
+    job_refuse(j, &err);
+    fail_jobs(w, "RuntimeError,Exception", "Python Code error: the Python process was ended: another block ran longer than allowed");
+}
+
+void python_start(job *j) {
+    worker *w = j->w;
+    pdl_err err = {0};
+    wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
+    bool code = j->e->kind == PDL_EFFECT_code;
+    bool ok = pdl_is_dict(j->e->request) || pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is no object");
+    if (w->proc && !is_alive(w) && !w->n_python) let_go(w); /* it ended while idle */
+    if (ok && !w->proc) ok = launch(w, &err);
+    ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
+    if (ok) {
+        PDL_PUT(&o.body, ",\"refs\":{");
+        pdl_buf_put(&o.body, pdl_buf_str(&o.refs));
+        PDL_PUT(&o.body, "}}");
+        send_drops(w);
+        send_raw(w, pdl_buf_str(&o.body));
+        j->python = true;
+        if (w->n_python++ == 0) pdl_proc_set_open(w->proc, true);
+        if (code && w->opt.time_limit_ms) j->limit = pdl_timer_start(w->loop, w->opt.time_limit_ms, on_limit, j);
+    }
+    wire_fini(&o);
+    if (!ok) job_refuse(j, &err);
+}
+
+/* A block that waits for an answer is told with the answer; one that computes is interrupted, when it is alone. */
+void python_cancel(job *j) {
+    worker *w = j->w;
+    bool waits = false;
+    for (question *q = w->questions, *next; q; q = next) {
+        next = q->next;
+        if (q->generation != w->generation || q->job != j->id) continue;
+        waits = true;
+        answer_cancel(q);
+    }
+    if (!waits && w->n_python == 1 && is_alive(w)) pdl_proc_kill(w->proc, SIGINT);
+}

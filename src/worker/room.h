@@ -1,0 +1,103 @@
+/* room.h -- inside of the worker room: the world's state, jobs, the wire.
+ *
+ *   worker.c   the world: effects become jobs, jobs get replies
+ *   python.c   the Python process: start, messages, questions, end
+ *   wire.c     values <-> the JSON of the protocol
+ *   command.c  commands
+ */
+#ifndef PDL_WORKER_ROOM_H
+#define PDL_WORKER_ROOM_H
+
+#include "base/vec.h"
+#include "io/frame.h"
+#include "io/proc.h"
+#include "worker/worker.h"
+
+typedef struct worker worker;
+
+/* An effect under way. Invariant: it is in worker.jobs until its reply; e is NULL once it was cancelled. */
+typedef struct job {
+    worker *w;
+    pdl_effect *e;
+    uint64_t id;        /* on the wire */
+    bool python;        /* known to the Python process */
+    uint64_t started;   /* ns */
+    pdl_timer *limit;
+    pdl_proc *proc;     /* of a command */
+    pdl_buf out;        /* stdout of code so far */
+} job;
+
+/* A question of Python that the run has not answered yet. */
+typedef struct question {
+    worker *w;
+    uint64_t id;        /* on the wire */
+    uint64_t job;
+    uint32_t generation;
+    struct question *next, **link;
+} question;
+
+/* Outlives the world while handles do; w is NULL once it is closed. */
+typedef struct lease {
+    size_t refs;
+    worker *w;
+} lease;
+
+/* A value that Python holds by number: functions, objects without a Python form. */
+typedef struct held {
+    uint64_t id;
+    pdl_val v;
+} held;
+
+struct worker {
+    pdl_world base;
+    pdl_loop *loop;
+    pdl_worker_options opt;
+    PDL_VEC(char *) pythons;
+    char *dir;
+    PDL_VEC(job *) jobs;
+    uint64_t next_id;
+    /* the Python process */
+    pdl_proc *proc;
+    pdl_frame frame;
+    uint32_t generation;    /* number of the process, part of the ids of handles */
+    size_t n_python;        /* jobs it works on */
+    question *questions;
+    PDL_VEC(held) held;     /* ascending ids */
+    uint64_t next_held;
+    size_t n_released;      /* slots of held that are absent */
+    PDL_VEC(uint64_t) drops; /* handles that are gone, not told yet */
+    lease *lease;
+    bool busy_at_close;     /* code was running when the world was closed */
+    pdl_err broken;         /* why the stream of messages cannot be trusted any more */
+};
+
+/* worker.c */
+job *job_find(worker *w, uint64_t id);
+void job_answer(job *j, pdl_val value); /* takes value; releases j */
+void job_refuse(job *j, pdl_err *err);  /* takes the content of err; releases j */
+
+/* python.c */
+void python_start(job *j);   /* a code or object effect */
+void python_cancel(job *j);  /* its effect is gone */
+void python_close(worker *w);
+
+/* command.c */
+void command_start(job *j);
+
+/* wire.c */
+typedef struct wire_out {
+    worker *w;
+    pdl_buf body, refs; /* refs: entries of the object that describes functions and opaque values of body */
+    pdl_err *err;
+    unsigned depth;
+} wire_out;
+bool wire_put(wire_out *o, pdl_vref v);
+void wire_fini(wire_out *o);
+/* The value that j, part of a message read as JSON, stands for. */
+bool wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
+void wire_release(worker *w, uint64_t held_id);
+void wire_forget(worker *w); /* everything held */
+
+enum { HANDLE_BITS = 40 }; /* of a handle's id below the generation */
+
+#endif

@@ -1,0 +1,144 @@
+/* worker.c -- see worker.h: effects become jobs, jobs get replies. */
+#include "worker/worker.h"
+
+#include "base/limits.h"
+#include "io/clock.h"
+#include "worker/room.h"
+
+#include "base/banned.h"
+
+/* --- jobs --------------------------------------------------------------------------------------------------- */
+
+static job *job_new(worker *w, pdl_effect *e) {
+    job *j = PDL_NEW(job);
+    j->w = w;
+    j->e = e;
+    j->id = ++w->next_id;
+    j->started = pdl_clock_ns();
+    j->out = PDL_BUF_INIT((size_t)PDL_MAX_COMMAND_BYTES);
+    *pdl_vec_push(&w->jobs) = j;
+    return j;
+}
+
+job *job_find(worker *w, uint64_t id) {
+    for (size_t i = w->jobs.n; i-- > 0;)
+        if (w->jobs.p[i]->id == id) return w->jobs.p[i];
+    return NULL;
+}
+
+/* Out of the table; its effect is the caller's. */
+static pdl_effect *job_end(job *j) {
+    worker *w = j->w;
+    pdl_effect *e = j->e;
+    size_t i = 0;
+    while (w->jobs.p[i] != j) i++;
+    memmove(&w->jobs.p[i], &w->jobs.p[i + 1], (w->jobs.n - i - 1) * sizeof *w->jobs.p);
+    w->jobs.n--;
+    if (j->python && --w->n_python == 0 && w->proc) pdl_proc_set_open(w->proc, false);
+    pdl_timer_stop(j->limit);
+    pdl_proc_free(j->proc);
+    pdl_buf_fini(&j->out);
+    pdl_free(j);
+    return e;
+}
+
+void job_answer(job *j, pdl_val value) {
+    double seconds = (double)(pdl_clock_ns() - j->started) / 1e9;
+    pdl_effect *e = job_end(j);
+    if (e) pdl_effect_answer(e, value, seconds);
+    else pdl_drop(value);
+}
+
+void job_refuse(job *j, pdl_err *err) {
+    pdl_effect *e = job_end(j);
+    if (e) pdl_effect_refuse(e, err);
+    else pdl_err_fini(err);
+}
+
+/* --- the world ------------------------------------------------------------------------------------------------ */
+
+static worker *worker_of(pdl_world *w) { return (worker *)(void *)w; }
+
+static void refuse_kind(pdl_effect *e) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no code worker answers effects of kind %s", pdl_effect_kind_name(e->kind));
+    pdl_effect_refuse(e, &err);
+}
+
+static void start(pdl_world *base, pdl_effect *e) {
+    worker *w = worker_of(base);
+    PDL_TRACE(w->opt.debug, worker, "%s %u starts", pdl_effect_kind_name(e->kind), e->id);
+    if (e->kind == PDL_EFFECT_command) command_start(job_new(w, e));
+    else if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) python_start(job_new(w, e));
+    else refuse_kind(e);
+}
+
+static void cancel(pdl_world *base, uint32_t id) {
+    worker *w = worker_of(base);
+    for (size_t i = w->jobs.n; i-- > 0;) {
+        job *j = w->jobs.p[i];
+        if (!j->e || j->e->id != id) continue;
+        pdl_effect_free(j->e);
+        j->e = NULL;
+        if (j->python) python_cancel(j);
+        else job_end(j); /* kills the command */
+        return;
+    }
+}
+
+static bool is_open(const worker *w) {
+    for (size_t i = 0; i < w->jobs.n; i++)
+        if (w->jobs.p[i]->e) return true;
+    return false;
+}
+
+static bool poll_world(pdl_world *base, int timeout_ms) {
+    worker *w = worker_of(base);
+    if (!is_open(w)) return false;
+    pdl_loop_run(w->loop, timeout_ms);
+    return true;
+}
+
+static void close_world(pdl_world *base) {
+    worker *w = worker_of(base);
+    while (w->jobs.n) {
+        job *j = w->jobs.p[w->jobs.n - 1];
+        pdl_effect_free(job_end(j));
+        if (w->n_python) w->busy_at_close = true;
+    }
+    python_close(w);
+    w->lease->w = NULL;
+    if (--w->lease->refs == 0) pdl_free(w->lease);
+    for (size_t i = 0; i < w->pythons.n; i++) pdl_free(w->pythons.p[i]);
+    pdl_vec_fini(&w->pythons);
+    pdl_vec_fini(&w->jobs);
+    pdl_vec_fini(&w->held);
+    pdl_vec_fini(&w->drops);
+    pdl_free(w->dir);
+    pdl_free(w);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
+
+pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt) {
+    worker *w = PDL_NEW(worker);
+    w->base.ops = &ops;
+    w->loop = loop;
+    if (opt) w->opt = *opt;
+    for (size_t i = 0; i < w->opt.n_pythons; i++)
+        *pdl_vec_push(&w->pythons) = pdl_str_dup(pdl_str_of(w->opt.pythons[i]));
+    if (!w->pythons.n) *pdl_vec_push(&w->pythons) = pdl_str_dup(PDL_STR("python3"));
+    w->opt.pythons = NULL;
+    w->dir = pdl_str_dup(w->opt.dir);
+    w->opt.dir = pdl_str_of(w->dir);
+    w->frame.kind = PDL_FRAME_LENGTH;
+    w->lease = PDL_NEW(lease);
+    w->lease->refs = 1;
+    w->lease->w = w;
+    return &w->base;
+}
+
+int pdl_worker_pid(const pdl_world *base) {
+    const worker *w = (const worker *)(const void *)base;
+    return w->proc && pdl_proc_is_running(w->proc) ? pdl_proc_pid(w->proc) : 0;
+}
