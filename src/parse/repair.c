@@ -81,7 +81,7 @@ static bool skip_comment(reader *r, bool in_key) {
     if (c != '#' && !(c == '/' && d == '/')) return false;
     for (; (c = rp_peek(p)) >= 0 && c != '\n' && c != '\r'; p->pos++) {
         if (c == ']' && p->lists) break;
-        if (c == '}' && p->dicts) break;
+        if (c == '}' && p->dicts && !p->lists) break;
         if (c == ':' && in_key) break;
     }
     return true;

@@ -140,13 +140,6 @@ static bool member_follows(token *t, size_t from, size_t q) {
     return i > from && rp_at(t->r, i - 1) == ',' && quoted_key_at(t, q);
 }
 
-static bool only_signs(const token *t, size_t from, size_t to) {
-    size_t next;
-    for (; from < to; from = next)
-        if (pdl_cp_is_alnum(pdl_rp_cp(t->r, from, &next)) || rp_at(t->r, from) == ':') return false;
-    return true;
-}
-
 /* --- does the quote at the cursor end the string? ------------------------------------------------------ */
 
 /* Is the quote behind q followed by a colon? */
@@ -165,7 +158,7 @@ static bool ends_key(token *t, size_t after) {
     if (c == '}') return true;
     if (r->lists && (c == ',' || c == ']')) return true;
     q = next_quote(t, after);
-    if (q == r->src.n || q == i) return true;
+    if (q == r->src.n || q == i || pdl_rp_find(r, ':', i) < q) return true;
     if ((c == '[' || c == '{') && !key_ends_at_next(t, q)) return true;
     t->in_pair = true;
     return false;
@@ -183,7 +176,7 @@ static bool ends_value(token *t, size_t after) {
     q = next_quote(t, after);
     if (q == r->src.n || q == i || member_follows(t, i, q)) return true;
     if (c != ':' && pdl_rp_find(r, '}', i) < q) return true;
-    if (c != ':' && only_signs(t, i, q) && quoted_key_at(t, q)) return true;
+    if (c != ':' && quoted_key_at(t, q)) return true;
     t->in_pair = true;
     return false;
 }
