@@ -17,8 +17,9 @@ static const struct {
     int e;
     const char *foreign;
 } errno_classes[] = {
-    {ENOENT, "FileNotFoundError,OSError"},   {EACCES, "PermissionError,OSError"},     {EPERM, "PermissionError,OSError"},
-    {EEXIST, "FileExistsError,OSError"},     {EISDIR, "IsADirectoryError,OSError"},   {ENOTDIR, "NotADirectoryError,OSError"},
+    {ENOENT, "FileNotFoundError,OSError"}, {EACCES, "PermissionError,OSError"},
+    {EPERM, "PermissionError,OSError"},    {EEXIST, "FileExistsError,OSError"},
+    {EISDIR, "IsADirectoryError,OSError"}, {ENOTDIR, "NotADirectoryError,OSError"},
     {EPIPE, "BrokenPipeError,OSError"},
 };
 
@@ -28,10 +29,14 @@ static void put_quoted(pdl_str s, pdl_buf *out) {
     pdl_buf_putc(out, quote);
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c == '\n') PDL_PUT(out, "\\n");
-        else if (c == '\t') PDL_PUT(out, "\\t");
-        else if (c == '\r') PDL_PUT(out, "\\r");
-        else if (c < 0x20 || c == 0x7f) pdl_buf_putf(out, "\\x%02x", c);
+        if (c == '\n')
+            PDL_PUT(out, "\\n");
+        else if (c == '\t')
+            PDL_PUT(out, "\\t");
+        else if (c == '\r')
+            PDL_PUT(out, "\\r");
+        else if (c < 0x20 || c == 0x7f)
+            pdl_buf_putf(out, "\\x%02x", c);
         else {
             if (c == '\\' || c == (unsigned char)quote) pdl_buf_putc(out, '\\');
             pdl_buf_putc(out, (char)c);
@@ -53,7 +58,7 @@ bool pdl_file_errno(pdl_err *err, int e, const char *path) {
     return false;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ----------------------------------------------------------------------------- */
 
 static void wait_for(int fd, short events) {
     struct pollfd p = {fd, events, 0};
@@ -77,7 +82,8 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
         }
         if (n < 0) return pdl_file_errno(err, errno, path);
         if ((size_t)n > room)
-            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path ? path : "the input", out->limit);
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes",
+                               path ? path : "the input", out->limit);
         pdl_buf_grown(out, (size_t)n);
     }
 }
@@ -101,7 +107,7 @@ done:
     return ok;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ----------------------------------------------------------------------------- */
 
 static bool put_all(int fd, pdl_str s, const char *path, pdl_err *err) {
     while (s.n) {
@@ -159,7 +165,7 @@ bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err
     PDL_BUG("file mode %d", (int)mode);
 }
 
-/* --- directories ------------------------------------------------------------------------------------------ */
+/* --- directories ------------------------------------------------------------------------- */
 
 bool pdl_file_mkdir(const char *path, pdl_err *err) {
     char *z = pdl_str_dup(pdl_str_of(path));
@@ -168,7 +174,8 @@ bool pdl_file_mkdir(const char *path, pdl_err *err) {
         char c = *p;
         if (c != '/' && c != 0) continue;
         *p = 0;
-        if (mkdir(z, 0777) != 0 && (errno != EEXIST || pdl_file_kind_of(z) != PDL_FILE_DIR)) ok = pdl_file_errno(err, errno, z);
+        if (mkdir(z, 0777) != 0 && (errno != EEXIST || pdl_file_kind_of(z) != PDL_FILE_DIR))
+            ok = pdl_file_errno(err, errno, z);
         *p = c;
         if (c == 0) break;
     }

@@ -1,6 +1,7 @@
 /* file.h -- whole files: read with a ceiling, write atomically, append, directories. Blocking, local.
  *
- * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and the class in foreign.
+ * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and the class
+ * in foreign.
  */
 #ifndef PDL_IO_FILE_H
 #define PDL_IO_FILE_H
@@ -15,10 +16,11 @@ PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);
 
 typedef enum {
-    PDL_FILE_ATOMIC, /* through a temporary file beside it and a rename: readers see the old or the new content */
+    PDL_FILE_ATOMIC, /* through a temporary file beside it and a rename: readers see the old or the new
+                        content */
     PDL_FILE_PLAIN,  /* truncate and write (also devices, pipes) */
     PDL_FILE_APPEND,
-    PDL_FILE_NEW,    /* fails when it exists */
+    PDL_FILE_NEW, /* fails when it exists */
 } pdl_file_mode;
 
 PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err);

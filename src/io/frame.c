@@ -46,12 +46,14 @@ static bool read_content(pdl_str s, head *h, pdl_err *err) {
     size_t message = 0;
     for (size_t pos = 0;;) {
         size_t end = pdl_str_find(s, PDL_STR("\n"), pos);
-        if (end == PDL_NOT_FOUND && s.n > MAX_HEADER) return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "message header too long");
+        if (end == PDL_NOT_FOUND && s.n > MAX_HEADER)
+            return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "message header too long");
         if (end == PDL_NOT_FOUND) return true;
         pdl_str line = pdl_str_trim(pdl_str_sub(s, pos, end));
         pos = end + 1;
         if (line.n == 0) {
-            if (!found) return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "message without Content-Length");
+            if (!found)
+                return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "message without Content-Length");
             *h = (head){true, pos, message};
             return true;
         }
@@ -70,7 +72,8 @@ bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, p
         ok = f->kind == PDL_FRAME_LENGTH ? read_length(rest, &h) : read_content(rest, &h, err);
         if (!ok || !h.whole) break;
         if (h.message > max_message(f)) {
-            ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a message of %zu bytes is longer than %zu", h.message, max_message(f));
+            ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a message of %zu bytes is longer than %zu",
+                             h.message, max_message(f));
             break;
         }
         if (rest.n - h.header < h.message) break;
@@ -94,7 +97,8 @@ void pdl_frame_write(pdl_frame_kind kind, pdl_str message, pdl_buf *out) {
         pdl_buf_putf(out, "Content-Length: %zu\r\n\r\n", message.n);
     } else {
         assert(message.n <= UINT32_MAX);
-        char n[4] = {(char)(message.n >> 24), (char)(message.n >> 16 & 255), (char)(message.n >> 8 & 255), (char)(message.n & 255)};
+        char n[4] = {(char)(message.n >> 24), (char)(message.n >> 16 & 255), (char)(message.n >> 8 & 255),
+                     (char)(message.n & 255)};
         pdl_buf_put(out, (pdl_str){n, 4});
     }
     pdl_buf_put(out, message);

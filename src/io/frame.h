@@ -1,4 +1,5 @@
-/* frame.h -- cutting a byte stream into messages: 4-byte length prefix (worker), Content-Length (language server).
+/* frame.h -- cutting a byte stream into messages: 4-byte length prefix (worker), Content-Length (language
+ * server).
  *
  * Lines are read by pdl_lines (sse.h).
  */

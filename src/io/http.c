@@ -1,7 +1,7 @@
-/* http.c -- see http.h. libcurl's callbacks only note what happened; the user is called after libcurl has returned, so that he may
- * start and cancel transfers from his callbacks.
+/* http.c -- see http.h. libcurl's callbacks only note what happened; the user is called after libcurl has
+ * returned, so that he may start and cancel transfers from his callbacks.
  *
- *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put transfer on the queue
+ *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put it on the queue
  *                         -> curl_multi_info_read: mark ended, put on the queue
  *                         -> deliver: for each in the queue data(), then done()
  */
@@ -29,7 +29,7 @@ enum {
     STREAM_BUFFER = 4096, /* streams come in small pieces, and thousands may be open */
 };
 
-/* --- libcurl by name ------------------------------------------------------------------------------- */
+/* --- libcurl by name --------------------------------------------------------------------- */
 
 typedef struct curl_api {
     CURLcode (*global_init)(long flags);
@@ -59,19 +59,22 @@ static const struct {
     const char *symbol;
     size_t at;
 } curl_symbols[] = {
+/* clang-format off */
 #define S(name) {"curl_" #name, offsetof(curl_api, name)}
     S(global_init), S(global_cleanup), S(easy_init), S(easy_setopt), S(easy_getinfo), S(easy_reset),
     S(easy_cleanup), S(easy_strerror), S(multi_init), S(multi_setopt), S(multi_add_handle),
     S(multi_remove_handle), S(multi_socket_action), S(multi_assign), S(multi_info_read), S(multi_cleanup),
     S(slist_append), S(slist_free_all), S(share_init), S(share_setopt), S(share_cleanup),
 #undef S
+    /* clang-format on */
 };
 
 /* The library stays loaded for the life of the process: OpenSSL does not survive being unloaded. */
 static bool open_curl(curl_api *api) {
     static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"};
     void *lib = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++) lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
+        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!lib) return false;
     for (size_t i = 0; i < sizeof curl_symbols / sizeof curl_symbols[0]; i++) {
         void *p = dlsym(lib, curl_symbols[i].symbol);
@@ -81,7 +84,7 @@ static bool open_curl(curl_api *api) {
     return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
-/* --- types ------------------------------------------------------------------------------------------ */
+/* --- types ------------------------------------------------------------------------------- */
 
 /* One multi handle with what it asked the loop for. */
 typedef struct lane {
@@ -97,8 +100,8 @@ typedef struct sock {
     pdl_watch *watch;
 } sock;
 
-/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: nobody is to be called, released when
- * it leaves the queue. */
+/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: nobody is to be
+ * called, released when it leaves the queue. */
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;
@@ -107,14 +110,14 @@ typedef struct transfer {
     struct curl_slist *headers;
     pdl_http_request req;
     pdl_buf head, body;
-    size_t got;           /* bytes of body that came */
-    uint64_t last_ns;     /* when the last of them came */
+    size_t got;       /* bytes of body that came */
+    uint64_t last_ns; /* when the last of them came */
     pdl_timer *idle;
     struct transfer *next; /* in the queue */
     pdl_http_end end;
     int status;
     bool queued, dead, ended, in_callback;
-    const char *said;     /* our own reason: wins over libcurl's; static */
+    const char *said;          /* our own reason: wins over libcurl's; static */
     char why[CURL_ERROR_SIZE]; /* written by libcurl until the end */
 } transfer;
 
@@ -135,7 +138,7 @@ struct pdl_http {
     bool delivering;
 };
 
-/* --- queue of things to report --------------------------------------------------------------------------- */
+/* --- queue of things to report ----------------------------------------------------------- */
 
 static void enqueue(transfer *t) {
     if (t->queued) return;
@@ -194,7 +197,7 @@ static void release(transfer *t) {
     pdl_free(t);
 }
 
-/* --- callbacks of libcurl -------------------------------------------------------------------------------- */
+/* --- callbacks of libcurl ---------------------------------------------------------------- */
 
 static size_t max_reply(const pdl_http *h) {
     return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
@@ -233,7 +236,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *user) {
     pdl_str line = {p, n};
     (void)size;
     t->last_ns = pdl_clock_ns();
-    if (pdl_str_starts(line, PDL_STR("HTTP/"))) { /* a new answer: what stood before was 100 Continue or a proxy's */
+    if (pdl_str_starts(line, PDL_STR("HTTP/"))) {
+        /* A new answer: what stood before was 100 Continue or a proxy's. */
         pdl_buf_clear(&t->head);
         t->status = status_of(line);
     }
@@ -249,7 +253,8 @@ static void act(lane *l, curl_socket_t fd, int mask);
 
 static void on_socket(void *user, int events) {
     sock *s = user; /* may be released by act */
-    act(s->lane, s->fd, (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) | (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
+    act(s->lane, s->fd,
+        (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) | (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
 static int watch_socket(CURL *e, curl_socket_t fd, int what, void *user, void *mine) {
@@ -294,7 +299,7 @@ static int set_lane_timer(CURLM *m, long ms, void *user) {
     return 0;
 }
 
-/* --- delivery ------------------------------------------------------------------------------------------------ */
+/* --- delivery ---------------------------------------------------------------------------- */
 
 static const struct {
     CURLcode code;
@@ -334,7 +339,8 @@ static bool give_data(transfer *t) {
     t->in_callback = true;
     pdl_str s = pdl_buf_str(&t->body);
     if (h->opt.debug && h->opt.debug->split)
-        for (size_t i = 0; i < s.n && go && !t->dead; i++) go = t->req.data(t->req.user, (pdl_str){s.p + i, 1});
+        for (size_t i = 0; i < s.n && go && !t->dead; i++)
+            go = t->req.data(t->req.user, (pdl_str){s.p + i, 1});
     else
         go = t->req.data(t->req.user, s);
     t->in_callback = false;
@@ -343,8 +349,8 @@ static bool give_data(transfer *t) {
 }
 
 static void give_end(transfer *t) {
-    PDL_TRACE(t->http->opt.debug, http, "#%llx %s: end %d, status %d, %zu bytes %s", (unsigned long long)t->id, t->req.method,
-              (int)t->end, t->status, t->got, reason(t));
+    PDL_TRACE(t->http->opt.debug, http, "#%llx %s: end %d, status %d, %zu bytes %s",
+              (unsigned long long)t->id, t->req.method, (int)t->end, t->status, t->got, reason(t));
     pdl_http_reply r = {t->end, t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
     t->dead = true; /* a cancel from inside finds it gone */
     t->req.done(t->req.user, &r);
@@ -382,7 +388,8 @@ static void collect_ends(lane *l) {
     for (CURLMsg *m; (m = c->multi_info_read(l->multi, &left));) {
         transfer *t = NULL;
         if (m->msg != CURLMSG_DONE) continue;
-        if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK || !t) continue;
+        if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK || !t)
+            continue;
         end_with(t, end_of(m->data.result), t->why[0] ? NULL : c->easy_strerror(m->data.result));
     }
 }
@@ -400,7 +407,7 @@ static void on_kick(void *user) {
     deliver(h);
 }
 
-/* --- time limits ------------------------------------------------------------------------------------------- */
+/* --- time limits ------------------------------------------------------------------------- */
 
 /* The timer is not moved at each byte: it looks at the time of the last one when it fires and sleeps on. */
 static void on_idle(void *user) {
@@ -417,7 +424,7 @@ static void on_idle(void *user) {
     deliver(h);
 }
 
-/* --- start -------------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------- */
 
 static void set_up_library(pdl_http *h) {
     h->tried = true;
@@ -461,7 +468,8 @@ static void set_method(const curl_api *c, CURL *e, const pdl_http_request *r) {
     } else {
         c->easy_setopt(e, CURLOPT_HTTPGET, 1L);
     }
-    if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0) c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+    if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0)
+        c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
 }
 
 static void set_headers(transfer *t, const pdl_http_request *r) {
@@ -476,7 +484,9 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     const curl_api *c = &h->curl;
     c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     c->easy_setopt(e, CURLOPT_HTTP_VERSION, (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-    if (tls) c->easy_setopt(e, CURLOPT_PIPEWAIT, 1L); /* many calls to one host: one connection, not many handshakes */
+    if (tls)
+        c->easy_setopt(e, CURLOPT_PIPEWAIT,
+                       1L); /* many calls to one host: one connection, not many handshakes */
     if (h->opt.ca_file) c->easy_setopt(e, CURLOPT_CAINFO, h->opt.ca_file);
     if (r->insecure) {
         c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
@@ -527,8 +537,10 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     h->slots.p[slot] = t;
     h->open++;
     if (!h->tried) set_up_library(h);
-    PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id, req->method,
-              PDL_FMT(pdl_str_sub(pdl_str_of(req->url), 0, pdl_str_find(pdl_str_of(req->url), PDL_STR("?"), 0))), req->body.n);
+    PDL_TRACE(
+        h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id, req->method,
+        PDL_FMT(pdl_str_sub(pdl_str_of(req->url), 0, pdl_str_find(pdl_str_of(req->url), PDL_STR("?"), 0))),
+        req->body.n);
     if (h->ready) {
         t->easy = take_handle(h);
         set_options(t, req);
@@ -540,7 +552,8 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
             return t->id;
         }
     }
-    end_with(t, PDL_HTTP_BAD_REQUEST, h->ready ? "the request could not be set up" : "libcurl (libcurl.so.4) cannot be loaded");
+    end_with(t, PDL_HTTP_BAD_REQUEST,
+             h->ready ? "the request could not be set up" : "libcurl (libcurl.so.4) cannot be loaded");
     if (!h->kick) h->kick = pdl_timer_start(h->loop, 0, on_kick, h);
     return t->id;
 }
@@ -560,7 +573,7 @@ size_t pdl_http_open(const pdl_http *h) {
     return h->open;
 }
 
-/* --- life cycle --------------------------------------------------------------------------------------------- */
+/* --- life cycle -------------------------------------------------------------------------- */
 
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt) {
     pdl_http *h = PDL_NEW(pdl_http);
@@ -595,7 +608,7 @@ void pdl_http_free(pdl_http *h) {
     pdl_free(h);
 }
 
-/* --- headers ------------------------------------------------------------------------------------------------ */
+/* --- headers ----------------------------------------------------------------------------- */
 
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name) {
     pdl_str want = pdl_str_of(name), found = {0}, text = r->header_text;
@@ -603,7 +616,8 @@ pdl_str pdl_http_header(const pdl_http_reply *r, const char *name) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), pos);
         if (end == PDL_NOT_FOUND) end = text.n;
         pdl_str line = pdl_str_sub(text, pos, end);
-        if (line.n > want.n && line.p[want.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want)) {
+        if (line.n > want.n && line.p[want.n] == ':' &&
+            pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want)) {
             found = pdl_str_trim(pdl_str_sub(line, want.n + 1, line.n));
             if (!found.p) found.p = "";
         }

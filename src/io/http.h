@@ -1,7 +1,8 @@
 /* http.h -- HTTP requests over the loop. The only user of libcurl, which is opened at the first request.
  *
- * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after which nobody is called.
- * No redirects are followed. Proxy variables are honoured as libcurl does. Thousands of transfers may be open.
+ * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after which nobody
+ * is called. No redirects are followed. Proxy variables are honoured as libcurl does. Thousands of transfers
+ * may be open.
  */
 #ifndef PDL_IO_HTTP_H
 #define PDL_IO_HTTP_H
@@ -48,19 +49,19 @@ typedef struct pdl_http_reply {
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
 
 typedef struct pdl_http_request {
-    const char *method;        /* "GET", "POST", ...; static */
-    const char *url;           /* copied */
+    const char *method;         /* "GET", "POST", ...; static */
+    const char *url;            /* copied */
     const char *const *headers; /* "Name: value" lines, copied; values without CR and LF */
     size_t n_headers;
-    pdl_str body;              /* borrowed until the end of the transfer; p == NULL: none */
-    uint64_t connect_ms;       /* 0: 5000 */
-    uint64_t total_ms;         /* 0: no limit */
-    uint64_t idle_ms;          /* from the start to the first byte and between bytes; 0: no limit */
-    bool insecure;             /* TLS certificates are not checked */
-    bool compressed;           /* accept a compressed answer */
+    pdl_str body;        /* borrowed until the end of the transfer; p == NULL: none */
+    uint64_t connect_ms; /* 0: 5000 */
+    uint64_t total_ms;   /* 0: no limit */
+    uint64_t idle_ms;    /* from the start to the first byte and between bytes; 0: no limit */
+    bool insecure;       /* TLS certificates are not checked */
+    bool compressed;     /* accept a compressed answer */
     void *user;
-    /* NULL: the whole body comes with done. Else called with pieces of the body of a 2xx answer as they come; false
-     * ends the transfer with PDL_HTTP_STOPPED. */
+    /* NULL: the whole body comes with done. Else called with pieces of the body of a 2xx answer as they come;
+     * false ends the transfer with PDL_HTTP_STOPPED. */
     bool (*data)(void *user, pdl_str bytes);
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;

@@ -1,4 +1,5 @@
-/* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an idle watch from a busy one. */
+/* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an idle watch
+ * from a busy one. */
 #include "io/loop.h"
 
 #include <assert.h>
@@ -57,7 +58,8 @@ static void ignore_sigpipe(void) {
 pdl_loop *pdl_loop_new(void) {
     ignore_sigpipe();
     pdl_loop *l = PDL_NEW(pdl_loop);
-    if (uv_loop_init(&l->uv) != 0 || uv_async_init(&l->uv, &l->wake, on_wake) != 0 || uv_timer_init(&l->uv, &l->limit) != 0)
+    if (uv_loop_init(&l->uv) != 0 || uv_async_init(&l->uv, &l->wake, on_wake) != 0 ||
+        uv_timer_init(&l->uv, &l->limit) != 0)
         PDL_BUG("no event loop: the system is out of descriptors");
     return l;
 }
@@ -101,7 +103,7 @@ int pdl_loop_deadline_ms(const pdl_loop *l) {
     return uv_backend_timeout(&l->uv);
 }
 
-/* --- timers -------------------------------------------------------------------------------------- */
+/* --- timers ------------------------------------------------------------------------------ */
 
 static void timer_closed(uv_handle_t *h) {
     pdl_free(h->data);
@@ -133,7 +135,7 @@ void pdl_timer_stop(pdl_timer *t) {
     uv_close((uv_handle_t *)&t->uv, timer_closed);
 }
 
-/* --- descriptors --------------------------------------------------------------------------------- */
+/* --- descriptors ------------------------------------------------------------------------- */
 
 static int uv_events(int events) {
     return (events & PDL_WATCH_READ ? UV_READABLE : 0) | (events & PDL_WATCH_WRITE ? UV_WRITABLE : 0);
@@ -146,7 +148,8 @@ static void watch_closed(uv_handle_t *h) {
 static void watch_fired(uv_poll_t *h, int status, int events) {
     pdl_watch *w = h->data;
     int got = status < 0 ? w->events
-                         : (events & UV_READABLE ? PDL_WATCH_READ : 0) | (events & UV_WRITABLE ? PDL_WATCH_WRITE : 0);
+                         : (events & UV_READABLE ? PDL_WATCH_READ : 0) |
+                               (events & UV_WRITABLE ? PDL_WATCH_WRITE : 0);
     w->fn(w->user, got);
 }
 
@@ -169,8 +172,10 @@ void pdl_watch_set(pdl_watch *w, int events) {
     if (!w->events) pdl_loop_hold(w->loop, 1);
     if (!events) pdl_loop_hold(w->loop, -1);
     w->events = events;
-    if (events) uv_poll_start(&w->uv, uv_events(events), watch_fired);
-    else uv_poll_stop(&w->uv);
+    if (events)
+        uv_poll_start(&w->uv, uv_events(events), watch_fired);
+    else
+        uv_poll_stop(&w->uv);
 }
 
 void pdl_watch_stop(pdl_watch *w) {

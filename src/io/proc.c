@@ -1,6 +1,8 @@
-/* proc.c -- see proc.h. Pipes are read and written by the loop; the end is reported when the child is gone and its outputs are drained.
+/* proc.c -- see proc.h. Pipes are read and written by the loop; the end is reported when the child is gone
+ * and its outputs are drained.
  *
- * A grandchild that keeps an output open does not hold up the end for ever: after the child's exit its outputs get a short grace.
+ * A grandchild that keeps an output open does not hold up the end for ever: after the child's exit its
+ * outputs get a short grace.
  */
 #include "io/proc.h"
 
@@ -17,21 +19,22 @@
 #include "base/banned.h"
 
 enum {
-    GRACE_MS = 200,    /* between the child's exit and the closing of outputs that others hold open */
+    GRACE_MS = 200, /* between the child's exit and the closing of outputs that others hold open */
     READ_CHUNK = 65536,
-    N_PIPES = 5,       /* descriptors 0..4 of the child */
+    N_PIPES = 5, /* descriptors 0..4 of the child */
 };
 
 /* One pipe of the child. Invariant: open while the uv handle is not closed; held: it counts for the loop. */
 typedef struct stream {
     uv_pipe_t uv;
     struct pdl_proc *proc;
-    pdl_buf data;      /* collected output */
+    pdl_buf data; /* collected output */
     void (*fn)(void *user, pdl_str bytes);
     bool used, open, reading, shutting;
 } stream;
 
-/* Invariants: refs counts uv handles and writes that still name it, plus one for the owner; ended: done was called or is not wanted. */
+/* Invariants: refs counts uv handles and writes that still name it, plus one for the owner; ended: done was
+ * called or is not wanted. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;
@@ -40,11 +43,11 @@ struct pdl_proc {
     void *user;
     void (*done)(void *user, const pdl_proc_result *r);
     size_t max_bytes;
-    size_t n_reading;  /* outputs not at their end */
+    size_t n_reading; /* outputs not at their end */
     int status, sig, pid;
     int refs;
     bool running, ended, timed_out, too_large, holds;
-    char *chunk;       /* shared by the outputs: libuv fills and reports it at once */
+    char *chunk; /* shared by the outputs: libuv fills and reports it at once */
 };
 
 typedef struct writing {
@@ -60,7 +63,7 @@ static void unref(pdl_proc *p) {
     pdl_free(p);
 }
 
-/* --- what keeps the loop open ------------------------------------------------------------------------- */
+/* --- what keeps the loop open ------------------------------------------------------------ */
 
 static void set_hold(pdl_proc *p, bool hold) {
     if (hold == p->holds) return;
@@ -72,7 +75,7 @@ void pdl_proc_set_open(pdl_proc *p, bool open) {
     if (!p->ended) set_hold(p, open);
 }
 
-/* --- pipes ------------------------------------------------------------------------------------------------ */
+/* --- pipes ------------------------------------------------------------------------------- */
 
 static void pipe_closed(uv_handle_t *h) {
     stream *s = h->data;
@@ -134,15 +137,17 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
     stream *s = h->data;
     pdl_proc *p = s->proc;
     p->refs++;
-    if (n > 0) take_output(s, (pdl_str){buf->base, (size_t)n});
-    else if (n < 0) close_pipe(s);
+    if (n > 0)
+        take_output(s, (pdl_str){buf->base, (size_t)n});
+    else if (n < 0)
+        close_pipe(s);
     if (n != 0) maybe_end(p);
     unref(p);
 }
 
 static void on_written(uv_write_t *req, int status) {
     writing *w = (writing *)(void *)req; /* uv is the first member */
-    (void)status; /* a child that closed its input is no error of ours */
+    (void)status;                        /* a child that closed its input is no error of ours */
     pdl_free(w->bytes);
     unref(w->proc);
     pdl_free(w);
@@ -164,7 +169,8 @@ static void write_to(stream *s, pdl_str bytes) {
 
 void pdl_proc_write(pdl_proc *p, pdl_str bytes) {
     enum { PART = 1 << 30 }; /* uv_buf_t counts with 32 bits in places */
-    for (size_t pos = 0; pos < bytes.n; pos += PART) write_to(input_of(p), pdl_str_sub(bytes, pos, pos + PART));
+    for (size_t pos = 0; pos < bytes.n; pos += PART)
+        write_to(input_of(p), pdl_str_sub(bytes, pos, pos + PART));
 }
 
 static void on_shutdown(uv_shutdown_t *req, int status) {
@@ -190,7 +196,7 @@ void pdl_proc_close_input(pdl_proc *p) {
     close_input(input_of(p));
 }
 
-/* --- end of the child ------------------------------------------------------------------------------------------ */
+/* --- end of the child -------------------------------------------------------------------- */
 
 static void process_closed(uv_handle_t *h) {
     unref(h->data);
@@ -234,9 +240,10 @@ bool pdl_proc_is_running(const pdl_proc *p) {
     return p->running;
 }
 
-/* --- start ------------------------------------------------------------------------------------------------------ */
+/* --- start ------------------------------------------------------------------------------- */
 
-static void open_pipe(pdl_proc *p, int i, void (*fn)(void *user, pdl_str bytes), uv_stdio_container_t *io, bool child_reads) {
+static void open_pipe(pdl_proc *p, int i, void (*fn)(void *user, pdl_str bytes), uv_stdio_container_t *io,
+                      bool child_reads) {
     stream *s = &p->pipes[i];
     uv_pipe_init(pdl_loop_uv(p->loop), &s->uv, 0);
     s->uv.data = s;
@@ -250,7 +257,9 @@ static void open_pipe(pdl_proc *p, int i, void (*fn)(void *user, pdl_str bytes),
 }
 
 static bool start_failed(pdl_proc *p, const char *name, int e, pdl_err *err) {
-    const char *foreign = e == UV_ENOENT ? "FileNotFoundError,OSError" : e == UV_EACCES ? "PermissionError,OSError" : "OSError";
+    const char *foreign = e == UV_ENOENT   ? "FileNotFoundError,OSError"
+                          : e == UV_EACCES ? "PermissionError,OSError"
+                                           : "OSError";
     pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "cannot start %s: %s", name, uv_strerror(e));
     err->foreign = pdl_str_dup(pdl_str_of(foreign));
     p->running = false;
@@ -289,8 +298,10 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     assert(opt->extra_fds == 0 || opt->extra_fds == 1);
     open_pipe(p, 0, NULL, &io[0], true);
     open_pipe(p, 1, opt->on_out, &io[1], false);
-    if (opt->inherit_stderr) io[2] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = 2};
-    else open_pipe(p, 2, opt->on_err, &io[2], false);
+    if (opt->inherit_stderr)
+        io[2] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = 2};
+    else
+        open_pipe(p, 2, opt->on_err, &io[2], false);
     if (opt->extra_fds) {
         open_pipe(p, 3, NULL, &io[3], true);
         open_pipe(p, 4, opt->on_msg, &io[4], false);

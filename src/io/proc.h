@@ -13,25 +13,25 @@ typedef struct pdl_proc pdl_proc;
 
 /* How a child ended. Borrowed for the call. */
 typedef struct pdl_proc_result {
-    int status;      /* exit status; -1 when killed by a signal */
-    int signal;      /* the signal that killed it, or 0 */
-    bool timed_out;  /* killed by us because timeout_ms passed */
-    bool too_large;  /* killed by us because its output passed max_bytes */
+    int status;       /* exit status; -1 when killed by a signal */
+    int signal;       /* the signal that killed it, or 0 */
+    bool timed_out;   /* killed by us because timeout_ms passed */
+    bool too_large;   /* killed by us because its output passed max_bytes */
     pdl_str out, err; /* what it wrote, bytes (empty where a callback took it) */
 } pdl_proc_result;
 
 /* All-zero apart from argv, done is the default. */
 typedef struct pdl_proc_options {
-    const char *const *argv;  /* NULL-terminated; argv[0] is searched in PATH; copied */
-    const char *const *env;   /* NULL: inherited; else NULL-terminated "NAME=value" */
-    const char *cwd;          /* NULL: inherited */
-    pdl_str input;            /* copied; standard input is closed after it unless keep_stdin */
-    bool keep_stdin;          /* more input follows with pdl_proc_write */
-    bool inherit_stderr;      /* standard error is ours */
-    int extra_fds;            /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), */
-                              /*         used by pdl_proc_write / on_msg instead of stdin / stdout */
-    uint64_t timeout_ms;      /* 0: none */
-    size_t max_bytes;         /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
+    const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH; copied */
+    const char *const *env;  /* NULL: inherited; else NULL-terminated "NAME=value" */
+    const char *cwd;         /* NULL: inherited */
+    pdl_str input;           /* copied; standard input is closed after it unless keep_stdin */
+    bool keep_stdin;         /* more input follows with pdl_proc_write */
+    bool inherit_stderr;     /* standard error is ours */
+    int extra_fds; /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), */
+                   /*         used by pdl_proc_write / on_msg instead of stdin / stdout */
+    uint64_t timeout_ms; /* 0: none */
+    size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
     void *user;
     /* Pieces as they come; NULL: collected. on_msg: bytes from descriptor 4. */
     void (*on_out)(void *user, pdl_str bytes);
@@ -41,11 +41,12 @@ typedef struct pdl_proc_options {
     void (*done)(void *user, const pdl_proc_result *r);
 } pdl_proc_options;
 
-/* Start a child. Error: PDL_E_code "cannot start NAME: REASON" with the foreign class FileNotFoundError or PermissionError where
- * it fits. The caller owns *out. Never calls back from inside. */
+/* Start a child. Error: PDL_E_code "cannot start NAME: REASON" with the foreign class FileNotFoundError or
+ * PermissionError where it fits. The caller owns *out. Never calls back from inside. */
 PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out, pdl_err *err);
 
-/* Send bytes to the child (copied): to descriptor 3 with extra_fds, else to its standard input. Order is kept. */
+/* Send bytes to the child (copied): to descriptor 3 with extra_fds, else to its standard input. Order is
+ * kept. */
 void pdl_proc_write(pdl_proc *p, pdl_str bytes);
 /* Close that pipe after what was written. */
 void pdl_proc_close_input(pdl_proc *p);

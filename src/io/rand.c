@@ -1,4 +1,5 @@
-/* rand.c -- see rand.h. xoshiro256** 1.0 and splitmix64 by Blackman and Vigna (public domain), https://prng.di.unimi.it */
+/* rand.c -- see rand.h. xoshiro256** 1.0 and splitmix64 by Blackman and Vigna (public domain),
+ * https://prng.di.unimi.it */
 #include "io/rand.h"
 
 #include <assert.h>

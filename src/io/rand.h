@@ -1,4 +1,5 @@
-/* rand.h -- seeded generator (xoshiro256**, seeded through splitmix64): same seed, same numbers, everywhere. */
+/* rand.h -- seeded generator (xoshiro256**, seeded through splitmix64): same seed, same numbers, everywhere.
+ */
 #ifndef PDL_IO_RAND_H
 #define PDL_IO_RAND_H
 

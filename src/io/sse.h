@@ -1,6 +1,7 @@
 /* sse.h -- incremental readers of lines and of server-sent events (WHATWG), cut anywhere by the network.
  *
- * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD, complete lines only.
+ * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD, complete lines
+ * only.
  */
 #ifndef PDL_IO_SSE_H
 #define PDL_IO_SSE_H
@@ -8,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* --- lines -------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------- */
 
 /* All-zero but max_line is the start. */
 typedef struct pdl_lines {
@@ -20,20 +21,21 @@ typedef struct pdl_lines {
 /* A line without its end; borrowed for the call. False stops the reading and is returned by feed. */
 typedef bool pdl_line_fn(void *user, pdl_str line, pdl_err *err);
 
-/* Read more bytes. False: fn returned false (err is its business), or PDL_E_limit for a line that is too long. */
+/* Read more bytes. False: fn returned false (err is its business), or PDL_E_limit for a line that is too
+ * long. */
 PDL_MUST bool pdl_lines_feed(pdl_lines *r, pdl_str bytes, pdl_line_fn *fn, void *user, pdl_err *err);
 /* The input is over: hands out a last line that has no end. */
 PDL_MUST bool pdl_lines_end(pdl_lines *r, pdl_line_fn *fn, void *user, pdl_err *err);
 void pdl_lines_fini(pdl_lines *r);
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ------------------------------------------------------------------------------ */
 
 typedef struct pdl_sse {
     pdl_lines lines;
-    pdl_buf data;       /* data lines of the event being read, joined by LF */
-    pdl_buf name;       /* its event field */
+    pdl_buf data; /* data lines of the event being read, joined by LF */
+    pdl_buf name; /* its event field */
     bool has_data;
-    bool not_first;     /* the first line was seen: no byte order mark any more */
+    bool not_first; /* the first line was seen: no byte order mark any more */
 } pdl_sse;
 
 /* One event: data lines joined by LF; name is the event field or empty. Borrowed for the call. */

@@ -28,7 +28,7 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env) {
     return pdl_tty_is(fd) && env->term && *env->term && strcmp(env->term, "dumb") != 0;
 }
 
-/* --- signals ----------------------------------------------------------------------------------------------- */
+/* --- signals ----------------------------------------------------------------------------- */
 
 enum { MAX_SIGNALS = 8 };
 
@@ -44,7 +44,8 @@ static void on_signal(uv_signal_t *h, int sig) {
     s->fn(s->user, sig);
 }
 
-pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig), void *user) {
+pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig),
+                               void *user) {
     pdl_signals *s = PDL_NEW(pdl_signals);
     s->fn = fn;
     s->user = user;
@@ -65,7 +66,8 @@ static void signal_closed(uv_handle_t *h) {
 
 void pdl_signals_stop(pdl_signals *s) {
     if (!s) return;
-    if (s->n == 0) pdl_free(s);
+    if (s->n == 0)
+        pdl_free(s);
     else
         for (int i = 0; i < s->n; i++) uv_close((uv_handle_t *)&s->uv[i], signal_closed);
 }

@@ -14,13 +14,15 @@ typedef struct pdl_tty_env {
     const char *no_color, *force_color, *term;
 } pdl_tty_env;
 
-/* Should output to fd be coloured? NO_COLOR (not empty) says no, FORCE_COLOR (not empty, not "0") yes, else a terminal
- * whose TERM is neither "dumb" nor empty. */
+/* Should output to fd be coloured? NO_COLOR (not empty) says no, FORCE_COLOR (not empty, not "0") yes, else a
+ * terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Call fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the loop open. */
+/* Call fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the loop open.
+ */
 typedef struct pdl_signals pdl_signals;
-pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig), void *user);
+pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig),
+                               void *user);
 void pdl_signals_stop(pdl_signals *s); /* restores the default handling; NULL is fine */
 
 #endif

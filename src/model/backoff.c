@@ -1,4 +1,5 @@
-/* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider (spec providers 8). */
+/* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider (spec
+ * providers 8). */
 #include "model/fault.h"
 
 #include <time.h>
@@ -10,7 +11,9 @@
 enum { LONGEST_WAIT_S = 120 }; /* a service that asks for more is not waited for */
 
 static bool may_retry(const pdl_fault *f) {
-    if (f->kind == PDL_E_context_window || f->kind == PDL_E_content_policy || f->kind == PDL_E_auth || f->kind == PDL_E_quota) return false;
+    if (f->kind == PDL_E_context_window || f->kind == PDL_E_content_policy || f->kind == PDL_E_auth ||
+        f->kind == PDL_E_quota)
+        return false;
     if (f->should_retry >= 0) return f->should_retry == 1;
     if (f->kind == PDL_E_connection || f->kind == PDL_E_timeout || f->kind == PDL_E_stream) return true;
     if (f->kind == PDL_E_rate_limit || f->kind == PDL_E_unavailable || f->kind == PDL_E_server) return true;
@@ -33,11 +36,14 @@ static bool read_date(pdl_str s, double *out) {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     struct tm tm = {0};
     int64_t day, year, h, m, sec;
-    if (s.n != 29 || s.p[3] != ',' || s.p[19] != ':' || s.p[22] != ':' || !pdl_str_ends(s, PDL_STR("GMT"))) return false;
+    if (s.n != 29 || s.p[3] != ',' || s.p[19] != ':' || s.p[22] != ':' || !pdl_str_ends(s, PDL_STR("GMT")))
+        return false;
     size_t month = pdl_str_find((pdl_str){months, 36}, pdl_str_sub(s, 8, 11), 0);
     if (month == PDL_NOT_FOUND || month % 3) return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 5, 7), &day) || !pdl_num_read_int(pdl_str_sub(s, 12, 16), &year)) return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 17, 19), &h) || !pdl_num_read_int(pdl_str_sub(s, 20, 22), &m)) return false;
+    if (!pdl_num_read_int(pdl_str_sub(s, 5, 7), &day) || !pdl_num_read_int(pdl_str_sub(s, 12, 16), &year))
+        return false;
+    if (!pdl_num_read_int(pdl_str_sub(s, 17, 19), &h) || !pdl_num_read_int(pdl_str_sub(s, 20, 22), &m))
+        return false;
     if (!pdl_num_read_int(pdl_str_sub(s, 23, 25), &sec)) return false;
     tm.tm_mday = (int)day;
     tm.tm_mon = (int)(month / 3);

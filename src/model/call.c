@@ -20,7 +20,7 @@ static void begin(pdl_call *c);
 static void send(pdl_call *c);
 static void fail(pdl_call *c, pdl_fault *f);
 
-/* --- life cycle --------------------------------------------------------------------------------------------- */
+/* --- life cycle -------------------------------------------------------------------------- */
 
 static void reset_answer(pdl_call *c) {
     pdl_draft_fini(&c->draft);
@@ -32,8 +32,10 @@ static void reset_answer(pdl_call *c) {
 
 static void unlink_call(pdl_call *c) {
     *c->prev = c->next;
-    if (c->next) c->next->prev = c->prev;
-    else c->calls->end = c->prev;
+    if (c->next)
+        c->next->prev = c->prev;
+    else
+        c->calls->end = c->prev;
     c->calls->n_open--;
 }
 
@@ -63,7 +65,7 @@ static double seconds_since(uint64_t start_ns) {
     return (double)(pdl_clock_ns() - start_ns) / 1e9;
 }
 
-/* --- success ------------------------------------------------------------------------------------------------- */
+/* --- success ----------------------------------------------------------------------------- */
 
 /* False: the call was cancelled from inside. */
 static bool show(pdl_call *c, pdl_str text) {
@@ -91,7 +93,8 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_effect_answer(e, reply, seconds);
 }
 
-/* The text of a reply that came whole although a stream was asked for, in pieces of n code points (0: at once). */
+/* The text of a reply that came whole although a stream was asked for, in pieces of n code points (0: at
+ * once). */
 static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
     pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
     pdl_vref first = pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
@@ -109,7 +112,7 @@ static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
     return true;
 }
 
-/* --- failure ------------------------------------------------------------------------------------------------- */
+/* --- failure ----------------------------------------------------------------------------- */
 
 /* The message without the key, should the service have repeated it. */
 static void put_masked(pdl_str msg, pdl_str key, pdl_buf *out) {
@@ -125,8 +128,10 @@ static void put_masked(pdl_str msg, pdl_str key, pdl_buf *out) {
 static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
     pdl_vref model = c->model;
     PDL_PUT(out, "{\"provider\":");
-    if (c->ask.provider) pdl_json_quote(pdl_str_of(c->ask.provider->prefix), 0, out);
-    else PDL_PUT(out, "null");
+    if (c->ask.provider)
+        pdl_json_quote(pdl_str_of(c->ask.provider->prefix), 0, out);
+    else
+        PDL_PUT(out, "null");
     PDL_PUT(out, ",\"model\":");
     pdl_json_quote(pdl_is_str(model) ? pdl_str_get(model) : (pdl_str){0}, 0, out);
     PDL_PUT(out, ",\"retry_after_seconds\":");
@@ -150,8 +155,8 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     if (c->n_fallback) PDL_PUT(&msg, ". All fallback attempts failed.");
     put_detail(c, f, &detail);
     const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
-    pdl_err_set(&err, f->kind, e->loc, "Error during '%.*s' model call: %s: %s%s%s", PDL_FMT(model), pdl_err_kind_name(f->kind), provider,
-                *provider ? " - " : "", pdl_buf_z(&msg));
+    pdl_err_set(&err, f->kind, e->loc, "Error during '%.*s' model call: %s: %s%s%s", PDL_FMT(model),
+                pdl_err_kind_name(f->kind), provider, *provider ? " - " : "", pdl_buf_z(&msg));
     err.detail = pdl_buf_take(&detail);
     err.status = f->status;
     err.has_status = f->status > 0;
@@ -165,10 +170,12 @@ static void refuse(pdl_call *c, pdl_fault *f) {
 static bool next_fallback(pdl_call *c, const pdl_fault *f) {
     pdl_vref given = pdl_dict_getz(c->e->request, "parameters");
     pdl_vref list = pdl_is_dict(given) ? pdl_dict_getz(given, "fallbacks") : pdl_absent();
-    pdl_vref longer = pdl_is_dict(given) ? pdl_dict_getz(given, "context_window_fallback_dict") : pdl_absent();
+    pdl_vref longer =
+        pdl_is_dict(given) ? pdl_dict_getz(given, "context_window_fallback_dict") : pdl_absent();
     pdl_vref next = pdl_absent();
     if (c->shown) return false;
-    if (f->kind == PDL_E_context_window && pdl_is_dict(longer) && c->n_fallback == 0 && pdl_is_str(c->model)) {
+    if (f->kind == PDL_E_context_window && pdl_is_dict(longer) && c->n_fallback == 0 &&
+        pdl_is_str(c->model)) {
         next = pdl_dict_find(longer, c->model);
         if (pdl_is_absent(next)) return false;
     } else if (pdl_is_list(list) && c->n_fallback < pdl_list_len(list)) {
@@ -193,7 +200,8 @@ static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
 }
 
 static unsigned max_retries(const pdl_call *c) {
-    double a = pdl_params_number(c->given, "max_retries", -1), b = pdl_params_number(c->given, "num_retries", -1);
+    double a = pdl_params_number(c->given, "max_retries", -1),
+           b = pdl_params_number(c->given, "num_retries", -1);
     double most = a > b ? a : b;
     return most < 0 ? DEFAULT_RETRIES : most > 1000 ? 1000 : (unsigned)most;
 }
@@ -207,12 +215,14 @@ static void on_wait(void *user) {
 /* Takes the content of f. */
 static void fail(pdl_call *c, pdl_fault *f) {
     uint64_t wait_ms;
-    PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind), f->status);
+    PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind),
+              f->status);
     if (blames_schema(c, f)) {
         c->ask.no_schema = true;
         pdl_fault_fini(f);
         begin(c);
-    } else if (c->http_id && !c->shown && c->attempt < max_retries(c) && pdl_backoff(f, c->attempt, &c->calls->rng, &wait_ms)) {
+    } else if (c->http_id && !c->shown && c->attempt < max_retries(c) &&
+               pdl_backoff(f, c->attempt, &c->calls->rng, &wait_ms)) {
         c->attempt++;
         c->http_id = 0;
         pdl_fault_fini(f);
@@ -226,7 +236,7 @@ static void fail(pdl_call *c, pdl_fault *f) {
     }
 }
 
-/* --- a whole answer -------------------------------------------------------------------------------------------- */
+/* --- a whole answer ---------------------------------------------------------------------- */
 
 /* An error inside an answer with status 200: {"error": ...} without choices. */
 static bool is_error(pdl_vref json) {
@@ -246,7 +256,8 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
     }
     if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
         pdl_err_fini(&err);
-        pdl_fault_set(&f, PDL_E_protocol, status, "Empty or invalid response from LLM endpoint. Received: '%.*s'",
+        pdl_fault_set(&f, PDL_E_protocol, status,
+                      "Empty or invalid response from LLM endpoint. Received: '%.*s'",
                       PDL_FMT(pdl_str_sub(body, 0, 200)));
     } else if (is_error(json)) {
         pdl_fault_of_object(status, json, &f);
@@ -268,7 +279,7 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
     fail(c, &f);
 }
 
-/* --- a stream -------------------------------------------------------------------------------------------------- */
+/* --- a stream ---------------------------------------------------------------------------- */
 
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     pdl_call *c = user;
@@ -295,7 +306,8 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
 
 static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
     if (c->ask.provider->dialect->ndjson)
-        return end ? pdl_lines_end(&c->sse.lines, on_line, c, err) : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
+        return end ? pdl_lines_end(&c->sse.lines, on_line, c, err)
+                   : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
     return end ? pdl_sse_end(&c->sse, on_event, c, err) : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
 }
 
@@ -313,7 +325,8 @@ static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
 static bool on_data(void *user, pdl_str bytes) {
     pdl_call *c = user;
     if (!c->began && !c->is_whole && c->sse.lines.part.len == 0 && !c->ask.provider->dialect->ndjson) {
-        /* Some servers do not stream although asked to: then one object comes, and no line begins with '{' in an event stream. */
+        /* Some servers do not stream although asked to: then one object comes, and no line begins with '{' in
+         * an event stream. */
         pdl_str s = pdl_str_trim(bytes);
         c->is_whole = s.n && s.p[0] == '{' && !c->sse.not_first;
     }
@@ -374,7 +387,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     }
 }
 
-/* --- start ------------------------------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------- */
 
 static uint64_t timeout_ms(const pdl_call *c) {
     double s = pdl_params_number(c->given, "timeout", DEFAULT_TIMEOUT_S);

@@ -19,23 +19,24 @@ typedef struct pdl_calls {
     pdl_http *http;
     pdl_model_options opt;
     pdl_env env;
-    pdl_rand rng;         /* jitter of waits only */
+    pdl_rand rng; /* jitter of waits only */
     char *ca_file;
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
 } pdl_calls;
 
-/* Invariants: at most one of http_id, timer is set; gone: cancelled while busy, released when its own function returns. */
+/* Invariants: at most one of http_id, timer is set; gone: cancelled while busy, released when its own
+ * function returns. */
 struct pdl_call {
     pdl_calls *calls;
     pdl_call *next, **prev;
     pdl_effect *e;
     uint64_t start_ns;
     /* what is asked */
-    pdl_val model;        /* str: as the program wrote it, or the fallback in turn */
-    pdl_val given;        /* dict: parameters of the program, or with those of the fallback */
-    pdl_val clean;        /* dict: what is left to be sent */
-    size_t n_fallback;    /* fallbacks tried */
+    pdl_val model;     /* str: as the program wrote it, or the fallback in turn */
+    pdl_val given;     /* dict: parameters of the program, or with those of the fallback */
+    pdl_val clean;     /* dict: what is left to be sent */
+    size_t n_fallback; /* fallbacks tried */
     pdl_route route;
     pdl_ask ask;
     /* the request */
@@ -47,9 +48,9 @@ struct pdl_call {
     /* the answer */
     pdl_draft draft;
     pdl_sse sse;
-    pdl_buf whole;        /* a stream was asked for, one object came */
+    pdl_buf whole; /* a stream was asked for, one object came */
     bool is_whole, began, shown, busy, gone;
-    pdl_fault fault;      /* found inside the stream */
+    pdl_fault fault; /* found inside the stream */
 };
 
 /* Take e and answer it, at once or later. */
@@ -57,13 +58,14 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e);
 /* Nobody is called any more; releases the call, or marks it when it is busy. */
 void pdl_call_cancel(pdl_call *c);
 
-/* --- request.c ---------------------------------------------------------------------------------------------- */
+/* --- request.c --------------------------------------------------------------------------- */
 
-/* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no request; bare message. */
+/* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no request;
+ * bare message. */
 PDL_MUST bool pdl_call_write(pdl_call *c, pdl_err *err);
 void pdl_call_unwrite(pdl_call *c);
 
-/* --- mock.c: mock_response and mock_timeout (spec 13.7) ------------------------------------------------------- */
+/* --- mock.c: mock_response and mock_timeout (spec 13.7) ---------------------------------- */
 
 bool pdl_mock_is(const pdl_ask *a);
 /* The response in OpenAI's shape, or false and the fault. */

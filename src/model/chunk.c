@@ -1,7 +1,8 @@
-/* chunk.c -- see chunk.h. Thousands of these events a second come in a run with many streams; a value costs 4 times as much.
+/* chunk.c -- see chunk.h. Thousands of these events a second come in a run with many streams; a value costs 4
+ * times as much.
  *
- * The reader is exact about what it accepts and gives up on everything else: an unknown key with a value, a second choice, a tool
- * call, a finish reason, an escape it does not know.
+ * The reader is exact about what it accepts and gives up on everything else: an unknown key with a value, a
+ * second choice, a tool call, a finish reason, an escape it does not know.
  */
 #include "model/chunk.h"
 
@@ -43,7 +44,8 @@ static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     return false;
 }
 
-/* A text whose content does not matter: memchr is faster than looking at each byte. Texts with escapes end the attempt. */
+/* A text whose content does not matter: memchr is faster than looking at each byte. Texts with escapes end
+ * the attempt. */
 static bool skip_text(pdl_scan *s) {
     if (!accept(s, '"')) return false;
     const char *from = s->src.p + s->pos;
@@ -116,8 +118,11 @@ static bool read_choices(pdl_scan *s, chunk *c) {
 }
 
 static bool top_member(pdl_scan *s, pdl_str key, chunk *c) {
-#define C(text) {text, sizeof(text) - 1}
-    static const pdl_str constant[] = {C("id"), C("object"), C("created"), C("model"), C("system_fingerprint"), C("service_tier"), C("obfuscation")};
+#define C(text)                                                                                              \
+    { text, sizeof(text) - 1 }
+    static const pdl_str constant[] = {
+        C("id"),           C("object"),     C("created"), C("model"), C("system_fingerprint"),
+        C("service_tier"), C("obfuscation")};
 #undef C
     if (pdl_str_eq(key, PDL_STR("choices"))) return read_choices(s, c);
     for (size_t i = 0; i < sizeof constant / sizeof constant[0]; i++)
@@ -125,14 +130,16 @@ static bool top_member(pdl_scan *s, pdl_str key, chunk *c) {
     return read_null(s);
 }
 
-/* --- escapes ---------------------------------------------------------------------------------------- */
+/* --- escapes ----------------------------------------------------------------------------- */
 
 static int hex4(pdl_str s) {
     int v = 0;
     if (s.n < 4) return -1;
     for (size_t i = 0; i < 4; i++) {
         char c = s.p[i];
-        int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int digit = c >= '0' && c <= '9'                 ? c - '0'
+                    : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                         : -1;
         if (digit < 0) return -1;
         v = v * 16 + digit;
     }
@@ -165,8 +172,10 @@ static bool unescape(pdl_str s, pdl_buf *out) {
         if (rest.n == 0) return false;
         const char *known = rest.p[0] ? strchr(from, rest.p[0]) : NULL;
         size_t n = 1;
-        if (known) pdl_buf_putc(out, to[known - from]);
-        else n = rest.p[0] == 'u' ? unescape_unicode(rest, out) : 0;
+        if (known)
+            pdl_buf_putc(out, to[known - from]);
+        else
+            n = rest.p[0] == 'u' ? unescape_unicode(rest, out) : 0;
         if (n == 0) return false;
         pos = at + 1 + n;
     }

@@ -4,8 +4,9 @@
 
 #include "model/draft.h"
 
-/* Read an event that only adds text: one choice with index 0 and a delta of content (and role), everything else null or known from the first
- * event. False: it is anything else (also: no JSON); nothing was done, and the event is to be read as a value. */
+/* Read an event that only adds text: one choice with index 0 and a delta of content (and role), everything
+ * else null or known from the first event. False: it is anything else (also: no JSON); nothing was done, and
+ * the event is to be read as a value. */
 bool pdl_chunk_read(pdl_str text, pdl_draft *d);
 
 #endif

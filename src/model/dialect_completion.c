@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 
-/* With a template one text; else the contents: one as a text, several as the list that the reference sends (several prompts to a
- * service; conformance/providers/other-text-completion-openai.json). */
+/* With a template one text; else the contents: one as a text, several as the list that the reference sends
+ * (several prompts to a service; conformance/providers/other-text-completion-openai.json). */
 static pdl_val prompt_of(const pdl_ask *a) {
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
     pdl_val list = pdl_list_new(n);
@@ -41,7 +41,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     }
     if (a->stream) b = pdl_dict_putz(b, "stream", pdl_bool(true));
     if (a->stream && pdl_is_absent(pdl_dict_getz(a->given, "stream_options")))
-        b = pdl_dict_putz(b, "stream_options", pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
+        b = pdl_dict_putz(b, "stream_options",
+                          pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
     *body = pdl_is_dict(extra) ? pdl_dict_merge(b, extra) : b;
     return true;
 }

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* --- parameters ------------------------------------------------------------------------------------------ */
+/* --- parameters -------------------------------------------------------------------------- */
 
 typedef struct writer {
     pdl_ask *ask;
@@ -24,8 +24,10 @@ static void put(writer *w, const char *key, pdl_val v) {
 
 static void put_format(writer *w, pdl_vref v) {
     pdl_vref schema = pdl_structured_schema(v);
-    if (!pdl_is_absent(schema)) put(w, "format", pdl_keep(schema));
-    else if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "type"), "json_object")) put(w, "format", pdl_textz("json"));
+    if (!pdl_is_absent(schema))
+        put(w, "format", pdl_keep(schema));
+    else if (pdl_is_dict(v) && pdl_text_is(pdl_dict_getz(v, "type"), "json_object"))
+        put(w, "format", pdl_textz("json"));
 }
 
 static void put_effort(writer *w, pdl_vref v) {
@@ -51,7 +53,8 @@ static void put_own(writer *w, pdl_str k, pdl_vref v) {
         if (!w->generate) put(w, "tools", pdl_keep(v));
     } else if (pdl_str_is(k, "frequency_penalty")) {
         const char *name = w->generate ? "frequency_penalty" : "repeat_penalty";
-        if (pdl_is_absent(pdl_dict_getz(w->ask->params, name)) || w->generate) w->options = pdl_dict_putz(w->options, name, pdl_keep(v));
+        if (pdl_is_absent(pdl_dict_getz(w->ask->params, name)) || w->generate)
+            w->options = pdl_dict_putz(w->options, name, pdl_keep(v));
     }
 }
 
@@ -76,13 +79,15 @@ static void put_param(writer *w, pdl_vref key, pdl_vref v) {
 static bool put_params(writer *w, pdl_val *body, pdl_err *err) {
     pdl_ask *a = w->ask;
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
-    for (size_t i = 0; i < pdl_dict_len(a->params); i++) put_param(w, pdl_dict_key_at(a->params, i), pdl_dict_val_at(a->params, i));
+    for (size_t i = 0; i < pdl_dict_len(a->params); i++)
+        put_param(w, pdl_dict_key_at(a->params, i), pdl_dict_val_at(a->params, i));
     if (!pdl_unsupported_end(&w->unsupported, a, err)) {
         pdl_drop(w->body);
         pdl_drop(w->options);
         return false;
     }
-    if (pdl_is_dict(a->schema) && !a->no_schema && pdl_is_absent(pdl_dict_getz(a->params, "response_format"))) {
+    if (pdl_is_dict(a->schema) && !a->no_schema &&
+        pdl_is_absent(pdl_dict_getz(a->params, "response_format"))) {
         put(w, "format", pdl_keep(a->schema));
         a->asked_schema = true;
     }
@@ -98,7 +103,7 @@ static writer writer_of(pdl_ask *a, bool generate) {
     return w;
 }
 
-/* --- /api/chat: request ------------------------------------------------------------------------------------- */
+/* --- /api/chat: request ------------------------------------------------------------------ */
 
 /* Arguments as an object; text that is no JSON object stays text. */
 static pdl_val parsed_arguments(pdl_vref args) {
@@ -113,10 +118,12 @@ static pdl_val parsed_arguments(pdl_vref args) {
 static pdl_val chat_calls(pdl_vref calls) {
     pdl_val out = pdl_list_new(pdl_list_len(calls));
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
-        pdl_vref call = pdl_list_at(calls, i), f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
+        pdl_vref call = pdl_list_at(calls, i),
+                 f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
         if (!pdl_is_dict(f)) continue;
         pdl_vref name = pdl_dict_getz(f, "name");
-        pdl_val g = pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_absent(name) ? pdl_textz("") : pdl_keep(name));
+        pdl_val g =
+            pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_absent(name) ? pdl_textz("") : pdl_keep(name));
         g = pdl_dict_putz(g, "arguments", parsed_arguments(pdl_dict_getz(f, "arguments")));
         out = pdl_list_push(out, pdl_dict_putz(pdl_dict_new(1), "function", g));
     }
@@ -124,15 +131,19 @@ static pdl_val chat_calls(pdl_vref calls) {
 }
 
 static pdl_val chat_message(pdl_vref m) {
-    pdl_vref role = pdl_dict_getz(m, "role"), content = pdl_dict_getz(m, "content"), calls = pdl_dict_getz(m, "tool_calls");
+    pdl_vref role = pdl_dict_getz(m, "role"), content = pdl_dict_getz(m, "content"),
+             calls = pdl_dict_getz(m, "tool_calls");
     pdl_vref thought = pdl_dict_getz(m, "reasoning_content"), id = pdl_dict_getz(m, "tool_call_id");
     pdl_buf text = PDL_BUF;
     pdl_message_text(content, &text);
-    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role", pdl_is_absent(role) ? pdl_textz("user") : pdl_keep(role));
+    pdl_val out =
+        pdl_dict_putz(pdl_dict_new(4), "role", pdl_is_absent(role) ? pdl_textz("user") : pdl_keep(role));
     out = pdl_dict_putz(out, "content", pdl_text_of_buf(&text));
     pdl_val images = pdl_message_images(content, pdl_list_new(0));
-    if (pdl_list_len(images)) out = pdl_dict_putz(out, "images", images);
-    else pdl_drop(images);
+    if (pdl_list_len(images))
+        out = pdl_dict_putz(out, "images", images);
+    else
+        pdl_drop(images);
     if (pdl_is_str(thought)) out = pdl_dict_putz(out, "thinking", pdl_keep(thought));
     if (pdl_is_list(calls)) out = pdl_dict_putz(out, "tool_calls", chat_calls(calls));
     if (pdl_is_str(id)) out = pdl_dict_putz(out, "tool_call_id", pdl_keep(id));
@@ -150,13 +161,15 @@ static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return put_params(&w, body, err);
 }
 
-/* --- /api/generate: request ---------------------------------------------------------------------------------- */
+/* --- /api/generate: request -------------------------------------------------------------- */
 
 typedef enum { TURN_USER, TURN_SYSTEM, TURN_ASSISTANT } turn;
 
 static turn turn_of(pdl_vref m) {
     pdl_str role = pdl_message_role(m);
-    return pdl_str_is(role, "system") ? TURN_SYSTEM : pdl_str_is(role, "assistant") ? TURN_ASSISTANT : TURN_USER;
+    return pdl_str_is(role, "system")      ? TURN_SYSTEM
+           : pdl_str_is(role, "assistant") ? TURN_ASSISTANT
+                                           : TURN_USER;
 }
 
 /* Each call of an assistant's message as a line of JSON. */
@@ -166,7 +179,8 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_err err = {0};
         if (out->len) pdl_buf_putc(out, '\n');
-        if (!pdl_json_write(pdl_dict_getz(pdl_list_at(list, i), "function"), PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN, 0, out, &err))
+        if (!pdl_json_write(pdl_dict_getz(pdl_list_at(list, i), "function"),
+                            PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN, 0, out, &err))
             pdl_err_fini(&err);
     }
     pdl_drop(list);
@@ -174,9 +188,12 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
 
 /* The instruction that stands for tools (spec 11.2). */
 static void put_tools(pdl_vref tools, pdl_buf *out) {
-    PDL_PUT(out, " To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
-                 "\"arguments\":{\"argument_name\": \"argument_value\"}}. Once a function result answers the request, reply to the user in "
-                 "plain text instead of calling a function again. The following functions are available to you:\n");
+    PDL_PUT(
+        out,
+        " To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
+        "\"arguments\":{\"argument_name\": \"argument_value\"}}. Once a function result answers the request, "
+        "reply to the user in "
+        "plain text instead of calling a function again. The following functions are available to you:\n");
     for (size_t i = 0; i < pdl_list_len(tools); i++) {
         pdl_err err = {0};
         if (!pdl_val_repr(pdl_list_at(tools, i), out, &err)) pdl_err_fini(&err);
@@ -218,7 +235,8 @@ static void put_prompt(const pdl_ask *a, pdl_buf *out) {
         pdl_messages_by_roles(a->messages, a->given, out);
         return;
     }
-    for (size_t i = 0; i < n; i++) has_system = has_system || turn_of(pdl_list_at(a->messages, i)) == TURN_SYSTEM;
+    for (size_t i = 0; i < n; i++)
+        has_system = has_system || turn_of(pdl_list_at(a->messages, i)) == TURN_SYSTEM;
     if (!has_system && pdl_is_list(tools)) {
         PDL_PUT(out, "### System:\n");
         put_tools(tools, out);
@@ -238,13 +256,15 @@ static bool write_generate(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *er
         pdl_vref m = pdl_list_at(a->messages, i);
         if (pdl_is_dict(m)) images = pdl_message_images(pdl_dict_getz(m, "content"), images);
     }
-    if (pdl_list_len(images)) put(&w, "images", images);
-    else pdl_drop(images);
+    if (pdl_list_len(images))
+        put(&w, "images", images);
+    else
+        pdl_drop(images);
     if (pdl_is_list(pdl_dict_getz(a->params, "tools"))) put(&w, "format", pdl_textz("json"));
     return put_params(&w, body, err);
 }
 
-/* --- replies ------------------------------------------------------------------------------------------------- */
+/* --- replies ----------------------------------------------------------------------------- */
 
 static pdl_val fresh_id(void) {
     return pdl_textf("call_%016llx", (unsigned long long)pdl_rand_fresh_seed());
@@ -253,13 +273,17 @@ static pdl_val fresh_id(void) {
 /* {function: {name, arguments: {...}}} -> {id, type, function: {name, arguments: text}}. */
 static pdl_val openai_call(pdl_vref call) {
     pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
-    pdl_vref args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent(), name = pdl_is_dict(f) ? pdl_dict_getz(f, "name") : pdl_absent();
+    pdl_vref args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent(),
+             name = pdl_is_dict(f) ? pdl_dict_getz(f, "name") : pdl_absent();
     pdl_vref id = pdl_is_dict(call) ? pdl_dict_getz(call, "id") : pdl_absent();
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
-    if (pdl_is_str(args)) pdl_buf_put(&text, pdl_str_get(args));
-    else if (pdl_is_absent(args)) PDL_PUT(&text, "{}");
-    else if (!pdl_json_write(args, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err)) pdl_err_fini(&err);
+    if (pdl_is_str(args))
+        pdl_buf_put(&text, pdl_str_get(args));
+    else if (pdl_is_absent(args))
+        PDL_PUT(&text, "{}");
+    else if (!pdl_json_write(args, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
+        pdl_err_fini(&err);
     pdl_val g = pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
     g = pdl_dict_putz(g, "arguments", pdl_text_of_buf(&text));
     pdl_val out = pdl_dict_putz(pdl_dict_new(3), "id", pdl_is_str(id) ? pdl_keep(id) : fresh_id());
@@ -269,7 +293,8 @@ static pdl_val openai_call(pdl_vref call) {
 
 static pdl_val openai_calls(pdl_vref calls) {
     pdl_val out = pdl_list_new(pdl_list_len(calls));
-    for (size_t i = 0; i < pdl_list_len(calls); i++) out = pdl_list_push(out, openai_call(pdl_list_at(calls, i)));
+    for (size_t i = 0; i < pdl_list_len(calls); i++)
+        out = pdl_list_push(out, openai_call(pdl_list_at(calls, i)));
     return out;
 }
 
@@ -287,7 +312,8 @@ static void add_common(pdl_vref json, pdl_draft *d) {
     static const char *const kept[] = {"model", "created_at"};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         pdl_vref v = pdl_dict_getz(json, kept[i]);
-        if (pdl_is_str(v) && pdl_is_absent(pdl_dict_getz(d->head, kept[i]))) d->head = pdl_dict_putz(d->head, kept[i], pdl_keep(v));
+        if (pdl_is_str(v) && pdl_is_absent(pdl_dict_getz(d->head, kept[i])))
+            d->head = pdl_dict_putz(d->head, kept[i], pdl_keep(v));
     }
     pdl_vref done = pdl_dict_getz(json, "done"), reason = pdl_dict_getz(json, "done_reason");
     if (!pdl_is_bool(done) || !pdl_bool_of(done)) return;
@@ -299,7 +325,8 @@ static void add_common(pdl_vref json, pdl_draft *d) {
 static void add_chat(pdl_vref json, pdl_draft *d) {
     pdl_vref m = pdl_dict_getz(json, "message");
     if (!pdl_is_dict(m)) return;
-    pdl_vref content = pdl_dict_getz(m, "content"), thought = pdl_dict_getz(m, "thinking"), calls = pdl_dict_getz(m, "tool_calls");
+    pdl_vref content = pdl_dict_getz(m, "content"), thought = pdl_dict_getz(m, "thinking"),
+             calls = pdl_dict_getz(m, "tool_calls");
     if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_draft_reasoning(d, pdl_str_get(thought));
     if (pdl_is_str(content)) pdl_draft_text(d, pdl_str_get(content));
     if (!pdl_is_list(calls)) return;
@@ -325,7 +352,8 @@ static pdl_val emulated_call(const pdl_ask *a, pdl_val raw) {
         pdl_err_fini(&err);
         return raw;
     }
-    bool is_call = pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) && !pdl_is_absent(pdl_dict_getz(v, "arguments"));
+    bool is_call = pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) &&
+                   !pdl_is_absent(pdl_dict_getz(v, "arguments"));
     if (is_call) {
         pdl_val wrapped = pdl_dict_putz(pdl_dict_new(1), "function", pdl_keep(v));
         pdl_val calls = pdl_list_push(pdl_list_new(1), openai_call(wrapped));
@@ -342,7 +370,8 @@ static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *ra
     pdl_draft d;
     if (!pdl_is_dict(json) || pdl_is_absent(pdl_dict_getz(json, generate ? "response" : "message"))) {
         pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s", generate ? "response" : "message");
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s",
+                           generate ? "response" : "message");
     }
     pdl_draft_init(&d);
     (generate ? add_generate : add_chat)(json, &d);

@@ -1,4 +1,5 @@
-/* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec: providers 4, 5, 6. */
+/* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec: providers 4,
+ * 5, 6. */
 #include "model/chunk.h"
 #include "model/messages.h"
 #include "model/params.h"
@@ -7,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* --- request ------------------------------------------------------------------------------------------ */
+/* --- request ----------------------------------------------------------------------------- */
 
 /* A body being written. */
 typedef struct writer {
@@ -15,7 +16,7 @@ typedef struct writer {
     unsigned quirks;
     pdl_family family;
     pdl_val body;
-    pdl_val tools;         /* list, or absent */
+    pdl_val tools; /* list, or absent */
     pdl_val messages;
     pdl_unsupported unsupported;
 } writer;
@@ -41,7 +42,8 @@ static bool put_temperature(writer *w, pdl_vref v, pdl_err *err) {
     pdl_buf shown = PDL_BUF;
     pdl_val_show(v, false, 40, &shown);
     pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
-                "%s models don't support temperature=%s. Only temperature=1 is supported. To drop it, set drop_params: true",
+                "%s models don't support temperature=%s. Only temperature=1 is supported. To drop it, set "
+                "drop_params: true",
                 w->family == PDL_FAMILY_O ? "O-series" : "gpt-5", pdl_buf_z(&shown));
     pdl_buf_fini(&shown);
     return false;
@@ -68,8 +70,10 @@ static void put_tool_choice(writer *w, pdl_vref v) {
 }
 
 static void put_effort(writer *w, pdl_vref v) {
-    if (w->quirks & PDL_Q_THINKING) put(w, "thinking", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("enabled")));
-    else put(w, "reasoning_effort", w->quirks & PDL_Q_EFFORT_HIGH ? pdl_textz("high") : pdl_keep(v));
+    if (w->quirks & PDL_Q_THINKING)
+        put(w, "thinking", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("enabled")));
+    else
+        put(w, "reasoning_effort", w->quirks & PDL_Q_EFFORT_HIGH ? pdl_textz("high") : pdl_keep(v));
 }
 
 /* Models of groq that know json_schema themselves (documented). */
@@ -91,14 +95,18 @@ static void put_forced_tool(writer *w, pdl_vref schema) {
 
 static void put_response_format(writer *w, pdl_vref v) {
     pdl_vref schema = pdl_structured_schema(v);
-    if (!pdl_is_absent(schema) && forces_tool(w)) put_forced_tool(w, schema);
-    else put(w, "response_format", pdl_keep(v));
+    if (!pdl_is_absent(schema) && forces_tool(w))
+        put_forced_tool(w, schema);
+    else
+        put(w, "response_format", pdl_keep(v));
 }
 
 /* The schema of the block's spec (spec 15.1). Servers at an address of the user's own get it as it is. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
-    if (!pdl_is_dict(a->schema) || a->no_schema || !pdl_is_absent(pdl_dict_getz(a->params, "response_format"))) return;
+    if (!pdl_is_dict(a->schema) || a->no_schema ||
+        !pdl_is_absent(pdl_dict_getz(a->params, "response_format")))
+        return;
     a->asked_schema = true;
     if (forces_tool(w)) {
         put_forced_tool(w, a->schema);
@@ -162,16 +170,20 @@ static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
 static pdl_val model_name(const writer *w) {
     pdl_str name = w->ask->name;
     size_t slash = pdl_str_find(name, PDL_STR("/"), 0);
-    if (w->quirks & PDL_Q_FIREWORKS && slash == PDL_NOT_FOUND) return pdl_textf("accounts/fireworks/models/%.*s", PDL_FMT(name));
+    if (w->quirks & PDL_Q_FIREWORKS && slash == PDL_NOT_FOUND)
+        return pdl_textf("accounts/fireworks/models/%.*s", PDL_FMT(name));
     if (w->quirks & PDL_Q_HUB && !w->ask->base_given && slash != PDL_NOT_FOUND &&
         pdl_str_find(name, PDL_STR("/"), slash + 1) != PDL_NOT_FOUND)
-        return pdl_textf("%.*s:%.*s", PDL_FMT(pdl_str_sub(name, slash + 1, name.n)), PDL_FMT(pdl_str_sub(name, 0, slash)));
+        return pdl_textf("%.*s:%.*s", PDL_FMT(pdl_str_sub(name, slash + 1, name.n)),
+                         PDL_FMT(pdl_str_sub(name, 0, slash)));
     return pdl_text(name);
 }
 
 /* The two first o1 models know no system role. */
 static void rename_system(writer *w) {
-    if (!pdl_str_starts(w->ask->name, PDL_STR("o1-mini")) && !pdl_str_starts(w->ask->name, PDL_STR("o1-preview"))) return;
+    if (!pdl_str_starts(w->ask->name, PDL_STR("o1-mini")) &&
+        !pdl_str_starts(w->ask->name, PDL_STR("o1-preview")))
+        return;
     for (size_t i = 0; i < pdl_list_len(w->messages); i++) {
         pdl_vref m = pdl_list_at(w->messages, i);
         if (!pdl_str_is(pdl_message_role(m), "system")) continue;
@@ -198,9 +210,14 @@ static bool put_params(writer *w, pdl_err *err) {
 }
 
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
-    writer w = {.ask = a, .quirks = a->plain ? PDL_Q_OPENAI_NAMES : a->provider->quirks,
-                .family = a->plain ? PDL_FAMILY_PLAIN : a->provider->quirks & PDL_Q_OPENAI_NAMES ? pdl_params_family(a->name) : PDL_FAMILY_PLAIN,
-                .body = pdl_dict_new(8), .tools = pdl_absent(), .unsupported = {pdl_absent()},
+    writer w = {.ask = a,
+                .quirks = a->plain ? PDL_Q_OPENAI_NAMES : a->provider->quirks,
+                .family = a->plain                                   ? PDL_FAMILY_PLAIN
+                          : a->provider->quirks & PDL_Q_OPENAI_NAMES ? pdl_params_family(a->name)
+                                                                     : PDL_FAMILY_PLAIN,
+                .body = pdl_dict_new(8),
+                .tools = pdl_absent(),
+                .unsupported = {pdl_absent()},
                 .messages = pdl_messages_chat(a->messages, a->provider->quirks)};
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
     PDL_PUT(path, "/chat/completions");
@@ -214,12 +231,14 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     put_stream(&w);
     if (pdl_is_dict(extra)) w.body = pdl_dict_merge(w.body, extra);
     pdl_drop(w.unsupported.names);
-    if (ok) *body = w.body;
-    else pdl_drop(w.body);
+    if (ok)
+        *body = w.body;
+    else
+        pdl_drop(w.body);
     return ok;
 }
 
-/* --- reply ---------------------------------------------------------------------------------------------- */
+/* --- reply ------------------------------------------------------------------------------- */
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     (void)a;
@@ -228,7 +247,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return true;
 }
 
-/* --- stream ----------------------------------------------------------------------------------------------- */
+/* --- stream ------------------------------------------------------------------------------ */
 
 static bool is_null(pdl_vref v) {
     return pdl_is_absent(v) || pdl_is_null(v);
@@ -272,7 +291,8 @@ static void add_choice(pdl_draft *d, pdl_vref choice) {
     if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) != 0) return;
     if (is_null(delta)) delta = pdl_dict_getz(choice, "message");
     if (pdl_is_dict(delta))
-        for (size_t i = 0; i < pdl_dict_len(delta); i++) add_delta_field(d, pdl_dict_key_at(delta, i), pdl_dict_val_at(delta, i));
+        for (size_t i = 0; i < pdl_dict_len(delta); i++)
+            add_delta_field(d, pdl_dict_key_at(delta, i), pdl_dict_val_at(delta, i));
     pdl_vref text = pdl_dict_getz(choice, "text"), finish = pdl_dict_getz(choice, "finish_reason");
     pdl_vref logprobs = pdl_dict_getz(choice, "logprobs");
     if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
@@ -287,8 +307,10 @@ static void add_head(pdl_draft *d, pdl_vref chunk) {
         pdl_str k = pdl_str_get(key);
         bool once = pdl_str_is(k, "id") || pdl_str_is(k, "created") || pdl_str_is(k, "model");
         if (pdl_is_null(v) || pdl_str_is(k, "choices") || pdl_str_is(k, "object")) continue;
-        if (pdl_str_is(k, "usage")) pdl_draft_set(&d->usage, pdl_keep(v));
-        else if (!once || pdl_is_absent(pdl_dict_find(d->head, key))) d->head = pdl_dict_put(d->head, pdl_keep(key), pdl_keep(v));
+        if (pdl_str_is(k, "usage"))
+            pdl_draft_set(&d->usage, pdl_keep(v));
+        else if (!once || pdl_is_absent(pdl_dict_find(d->head, key)))
+            d->head = pdl_dict_put(d->head, pdl_keep(key), pdl_keep(v));
     }
 }
 

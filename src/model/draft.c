@@ -6,9 +6,18 @@
 static const char think_open[] = "<think>", think_close[] = "</think>";
 
 void pdl_draft_init(pdl_draft *d) {
-    *d = (pdl_draft){.head = pdl_dict_new(8), .extra = pdl_dict_new(0), .role = pdl_absent(), .finish = pdl_absent(),
-                     .usage = pdl_absent(), .logprobs = pdl_absent(), .content = PDL_BUF, .reasoning = PDL_BUF, .refusal = PDL_BUF,
-                     .held = PDL_BUF, .piece = PDL_BUF, .error = pdl_absent()};
+    *d = (pdl_draft){.head = pdl_dict_new(8),
+                     .extra = pdl_dict_new(0),
+                     .role = pdl_absent(),
+                     .finish = pdl_absent(),
+                     .usage = pdl_absent(),
+                     .logprobs = pdl_absent(),
+                     .content = PDL_BUF,
+                     .reasoning = PDL_BUF,
+                     .refusal = PDL_BUF,
+                     .held = PDL_BUF,
+                     .piece = PDL_BUF,
+                     .error = pdl_absent()};
 }
 
 static void fini_tools(pdl_draft *d) {
@@ -45,7 +54,7 @@ void pdl_draft_set(pdl_val *slot, pdl_val v) {
     *slot = v;
 }
 
-/* --- text and thinking ------------------------------------------------------------------------------ */
+/* --- text and thinking ------------------------------------------------------------------- */
 
 static void show(pdl_draft *d, pdl_str text) {
     pdl_buf_put(&d->content, text);
@@ -118,7 +127,7 @@ static void end_thinking(pdl_draft *d) {
     d->think = PDL_THINK_NONE;
 }
 
-/* --- tool calls --------------------------------------------------------------------------------------- */
+/* --- tool calls -------------------------------------------------------------------------- */
 
 static pdl_draft_tool *open_slot(pdl_draft *d, int64_t index) {
     pdl_draft_tool *t = pdl_vec_push(&d->tools);
@@ -136,7 +145,8 @@ static pdl_draft_tool *find_slot(pdl_draft *d, pdl_vref delta) {
         return open_slot(d, k);
     }
     pdl_draft_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
-    bool fresh = pdl_is_str(id) && pdl_str_get(id).n && (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
+    bool fresh =
+        pdl_is_str(id) && pdl_str_get(id).n && (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
     return fresh || !last ? open_slot(d, last ? last->index + 1 : 0) : last;
 }
 
@@ -180,7 +190,7 @@ static pdl_val take_tools(pdl_draft *d) {
     return list;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the whole --------------------------------------------------------------------------- */
 
 bool pdl_draft_is_complete(const pdl_draft *d) {
     return d->done || !pdl_is_absent(d->finish);

@@ -1,4 +1,5 @@
-/* draft.h -- a reply being put together from the events of a stream, and the finishing touches of every reply. */
+/* draft.h -- a reply being put together from the events of a stream, and the finishing touches of every
+ * reply. */
 #ifndef PDL_MODEL_DRAFT_H
 #define PDL_MODEL_DRAFT_H
 
@@ -19,18 +20,18 @@ typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 
 /* All-zero is the start, but for what pdl_draft_init sets. */
 typedef struct pdl_draft {
-    pdl_val head;        /* dict: id, created, model and other top-level fields of the events */
-    pdl_val extra;       /* dict: further fields of the deltas, last value wins */
+    pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
+    pdl_val extra; /* dict: further fields of the deltas, last value wins */
     pdl_val role, finish, usage, logprobs; /* or absent */
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_draft_tool) tools;
-    pdl_think think;     /* <think> at the start of the content */
-    pdl_buf held;        /* text that may be the beginning of a tag */
-    pdl_buf piece;       /* text to show that came since the caller last cleared it */
-    pdl_val error;       /* what the server said instead of an event, or absent */
-    bool done;           /* the stream said that it ends */
-    pdl_json_keys keys;  /* keys of the events */
+    pdl_think think;    /* <think> at the start of the content */
+    pdl_buf held;       /* text that may be the beginning of a tag */
+    pdl_buf piece;      /* text to show that came since the caller last cleared it */
+    pdl_val error;      /* what the server said instead of an event, or absent */
+    bool done;          /* the stream said that it ends */
+    pdl_json_keys keys; /* keys of the events */
 } pdl_draft;
 
 void pdl_draft_init(pdl_draft *d);
@@ -50,11 +51,11 @@ bool pdl_draft_is_complete(const pdl_draft *d);
 /* The response in OpenAI's shape; the draft is used up. Text held back goes to piece. */
 pdl_val pdl_draft_take(pdl_draft *d);
 
-/* --- every reply -------------------------------------------------------------------------------------- */
+/* --- every reply ------------------------------------------------------------------------- */
 
-/* From a response in OpenAI's shape (taken, also on failure) the reply of the effect: finish reasons mapped (spec 10), thinking
- * split off (4.6), {content, message, raw, usage}. forced_tool: the call of the schema tool is the content (15.3). Error: protocol
- * when there is no choice. */
+/* From a response in OpenAI's shape (taken, also on failure) the reply of the effect: finish reasons mapped
+ * (spec 10), thinking split off (4.6), {content, message, raw, usage}. forced_tool: the call of the schema
+ * tool is the content (15.3). Error: protocol when there is no choice. */
 PDL_MUST bool pdl_reply_finish(pdl_val raw, bool forced_tool, pdl_val *out, pdl_err *err);
 
 /* stop, length, tool_calls, content_filter, function_call for what services say; static. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "value/json_read.h"
@@ -30,7 +31,7 @@ void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fm
     va_end(ap);
 }
 
-/* --- the message --------------------------------------------------------------------------------------- */
+/* --- the message ------------------------------------------------------------------------- */
 
 static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
@@ -62,12 +63,12 @@ static bool put_detail(pdl_vref v, pdl_buf *out) {
 /* First match gives the message. */
 static bool put_message(pdl_vref json, pdl_buf *out) {
     pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error");
-    return put_text(get(error, "message"), out) || put_text(error, out) || put_text(get(body, "message"), out) ||
-           put_text(get(first(get(body, "errors")), "message"), out) || put_detail(get(body, "detail"), out) ||
-           put_text(get(body, "msg"), out);
+    return put_text(get(error, "message"), out) || put_text(error, out) ||
+           put_text(get(body, "message"), out) || put_text(get(first(get(body, "errors")), "message"), out) ||
+           put_detail(get(body, "detail"), out) || put_text(get(body, "msg"), out);
 }
 
-/* --- the kind --------------------------------------------------------------------------------------------- */
+/* --- the kind ---------------------------------------------------------------------------- */
 
 static bool has(pdl_str s, const char *needle) {
     return pdl_str_find(s, pdl_str_of(needle), 0) != PDL_NOT_FOUND;
@@ -75,23 +76,33 @@ static bool has(pdl_str s, const char *needle) {
 
 static bool is_context_window(pdl_str low, pdl_str code, pdl_str type) {
     static const char *const phrases[] = {
-        "this model's maximum context length is", "model's maximum context limit", "exceed context limit",
-        "is longer than the model's context length", "input tokens exceed the configured limit",
-        "`inputs` tokens + `max_new_tokens` must be", "exceeds the available context size", "exceeds the maximum number of tokens allowed",
-        "prompt is too long", "input is too long", "too many tokens",
+        "this model's maximum context length is",
+        "model's maximum context limit",
+        "exceed context limit",
+        "is longer than the model's context length",
+        "input tokens exceed the configured limit",
+        "`inputs` tokens + `max_new_tokens` must be",
+        "exceeds the available context size",
+        "exceeds the maximum number of tokens allowed",
+        "prompt is too long",
+        "input is too long",
+        "too many tokens",
     };
     for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
         if (has(low, phrases[i])) return true;
     if (has(low, "current length is") && has(low, "while limit is")) return true;
     if (has(low, "maximum input length is") && has(low, "tokens")) return true;
-    if (has(low, "string too long. expected a string with maximum length") && !has(low, "'user'")) return true;
+    if (has(low, "string too long. expected a string with maximum length") && !has(low, "'user'"))
+        return true;
     return pdl_str_is(code, "context_length_exceeded") || pdl_str_is(type, "exceed_context_size_error");
 }
 
 static bool is_content_policy(pdl_str low, pdl_str code, pdl_str type) {
     static const char *const phrases[] = {
-        "your request was rejected as a result of our safety system", "triggering azure openai's content management",
-        "responsibleaipolicyviolation", "content filtering policy",
+        "your request was rejected as a result of our safety system",
+        "triggering azure openai's content management",
+        "responsibleaipolicyviolation",
+        "content filtering policy",
     };
     static const char *const names[] = {"content_policy_violation", "content_filter"};
     for (size_t i = 0; i < sizeof phrases / sizeof phrases[0]; i++)
@@ -105,9 +116,9 @@ static const struct {
     int status;
     pdl_err_kind kind;
 } status_kinds[] = {
-    {401, PDL_E_auth},        {402, PDL_E_quota},   {403, PDL_E_permission},  {404, PDL_E_not_found},
-    {408, PDL_E_timeout},     {429, PDL_E_rate_limit}, {503, PDL_E_unavailable}, {504, PDL_E_timeout},
-    {529, PDL_E_unavailable},
+    {401, PDL_E_auth},        {402, PDL_E_quota},   {403, PDL_E_permission},
+    {404, PDL_E_not_found},   {408, PDL_E_timeout}, {429, PDL_E_rate_limit},
+    {503, PDL_E_unavailable}, {504, PDL_E_timeout}, {529, PDL_E_unavailable},
 };
 
 static pdl_err_kind kind_of_status(int status) {
@@ -122,12 +133,24 @@ static const struct {
     const char *name;
     pdl_err_kind kind;
 } name_kinds[] = {
-    {"insufficient_quota", PDL_E_quota},         {"rate_limit_exceeded", PDL_E_rate_limit}, {"rate_limit_error", PDL_E_rate_limit},
-    {"RESOURCE_EXHAUSTED", PDL_E_rate_limit},    {"ThrottlingException", PDL_E_rate_limit}, {"throttlingException", PDL_E_rate_limit},
-    {"overloaded_error", PDL_E_unavailable},     {"invalid_api_key", PDL_E_auth},           {"authentication_error", PDL_E_auth},
-    {"permission_error", PDL_E_permission},      {"not_found_error", PDL_E_not_found},      {"model_not_found", PDL_E_not_found},
-    {"invalid_request_error", PDL_E_bad_request}, {"BadRequestError", PDL_E_bad_request},   {"timeout_error", PDL_E_timeout},
-    {"billing_error", PDL_E_quota},              {"server_error", PDL_E_server},            {"api_error", PDL_E_server},
+    {"insufficient_quota", PDL_E_quota},
+    {"rate_limit_exceeded", PDL_E_rate_limit},
+    {"rate_limit_error", PDL_E_rate_limit},
+    {"RESOURCE_EXHAUSTED", PDL_E_rate_limit},
+    {"ThrottlingException", PDL_E_rate_limit},
+    {"throttlingException", PDL_E_rate_limit},
+    {"overloaded_error", PDL_E_unavailable},
+    {"invalid_api_key", PDL_E_auth},
+    {"authentication_error", PDL_E_auth},
+    {"permission_error", PDL_E_permission},
+    {"not_found_error", PDL_E_not_found},
+    {"model_not_found", PDL_E_not_found},
+    {"invalid_request_error", PDL_E_bad_request},
+    {"BadRequestError", PDL_E_bad_request},
+    {"timeout_error", PDL_E_timeout},
+    {"billing_error", PDL_E_quota},
+    {"server_error", PDL_E_server},
+    {"api_error", PDL_E_server},
 };
 
 static pdl_err_kind kind_of_name(pdl_str name) {
@@ -144,31 +167,39 @@ static pdl_str text_or_none(pdl_vref v) {
 static int as_status(pdl_vref code) {
     int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
     pdl_str s = text_or_none(code);
-    if (s.n == 3 && s.p[0] >= '4' && s.p[0] <= '5') n = (s.p[0] - '0') * 100 + (s.p[1] - '0') * 10 + (s.p[2] - '0');
+    if (s.n == 3 && !pdl_num_read_int(s, &n)) n = 0;
     return n >= 400 && n <= 599 ? (int)n : 0;
 }
 
-/* status: what the answer says, or for an error object inside a 2xx answer what its code says (0: nothing). */
+/* status: what the answer says, or what the code of an error object inside a 2xx answer says (0: nothing). */
 static pdl_err_kind classify(int status, pdl_vref json, pdl_str msg) {
-    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"), from = pdl_is_dict(error) ? error : body;
+    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"),
+             from = pdl_is_dict(error) ? error : body;
     pdl_str code = text_or_none(get(from, "code")), type = text_or_none(get(from, "type"));
     pdl_err_kind kind = kind_of_name(code);
     pdl_buf low = PDL_BUF;
-    for (size_t i = 0; i < msg.n; i++) pdl_buf_putc(&low, msg.p[i] >= 'A' && msg.p[i] <= 'Z' ? (char)(msg.p[i] + 32) : msg.p[i]);
+    for (size_t i = 0; i < msg.n; i++)
+        pdl_buf_putc(&low, msg.p[i] >= 'A' && msg.p[i] <= 'Z' ? (char)(msg.p[i] + 32) : msg.p[i]);
     pdl_str l = pdl_buf_str(&low);
     if (kind == PDL_E_NONE) kind = kind_of_name(type);
     if (kind == PDL_E_NONE) kind = kind_of_name(text_or_none(get(from, "status")));
-    if (is_context_window(l, code, type)) kind = PDL_E_context_window;
-    else if (is_content_policy(l, code, type)) kind = PDL_E_content_policy;
-    else if (status == 400 && has(l, "api key not valid")) kind = PDL_E_auth;
-    else if (status == 429 && kind == PDL_E_quota) kind = PDL_E_quota;
-    else if (status) kind = kind_of_status(status);
-    else if (kind == PDL_E_NONE) kind = PDL_E_server;
+    if (is_context_window(l, code, type))
+        kind = PDL_E_context_window;
+    else if (is_content_policy(l, code, type))
+        kind = PDL_E_content_policy;
+    else if (status == 400 && has(l, "api key not valid"))
+        kind = PDL_E_auth;
+    else if (status == 429 && kind == PDL_E_quota)
+        kind = PDL_E_quota;
+    else if (status)
+        kind = kind_of_status(status);
+    else if (kind == PDL_E_NONE)
+        kind = PDL_E_server;
     pdl_buf_fini(&low);
     return kind;
 }
 
-/* --- sources of faults ---------------------------------------------------------------------------------- */
+/* --- sources of faults ------------------------------------------------------------------- */
 
 static void put_raw(pdl_str body, pdl_buf *out) {
     pdl_str cut = pdl_str_sub(pdl_str_trim(body), 0, RAW_TEXT);
@@ -181,7 +212,9 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
     pdl_err err = {0};
     pdl_str retry = pdl_http_header(r, "x-should-retry");
     start(out, PDL_E_server, r->status);
-    if (pdl_utf8_check(r->body) == PDL_NOT_FOUND && !pdl_json_read(r->body, PDL_JSON_PYTHON, &json, NULL, &err)) pdl_err_fini(&err);
+    if (pdl_utf8_check(r->body) == PDL_NOT_FOUND &&
+        !pdl_json_read(r->body, PDL_JSON_PYTHON, &json, NULL, &err))
+        pdl_err_fini(&err);
     if (!put_message(json, &out->msg)) put_raw(r->body, &out->msg);
     if (out->msg.len == 0) pdl_buf_putf(&out->msg, "status %d without a text", r->status);
     out->kind = classify(r->status, json, pdl_buf_str(&out->msg));
@@ -196,8 +229,10 @@ void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out)
     case PDL_HTTP_TOO_LARGE: pdl_fault_set(out, PDL_E_protocol, r->status, "%s", r->why); return;
     case PDL_HTTP_BAD_REQUEST: pdl_fault_set(out, PDL_E_config, 0, "%s", r->why); return;
     case PDL_HTTP_BROKEN:
-        if (began) pdl_fault_set(out, PDL_E_stream, r->status, "the stream broke: %s", r->why);
-        else pdl_fault_set(out, PDL_E_connection, r->status, "Connection error: %s", r->why);
+        if (began)
+            pdl_fault_set(out, PDL_E_stream, r->status, "the stream broke: %s", r->why);
+        else
+            pdl_fault_set(out, PDL_E_connection, r->status, "Connection error: %s", r->why);
         return;
     case PDL_HTTP_OK:
     case PDL_HTTP_CONNECT:

@@ -1,4 +1,5 @@
-/* fault.h -- why a call failed, from what the service or the transport said; and whether to try again. Inside of model only. */
+/* fault.h -- why a call failed, from what the service or the transport said; and whether to try again. Inside
+ * of model only. */
 #ifndef PDL_MODEL_FAULT_H
 #define PDL_MODEL_FAULT_H
 
@@ -11,11 +12,11 @@
 /* All-zero: none. Release with pdl_fault_fini. */
 typedef struct pdl_fault {
     pdl_err_kind kind;
-    int status;          /* of the answer; 0: none came */
-    pdl_buf msg;         /* what the service said */
-    double retry_after;  /* seconds it asked for; negative: it did not */
-    bool retry_is_date;  /* asked for as a moment, not as a number */
-    int should_retry;    /* header x-should-retry: 1 yes, 0 no, -1 not said */
+    int status;         /* of the answer; 0: none came */
+    pdl_buf msg;        /* what the service said */
+    double retry_after; /* seconds it asked for; negative: it did not */
+    bool retry_is_date; /* asked for as a moment, not as a number */
+    int should_retry;   /* header x-should-retry: 1 yes, 0 no, -1 not said */
 } pdl_fault;
 
 void pdl_fault_fini(pdl_fault *f);
@@ -31,12 +32,13 @@ void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out);
 /* With a text. */
 PDL_PRINTF(4, 5) void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fmt, ...);
 
-/* --- backoff.c: the policy of spec 8 ------------------------------------------------------------------- */
+/* --- backoff.c: the policy of spec 8 ----------------------------------------------------- */
 
 /* Should a call that failed with f be sent again, after how many ms? attempt: 0 after the first failure. */
 bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *wait_ms);
 
-/* Seconds from Retry-After or retry-after-ms, negative when absent or senseless; now_s: seconds since the epoch. */
+/* Seconds from Retry-After or retry-after-ms, negative when absent or senseless; now_s: seconds since the
+ * epoch. */
 double pdl_backoff_header(const pdl_http_reply *r, double now_s, bool *is_date);
 
 #endif

@@ -42,7 +42,7 @@ pdl_str pdl_message_role(pdl_vref message) {
     return pdl_is_str(role) ? pdl_str_get(role) : (pdl_str){0};
 }
 
-/* --- chat ------------------------------------------------------------------------------------------------ */
+/* --- chat -------------------------------------------------------------------------------- */
 
 static bool content_fits(pdl_vref c, unsigned quirks) {
     if (pdl_is_str(c) || pdl_is_absent(c)) return true;
@@ -61,7 +61,8 @@ static pdl_val changed(pdl_vref m, unsigned quirks) {
     bool tool = pdl_str_is(pdl_message_role(m), "tool");
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
-        if (pdl_text_is(k, "pdl__defsite") || (pdl_text_is(k, "name") && quirks & PDL_Q_NO_NAME && !tool)) continue;
+        if (pdl_text_is(k, "pdl__defsite") || (pdl_text_is(k, "name") && quirks & PDL_Q_NO_NAME && !tool))
+            continue;
         if (!pdl_text_is(k, "content")) {
             out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
         } else if (content_fits(v, quirks)) {
@@ -88,7 +89,7 @@ pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks) {
     return out;
 }
 
-/* --- images ---------------------------------------------------------------------------------------------- */
+/* --- images ------------------------------------------------------------------------------ */
 
 pdl_val pdl_message_images(pdl_vref content, pdl_val list) {
     if (!pdl_message_is_parts(content)) return list;
@@ -97,13 +98,14 @@ pdl_val pdl_message_images(pdl_vref content, pdl_val list) {
         pdl_vref url = pdl_is_dict(image) ? pdl_dict_getz(image, "url") : image;
         if (!pdl_text_is(pdl_dict_getz(part, "type"), "image_url") || !pdl_is_str(url)) continue;
         pdl_str s = pdl_str_get(url);
-        size_t at = pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR("base64,"), 0) : PDL_NOT_FOUND;
+        size_t at =
+            pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR("base64,"), 0) : PDL_NOT_FOUND;
         list = pdl_list_push(list, pdl_text(at == PDL_NOT_FOUND ? s : pdl_str_sub(s, at + 7, s.n)));
     }
     return list;
 }
 
-/* --- text prompt by template -------------------------------------------------------------------------------- */
+/* --- text prompt by template ------------------------------------------------------------- */
 
 static void put_text(pdl_vref dict, const char *key, pdl_buf *out) {
     pdl_vref v = pdl_is_dict(dict) ? pdl_dict_getz(dict, key) : pdl_absent();

@@ -5,8 +5,9 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* OpenAI's form of the list (spec 4.5; execution 8.2, R16): without pdl__defsite and null contents; a content is a text, a list of
- * typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT. Messages that need no change are shared. */
+/* OpenAI's form of the list (spec 4.5; execution 8.2, R16): without pdl__defsite and null contents; a content
+ * is a text, a list of typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT. Messages that
+ * need no change are shared. */
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks);
 
 /* Append the text of a content: a text as it is, the texts of a list of parts, JSON of anything else. */

@@ -1,4 +1,5 @@
-/* mock.c -- answers without a service: parameters mock_response and mock_timeout; see call.h. Spec: providers 13.7. */
+/* mock.c -- answers without a service: parameters mock_response and mock_timeout; see call.h. Spec:
+ * providers 13.7. */
 #include "model/call.h"
 #include "model/params.h"
 
@@ -10,7 +11,8 @@ static const struct {
     const char *msg;
 } mock_faults[] = {
     {"litellm.RateLimitError", PDL_E_rate_limit, "this is a mock rate limit error"},
-    {"litellm.ContextWindowExceededError", PDL_E_context_window, "this is a mock context window exceeded error"},
+    {"litellm.ContextWindowExceededError", PDL_E_context_window,
+     "this is a mock context window exceeded error"},
     {"litellm.InternalServerError", PDL_E_server, "this is a mock internal server error"},
 };
 

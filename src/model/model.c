@@ -15,7 +15,8 @@ static void start(pdl_world *w, pdl_effect *e) {
         return;
     }
     pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_runtime, e->loc, "models do not answer effects of kind %s", pdl_effect_kind_name(e->kind));
+    pdl_err_set(&err, PDL_E_runtime, e->loc, "models do not answer effects of kind %s",
+                pdl_effect_kind_name(e->kind));
     pdl_effect_refuse(e, &err);
 }
 

@@ -1,8 +1,8 @@
 /* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries, errors.
  *
- * Spec: providers 1-11. A call goes: name -> row of providers.c -> dialect writes the request -> io/http -> dialect reads the
- * answer or its events into a draft -> one response in OpenAI's shape -> {content, message, raw, usage}.
- * Not thread-safe: everything happens on the loop's thread.
+ * Spec: providers 1-11. A call goes: name -> row of providers.c -> dialect writes the request -> io/http ->
+ * dialect reads the answer or its events into a draft -> one response in OpenAI's shape -> {content, message,
+ * raw, usage}. Not thread-safe: everything happens on the loop's thread.
  */
 #ifndef PDL_MODEL_MODEL_H
 #define PDL_MODEL_MODEL_H
@@ -13,31 +13,35 @@
 
 /* All-zero is a world without environment. */
 typedef struct pdl_model_options {
-    /* Value of an environment variable (or of a line of .env), NULL when not set; borrowed until the next call. The only way to
-     * keys and addresses. NULL: nothing is set. */
+    /* Value of an environment variable (or of a line of .env), NULL when not set; borrowed until the next
+     * call. The only way to keys and addresses. NULL: nothing is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     const pdl_debug *debug; /* categories http, sse; borrowed */
 } pdl_model_options;
 
-/* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null, stream}, reply {content: str,
- * message: dict, raw: dict, usage: dict|null}, pieces = text as it comes (only when stream is true). `parameters` are
- * complete (defaults applied). Failures have the whole text users see in msg ("Error during 'M' model call: KIND: PROVIDER -
- * MESSAGE"), kind and status as in spec 9, and as detail the JSON {provider, model, retry_after_seconds}.
- * Other kinds of effects are refused. Borrows loop; poll steps it. close cancels what is open. */
+/* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null, stream},
+ * reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it comes (only when
+ * stream is true). `parameters` are complete (defaults applied). Failures have the whole text users see in
+ * msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind and status as in spec 9, and as detail
+ * the JSON {provider, model, retry_after_seconds}. Other kinds of effects are refused. Borrows loop; poll
+ * steps it. close cancels what is open. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
 /* Effects open now. */
 size_t pdl_model_world_open(const pdl_world *w);
 
-/* --- default parameters (params_defaults.c; pure) ------------------------------------------------------ */
+/* --- default parameters (params_defaults.c; pure) ---------------------------------------- */
 
-/* The built-in value of the program variable pdl_model_default_parameters: a list of {glob: {parameter: value}}. */
+/* The built-in value of the program variable pdl_model_default_parameters: a list of {glob: {parameter:
+ * value}}. */
 pdl_val pdl_model_defaults(void);
 
-/* Parameters of a call to `model` with the defaults of `list` filled in where absent or null (spec 2). Takes params (a dict; it is
- * released on failure). Error: PDL_E_runtime "invalid defaults VALUE for model matcher GLOB". */
-PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out, pdl_err *err);
+/* Parameters of a call to `model` with the defaults of `list` filled in where absent or null (spec 2). Takes
+ * params (a dict; it is released on failure). Error: PDL_E_runtime "invalid defaults VALUE for model matcher
+ * GLOB". */
+PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
+                                       pdl_err *err);
 
 /* Are all defaults of the list objects? For the check at the start of a run; the same error. */
 PDL_MUST bool pdl_model_defaults_check(pdl_vref list, pdl_err *err);

@@ -18,11 +18,41 @@ static const pdl_param params[] = {
 
 /* Never sent: they configure the client. */
 static const char *const control_keys[] = {
-    "api_key", "api_base", "base_url", "api_version", "timeout", "max_retries", "num_retries", "fallbacks", "context_window_fallback_dict",
-    "drop_params", "additional_drop_params", "allowed_openai_params", "custom_llm_provider", "mock_response", "mock_timeout", "model_list",
-    "metadata", "extra_headers", "headers", "roles", "initial_prompt_value", "final_prompt_value", "bos_token", "eos_token",
-    "input_cost_per_token", "output_cost_per_token", "cache", "caching", "organization", "retry_policy", "no-log", "ssl_verify",
-    "stream", "model", "messages",
+    "api_key",
+    "api_base",
+    "base_url",
+    "api_version",
+    "timeout",
+    "max_retries",
+    "num_retries",
+    "fallbacks",
+    "context_window_fallback_dict",
+    "drop_params",
+    "additional_drop_params",
+    "allowed_openai_params",
+    "custom_llm_provider",
+    "mock_response",
+    "mock_timeout",
+    "model_list",
+    "metadata",
+    "extra_headers",
+    "headers",
+    "roles",
+    "initial_prompt_value",
+    "final_prompt_value",
+    "bos_token",
+    "eos_token",
+    "input_cost_per_token",
+    "output_cost_per_token",
+    "cache",
+    "caching",
+    "organization",
+    "retry_policy",
+    "no-log",
+    "ssl_verify",
+    "stream",
+    "model",
+    "messages",
 };
 
 const pdl_param *pdl_param_find(pdl_str name) {
@@ -93,9 +123,10 @@ bool pdl_unsupported_end(pdl_unsupported *u, const pdl_ask *a, pdl_err *err) {
     if (!ok) {
         pdl_buf list = PDL_BUF;
         pdl_val_show(u->names, true, 400, &list);
-        pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
-                    "%s does not support parameters: %s, for model=%.*s. To drop these, set drop_params: true", a->provider->prefix,
-                    pdl_buf_z(&list), PDL_FMT(a->name));
+        pdl_err_set(
+            err, PDL_E_unsupported_params, (pdl_loc){0},
+            "%s does not support parameters: %s, for model=%.*s. To drop these, set drop_params: true",
+            a->provider->prefix, pdl_buf_z(&list), PDL_FMT(a->name));
         pdl_buf_fini(&list);
     }
     pdl_drop(u->names);

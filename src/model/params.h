@@ -1,4 +1,5 @@
-/* params.h -- sampling parameters: what is sent, under which name, and what the route cannot express. Inside of model only. */
+/* params.h -- sampling parameters: what is sent, under which name, and what the route cannot express. Inside
+ * of model only. */
 #ifndef PDL_MODEL_PARAMS_H
 #define PDL_MODEL_PARAMS_H
 
@@ -24,8 +25,8 @@ typedef struct pdl_param {
 /* The row of a known parameter or NULL. */
 const pdl_param *pdl_param_find(pdl_str name);
 
-/* What is left of the program's parameters to be sent: without nulls, control keys (spec 4) and additional_drop_params; numbers and booleans
- * written as text converted. */
+/* What is left of the program's parameters to be sent: without nulls, control keys (spec 4) and
+ * additional_drop_params; numbers and booleans written as text converted. */
 pdl_val pdl_params_clean(pdl_vref given);
 
 /* Unsupported parameters being gathered (spec 4.4). */

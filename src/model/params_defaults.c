@@ -1,12 +1,12 @@
-/* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h. Pure: installed by api as a callback of the
- * machine. */
+/* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h. Pure:
+ * installed by api as a callback of the machine. */
 #include "base/utf8.h"
 #include "model/model.h"
 #include "value/text.h"
 
 #include "base/banned.h"
 
-/* --- the built-in list -------------------------------------------------------------------------------- */
+/* --- the built-in list ------------------------------------------------------------------- */
 
 static pdl_val entry(const char *glob, pdl_val params) {
     return pdl_dict_putz(pdl_dict_new(1), glob, params);
@@ -16,7 +16,8 @@ static pdl_val entry(const char *glob, pdl_val params) {
 static pdl_val granite(const char *const *names) {
     pdl_val roles = pdl_dict_new(6);
     for (; *names; names++) {
-        pdl_val r = pdl_dict_putz(pdl_dict_new(2), "pre_message", pdl_textf("<|start_of_role|>%s<|end_of_role|>", *names));
+        pdl_val r = pdl_dict_putz(pdl_dict_new(2), "pre_message",
+                                  pdl_textf("<|start_of_role|>%s<|end_of_role|>", *names));
         roles = pdl_dict_putz(roles, *names, pdl_dict_putz(r, "post_message", pdl_textz("<|end_of_text|>")));
     }
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "temperature", pdl_int(0));
@@ -37,8 +38,10 @@ static pdl_val watsonx_text(void) {
 }
 
 pdl_val pdl_model_defaults(void) {
-    static const char *const r30[] = {"system", "user", "assistant", "available_tools", "tool_response", NULL};
-    static const char *const r31[] = {"system", "user", "assistant", "tools", "tool_response", "documents", NULL};
+    static const char *const r30[] = {"system",          "user",          "assistant",
+                                      "available_tools", "tool_response", NULL};
+    static const char *const r31[] = {"system",        "user",      "assistant", "tools",
+                                      "tool_response", "documents", NULL};
     pdl_val list = pdl_list_new(7);
     list = pdl_list_push(list, entry("*watsonx/*", cold(false)));
     list = pdl_list_push(list, entry("*watsonx_text*", watsonx_text()));
@@ -49,9 +52,10 @@ pdl_val pdl_model_defaults(void) {
     return pdl_list_push(list, entry("ollama_chat/*", cold(true)));
 }
 
-/* --- globs ---------------------------------------------------------------------------------------------- */
+/* --- globs ------------------------------------------------------------------------------- */
 
-/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set is not closed (then '[' is itself). */
+/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set is not
+ * closed (then '[' is itself). */
 static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
     bool not = p < glob.n && glob.p[p] == '!', hit = false;
     size_t i = p + not, first = i;
@@ -63,11 +67,11 @@ static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
         if (range) i += 2;
     }
     if (i < glob.n) *end = i + 1;
-    return hit != not;
+    return hit != not ;
 }
 
-/* Shell pattern over the whole of s, as Python's fnmatchcase: `*` also matches '/'. On a mismatch only the last star moves, so it is
- * at worst quadratic in two short texts. */
+/* Shell pattern over the whole of s, as Python's fnmatchcase: `*` also matches '/'. On a mismatch only the
+ * last star moves, so it is at worst quadratic in two short texts. */
 static bool glob_fits(pdl_str glob, pdl_str s) {
     size_t g = 0, i = 0, star = PDL_NOT_FOUND, from = 0;
     while (i < s.n || g < glob.n) {
@@ -79,8 +83,10 @@ static bool glob_fits(pdl_str glob, pdl_str s) {
             continue;
         }
         if (g < glob.n && i < s.n) {
-            if (glob.p[g] == '[' && (in_set(glob, g + 1, s.p[i], &end), end)) ok = in_set(glob, g + 1, s.p[i], &end);
-            else ok = glob.p[g] == '?' || glob.p[g] == s.p[i];
+            if (glob.p[g] == '[' && (in_set(glob, g + 1, s.p[i], &end), end))
+                ok = in_set(glob, g + 1, s.p[i], &end);
+            else
+                ok = glob.p[g] == '?' || glob.p[g] == s.p[i];
         }
         if (ok) {
             i += glob.p[g] == '?' ? pdl_utf8_len((unsigned char)s.p[i]) : 1;
@@ -95,13 +101,14 @@ static bool glob_fits(pdl_str glob, pdl_str s) {
     return true;
 }
 
-/* --- application ------------------------------------------------------------------------------------------ */
+/* --- application ------------------------------------------------------------------------- */
 
 static bool invalid(pdl_vref value, pdl_vref glob, pdl_err *err) {
     pdl_buf v = PDL_BUF, g = PDL_BUF;
     pdl_val_show(value, false, 200, &v);
     pdl_val_show(glob, false, 200, &g);
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "invalid defaults %s for model matcher %s", pdl_buf_z(&v), pdl_buf_z(&g));
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "invalid defaults %s for model matcher %s", pdl_buf_z(&v),
+                pdl_buf_z(&g));
     pdl_buf_fini(&v);
     pdl_buf_fini(&g);
     return false;
@@ -111,7 +118,8 @@ bool pdl_model_defaults_check(pdl_vref list, pdl_err *err) {
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
         pdl_vref d = pdl_list_at(list, i);
         for (size_t k = 0; pdl_is_dict(d) && k < pdl_dict_len(d); k++)
-            if (!pdl_is_dict(pdl_dict_val_at(d, k))) return invalid(pdl_dict_val_at(d, k), pdl_dict_key_at(d, k), err);
+            if (!pdl_is_dict(pdl_dict_val_at(d, k)))
+                return invalid(pdl_dict_val_at(d, k), pdl_dict_key_at(d, k), err);
     }
     return true;
 }
@@ -119,7 +127,8 @@ bool pdl_model_defaults_check(pdl_vref list, pdl_err *err) {
 static pdl_val fill(pdl_val params, pdl_vref from) {
     for (size_t i = 0; i < pdl_dict_len(from); i++) {
         pdl_vref k = pdl_dict_key_at(from, i), old = pdl_dict_find(params, k);
-        if (pdl_is_absent(old) || pdl_is_null(old)) params = pdl_dict_put(params, pdl_keep(k), pdl_keep(pdl_dict_val_at(from, i)));
+        if (pdl_is_absent(old) || pdl_is_null(old))
+            params = pdl_dict_put(params, pdl_keep(k), pdl_keep(pdl_dict_val_at(from, i)));
     }
     return params;
 }

@@ -9,82 +9,94 @@
 #define KEY PDL_Q_KEY
 
 static const pdl_provider providers[] = {
-    {"openai", "https://api.openai.com/v1", "OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY", CHAT, KEY | PDL_Q_OPENAI_NAMES | PDL_Q_ORG},
-    {"text-completion-openai", "https://api.openai.com/v1", "TEXT_COMPLETION_OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_BASE",
-     "OPENAI_API_KEY", &pdl_dialect_completion, KEY | PDL_Q_ORG},
+    {"openai", "https://api.openai.com/v1", "OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY", CHAT,
+     KEY | PDL_Q_OPENAI_NAMES | PDL_Q_ORG},
+    {"text-completion-openai", "https://api.openai.com/v1",
+     "TEXT_COMPLETION_OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY",
+     &pdl_dialect_completion, KEY | PDL_Q_ORG},
     {"custom_openai", NULL, "", "OPENAI_API_KEY", CHAT, PDL_Q_ORG},
     {"openai_like", NULL, "", "OPENAI_LIKE_API_KEY", CHAT, 0},
     {"ollama", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY", &pdl_dialect_ollama, 0},
-    {"ollama_chat", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY", &pdl_dialect_ollama_chat, 0},
+    {"ollama_chat", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY", &pdl_dialect_ollama_chat,
+     0},
     {"hosted_vllm", NULL, "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY", CHAT, PDL_Q_GUIDED},
     {"lm_studio", NULL, "LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY", CHAT, 0},
     {"llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_BASE", "LLAMAFILE_API_KEY", CHAT, 0},
     {"litellm_proxy", NULL, "LITELLM_PROXY_API_BASE", "LITELLM_PROXY_API_KEY", CHAT, 0},
-    {"groq", "https://api.groq.com/openai/v1", "GROQ_API_BASE", "GROQ_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_FORCED_TOOL},
+    {"groq", "https://api.groq.com/openai/v1", "GROQ_API_BASE", "GROQ_API_KEY", CHAT,
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_FORCED_TOOL},
     {"together_ai", "https://api.together.ai/v1", "TOGETHER_AI_API_BASE",
      "TOGETHER_API_KEY TOGETHER_AI_API_KEY TOGETHERAI_API_KEY TOGETHER_AI_TOKEN", CHAT, KEY},
-    {"mistral", "https://api.mistral.ai/v1", "MISTRAL_AZURE_API_BASE", "MISTRAL_AZURE_API_KEY MISTRAL_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME | PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH},
+    {"mistral", "https://api.mistral.ai/v1", "MISTRAL_AZURE_API_BASE",
+     "MISTRAL_AZURE_API_KEY MISTRAL_API_KEY", CHAT,
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME | PDL_Q_NO_USAGE_OPT |
+         PDL_Q_EFFORT_HIGH},
     {"codestral", "https://codestral.mistral.ai/v1", "CODESTRAL_API_BASE", "CODESTRAL_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME | PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH},
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME | PDL_Q_NO_USAGE_OPT |
+         PDL_Q_EFFORT_HIGH},
     {"deepseek", "https://api.deepseek.com/beta", "DEEPSEEK_API_BASE", "DEEPSEEK_API_KEY", CHAT,
      KEY | PDL_Q_FLAT | PDL_Q_THINKING | PDL_Q_JSON_OBJECT},
     {"fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_BASE",
      "FIREWORKS_API_KEY FIREWORKS_AI_API_KEY FIREWORKSAI_API_KEY FIREWORKS_AI_TOKEN", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER | PDL_Q_FIREWORKS},
-    {"openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_BASE", "OPENROUTER_API_KEY OR_API_KEY", CHAT,
-     KEY | PDL_Q_USAGE | PDL_Q_SITE},
+    {"openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_BASE", "OPENROUTER_API_KEY OR_API_KEY",
+     CHAT, KEY | PDL_Q_USAGE | PDL_Q_SITE},
     {"xai", "https://api.x.ai/v1", "XAI_API_BASE", "XAI_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER},
-    {"perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_BASE", "PERPLEXITYAI_API_KEY PERPLEXITY_API_KEY", CHAT,
-     KEY | PDL_Q_NO_USAGE_OPT},
+    {"perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_BASE",
+     "PERPLEXITYAI_API_KEY PERPLEXITY_API_KEY", CHAT, KEY | PDL_Q_NO_USAGE_OPT},
     {"nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_BASE", "NVIDIA_NIM_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT},
     {"cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_BASE", "CEREBRAS_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT | PDL_Q_USER},
-    {"sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_BASE", "SAMBANOVA_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS},
-    {"dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_BASE", "DASHSCOPE_API_KEY", CHAT,
-     KEY | PDL_Q_JSON_OBJECT},
+    {"sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_BASE", "SAMBANOVA_API_KEY", CHAT,
+     KEY | PDL_Q_MAX_TOKENS},
+    {"dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_BASE",
+     "DASHSCOPE_API_KEY", CHAT, KEY | PDL_Q_JSON_OBJECT},
     {"moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_BASE", "MOONSHOT_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_CHOICE_TEXT | PDL_Q_COOL | PDL_Q_JSON_OBJECT},
-    {"volcengine", "https://ark.cn-beijing.volces.com/api/v3", "VOLCENGINE_API_BASE", "VOLCENGINE_API_KEY ARK_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_JSON_OBJECT},
+    {"volcengine", "https://ark.cn-beijing.volces.com/api/v3", "VOLCENGINE_API_BASE",
+     "VOLCENGINE_API_KEY ARK_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_JSON_OBJECT},
     {"zai", "https://api.z.ai/api/paas/v4", "ZAI_API_BASE", "ZAI_API_KEY", CHAT, KEY | PDL_Q_JSON_OBJECT},
     {"github", "https://models.inference.ai.azure.com", "GITHUB_API_BASE", "GITHUB_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER},
     {"deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_BASE", "DEEPINFRA_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT | PDL_Q_CHOICE_AUTO},
-    {"huggingface", "https://router.huggingface.co/v1", "HF_API_BASE HUGGINGFACE_API_BASE", "HF_TOKEN HUGGINGFACE_API_KEY", CHAT,
-     KEY | PDL_Q_HUB},
+    {"huggingface", "https://router.huggingface.co/v1", "HF_API_BASE HUGGINGFACE_API_BASE",
+     "HF_TOKEN HUGGINGFACE_API_KEY", CHAT, KEY | PDL_Q_HUB},
     {"databricks", NULL, "DATABRICKS_API_BASE", "DATABRICKS_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS},
-    {"cloudflare", "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1", "CLOUDFLARE_API_BASE",
-     "CLOUDFLARE_API_KEY", CHAT, KEY},
+    {"cloudflare", "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1",
+     "CLOUDFLARE_API_BASE", "CLOUDFLARE_API_KEY", CHAT, KEY},
     {"minimax", "https://api.minimax.io/v1", "MINIMAX_API_BASE", "MINIMAX_API_KEY", CHAT, KEY},
     /* Spec 4.2: base and key only. */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},
     {"ai21_chat", "https://api.ai21.com/studio/v1", "AI21_API_BASE", "AI21_API_KEY", CHAT, KEY},
-    {"qwencloud", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "QWENCLOUD_API_BASE", "QWENCLOUD_API_KEY DASHSCOPE_API_KEY",
-     CHAT, KEY},
+    {"qwencloud", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "QWENCLOUD_API_BASE",
+     "QWENCLOUD_API_KEY DASHSCOPE_API_KEY", CHAT, KEY},
     {"qwen_ai_platform", "https://dashscope.aliyuncs.com/compatible-mode/v1", "QWEN_AI_PLATFORM_API_BASE",
      "QWEN_AI_PLATFORM_API_KEY DASHSCOPE_API_KEY", CHAT, KEY},
-    {"modelscope", "https://api-inference.modelscope.cn/v1", "MODELSCOPE_API_BASE", "MODELSCOPE_API_KEY", CHAT, KEY},
+    {"modelscope", "https://api-inference.modelscope.cn/v1", "MODELSCOPE_API_BASE", "MODELSCOPE_API_KEY",
+     CHAT, KEY},
     {"publicai", "https://api.publicai.co/v1", "PUBLICAI_API_BASE", "PUBLICAI_API_KEY", CHAT, KEY},
     {"v0", "https://api.v0.dev/v1", "V0_API_BASE", "V0_API_KEY", CHAT, KEY},
     {"morph", "https://api.morphllm.com/v1", "MORPH_API_BASE", "MORPH_API_KEY", CHAT, KEY},
     {"lambda_ai", "https://api.lambda.ai/v1", "LAMBDA_API_BASE", "LAMBDA_API_KEY", CHAT, KEY},
     {"inception", "https://api.inceptionlabs.ai/v1", "INCEPTION_API_BASE", "INCEPTION_API_KEY", CHAT, KEY},
-    {"friendliai", "https://api.friendli.ai/serverless/v1", "FRIENDLI_API_BASE", "FRIENDLIAI_API_KEY FRIENDLI_TOKEN", CHAT, KEY},
+    {"friendliai", "https://api.friendli.ai/serverless/v1", "FRIENDLI_API_BASE",
+     "FRIENDLIAI_API_KEY FRIENDLI_TOKEN", CHAT, KEY},
     {"featherless_ai", "https://api.featherless.ai/v1", "FEATHERLESS_AI_API_BASE FEATHERLESS_API_BASE",
      "FEATHERLESS_AI_API_KEY FEATHERLESS_API_KEY", CHAT, KEY},
     {"empower", "https://app.empower.dev/api/v1", "EMPOWER_API_BASE", "EMPOWER_API_KEY", CHAT, KEY},
-    {"docker_model_runner", "http://localhost:22088/engines/llama.cpp", "DOCKER_MODEL_RUNNER_API_BASE", "DOCKER_MODEL_RUNNER_API_KEY",
-     CHAT, 0},
-    {"tencent", "https://tokenhub-intl.tencentcloudmaas.com/v1", "TENCENT_API_BASE", "TENCENT_API_KEY", CHAT, KEY},
+    {"docker_model_runner", "http://localhost:22088/engines/llama.cpp", "DOCKER_MODEL_RUNNER_API_BASE",
+     "DOCKER_MODEL_RUNNER_API_KEY", CHAT, 0},
+    {"tencent", "https://tokenhub-intl.tencentcloudmaas.com/v1", "TENCENT_API_BASE", "TENCENT_API_KEY", CHAT,
+     KEY},
     {"galadriel", "https://api.galadriel.com/v1", "GALADRIEL_API_BASE", "GALADRIEL_API_KEY", CHAT, KEY},
     {"nebius", "https://api.studio.nebius.ai/v1", "NEBIUS_API_BASE", "NEBIUS_API_KEY", CHAT, KEY},
     {"novita", "https://api.novita.ai/v3/openai", "NOVITA_API_BASE", "NOVITA_API_KEY", CHAT, KEY},
     {"assemblyai", "https://llm-gateway.assemblyai.com/v1", "", "ASSEMBLYAI_API_KEY", CHAT, KEY},
-    {"charity_engine", "https://api.charityengine.services/remotejobs/v2/inference", "", "CHARITY_ENGINE_API_KEY", CHAT, KEY},
+    {"charity_engine", "https://api.charityengine.services/remotejobs/v2/inference", "",
+     "CHARITY_ENGINE_API_KEY", CHAT, KEY},
     {"meta_llama", "https://api.llama.com/compat/v1", "LLAMA_API_BASE", "LLAMA_API_KEY", CHAT, KEY},
     {"nscale", "https://inference.api.nscale.com/v1", "NSCALE_API_BASE", "NSCALE_API_KEY", CHAT, KEY},
     {"helicone", "https://ai-gateway.helicone.ai/", "", "HELICONE_API_KEY", CHAT, KEY},
@@ -103,7 +115,8 @@ static const pdl_provider providers[] = {
     {"neosantara", "https://api.neosantara.xyz/v1", "NEOSANTARA_API_BASE", "NEOSANTARA_API_KEY", CHAT, KEY},
     {"parasail", "https://api.parasail.io/v1", "PARASAIL_API_BASE", "PARASAIL_API_KEY", CHAT, KEY},
     {"xiaomi_mimo", "https://api.xiaomimimo.com/v1", "", "XIAOMI_MIMO_API_KEY", CHAT, KEY},
-    {"tensormesh", "https://serverless.tensormesh.ai/v1", "TENSORMESH_SERVERLESS_BASE_URL", "TENSORMESH_INFERENCE_API_KEY", CHAT, KEY},
+    {"tensormesh", "https://serverless.tensormesh.ai/v1", "TENSORMESH_SERVERLESS_BASE_URL",
+     "TENSORMESH_INFERENCE_API_KEY", CHAT, KEY},
     {"libertai", "https://api.libertai.io/v1", "LIBERTAI_API_BASE", "LIBERTAI_API_KEY", CHAT, KEY},
     {"pinstripes", "https://pinstripes.io/v1", "PINSTRIPES_API_BASE", "PINSTRIPES_API_KEY", CHAT, KEY},
     {"cognition", "https://api.cognition.ai/v1", "COGNITION_API_BASE", "COGNITION_API_KEY", CHAT, KEY},
@@ -120,8 +133,10 @@ static const pdl_provider providers[] = {
     {"gmi", "https://api.gmi-serving.com/v1", "", "GMI_API_KEY", CHAT, KEY},
     {"sarvam", "https://api.sarvam.ai/v1", "", "SARVAM_API_KEY", CHAT, KEY},
     {"aihubmix", "https://aihubmix.com/v1", "AIHUBMIX_API_BASE", "AIHUBMIX_API_KEY", CHAT, KEY},
-    {"crusoe", "https://managed-inference-api-proxy.crusoecloud.com/v1", "CRUSOE_API_BASE", "CRUSOE_API_KEY", CHAT, KEY},
-    {"empiriolabs", "https://api.empiriolabs.ai/v1", "EMPIRIOLABS_API_BASE", "EMPIRIOLABS_API_KEY", CHAT, KEY},
+    {"crusoe", "https://managed-inference-api-proxy.crusoecloud.com/v1", "CRUSOE_API_BASE", "CRUSOE_API_KEY",
+     CHAT, KEY},
+    {"empiriolabs", "https://api.empiriolabs.ai/v1", "EMPIRIOLABS_API_BASE", "EMPIRIOLABS_API_KEY", CHAT,
+     KEY},
 };
 
 /* Names that need no prefix (spec 3, rule 3). */
@@ -167,9 +182,10 @@ static pdl_str without_slash(pdl_str s) {
     return s;
 }
 
-/* --- name -> provider -------------------------------------------------------------------------------- */
+/* --- name -> provider -------------------------------------------------------------------- */
 
-/* Scheme, host and first path segments are those of a known address: the path must match up to a segment boundary. */
+/* Scheme, host and first path segments are those of a known address: the path must match up to a segment
+ * boundary. */
 static const pdl_provider *find_by_base(pdl_str base) {
     base = without_slash(base);
     if (base.n == 0) return NULL;
@@ -183,7 +199,8 @@ static const pdl_provider *find_by_base(pdl_str base) {
 
 static const pdl_provider *find_bare(pdl_str model) {
     for (size_t i = 0; i < sizeof bare_names / sizeof bare_names[0]; i++)
-        if (pdl_str_starts(model, pdl_str_of(bare_names[i].start))) return pdl_provider_find(pdl_str_of(bare_names[i].prefix));
+        if (pdl_str_starts(model, pdl_str_of(bare_names[i].start)))
+            return pdl_provider_find(pdl_str_of(bare_names[i].prefix));
     return NULL;
 }
 
@@ -203,12 +220,13 @@ bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, pdl_route 
         r->provider = find_bare(model);
     }
     if (r->provider) return true;
-    return pdl_err_set(err, PDL_E_unknown_provider, (pdl_loc){0},
-                       "LLM Provider NOT provided. Pass in the LLM provider you are trying to call. You passed model=%.*s",
-                       PDL_FMT(model));
+    return pdl_err_set(
+        err, PDL_E_unknown_provider, (pdl_loc){0},
+        "LLM Provider NOT provided. Pass in the LLM provider you are trying to call. You passed model=%.*s",
+        PDL_FMT(model));
 }
 
-/* --- address and key ---------------------------------------------------------------------------------- */
+/* --- address and key --------------------------------------------------------------------- */
 
 /* The first variable of the list that is set. */
 static const char *first_set(const char *names, const pdl_env *env) {
@@ -232,7 +250,9 @@ static const char *common_base(const char *prefix, const pdl_env *env) {
     char name[80];
     size_t n = 0;
     for (; prefix[n] && n < sizeof name - 10; n++)
-        name[n] = prefix[n] == '-' ? '_' : prefix[n] >= 'a' && prefix[n] <= 'z' ? (char)(prefix[n] - 'a' + 'A') : prefix[n];
+        name[n] = prefix[n] == '-'                       ? '_'
+                  : prefix[n] >= 'a' && prefix[n] <= 'z' ? (char)(prefix[n] - 'a' + 'A')
+                                                         : prefix[n];
     memcpy(name + n, "_API_BASE", 10);
     return pdl_env_get(env, name);
 }
@@ -269,8 +289,8 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
         return true;
     }
     if (p->base) return put_default(p, env, &r->base, err);
-    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "no address: give parameters.api_base%s%s", p->base_env[0] ? " or set " : "",
-                       p->base_env);
+    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "no address: give parameters.api_base%s%s",
+                       p->base_env[0] ? " or set " : "", p->base_env);
 }
 
 static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
@@ -284,8 +304,10 @@ static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err 
     }
     if (!(p->quirks & PDL_Q_KEY)) return true;
     pdl_buf names = PDL_BUF;
-    for (const char *c = p->key_env; *c; c++) pdl_buf_put(&names, *c == ' ' ? PDL_STR(" or ") : (pdl_str){c, 1});
-    pdl_err_set(err, PDL_E_auth, (pdl_loc){0}, "Missing credentials: set %s or give parameters.api_key", pdl_buf_z(&names));
+    for (const char *c = p->key_env; *c; c++)
+        pdl_buf_put(&names, *c == ' ' ? PDL_STR(" or ") : (pdl_str){c, 1});
+    pdl_err_set(err, PDL_E_auth, (pdl_loc){0}, "Missing credentials: set %s or give parameters.api_key",
+                pdl_buf_z(&names));
     pdl_buf_fini(&names);
     return false;
 }

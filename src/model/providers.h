@@ -8,29 +8,29 @@
 
 /* What a provider does differently from OpenAI (spec 4.1, 4.3). */
 enum {
-    PDL_Q_KEY = 1u << 0,           /* a key is required */
-    PDL_Q_OPENAI_NAMES = 1u << 1,  /* o-series and gpt-5 rules */
-    PDL_Q_ORG = 1u << 2,           /* organization header */
-    PDL_Q_NO_USAGE_OPT = 1u << 3,  /* no stream_options */
-    PDL_Q_MAX_TOKENS = 1u << 4,    /* max_completion_tokens is called max_tokens */
-    PDL_Q_RANDOM_SEED = 1u << 5,   /* seed is called random_seed */
-    PDL_Q_CHOICE_ANY = 1u << 6,    /* tool_choice required is called any; a named function cannot be asked for */
-    PDL_Q_CHOICE_AUTO = 1u << 7,   /* only tool_choice auto and none */
-    PDL_Q_CHOICE_TEXT = 1u << 8,   /* tool_choice required becomes a user message */
-    PDL_Q_NO_NAME = 1u << 9,       /* `name` only in tool messages */
-    PDL_Q_FLAT = 1u << 10,         /* content lists become strings */
-    PDL_Q_USAGE = 1u << 11,        /* usage: {include: true} asks for the cost */
-    PDL_Q_FORCED_TOOL = 1u << 12,  /* json_schema by a forced tool, spec 15.3 */
-    PDL_Q_JSON_OBJECT = 1u << 13,  /* only response_format json_object */
-    PDL_Q_THINKING = 1u << 14,     /* reasoning_effort -> thinking: {type: enabled} */
-    PDL_Q_EFFORT_HIGH = 1u << 15,  /* every reasoning_effort is "high" */
-    PDL_Q_COOL = 1u << 16,         /* temperature at most 1 */
-    PDL_Q_USER = 1u << 17,         /* `user` is sent for every model */
-    PDL_Q_GUIDED = 1u << 18,       /* takes guided_json and its like */
-    PDL_Q_FIREWORKS = 1u << 19,    /* short names get accounts/fireworks/models/ */
-    PDL_Q_HUB = 1u << 20,          /* without a base: model <org>/<model>:<inference provider> */
-    PDL_Q_SITE = 1u << 21,         /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
-    PDL_Q_CONST_ROLES = 1u << 22,  /* text prompt: honours the roles template */
+    PDL_Q_KEY = 1u << 0,          /* a key is required */
+    PDL_Q_OPENAI_NAMES = 1u << 1, /* o-series and gpt-5 rules */
+    PDL_Q_ORG = 1u << 2,          /* organization header */
+    PDL_Q_NO_USAGE_OPT = 1u << 3, /* no stream_options */
+    PDL_Q_MAX_TOKENS = 1u << 4,   /* max_completion_tokens is called max_tokens */
+    PDL_Q_RANDOM_SEED = 1u << 5,  /* seed is called random_seed */
+    PDL_Q_CHOICE_ANY = 1u << 6, /* tool_choice required is called any; a named function cannot be asked for */
+    PDL_Q_CHOICE_AUTO = 1u << 7,  /* only tool_choice auto and none */
+    PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice required becomes a user message */
+    PDL_Q_NO_NAME = 1u << 9,      /* `name` only in tool messages */
+    PDL_Q_FLAT = 1u << 10,        /* content lists become strings */
+    PDL_Q_USAGE = 1u << 11,       /* usage: {include: true} asks for the cost */
+    PDL_Q_FORCED_TOOL = 1u << 12, /* json_schema by a forced tool, spec 15.3 */
+    PDL_Q_JSON_OBJECT = 1u << 13, /* only response_format json_object */
+    PDL_Q_THINKING = 1u << 14,    /* reasoning_effort -> thinking: {type: enabled} */
+    PDL_Q_EFFORT_HIGH = 1u << 15, /* every reasoning_effort is "high" */
+    PDL_Q_COOL = 1u << 16,        /* temperature at most 1 */
+    PDL_Q_USER = 1u << 17,        /* `user` is sent for every model */
+    PDL_Q_GUIDED = 1u << 18,      /* takes guided_json and its like */
+    PDL_Q_FIREWORKS = 1u << 19,   /* short names get accounts/fireworks/models/ */
+    PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
+    PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
+    PDL_Q_CONST_ROLES = 1u << 22, /* text prompt: honours the roles template */
 };
 
 typedef struct pdl_dialect pdl_dialect;
@@ -56,14 +56,14 @@ const char *pdl_env_get(const pdl_env *env, const char *name);
 /* Where a call goes. All-zero is empty; release with pdl_route_fini. */
 typedef struct pdl_route {
     const pdl_provider *provider;
-    pdl_str name;      /* the model as the service knows it; borrowed from the call */
-    pdl_buf base;      /* address without a slash at the end */
-    bool base_given;   /* not the provider's own default */
-    pdl_buf key;       /* empty: none */
+    pdl_str name;    /* the model as the service knows it; borrowed from the call */
+    pdl_buf base;    /* address without a slash at the end */
+    bool base_given; /* not the provider's own default */
+    pdl_buf key;     /* empty: none */
 } pdl_route;
 
-/* Find the provider of model (spec 3); platform is "" or lower-case "litellm", "openai". params: the call's dict. Errors: unknown_provider,
- * with the reference's text. */
+/* Find the provider of model (spec 3); platform is "" or lower-case "litellm", "openai". params: the call's
+ * dict. Errors: unknown_provider, with the reference's text. */
 PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, pdl_route *r, pdl_err *err);
 /* Address and key of a route that was found. Errors: auth (no key), config (no address). */
 PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err);

@@ -1,5 +1,7 @@
-/* reply.c -- what every reply goes through, streamed or not; see draft.h. Spec: providers 1.7, 4.6, 10, 15.3. */
+/* reply.c -- what every reply goes through, streamed or not; see draft.h. Spec: providers 1.7, 4.6, 10, 15.3 */
 #include "model/draft.h"
+
+#include "model/messages.h"
 
 #include "base/banned.h"
 
@@ -52,7 +54,8 @@ static pdl_val split_thinking(pdl_val m) {
     pdl_str s = pdl_str_get(content), open = PDL_STR("<think>"), close = PDL_STR("</think>");
     size_t end = pdl_str_starts(s, open) ? pdl_str_find(s, close, open.n) : PDL_NOT_FOUND;
     if (end == PDL_NOT_FOUND) return m;
-    pdl_val thought = pdl_text(pdl_str_sub(s, open.n, end)), rest = pdl_text(pdl_str_sub(s, end + close.n, s.n));
+    pdl_val thought = pdl_text(pdl_str_sub(s, open.n, end)),
+            rest = pdl_text(pdl_str_sub(s, end + close.n, s.n));
     m = pdl_dict_putz(m, "reasoning_content", thought);
     return pdl_dict_putz(m, "content", rest);
 }
@@ -84,18 +87,29 @@ static pdl_val finish_choice(pdl_val choice, bool forced_tool) {
     bool unwrapped = false;
     m = split_thinking(m);
     if (forced_tool) m = unwrap_tool(m, &unwrapped);
-    if (has_tools(m)) reason = "tool_calls";
-    else if (unwrapped) reason = "stop";
+    if (has_tools(m))
+        reason = "tool_calls";
+    else if (unwrapped)
+        reason = "stop";
     choice = pdl_dict_putz(choice, "message", m);
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
+}
+
+/* Some services answer with a list of parts: their texts. Anything else is kept. */
+static pdl_val content_of(pdl_vref content) {
+    if (pdl_is_absent(content) || pdl_is_null(content)) return pdl_textz("");
+    if (!pdl_message_is_parts(content)) return pdl_keep(content);
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(content, &text);
+    return pdl_text_of_buf(&text);
 }
 
 /* The message for the background: no null keys, a role, a content. */
 static pdl_val tidy_message(pdl_vref m) {
     pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
-    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role", pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
-    bool none = pdl_is_absent(content) || pdl_is_null(content);
-    out = pdl_dict_putz(out, "content", none ? pdl_textz("") : pdl_keep(content));
+    pdl_val out =
+        pdl_dict_putz(pdl_dict_new(4), "role", pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
+    out = pdl_dict_putz(out, "content", content_of(content));
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
         if (pdl_is_null(v) || pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
@@ -113,7 +127,8 @@ bool pdl_reply_finish(pdl_val raw, bool forced_tool, pdl_val *out, pdl_err *err)
     pdl_val choices = pdl_list_new(pdl_list_len(choices0));
     for (size_t i = 0; i < pdl_list_len(choices0); i++) {
         pdl_vref c = pdl_list_at(choices0, i);
-        choices = pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), forced_tool) : pdl_keep(c));
+        choices =
+            pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), forced_tool) : pdl_keep(c));
     }
     pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));
     pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");

@@ -18,7 +18,8 @@ static bool has_header(const pdl_call *c, const char *name) {
     pdl_str want = pdl_str_of(name);
     for (size_t i = 0; i < c->headers.n; i++) {
         pdl_str line = pdl_str_of(c->headers.p[i]);
-        if (line.n > want.n && line.p[want.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want)) return true;
+        if (line.n > want.n && line.p[want.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want))
+            return true;
     }
     return false;
 }
@@ -46,9 +47,12 @@ static void write_headers(pdl_call *c) {
     add_given(c, "headers");
     if (!has_header(c, "Content-Type")) add_header(c, "Content-Type: application/json");
     if (!has_header(c, "Accept")) add_header(c, "Accept: application/json");
-    if (c->route.key.len && !has_header(c, "Authorization")) add_header(c, "Authorization: Bearer %s", pdl_buf_z(&c->route.key));
-    if (quirks & PDL_Q_ORG && pdl_is_str(org)) add_header(c, "OpenAI-Organization: %s", pdl_str_get(org).p);
-    else if (quirks & PDL_Q_ORG) add_env(c, "OpenAI-Organization", "OPENAI_ORGANIZATION");
+    if (c->route.key.len && !has_header(c, "Authorization"))
+        add_header(c, "Authorization: Bearer %s", pdl_buf_z(&c->route.key));
+    if (quirks & PDL_Q_ORG && pdl_is_str(org))
+        add_header(c, "OpenAI-Organization: %s", pdl_str_get(org).p);
+    else if (quirks & PDL_Q_ORG)
+        add_env(c, "OpenAI-Organization", "OPENAI_ORGANIZATION");
     if (quirks & PDL_Q_SITE) {
         add_env(c, "HTTP-Referer", "OR_SITE_URL");
         add_env(c, "X-Title", "OR_APP_NAME");
@@ -61,12 +65,14 @@ static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
     if (s.n >= 16) s.n = 15;
     for (size_t i = 0; i < s.n; i++) out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
     out[s.n] = 0;
-    if (s.n == 0 || pdl_str_is(pdl_str_of(out), "litellm") || pdl_str_is(pdl_str_of(out), "openai")) return true;
+    if (s.n == 0 || pdl_str_is(pdl_str_of(out), "litellm") || pdl_str_is(pdl_str_of(out), "openai"))
+        return true;
     return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "platform %s is not supported", out);
 }
 
 static void fill_ask(pdl_call *c, bool plain) {
-    pdl_vref request = c->e->request, stream = pdl_dict_getz(request, "stream"), schema = pdl_dict_getz(request, "schema");
+    pdl_vref request = c->e->request, stream = pdl_dict_getz(request, "stream"),
+             schema = pdl_dict_getz(request, "schema");
     bool no_schema = c->ask.no_schema;
     c->ask = (pdl_ask){
         .provider = c->route.provider,

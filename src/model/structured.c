@@ -19,25 +19,28 @@ pdl_val pdl_structured_format(pdl_vref schema) {
 }
 
 pdl_vref pdl_structured_schema(pdl_vref response_format) {
-    if (!pdl_is_dict(response_format) || !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema")) return pdl_absent();
+    if (!pdl_is_dict(response_format) || !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema"))
+        return pdl_absent();
     pdl_vref js = pdl_dict_getz(response_format, "json_schema");
     return pdl_is_dict(js) ? pdl_dict_getz(js, "schema") : pdl_absent();
 }
 
-/* --- OpenAI's strict mode -------------------------------------------------------------------------------- */
+/* --- OpenAI's strict mode ---------------------------------------------------------------- */
 
 static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok);
 
 static pdl_val strict_map(pdl_vref map, unsigned depth, bool *ok) {
     pdl_val out = pdl_dict_new(pdl_dict_len(map));
     for (size_t i = 0; i < pdl_dict_len(map); i++)
-        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)), strict_form(pdl_dict_val_at(map, i), depth, ok));
+        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)),
+                           strict_form(pdl_dict_val_at(map, i), depth, ok));
     return out;
 }
 
 static pdl_val strict_list(pdl_vref list, unsigned depth, bool *ok) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
-    for (size_t i = 0; i < pdl_list_len(list); i++) out = pdl_list_push(out, strict_form(pdl_list_at(list, i), depth, ok));
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        out = pdl_list_push(out, strict_form(pdl_list_at(list, i), depth, ok));
     return out;
 }
 
@@ -54,10 +57,14 @@ static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok) {
     for (size_t i = 0; i < pdl_dict_len(schema); i++) {
         pdl_vref k = pdl_dict_key_at(schema, i), v = pdl_dict_val_at(schema, i);
         pdl_val x;
-        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs"))) x = strict_map(v, depth + 1, ok);
-        else if (pdl_is_dict(v) && pdl_text_is(k, "items")) x = strict_form(v, depth + 1, ok);
-        else if (pdl_is_list(v) && pdl_text_is(k, "anyOf")) x = strict_list(v, depth + 1, ok);
-        else x = pdl_keep(v);
+        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs")))
+            x = strict_map(v, depth + 1, ok);
+        else if (pdl_is_dict(v) && pdl_text_is(k, "items"))
+            x = strict_form(v, depth + 1, ok);
+        else if (pdl_is_list(v) && pdl_text_is(k, "anyOf"))
+            x = strict_list(v, depth + 1, ok);
+        else
+            x = pdl_keep(v);
         out = pdl_dict_put(out, pdl_keep(k), x);
     }
     if (!pdl_text_is(pdl_dict_getz(schema, "type"), "object")) return out;
@@ -74,7 +81,7 @@ pdl_val pdl_structured_openai(pdl_vref schema) {
     return format(pdl_keep(schema), false);
 }
 
-/* --- forced tool, plain JSON mode --------------------------------------------------------------------------- */
+/* --- forced tool, plain JSON mode -------------------------------------------------------- */
 
 pdl_val pdl_structured_tool(pdl_vref schema) {
     pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz(PDL_SCHEMA_TOOL));

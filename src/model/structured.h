@@ -1,4 +1,5 @@
-/* structured.h -- the schema of a spec as the constraint a service understands (spec 15). Inside of model only. */
+/* structured.h -- the schema of a spec as the constraint a service understands (spec 15). Inside of model
+ * only. */
 #ifndef PDL_MODEL_STRUCTURED_H
 #define PDL_MODEL_STRUCTURED_H
 
@@ -7,8 +8,9 @@
 /* response_format {type: json_schema, json_schema: {name: schema, schema, strict: true}}. */
 pdl_val pdl_structured_format(pdl_vref schema);
 
-/* For api.openai.com, which refuses most schemas: the strict form (additionalProperties false in each object) when every property is required, else
- * the same with strict: false. Absent when the root is not an object. */
+/* For api.openai.com, which refuses most schemas: the strict form (additionalProperties false in each object)
+ * when every property is required, else the same with strict: false. Absent when the root is not an object.
+ */
 pdl_val pdl_structured_openai(pdl_vref schema);
 
 /* The schema inside a response_format of type json_schema, or absent. Borrowed. */

@@ -1,9 +1,10 @@
-/* model_driver.c -- runs model calls for tests/model: one JSON object on standard input, JSON lines on standard output.
+/* model_driver.c -- runs model calls for tests/model: one JSON object on standard input, JSON lines on
+ * standard output.
  *
- *   {calls: [{model, messages, parameters?, platform?, schema?, stream?}], env?: {NAME: VALUE}, repeat?: N, quiet?: bool, split?: bool,
- *    cancel_after?: N}
- * A line per piece {i, piece} and per end {i, reply} or {i, error: {kind, msg, status, detail}}. repeat: the calls N times over, all at once;
- * cancel_after: each call is cancelled after N pieces, which gives {i, cancelled: true}.
+ *   {calls: [{model, messages, parameters?, platform?, schema?, stream?}], env?: {NAME: VALUE}, repeat?: N,
+ * quiet?: bool, split?: bool, cancel_after?: N} A line per piece {i, piece} and per end {i, reply} or {i,
+ * error: {kind, msg, status, detail}}. repeat: the calls N times over, all at once; cancel_after: each call
+ * is cancelled after N pieces, which gives {i, cancelled: true}.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -69,8 +70,10 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     x = pdl_dict_putz(x, "msg", pdl_textz(r->err.msg));
     x = pdl_dict_putz(x, "status", r->err.has_status ? pdl_int(r->err.status) : pdl_null());
     x = pdl_dict_putz(x, "detail", pdl_textz(r->err.detail ? r->err.detail : ""));
-    if (!d->quiet) print_line(line_of(e, "error", x));
-    else pdl_drop(x);
+    if (!d->quiet)
+        print_line(line_of(e, "error", x));
+    else
+        pdl_drop(x);
 }
 
 static void start(driver *d, pdl_vref call, uint32_t id) {
@@ -130,6 +133,7 @@ int main(void) {
     pdl_loop_free(loop);
     pdl_drop(job);
     pdl_debug_fini(&debug);
-    if (stuck || left_open) fprintf(stderr, "model_driver: %s\n", stuck ? "calls without an end" : "the loop is still open");
+    if (stuck || left_open)
+        fprintf(stderr, "model_driver: %s\n", stuck ? "calls without an end" : "the loop is still open");
     return stuck || left_open;
 }

@@ -17,7 +17,8 @@ static void test_round_trip(void **state) {
     static const char *const messages[] = {"hello", "", "two\nlines", "\xc3\xa4"};
     pdl_buf wire[2] = {PDL_BUF, PDL_BUF};
     for (int kind = 0; kind < 2; kind++)
-        for (size_t i = 0; i < T_LEN(messages); i++) pdl_frame_write((pdl_frame_kind)kind, t_str(messages[i]), &wire[kind]);
+        for (size_t i = 0; i < T_LEN(messages); i++)
+            pdl_frame_write((pdl_frame_kind)kind, t_str(messages[i]), &wire[kind]);
     for (int kind = 0; kind < 2; kind++) {
         for (size_t step = 1; step <= wire[kind].len; step++) {
             T_ROW(step);
@@ -25,7 +26,8 @@ static void test_round_trip(void **state) {
             pdl_buf out = PDL_BUF;
             pdl_err err = {0};
             pdl_str s = pdl_buf_str(&wire[kind]);
-            for (size_t pos = 0; pos < s.n; pos += step) t_assert(pdl_frame_feed(&f, pdl_str_sub(s, pos, pos + step), note, &out, &err));
+            for (size_t pos = 0; pos < s.n; pos += step)
+                t_assert(pdl_frame_feed(&f, pdl_str_sub(s, pos, pos + step), note, &out, &err));
             t_assert_str(pdl_buf_str(&out), "hello;;two\nlines;\xc3\xa4;");
             t_assert(!pdl_frame_is_partial(&f));
             pdl_frame_fini(&f);

@@ -1,4 +1,5 @@
-/* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled, bad addresses, headers. */
+/* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled, bad
+ * addresses, headers. */
 #include "io/http.h"
 
 #include "t.h"
@@ -37,7 +38,8 @@ static void test_failures(void **state) {
     for (size_t i = 0; i < T_LEN(urls); i++) {
         T_ROW(i);
         seen s = {0};
-        pdl_http_request r = {.method = "POST", .url = urls[i].url, .body = PDL_STR("{}"), .user = &s, .done = on_done};
+        pdl_http_request r = {
+            .method = "POST", .url = urls[i].url, .body = PDL_STR("{}"), .user = &s, .done = on_done};
         t_assert(pdl_http_start(h, &r) != 0);
         t_assert(s.n == 0 && pdl_http_open(h) == 1);
         for (int k = 0; k < 100 && s.n == 0; k++) pdl_loop_run(l, 100);
@@ -69,7 +71,8 @@ static void test_cancel(void **state) {
 
 static void test_headers(void **state) {
     (void)state;
-    pdl_http_reply r = {.header_text = PDL_STR("HTTP/1.1 200 OK\r\nRetry-After:  7 \r\nX: a\r\nEmpty:\r\nx: b\r\n\r\n")};
+    pdl_http_reply r = {.header_text =
+                            PDL_STR("HTTP/1.1 200 OK\r\nRetry-After:  7 \r\nX: a\r\nEmpty:\r\nx: b\r\n\r\n")};
     t_assert_str(pdl_http_header(&r, "retry-after"), "7");
     t_assert_str(pdl_http_header(&r, "X"), "b");
     assert_non_null(pdl_http_header(&r, "empty").p);
@@ -77,6 +80,7 @@ static void test_headers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures), cmocka_unit_test(test_cancel), cmocka_unit_test(test_headers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures), cmocka_unit_test(test_cancel),
+                                       cmocka_unit_test(test_headers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

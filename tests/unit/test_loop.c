@@ -61,7 +61,7 @@ static void test_watch(void **state) {
     pdl_loop_free(l);
 }
 
-/* --- processes ---------------------------------------------------------------------------------------- */
+/* --- processes --------------------------------------------------------------------------- */
 
 typedef struct ended {
     int n, status, signal;
@@ -103,8 +103,12 @@ static void test_children(void **state) {
         pdl_err err = {0};
         pdl_proc *p;
         const char *const argv[] = {"sh", "-c", children[i].script, NULL};
-        pdl_proc_options o = {.argv = argv, .input = t_str(children[i].input), .timeout_ms = children[i].timeout_ms,
-                              .max_bytes = children[i].max_bytes, .user = &e, .done = on_end};
+        pdl_proc_options o = {.argv = argv,
+                              .input = t_str(children[i].input),
+                              .timeout_ms = children[i].timeout_ms,
+                              .max_bytes = children[i].max_bytes,
+                              .user = &e,
+                              .done = on_end};
         t_assert(pdl_proc_start(l, &o, &p, &err));
         while (pdl_loop_run(l, 5000)) continue;
         t_assert(e.n == 1);
@@ -146,8 +150,10 @@ static void on_msg(void *user, pdl_str bytes) {
     talk *t = user;
     pdl_buf_put(&t->got, bytes);
     if (t->got.p[t->got.len - 1] != '\n') return;
-    if (++t->asked < 3) pdl_proc_write(t->p, PDL_STR("more\n"));
-    else pdl_proc_close_input(t->p);
+    if (++t->asked < 3)
+        pdl_proc_write(t->p, PDL_STR("more\n"));
+    else
+        pdl_proc_close_input(t->p);
 }
 
 static void test_worker(void **state) {
@@ -184,7 +190,7 @@ static void test_idle_worker(void **state) {
     pdl_loop_free(l);
 }
 
-/* --- terminal and signals ------------------------------------------------------------------------------ */
+/* --- terminal and signals ---------------------------------------------------------------- */
 
 static void on_signal(void *user, int sig) {
     *(int *)user = sig;
@@ -208,7 +214,8 @@ static void test_signals(void **state) {
 
 static void test_color(void **state) {
     (void)state;
-    pdl_tty_env no = {.no_color = "1", .force_color = "1"}, yes = {.force_color = "1"}, zero = {.force_color = "0"}, none = {.term = "xterm"};
+    pdl_tty_env no = {.no_color = "1", .force_color = "1"}, yes = {.force_color = "1"},
+                zero = {.force_color = "0"}, none = {.term = "xterm"};
     int fd[2];
     assert_int_equal(pipe(fd), 0);
     assert_false(pdl_tty_color(fd[1], &no));
@@ -224,8 +231,9 @@ static void test_color(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),   cmocka_unit_test(test_watch),       cmocka_unit_test(test_children), cmocka_unit_test(test_not_found),
-        cmocka_unit_test(test_worker),   cmocka_unit_test(test_idle_worker), cmocka_unit_test(test_signals),  cmocka_unit_test(test_color),
+        cmocka_unit_test(test_timers),    cmocka_unit_test(test_watch),  cmocka_unit_test(test_children),
+        cmocka_unit_test(test_not_found), cmocka_unit_test(test_worker), cmocka_unit_test(test_idle_worker),
+        cmocka_unit_test(test_signals),   cmocka_unit_test(test_color),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

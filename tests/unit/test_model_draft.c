@@ -17,8 +17,12 @@ static const struct {
 } events[] = {
     {E("{\"content\":\"ab\"}"), true, "ab"},
     {E("{\"role\":\"assistant\",\"content\":\"\"}"), true, ""},
-    {" { \"choices\" : [ { \"index\" : 0 , \"delta\" : { \"content\" : \"x\" } , \"logprobs\" : null } ] , \"usage\" : null } ", true, "x"},
-    {E("{\"content\":\"a\\n\\t\\\"\\\\\\/\\u00e4\\ud83d\\ude00b\"}"), true, "a\n\t\"\\/\xc3\xa4\xf0\x9f\x98\x80" "b"},
+    {" { \"choices\" : [ { \"index\" : 0 , \"delta\" : { \"content\" : \"x\" } , \"logprobs\" : null } ] , "
+     "\"usage\" : null } ",
+     true, "x"},
+    {E("{\"content\":\"a\\n\\t\\\"\\\\\\/\\u00e4\\ud83d\\ude00b\"}"), true,
+     "a\n\t\"\\/\xc3\xa4\xf0\x9f\x98\x80"
+     "b"},
     {E("{\"content\":\"\xe4\xb8\x96\"}"), true, "\xe4\xb8\x96"},
     {E("{}"), true, ""},
     {E("{\"content\":null}"), true, ""},
@@ -27,8 +31,11 @@ static const struct {
     {E("{\"reasoning_content\":\"x\"}"), false, ""},
     {"{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"x\"}}]}", false, ""},
     {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}", false, "x"},
-    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}},{\"index\":1,\"delta\":{\"content\":\"y\"}}]}", false, "x"},
-    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":1}}", false, "x"},
+    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}},{\"index\":1,\"delta\":{\"content\":\"y\"}}]"
+     "}",
+     false, "x"},
+    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":1}}", false,
+     "x"},
     {"{\"choices\":[],\"usage\":null}", false, ""},
     {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\",\"content\":\"y\"}}]}", false, "y"},
     {"{\"id\":\"\\u0041\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}", false, "x"},
@@ -57,9 +64,16 @@ static void test_events(void **state) {
     }
 }
 
-static const char *const no_json[] = {"", "{", "{}", "[]", "nope", "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]} x",
-                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x", "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\n\"}}]}",
-                                      "{\"choices\":[{\"index\":00,\"delta\":{\"content\":\"x\"}}]}", "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\q\"}}]}"};
+static const char *const no_json[] = {"",
+                                      "{",
+                                      "{}",
+                                      "[]",
+                                      "nope",
+                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]} x",
+                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x",
+                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\n\"}}]}",
+                                      "{\"choices\":[{\"index\":00,\"delta\":{\"content\":\"x\"}}]}",
+                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\q\"}}]}"};
 
 static void test_quick_refuses(void **state) {
     (void)state;
@@ -79,7 +93,9 @@ static const struct {
     const char *shown, *message;
 } thoughts[] = {
     {{"plain ", "text"}, "plain text", "{\"role\":\"assistant\",\"content\":\"plain text\"}"},
-    {{"<thi", "nk>a", "b</th", "ink>c"}, "c", "{\"role\":\"assistant\",\"content\":\"c\",\"reasoning_content\":\"ab\"}"},
+    {{"<thi", "nk>a", "b</th", "ink>c"},
+     "c",
+     "{\"role\":\"assistant\",\"content\":\"c\",\"reasoning_content\":\"ab\"}"},
     {{"<think></think>c"}, "c", "{\"role\":\"assistant\",\"content\":\"c\",\"reasoning_content\":\"\"}"},
     {{"<thi", "s>"}, "<this>", "{\"role\":\"assistant\",\"content\":\"<this>\"}"},
     {{"<think>x", "y</thin"}, "<think>xy</thin", "{\"role\":\"assistant\",\"content\":\"<think>xy</thin\"}"},
@@ -109,6 +125,7 @@ static void test_thinking(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_events), cmocka_unit_test(test_quick_refuses), cmocka_unit_test(test_thinking)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_events), cmocka_unit_test(test_quick_refuses),
+                                       cmocka_unit_test(test_thinking)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,16 +26,19 @@ static const struct {
     {503, "{\"detail\":\"busy\"}", PDL_E_unavailable, "busy"},
     {504, "", PDL_E_timeout, "status 504 without a text"},
     {529, "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"o\"}}", PDL_E_unavailable, "o"},
-    {400, "{\"object\":\"error\",\"message\":\"This model's maximum context length is 2048 tokens\",\"code\":400}", PDL_E_context_window,
-     "This model's maximum context length is 2048 tokens"},
+    {400,
+     "{\"object\":\"error\",\"message\":\"This model's maximum context length is 2048 tokens\",\"code\":400}",
+     PDL_E_context_window, "This model's maximum context length is 2048 tokens"},
     {400, "{\"error\":{\"message\":\"m\",\"code\":\"context_length_exceeded\"}}", PDL_E_context_window, "m"},
-    {400, "{\"error\":{\"message\":\"m\",\"type\":\"exceed_context_size_error\"}}", PDL_E_context_window, "m"},
-    {400, "{\"error\":{\"message\":\"String too long. Expected a string with maximum length 5\"}}", PDL_E_context_window,
-     "String too long. Expected a string with maximum length 5"},
-    {400, "{\"error\":{\"message\":\"'user': string too long. expected a string with maximum length 5\"}}", PDL_E_bad_request,
-     "'user': string too long. expected a string with maximum length 5"},
+    {400, "{\"error\":{\"message\":\"m\",\"type\":\"exceed_context_size_error\"}}", PDL_E_context_window,
+     "m"},
+    {400, "{\"error\":{\"message\":\"String too long. Expected a string with maximum length 5\"}}",
+     PDL_E_context_window, "String too long. Expected a string with maximum length 5"},
+    {400, "{\"error\":{\"message\":\"'user': string too long. expected a string with maximum length 5\"}}",
+     PDL_E_bad_request, "'user': string too long. expected a string with maximum length 5"},
     {400, "{\"error\":{\"message\":\"m\",\"code\":\"content_policy_violation\"}}", PDL_E_content_policy, "m"},
-    {400, "[{\"error\":{\"message\":\"API key not valid. Please\",\"status\":\"INVALID_ARGUMENT\"}}]", PDL_E_auth, "API key not valid. Please"},
+    {400, "[{\"error\":{\"message\":\"API key not valid. Please\",\"status\":\"INVALID_ARGUMENT\"}}]",
+     PDL_E_auth, "API key not valid. Please"},
     {400, "{\"errors\":[{\"message\":\"first\"}]}", PDL_E_bad_request, "first"},
     {418, "{\"msg\":\"tea\"}", PDL_E_bad_request, "tea"},
 };
@@ -87,20 +90,13 @@ static const struct {
     bool again;
     uint64_t least, most;
 } policies[] = {
-    {PDL_E_server, 500, -1, -1, 0, true, 375, 500},
-    {PDL_E_server, 500, -1, -1, 1, true, 750, 1000},
-    {PDL_E_server, 500, -1, -1, 9, true, 6000, 8000},
-    {PDL_E_rate_limit, 429, -1, 2, 0, true, 2000, 2000},
-    {PDL_E_rate_limit, 429, -1, 121, 0, false, 0, 0},
-    {PDL_E_quota, 429, 1, -1, 0, false, 0, 0},
-    {PDL_E_bad_request, 400, -1, -1, 0, false, 0, 0},
-    {PDL_E_bad_request, 400, 1, -1, 0, true, 375, 500},
-    {PDL_E_bad_request, 409, -1, -1, 0, true, 375, 500},
-    {PDL_E_unavailable, 503, 0, -1, 0, false, 0, 0},
-    {PDL_E_connection, 0, -1, -1, 0, true, 375, 500},
-    {PDL_E_timeout, 0, -1, -1, 0, true, 375, 500},
-    {PDL_E_protocol, 200, -1, -1, 0, false, 0, 0},
-    {PDL_E_auth, 401, -1, -1, 0, false, 0, 0},
+    {PDL_E_server, 500, -1, -1, 0, true, 375, 500},      {PDL_E_server, 500, -1, -1, 1, true, 750, 1000},
+    {PDL_E_server, 500, -1, -1, 9, true, 6000, 8000},    {PDL_E_rate_limit, 429, -1, 2, 0, true, 2000, 2000},
+    {PDL_E_rate_limit, 429, -1, 121, 0, false, 0, 0},    {PDL_E_quota, 429, 1, -1, 0, false, 0, 0},
+    {PDL_E_bad_request, 400, -1, -1, 0, false, 0, 0},    {PDL_E_bad_request, 400, 1, -1, 0, true, 375, 500},
+    {PDL_E_bad_request, 409, -1, -1, 0, true, 375, 500}, {PDL_E_unavailable, 503, 0, -1, 0, false, 0, 0},
+    {PDL_E_connection, 0, -1, -1, 0, true, 375, 500},    {PDL_E_timeout, 0, -1, -1, 0, true, 375, 500},
+    {PDL_E_protocol, 200, -1, -1, 0, false, 0, 0},       {PDL_E_auth, 401, -1, -1, 0, false, 0, 0},
     {PDL_E_context_window, 400, -1, -1, 0, false, 0, 0},
 };
 
@@ -111,7 +107,10 @@ static void test_policy(void **state) {
     for (size_t i = 0; i < T_LEN(policies); i++) {
         T_ROW(i);
         uint64_t ms = 0;
-        pdl_fault f = {.kind = policies[i].kind, .status = policies[i].status, .retry_after = policies[i].after, .should_retry = policies[i].should};
+        pdl_fault f = {.kind = policies[i].kind,
+                       .status = policies[i].status,
+                       .retry_after = policies[i].after,
+                       .should_retry = policies[i].should};
         t_assert(pdl_backoff(&f, policies[i].attempt, &rng, &ms) == policies[i].again);
         t_assert(ms >= policies[i].least && ms <= policies[i].most);
     }
@@ -119,8 +118,15 @@ static void test_policy(void **state) {
 
 static void test_finish_reasons(void **state) {
     (void)state;
-    static const char *const pairs[][2] = {{"stop", "stop"},   {"end_turn", "stop"},       {"max_tokens", "length"}, {"MAX_TOKENS", "length"}, {"tool_use", "tool_calls"},
-                                           {"SAFETY", "content_filter"}, {"IMAGE_SAFETY", "content_filter"}, {"whatever", "stop"},     {"load", "stop"}};
+    static const char *const pairs[][2] = {{"stop", "stop"},
+                                           {"end_turn", "stop"},
+                                           {"max_tokens", "length"},
+                                           {"MAX_TOKENS", "length"},
+                                           {"tool_use", "tool_calls"},
+                                           {"SAFETY", "content_filter"},
+                                           {"IMAGE_SAFETY", "content_filter"},
+                                           {"whatever", "stop"},
+                                           {"load", "stop"}};
     for (size_t i = 0; i < T_LEN(pairs); i++) {
         T_ROW(i);
         t_assert_str(t_str(pdl_finish_reason(t_str(pairs[i][0]))), pairs[i][1]);
@@ -128,7 +134,7 @@ static void test_finish_reasons(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_waits), cmocka_unit_test(test_policy),
-                                       cmocka_unit_test(test_finish_reasons)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_waits),
+                                       cmocka_unit_test(test_policy), cmocka_unit_test(test_finish_reasons)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

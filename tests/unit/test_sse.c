@@ -47,7 +47,8 @@ static void check_cut(const row *r, size_t first, size_t step) {
     pdl_err err = {0};
     pdl_buf out = PDL_BUF;
     pdl_str in = t_str(r->in);
-    for (size_t pos = 0, n = first; pos < in.n; pos += n, n = step) t_assert(pdl_sse_feed(&s, pdl_str_sub(in, pos, pos + n), note, &out, &err));
+    for (size_t pos = 0, n = first; pos < in.n; pos += n, n = step)
+        t_assert(pdl_sse_feed(&s, pdl_str_sub(in, pos, pos + n), note, &out, &err));
     t_assert(pdl_sse_end(&s, note, &out, &err));
     t_assert_str(pdl_buf_str(&out), r->want);
     pdl_buf_fini(&out);
