@@ -50,20 +50,16 @@ static bool open_box(reader *r, box_kind kind, char closer, bool implicit) {
     *b = (box){.kind = kind, .closer = closer, .implicit = implicit, .start = r->rp.pos};
     b->box = dict ? pdl_dict_new(0) : pdl_list_new(0);
     b->key = pdl_absent();
-    if (dict)
-        r->rp.dicts++;
-    else
-        r->rp.lists++;
+    r->rp.dicts += closer == '}';
+    r->rp.lists += !dict;
     if (!implicit) r->rp.pos++;
     return true;
 }
 
 static box pop(reader *r) {
     box b = r->open.p[--r->open.n];
-    if (b.kind == BOX_DICT)
-        r->rp.dicts--;
-    else
-        r->rp.lists--;
+    r->rp.dicts -= b.closer == '}';
+    r->rp.lists -= b.kind != BOX_DICT;
     return b;
 }
 
@@ -181,7 +177,7 @@ static step read_key(reader *r, pdl_val *out) {
             continue;
         }
         if (!quoted && !pdl_rp_bare_key(p, out)) continue;
-        if (quoted ? read_quoted_key(r, out) : rp_peek(p) >= 0) return GOT_VALUE;
+        if (quoted ? read_quoted_key(r, out) : rp_at(p, rp_skip_blanks(p, p->pos)) >= 0) return GOT_VALUE;
         pdl_drop(*out);
         return GOT_END;
     }
@@ -412,24 +408,29 @@ static bool read_all(reader *r, pdl_val *found) {
     return true;
 }
 
-/* A text that is all in parentheses, (1, "a"), or a dict that lacks its opening brace, "a": 1}. *whole is false when
- * it is neither. */
-static bool read_whole(reader *r, bool *whole, pdl_val *out) {
+/* Strict members that lack their opening brace: "a": 1}. */
+static bool read_braceless(pdl_str text, pdl_val *out) {
+    size_t end = text.n;
+    while (end && rp_blank((unsigned char)text.p[end - 1])) end--;
+    if (pdl_str_trim(text).n < 2 || pdl_str_trim(text).p[0] != '"' || text.p[end - 1] != '}') return false;
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    pdl_buf_putc(&b, '{');
+    pdl_buf_put(&b, text);
+    bool ok = pdl_json_read(pdl_buf_str(&b), PDL_JSON_PYTHON, out, NULL, &err);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* A text that is all in parentheses, (1, "a"). *whole is false when it is not. */
+static bool read_parens(reader *r, bool *whole, pdl_val *out) {
     pdl_rp *p = &r->rp;
-    size_t from = rp_skip_blanks(p, 0), end = p->src.n;
-    int c = rp_at(p, from);
     *whole = false;
-    while (end > from && rp_blank(rp_at(p, end - 1))) end--;
-    bool dict = c == '"' && end > from && rp_at(p, end - 1) == '}';
-    if (c != '(' && !dict) return true;
-    p->pos = from;
-    if (dict) {
-        size_t q = pdl_rp_find(p, '"', from + 1);
-        if (q == p->src.n || rp_at(p, rp_skip_blanks(p, q + 1)) != ':') dict = false;
-        if (!dict || !open_box(r, BOX_DICT, '}', true)) return !dict;
-    }
-    if (dict ? !run(r, out) : !read_box(r, out)) return false;
-    *whole = rp_skip_blanks(p, p->pos) == p->src.n && (dict ? r->closed : !r->prose && (r->closed || !is_empty(*out)));
+    p->pos = rp_skip_blanks(p, 0);
+    if (rp_peek(p) != '(') return true;
+    if (!read_box(r, out)) return false;
+    *whole = rp_skip_blanks(p, p->pos) == p->src.n && !r->prose && (r->closed || !is_empty(*out));
     if (!*whole) pdl_drop(*out);
     return true;
 }
@@ -446,7 +447,8 @@ static void fini(reader *r) {
 
 bool pdl_repair_text(pdl_str text, pdl_val *out, pdl_err *err) {
     reader r = {.rp = {.src = text, .text = PDL_BUF}, .barren = PDL_NOT_FOUND, .err = err};
-    bool whole = false, ok = read_whole(&r, &whole, out);
+    if (read_braceless(text, out)) return true;
+    bool whole = false, ok = read_parens(&r, &whole, out);
     if (ok && !whole) {
         r.rp.pos = 0;
         pdl_val found = pdl_list_new(0);

@@ -24,7 +24,7 @@ enum { PDL_RP_MEMOS = 128 };
 typedef struct pdl_rp {
     pdl_str src;
     size_t pos;
-    uint32_t lists, dicts; /* containers open around the cursor */
+    uint32_t lists, dicts; /* open around the cursor: lists, and what a brace closes */
     pdl_rp_memo memo[PDL_RP_MEMOS]; /* by ASCII byte */
     pdl_buf text; /* the token being read */
     bool inner;   /* the last string had quotes inside */

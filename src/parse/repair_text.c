@@ -17,7 +17,7 @@ typedef struct {
     bool missing;       /* ended without its quote */
     bool comma_decided; /* without a closing quote: the first comma was found to belong to it */
     bool escaped;       /* the last character was an escape */
-    uint32_t braces;    /* bare word: opened in it */
+    uint32_t braces;    /* opened in it */
 } token;
 
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
@@ -225,6 +225,7 @@ static bool forgotten_in_value(token *t, int c) {
     pdl_rp *r = t->r;
     size_t q;
     if (c == ',') {
+        if (rp_at(r, rp_skip_blanks(r, r->pos + 1)) < 0) return true;
         q = next_quote(t, r->pos);
         if (q == r->src.n) {
             bool first = !t->comma_decided;
@@ -234,6 +235,7 @@ static bool forgotten_in_value(token *t, int c) {
         return !t->in_pair && q == rp_skip_blanks(r, r->pos + 1) && quoted_key_at(t, q);
     }
     if (c != '}' && !(c == ']' && r->lists)) return false;
+    if (c == '}' && t->braces) return t->braces-- == 0;
     q = next_quote(t, r->pos);
     if (q == r->src.n) return true;
     size_t i = rp_skip_blanks(r, r->pos + 1);
@@ -243,6 +245,7 @@ static bool forgotten_in_value(token *t, int c) {
 static bool forgotten_in_item(token *t, int c) { return c == ']' && next_quote(t, t->r->pos) == t->r->src.n; }
 
 static bool forgotten(token *t, int c) {
+    if (c == '{') t->braces++;
     if (c != ',' && c != ':' && c != '}' && c != ']') return false;
     switch (t->place) {
     case PDL_RP_KEY: return forgotten_in_key(t, c);
@@ -301,7 +304,8 @@ pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place) {
     bool doubled = n == 1 && starts_at(r, r->pos, t.quote);
     if (doubled) { /* "" is empty, or a doubled quote */
         int c = rp_at(r, rp_skip_blanks(r, ++r->pos));
-        if (c < 0 || strchr(",]}:\"'", c)) return pdl_textz("");
+        size_t i = rp_skip_blanks(r, r->pos), next;
+        if (c < 0 || (c != '\\' && !pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)))) return pdl_textz("");
     }
     read_quoted(&t);
     if (doubled && !t.missing && starts_at(r, r->pos, t.quote)) r->pos += n;
@@ -332,8 +336,18 @@ static bool brace_ends_word(token *t) {
     return rp_at(r, i) == '{' || key_at(t, i);
 }
 
+/* Behind an opening quote that was taken for a closing one, `key": "value"` is one item. */
+static bool quote_stays_in_item(token *t) {
+    if (t->place != PDL_RP_ITEM) return false;
+    t->in_pair = !t->in_pair && rp_at(t->r, rp_skip_blanks(t->r, t->r->pos + 1)) == ':' &&
+                 pdl_rp_find(t->r, '"', t->r->pos + 1) < t->r->src.n;
+    bool stays = t->in_pair || t->braces;
+    t->braces = t->in_pair; /* so that the second quote of the pair stays too */
+    return stays;
+}
+
 static bool ends_word(token *t, int c) {
-    if (c == '"') return true;
+    if (c == '"') return !quote_stays_in_item(t);
     if (c == ']') return t->place == PDL_RP_ITEM || t->r->lists;
     if (t->place == PDL_RP_ITEM) return c == ',';
     if (c == '{') t->braces++;
