@@ -1,0 +1,65 @@
+# Every verb is a line over meson, ninja and tools/. `make help` lists them.
+BUILD ?= build
+J     ?= 2
+PY    ?= python3
+SAN    = -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Doptimization=1
+
+export PDL_PYTHON ?= $(PY)
+
+all: ## build/pdl and build/pdl-value-test
+	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD)
+
+demo: deps all ## install what is missing, build, run programs against a model on the loopback interface
+	@sh tools/demo $(BUILD)
+
+test: deps all asan ## install what is missing, build, run every suite; the last line is the total
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) --asan $(BUILD)-asan
+
+deps: ## install what is missing (Debian: apt-get as root or through sudo)
+	@sh tools/install-deps
+
+asan: ## build-asan/: address, undefined behaviour and leak sanitizers
+	@sh tools/setup $(BUILD)-asan $(SAN) && ninja -j$(J) -C $(BUILD)-asan
+
+unit: all ## unit tests
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) unit
+
+lang: all ## programs that carry their expectation: tests/lang, tests/errors
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) lang errors
+
+cli: all ## command lines: tests/cli
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) cli
+
+conf: all ## conformance: programs, values, third-party suites
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) programs values third-party
+
+check: all check-layers check-headers check-own unit lang cli ## what must be green before a commit
+
+check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
+	@sh tools/check-own
+
+check-headers: ## every header compiles alone as C17
+	@sh tools/check-headers
+
+check-layers: ## includes obey src/LAYERS
+	@$(PY) tools/check-layers
+
+format: ## clang-format over the sources
+	@clang-format -i src/*/*.[ch] tests/*.c tests/*/*.[ch] tools/*.c
+
+tidy: all ## clang-tidy over the library
+	@clang-tidy -p $(BUILD) --quiet src/*/*.c
+
+install: all ## install under the prefix; DESTDIR is honoured
+	@meson install --no-rebuild -C $(BUILD)
+
+dist: all ## source archive of the last commit
+	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
+
+clean: ## remove the build directories
+	@rm -rf $(BUILD) $(BUILD)-asan
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: all demo test deps asan unit lang cli conf check check-own check-headers check-layers format tidy install dist clean help
