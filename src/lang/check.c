@@ -1,0 +1,325 @@
+/* check.c -- see check.h: a walk over all blocks in the order of execution. */
+#include "lang/checker.h"
+
+#include "base/regex.h"
+#include "native/native.h"
+
+#include "base/banned.h"
+
+/* --- problems ---------------------------------------------------------------------------------------------------------- */
+
+pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
+    if (c->quiet || (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0)) return NULL;
+    pdl_buf text = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&text, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < text.len; i++) /* a message is one line */
+        if (text.p[i] == '\n') text.p[i] = ' ';
+    pdl_diag *d = pdl_program_diag(c->p, sev, code, loc, mark, "%s", pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+    return d;
+}
+
+void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
+    if (!d) return;
+    pdl_buf text = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&text, fmt, ap);
+    va_end(ap);
+    d->hint = pdl_arena_str(c->p->arena, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+}
+
+/* --- sub-blocks ---------------------------------------------------------------------------------------------------------- */
+
+static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child), void *user) {
+    for (uint32_t i = 0; i < list->n; i++) fn(user, list->p[i]);
+}
+
+/* Flat switch over the types of fields that hold blocks. */
+static void each_in_field(const pdl_block *b, const pdl_field *f, void (*fn)(void *user, const pdl_block *child), void *user) {
+    const void *at = (const char *)b + f->offset;
+    switch ((int)f->type) {
+    case PDL_FT_BLOCK: {
+        const pdl_block *child = *(const pdl_block *const *)at;
+        if (child) fn(user, child);
+        return;
+    }
+    case PDL_FT_BLOCKS: case PDL_FT_TEXTS: case PDL_FT_FIELDS: case PDL_FT_DEFS: each_of(at, fn, user); return;
+    case PDL_FT_CASES: {
+        const pdl_cases *cases = at;
+        for (uint32_t i = 0; i < cases->n; i++) fn(user, cases->p[i].then);
+        return;
+    }
+    case PDL_FT_EXPECTATIONS: {
+        const pdl_expectations *all = at;
+        for (uint32_t i = 0; i < all->n; i++)
+            if (all->p[i].feedback_block) fn(user, all->p[i].feedback_block);
+        return;
+    }
+    default: return;
+    }
+}
+
+void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user) {
+    size_t n;
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (f[i].kind == (int)b->kind) each_in_field(b, &f[i], fn, user);
+    f = pdl_common_fields(&n);
+    for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
+}
+
+/* --- parts of blocks ------------------------------------------------------------------------------------------------------- */
+
+static void check_tree(pdl_checker *c, const pdl_tree *t) {
+    if (!t) return;
+    switch (t->kind) {
+    case PDL_TREE_CONST:
+        if (pdl_is_str(t->value)) lint_text(c, pdl_str_get(t->value), t->node, t->loc);
+        return;
+    case PDL_TREE_EXPR: check_expr(c, t->expr, t->node, t->loc); return;
+    case PDL_TREE_LIST:
+        for (uint32_t i = 0; i < t->n; i++) check_tree(c, t->items[i]);
+        return;
+    case PDL_TREE_MAP:
+        for (uint32_t i = 0; i < t->n; i++) {
+            check_tree(c, t->keys[i]);
+            check_tree(c, t->items[i]);
+        }
+        return;
+    }
+}
+
+/* A block whose definitions end with it. */
+static void check_inner(pdl_checker *c, const pdl_block *b, pdl_str self) {
+    size_t mark = scope_mark(c);
+    if (b) check_block(c, b, self);
+    scope_back(c, mark);
+}
+
+static void bind_pattern(pdl_checker *c, const pdl_pattern *p) {
+    scope_add(c, p->def);
+    for (uint32_t i = 0; i < p->n; i++) bind_pattern(c, p->items[i]);
+}
+
+static void check_fors(pdl_checker *c, const pdl_fors *f) {
+    for (uint32_t i = 0; f && i < f->n; i++) {
+        check_tree(c, f->names[i]);
+        check_tree(c, f->lists[i]);
+    }
+    for (uint32_t i = 0; f && i < f->n; i++) {
+        const pdl_tree *name = f->names[i];
+        if (name->kind == PDL_TREE_CONST && pdl_is_str(name->value)) scope_add(c, pdl_str_get(name->value));
+        else c->open_ended = true; /* the name is known when it runs */
+    }
+}
+
+static void check_if(pdl_checker *c, const pdl_b_if *b) {
+    check_tree(c, b->cond);
+    scope_guards(c, b->cond);
+    check_block(c, b->then_, (pdl_str){0});
+    if (b->else_) check_block(c, b->else_, (pdl_str){0});
+}
+
+static void check_match(pdl_checker *c, const pdl_b_match *b) {
+    check_tree(c, b->value);
+    for (uint32_t i = 0; i < b->cases.n; i++) {
+        const pdl_case *k = &b->cases.p[i];
+        if (k->pattern) bind_pattern(c, k->pattern);
+        check_tree(c, k->cond);
+        scope_guards(c, k->cond);
+        check_block(c, k->then, (pdl_str){0});
+    }
+}
+
+/* What an iteration defines may be read by the next one: definitions of the body count from the start. */
+static void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
+    bool outer = c->collected;
+    check_tree(c, b->max ? b->max : b->num);
+    check_fors(c, b->fors);
+    scope_add(c, b->index.s);
+    if (!outer) scope_collect(c, b->body);
+    c->collected = true;
+    check_tree(c, b->while_);
+    scope_guards(c, b->while_);
+    check_block(c, b->body, (pdl_str){0});
+    check_tree(c, b->until);
+    c->collected = outer;
+    if (b->join) check_tree(c, b->join->reduce);
+}
+
+static void check_map(pdl_checker *c, const pdl_b_map *b) {
+    size_t mark = scope_mark(c);
+    bool outer = c->collected;
+    check_tree(c, b->max);
+    check_fors(c, b->fors);
+    scope_add(c, b->index.s);
+    c->collected = false;
+    check_block(c, b->body, (pdl_str){0});
+    c->collected = outer;
+    scope_back(c, mark);
+    if (b->join) check_tree(c, b->join->reduce);
+}
+
+static void check_function(pdl_checker *c, const pdl_b_function *b, pdl_str self) {
+    size_t mark = scope_mark(c);
+    bool outer = c->collected;
+    scope_add(c, self);
+    scope_add(c, b->head.def.s);
+    for (uint32_t i = 0; i < b->params.n; i++) scope_add(c, b->params.names[i]);
+    c->collected = false;
+    check_block(c, b->body, (pdl_str){0});
+    c->collected = outer;
+    scope_back(c, mark);
+}
+
+static void check_get(pdl_checker *c, const pdl_b_get *b) {
+    static const pdl_xnames none = {0};
+    pdl_buf text = PDL_BUF;
+    if (c->quiet) return;
+    pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(b->get.s));
+    check_expr(c, pdl_expr_read(c->p->arena, pdl_buf_str(&text), &none), NULL, b->get.loc);
+    pdl_buf_fini(&text);
+}
+
+static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
+static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
+
+/* Literal text of a Jinja block with the usual delimiters is read as it will be. */
+static void check_jinja(pdl_checker *c, const pdl_b_code *b) {
+    static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
+    static const pdl_xoptions options = {0};
+    if (c->quiet || b->parameters || !b->code || b->code->kind != PDL_BLOCK_scalar || !pdl_str_eq_nocase(b->lang.s, PDL_STR("jinja"))) return;
+    const pdl_tree *t = PDL_AS(scalar, b->code)->value;
+    if (t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
+    const pdl_expr *e = pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &names);
+    if (e->form != PDL_X_BROKEN) return;
+    pdl_diag *d = check_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc, pdl_node_text_loc(t->node, e->err_start, e->err_end),
+                             "Jinja Code error: %s: %.*s", e->err_class, PDL_FMT(e->err_msg));
+    if (e->err_hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->err_hint));
+}
+
+static void check_agg(pdl_checker *c, const pdl_agg *g) {
+    const pdl_tree *parts[] = {g->file, g->mode, g->encoding, g->prefix, g->suffix, g->flush};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
+}
+
+static void check_child(void *user, const pdl_block *child) { check_block(user, child, (pdl_str){0}); }
+
+/* Fields of kinds without an order of their own: trees and blocks as the table lists them. */
+static void check_fields(pdl_checker *c, const pdl_block *b) {
+    size_t n;
+    const pdl_field *f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        const void *at = (const char *)b + f[i].offset;
+        if (f[i].kind != (int)b->kind) continue;
+        switch ((int)f[i].type) {
+        case PDL_FT_EXPR: case PDL_FT_XBOOL: case PDL_FT_XINT: case PDL_FT_XSTR: case PDL_FT_XDICT: case PDL_FT_ARGV:
+            check_tree(c, *(const pdl_tree *const *)at);
+            break;
+        case PDL_FT_JOIN:
+            if (*(const pdl_join *const *)at) check_tree(c, (*(const pdl_join *const *)at)->reduce);
+            break;
+        default: each_in_field(b, &f[i], check_child, c);
+        }
+    }
+}
+
+static void check_own(pdl_checker *c, const pdl_block *b, pdl_str self) {
+    switch ((int)b->kind) {
+    case PDL_BLOCK_if: check_if(c, PDL_AS(if, b)); return;
+    case PDL_BLOCK_match: check_match(c, PDL_AS(match, b)); return;
+    case PDL_BLOCK_repeat: check_repeat(c, PDL_AS(repeat, b)); return;
+    case PDL_BLOCK_map: check_map(c, PDL_AS(map, b)); return;
+    case PDL_BLOCK_function: check_function(c, PDL_AS(function, b), self); return;
+    case PDL_BLOCK_get: check_get(c, PDL_AS(get, b)); return;
+    case PDL_BLOCK_aggregator: check_agg(c, PDL_AS(aggregator, b)->aggregator); return;
+    case PDL_BLOCK_include: check_module(c, b, PDL_AS(include, b)->path.s, false); return;
+    case PDL_BLOCK_import: check_module(c, b, PDL_AS(import, b)->path.s, true); return;
+    case PDL_BLOCK_data: {
+        const pdl_b_data *d = PDL_AS(data, b);
+        if (!d->raw.given || !d->raw.value) check_tree(c, d->data);
+        return;
+    }
+    case PDL_BLOCK_model: case PDL_BLOCK_code: case PDL_BLOCK_message: { /* what their parts define ends with them */
+        size_t mark = scope_mark(c);
+        check_fields(c, b);
+        scope_back(c, mark);
+        if (b->kind == PDL_BLOCK_model) scope_add(c, PDL_AS(model, b)->response.s);
+        if (b->kind == PDL_BLOCK_code) check_jinja(c, PDL_AS(code, b));
+        return;
+    }
+    default: check_fields(c, b); return;
+    }
+}
+
+static void check_retry(pdl_checker *c, const pdl_retry *r) {
+    const pdl_tree *parts[] = {r->tries, r->exceptions, r->delay, r->max_delay, r->backoff, r->jitter};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
+}
+
+/* A regex that cannot be compiled fails whenever it is used. */
+static void check_parser(pdl_checker *c, const pdl_block *b) {
+    const pdl_parser *p = b->parser ? b->parser->parser : NULL;
+    pdl_regex *re = NULL;
+    pdl_err err = {0};
+    if (c->quiet || !p || p->kind != PDL_PARSE_REGEX || p->compiled) return;
+    if (pdl_regex_new(p->regex, PDL_RE_MULTILINE, &re, &err)) {
+        pdl_regex_free(re);
+        return;
+    }
+    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL), *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
+    check_diag(c, PDL_DIAG_ERROR, "regex", b->parser_loc, text ? pdl_node_loc(text) : b->parser_loc, "Fail to parse with regex %.*s: error('%s')",
+               PDL_FMT(p->regex), err.msg);
+    pdl_err_fini(&err);
+}
+
+static void check_contribute(pdl_checker *c, const pdl_block *b) {
+    for (uint32_t i = 0; i < b->contribute.n; i++) {
+        const pdl_contribute *k = &b->contribute.p[i];
+        check_tree(c, k->value);
+        if (k->target == PDL_TO_INVALID)
+            check_diag(c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node), "Contributions are expected to be strings or dictionaries of length 1");
+        if (k->target != PDL_TO_NAME || scope_has(c, k->name) || c->open_ended || c->opt->no_names) continue;
+        pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node), "'%.*s' is undefined", PDL_FMT(k->name));
+        static const pdl_str words[] = {{"result", 6}, {"context", 7}, {"stdout", 6}, {"stderr", 6}};
+        pdl_str near = pdl_str_nearest(k->name, words, 4);
+        if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    }
+}
+
+void check_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
+    lint_block(c, b);
+    for (uint32_t i = 0; i < b->defs.n; i++) {
+        check_inner(c, b->defs.p[i], b->defs.names[i]);
+        scope_add(c, b->defs.names[i]);
+    }
+    if (b->retry) check_retry(c, b->retry);
+    check_own(c, b, self);
+    if (b->parser) check_parser(c, b);
+    for (uint32_t i = 0; i < b->expectations.n; i++) {
+        check_tree(c, b->expectations.p[i].expect);
+        check_tree(c, b->expectations.p[i].feedback);
+        check_inner(c, b->expectations.p[i].feedback_block, (pdl_str){0});
+    }
+    if (b->fallback) check_block(c, b->fallback, (pdl_str){0});
+    scope_add(c, b->def.s);
+    check_contribute(c, b);
+}
+
+void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
+    if (!p->main) return;
+    pdl_modules modules = {0};
+    pdl_checker c = {.p = p, .opt = opt, .modules = &modules};
+    scope_predefined(&c);
+    for (size_t i = 0; i < opt->n_names; i++) scope_add(&c, opt->names[i]);
+    check_block(&c, p->main, (pdl_str){0});
+    modules_fini(&modules);
+    pdl_map_fini(&c.names);
+    pdl_vec_fini(&c.trail);
+    pdl_program_sort_diags(p);
+}

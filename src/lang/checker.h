@@ -1,0 +1,67 @@
+/* checker.h -- private to the room: state of one check. */
+#ifndef PDL_LANG_CHECKER_H
+#define PDL_LANG_CHECKER_H
+
+#include "base/map.h"
+#include "lang/check.h"
+#include "lang/fields.h"
+
+/* A file that was included or imported: what it defines is known once. */
+typedef struct pdl_module {
+    pdl_str name;          /* owned by program's arena */
+    pdl_program *program;  /* owned */
+    pdl_str *defines;      /* names left in scope when it has run; in the program's arena */
+    size_t n_defines;
+    bool busy;             /* being looked at: it includes itself */
+    bool open_ended;       /* what it defines is not known completely */
+} pdl_module;
+
+typedef struct pdl_modules {
+    PDL_VEC(pdl_module *) all;
+    pdl_map by_name;
+} pdl_modules;
+
+/* The names in scope are those with a value in `names`; `trail` lists them in order of definition, so that leaving a scope cuts it. */
+typedef struct pdl_checker {
+    pdl_program *p;
+    const pdl_check_options *opt;
+    pdl_modules *modules;
+    pdl_map names;
+    PDL_VEC(pdl_str) trail;
+    bool quiet;       /* only the definitions are wanted */
+    bool open_ended;  /* something may have defined any name */
+    bool collected;   /* inside of a loop whose definitions are in scope already */
+    unsigned depth;   /* of includes */
+} pdl_checker;
+
+/* names.c: scope */
+void scope_add(pdl_checker *c, pdl_str name);
+size_t scope_mark(const pdl_checker *c);
+void scope_back(pdl_checker *c, size_t mark);
+bool scope_has(const pdl_checker *c, pdl_str name);
+void scope_predefined(pdl_checker *c);
+void scope_collect(pdl_checker *c, const pdl_block *b); /* every definition inside of b */
+
+/* names.c: one expression: syntax, filters, names */
+void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
+void scope_guards(pdl_checker *c, const pdl_tree *t); /* names that a condition asks for (`x is defined`) count as defined */
+
+/* modules.c */
+void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
+void modules_fini(pdl_modules *m);
+
+/* check.c */
+void check_block(pdl_checker *c, const pdl_block *b, pdl_str self);
+
+/* lint.c */
+void lint_block(pdl_checker *c, const pdl_block *b);
+void lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
+
+/* check.c: problems; NULL when the checker is quiet. */
+PDL_PRINTF(6, 7) pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+PDL_PRINTF(3, 4) void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
+
+/* Calls fn for each sub-block in the order of the fields (own fields, then defs and fallback). */
+void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user);
+
+#endif

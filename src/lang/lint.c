@@ -1,0 +1,158 @@
+/* lint.c -- things that run but are seldom meant: one row and one function each (spec language-syntax 1.4, 2.2, 7.1). */
+#include "lang/checker.h"
+
+#include "base/banned.h"
+
+/* A string in a condition is a string: true unless it is empty. */
+static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
+    if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
+    pdl_str s = pdl_str_get(t->value);
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc, t->node ? pdl_node_loc(t->node) : t->loc,
+                             "`%s` is the text '%.*s', which is always %s", key, PDL_FMT(pdl_str_sub(s, 0, 60)), s.n ? "true" : "false");
+    if (pdl_str_is(s, "false") || pdl_str_is(s, "true")) check_hint(c, d, "write %.*s without quotes", PDL_FMT(s));
+    else check_hint(c, d, "write an expression: ${ ... }");
+}
+
+static void lint_conditions(pdl_checker *c, const pdl_block *b) {
+    if (b->kind == PDL_BLOCK_if) literal_condition(c, "if", PDL_AS(if, b)->cond);
+    if (b->kind == PDL_BLOCK_repeat) {
+        literal_condition(c, "while", PDL_AS(repeat, b)->while_);
+        literal_condition(c, "until", PDL_AS(repeat, b)->until);
+    }
+    if (b->kind != PDL_BLOCK_match) return;
+    const pdl_cases *cases = &PDL_AS(match, b)->cases;
+    for (uint32_t i = 0; i < cases->n; i++) literal_condition(c, "if", cases->p[i].cond);
+}
+
+/* `then: no` is the boolean false. */
+static void lint_norway(pdl_checker *c, const pdl_block *b) {
+    const pdl_node *n = b->node;
+    if (b->kind != PDL_BLOCK_scalar || !n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL || n->style != PDL_STYLE_PLAIN) return;
+    if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false"))) return;
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s", PDL_FMT(n->text),
+                             pdl_bool_of(n->scalar) ? "true" : "false");
+    check_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
+}
+
+static void lint_role(pdl_checker *c, const pdl_block *b) {
+    static const pdl_str roles[] = {{"user", 4}, {"system", 6}, {"assistant", 9}, {"tool", 4}, {"developer", 9}, {"function", 8}};
+    enum { N = sizeof roles / sizeof *roles };
+    if (!b->role.s.p) return;
+    for (size_t i = 0; i < N; i++)
+        if (pdl_str_eq(b->role.s, roles[i])) return;
+    bool expr = pdl_str_find(b->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "role", b->role.loc, b->role.loc,
+                             expr ? "`role` is not evaluated: %.*s is the role itself" : "'%.*s' is not a role that models know", PDL_FMT(b->role.s));
+    pdl_str near = pdl_str_nearest(b->role.s, roles, N);
+    if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+typedef struct old_types {
+    pdl_checker *c;
+    pdl_loc loc;
+} old_types;
+
+static void old_type(void *user, const char *old, const char *now) {
+    const old_types *o = user;
+    check_diag(o->c, PDL_DIAG_WARNING, "type-deprecated", o->loc, o->loc, "Deprecated type syntax: use %s instead of %s.", now, old);
+}
+
+static void lint_types(pdl_checker *c, const pdl_block *b) {
+    old_types o = {c, b->spec_loc};
+    if (b->spec) pdl_type_deprecated(b->spec, old_type, &o);
+    if (b->parser && b->parser->spec) {
+        o.loc = b->parser_loc;
+        pdl_type_deprecated(b->parser->spec, old_type, &o);
+    }
+    if (b->kind != PDL_BLOCK_function) return;
+    const pdl_params *p = &PDL_AS(function, b)->params;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const pdl_pair *pair = NULL;
+        o.loc = p->node && pdl_node_find(p->node, p->names[i], &pair) ? pdl_node_loc(pair->key) : b->loc;
+        pdl_type_deprecated(p->types[i], old_type, &o);
+    }
+}
+
+static void lint_get(pdl_checker *c, const pdl_block *b) {
+    if (b->kind != PDL_BLOCK_get) return;
+    pdl_loc loc = pdl_field_loc(b, "get");
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "get", loc, loc, "`get` is the old form of `data`");
+    check_hint(c, d, "write data: ${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
+}
+
+static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
+    size_t n;
+    const pdl_synonym_row *rows = pdl_key_synonyms(&n);
+    if (!b->node || b->node->kind != PDL_NODE_MAP) return;
+    for (uint32_t k = 0; k < b->node->n; k++) {
+        const pdl_node *key = b->node->pairs[k].key;
+        if (!key->text.n || key->text.p[key->text.n - 1] != '_') continue;
+        for (size_t i = 0; i < n; i++) {
+            if (!pdl_str_is(key->text, rows[i].old)) continue;
+            pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key), pdl_node_loc(key), "`%s` is an internal spelling", rows[i].old);
+            check_hint(c, d, "write %s", rows[i].key);
+        }
+    }
+}
+
+static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
+    if (b->kind != PDL_BLOCK_repeat || !PDL_AS(repeat, b)->num) return;
+    pdl_loc loc = pdl_field_loc(b, "num_iterations");
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "num-iterations", loc, loc, "`num_iterations` is the old name of `maxIterations`");
+    if (d) d->reference_only = true;
+}
+
+/* A loop without any bound. */
+static void lint_endless(pdl_checker *c, const pdl_block *b) {
+    if (b->kind != PDL_BLOCK_repeat) return;
+    const pdl_b_repeat *r = PDL_AS(repeat, b);
+    if (!r->fors && !r->while_ && !r->until && !r->max && !r->num)
+        check_diag(c, PDL_DIAG_WARNING, "endless-loop", b->loc, pdl_field_loc(b, "repeat"), "nothing ends this loop: no for, while, until or maxIterations");
+}
+
+/* A date is seldom meant as one. */
+static void lint_date(pdl_checker *c, const pdl_block *b) {
+    if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
+    const pdl_node *n = PDL_AS(data, b)->data->node;
+    if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_TIMESTAMP) return;
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"), pdl_node_loc(n), "`%.*s` is a date, not text", PDL_FMT(n->text));
+    check_hint(c, d, "quote it to get text");
+}
+
+typedef void lint_fn(pdl_checker *c, const pdl_block *b);
+
+/* The function of row i of `rows` is functions[i]; NULL: made elsewhere in the room. */
+static const pdl_lint_row rows[] = {
+    {"literal-condition", "The condition of if, while or until is text, not an expression."},
+    {"norway", "yes, no, on or off in the place of a block is a boolean."},
+    {"role", "The role is none that models know, or an expression, which is not evaluated."},
+    {"type-deprecated", "An old name of a type: str, int, list..."},
+    {"get", "get is the old form of data."},
+    {"synonym", "def_, return_, else_... instead of the plain names."},
+    {"num-iterations", "num_iterations is the old name of maxIterations."},
+    {"endless-loop", "A repeat without for, while, until and maxIterations."},
+    {"date", "A plain date in data."},
+    {"comment", "{# in a text starts a comment, which is cut out or fails."},
+    {"name-undefined", "A name that nothing in the program defines."},
+    {"bare-list", "A list where a block is expected (only with --strict)."},
+};
+static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,    lint_types, lint_get, lint_synonyms,
+                                     lint_old_loop,   lint_endless,  lint_date};
+
+const pdl_lint_row *pdl_lint_rows(size_t *n) {
+    *n = sizeof rows / sizeof *rows;
+    return rows;
+}
+
+void lint_block(pdl_checker *c, const pdl_block *b) {
+    if (c->quiet || c->opt->no_lint) return;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) functions[i](c, b);
+}
+
+void lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) {
+    if (c->quiet || c->opt->no_lint) return;
+    size_t at = pdl_str_find(text, PDL_STR("{#"), 0);
+    if (at == PDL_NOT_FOUND || pdl_str_find(text, PDL_STR("#}"), at) == PDL_NOT_FOUND) return;
+    pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text) ? pdl_node_text_loc(node, at, at + 2) : loc;
+    check_diag(c, PDL_DIAG_WARNING, "comment", loc, mark, "`{#` starts a comment that is left out of the text");
+}

@@ -1,0 +1,88 @@
+/* modules.c -- programs that a program includes or imports: found, loaded and searched for definitions once each. */
+#include "lang/checker.h"
+#include "lang/load.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+void modules_fini(pdl_modules *m) {
+    for (size_t i = 0; i < m->all.n; i++) {
+        pdl_program_drop(m->all.p[i]->program);
+        pdl_free(m->all.p[i]);
+    }
+    pdl_vec_fini(&m->all);
+    pdl_map_fini(&m->by_name);
+}
+
+/* What the module leaves in scope: found by a quiet walk from an empty one. */
+static void find_definitions(pdl_checker *c, pdl_module *m) {
+    pdl_checker inner = {.p = m->program, .opt = c->opt, .modules = c->modules, .quiet = true, .depth = c->depth + 1};
+    m->busy = true;
+    check_block(&inner, m->program->main, (pdl_str){0});
+    m->busy = false;
+    m->n_defines = inner.trail.n;
+    m->open_ended = inner.open_ended;
+    m->defines = pdl_arena_new_n(m->program->arena, pdl_str, inner.trail.n);
+    for (size_t i = 0; i < inner.trail.n; i++) m->defines[i] = inner.trail.p[i];
+    pdl_map_fini(&inner.names);
+    pdl_vec_fini(&inner.trail);
+}
+
+static pdl_module *load_module(pdl_checker *c, pdl_str name, pdl_str bytes) {
+    pdl_module *m = pdl_map_find(&c->modules->by_name, name);
+    if (m) return m;
+    bool ok;
+    m = PDL_NEW(pdl_module);
+    m->program = pdl_program_new();
+    m->name = pdl_arena_str(m->program->arena, name);
+    *pdl_vec_push(&c->modules->all) = m;
+    pdl_map_put(&c->modules->by_name, m->name, m);
+    pdl_program_load(m->program, m->name, bytes, &ok);
+    if (ok) find_definitions(c, m);
+    return m;
+}
+
+/* The first problem of the file; the others are seen when it is checked itself. */
+static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *m, bool import) {
+    const pdl_diag *d = NULL;
+    for (size_t i = 0; i < m->program->diags.n && !d; i++)
+        if (m->program->diags.p[i].at_load && m->program->diags.p[i].severity == PDL_DIAG_ERROR) d = &m->program->diags.p[i];
+    pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
+    const char *what = import ? "import" : "include";
+    if (d && d->loc.src)
+        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc, "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what, PDL_FMT(m->name),
+                   pdl_loc_line(d->loc), PDL_FMT(d->text));
+    else if (d)
+        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc, "Attempting to %s invalid yaml: %.*s: %.*s", what, PDL_FMT(m->name), PDL_FMT(d->text));
+}
+
+void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
+    if (pdl_str_starts(path, PDL_STR("mcp:")) && import) return;
+    if (!c->opt->open || c->depth >= PDL_MAX_JSON_DEPTH / 10) {
+        c->open_ended = c->open_ended || !import;
+        return;
+    }
+    pdl_buf name = PDL_BUF, bytes = PDL_BUF;
+    pdl_err err = {0};
+    pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
+    if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import, &name, &bytes, &err)) {
+        pdl_module *m = load_module(c, pdl_buf_str(&name), pdl_buf_str(&bytes));
+        if (!m->program->main) {
+            report_broken(c, b, m, import);
+            c->open_ended = c->open_ended || !import;
+        } else if (m->busy) {
+            check_diag(c, PDL_DIAG_ERROR, "module-cycle", loc, loc, "%.*s includes itself", PDL_FMT(m->name));
+        } else if (!import) {
+            for (size_t i = 0; i < m->n_defines; i++) scope_add(c, m->defines[i]);
+            c->open_ended = c->open_ended || m->open_ended;
+        }
+    } else {
+        const pdl_node *n = b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL) : NULL;
+        check_diag(c, PDL_DIAG_ERROR, "module-missing", loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
+        pdl_err_fini(&err);
+        c->open_ended = c->open_ended || !import;
+    }
+    pdl_buf_fini(&name);
+    pdl_buf_fini(&bytes);
+}
