@@ -221,6 +221,16 @@ static bool forgotten_in_key(token *t, int c) {
     return q == rp_skip_blanks(r, r->pos + 1) && rp_at(r, rp_skip_blanks(r, q + 1)) != ':';
 }
 
+/* At a brace that nothing in the text opened, no quote ahead: does it close the dict? */
+static bool brace_ends_text(token *t) {
+    pdl_rp *r = t->r;
+    size_t i = rp_skip_blanks(r, r->pos + 1);
+    if (rp_at(r, i) == ']' && t->quote.n) return rp_at(r, rp_skip_blanks(r, i + 1)) < 0;
+    if (rp_at(r, i) != ',') return true;
+    i = rp_skip_blanks(r, i + 1);
+    return rp_at(r, i) == '{' || key_at(t, i);
+}
+
 static bool forgotten_in_value(token *t, int c) {
     pdl_rp *r = t->r;
     size_t q;
@@ -237,7 +247,7 @@ static bool forgotten_in_value(token *t, int c) {
     if (c != '}' && !(c == ']' && r->lists)) return false;
     if (c == '}' && t->braces) return t->braces-- == 0;
     q = next_quote(t, r->pos);
-    if (q == r->src.n) return true;
+    if (q == r->src.n) return c == ']' || !r->lists || brace_ends_text(t);
     size_t i = rp_skip_blanks(r, r->pos + 1);
     return c == '}' && rp_at(r, i) == ',' && (member_follows(t, i, q) || rp_at(r, rp_skip_blanks(r, i + 1)) == '{');
 }
@@ -327,15 +337,6 @@ static bool comma_ends_word(token *t) {
     return first || c == '{' || c == '[' || c == '"';
 }
 
-/* At a brace that nothing in the word opened. */
-static bool brace_ends_word(token *t) {
-    pdl_rp *r = t->r;
-    size_t i = rp_skip_blanks(r, r->pos + 1);
-    if (rp_at(r, i) != ',') return true;
-    i = rp_skip_blanks(r, i + 1);
-    return rp_at(r, i) == '{' || key_at(t, i);
-}
-
 /* Behind an opening quote that was taken for a closing one, `key": "value"` is one item. */
 static bool quote_stays_in_item(token *t) {
     if (t->place != PDL_RP_ITEM) return false;
@@ -352,7 +353,7 @@ static bool ends_word(token *t, int c) {
     if (t->place == PDL_RP_ITEM) return c == ',';
     if (c == '{') t->braces++;
     if (c == '}' && t->braces) return t->braces-- == 0;
-    return (c == '}' && brace_ends_word(t)) || (c == ',' && comma_ends_word(t));
+    return (c == '}' && brace_ends_text(t)) || (c == ',' && comma_ends_word(t));
 }
 
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
