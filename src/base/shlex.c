@@ -18,14 +18,14 @@ static bool read_word(pdl_str s, size_t *pos, pdl_buf *out, pdl_err *err) {
         } else if (!quote && (c == '\'' || c == '"')) {
             quote = c;
         } else if (c == '\\' && quote != '\'') {
-            if (++i == s.n) return pdl_err_host(err, "ValueError,Exception", "No escaped character");
+            if (++i == s.n) return pdl_err_host(err, "ValueError", "No escaped character");
             if (quote && s.p[i] != '\\' && s.p[i] != quote) pdl_buf_putc(out, '\\');
             pdl_buf_putc(out, s.p[i]);
         } else {
             pdl_buf_putc(out, c);
         }
     }
-    if (quote) return pdl_err_host(err, "ValueError,Exception", "No closing quotation");
+    if (quote) return pdl_err_host(err, "ValueError", "No closing quotation");
     *pos = i;
     return true;
 }

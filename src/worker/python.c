@@ -23,14 +23,18 @@ enum {
 extern const unsigned char pdl_worker_py[];
 extern const size_t pdl_worker_py_len;
 
-/* Reads worker.py from descriptor 3. The working directory must not offer modules. */
+/* Reads worker.py from descriptor 3; of its two parts the second is compiled when it is needed. The working directory must not offer
+ * modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"
                            "import os\n"
                            "n=int.from_bytes(os.read(3,4),'big')\n"
                            "b=b''\n"
                            "while len(b)<n:b+=os.read(3,n-len(b))\n"
-                           "exec(compile(b,'<pdl-worker>','exec'),{'__name__':'pdl_worker'})\n";
+                           "i=b.index(b'\\n# ====')\n"
+                           "g={'__name__':'pdl_worker','_rest':b[i:]}\n"
+                           "exec(compile(b[:i],'<pdl-worker>','exec'),g)\n"
+                           "g['_main']()\n";
 
 static void send_raw(worker *w, pdl_str message) {
     pdl_buf b = PDL_BUF;

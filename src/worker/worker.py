@@ -5,32 +5,67 @@ user code. Plain Python 3.8 or later, standard library only. Each block runs in 
 arrives while others wait for an answer in a thread of its own. A block runs while it holds the baton and hands it on while it
 waits, so that blocks take turns at well-defined places. Whoever waits reads for all.
 """
-import collections
 import io
-import itertools
-import json
 import os
-import signal
 import sys
 import threading
-import types
+from _collections import deque
+from _signal import SIGINT, signal as set_signal
+from itertools import count
+
+# Start-up counts: the C halves of json and signal are at hand, their Python halves pull in much that nobody needs here.
+try:
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
+except ImportError:
+    import json
+else:
+
+    class json:
+        strict, object_hook, object_pairs_hook, memo = True, None, None, {}
+        parse_float, parse_int, parse_constant = float, int, float
+
+        @staticmethod
+        def dumps(o, _encode=make_encoder({}, None, encode_basestring_ascii, None, ": ", ", ", False, False, True)):
+            return "".join(_encode(o, 0))
+
+        @classmethod
+        def loads(cls, text, _scan=[]):
+            if not _scan:
+                _scan.append(make_scanner(cls))
+            return _scan[0](text.decode("utf-8"), 0)[0]
 
 _NAME = "<pdl-worker>"
 _BLOCK = "<code-block>"
 _PID = os.getpid()
 _BIG = 10 ** 4000  # longer decimal numbers are refused by newer Pythons: they travel in hexadecimal
 
-SESSION = types.SimpleNamespace()
+
+class _Later:
+    """Names of the second part of this file, which most runs never need: `_rest`, given by the boot code."""
+
+    _lock = threading.RLock()
+
+    def __getattr__(self, name):
+        with self._lock:
+            if name not in globals():
+                exec(compile(_rest, _NAME, "exec"), globals())
+        self.__dict__[name] = value = globals()[name]
+        return value
 
 
-# --- the wire ------------------------------------------------------------------------------------
+later = _Later()
+_Namespace = type(sys.implementation)  # types.SimpleNamespace
+SESSION = _Namespace()
+
+
+# --- the wire ----------------------------------------------------------------------------------
 
 os.set_inheritable(3, False)
 os.set_inheritable(4, False)
 _source = os.fdopen(3, "rb", closefd=False)
 _target = os.fdopen(4, "wb", closefd=False)
 _send_lock = threading.RLock()
-_numbers = itertools.count(1)
+_numbers = count(1)
 
 
 def _receive():
@@ -53,13 +88,13 @@ def _send(message):
             os._exit(1)  # nobody is there any more
 
 
-# --- waiting and taking turns ----------------------------------------------------------------------
+# --- waiting and taking turns ------------------------------------------------------------------
 
 _turn = threading.Lock()  # the baton
 _cond = threading.Condition()
 _answers = {}
-_requests = collections.deque()
-_state = types.SimpleNamespace(reading=False, idle=False, strangers=0, current=None)
+_requests = deque()
+_state = _Namespace(reading=False, idle=False, strangers=0, current=None)
 _local = threading.local()  # block, turn, user_code
 
 
@@ -136,7 +171,7 @@ def _on_interrupt(number, frame):
         raise KeyboardInterrupt
 
 
-# --- standard streams ------------------------------------------------------------------------------
+# --- standard streams --------------------------------------------------------------------------
 
 
 class _Block:
@@ -154,14 +189,13 @@ def _settle():
     """Wait until what went to descriptor 1 directly (child processes, C code) was read: it came first."""
     try:
         import fcntl
-        import struct
         import time
 
         for request in (0x5411, 0x541B):  # TIOCOUTQ for sockets, FIONREAD for pipes
             try:
                 for _ in range(2000):
                     left = fcntl.ioctl(1, request, b"\0\0\0\0")
-                    if struct.unpack("i", left)[0] == 0:
+                    if not any(left):
                         return
                     time.sleep(0.0005)
                 return
@@ -317,7 +351,7 @@ class _In(io.TextIOBase):
         return line
 
 
-# --- values ----------------------------------------------------------------------------------------
+# --- values ------------------------------------------------------------------------------------
 
 _objects = {}  # handle -> [object, how often the run holds it]
 _handles = {}  # id(object) -> handle
@@ -331,6 +365,236 @@ def _forget(n):
         if entry[1] == 0:
             del _objects[n]
             _handles.pop(id(entry[0]), None)
+
+
+def _result_of(answer):
+    if "error" in answer:
+        raise later._pdl_error(answer["error"])
+    return _decode(answer["value"], answer.get("refs"))
+
+
+def _is_key(k):
+    t = type(k)
+    if t is tuple:
+        return all(_is_key(x) for x in k)
+    return k is None or t in (str, int, float, bool, bytes) or t.__module__ == "datetime" and t.__name__ in ("date", "datetime")
+
+
+def _encode_dict(o, known):
+    keys = o.keys()
+    if all(type(k) is str for k in keys) and "$pdl" not in o:
+        return {k: _encode(x, known) for k, x in o.items()}
+    if not all(_is_key(k) for k in keys):
+        return later._handle(o, known)
+    return {"$pdl": "dict", "items": [[_encode(k, known), _encode(x, known)] for k, x in o.items()]}
+
+
+def _encode_other(o, known):
+    t = type(o)
+    if t is tuple:
+        return {"$pdl": "tuple", "items": [_encode(x, known) for x in o]}
+    if t is bytes:
+        return {"$pdl": "bytes", "hex": o.hex()}
+    return later._encode_rare(o, known)
+
+
+def _encode(o, known=False):
+    """JSON form of any object. known: objects that have no handle yet become a mark that nothing equals."""
+    t = type(o)
+    if o is None or t is str or t is bool or t is float:
+        return o
+    if t is int:
+        return o if -_BIG < o < _BIG else {"$pdl": "int", "hex": "%x" % o}
+    if t is list:
+        return [_encode(x, known) for x in o]
+    if t is dict:
+        return _encode_dict(o, known)
+    return _encode_other(o, known)
+
+
+def _encode_all(o):
+    try:
+        return _encode(o)
+    except RecursionError:
+        return later._handle(o, False)
+
+
+def _decode_handle(j):
+    entry = _objects.get(j["id"])
+    if entry is None:
+        raise RuntimeError("the object %s is gone" % j["id"])
+    return entry[0]
+
+
+def _decode_ref(j, refs):
+    n = j["id"]
+    info = refs[str(n)]
+    made = info.get("made")
+    if made is None:
+        made = info["made"] = (later._Function if info["kind"] == "func" else later._Ref)(n, info)
+    return made
+
+
+def _decode_tagged(tag, j, refs):
+    if tag == "tuple":
+        return tuple([_decode(x, refs) for x in j["items"]])
+    if tag == "set":
+        return {_decode(x, refs) for x in j["items"]}
+    if tag == "dict":
+        return {_decode(k, refs): _decode(x, refs) for k, x in j["items"]}
+    if tag == "context":
+        return later._Context(_decode(x, refs) for x in j["items"])
+    if tag == "bytes":
+        return bytes.fromhex(j["hex"])
+    if tag == "int":
+        return int(j["hex"], 16)
+    if tag == "range":
+        return range(j["start"], j["stop"], j["step"])
+    if tag == "handle":
+        return _decode_handle(j)
+    if tag == "ref":
+        return _decode_ref(j, refs)
+    return later._decode_time(j)
+
+
+def _decode(j, refs=None):
+    t = type(j)
+    if t is list:
+        return [_decode(x, refs) for x in j]
+    if t is dict:
+        tag = j.get("$pdl")
+        if tag is None:
+            return {k: _decode(x, refs) for k, x in j.items()}
+        return _decode_tagged(tag, j, refs)
+    return j
+
+
+# --- python blocks -----------------------------------------------------------------------------
+
+
+def _may_change(raw):
+    return type(raw) is list or type(raw) is dict and raw.get("$pdl") in (None, "dict", "set", "tuple")
+
+
+def _changed(raw, env):
+    out = {}
+    for name, (before, o) in raw.items():
+        try:
+            if json.dumps(_encode(o, True)) != json.dumps(before):
+                out[name] = _encode(o)
+        except RecursionError:
+            out[name] = later._handle(o, False)
+    return out
+
+
+def _result(env):
+    if "result" not in env:
+        raise AttributeError("'types.SimpleNamespace' object has no attribute 'result'")
+    return env["result"]
+
+
+def _run_python(m):
+    env, refs, watched = {"PDL_SESSION": SESSION}, m["refs"], {}
+    folder = m.get("dir")
+    try:
+        for name, j in m["vars"].items():
+            env[name] = _decode(j, refs)
+            if _may_change(j):
+                watched[name] = (j, env[name])
+        del refs
+        m["refs"] = None
+        if folder is not None:
+            sys.path.append(folder)
+        try:
+            code = compile(m["code"], _BLOCK, "exec")
+            _local.user_code = True
+            exec(code, env)
+        finally:
+            _local.user_code = False
+            if folder is not None and folder in sys.path:
+                del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
+        return {"t": "done", "value": _encode_all(_result(env)), "rebound": _changed(watched, env)}
+    except BaseException as e:
+        return dict(later._failure(e, env, m["code"]), t="fail")
+
+
+# --- serving -----------------------------------------------------------------------------------
+
+
+class _Finder:
+    """Finds the pdl package here, whether or not one is installed: programs started by code belong to this run."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "pdl" and not name.startswith("pdl."):
+            return None
+        return later._package_spec(name, _Finder)
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        module.__dict__.update(later._package()[module.__name__])
+
+
+def _serve(m):
+    block = _Block(m["id"])
+    outer, before = getattr(_local, "block", None), _state.current
+    _local.block = _state.current = block
+    try:
+        run = _run_python if m["lang"] == "python" else getattr(later, "_run_" + m["lang"])
+        reply = run(m)
+    finally:
+        _local.block, _state.current = outer, before
+    with _send_lock:
+        _flush(block)
+        _settle()
+        reply["id"] = m["id"]
+        if _released:
+            reply["released"] = _released[:]
+            del _released[:len(reply["released"])]
+        _send(reply)
+
+
+def _serve_beside(m):
+    turn = _state.strangers == 0  # a stranger waits: the holder of the baton may be waiting for that thread
+    if turn:
+        _turn.acquire()
+    _local.turn = turn
+    try:
+        _serve(m)
+    finally:
+        if turn:
+            _turn.release()
+
+
+def _main():
+    sys.argv = ["pdl"]
+    sys.stdout, sys.stdin = _Out(), _In()
+    sys.__stdout__, sys.__stdin__ = sys.stdout, sys.stdin
+    sys.meta_path.insert(0, _Finder)
+    set_signal(SIGINT, _on_interrupt)
+    while True:
+        _state.idle = True
+        m = _wait(None)
+        _state.idle = False
+        if m["t"] == "bye":
+            break
+        with _turn:
+            _local.turn = True
+            _serve(m)
+
+
+# ==== the rest is compiled when it is first needed ====
+
+# --- values without a plain JSON form ----------------------------------------------------------
+
+
+import collections
+import json
+import signal
 
 
 class _Ref:
@@ -372,42 +636,6 @@ class _Context(list):
         return [dict(m) for m in self]
 
 
-def _result_of(answer):
-    if "error" in answer:
-        raise _pdl_error(answer["error"])
-    return _decode(answer["value"], answer.get("refs"))
-
-
-def _pdl_error(e):
-    if e.get("kind") == "exit":
-        return SystemExit(e.get("status", 0))
-    if e.get("kind") == "interrupt":
-        return KeyboardInterrupt()
-    names = (e.get("foreign") or "").split(",")
-    kind = {
-        "expression": PDLRuntimeExpressionError, "parser": PDLRuntimeParserError, "syntax": PDLParseError, "schema": PDLParseError,
-    }.get(e.get("kind"), PDLRuntimeError)
-    error = kind(e.get("msg") or "")
-    error.foreign = [n for n in names if n]
-    return error
-
-
-def _is_key(k):
-    t = type(k)
-    if t is tuple:
-        return all(_is_key(x) for x in k)
-    return k is None or t in (str, int, float, bool, bytes) or t.__module__ == "datetime" and t.__name__ in ("date", "datetime")
-
-
-def _encode_dict(o, known):
-    keys = o.keys()
-    if all(type(k) is str for k in keys) and "$pdl" not in o:
-        return {k: _encode(x, known) for k, x in o.items()}
-    if not all(_is_key(k) for k in keys):
-        return _handle(o, known)
-    return {"$pdl": "dict", "items": [[_encode(k, known), _encode(x, known)] for k, x in o.items()]}
-
-
 def _encode_set(o, known):
     if not all(_is_key(x) for x in o):
         return _handle(o, known)
@@ -430,14 +658,10 @@ def _encode_range(o, known):
     return {"$pdl": "range", "start": o.start, "stop": o.stop, "step": o.step}
 
 
-def _encode_other(o, known):
+def _encode_rare(o, known):
     t = type(o)
-    if t is tuple:
-        return {"$pdl": "tuple", "items": [_encode(x, known) for x in o]}
     if t is set:
         return _encode_set(o, known)
-    if t is bytes:
-        return {"$pdl": "bytes", "hex": o.hex()}
     if t is range:
         return _encode_range(o, known)
     if t.__module__ == "datetime":
@@ -455,27 +679,6 @@ def _encode_other(o, known):
     if isinstance(o, int) and t is not bool and str(o) == int.__repr__(o):
         return int(o)
     return _handle(o, known)
-
-
-def _encode(o, known=False):
-    """JSON form of any object. known: objects that have no handle yet become a mark that nothing equals."""
-    t = type(o)
-    if o is None or t is str or t is bool or t is float:
-        return o
-    if t is int:
-        return o if -_BIG < o < _BIG else {"$pdl": "int", "hex": "%x" % o}
-    if t is list:
-        return [_encode(x, known) for x in o]
-    if t is dict:
-        return _encode_dict(o, known)
-    return _encode_other(o, known)
-
-
-def _encode_all(o):
-    try:
-        return _encode(o)
-    except RecursionError:
-        return _handle(o, False)
 
 
 def _attempt(f, otherwise):
@@ -526,57 +729,7 @@ def _decode_time(j):
     return (datetime.date if j["$pdl"] == "date" else datetime.datetime).fromisoformat(j["iso"])
 
 
-def _decode_handle(j):
-    entry = _objects.get(j["id"])
-    if entry is None:
-        raise RuntimeError("the object %s is gone" % j["id"])
-    return entry[0]
-
-
-def _decode_ref(j, refs):
-    n = j["id"]
-    info = refs[str(n)]
-    made = info.get("made")
-    if made is None:
-        made = info["made"] = (_Function if info["kind"] == "func" else _Ref)(n, info)
-    return made
-
-
-def _decode_tagged(tag, j, refs):
-    if tag == "tuple":
-        return tuple([_decode(x, refs) for x in j["items"]])
-    if tag == "set":
-        return {_decode(x, refs) for x in j["items"]}
-    if tag == "dict":
-        return {_decode(k, refs): _decode(x, refs) for k, x in j["items"]}
-    if tag == "context":
-        return _Context(_decode(x, refs) for x in j["items"])
-    if tag == "bytes":
-        return bytes.fromhex(j["hex"])
-    if tag == "int":
-        return int(j["hex"], 16)
-    if tag == "range":
-        return range(j["start"], j["stop"], j["step"])
-    if tag == "handle":
-        return _decode_handle(j)
-    if tag == "ref":
-        return _decode_ref(j, refs)
-    return _decode_time(j)
-
-
-def _decode(j, refs=None):
-    t = type(j)
-    if t is list:
-        return [_decode(x, refs) for x in j]
-    if t is dict:
-        tag = j.get("$pdl")
-        if tag is None:
-            return {k: _decode(x, refs) for k, x in j.items()}
-        return _decode_tagged(tag, j, refs)
-    return j
-
-
-# --- errors of PDL as exceptions -------------------------------------------------------------------------
+# --- errors of PDL as exceptions ---------------------------------------------------------------
 
 
 class PDLException(Exception):
@@ -616,7 +769,21 @@ for _class in (
 PDLParseError.__module__ = "pdl.pdl_parser"
 
 
-# --- failures ----------------------------------------------------------------------------------------
+def _pdl_error(e):
+    if e.get("kind") == "exit":
+        return SystemExit(e.get("status", 0))
+    if e.get("kind") == "interrupt":
+        return KeyboardInterrupt()
+    names = (e.get("foreign") or "").split(",")
+    kind = {
+        "expression": PDLRuntimeExpressionError, "parser": PDLRuntimeParserError, "syntax": PDLParseError, "schema": PDLParseError,
+    }.get(e.get("kind"), PDLRuntimeError)
+    error = kind(e.get("msg") or "")
+    error.foreign = [n for n in names if n]
+    return error
+
+
+# --- failures ----------------------------------------------------------------------------------
 
 
 def _bases(t):
@@ -699,56 +866,7 @@ def _failure(e, env, code):
     return {"kind": "code", "msg": "Python Code error: " + text, "foreign": foreign, "line": line}
 
 
-# --- python blocks -----------------------------------------------------------------------------------
-
-
-def _may_change(raw):
-    return type(raw) is list or type(raw) is dict and raw.get("$pdl") in (None, "dict", "set", "tuple")
-
-
-def _changed(raw, env):
-    out = {}
-    for name, (before, o) in raw.items():
-        try:
-            if json.dumps(_encode(o, True)) != json.dumps(before):
-                out[name] = _encode(o)
-        except RecursionError:
-            out[name] = _handle(o, False)
-    return out
-
-
-def _result(env):
-    if "result" not in env:
-        raise AttributeError("'types.SimpleNamespace' object has no attribute 'result'")
-    return env["result"]
-
-
-def _run_python(m, block):
-    env, refs, watched = {"PDL_SESSION": SESSION}, m["refs"], {}
-    folder = m.get("dir")
-    try:
-        for name, j in m["vars"].items():
-            env[name] = _decode(j, refs)
-            if _may_change(j):
-                watched[name] = (j, env[name])
-        del refs
-        m["refs"] = None
-        if folder is not None:
-            sys.path.append(folder)
-        try:
-            code = compile(m["code"], _BLOCK, "exec")
-            _local.user_code = True
-            exec(code, env)
-        finally:
-            _local.user_code = False
-            if folder is not None and folder in sys.path:
-                del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
-        return {"t": "done", "value": _encode_all(_result(env)), "rebound": _changed(watched, env)}
-    except BaseException as e:
-        return dict(_failure(e, env, m["code"]), t="fail")
-
-
-# --- ipython blocks -----------------------------------------------------------------------------------
+# --- ipython blocks ----------------------------------------------------------------------------
 
 _LIMIT_CHARS = 2000
 
@@ -818,7 +936,7 @@ def _collect(fd, seconds):
         data += piece
 
 
-def _run_ipython(m, block):
+def _run_ipython(m):
     try:
         env = {name: _decode(j, m["refs"]) for name, j in m["vars"].items()}
         shell_class = _ipython_shell()
@@ -842,7 +960,7 @@ def _run_ipython(m, block):
         return {"t": "fail", "kind": "code", "msg": "Code error: %r" % e, "foreign": _bases(type(e))}
 
 
-# --- objects --------------------------------------------------------------------------------------------
+# --- objects -----------------------------------------------------------------------------------
 
 
 def _look_up(o, name, attribute_first):
@@ -904,7 +1022,7 @@ def _operate(m, refs):
     return {"len": len, "str": str, "repr": repr, "drop": lambda x: None}[op](o)
 
 
-def _run_object(m, block):
+def _run_object(m):
     r = m["request"]
     try:
         _local.user_code = True
@@ -923,7 +1041,7 @@ def _run_object(m, block):
         return dict(_failure(e, None, ""), t="fail")
 
 
-# --- the pdl package ------------------------------------------------------------------------------------
+# --- the pdl package ---------------------------------------------------------------------------
 
 
 def _check_config(config):
@@ -1032,78 +1150,9 @@ def _package():
     }
 
 
-class _Finder:
-    """Finds the pdl package here, whether or not one is installed: programs started by code belong to this run."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name != "pdl" and not name.startswith("pdl."):
-            return None
-        if name not in _package():
-            return None
-        from importlib.machinery import ModuleSpec
-
-        return ModuleSpec(name, _Finder, is_package=name == "pdl")
-
-    @staticmethod
-    def create_module(spec):
+def _package_spec(name, loader):
+    if name not in _package():
         return None
+    from importlib.machinery import ModuleSpec
 
-    @staticmethod
-    def exec_module(module):
-        module.__dict__.update(_package()[module.__name__])
-
-
-# --- serving --------------------------------------------------------------------------------------------
-
-_RUNNERS = {"python": _run_python, "ipython": _run_ipython, "object": _run_object}
-
-
-def _serve(m):
-    block = _Block(m["id"])
-    outer, before = getattr(_local, "block", None), _state.current
-    _local.block = _state.current = block
-    try:
-        reply = _RUNNERS[m["lang"]](m, block)
-    finally:
-        _local.block, _state.current = outer, before
-    with _send_lock:
-        _flush(block)
-        _settle()
-        reply["id"] = m["id"]
-        if _released:
-            reply["released"] = _released[:]
-            del _released[:len(reply["released"])]
-        _send(reply)
-
-
-def _serve_beside(m):
-    turn = _state.strangers == 0  # a stranger waits: the holder of the baton may be waiting for that thread
-    if turn:
-        _turn.acquire()
-    _local.turn = turn
-    try:
-        _serve(m)
-    finally:
-        if turn:
-            _turn.release()
-
-
-def _main():
-    sys.argv = ["pdl"]
-    sys.stdout, sys.stdin = _Out(), _In()
-    sys.__stdout__, sys.__stdin__ = sys.stdout, sys.stdin
-    sys.meta_path.insert(0, _Finder)
-    signal.signal(signal.SIGINT, _on_interrupt)
-    while True:
-        _state.idle = True
-        m = _wait(None)
-        _state.idle = False
-        if m["t"] == "bye":
-            break
-        with _turn:
-            _local.turn = True
-            _serve(m)
-
-
-_main()
+    return ModuleSpec(name, loader, is_package=name == "pdl")
