@@ -57,8 +57,7 @@ static bool end_row(pdl_scan *s, pdl_err *err) {
 static bool read_row(pdl_scan *s, pdl_buf *b, pdl_val *row, pdl_err *err) {
     int c = scan_peek(s);
     if (c != '\n' && c != '\r') {
-        do
-            *row = pdl_list_push(*row, read_field(s, b));
+        do *row = pdl_list_push(*row, read_field(s, b));
         while (scan_accept(s, ','));
     }
     return end_row(s, err);

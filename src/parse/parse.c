@@ -84,7 +84,8 @@ static const char *kind_word(pdl_vref v) {
 
 static bool not_text(const pdl_parser *p, pdl_vref v, pdl_err *err) {
     if (p->kind == PDL_PARSE_REGEX)
-        return pdl_err_host(err, "TypeError", "expected string or bytes-like object, got '%s'", pdl_type_name(v));
+        return pdl_err_host(err, "TypeError", "expected string or bytes-like object, got '%s'",
+                            pdl_type_name(v));
     return pdl_err_host(err, "TypeError", "expected a string but got %s", kind_word(v));
 }
 
@@ -122,7 +123,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
     return read_value(p, v, true, out, err);
 }
 
-/* The message, as Python shows the exception: Class('message'). A class is not shown for what is worded by us. */
+/* The message, as Python shows the exception: Class('message'). A class is not shown for what is worded by
+ * us. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->foreign) {
         pdl_buf_putf(b, "%s(", err->foreign);
@@ -142,8 +144,8 @@ static size_t missing_group(const pdl_parser *p) {
 
 bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
     static const char *const words[] = {
-        [PDL_PARSE_JSON] = "JSON", [PDL_PARSE_JSONL] = "JSON", [PDL_PARSE_YAML] = "YAML", [PDL_PARSE_CSV] = "CSV",
-        [PDL_PARSE_REGEX] = "",
+        [PDL_PARSE_JSON] = "JSON", [PDL_PARSE_JSONL] = "JSON", [PDL_PARSE_YAML] = "YAML",
+        [PDL_PARSE_CSV] = "CSV",   [PDL_PARSE_REGEX] = "",
     };
     if (read_value(p, v, false, out, err)) return true;
     pdl_buf b = PDL_BUF;

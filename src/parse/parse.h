@@ -11,16 +11,22 @@
 #include "value/val.h"
 #include "yaml/node.h"
 
-typedef enum { PDL_PARSE_JSON, PDL_PARSE_JSONL, PDL_PARSE_YAML, PDL_PARSE_CSV, PDL_PARSE_REGEX } pdl_parser_kind;
+typedef enum {
+    PDL_PARSE_JSON,
+    PDL_PARSE_JSONL,
+    PDL_PARSE_YAML,
+    PDL_PARSE_CSV,
+    PDL_PARSE_REGEX
+} pdl_parser_kind;
 typedef enum { PDL_PM_SEARCH, PDL_PM_MATCH, PDL_PM_FULLMATCH, PDL_PM_SPLIT, PDL_PM_FINDALL } pdl_parser_mode;
 
 /* A parser as the program says it. Lives in an arena; a compiled regex is released with it. */
 typedef struct pdl_parser {
     pdl_parser_kind kind;
-    pdl_parser_mode mode;   /* REGEX */
-    pdl_str regex;          /* REGEX, as written */
-    pdl_regex *compiled;    /* REGEX: NULL when it cannot be compiled; it then fails when used */
-    pdl_str *groups;        /* REGEX with an object spec: names in spec order */
+    pdl_parser_mode mode; /* REGEX */
+    pdl_str regex;        /* REGEX, as written */
+    pdl_regex *compiled;  /* REGEX: NULL when it cannot be compiled; it then fails when used */
+    pdl_str *groups;      /* REGEX with an object spec: names in spec order */
     uint32_t n_groups;
     bool has_object_spec;
 } pdl_parser;
@@ -37,14 +43,16 @@ const char *pdl_parser_mode_name(pdl_parser_mode m);
 bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out); /* any letter case */
 
 /* A regex parser; group names (from an object spec, in order) are borrowed and must outlive it. */
-pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode, const pdl_str *groups, size_t n_groups, bool object_spec);
+pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode, const pdl_str *groups,
+                             size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
-/* Apply to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the full message users see ("Attempted to parse
- * ill-formed JSON: JSONDecodeError(\"...\")"), foreign the Python class. */
+/* Apply to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the full message
+ * users see ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), foreign the Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* The same with the bare message of the Python exception, without the sentence around it: for conformance tests. */
+/* The same with the bare message of the Python exception, without the sentence around it: for conformance
+ * tests. */
 PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* The tolerant JSON reader alone: strict first, else repaired; never fails on text except on limits. */

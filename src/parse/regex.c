@@ -11,9 +11,9 @@
 typedef struct {
     const pdl_regex *re;
     pdl_str text;
-    size_t from;      /* where the next search starts */
-    bool was_empty;   /* an empty match ended there: the next one there may not be empty */
-    pdl_span *spans;  /* groups + 1 */
+    size_t from;     /* where the next search starts */
+    bool was_empty;  /* an empty match ended there: the next one there may not be empty */
+    pdl_span *spans; /* groups + 1 */
     size_t groups;
 } walk;
 

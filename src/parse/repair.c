@@ -17,13 +17,13 @@ typedef enum { BOX_LIST, BOX_DICT, BOX_PAREN } box_kind;
 /* An open container. */
 typedef struct {
     box_kind kind;
-    char closer;       /* besides the closers of containers around it */
-    bool implicit;     /* a dict that began with `"key":` in a list, without a brace */
-    bool not_list;     /* a dict with a colon or comment where a key should be: no list in wrong braces */
-    bool saw_comma;    /* parentheses: with a comma they are a list even of one */
-    bool waiting;      /* a dict with a key whose value is being read */
-    size_t start;      /* of its first byte */
-    pdl_val box, key;  /* key: while waiting */
+    char closer;      /* besides the closers of containers around it */
+    bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
+    bool not_list;    /* a dict with a colon or comment where a key should be: no list in wrong braces */
+    bool saw_comma;   /* parentheses: with a comma they are a list even of one */
+    bool waiting;     /* a dict with a key whose value is being read */
+    size_t start;     /* of its first byte */
+    pdl_val box, key; /* key: while waiting */
 } box;
 
 /* Words alone in parentheses are prose, not data. */
@@ -100,12 +100,14 @@ static bool word_starts(const pdl_rp *p) {
 
 /* "..." between items stands for things left out. */
 static bool skip_ellipsis(pdl_rp *p) {
-    if (!pdl_str_starts(pdl_str_sub(p->src, p->pos, p->src.n), PDL_STR("...")) || rp_at(p, p->pos + 3) == '.') return false;
+    if (!pdl_str_starts(pdl_str_sub(p->src, p->pos, p->src.n), PDL_STR("...")) || rp_at(p, p->pos + 3) == '.')
+        return false;
     p->pos += 3;
     return true;
 }
 
-/* --- values ---------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------------------
+ */
 
 /* A scalar or the opening of a container at the cursor; GOT_NOTHING when none begins here. */
 static step read_token(reader *r, pdl_rp_place place, pdl_val *out) {
@@ -152,14 +154,13 @@ static step read_member(reader *r, pdl_val *out) {
 static bool read_quoted_key(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     *out = pdl_rp_string(p, PDL_RP_KEY);
-    do
-        p->pos = rp_skip_blanks(p, p->pos);
+    do p->pos = rp_skip_blanks(p, p->pos);
     while (skip_comment(r, true));
     return rp_peek(p) >= 0 && rp_peek(p) != '}';
 }
 
-/* The next key; GOT_END when the dict ends before one. Whatever is in front of it is skipped, closers too: only the very
- * first character may end the dict. */
+/* The next key; GOT_END when the dict ends before one. Whatever is in front of it is skipped, closers too:
+ * only the very first character may end the dict. */
 static step read_key(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t from = p->pos, next;
@@ -197,7 +198,8 @@ static bool reread_as_list(reader *r) {
     return open_box(r, BOX_LIST, '}', false);
 }
 
-/* Behind a member (or the brace): does the dict end here? A quote or comma right behind the member is passed over. */
+/* Behind a member (or the brace): does the dict end here? A quote or comma right behind the member is passed
+ * over. */
 static bool dict_ends(reader *r) {
     pdl_rp *p = &r->rp;
     bool has = pdl_dict_len(top(r)->box) > 0;
@@ -264,7 +266,8 @@ static step step_list(reader *r, pdl_val *out) {
         size_t from = p->pos;
         bool quoted = pdl_rp_quote(p, from) > 0;
         step s = read_token(r, PDL_RP_ITEM, out);
-        if (s == GOT_VALUE && quoted && !p->inner && rp_at(p, rp_skip_blanks(p, p->pos)) == ':') return item_is_key(r, from, *out);
+        if (s == GOT_VALUE && quoted && !p->inner && rp_at(p, rp_skip_blanks(p, p->pos)) == ':')
+            return item_is_key(r, from, *out);
         if (s == GOT_VALUE && is_empty(*out) && !quoted) { /* a sign without a number */
             pdl_drop(*out);
             if (list_ends(r)) return GOT_END;
@@ -276,7 +279,8 @@ static step step_list(reader *r, pdl_val *out) {
     return GOT_END;
 }
 
-/* --- containers -------------------------------------------------------------------------------------------- */
+/* --- containers --------------------------------------------------------------------------------------------
+ */
 
 /* Give the innermost container a value. An empty item that nothing separates from what follows is noise. */
 static void put_value(reader *r, pdl_val v) {
@@ -330,7 +334,8 @@ static bool read_box(reader *r, pdl_val *out) {
     return read_token(r, PDL_RP_ITEM, &none) == GOT_BOX && run(r, out);
 }
 
-/* --- the whole text ------------------------------------------------------------------------------------------ */
+/* --- the whole text
+ * ------------------------------------------------------------------------------------------ */
 
 /* Same classes all the way down: then a later value is a better version of the earlier one. */
 static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
@@ -364,7 +369,8 @@ static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
 /* A container that is strict JSON; false (without an error but for limits) when it is not. */
 static bool read_strict(pdl_rp *p, pdl_val *out, pdl_err *err) {
     size_t end;
-    if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX, out, &end, err)) {
+    if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX, out, &end,
+                       err)) {
         if (err->kind != PDL_E_limit) pdl_err_fini(err);
         return false;
     }

@@ -11,8 +11,8 @@
 /* Where a token stands: what ends it depends on that. */
 typedef enum { PDL_RP_KEY, PDL_RP_VALUE, PDL_RP_ITEM } pdl_rp_place;
 
-/* The nearest occurrence of a byte at or behind `from` is `at` (text length when there is none). Searches go forward, so
- * that a remembered answer mostly holds and all searches together are linear. */
+/* The nearest occurrence of a byte at or behind `from` is `at` (text length when there is none). Searches go
+ * forward, so that a remembered answer mostly holds and all searches together are linear. */
 typedef struct pdl_rp_memo {
     size_t from, at;
     bool known;
@@ -24,10 +24,10 @@ enum { PDL_RP_MEMOS = 128 };
 typedef struct pdl_rp {
     pdl_str src;
     size_t pos;
-    uint32_t lists, dicts; /* open around the cursor: lists, and what a brace closes */
+    uint32_t lists, dicts;          /* open around the cursor: lists, and what a brace closes */
     pdl_rp_memo memo[PDL_RP_MEMOS]; /* by ASCII byte */
-    pdl_buf text; /* the token being read */
-    bool inner;   /* the last string had quotes inside */
+    pdl_buf text;                   /* the token being read */
+    bool inner;                     /* the last string had quotes inside */
 } pdl_rp;
 
 static inline int rp_at(const pdl_rp *r, size_t i) { return i < r->src.n ? (unsigned char)r->src.p[i] : -1; }
@@ -48,7 +48,8 @@ size_t pdl_rp_find(pdl_rp *r, int c, size_t i);
 /* Does a quote stand at i? Its length (1, or 3 for a curly one), or 0. */
 size_t pdl_rp_quote(const pdl_rp *r, size_t i);
 
-/* Tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point) and goes behind the token. */
+/* Tokens. The cursor is at the first byte (a quote; a letter; a digit, sign or point) and goes behind the
+ * token. */
 pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place);
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place);
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out); /* false: it was none and is skipped */

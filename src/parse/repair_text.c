@@ -1,7 +1,7 @@
 /* repair_text.c -- strings and bare words in text that is not quite JSON.
  *
- * The question at each quote is whether it ends the string or belongs to it, and at each separator whether the
- * closing quote was forgotten before it. Both are decided by what follows up to the next quotes.
+ * The question at each quote is whether it ends the string or belongs to it, and at each separator whether
+ * the closing quote was forgotten before it. Both are decided by what follows up to the next quotes.
  */
 #include "base/utf8.h"
 #include "parse/repair.h"
@@ -124,7 +124,8 @@ static bool quoted_key_at(token *t, size_t i) {
 static bool bare_key_at(const token *t, size_t i) {
     const pdl_rp *r = t->r;
     size_t from = i, next;
-    while (i < r->src.n && (rp_at(r, i) == '_' || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)))) pdl_rp_cp(r, i, &i);
+    while (i < r->src.n && (rp_at(r, i) == '_' || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next))))
+        pdl_rp_cp(r, i, &i);
     return i > from && rp_at(r, rp_skip_blanks(r, i)) == ':';
 }
 
@@ -189,7 +190,10 @@ static bool ends_item(token *t, size_t after) {
         t->in_pair = false;
         return c < 0;
     }
-    if (c < 0 || c == ',' || c == ']' || (c == ':' && !r->inner) || c == ')' || (c == '}' && r->dicts)) return true;
+    if (c < 0 || c == ',' || c == ']' || (c == ':' && !r->inner) || c == ')' || (c == '}' && r->dicts))
+        return true;
+    /* Text that ends with an escaped quote was escaped with care. */
+    if (r->pos >= 2 && rp_at(r, r->pos - 2) == '\\' && starts_at(r, r->pos - 1, t->quote)) return true;
     q = next_quote(t, after);
     if (q == r->src.n || q == i || pdl_rp_find(r, ',', i) < q || pdl_rp_find(r, ']', i) < q) return true;
     int d = rp_at(r, rp_skip_blanks(r, q + 1));
@@ -239,6 +243,7 @@ static bool forgotten_in_value(token *t, int c) {
         q = next_quote(t, r->pos);
         if (q == r->src.n) {
             bool first = !t->comma_decided;
+            if (rp_at(r, rp_skip_blanks(r, r->pos + 1)) == '}') return true;
             t->comma_decided = true;
             return first && key_at(t, r->pos + 1);
         }
@@ -249,7 +254,8 @@ static bool forgotten_in_value(token *t, int c) {
     q = next_quote(t, r->pos);
     if (q == r->src.n) return c == ']' || !r->lists || brace_ends_text(t);
     size_t i = rp_skip_blanks(r, r->pos + 1);
-    return c == '}' && rp_at(r, i) == ',' && (member_follows(t, i, q) || rp_at(r, rp_skip_blanks(r, i + 1)) == '{');
+    return c == '}' && rp_at(r, i) == ',' &&
+           (member_follows(t, i, q) || rp_at(r, rp_skip_blanks(r, i + 1)) == '{');
 }
 
 static bool forgotten_in_item(token *t, int c) { return c == ']' && next_quote(t, t->r->pos) == t->r->src.n; }
@@ -323,15 +329,16 @@ pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place) {
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-/* At a comma of a bare word: does a member begin behind it, or the dict end? A bare key after several commas must have a
- * value that is plainly one. */
+/* At a comma of a bare word: does a member begin behind it, or the dict end? A bare key after several commas
+ * must have a value that is plainly one. */
 static bool comma_ends_word(token *t) {
     pdl_rp *r = t->r;
     bool first = !t->comma_decided;
     size_t i = rp_skip_blanks(r, r->pos + 1), q = pdl_rp_find(r, '"', i);
     int c = rp_at(r, i);
     t->comma_decided = true;
-    if (c == '}' || c < 0 || quoted_key_at(t, i) || (q < r->src.n && member_follows(t, r->pos, q))) return true;
+    if (c == '}' || c < 0 || quoted_key_at(t, i) || (q < r->src.n && member_follows(t, r->pos, q)))
+        return true;
     if (!bare_key_at(t, i)) return false;
     c = rp_at(r, rp_skip_blanks(r, pdl_rp_find(r, ':', i) + 1));
     return first || c == '{' || c == '[' || c == '"';
@@ -370,8 +377,8 @@ pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-/* A bare key ends at a colon, at a quote that would close it, at the end of a list, or at a blank: then it is a key
- * only if a colon follows, otherwise it is dropped. */
+/* A bare key ends at a colon, at a quote that would close it, at the end of a list, or at a blank: then it is
+ * a key only if a colon follows, otherwise it is dropped. */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
     token t = {.r = r, .place = PDL_RP_KEY, .quote = PDL_STR("\"")};
     bool ok = false;

@@ -1,7 +1,7 @@
 /* yaml.c -- one YAML document; the message gains the place. */
+#include "yaml/yaml.h"
 #include "base/utf8.h"
 #include "parse/room.h"
-#include "yaml/yaml.h"
 
 #include "base/banned.h"
 

@@ -42,9 +42,11 @@ static void test_words(void **state) {
         {PDL_PARSE_JSONL, "", "[]"},
         {PDL_PARSE_JSONL, "{\"a\": 1}\n\n{\"a\": NaN}\r\n", "[{'a': 1}, {'a': nan}]"},
         {PDL_PARSE_JSONL, "1\n[1 2]",
-         "! Attempted to parse ill-formed JSON: JSONDecodeError(\"Expecting ',' delimiter: line 1 column 4 (char 3)\")"},
+         "! Attempted to parse ill-formed JSON: JSONDecodeError(\"Expecting ',' delimiter: line 1 column 4 "
+         "(char 3)\")"},
         {PDL_PARSE_JSONL, " ",
-         "! Attempted to parse ill-formed JSON: JSONDecodeError('Expecting value: line 1 column 2 (char 1)')"},
+         "! Attempted to parse ill-formed JSON: JSONDecodeError('Expecting value: line 1 column 2 (char "
+         "1)')"},
         {PDL_PARSE_YAML, "a: yes", "{'a': True}"},
         {PDL_PARSE_YAML, "", "None"},
         {PDL_PARSE_YAML, "a: b: c",
@@ -54,7 +56,8 @@ static void test_words(void **state) {
         {PDL_PARSE_CSV, "a, \"b\"\r\r\n,", "[['a', ' \"b\"'], ['', '']]"},
         {PDL_PARSE_CSV, "\"\"\r\n\"a\"b\"c\"", "[[''], ['ab\"c\"']]"},
         {PDL_PARSE_CSV, "a\rb",
-         "! Attempted to parse ill-formed CSV: Error('new-line character seen in unquoted field - do you need to "
+         "! Attempted to parse ill-formed CSV: Error('new-line character seen in unquoted field - do you "
+         "need to "
          "open the file in universal-newline mode?')"},
     };
     pdl_arena *a = pdl_arena_make();
@@ -92,7 +95,8 @@ static void test_regex(void **state) {
     pdl_buf got = PDL_BUF;
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        apply_text(pdl_parser_regex(a, t_str(rows[i].regex), rows[i].mode, NULL, 0, false), rows[i].text, &got);
+        apply_text(pdl_parser_regex(a, t_str(rows[i].regex), rows[i].mode, NULL, 0, false), rows[i].text,
+                   &got);
         t_assert_str(pdl_buf_str(&got), rows[i].want);
     }
     pdl_buf_fini(&got);
@@ -124,14 +128,16 @@ static void test_not_text(void **state) {
     pdl_buf got = PDL_BUF;
     T_ROW(0);
     apply(pdl_parser_word(a, PDL_PARSE_JSON), pdl_int(3), &got);
-    t_assert_str(pdl_buf_str(&got), "! Attempted to parse ill-formed JSON: expected a string but got integer");
+    t_assert_str(pdl_buf_str(&got),
+                 "! Attempted to parse ill-formed JSON: expected a string but got integer");
     T_ROW(1);
     apply(pdl_parser_word(a, PDL_PARSE_CSV), pdl_null(), &got);
     t_assert_str(pdl_buf_str(&got), "! Attempted to parse ill-formed CSV: expected a string but got null");
     T_ROW(2);
     apply(pdl_parser_regex(a, PDL_STR("a"), PDL_PM_MATCH, NULL, 0, false), pdl_int(3), &got);
-    t_assert_str(pdl_buf_str(&got),
-                 "! Fail to parse with regex a: TypeError(\"expected string or bytes-like object, got 'int'\")");
+    t_assert_str(
+        pdl_buf_str(&got),
+        "! Fail to parse with regex a: TypeError(\"expected string or bytes-like object, got 'int'\")");
     pdl_buf_fini(&got);
     pdl_arena_free(a);
 }

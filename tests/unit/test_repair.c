@@ -44,7 +44,9 @@ static void test_rules(void **state) {
         {"{\"a\":}", "{\"a\": \"\"}"},
         /* quotes */
         {"{'a': 'it\\'s'}", "{\"a\": \"it's\"}"},
-        {"{\xe2\x80\x9c" "a\xe2\x80\x9d: 1}", "{\"a\": 1}"},
+        {"{\xe2\x80\x9c"
+         "a\xe2\x80\x9d: 1}",
+         "{\"a\": 1}"},
         {"{\"a\": \"x, \"b\": 2}", "{\"a\": \"x\", \"b\": 2}"},
         {"{\"a: 1}", "{\"a\": 1}"},
         {"{\"a\": \"He said \"hi\" to me\"}", "{\"a\": \"He said \\\"hi\\\" to me\"}"},
@@ -73,7 +75,8 @@ static void test_rules(void **state) {
 static void test_hostile(void **state) {
     (void)state;
     static const char *const pieces[] = {
-        "[", "{", "(", "\"", "{\"a\":", "[{", "[{x ", "{\"a\": \"b, ", "[\"a ", "{a: b, ", "/*", "\\", "{x} ", "[1 ", "{\"a\": x}, ", "'\":",
+        "[",     "{",       "(",  "\"", "{\"a\":", "[{",  "[{x ",         "{\"a\": \"b, ",
+        "[\"a ", "{a: b, ", "/*", "\\", "{x} ",    "[1 ", "{\"a\": x}, ", "'\":",
     };
     for (size_t i = 0; i < T_LEN(pieces); i++) {
         T_ROW(i);
