@@ -5,6 +5,8 @@
 
 #include "base/banned.h"
 
+enum { TURNS_A_STEP = 20000 }; /* turns of loops between two looks at the world */
+
 /* An instruction that must wait is executed again: pc goes back to it. */
 #define STEP(call)                                  \
     do {                                            \
@@ -197,7 +199,17 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             set_top(f, pdl_bool(truth));
             break;
         }
-        case PDL_OP_JUMP: f->pc = i->c; break;
+        case PDL_OP_JUMP: {
+            bool back = i->c < f->pc;
+            f->pc = i->c;
+            if (back && PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) { /* a loop that never waits lets signals and other fibers in */
+                f->run->turns = 0;
+                f->run->yielded = true;
+                fiber_ready(f);
+                return PDL_STEP_WAIT;
+            }
+            break;
+        }
         case PDL_OP_JUMP_FALSE: STEP(jump_if(f, i, false, false, err)); break;
         case PDL_OP_JUMP_TRUE: STEP(jump_if(f, i, true, false, err)); break;
         case PDL_OP_JUMP_FALSE_KEEP: STEP(jump_if(f, i, false, true, err)); break;

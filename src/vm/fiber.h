@@ -258,7 +258,8 @@ struct pdl_run {
     pdl_err err;
     double score;
     pdl_usage usage, nested_usage;
-    bool stream_failed;
+    bool stream_failed, yielded;
+    uint32_t turns;
     pdl_val imports;            /* dict from text to module object, or true while it is running */
     pdl_idmap templates;        /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;

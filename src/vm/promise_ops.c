@@ -153,24 +153,18 @@ void run_queue_models(pdl_run *r) {
     if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
 }
 
-static void path_up(pdl_path **p, pdl_path *next) {
-    pdl_path_drop(*p);
-    *p = next;
-}
-
 /* Where an effect stands in the run: the ids of the expression calls around it, then the block's own. */
 static pdl_path *place_of(pdl_fiber *f) {
     pdl_path *prefix = NULL;
     for (size_t i = f->frames.n; i-- > 0 && !prefix;) prefix = f->frames.p[i].kind == FRAME_EXPR ? f->frames.p[i].place : NULL;
     pdl_path *own = blk_path(f);
+    if (!prefix) prefix = f->run->opt.place;
     if (!prefix) return pdl_path_keep(own);
     pdl_buf b = PDL_BUF;
     pdl_path_text(own, &b);
     pdl_path *p = pdl_path_name(prefix, pdl_name_str(f->run->opt.names, pdl_intern(f->run->opt.names, pdl_buf_str(&b))).p);
     pdl_buf_fini(&b);
-    pdl_path *kept = NULL;
-    path_up(&kept, p);
-    return kept;
+    return p;
 }
 
 void call_start(pdl_fiber *f, pdl_call *c, pdl_val request) {

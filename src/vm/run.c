@@ -11,6 +11,8 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->scratch = pdl_arena_make();
     r->call_in = (pdl_call_in){r, run_call_in};
     r->out = outq_new(r, NULL);
+    r->next_call = options->first_id;
+    pdl_path_keep(r->opt.place);
     run_globals(r);
     return r;
 }
@@ -45,6 +47,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_drop(r->imports);
     pdl_drop(r->result);
     pdl_err_fini(&r->err);
+    pdl_path_drop(r->opt.place);
     pdl_vec_fini(&r->queue);
     pdl_arena_free(r->scratch);
     pdl_free(r);
@@ -170,6 +173,10 @@ pdl_step pdl_run_step(pdl_run *r) {
         if (!f) return PDL_STEP_WAIT;
         if (f->cancelled) fiber_free(f);
         else run_fiber(r, f);
+        if (r->yielded) {
+            r->yielded = false;
+            return PDL_STEP_WAIT;
+        }
     }
     return r->failed ? PDL_STEP_FAIL : PDL_STEP_DONE;
 }
@@ -178,7 +185,7 @@ pdl_step pdl_run_wait(pdl_run *r) {
     for (;;) {
         pdl_step s = pdl_run_step(r);
         if (s != PDL_STEP_WAIT) return s;
-        if (!r->opt.world->ops->poll(r->opt.world, -1) && !r->ready_first && !r->stream_failed) {
+        if (!r->opt.world->ops->poll(r->opt.world, r->ready_first ? 0 : -1) && !r->ready_first && !r->stream_failed) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
             fail_run(r, &err);
@@ -192,6 +199,8 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     if (f && f->code && f->pc && !err->loc.src) err->loc = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
     fail_run(r, err);
 }
+
+bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
 pdl_val pdl_run_scope(const pdl_run *r) { return scope_value(r->main); }

@@ -36,6 +36,8 @@ typedef struct pdl_run_options {
     void *build_user;
     pdl_defaults_fn *defaults;
     const pdl_debug *debug;   /* may be NULL */
+    uint32_t first_id;        /* ids of effects begin behind it: runs that share a world */
+    pdl_path *place;          /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_str stdlib;           /* text of the standard library; empty: none */
 } pdl_run_options;
 
@@ -47,6 +49,8 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 
 /* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the world, then step again. */
 pdl_step pdl_run_step(pdl_run *r);
+/* After WAIT: is there something to run all the same? Then the world is polled without waiting. */
+bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 

@@ -1,0 +1,99 @@
+/* compose.c -- see compose.h. */
+#include "api/compose.h"
+
+#include "host/host.h"
+#include "model/model.h"
+#include "native/native.h"
+
+#include "base/banned.h"
+
+typedef struct router {
+    pdl_world world;
+    pdl_compose_options opt;
+    pdl_world *model, *worker, *host; /* NULL until needed */
+} router;
+
+static pdl_val record_of(void *user, pdl_vref record) {
+    static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
+    (void)user;
+    pdl_val d = pdl_dict_new(3);
+    for (size_t i = 0; i < 3; i++) {
+        pdl_val v;
+        pdl_err err = {0};
+        if (pdl_attr(record, pdl_str_of(names[i]), &v, &err)) d = pdl_dict_putz(d, names[i], v);
+        pdl_err_fini(&err);
+    }
+    return d;
+}
+
+/* PDL_PYTHON, else the active virtual environment's, else the one on PATH. */
+static pdl_world *open_worker(router *r) {
+    const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
+    pdl_buf venv = PDL_BUF;
+    size_t n = 0;
+    if (own && *own) {
+        candidates[n++] = own;
+    } else {
+        const char *dir = r->opt.env(r->opt.env_user, "VIRTUAL_ENV");
+        if (dir && *dir) {
+            pdl_buf_putf(&venv, "%s/bin/python3", dir);
+            candidates[n++] = pdl_buf_z(&venv);
+        }
+        candidates[n++] = "python3";
+    }
+    pdl_worker_options o = {
+        .pythons = candidates, .n_pythons = n, .dir = r->opt.dir, .debug = r->opt.debug, .user = r->opt.user, .ask_input = r->opt.ask_input,
+        .run_program = r->opt.run_program, .record = record_of,
+    };
+    pdl_world *w = pdl_worker_world_new(r->opt.loop, &o);
+    pdl_buf_fini(&venv);
+    return w;
+}
+
+static pdl_world *room_of(router *r, pdl_effect_kind kind) {
+    switch (kind) {
+    case PDL_EFFECT_model: case PDL_EFFECT_embed:
+        if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){.env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug});
+        return r->model;
+    case PDL_EFFECT_code: case PDL_EFFECT_object: case PDL_EFFECT_command:
+        if (!r->worker) r->worker = open_worker(r);
+        return r->worker;
+    case PDL_EFFECT_read: case PDL_EFFECT_write: case PDL_EFFECT_input: case PDL_EFFECT_source: case PDL_EFFECT_sleep: case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+        if (!r->host) r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){.show = r->opt.show_prompt, .user = r->opt.show_user});
+        return r->host;
+    case PDL_EFFECT_COUNT: break;
+    }
+    PDL_BUG("effect kind %d", (int)kind);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    pdl_world *room = room_of((router *)(void *)w, e->kind);
+    room->ops->start(room, e);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    router *r = (router *)(void *)w;
+    if (r->model) r->model->ops->cancel(r->model, id);
+    if (r->worker) r->worker->ops->cancel(r->worker, id);
+    if (r->host) r->host->ops->cancel(r->host, id);
+}
+
+static bool poll_loop(pdl_world *w, int timeout_ms) { return pdl_loop_run(((router *)(void *)w)->opt.loop, timeout_ms); }
+
+static void close_all(pdl_world *w) {
+    router *r = (router *)(void *)w;
+    if (r->model) r->model->ops->close(r->model);
+    if (r->worker) r->worker->ops->close(r->worker);
+    if (r->host) r->host->ops->close(r->host);
+    pdl_free(r);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_loop, close_all};
+
+pdl_world *pdl_compose(const pdl_compose_options *options) {
+    router *r = PDL_NEW(router);
+    r->world.ops = &ops;
+    r->opt = *options;
+    return &r->world;
+}

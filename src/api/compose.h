@@ -1,0 +1,25 @@
+/* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that knows all of them. */
+#ifndef PDL_API_COMPOSE_H
+#define PDL_API_COMPOSE_H
+
+#include "effect/effect.h"
+#include "io/loop.h"
+#include "worker/worker.h"
+
+typedef struct pdl_compose_options {
+    pdl_loop *loop;
+    const char *(*env)(void *user, const char *name);
+    void *env_user;
+    pdl_str dir;
+    const pdl_debug *debug;
+    void (*show_prompt)(void *user, pdl_str prompt);
+    void *show_user;
+    void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);
+    void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done, void *done_user);
+    void *user;
+} pdl_compose_options;
+
+/* Rooms are opened when they are first asked. Borrows the loop and what options point to. */
+pdl_world *pdl_compose(const pdl_compose_options *options);
+
+#endif

@@ -1,0 +1,351 @@
+/* session.c -- see session.h. */
+#include "api/session.h"
+
+#include "api/compose.h"
+#include "api/env.h"
+#include "compile/compile.h"
+#include "io/clock.h"
+#include "io/loop.h"
+#include "journal/journal.h"
+#include "lang/load.h"
+#include "model/model.h"
+#include "trace/fold.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+extern const unsigned char pdl_stdlib_text[]; /* lib/stdlib.pdl, embedded at build time */
+extern const size_t pdl_stdlib_text_len;
+
+/* A program that runs inside another one: exec_str of Python code. */
+typedef struct subrun {
+    pdl_run *run;
+    void (*done)(void *user, pdl_val result, const pdl_err *err);
+    void *done_user;
+    bool all;
+    pdl_str dir; /* owned text */
+    struct subrun *next;
+} subrun;
+
+struct pdl_session {
+    pdl_session_options opt;
+    pdl_interner *names;
+    pdl_environ *env;
+    pdl_loop *loop;
+    pdl_world *outside;     /* model, worker, host behind one door */
+    pdl_journal *journal;   /* NULL: none */
+    pdl_world *world;       /* what the run sees */
+    pdl_program *program;
+    pdl_run *run;
+    pdl_fold *fold;
+    subrun *subs;
+    uint32_t n_subs;
+    pdl_str *path;          /* PDL_PATH and the installed library */
+    size_t n_path;
+    pdl_arena *arena;
+    uint32_t next_input;    /* ids of INPUT effects made for code */
+};
+
+/* --- programs met while running ------------------------------------------------------------------------------------------- */
+
+static void load_failed(const pdl_program *p, pdl_val *errors, pdl_err *err) {
+    if (p->yaml_failed && p->diags.n) {
+        const pdl_diag *d = &p->diags.p[0];
+        pdl_err_set(err, PDL_E_syntax, d->loc, "%.*s", PDL_FMT(d->text));
+        err->foreign = pdl_str_dup(PDL_STR("YAMLError"));
+        return;
+    }
+    pdl_buf text = PDL_BUF;
+    pdl_program_errors(p, &text, false);
+    pdl_val list = pdl_list_new(4);
+    pdl_str rest = pdl_buf_str(&text);
+    while (rest.n) {
+        size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
+        list = pdl_list_push(list, pdl_text(pdl_str_sub(rest, 0, n)));
+        rest = pdl_str_sub(rest, n + 1, rest.n);
+    }
+    *errors = list;
+    pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
+
+static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors, pdl_err *err) {
+    pdl_session *s = user;
+    pdl_program *p = pdl_program_new();
+    bool ok;
+    pdl_program_load(p, name, text, &ok);
+    if (ok) *out = pdl_compile_program(p, s->names, trace);
+    else load_failed(p, errors, err);
+    pdl_program_drop(p);
+    return ok;
+}
+
+/* --- what code asks of the run ------------------------------------------------------------------------------------------------ */
+
+typedef struct asked {
+    pdl_worker_answer_fn *answer;
+    void *user;
+} asked;
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
+    asked *a = user;
+    (void)e;
+    bool eof = r->err.kind || !pdl_is_str(r->value);
+    a->answer(a->user, eof ? (pdl_str){0} : pdl_str_get(r->value), eof);
+    pdl_free(a);
+}
+
+/* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
+static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user) {
+    pdl_session *s = user;
+    asked *a = PDL_NEW(asked);
+    *a = (asked){answer, answer_user};
+    pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")), "multiline", pdl_bool(false));
+    uint32_t n = ++s->next_input;
+    pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
+                                   (pdl_effect_sink){a, no_piece, input_reply});
+    s->world->ops->start(s->world, e);
+}
+
+static pdl_run_options run_options(pdl_session *s) {
+    pdl_run_options o = {
+        .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path, .jobs = s->opt.jobs, .build = build,
+        .build_user = s, .defaults = pdl_model_defaults_apply, .debug = s->opt.debug,
+        .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
+    };
+    return o;
+}
+
+static pdl_val with_defaults(pdl_vref vars) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
+    return pdl_is_dict(vars) ? pdl_dict_merge(d, vars) : d;
+}
+
+static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done, void *done_user) {
+    (void)code;
+    pdl_session *s = user;
+    pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"), dir = pdl_dict_getz(request, "dir");
+    pdl_code *built = NULL;
+    pdl_val errors = pdl_absent();
+    pdl_err err = {0};
+    bool ok = build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false, &built, &errors, &err);
+    pdl_drop(errors);
+    if (!ok || pdl_text_is(pdl_dict_getz(request, "op"), "parse")) {
+        done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);
+        pdl_err_fini(&err);
+        pdl_code_drop(built);
+        pdl_drop(request);
+        return;
+    }
+    subrun *sub = PDL_NEW(subrun);
+    sub->done = done;
+    sub->done_user = done_user;
+    sub->all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
+    pdl_run_options o = run_options(s);
+    o.first_id = ++s->n_subs << 20;
+    o.place = pdl_path_numbered(code->place, "exec", s->n_subs);
+    if (pdl_is_str(dir)) o.dir = sub->dir = (pdl_str){pdl_str_dup(pdl_str_get(dir)), pdl_str_get(dir).n};
+    sub->run = pdl_run_new(&o);
+    pdl_path_drop(o.place);
+    pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"));
+    pdl_run_start(sub->run, built, vars);
+    pdl_drop(vars);
+    pdl_code_drop(built);
+    pdl_drop(request);
+    sub->next = s->subs;
+    s->subs = sub;
+}
+
+static pdl_val all_of(const pdl_run *r) {
+    int64_t calls, completion, prompt;
+    pdl_run_usage(r, &calls, &completion, &prompt);
+    pdl_val u = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
+    u = pdl_dict_putz(u, "completion_tokens", pdl_int(completion));
+    u = pdl_dict_putz(u, "prompt_tokens", pdl_int(prompt));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "result", pdl_keep(pdl_run_result(r)));
+    d = pdl_dict_putz(d, "scope", pdl_run_scope(r));
+    d = pdl_dict_putz(d, "trace", pdl_null());
+    d = pdl_dict_putz(d, "replay", pdl_dict_new(0));
+    return pdl_dict_putz(d, "usage", u);
+}
+
+static void end_sub(subrun *sub, pdl_step step) {
+    if (step == PDL_STEP_DONE) sub->done(sub->done_user, sub->all ? all_of(sub->run) : pdl_keep(pdl_run_result(sub->run)), NULL);
+    else sub->done(sub->done_user, pdl_absent(), pdl_run_error(sub->run));
+    pdl_run_free(sub->run);
+    pdl_free((char *)(uintptr_t)sub->dir.p);
+    pdl_free(sub);
+}
+
+/* Programs inside the program go on. True when one of them ended. */
+static bool step_subs(pdl_session *s) {
+    bool any = false;
+    for (subrun **at = &s->subs; *at;) {
+        subrun *sub = *at;
+        pdl_step step = pdl_run_step(sub->run);
+        if (step == PDL_STEP_WAIT) {
+            at = &(*at)->next;
+            continue;
+        }
+        *at = sub->next;
+        end_sub(sub, step);
+        any = true;
+    }
+    return any;
+}
+
+/* --- session ------------------------------------------------------------------------------------------------------------------------ */
+
+static const char *env_of(void *user, const char *name) { return pdl_environ_get(((pdl_session *)user)->env, name); }
+
+#ifndef PDL_LIBDIR
+#define PDL_LIBDIR "/usr/local/share/pdl"
+#endif
+
+/* PDL_PATH, then the folder that holds lib/ beside the command or installed. */
+static void find_path(pdl_session *s) {
+    const char *var = pdl_environ_get(s->env, "PDL_PATH");
+    pdl_str rest = pdl_str_of(var ? var : "");
+    size_t n = 2;
+    for (size_t i = 0; i < rest.n; i++) n += rest.p[i] == ':';
+    s->path = pdl_arena_new_n(s->arena, pdl_str, n + 1);
+    while (rest.n) {
+        size_t colon = pdl_str_find(rest, PDL_STR(":"), 0), k = colon == PDL_NOT_FOUND ? rest.n : colon;
+        if (k) s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_str_sub(rest, 0, k));
+        rest = pdl_str_sub(rest, k + 1, rest.n);
+    }
+    s->path[s->n_path++] = PDL_STR(PDL_LIBDIR);
+}
+
+static int64_t wall(void *user) {
+    (void)user;
+    return pdl_clock_wall_ns();
+}
+
+static bool open_worlds(pdl_session *s, pdl_err *err) {
+    const pdl_session_options *o = &s->opt;
+    pdl_compose_options c = {
+        .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug, .show_prompt = o->show_prompt,
+        .show_user = o->sink.user, .ask_input = ask_input, .run_program = run_program, .user = s,
+    };
+    if (!o->replay.n) s->outside = pdl_compose(&c);
+    if (o->record.n && !pdl_journal_record(o->record, s->outside, &(pdl_journal_info){.file = o->file}, &s->journal, err)) return false;
+    if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
+    s->world = s->journal ? pdl_journal_world(s->journal) : s->outside;
+    return true;
+}
+
+bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err) {
+    pdl_session *s = PDL_NEW(pdl_session);
+    s->opt = *options;
+    s->arena = pdl_arena_make();
+    s->names = pdl_interner_new();
+    s->env = pdl_environ_load();
+    s->loop = pdl_loop_new();
+    find_path(s);
+    if (!open_worlds(s, err)) {
+        pdl_session_free(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+void pdl_session_free(pdl_session *s) {
+    if (!s) return;
+    while (s->subs) {
+        subrun *sub = s->subs;
+        s->subs = sub->next;
+        pdl_run_free(sub->run);
+        pdl_free((char *)(uintptr_t)sub->dir.p);
+        pdl_free(sub);
+    }
+    pdl_run_free(s->run);
+    pdl_fold_free(s->fold);
+    pdl_program_drop(s->program);
+    if (s->journal) pdl_journal_close(s->journal);
+    if (s->outside) s->outside->ops->close(s->outside);
+    pdl_loop_free(s->loop);
+    pdl_environ_free(s->env);
+    pdl_interner_free(s->names);
+    pdl_arena_free(s->arena);
+    pdl_free(s);
+}
+
+bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program) {
+    bool ok;
+    s->program = pdl_program_new();
+    pdl_program_load(s->program, s->opt.file, bytes, &ok);
+    *program = s->program;
+    return ok;
+}
+
+static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
+    sinks->now = wall;
+    if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
+    if (s->opt.trace) {
+        size_t n;
+        const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
+        s->fold = pdl_fold_new(s->program, secrets, n);
+        pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
+    }
+}
+
+pdl_step pdl_session_run(pdl_session *s) {
+    pdl_run_options o = run_options(s);
+    o.stream = s->opt.stream;
+    add_sinks(s, &o.sinks);
+    s->run = pdl_run_new(&o);
+    pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace);
+    pdl_val vars = with_defaults(s->opt.variables);
+    pdl_err err = {0};
+    bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
+    pdl_run_start(s->run, code, vars);
+    pdl_drop(vars);
+    pdl_code_drop(code);
+    if (!ok) pdl_run_cancel(s->run, &err);
+    for (;;) {
+        pdl_step step = pdl_run_step(s->run);
+        if (step != PDL_STEP_WAIT) return step;
+        if (step_subs(s)) continue;
+        bool ready = pdl_run_is_ready(s->run);
+        for (subrun *sub = s->subs; sub; sub = sub->next) ready = ready || pdl_run_is_ready(sub->run);
+        if (s->world->ops->poll(s->world, ready ? 0 : -1) || s->subs || ready) continue;
+        if (pdl_run_step(s->run) == PDL_STEP_WAIT) {
+            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+            pdl_run_cancel(s->run, &err);
+        }
+    }
+}
+
+void pdl_session_cancel(pdl_session *s, pdl_err *err) {
+    if (s->run) pdl_run_cancel(s->run, err);
+    else pdl_err_fini(err);
+}
+
+const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
+pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }
+const char *pdl_session_env(pdl_session *s, const char *name) { return pdl_environ_get(s->env, name); }
+
+bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) { return pdl_fold_json(s->fold, out, err); }
+
+void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {
+    size_t n, at = 0;
+    const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
+    while (at < text.n) {
+        size_t k = 0;
+        while (k < n && !pdl_str_starts(pdl_str_sub(text, at, text.n), secrets[k])) k++;
+        if (k < n) {
+            PDL_PUT(out, "[REDACTED]");
+            at += secrets[k].n;
+        } else {
+            pdl_buf_putc(out, text.p[at++]);
+        }
+    }
+}

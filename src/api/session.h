@@ -1,0 +1,50 @@
+/* session.h -- one run with everything around it: environment, loop, worlds in their order, program, sinks. What the command and the
+ * library's public functions share.
+ *
+ * The worlds, from the machine outwards: journal (when recording or replaying), then the rooms that answer: model, worker, host.
+ */
+#ifndef PDL_API_SESSION_H
+#define PDL_API_SESSION_H
+
+#include "lang/program.h"
+#include "vm/vm.h"
+
+typedef struct pdl_session pdl_session;
+
+typedef struct pdl_session_options {
+    pdl_str file;            /* as given by the user; names messages */
+    pdl_str dir;             /* directory of the main program */
+    pdl_stream stream;
+    pdl_vref variables;      /* dict, borrowed; absent: none */
+    pdl_str record, replay;  /* journal files; empty: none */
+    uint32_t jobs;
+    bool trace;              /* fold a trace: pdl_session_trace */
+    pdl_sink sink;           /* the caller's; event NULL: none */
+    void (*show_prompt)(void *user, pdl_str prompt);
+    const pdl_debug *debug;
+} pdl_session_options;
+
+/* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage (the record file exists), io. */
+PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
+void pdl_session_free(pdl_session *s); /* NULL is fine */
+
+/* Load the program's text. False: it has errors, which are in the program (borrowed until free). */
+PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
+
+/* Run to the end. DONE or FAIL. */
+pdl_step pdl_session_run(pdl_session *s);
+/* End the run with this error; callable from sinks and signal callbacks of the loop. Takes the content of err. */
+void pdl_session_cancel(pdl_session *s, pdl_err *err);
+
+/* The run, for its result and error. Borrowed. */
+const pdl_run *pdl_session_get(const pdl_session *s);
+struct pdl_loop *pdl_session_loop(const pdl_session *s);
+const char *pdl_session_env(pdl_session *s, const char *name);
+
+/* The trace as one line of JSON (options.trace). */
+PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err);
+
+/* Text with every secret of the environment replaced by [REDACTED]. */
+void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
+
+#endif

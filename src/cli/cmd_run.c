@@ -1,0 +1,276 @@
+/* cmd_run.c -- pdl FILE: run a program. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "api/session.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/term.h"
+#include "io/file.h"
+#include "value/text.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+/* The whole of standard input. */
+static bool read_stdin(pdl_buf *out, pdl_err *err) {
+    char chunk[65536];
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;)
+        if (!pdl_buf_add(out, (pdl_str){chunk, n}, err)) return false;
+    return !ferror(stdin) || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot read standard input: %s", strerror(errno));
+}
+
+bool read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
+    if (pdl_str_is(file, "-")) return read_stdin(out, err);
+    char *path = pdl_str_dup(file);
+    bool ok = pdl_file_read(path, out, err);
+    pdl_free(path);
+    return ok;
+}
+
+void print_error(const pdl_err *err, const pdl_session *s) {
+    pdl_buf b = PDL_BUF, shown = PDL_BUF;
+    pdl_err_print(err, true, &b);
+    if (s) pdl_session_redact(s, pdl_buf_str(&b), &shown);
+    else pdl_buf_put(&shown, pdl_buf_str(&b));
+    fwrite(pdl_buf_z(&shown), 1, shown.len, stderr);
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&shown);
+}
+
+/* One more mapping of variables over those in *vars. what: the option, for the message. */
+static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
+    pdl_val v;
+    uint32_t line = 0, column = 0;
+    if (!pdl_yaml_read(text, &v, &line, &column, err)) {
+        pdl_err inner = {0};
+        pdl_err_move(&inner, err);
+        pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line, inner.msg, column);
+        pdl_err_fini(&inner);
+        return false;
+    }
+    if (!pdl_is_dict(v)) {
+        pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s should be a YAML mapping from names to values but is of type %s", what, pdl_type_name(v));
+        pdl_drop(v);
+        return false;
+    }
+    *vars = pdl_dict_merge(*vars, v);
+    pdl_drop(v);
+    return true;
+}
+
+bool read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
+    *vars = pdl_dict_new(0);
+    bool ok = true;
+    if (a->given[OPT_data_file]) {
+        pdl_buf b = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+        char *path = pdl_str_dup(a->value[OPT_data_file]);
+        ok = pdl_file_read(path, &b, err) && add_data(pdl_buf_str(&b), path, vars, err);
+        pdl_free(path);
+        pdl_buf_fini(&b);
+    }
+    if (ok && a->given[OPT_data]) ok = add_data(a->value[OPT_data], "--data", vars, err);
+    if (!ok) pdl_drop(*vars);
+    return ok;
+}
+
+static pdl_str dir_of(pdl_str file) {
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    if (slash == PDL_NOT_FOUND) return PDL_STR("");
+    return slash == 0 ? PDL_STR("/") : pdl_str_sub(file, 0, slash);
+}
+
+/* PROGRAM_trace.json beside the program, its suffix taken off. */
+static char *trace_name(const arguments *a) {
+    pdl_str v = a->value[OPT_trace], file = a->files.p[0];
+    if (v.p) return pdl_str_dup(v);
+    size_t slash = pdl_str_rfind(file, PDL_STR("/")), dot = pdl_str_rfind(file, PDL_STR("."));
+    bool has_suffix = dot != PDL_NOT_FOUND && dot > 0 && (slash == PDL_NOT_FOUND || dot > slash + 1);
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, pdl_str_sub(file, 0, has_suffix ? dot : file.n));
+    PDL_PUT(&b, "_trace.json");
+    return pdl_buf_take(&b);
+}
+
+static void write_trace(const arguments *a, const pdl_session *s) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    char *path = trace_name(a);
+    if (!pdl_session_trace(s, &b, &err) || !pdl_file_write(path, pdl_buf_str(&b), PDL_FILE_ATOMIC, &err)) {
+        fprintf(stderr, "Failure generating the trace: %s\n", err.msg);
+        pdl_err_fini(&err);
+    }
+    pdl_free(path);
+    pdl_buf_fini(&b);
+}
+
+typedef struct runner {
+    const arguments *a;
+    term term;
+    pdl_session *session;
+    pdl_stream stream;
+} runner;
+
+static void on_signal(void *user, int sig) {
+    runner *r = user;
+    pdl_err err = {0};
+    if (sig == SIGINT) pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "Keyboard Interrupt");
+    else pdl_err_set(&err, PDL_E_terminated, (pdl_loc){0}, "ended by a signal");
+    pdl_session_cancel(r->session, &err);
+}
+
+static void on_broken(void *user) {
+    runner *r = user;
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
+    pdl_session_cancel(r->session, &err);
+}
+
+static int finish(runner *r, pdl_step step) {
+    const pdl_run *run = pdl_session_get(r->session);
+    pdl_err err = {0};
+    int code = 0;
+    if (step == PDL_STEP_FAIL) {
+        const pdl_err *e = pdl_run_error(run);
+        term_flush(&r->term);
+        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit) print_error(e, r->session);
+        code = pdl_err_exit_code(e);
+    } else if (r->stream == PDL_STREAM_NONE) {
+        pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+        if (pdl_stringify(pdl_run_result(run), &b, &err)) {
+            term_put(&r->term, pdl_buf_str(&b));
+            term_put(&r->term, PDL_STR("\n"));
+        } else {
+            print_error(&err, r->session);
+            pdl_err_fini(&err);
+            code = 1;
+        }
+        pdl_buf_fini(&b);
+    } else {
+        term_put(&r->term, PDL_STR("\n"));
+    }
+    term_flush(&r->term);
+    if (r->a->given[OPT_trace]) write_trace(r->a, r->session);
+    if (r->term.broken) return 141;
+    if (r->term.error) {
+        fprintf(stderr, "pdl: error: cannot write to standard output: %s\n", strerror(r->term.error));
+        return 1;
+    }
+    return code;
+}
+
+static int run_program(runner *r) {
+    const arguments *a = r->a;
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    const pdl_program *p;
+    if (!read_program(a->files.p[0], &text, &err)) {
+        print_error(&err, NULL);
+        pdl_err_fini(&err);
+        pdl_buf_fini(&text);
+        return 1;
+    }
+    bool ok = pdl_session_load(r->session, pdl_buf_str(&text), &p);
+    pdl_buf_fini(&text);
+    if (!ok) {
+        pdl_buf b = PDL_BUF;
+        pdl_program_errors(p, &b, true);
+        fwrite(pdl_buf_z(&b), 1, b.len, stderr);
+        pdl_buf_fini(&b);
+        return 1;
+    }
+    static const int signals[] = {SIGINT, SIGTERM};
+    pdl_signals *watch = pdl_signals_watch(pdl_session_loop(r->session), signals, 2, on_signal, r);
+    r->term.on_broken = on_broken;
+    r->term.user = r;
+    int code = finish(r, pdl_session_run(r->session));
+    pdl_signals_stop(watch);
+    return code;
+}
+
+static int refuse(const arguments *a, const char *message) {
+    pdl_buf b = PDL_BUF;
+    usage_write(a->command, &b);
+    pdl_buf_putf(&b, "pdl: error: %s\n", message);
+    fwrite(pdl_buf_z(&b), 1, b.len, stderr);
+    pdl_buf_fini(&b);
+    return 2;
+}
+
+static bool read_jobs(const arguments *a, uint32_t *jobs) {
+    int64_t n = 0;
+    *jobs = 0;
+    if (!a->given[OPT_jobs]) return true;
+    if (!pdl_num_read_int(a->value[OPT_jobs], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
+    *jobs = (uint32_t)n;
+    return true;
+}
+
+static pdl_stream stream_of(const arguments *a) {
+    if (!a->given[OPT_stream] || pdl_str_is(a->value[OPT_stream], "result")) return PDL_STREAM_RESULT;
+    return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
+}
+
+/* 0 to go on. */
+static int early(const arguments *a) {
+    if (a->given[OPT_version]) {
+        printf("PDL %s\n", PDL_VERSION);
+        return -1;
+    }
+    if (a->given[OPT_schema]) {
+        cmd_schema(a);
+        return -1;
+    }
+    if (!a->files.n) {
+        pdl_buf b = PDL_BUF;
+        help_write(a->command, &b);
+        fwrite(pdl_buf_z(&b), 1, b.len, stdout);
+        pdl_buf_fini(&b);
+        return -1;
+    }
+    if (a->given[OPT_sandbox]) {
+        fprintf(stderr, "pdl: error: --sandbox is not available: this build cannot confine code and commands\n");
+        return 2;
+    }
+    if (a->given[OPT_record] && a->given[OPT_replay]) return refuse(a, "--record and --replay exclude each other");
+    return 0;
+}
+
+int cmd_run(const arguments *a) {
+    int code = early(a);
+    if (code) return code < 0 ? 0 : code;
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent();
+    runner r = {.a = a, .stream = stream_of(a)};
+    uint32_t jobs;
+    pdl_debug debug = {0};
+    char why[128];
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why)) return refuse(a, why);
+    if (!read_jobs(a, &jobs)) return refuse(a, "argument --jobs: expected a whole number from 1 up");
+    term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+    pdl_session_options o = {
+        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream, .record = a->value[OPT_record], .replay = a->value[OPT_replay],
+        .jobs = jobs, .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
+    };
+    bool ok = read_data(a, &vars, &err);
+    o.variables = vars;
+    ok = ok && pdl_session_new(&o, &r.session, &err);
+    if (ok) {
+        code = run_program(&r);
+    } else {
+        print_error(&err, NULL);
+        code = err.kind == PDL_E_usage ? 2 : 1;
+        pdl_err_fini(&err);
+    }
+    pdl_session_free(r.session);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_debug_fini(&debug);
+    return code;
+}

@@ -1,0 +1,211 @@
+/* options.c -- see options.h. Parsing follows what users of the reference's command know: long options may be cut to a unique beginning,
+ * `--name=value`, `-xVALUE`. */
+#include "cli/options.h"
+
+#include <assert.h>
+
+#include "base/banned.h"
+
+static const option options[] = {
+    {OPT_help, "help", 'h', OPT_FLAG, NULL, NULL, "show this help and exit"},
+    {OPT_version, "version", 0, OPT_FLAG, NULL, NULL, "print the version and exit"},
+    {OPT_schema, "schema", 0, OPT_FLAG, NULL, NULL, "print the JSON Schema of programs and exit"},
+    {OPT_sandbox, "sandbox", 0, OPT_FLAG, NULL, NULL, "confine code and commands (not available in this build: refused)"},
+    {OPT_no_sandbox, "no-sandbox", 0, OPT_FLAG, NULL, NULL, "do not confine code and commands (the default)"},
+    {OPT_data, "data", 'd', OPT_VALUE, "YAML", NULL, "variables: a YAML mapping; wins over --data-file"},
+    {OPT_data_file, "data-file", 'f', OPT_VALUE, "FILE", NULL, "variables: a file with a YAML mapping"},
+    {OPT_stream, "stream", 0, OPT_VALUE, "MODE", "result|context|none", "what is printed while the program runs; result when absent"},
+    {OPT_trace, "trace", 't', OPT_MAYBE, "FILE", NULL, "write the trace; beside the program as NAME_trace.json when no FILE is given. Put it last"},
+    {OPT_record, "record", 0, OPT_VALUE, "FILE", NULL, "record every effect of the run in a new journal"},
+    {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL, "answer every effect from a journal; nothing goes out"},
+    {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
+    {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
+    {OPT_format, "format", 0, OPT_VALUE, "FORM", "text|json", "form of the report; text when absent"},
+    {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
+    {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
+    {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
+    {OPT_types, "types", 0, OPT_FLAG, NULL, NULL, "every spec as JSON Schema"},
+    {OPT_code, "code", 0, OPT_FLAG, NULL, NULL, "the bytecode"},
+};
+static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
+
+static const opt_id run_options[] = {OPT_help, OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data, OPT_stream, OPT_trace, OPT_record, OPT_replay,
+                                     OPT_jobs, OPT_schema, OPT_version, OPT_COUNT};
+static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
+static const opt_id dump_options[] = {OPT_help, OPT_nodes, OPT_blocks, OPT_expr, OPT_types, OPT_code, OPT_COUNT};
+static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
+
+static const command table[] = {
+    {"run", cmd_run, run_options, "FILE", "Run a PDL program. FILE - is standard input.",
+     "Commands (pdl COMMAND --help tells more):\n"
+     "  check FILE...   report everything that can be known without running\n"
+     "  dump FILE       print an intermediate form of a program\n"
+     "  schema          print the JSON Schema of programs\n"
+     "  help [COMMAND]  show help\n"
+     "A program whose name is a command word is run as ./check.\n\n"
+     "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
+     "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard output went away.\n"},
+    {"check", cmd_check, check_options, "FILE...", "Report everything about programs that can be known without running them.",
+     "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
+    {"dump", cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
+    {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
+    {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
+};
+
+const command *commands(size_t *n) {
+    *n = sizeof table / sizeof table[0];
+    return table;
+}
+
+const option *option_of(opt_id id) { return &options[id]; }
+
+static bool has_option(const command *c, opt_id id) {
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
+        if (*o == id) return true;
+    return false;
+}
+
+PDL_PRINTF(2, 3) static bool wrong(char **message, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    *message = pdl_buf_take(&b);
+    return false;
+}
+
+static bool is_choice(const char *choices, pdl_str v) {
+    pdl_str rest = pdl_str_of(choices);
+    for (;;) {
+        size_t bar = pdl_str_find(rest, PDL_STR("|"), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
+        if (pdl_str_eq(pdl_str_sub(rest, 0, n), v)) return true;
+        if (bar == PDL_NOT_FOUND) return false;
+        rest = pdl_str_sub(rest, n + 1, rest.n);
+    }
+}
+
+static bool take(arguments *a, const option *o, pdl_str value, char **message) {
+    if (value.p && o->choices && !is_choice(o->choices, value))
+        return wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name, PDL_FMT(value), o->choices);
+    a->given[o->id] = true;
+    a->value[o->id] = value;
+    return true;
+}
+
+/* The option of a long name, exact or a unique beginning. NULL with a message otherwise. */
+static const option *find_long(const command *c, pdl_str name, char **message) {
+    const option *found = NULL;
+    for (size_t i = 0; i < OPT_COUNT; i++) {
+        if (!has_option(c, options[i].id)) continue;
+        if (pdl_str_is(name, options[i].name)) return &options[i];
+        if (!pdl_str_starts(pdl_str_of(options[i].name), name)) continue;
+        if (found) {
+            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name), found->name, options[i].name);
+            return NULL;
+        }
+        found = &options[i];
+    }
+    if (found) return found;
+    pdl_str names[OPT_COUNT];
+    size_t n = 0;
+    for (size_t i = 0; i < OPT_COUNT; i++)
+        if (has_option(c, options[i].id)) names[n++] = pdl_str_of(options[i].name);
+    pdl_str near = pdl_str_nearest(name, names, n);
+    if (near.p) wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name), PDL_FMT(near));
+    else wrong(message, "unrecognized arguments: --%.*s", PDL_FMT(name));
+    return NULL;
+}
+
+static const option *find_letter(const command *c, char letter) {
+    for (size_t i = 0; i < OPT_COUNT; i++)
+        if (options[i].letter == letter && has_option(c, options[i].id)) return &options[i];
+    return NULL;
+}
+
+/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in the same word. */
+static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv, int *i, char **message) {
+    if (o->kind == OPT_FLAG) {
+        if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
+        return take(a, o, attached, message);
+    }
+    if (attached.p) return take(a, o, attached, message);
+    bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 || (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
+    if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
+    if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
+    return wrong(message, "argument %s%c%s--%s: expected one argument", o->letter ? "-" : "", o->letter ? o->letter : 0, o->letter ? "/" : "", o->name);
+}
+
+static bool read_one(arguments *a, int argc, char **argv, int *i, char **message) {
+    pdl_str word = pdl_str_of(argv[*i]);
+    if (pdl_str_starts(word, PDL_STR("--"))) {
+        size_t eq = pdl_str_find(word, PDL_STR("="), 0);
+        pdl_str name = pdl_str_sub(word, 2, eq == PDL_NOT_FOUND ? word.n : eq);
+        const option *o = find_long(a->command, name, message);
+        if (!o) return false;
+        pdl_str value = eq == PDL_NOT_FOUND ? (pdl_str){0} : (pdl_str){word.p + eq + 1, word.n - eq - 1};
+        return take_with_value(a, o, value, argc, argv, i, message);
+    }
+    const option *o = find_letter(a->command, word.p[1]);
+    if (!o) return wrong(message, "unrecognized arguments: %s", argv[*i]);
+    pdl_str value = word.n > 2 ? (pdl_str){word.p + 2, word.n - 2} : (pdl_str){0};
+    return take_with_value(a, o, value, argc, argv, i, message);
+}
+
+bool arguments_read(int argc, char **argv, arguments *out, char **message) {
+    *out = (arguments){.command = &table[0]};
+    int i = 1;
+    for (size_t k = 1; argc > 1 && k < sizeof table / sizeof table[0]; k++) {
+        if (strcmp(argv[1], table[k].name) != 0) continue;
+        out->command = &table[k];
+        i = 2;
+    }
+    bool only_files = false;
+    for (; i < argc; i++) {
+        bool is_option = !only_files && argv[i][0] == '-' && argv[i][1];
+        if (is_option && strcmp(argv[i], "--") == 0) only_files = true;
+        else if (!is_option) *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
+        else if (!read_one(out, argc, argv, &i, message)) return false;
+    }
+    size_t most = out->command->run == cmd_check ? (size_t)-1 : out->command->run == cmd_schema ? 0 : 1;
+    if (out->files.n > most) return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
+    return true;
+}
+
+void arguments_fini(arguments *a) { pdl_vec_fini(&a->files); }
+
+static void option_usage(const option *o, pdl_buf *out) {
+    if (o->letter) pdl_buf_putf(out, "-%c", o->letter);
+    else pdl_buf_putf(out, "--%s", o->name);
+    const char *value = o->choices ? o->choices : o->value;
+    if (o->kind == OPT_VALUE) pdl_buf_putf(out, " %s", value);
+    if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
+}
+
+void usage_write(const command *c, pdl_buf *out) {
+    PDL_PUT(out, "usage: pdl");
+    if (c->run != cmd_run) pdl_buf_putf(out, " %s", c->name);
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
+        PDL_PUT(out, " [");
+        option_usage(option_of(*o), out);
+        PDL_PUT(out, "]");
+    }
+    pdl_buf_putf(out, "%s%s\n", *c->operands ? " " : "", c->operands);
+}
+
+void help_write(const command *c, pdl_buf *out) {
+    usage_write(c, out);
+    pdl_buf_putf(out, "\n%s\n\nOptions:\n", c->doc);
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
+        const option *row = option_of(*o);
+        pdl_buf left = PDL_BUF;
+        if (row->letter) pdl_buf_putf(&left, "-%c, ", row->letter);
+        pdl_buf_putf(&left, "--%s", row->name);
+        const char *value = row->choices ? row->choices : row->value;
+        if (row->kind == OPT_VALUE) pdl_buf_putf(&left, " %s", value);
+        if (row->kind == OPT_MAYBE) pdl_buf_putf(&left, " [%s]", value);
+        pdl_buf_putf(out, "  %-30s %s\n", pdl_buf_z(&left), row->doc);
+        pdl_buf_fini(&left);
+    }
+    if (c->text) pdl_buf_putf(out, "\n%s", c->text);
+}

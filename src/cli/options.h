@@ -1,0 +1,59 @@
+/* options.h -- commands and options of `pdl` as tables: parsing, help, man page and completion read them. */
+#ifndef PDL_CLI_OPTIONS_H
+#define PDL_CLI_OPTIONS_H
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+typedef enum { OPT_FLAG, OPT_VALUE, OPT_MAYBE } opt_kind; /* MAYBE: the value may be left out; greedy */
+
+typedef enum {
+    OPT_help, OPT_version, OPT_schema, OPT_sandbox, OPT_no_sandbox, OPT_data, OPT_data_file, OPT_stream, OPT_trace, OPT_record,
+    OPT_replay, OPT_jobs, OPT_strict, OPT_format, OPT_nodes, OPT_blocks, OPT_expr, OPT_types, OPT_code, OPT_COUNT
+} opt_id;
+
+typedef struct option {
+    opt_id id;
+    const char *name;       /* long name without dashes */
+    char letter;            /* or 0 */
+    opt_kind kind;
+    const char *value;      /* placeholder of the value */
+    const char *choices;    /* "a|b|c", or NULL */
+    const char *doc;
+} option;
+
+struct command;
+typedef struct arguments {
+    const struct command *command;
+    bool given[OPT_COUNT];
+    pdl_str value[OPT_COUNT]; /* p == NULL: given without a value */
+    PDL_VEC(pdl_str) files;
+} arguments;
+
+typedef struct command {
+    const char *name;       /* "run" is the one without a word */
+    int (*run)(const arguments *a);
+    const opt_id *options;  /* ended by OPT_COUNT */
+    const char *operands;   /* "FILE", "FILE..." */
+    const char *doc;
+    const char *text;       /* further lines of its help; may be NULL */
+} command;
+
+const command *commands(size_t *n);
+const option *option_of(opt_id id);
+
+/* Reads the command line. False: *message (owned by the caller) says what is wrong: exit code 2. */
+bool arguments_read(int argc, char **argv, arguments *out, char **message);
+void arguments_fini(arguments *a);
+
+void usage_write(const command *c, pdl_buf *out);
+void help_write(const command *c, pdl_buf *out);
+
+int cmd_run(const arguments *a);
+int cmd_check(const arguments *a);
+int cmd_dump(const arguments *a);
+int cmd_schema(const arguments *a);
+int cmd_help(const arguments *a);
+
+#endif

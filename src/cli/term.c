@@ -1,0 +1,92 @@
+/* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when the program waits for the outside, and at the
+ * end. */
+#include "cli/term.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/banned.h"
+
+void term_init(term *t, const pdl_tty_env *env) {
+    *t = (term){.color = pdl_tty_color(1, env)};
+}
+
+static void check(term *t, bool ok) {
+    if (ok || t->broken || t->error) return;
+    if (errno == EPIPE) t->broken = true;
+    else t->error = errno;
+    if (t->on_broken) t->on_broken(t->user);
+}
+
+void term_put(term *t, pdl_str text) {
+    if (t->broken || t->error || !text.n) return;
+    check(t, fwrite(text.p, 1, text.n, stdout) == text.n);
+}
+
+void term_flush(term *t) {
+    if (t->broken || t->error) return;
+    check(t, fflush(stdout) == 0);
+}
+
+static const char *color_of(pdl_look look) {
+    switch (look) {
+    case PDL_LOOK_MODEL: return "\033[32m";
+    case PDL_LOOK_CODE: return "\033[35m";
+    case PDL_LOOK_PLAIN: return "";
+    }
+    PDL_BUG("look %d", (int)look);
+}
+
+static void put_colored(term *t, pdl_str text, const char *color) {
+    bool on = t->color && *color;
+    if (on) term_put(t, pdl_str_of(color));
+    term_put(t, text);
+    if (on) term_put(t, PDL_STR("\033[0m"));
+}
+
+static const char *role_color(pdl_str role) {
+    if (pdl_str_is(role, "assistant")) return "\033[32m";
+    if (pdl_str_is(role, "system")) return "\033[36m";
+    if (pdl_str_is(role, "available_tools")) return "\033[35m";
+    return "";
+}
+
+static void put_message(term *t, const pdl_event *e) {
+    pdl_str role = e->role.n ? e->role : PDL_STR("assistant");
+    term_put(t, PDL_STR("\n"));
+    put_colored(t, role, "\033[34m");
+    term_put(t, PDL_STR(": "));
+    put_colored(t, e->text, role_color(role));
+}
+
+static void put_error(term *t, pdl_str text) {
+    term_flush(t); /* what was printed before stands before */
+    fwrite(text.p, 1, text.n, stderr);
+    fflush(stderr);
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    term *t = user;
+    switch ((int)e->kind) {
+    case PDL_EVENT_text:
+        put_colored(t, e->text, color_of(e->look));
+        if (e->look == PDL_LOOK_MODEL) term_flush(t);
+        return;
+    case PDL_EVENT_message: put_message(t, e); return;
+    case PDL_EVENT_out:
+        if (e->number == 2) put_error(t, e->text);
+        else term_put(t, e->text);
+        if (e->number == 1) term_flush(t);
+        return;
+    case PDL_EVENT_note: put_error(t, e->text); return;
+    case PDL_EVENT_effect: term_flush(t); return;
+    default: return;
+    }
+}
+
+pdl_sink term_sink(term *t) { return (pdl_sink){t, on_event, false}; }
+
+void term_prompt(void *user, pdl_str prompt) {
+    (void)prompt; /* printed by the machine, in its place in the output */
+    term_flush(user);
+}

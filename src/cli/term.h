@@ -1,0 +1,25 @@
+/* term.h -- the terminal as a sink of events: streaming, colours, and what happens when nobody reads. */
+#ifndef PDL_CLI_TERM_H
+#define PDL_CLI_TERM_H
+
+#include "io/tty.h"
+#include "trace/sink.h"
+
+typedef struct term {
+    bool color;
+    bool broken;          /* the reader of standard output went away */
+    int error;            /* errno of another failed write, 0: none */
+    void (*on_broken)(void *user); /* once; may be NULL */
+    void *user;
+} term;
+
+void term_init(term *t, const pdl_tty_env *env);
+pdl_sink term_sink(term *t);
+
+/* Text to standard output, through the same checks. */
+void term_put(term *t, pdl_str text);
+void term_flush(term *t);
+/* A prompt of standard input: printed and flushed. */
+void term_prompt(void *t, pdl_str prompt);
+
+#endif
