@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* --- what is missing ---------------------------------------------------------------------------------- */
+/* --- what is missing ------------------------------------------------------------------------------------ */
 
 /* Types that do not live in Python's builtins are named with their module. */
 void pdl_object_name(pdl_vref x, pdl_buf *out) {
@@ -44,7 +44,7 @@ pdl_val pdl_no_attribute(pdl_vref x, pdl_str name) {
     return pdl_undefined(pdl_text_of_buf(&b));
 }
 
-/* --- attributes ---------------------------------------------------------------------------------------- */
+/* --- attributes ----------------------------------------------------------------------------------------- */
 
 static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     pdl_time t = pdl_time_get(x);
@@ -52,8 +52,8 @@ static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
         const char *name;
         int value;
         bool of_date;
-    } parts[] = {{"year", t.year, true},      {"month", t.month, true},    {"day", t.day, true},
-                 {"hour", t.hour, false},     {"minute", t.minute, false}, {"second", t.second, false},
+    } parts[] = {{"year", t.year, true},        {"month", t.month, true},    {"day", t.day, true},
+                 {"hour", t.hour, false},       {"minute", t.minute, false}, {"second", t.second, false},
                  {"microsecond", t.usec, false}};
     for (size_t i = 0; i < PDL_N_COUNT(parts); i++) {
         if (!pdl_str_is(name, parts[i].name) || (pdl_is(x, PDL_V_DATE) && !parts[i].of_date)) continue;
@@ -175,7 +175,8 @@ static bool seq_len(pdl_vref x, size_t *n) {
         *n = pdl_context_count(x);
         return true;
     }
-    if (t == PDL_V_LIST || t == PDL_V_TUPLE || t == PDL_V_STR || t == PDL_V_RANGE || t == PDL_V_BYTES) return pdl_val_len(x, n);
+    if (t == PDL_V_LIST || t == PDL_V_TUPLE || t == PDL_V_STR || t == PDL_V_RANGE || t == PDL_V_BYTES)
+        return pdl_val_len(x, n);
     return false;
 }
 
@@ -215,13 +216,14 @@ bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* --- slices ---------------------------------------------------------------------------------------------- */
+/* --- slices --------------------------------------------------------------------------------------------- */
 
 static bool bound_of(pdl_vref v, int64_t dflt, int64_t *out, pdl_err *err) {
     *out = dflt;
     if (!pdl_given(v)) return true;
     if (pdl_is(v, PDL_V_UNDEFINED) || (!pdl_is_int(v) && !pdl_is_bool(v)))
-        return pdl_err_host(err, "TypeError", "slice indices must be integers or None or have an __index__ method");
+        return pdl_err_host(err, "TypeError",
+                            "slice indices must be integers or None or have an __index__ method");
     return pdl_arg_int(v, out, err);
 }
 
@@ -298,7 +300,8 @@ static pdl_val slice_range(pdl_vref x, const span *s) {
     int64_t start, stop, step;
     pdl_range_get(x, &start, &stop, &step);
     (void)stop;
-    uint64_t first = (uint64_t)start + (uint64_t)s->from * (uint64_t)step, end = (uint64_t)start + (uint64_t)s->to * (uint64_t)step;
+    uint64_t first = (uint64_t)start + (uint64_t)s->from * (uint64_t)step,
+             end = (uint64_t)start + (uint64_t)s->to * (uint64_t)step;
     return pdl_range_new((int64_t)first, (int64_t)end, (int64_t)((uint64_t)step * (uint64_t)s->step));
 }
 
@@ -306,7 +309,8 @@ bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *o
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, err);
     size_t n;
     if (pdl_is_dict(x)) return pdl_err_host(err, "TypeError", "unhashable type: 'slice'");
-    if (!seq_len(x, &n)) return pdl_err_host(err, "TypeError", "'%s' object is not subscriptable", pdl_py_type(x));
+    if (!seq_len(x, &n))
+        return pdl_err_host(err, "TypeError", "'%s' object is not subscriptable", pdl_py_type(x));
     span s;
     if (!span_of(from, to, step, n, &s, err)) return false;
     pdl_tag t = pdl_tag_of(x);

@@ -1,5 +1,5 @@
-/* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable values; a namespace refuses to
- * hold a namespace, so that no cycle can come up. */
+/* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable values; a
+ * namespace refuses to hold a namespace, so that no cycle can come up. */
 #include "native/cells.h"
 
 #include "native/room.h"
@@ -16,9 +16,11 @@ typedef struct {
 
 static cell *cell_of(pdl_vref v) { return (cell *)(void *)pdl_obj_of(v); }
 
-static pdl_vref child(const pdl_obj *o, size_t i) { return i == 0 ? ((const cell *)(const void *)o)->content : pdl_absent(); }
+static pdl_vref child(const pdl_obj *o, size_t i) {
+    return i == 0 ? ((const cell *)(const void *)o)->content : pdl_absent();
+}
 
-/* --- namespace ------------------------------------------------------------------------------------------------- */
+/* --- namespace ------------------------------------------------------------------------------------------ */
 
 static void namespace_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     (void)repr;
@@ -34,7 +36,8 @@ static bool namespace_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-static const pdl_attr_class namespace_class = {{"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
+static const pdl_attr_class namespace_class = {{"jinja2.utils.Namespace", child, NULL, namespace_text},
+                                               namespace_attr};
 
 /* Does v hold a cell at any depth? Depth is bounded: what is nested deeper counts as holding one. */
 static bool holds_cell(pdl_vref v, unsigned depth) {
@@ -53,7 +56,8 @@ static pdl_val cell_new(const pdl_attr_class *cls, pdl_val content) {
     cell *c = pdl_ext_new(PDL_V_CELL, &cls->base, sizeof *c);
     pdl_label l = pdl_label_of(content);
     c->content = content;
-    return pdl_with_label(pdl_from_obj(PDL_V_CELL, &c->ext.head, pdl_flags_of(content) & (PDL_F_PROMISE | PDL_F_HANDLE)), l);
+    return pdl_with_label(
+        pdl_from_obj(PDL_V_CELL, &c->ext.head, pdl_flags_of(content) & (PDL_F_PROMISE | PDL_F_HANDLE)), l);
 }
 
 bool pdl_namespace_new(pdl_val dict, pdl_val *out, pdl_err *err) {
@@ -65,7 +69,9 @@ bool pdl_namespace_new(pdl_val dict, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-bool pdl_is_namespace(pdl_vref v) { return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &namespace_class.base; }
+bool pdl_is_namespace(pdl_vref v) {
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &namespace_class.base;
+}
 
 bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err) {
     if (holds_cell(x, 0)) {
@@ -77,7 +83,7 @@ bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err) {
     return true;
 }
 
-/* --- cycler -------------------------------------------------------------------------------------------------------- */
+/* --- cycler --------------------------------------------------------------------------------------------- */
 
 static bool cycler_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const cell *c = cell_of(self);
@@ -106,7 +112,8 @@ static bool m_reset(PDL_ARGS) {
 }
 
 static const pdl_native cycler_methods[] = {
-    {"next", m_next, "self", 1, 1, PDL_N_IMPURE, "The current item; moves to the next one.", "Cycler.next", PDL_NS_DEF},
+    {"next", m_next, "self", 1, 1, PDL_N_IMPURE, "The current item; moves to the next one.", "Cycler.next",
+     PDL_NS_DEF},
     {"reset", m_reset, "self", 1, 1, PDL_N_IMPURE, "Back to the first item.", "Cycler.reset", PDL_NS_DEF},
 };
 
@@ -115,7 +122,7 @@ pdl_rows pdl_rows_cell(pdl_vref v) {
     return (pdl_rows){cycler_methods, PDL_N_COUNT(cycler_methods)};
 }
 
-/* --- joiner --------------------------------------------------------------------------------------------------------- */
+/* --- joiner --------------------------------------------------------------------------------------------- */
 
 static bool joiner_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const cell *c = cell_of(self);
@@ -134,7 +141,8 @@ bool pdl_cell_call(pdl_vref v, const pdl_val *pos, size_t n_pos, bool *handled, 
     *handled = pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &joiner_class.base;
     if (!*handled) return true;
     if (n_pos)
-        return pdl_err_host(err, "TypeError", "Joiner.__call__() takes 1 positional argument but %zu were given", n_pos + 1);
+        return pdl_err_host(err, "TypeError",
+                            "Joiner.__call__() takes 1 positional argument but %zu were given", n_pos + 1);
     cell *c = cell_of(v);
     *out = c->at ? pdl_keep(c->content) : pdl_text((pdl_str){"", 0});
     c->at = 1;

@@ -30,16 +30,17 @@ static const entity *find(pdl_str name) {
 
 /* Windows-1252 for the control characters that nobody means; 0: as it is. */
 static uint32_t as_windows(uint32_t cp) {
-    static const uint16_t map[] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021, 0x2c6,  0x2030, 0x160,
-                                   0x2039, 0x152,  0x8d,   0x17d,  0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
-                                   0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
+    static const uint16_t map[] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
+                                   0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
+                                   0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                   0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0x9d,   0x17e,  0x178};
     if (cp == 0) return 0xfffd;
     return cp >= 0x80 && cp < 0xa0 ? map[cp - 0x80] : 0;
 }
 
 static bool is_invalid(uint32_t cp) {
-    return (cp >= 1 && cp <= 8) || (cp >= 0xe && cp <= 0x1f) || (cp >= 0x7f && cp <= 0x9f) || (cp >= 0xfdd0 && cp <= 0xfdef) || cp == 0xb
-        || (cp & 0xfffe) == 0xfffe;
+    return (cp >= 1 && cp <= 8) || (cp >= 0xe && cp <= 0x1f) || (cp >= 0x7f && cp <= 0x9f)
+           || (cp >= 0xfdd0 && cp <= 0xfdef) || cp == 0xb || (cp & 0xfffe) == 0xfffe;
 }
 
 static void put_code_point(uint32_t cp, pdl_buf *out) {
@@ -72,7 +73,8 @@ static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     return at - i;
 }
 
-/* "amp;" at s[i]: the whole name, else the longest beginning that stands without semicolon. Returns its length or 0. */
+/* "amp;" at s[i]: the whole name, else the longest beginning that stands without semicolon. Returns its
+ * length or 0. */
 static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
     size_t end = i;
     while (end < s.n && end - i < LONGEST && !strchr("\t\n\f <&#;", s.p[end])) end++;

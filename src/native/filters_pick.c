@@ -1,4 +1,5 @@
-/* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters and tests by name. */
+/* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters and tests
+ * by name. */
 #include "native/room.h"
 #include "value/text.h"
 
@@ -8,7 +9,7 @@
 typedef struct {
     const pdl_native_env *env;
     const pdl_native *row;
-    pdl_val *pos; /* [0] is set to the item of each call; the others are borrowed */
+    pdl_val *pos; /* [0] is set to the item for each call; the others are owned */
     size_t n_pos;
     pdl_str *kw_names;
     pdl_val *kw;
@@ -24,7 +25,8 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
 }
 
 /* args[0] is the name, the rest what follows it. */
-static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args, size_t n, pdl_vref kwargs, pdl_err *err) {
+static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args, size_t n,
+                        pdl_vref kwargs, pdl_err *err) {
     *a = (action){.env = env};
     if (n == 0) return true;
     pdl_str name = pdl_is_str(args[0]) ? pdl_str_get(args[0]) : (pdl_str){"", 0};
@@ -32,18 +34,20 @@ static bool action_init(action *a, const pdl_native_env *env, bool test, const p
     if (!a->row) return no_such(test ? "test" : "filter", args[0], err);
     a->n_pos = n;
     a->pos = PDL_NEW_N(pdl_val, n);
-    for (size_t i = 1; i < n; i++) a->pos[i] = args[i];
+    for (size_t i = 1; i < n; i++) a->pos[i] = pdl_keep(args[i]);
     a->n_kw = pdl_is_absent(kwargs) ? 0 : pdl_dict_len(kwargs);
     a->kw_names = PDL_NEW_N(pdl_str, a->n_kw + 1);
     a->kw = PDL_NEW_N(pdl_val, a->n_kw + 1);
     for (size_t i = 0; i < a->n_kw; i++) {
         a->kw_names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
-        a->kw[i] = pdl_dict_val_at(kwargs, i);
+        a->kw[i] = pdl_keep(pdl_dict_val_at(kwargs, i));
     }
     return true;
 }
 
 static void action_fini(action *a) {
+    for (size_t i = 1; i < a->n_pos; i++) pdl_drop(a->pos[i]);
+    for (size_t i = 0; i < a->n_kw; i++) pdl_drop(a->kw[i]);
     pdl_free(a->pos);
     pdl_free(a->kw_names);
     pdl_free(a->kw);
@@ -56,11 +60,13 @@ static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *e
         *out = pdl_bool(truth);
         return true;
     }
-    a->pos[0] = item; /* borrowed for the call */
-    return pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
+    a->pos[0] = pdl_keep(item);
+    bool ok = pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
+    pdl_drop(a->pos[0]);
+    return ok;
 }
 
-/* --- map ------------------------------------------------------------------------------------------------------ */
+/* --- map ------------------------------------------------------------------------------------------------ */
 
 static bool map_attribute(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err) {
     pdl_val r = pdl_list_new(pdl_list_len(items));
@@ -109,13 +115,15 @@ static bool map_filter(const action *a, pdl_vref items, pdl_val *out, pdl_err *e
 }
 
 bool pdl_f_map(PDL_ARGS) {
-    bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) && !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
+    bool truth, by_attribute =
+                    argc == 1 && !pdl_is_absent(kwargs) && !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
     if (!truth) { /* also what is no sequence at all */
         *out = pdl_list_new(0);
         return true;
     }
-    if (argc == 1 && !by_attribute) return pdl_err_host(err, "FilterArgumentError", "map requires a filter argument");
+    if (argc == 1 && !by_attribute)
+        return pdl_err_host(err, "FilterArgumentError", "map requires a filter argument");
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     bool ok;
@@ -130,15 +138,16 @@ bool pdl_f_map(PDL_ARGS) {
     return ok;
 }
 
-/* --- select ------------------------------------------------------------------------------------------------------ */
+/* --- select --------------------------------------------------------------------------------------------- */
 
-static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, bool want, pdl_val *out, pdl_err *err) {
+static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, bool want, pdl_val *out,
+                       pdl_err *err) {
     pdl_val r = pdl_list_new(0);
     for (size_t i = 0; i < pdl_list_len(items); i++) {
         pdl_val x = pdl_absent(), verdict = pdl_absent();
         bool truth = false;
         bool ok = pdl_getter_get(g, pdl_list_at(items, i), &x, err) && action_call(a, x, &verdict, err)
-            && pdl_arg_truth(a->env, verdict, &truth, err);
+                  && pdl_arg_truth(a->env, verdict, &truth, err);
         pdl_drop(x);
         pdl_drop(verdict);
         if (!ok) {
@@ -155,7 +164,8 @@ typedef struct {
     bool want, attribute;
 } picking;
 
-static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs, picking how, pdl_val *out, pdl_err *err) {
+static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs, picking how,
+                 pdl_val *out, pdl_err *err) {
     bool truth;
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
     if (!truth) {
@@ -169,7 +179,8 @@ static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pd
     pdl_getter g;
     action a;
     pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
-    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err) && keep_items(&a, &g, items, how.want, out, err);
+    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err)
+              && keep_items(&a, &g, items, how.want, out, err);
     action_fini(&a);
     pdl_getter_fini(&g);
     pdl_drop(items);

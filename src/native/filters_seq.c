@@ -24,7 +24,7 @@ static bool keys_of(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *
 
 static pdl_val none_because(const char *why) { return pdl_undefined(pdl_textz(why)); }
 
-/* --- ends ------------------------------------------------------------------------------------------------- */
+/* --- ends ----------------------------------------------------------------------------------------------- */
 
 bool pdl_f_first(PDL_ARGS) {
     pdl_iter it;
@@ -88,14 +88,15 @@ bool pdl_f_items(PDL_ARGS) {
         *out = pdl_list_new(0);
         return true;
     }
-    if (!pdl_is_dict(argv[0])) return pdl_err_host(err, "TypeError", "Can only get item pairs from a mapping.");
+    if (!pdl_is_dict(argv[0]))
+        return pdl_err_host(err, "TypeError", "Can only get item pairs from a mapping.");
     pdl_val view = pdl_view_new(pdl_keep(argv[0]), PDL_VIEW_ITEMS);
     bool ok = pdl_val_to_list(view, out, err);
     pdl_drop(view);
     return ok;
 }
 
-/* --- parts ------------------------------------------------------------------------------------------------- */
+/* --- parts ---------------------------------------------------------------------------------------------- */
 
 static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
     pdl_val r = pdl_list_new(to - from);
@@ -122,7 +123,8 @@ bool pdl_f_batch(PDL_ARGS) {
     if (n && pdl_given(argv[2]) && size > PDL_MAX_RANGE_ITEMS) {
         pdl_drop(r);
         pdl_drop(tail);
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items", PDL_MAX_RANGE_ITEMS);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                           PDL_MAX_RANGE_ITEMS);
     }
     if (n && pdl_given(argv[2]))
         while ((int64_t)pdl_list_len(tail) < size) tail = pdl_list_push(tail, pdl_keep(argv[2]));
@@ -141,7 +143,8 @@ bool pdl_f_slice(PDL_ARGS) {
     else if (slices > PDL_MAX_RANGE_ITEMS)
         ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items", PDL_MAX_RANGE_ITEMS);
     if (ok) {
-        size_t n = pdl_list_len(items), k = slices > 0 ? (size_t)slices : 0, each = k ? n / k : 0, more = k ? n % k : 0, at = 0;
+        size_t n = pdl_list_len(items), k = slices > 0 ? (size_t)slices : 0, each = k ? n / k : 0,
+               more = k ? n % k : 0, at = 0;
         pdl_val r = pdl_list_new(k);
         for (size_t i = 0; i < k; i++) {
             size_t end = at + each + (i < more ? 1 : 0);
@@ -156,7 +159,7 @@ bool pdl_f_slice(PDL_ARGS) {
     return ok;
 }
 
-/* --- order --------------------------------------------------------------------------------------------------- */
+/* --- order ---------------------------------------------------------------------------------------------- */
 
 /* The items sorted by g. */
 static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out, pdl_err *err) {
@@ -183,11 +186,14 @@ bool pdl_f_sort(PDL_ARGS) {
 
 bool pdl_f_dictsort(PDL_ARGS) {
     bool sensitive, reverse, by_value = pdl_text_is(argv[2], "value");
-    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_truth(env, argv[3], &reverse, err)) return false;
+    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_truth(env, argv[3], &reverse, err))
+        return false;
     if (!pdl_is_absent(argv[2]) && !by_value && !pdl_text_is(argv[2], "key"))
         return pdl_err_host(err, "FilterArgumentError", "You can only sort by either \"key\" or \"value\"");
     if (pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
-    if (!pdl_is_dict(argv[0])) return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'items'", pdl_py_type(argv[0]));
+    if (!pdl_is_dict(argv[0]))
+        return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'items'",
+                            pdl_py_type(argv[0]));
     pdl_val view = pdl_view_new(pdl_keep(argv[0]), PDL_VIEW_ITEMS), items;
     bool ok = pdl_val_to_list(view, &items, err);
     pdl_drop(view);
@@ -215,10 +221,12 @@ static bool extreme(pdl_vref keys, char op, size_t *out, pdl_err *err) {
     return true;
 }
 
-static bool pick_extreme(const pdl_native_env *env, const pdl_val *argv, char op, pdl_val *out, pdl_err *err) {
+static bool pick_extreme(const pdl_native_env *env, const pdl_val *argv, char op, pdl_val *out,
+                         pdl_err *err) {
     bool sensitive;
     pdl_val items, keys;
-    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err)) return false;
+    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
+        return false;
     if (pdl_list_len(items) == 0) {
         pdl_drop(items);
         *out = none_because("No aggregated item, sequence was empty.");
@@ -241,9 +249,10 @@ static bool pick_extreme(const pdl_native_env *env, const pdl_val *argv, char op
 bool pdl_f_max(PDL_ARGS) { return pick_extreme(env, argv, '>', out, err); }
 bool pdl_f_min(PDL_ARGS) { return pick_extreme(env, argv, '<', out, err); }
 
-/* --- same and different ------------------------------------------------------------------------------------------- */
+/* --- same and different --------------------------------------------------------------------------------- */
 
-/* Groups of equal neighbours of sorted, whose keys by g stand in keys, each named by what show gives of its first item. */
+/* Groups of equal neighbours of sorted, whose keys by g stand in keys, each named by what show gives of its
+ * first item. */
 static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out, pdl_err *err) {
     size_t n = pdl_list_len(sorted);
     pdl_val r = pdl_list_new(0);
@@ -264,13 +273,14 @@ static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, 
 bool pdl_f_groupby(PDL_ARGS) {
     bool sensitive;
     pdl_val items, sorted = pdl_absent(), keys = pdl_absent();
-    if (!pdl_arg_truth(env, argv[3], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err)) return false;
+    if (!pdl_arg_truth(env, argv[3], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
+        return false;
     pdl_getter g, show;
     pdl_getter_init(&g, argv[1], false, !sensitive);
     pdl_getter_init(&show, argv[1], false, false);
     g.deflt = show.deflt = argv[2];
     bool ok = sort_items(&g, items, false, &sorted, err) && keys_of(&g, sorted, &keys, err)
-        && make_groups(&show, sorted, keys, out, err);
+              && make_groups(&show, sorted, keys, out, err);
     pdl_getter_fini(&g);
     pdl_getter_fini(&show);
     pdl_drop(items);
@@ -282,7 +292,8 @@ bool pdl_f_groupby(PDL_ARGS) {
 bool pdl_f_unique(PDL_ARGS) {
     bool sensitive, ok = true, undefined_seen = false;
     pdl_val items;
-    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err)) return false;
+    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
+        return false;
     pdl_getter g;
     pdl_getter_init(&g, argv[2], false, !sensitive);
     pdl_val r = pdl_list_new(0), seen = pdl_dict_new(0);
@@ -313,10 +324,11 @@ bool pdl_f_unique(PDL_ARGS) {
     return ok;
 }
 
-/* --- join ------------------------------------------------------------------------------------------------------ */
+/* --- join ----------------------------------------------------------------------------------------------- */
 
 /* Every item as text; *any_safe: one of them is marked safe. */
-static bool texts_of(const pdl_native_env *env, const pdl_getter *g, pdl_vref items, pdl_val *out, bool *any_safe, pdl_err *err) {
+static bool texts_of(const pdl_native_env *env, const pdl_getter *g, pdl_vref items, pdl_val *out,
+                     bool *any_safe, pdl_err *err) {
     pdl_val r = pdl_list_new(pdl_list_len(items));
     *any_safe = false;
     for (size_t i = 0; i < pdl_list_len(items); i++) {

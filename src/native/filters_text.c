@@ -9,7 +9,7 @@
 
 static const pdl_str BLANK = {" ", 1};
 
-/* --- case -------------------------------------------------------------------------------------------------- */
+/* --- case ----------------------------------------------------------------------------------------------- */
 
 typedef void recase_fn(pdl_buf *out, pdl_str s);
 
@@ -58,7 +58,7 @@ bool pdl_f_title(PDL_ARGS) {
     return true;
 }
 
-/* --- blanks -------------------------------------------------------------------------------------------------- */
+/* --- blanks --------------------------------------------------------------------------------------------- */
 
 bool pdl_f_center(PDL_ARGS) {
     int64_t width = 80;
@@ -79,16 +79,19 @@ bool pdl_f_trim(PDL_ARGS) {
     if (chars && !pdl_is_str(argv[1])) return pdl_err_host(err, "TypeError", "strip arg must be None or str");
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    *out = pdl_piece_like(pdl_strip_text(pdl_str_get(s), chars ? pdl_str_get(argv[1]) : (pdl_str){0}, !chars, true, true), s);
+    *out = pdl_piece_like(
+        pdl_strip_text(pdl_str_get(s), chars ? pdl_str_get(argv[1]) : (pdl_str){0}, !chars, true, true), s);
     pdl_drop(s);
     return true;
 }
 
 static bool not_a_string(pdl_vref v, const char *op_with, pdl_err *err) {
     if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);
-    if (pdl_is(v, PDL_V_TUPLE)) return pdl_err_host(err, "TypeError", "can only concatenate tuple (not \"str\") to tuple");
+    if (pdl_is(v, PDL_V_TUPLE))
+        return pdl_err_host(err, "TypeError", "can only concatenate tuple (not \"str\") to tuple");
     if (op_with && !pdl_is_list(v))
-        return pdl_err_host(err, "TypeError", "unsupported operand type(s) for %s: '%s' and 'str'", op_with, pdl_py_type(v));
+        return pdl_err_host(err, "TypeError", "unsupported operand type(s) for %s: '%s' and 'str'", op_with,
+                            pdl_py_type(v));
     return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'", pdl_py_type(v));
 }
 
@@ -99,7 +102,8 @@ static bool indentation(pdl_vref width, pdl_val *out, pdl_err *err) {
         return true;
     }
     if (!pdl_is_absent(width) && !pdl_is_int(width) && !pdl_is_bool(width))
-        return pdl_err_host(err, "TypeError", "can't multiply sequence by non-int of type '%s'", pdl_py_type(width));
+        return pdl_err_host(err, "TypeError", "can't multiply sequence by non-int of type '%s'",
+                            pdl_py_type(width));
     int64_t n = 4;
     if (!pdl_arg_int(width, &n, err)) return false;
     pdl_buf b = PDL_BUF;
@@ -131,13 +135,14 @@ bool pdl_f_indent(PDL_ARGS) {
     if (!indentation(argv[1], &by, err)) return false;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_is_str(argv[0]) || not_a_string(argv[0], "+=", err);
-    ok = ok && put_indented(pdl_str_get(argv[0]), pdl_str_get(by), first, blank, &b, err) && pdl_text_like(&b, argv[0], out, err);
+    ok = ok && put_indented(pdl_str_get(argv[0]), pdl_str_get(by), first, blank, &b, err)
+         && pdl_text_like(&b, argv[0], out, err);
     pdl_buf_fini(&b);
     pdl_drop(by);
     return ok;
 }
 
-/* --- parts ------------------------------------------------------------------------------------------------------ */
+/* --- parts ---------------------------------------------------------------------------------------------- */
 
 static bool escaped_unless_safe(pdl_vref s, bool wanted, pdl_val *out, pdl_err *err) {
     if (wanted) return pdl_escape_html(s, out, err);
@@ -150,12 +155,14 @@ bool pdl_f_replace(PDL_ARGS) {
     if (pdl_given(argv[3]) && !pdl_arg_int(argv[3], &count, err)) return false;
     pdl_val s = pdl_absent(), old = pdl_absent(), with = pdl_absent(), text = pdl_absent(), by = pdl_absent();
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = pdl_arg_text(env, argv[0], &s, err) && pdl_arg_text(env, argv[1], &old, err) && pdl_arg_text(env, argv[2], &with, err);
+    bool ok = pdl_arg_text(env, argv[0], &s, err) && pdl_arg_text(env, argv[1], &old, err)
+              && pdl_arg_text(env, argv[2], &with, err);
     if (ok) {
         bool escape = env->autoescape && (pdl_is_safe(old) || (pdl_is_safe(with) && !pdl_is_safe(s)));
-        ok = escaped_unless_safe(s, escape, &text, err) && escaped_unless_safe(with, env->autoescape && pdl_is_safe(text), &by, err)
-            && pdl_replace_text(pdl_str_get(text), pdl_str_get(old), pdl_str_get(by), count, &b, err)
-            && pdl_text_like(&b, env->autoescape ? text : pdl_absent(), out, err);
+        ok = escaped_unless_safe(s, escape, &text, err)
+             && escaped_unless_safe(with, env->autoescape && pdl_is_safe(text), &by, err)
+             && pdl_replace_text(pdl_str_get(text), pdl_str_get(old), pdl_str_get(by), count, &b, err)
+             && pdl_text_like(&b, env->autoescape ? text : pdl_absent(), out, err);
     }
     pdl_buf_fini(&b);
     pdl_val all[] = {s, old, with, text, by};
@@ -178,8 +185,10 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
     if (!pdl_is_absent(end) && !pdl_val_len(end, end_len))
         return pdl_err_host(err, "TypeError", "object of type '%s' has no len()", pdl_py_type(end));
     if (length < (int64_t)*end_len)
-        return pdl_err_host(err, "AssertionError", "expected length >= %zu, got %lld", *end_len, (long long)length);
-    if (leeway < 0) return pdl_err_host(err, "AssertionError", "expected leeway >= 0, got %lld", (long long)leeway);
+        return pdl_err_host(err, "AssertionError", "expected length >= %zu, got %lld", *end_len,
+                            (long long)length);
+    if (leeway < 0)
+        return pdl_err_host(err, "AssertionError", "expected leeway >= 0, got %lld", (long long)leeway);
     return true;
 }
 
@@ -188,7 +197,8 @@ bool pdl_f_truncate(PDL_ARGS) {
     bool killwords;
     size_t end_len, n = 0;
     if (!pdl_arg_int(argv[1], &length, err) || !pdl_arg_truth(env, argv[2], &killwords, err)
-        || (pdl_given(argv[4]) && !pdl_arg_int(argv[4], &leeway, err)) || !check_truncate(argv[3], length, leeway, &end_len, err))
+        || (pdl_given(argv[4]) && !pdl_arg_int(argv[4], &leeway, err))
+        || !check_truncate(argv[3], length, leeway, &end_len, err))
         return false;
     pdl_vref s = argv[0];
     if (!pdl_is(s, PDL_V_UNDEFINED) && !pdl_val_len(s, &n))
@@ -198,8 +208,10 @@ bool pdl_f_truncate(PDL_ARGS) {
         return true;
     }
     pdl_val head;
-    if (!pdl_slice(s, pdl_absent(), pdl_int(length - (int64_t)end_len), pdl_absent(), &head, err)) return false;
-    bool ok = pdl_is_str(head) || killwords
+    if (!pdl_slice(s, pdl_absent(), pdl_int(length - (int64_t)end_len), pdl_absent(), &head, err))
+        return false;
+    bool ok =
+        pdl_is_str(head) || killwords
         || pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'rsplit'", pdl_py_type(head));
     if (ok) {
         if (!killwords) head = without_last_word(head);
@@ -231,7 +243,8 @@ bool pdl_f_wordcount(PDL_ARGS) {
 bool pdl_f_format(PDL_ARGS) {
     bool has_kw = !pdl_is_absent(kwargs) && pdl_dict_len(kwargs) > 0;
     if (argc > 1 && has_kw)
-        return pdl_err_host(err, "FilterArgumentError", "can't handle positional and keyword arguments at the same time");
+        return pdl_err_host(err, "FilterArgumentError",
+                            "can't handle positional and keyword arguments at the same time");
     pdl_val s, args;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
     if (has_kw) {

@@ -6,7 +6,8 @@
 
 #include "base/banned.h"
 
-/* What counts as an address: a scheme or www. with a domain, a well-known top domain, an IP number; then port and path. */
+/* What counts as an address: a scheme or www. with a domain, a well-known top domain, an IP number; then port
+ * and path. */
 static const char web_pattern[] =
     "^((https?://|www\\.)(([\\w%-]+\\.)+)?([a-z]{2,63}|xn--[\\w%]{2,59})"
     "|([\\w%-]{2,63}\\.)+(com|net|int|edu|gov|org|info|mil)"
@@ -16,14 +17,14 @@ static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
 typedef struct {
     pdl_regex *web, *mail;
-    int64_t limit;         /* of the displayed address in code points; -1: none */
-    pdl_buf attributes;    /* rel and target, escaped */
-    pdl_val schemes;       /* list of further beginnings, or absent */
+    int64_t limit;      /* of the displayed address in code points; -1: none */
+    pdl_buf attributes; /* rel and target, escaped */
+    pdl_val schemes;    /* list of further beginnings, or absent */
     pdl_buf out;
     pdl_err *err;
 } linker;
 
-/* --- one word ---------------------------------------------------------------------------------------------- */
+/* --- one word ------------------------------------------------------------------------------------------- */
 
 typedef struct {
     pdl_str head, middle, tail;
@@ -122,7 +123,8 @@ static bool put_middle(linker *l, pdl_str s) {
             return true;
         }
     }
-    bool may = s.n && memchr(s.p, '@', s.n) && !pdl_str_starts(s, PDL_STR("www.")) && s.p[0] != '@' && !memchr(s.p, ':', s.n);
+    bool may = s.n && memchr(s.p, '@', s.n) && !pdl_str_starts(s, PDL_STR("www.")) && s.p[0] != '@'
+               && !memchr(s.p, ':', s.n);
     if (may && !matches(l, l->mail, s, &hit)) return false;
     if (may && hit) put_link(l, "mailto:", s, false, s, false);
     else if (!put_other_scheme(l, s)) pdl_buf_put(&l->out, s);
@@ -137,7 +139,7 @@ static bool put_word(linker *l, pdl_str s) {
     return true;
 }
 
-/* --- the text ------------------------------------------------------------------------------------------------ */
+/* --- the text ------------------------------------------------------------------------------------------- */
 
 static bool put_words(linker *l, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
@@ -199,7 +201,9 @@ static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nof
 static bool check_schemes(linker *l) {
     for (size_t i = 0; i < pdl_list_len(l->schemes); i++) {
         pdl_vref v = pdl_list_at(l->schemes, i);
-        if (!pdl_is_str(v)) return pdl_err_host(l->err, "TypeError", "expected string or bytes-like object, got '%s'", pdl_py_type(v));
+        if (!pdl_is_str(v))
+            return pdl_err_host(l->err, "TypeError", "expected string or bytes-like object, got '%s'",
+                                pdl_py_type(v));
         pdl_str s = pdl_str_get(v);
         size_t n = s.n, slashes = 0;
         while (n && s.p[n - 1] == '/' && slashes < 2) n--, slashes++;
@@ -230,16 +234,17 @@ static bool prepare(linker *l, const pdl_native_env *env, const pdl_val *argv) {
         put_attribute(l, "target", pdl_str_get(target));
         pdl_drop(target);
     }
-    if (pdl_given(argv[5]) && (!pdl_arg_list(env, argv[5], &l->schemes, l->err) || !check_schemes(l))) return false;
+    if (pdl_given(argv[5]) && (!pdl_arg_list(env, argv[5], &l->schemes, l->err) || !check_schemes(l)))
+        return false;
     return pdl_regex_new(pdl_str_of(web_pattern), PDL_RE_NOCASE, &l->web, l->err)
-        && pdl_regex_new(pdl_str_of(mail_pattern), 0, &l->mail, l->err);
+           && pdl_regex_new(pdl_str_of(mail_pattern), 0, &l->mail, l->err);
 }
 
 bool pdl_f_urlize(PDL_ARGS) {
     linker l = {.limit = -1, .attributes = PDL_BUF, .schemes = pdl_absent(), .out = PDL_BUF, .err = err};
     pdl_val escaped = pdl_absent();
-    bool ok = prepare(&l, env, argv) && pdl_escape_html(argv[0], &escaped, err) && put_words(&l, pdl_str_get(escaped))
-        && pdl_text_like(&l.out, pdl_absent(), out, err);
+    bool ok = prepare(&l, env, argv) && pdl_escape_html(argv[0], &escaped, err)
+              && put_words(&l, pdl_str_get(escaped)) && pdl_text_like(&l.out, pdl_absent(), out, err);
     if (ok && env->autoescape) *out = pdl_with_flags(*out, PDL_F_SAFE);
     pdl_regex_free(l.web);
     pdl_regex_free(l.mail);

@@ -13,12 +13,12 @@
 
 #include "base/banned.h"
 
-/* --- conversion to numbers ------------------------------------------------------------------------------- */
+/* --- conversion to numbers ------------------------------------------------------------------------------ */
 
 enum { MAX_NUMBER_TEXT = 4096 }; /* longer text is not a number that anybody wrote */
 
-/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits vanish. False when there is
- * something that no number has. */
+/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits vanish. False
+ * when there is something that no number has. */
 static bool plain_number(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool digit = false, under = false;
@@ -66,13 +66,15 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
     if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);
     if (pdl_is_number(v)) {
         double d = pdl_num_to_double(v);
-        if (pdl_is(v, PDL_V_BIGINT) && isinf(d)) return pdl_err_host(err, "OverflowError", "int too large to convert to float");
+        if (pdl_is(v, PDL_V_BIGINT) && isinf(d))
+            return pdl_err_host(err, "OverflowError", "int too large to convert to float");
         *out = d;
         return true;
     }
     bool bytes = pdl_is(v, PDL_V_BYTES);
     if (!pdl_is_str(v) && !bytes)
-        return pdl_err_host(err, "TypeError", "float() argument must be a string or a real number, not '%s'", pdl_py_type(v));
+        return pdl_err_host(err, "TypeError", "float() argument must be a string or a real number, not '%s'",
+                            pdl_py_type(v));
     if (float_from_text(bytes ? pdl_bytes_get(v) : pdl_str_get(v), out)) return true;
     pdl_buf b = PDL_BUF;
     pdl_val_show(v, true, 300, &b);
@@ -85,7 +87,7 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
 static bool is_caught(const pdl_err *err, bool overflow) {
     if (!err->foreign) return false;
     return strcmp(err->foreign, "ValueError") == 0 || strcmp(err->foreign, "TypeError") == 0
-        || (overflow && strcmp(err->foreign, "OverflowError") == 0);
+           || (overflow && strcmp(err->foreign, "OverflowError") == 0);
 }
 
 bool pdl_f_float(PDL_ARGS) {
@@ -109,7 +111,8 @@ static bool int_from(pdl_vref v, pdl_vref base_arg, pdl_val *out) {
     if (pdl_is_str(v) || pdl_is(v, PDL_V_BYTES)) {
         int64_t base = 10;
         bool bytes = pdl_is(v, PDL_V_BYTES);
-        if (!pdl_is_absent(base_arg) && !bytes && !((pdl_is_int(base_arg) || pdl_is_bool(base_arg)) && pdl_int_get(base_arg, &base)))
+        if (!pdl_is_absent(base_arg) && !bytes
+            && !((pdl_is_int(base_arg) || pdl_is_bool(base_arg)) && pdl_int_get(base_arg, &base)))
             return false;
         if (base != 0 && (base < 2 || base > 36)) return false;
         return pdl_int_read(bytes ? pdl_bytes_get(v) : pdl_str_get(v), (int)base, out);
@@ -138,10 +141,11 @@ bool pdl_f_int(PDL_ARGS) {
     return true;
 }
 
-/* --- abs, round ------------------------------------------------------------------------------------------- */
+/* --- abs, round ----------------------------------------------------------------------------------------- */
 
 bool pdl_f_abs(PDL_ARGS) {
-    if (!pdl_is_number(argv[0])) return pdl_err_host(err, "TypeError", "bad operand type for abs(): '%s'", pdl_py_type(argv[0]));
+    if (!pdl_is_number(argv[0]))
+        return pdl_err_host(err, "TypeError", "bad operand type for abs(): '%s'", pdl_py_type(argv[0]));
     *out = pdl_num_abs(argv[0]);
     return true;
 }
@@ -151,7 +155,8 @@ enum {
     DOUBLE_DECIMALS = 1100 /* all digits of the exact value of a double */
 };
 
-/* x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): nothing or one unit; a tie goes to nothing. */
+/* x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): nothing or one unit; a tie goes to
+ * nothing. */
 static double round_first_digit(double x, int e) {
     char t[DOUBLE_DECIMALS + 32];
     (void)snprintf(t, sizeof t, "%.*e", DOUBLE_DECIMALS - 100, fabs(x));
@@ -196,10 +201,14 @@ static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
         *out = pdl_int(0);
         return true;
     }
-    pdl_val unit = pdl_absent(), rest = pdl_absent(), twice = pdl_absent(), low = pdl_absent(), q = pdl_absent(), odd = pdl_absent();
-    bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_int(-digits), &unit, err) && pdl_val_arith(PDL_OP_MOD, v, unit, &rest, err)
-        && pdl_val_arith(PDL_OP_ADD, rest, rest, &twice, err) && pdl_val_arith(PDL_OP_SUB, v, rest, &low, err)
-        && pdl_val_arith(PDL_OP_FLOORDIV, low, unit, &q, err) && pdl_val_arith(PDL_OP_MOD, q, pdl_int(2), &odd, err);
+    pdl_val unit = pdl_absent(), rest = pdl_absent(), twice = pdl_absent(), low = pdl_absent(),
+            q = pdl_absent(), odd = pdl_absent();
+    bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_int(-digits), &unit, err)
+              && pdl_val_arith(PDL_OP_MOD, v, unit, &rest, err)
+              && pdl_val_arith(PDL_OP_ADD, rest, rest, &twice, err)
+              && pdl_val_arith(PDL_OP_SUB, v, rest, &low, err)
+              && pdl_val_arith(PDL_OP_FLOORDIV, low, unit, &q, err)
+              && pdl_val_arith(PDL_OP_MOD, q, pdl_int(2), &odd, err);
     if (ok) {
         int c = pdl_num_cmp(twice, unit);
         bool up = c > 0 || (c == 0 && pdl_val_truth(odd));
@@ -220,10 +229,12 @@ static bool int_of_double(double d, pdl_val *out, pdl_err *err) {
 
 bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_err *err) {
     if (pdl_is_int(v) || pdl_is_bool(v)) return round_int(v, has_digits ? digits : 0, out, err);
-    if (!pdl_is(v, PDL_V_FLOAT)) return pdl_err_host(err, "TypeError", "type %s doesn't define __round__ method", pdl_py_type(v));
+    if (!pdl_is(v, PDL_V_FLOAT))
+        return pdl_err_host(err, "TypeError", "type %s doesn't define __round__ method", pdl_py_type(v));
     double d = round_double(pdl_float_of(v), has_digits ? digits : 0);
     if (!has_digits) return int_of_double(d, out, err);
-    if (isinf(d) && !isinf(pdl_float_of(v))) return pdl_err_host(err, "OverflowError", "rounded value too large to represent");
+    if (isinf(d) && !isinf(pdl_float_of(v)))
+        return pdl_err_host(err, "OverflowError", "rounded value too large to represent");
     *out = pdl_float(d);
     return true;
 }
@@ -231,7 +242,8 @@ bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_er
 /* math.ceil or math.floor. */
 static bool to_whole(pdl_vref v, bool up, pdl_val *out, pdl_err *err) {
     if (pdl_is_int(v) || pdl_is_bool(v)) return round_int(v, 0, out, err);
-    if (!pdl_is(v, PDL_V_FLOAT)) return pdl_err_host(err, "TypeError", "must be real number, not %s", pdl_py_type(v));
+    if (!pdl_is(v, PDL_V_FLOAT))
+        return pdl_err_host(err, "TypeError", "must be real number, not %s", pdl_py_type(v));
     double d = pdl_float_of(v);
     return int_of_double(up ? ceil(d) : floor(d), out, err);
 }
@@ -239,7 +251,8 @@ static bool to_whole(pdl_vref v, bool up, pdl_val *out, pdl_err *err) {
 /* whole(value * 10 ** precision) / 10 ** precision */
 static bool round_towards(pdl_vref v, pdl_vref precision, bool up, pdl_val *out, pdl_err *err) {
     pdl_val unit = pdl_absent(), scaled = pdl_absent(), whole = pdl_absent();
-    bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_is_absent(precision) ? pdl_int(0) : precision, &unit, err)
+    bool ok =
+        pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_is_absent(precision) ? pdl_int(0) : precision, &unit, err)
         && pdl_val_arith(PDL_OP_MUL, v, unit, &scaled, err) && to_whole(scaled, up, &whole, err)
         && pdl_val_arith(PDL_OP_DIV, whole, unit, out, err);
     pdl_drop(unit);
@@ -261,7 +274,7 @@ bool pdl_f_round(PDL_ARGS) {
     return pdl_round(argv[0], has_digits, digits, out, err);
 }
 
-/* --- sizes ------------------------------------------------------------------------------------------------- */
+/* --- sizes ---------------------------------------------------------------------------------------------- */
 
 static bool size_in_units(double bytes, bool binary, pdl_val *out, pdl_err *err) {
     static const char prefixes[] = "kMGTPEZY";
@@ -270,7 +283,8 @@ static bool size_in_units(double bytes, bool binary, pdl_val *out, pdl_err *err)
     size_t i = 0;
     for (; i < 8; i++) {
         unit = binary ? ldexp(1, 10 * (int)(i + 2)) : decimal[i];
-        if (bytes < unit) break;
+        if (bytes < unit || (!binary && i == 6 && bytes == unit))
+            break; /* the double next to 10 ** 24 is smaller than it */
     }
     if (i == 8) i = 7;
     pdl_buf b = PDL_BUF;
@@ -306,12 +320,13 @@ bool pdl_f_length(PDL_ARGS) {
     return true;
 }
 
-/* --- values as they are --------------------------------------------------------------------------------------- */
+/* --- values as they are --------------------------------------------------------------------------------- */
 
 bool pdl_f_attr(PDL_ARGS) {
     if (pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
     if (!pdl_is_str(argv[1]))
-        return pdl_err_host(err, "TypeError", "attribute name must be string, not '%s'", pdl_py_type(argv[1]));
+        return pdl_err_host(err, "TypeError", "attribute name must be string, not '%s'",
+                            pdl_py_type(argv[1]));
     pdl_str name = pdl_str_get(argv[1]);
     if (!pdl_own_attr(argv[0], name, out)) *out = pdl_no_attribute(argv[0], name);
     return true;
@@ -352,7 +367,7 @@ bool pdl_f_random(PDL_ARGS) {
     return pdl_item(argv[0], pdl_int((int64_t)(i < n ? i : n - 1)), out, err);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------------------ */
+/* --- JSON ----------------------------------------------------------------------------------------------- */
 
 static void put_htmlsafe(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
@@ -396,7 +411,9 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err
 
 /* v with the keys of all dicts in the host's order, which fails for keys of different kinds. */
 static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
-    if (depth > PDL_MAX_JSON_DEPTH) return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
+    if (depth > PDL_MAX_JSON_DEPTH)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           PDL_MAX_JSON_DEPTH);
     if (pdl_is_dict(v)) return dict_in_order(v, depth, out, err);
     if (!pdl_is_seq(v)) {
         *out = pdl_keep(v);
@@ -426,7 +443,8 @@ static bool write_sorted(pdl_vref v, int indent, pdl_buf *b, pdl_err *err) {
 
 bool pdl_f_tojson(PDL_ARGS) {
     if (pdl_is(argv[0], PDL_V_UNDEFINED))
-        return pdl_err_host(err, "TypeError", "Object of type %sUndefined is not JSON serializable", env->lenient ? "" : "Strict");
+        return pdl_err_host(err, "TypeError", "Object of type %sUndefined is not JSON serializable",
+                            env->lenient ? "" : "Strict");
     int64_t indent = 0;
     if (pdl_given(argv[1]) && !pdl_arg_int(argv[1], &indent, err)) return false;
     if (indent < 0) indent = 0;
@@ -443,7 +461,7 @@ bool pdl_f_tojson(PDL_ARGS) {
     return ok;
 }
 
-/* --- sum ---------------------------------------------------------------------------------------------------------- */
+/* --- sum ------------------------------------------------------------------------------------------------ */
 
 /* acc + x; takes acc. Lists grow in place. */
 static bool add_to(pdl_val acc, pdl_vref x, pdl_val *out, pdl_err *err) {
@@ -454,7 +472,8 @@ static bool add_to(pdl_val acc, pdl_vref x, pdl_val *out, pdl_err *err) {
     if (pdl_is_seq(acc) && pdl_tag_of(acc) == pdl_tag_of(x)) {
         if (pdl_list_len(acc) + pdl_list_len(x) > PDL_MAX_RANGE_ITEMS) {
             pdl_drop(acc);
-            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items", PDL_MAX_RANGE_ITEMS);
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                               PDL_MAX_RANGE_ITEMS);
         }
         *out = pdl_list_concat(acc, x);
         return true;

@@ -25,7 +25,8 @@ typedef struct {
     pdl_vref args;
     bool tuple;    /* args is a tuple of arguments */
     size_t next;   /* arguments used */
-    bool by_key;   /* the current conversion takes args by key */
+    bool by_key;   /* a key was used: from then on each needs one */
+    bool fresh;    /* what the key gave is not used yet */
     bool mapping;  /* args can be indexed: unused ones are no error */
     pdl_val found; /* by key: owned */
     bool safe;     /* Markup % x */
@@ -48,11 +49,13 @@ bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-/* --- arguments ----------------------------------------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------------------------------------ */
 
 /* Borrowed. */
 static bool next_arg(printer *p, pdl_vref *out) {
     if (p->by_key) {
+        if (!p->fresh) return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
+        p->fresh = false;
         *out = p->found;
         return true;
     }
@@ -66,7 +69,8 @@ static bool next_arg(printer *p, pdl_vref *out) {
 static bool find_key(printer *p, pdl_str key) {
     if (p->tuple || !p->mapping) return pdl_err_host(p->err, "TypeError", "format requires a mapping");
     if (!pdl_is_dict(p->args))
-        return pdl_err_host(p->err, "TypeError", "%s indices must be integers or slices, not str", pdl_type_name(p->args));
+        return pdl_err_host(p->err, "TypeError", "%s indices must be integers or slices, not str",
+                            pdl_type_name(p->args));
     pdl_vref v = pdl_dict_gets(p->args, key);
     if (pdl_is_absent(v)) {
         pdl_buf b = PDL_BUF;
@@ -77,11 +81,11 @@ static bool find_key(printer *p, pdl_str key) {
     }
     pdl_drop(p->found);
     p->found = pdl_keep(v);
-    p->by_key = true;
+    p->by_key = p->fresh = true;
     return true;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 static bool incomplete(printer *p) { return pdl_err_host(p->err, "ValueError", "incomplete format"); }
 
@@ -115,9 +119,13 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
         p->i++;
         if (!next_arg(p, &v)) return false;
         if (!pdl_is_int(v) && !pdl_is_bool(v)) return pdl_err_host(p->err, "TypeError", "* wants int");
-        return pdl_arg_int(v, out, p->err);
+        if (pdl_arg_int(v, out, p->err) && *out <= INT32_MAX && *out >= -INT32_MAX) return true;
+        return p->err->kind != PDL_E_NONE
+                   ? false
+                   : pdl_err_host(p->err, "OverflowError", "Python int too large to convert to C int");
     }
-    for (bool first = true; p->i < p->s.n && p->s.p[p->i] >= '0' && p->s.p[p->i] <= '9'; p->i++, first = false) {
+    for (bool first = true; p->i < p->s.n && p->s.p[p->i] >= '0' && p->s.p[p->i] <= '9';
+         p->i++, first = false) {
         *out = (first ? 0 : *out * 10) + (p->s.p[p->i] - '0');
         if (*out > INT32_MAX) return pdl_err_host(p->err, "ValueError", "%s too big", what);
     }
@@ -126,7 +134,6 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
 
 static bool read_conv(printer *p, conv *c) {
     *c = (conv){.width = 0, .precision = -1};
-    p->by_key = false;
     if (p->i < p->s.n && p->s.p[p->i] == '(' && !read_key(p)) return false;
     read_flags(p, c);
     if (!read_number(p, "width", &c->width)) return false;
@@ -149,13 +156,14 @@ static bool read_conv(printer *p, conv *c) {
     return true;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------------------------------------- */
 
 /* sign and prefix, then body, in the field; zeros go between them. */
 static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number, pdl_buf *out) {
     size_t len = head.n + pdl_utf8_count(body), width = (size_t)c->width, pad = width > len ? width - len : 0;
     bool zeros = number && c->zero && !c->left;
-    if (pad && !c->left && !zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR(" "), p->err)) return false;
+    if (pad && !c->left && !zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR(" "), p->err))
+        return false;
     if (!pdl_buf_add(out, head, p->err)) return false;
     if (zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR("0"), p->err)) return false;
     if (!pdl_buf_add(out, body, p->err)) return false;
@@ -165,7 +173,8 @@ static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, boo
 static bool put_text(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     pdl_buf b = PDL_BUF, safe = PDL_BUF;
     bool ok = true, marked = c->type == 's' && p->safe && pdl_is_safe(x);
-    if (pdl_is(x, PDL_V_UNDEFINED) && c->type == 's' && !p->safe) ok = true; /* prints as nothing where it may be printed */
+    if (pdl_is(x, PDL_V_UNDEFINED) && c->type == 's' && !p->safe)
+        ok = true; /* prints as nothing where it may be printed */
     else if (c->type == 's') ok = pdl_val_str(x, &b, p->err);
     else if (c->type == 'r') ok = pdl_val_repr(x, &b, p->err);
     else ok = pdl_ascii_repr(x, &b, p->err);
@@ -192,12 +201,15 @@ static bool whole_of(printer *p, const conv *c, pdl_vref x, pdl_val *out) {
     if (pdl_is(x, PDL_V_BOOL)) *out = pdl_int(pdl_bool_of(x));
     else if (pdl_is_int(x)) *out = pdl_keep(x);
     else if (!decimal || !pdl_is(x, PDL_V_FLOAT))
-        return pdl_err_host(p->err, "TypeError", decimal ? "%%%c format: a real number is required, not %s"
-                                                         : "%%%c format: an integer is required, not %s", (char)c->type, pdl_type_name(x));
+        return pdl_err_host(p->err, "TypeError",
+                            decimal ? "%%%c format: a real number is required, not %s"
+                                    : "%%%c format: an integer is required, not %s",
+                            (char)c->type, pdl_type_name(x));
     else {
         double d = pdl_float_of(x);
         if (isnan(d)) return pdl_err_host(p->err, "ValueError", "cannot convert float NaN to integer");
-        if (isinf(d)) return pdl_err_host(p->err, "OverflowError", "cannot convert float infinity to integer");
+        if (isinf(d))
+            return pdl_err_host(p->err, "OverflowError", "cannot convert float infinity to integer");
         (void)pdl_int_from_double(d, out);
     }
     return true;
@@ -230,7 +242,8 @@ static bool put_int(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
 static bool put_float(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     double d;
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, p->err);
-    if (!pdl_is_number(x)) return pdl_err_host(p->err, "TypeError", "must be real number, not %s", pdl_py_type(x));
+    if (!pdl_is_number(x))
+        return pdl_err_host(p->err, "TypeError", "must be real number, not %s", pdl_py_type(x));
     if (c->precision > MAX_PRECISION) return pdl_err_host(p->err, "ValueError", "precision too big");
     if (!pdl_float_from(x, &d, p->err)) return false;
     pdl_buf b = PDL_BUF;
@@ -249,7 +262,8 @@ static bool put_char(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
         if (pdl_text_len_cp(x) != 1) return pdl_err_host(p->err, "TypeError", "%%c requires int or char");
         return put_field(p, c, (pdl_str){"", 0}, pdl_str_get(x), false, out);
     }
-    if (!pdl_is_int(x) && !pdl_is_bool(x)) return pdl_err_host(p->err, "TypeError", "%%c requires int or char");
+    if (!pdl_is_int(x) && !pdl_is_bool(x))
+        return pdl_err_host(p->err, "TypeError", "%%c requires int or char");
     if (!pdl_int_get(x, &cp) || cp < 0 || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
         return pdl_err_host(p->err, "OverflowError", "%%c arg not in range(0x110000)");
     return put_field(p, c, (pdl_str){"", 0}, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, false, out);
@@ -263,7 +277,8 @@ static bool put_conv(printer *p, const conv *c, pdl_buf *out) {
         /* Python takes the argument first. */
         if (!next_arg(p, &x)) return false;
         char shown = c->type > 31 && c->type < 127 ? (char)c->type : '?';
-        return pdl_err_host(p->err, "ValueError", "unsupported format character '%c' (0x%x) at index %zu", shown, (unsigned)c->type, at);
+        return pdl_err_host(p->err, "ValueError", "unsupported format character '%c' (0x%x) at index %zu",
+                            shown, (unsigned)c->type, at);
     }
     if (!next_arg(p, &x)) return false;
     if (strchr("sra", type)) return put_text(p, c, x, out);
@@ -294,13 +309,17 @@ static bool print_all(printer *p, pdl_buf *out) {
 
 bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err) {
     pdl_tag t = pdl_tag_of(args);
-    printer p = {.s = pdl_str_get(format), .args = args, .tuple = t == PDL_V_TUPLE, .found = pdl_absent(), .err = err};
-    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
+    printer p = {
+        .s = pdl_str_get(format), .args = args, .tuple = t == PDL_V_TUPLE, .found = pdl_absent(), .err = err};
+    p.mapping =
+        t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
     p.safe = pdl_is_safe(format);
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = print_all(&p, &b);
     pdl_drop(p.found);
-    if (ok) *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), p.safe ? PDL_F_SAFE : 0), pdl_label_of(format) | pdl_label_of(args));
+    if (ok)
+        *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), p.safe ? PDL_F_SAFE : 0),
+                              pdl_label_of(format) | pdl_label_of(args));
     pdl_buf_fini(&b);
     return ok;
 }

@@ -22,7 +22,7 @@ typedef struct {
     int64_t width, precision;
 } spec;
 
-/* --- reading ---------------------------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------------------- */
 
 static bool is_align(int c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
 
@@ -39,7 +39,8 @@ static bool read_digits(pdl_str s, size_t *i, int64_t *out, bool *any, pdl_err *
 }
 
 static bool invalid(pdl_str s, pdl_vref x, pdl_err *err) {
-    return pdl_err_host(err, "ValueError", "Invalid format specifier '%.*s' for object of type '%s'", PDL_FMT(s), pdl_py_type(x));
+    return pdl_err_host(err, "ValueError", "Invalid format specifier '%.*s' for object of type '%s'",
+                        PDL_FMT(s), pdl_py_type(x));
 }
 
 /* Fill and alignment. */
@@ -71,8 +72,20 @@ static bool read_grouping(pdl_str s, size_t *i, spec *f, pdl_err *err) {
         f->group = '_';
     }
     if (*i < s.n && s.p[*i] == ',' && f->group)
-        return pdl_err_host(err, "ValueError", f->group == ',' ? "Cannot specify ',' with ','." : "Cannot specify both ',' and '_'.");
+        return pdl_err_host(err, "ValueError",
+                            f->group == ',' ? "Cannot specify ',' with ','."
+                                            : "Cannot specify both ',' and '_'.");
     return true;
+}
+
+/* The grouping goes with the type? */
+static bool check_grouping(const spec *f, pdl_err *err) {
+    if (!f->group || !f->type) return true;
+    if (strchr("defgEG%F", f->type_ascii)) return true;
+    if (f->group == '_' && strchr("boxX", f->type_ascii)) return true;
+    if (f->type > 32 && f->type < 128)
+        return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '%c'.", f->group, f->type_ascii);
+    return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '\\x%x'.", f->group, (unsigned)f->type);
 }
 
 /* default_align of the type stays when none is written. */
@@ -99,25 +112,18 @@ static bool read_spec(pdl_str s, pdl_vref x, char default_align, spec *f, pdl_er
     f->type = pdl_utf8_next(&p);
     if (p != s.p + s.n) return invalid(s, x, err);
     f->type_ascii = f->type < 0x80 ? (char)f->type : '?';
-    return true;
-}
-
-/* The grouping goes with the type? */
-static bool check_grouping(const spec *f, pdl_err *err) {
-    if (!f->group || !f->type) return true;
-    if (strchr("defgEG%F", f->type_ascii)) return true;
-    if (f->group == '_' && strchr("boxX", f->type_ascii)) return true;
-    if (f->type > 32 && f->type < 128) return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '%c'.", f->group, f->type_ascii);
-    return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '\\x%x'.", f->group, (unsigned)f->type);
+    return check_grouping(f, err);
 }
 
 static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
     if (f->type > 32 && f->type < 128)
-        return pdl_err_host(err, "ValueError", "Unknown format code '%c' for object of type '%s'", f->type_ascii, pdl_py_type(x));
-    return pdl_err_host(err, "ValueError", "Unknown format code '\\x%x' for object of type '%s'", (unsigned)f->type, pdl_py_type(x));
+        return pdl_err_host(err, "ValueError", "Unknown format code '%c' for object of type '%s'",
+                            f->type_ascii, pdl_py_type(x));
+    return pdl_err_host(err, "ValueError", "Unknown format code '\\x%x' for object of type '%s'",
+                        (unsigned)f->type, pdl_py_type(x));
 }
 
-/* --- laying out ------------------------------------------------------------------------------------------------ */
+/* --- laying out ----------------------------------------------------------------------------------------- */
 
 /* A number in parts: sign, prefix, digits in front of the point, all the rest. */
 typedef struct {
@@ -125,7 +131,8 @@ typedef struct {
     pdl_str prefix, digits, rest;
 } parts;
 
-/* Digits in groups of `size`, zeros in front up to min characters, as Python fills. Written from the right. */
+/* Digits in groups of `size`, zeros in front up to min characters, as Python fills. Written from the right.
+ */
 static void put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out) {
     if (!sep) {
         for (size_t i = digits.n; i < min; i++) pdl_buf_putc(out, '0');
@@ -151,14 +158,17 @@ static void put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_b
     pdl_buf_fini(&back);
 }
 
-static bool put_fill(pdl_buf *out, pdl_str fill, size_t n, pdl_err *err) { return pdl_pad_text(out, (pdl_str){"", 0}, n, 0, fill, err); }
+static bool put_fill(pdl_buf *out, pdl_str fill, size_t n, pdl_err *err) {
+    return pdl_pad_text(out, (pdl_str){"", 0}, n, 0, fill, err);
+}
 
 static bool lay_out(const spec *f, const parts *n, size_t group_size, pdl_buf *out, pdl_err *err) {
     size_t around = (n->sign ? 1 : 0) + n->prefix.n + pdl_utf8_count(n->rest), width = (size_t)f->width;
     bool zeros = f->align == '=' && f->fill.n == 1 && f->fill.p[0] == '0' && n->digits.n;
     if (width > PDL_MAX_TEXT) return pdl_too_long(err);
     pdl_buf mid = PDL_BUF;
-    if (n->digits.n) put_grouped(n->digits, f->group, group_size, zeros && width > around ? width - around : 0, &mid);
+    if (n->digits.n)
+        put_grouped(n->digits, f->group, group_size, zeros && width > around ? width - around : 0, &mid);
     size_t len = around + mid.len, pad = width > len ? width - len : 0;
     size_t left = f->align == '>' ? pad : f->align == '^' ? pad / 2 : 0, inner = f->align == '=' ? pad : 0;
     bool ok = put_fill(out, f->fill, left, err);
@@ -179,7 +189,7 @@ static char sign_of(const spec *f, bool negative) {
     return f->sign == '+' || f->sign == ' ' ? f->sign : 0;
 }
 
-/* --- text --------------------------------------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------------------------------------- */
 
 static bool format_text(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     spec f;
@@ -187,11 +197,16 @@ static bool format_text(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     if (f.type && f.type != 's') return unknown_code(&f, x, err);
     if (f.group) return pdl_err_host(err, "ValueError", "Cannot specify '%c' with 's'.", f.group);
     if (f.sign)
-        return pdl_err_host(err, "ValueError", f.sign == ' ' ? "Space not allowed in string format specifier"
-                                                            : "Sign not allowed in string format specifier");
-    if (f.no_neg_zero) return pdl_err_host(err, "ValueError", "Negative zero coercion (z) not allowed in string format specifier");
-    if (f.alt) return pdl_err_host(err, "ValueError", "Alternate form (#) not allowed in string format specifier");
-    if (f.align == '=') return pdl_err_host(err, "ValueError", "'=' alignment not allowed in string format specifier");
+        return pdl_err_host(err, "ValueError",
+                            f.sign == ' ' ? "Space not allowed in string format specifier"
+                                          : "Sign not allowed in string format specifier");
+    if (f.no_neg_zero)
+        return pdl_err_host(err, "ValueError",
+                            "Negative zero coercion (z) not allowed in string format specifier");
+    if (f.alt)
+        return pdl_err_host(err, "ValueError", "Alternate form (#) not allowed in string format specifier");
+    if (f.align == '=')
+        return pdl_err_host(err, "ValueError", "'=' alignment not allowed in string format specifier");
     pdl_str t = pdl_str_get(x);
     size_t n = pdl_text_len_cp(x);
     if (f.has_precision && (size_t)f.precision < n) {
@@ -203,13 +218,16 @@ static bool format_text(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     return pdl_pad_text(out, t, left, pad - left, f.fill, err);
 }
 
-/* --- integers ------------------------------------------------------------------------------------------------------- */
+/* --- integers ------------------------------------------------------------------------------------------- */
 
 static bool format_char(const spec *f, pdl_vref x, pdl_buf *out, pdl_err *err) {
     int64_t cp;
     if (f->sign) return pdl_err_host(err, "ValueError", "Sign not allowed with integer format specifier 'c'");
-    if (f->alt) return pdl_err_host(err, "ValueError", "Alternate form (#) not allowed with integer format specifier 'c'");
-    if (!pdl_int_get(x, &cp)) return pdl_err_host(err, "OverflowError", "Python int too large to convert to C long");
+    if (f->alt)
+        return pdl_err_host(err, "ValueError",
+                            "Alternate form (#) not allowed with integer format specifier 'c'");
+    if (!pdl_int_get(x, &cp))
+        return pdl_err_host(err, "OverflowError", "Python int too large to convert to C long");
     if (cp < 0 || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
         return pdl_err_host(err, "OverflowError", "%%c arg not in range(0x110000)");
     char t[4];
@@ -218,8 +236,11 @@ static bool format_char(const spec *f, pdl_vref x, pdl_buf *out, pdl_err *err) {
 }
 
 static bool format_int(pdl_vref x, const spec *f, pdl_buf *out, pdl_err *err) {
-    if (f->has_precision) return pdl_err_host(err, "ValueError", "Precision not allowed in integer format specifier");
-    if (f->no_neg_zero) return pdl_err_host(err, "ValueError", "Negative zero coercion (z) not allowed in format specifier with integer");
+    if (f->has_precision)
+        return pdl_err_host(err, "ValueError", "Precision not allowed in integer format specifier");
+    if (f->no_neg_zero)
+        return pdl_err_host(err, "ValueError",
+                            "Negative zero coercion (z) not allowed in integer format specifier");
     if (f->type == 'c') return format_char(f, x, out, err);
     int base = f->type == 'b' ? 2 : f->type == 'o' ? 8 : f->type == 'x' || f->type == 'X' ? 16 : 10;
     pdl_buf b = PDL_BUF;
@@ -239,7 +260,7 @@ static bool format_int(pdl_vref x, const spec *f, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* --- floats ------------------------------------------------------------------------------------------------------------ */
+/* --- floats --------------------------------------------------------------------------------------------- */
 
 /* Every combination needs its own literal format. */
 static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
@@ -261,30 +282,47 @@ void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *ou
     else put_finite(v, type, precision, alt, out);
 }
 
-/* No type but a precision: as 'g', but a power of ten as large as the precision goes to the exponent form, and the other
- * form has a digit behind the point. */
-static void put_general(double v, int precision, pdl_buf *out) {
+/* "1.500e+10" without the zeros that end its fraction. */
+static void put_trimmed(pdl_str s, pdl_buf *out) {
+    size_t mark = (size_t)((const char *)memchr(s.p, 'e', s.n) - s.p), end = mark;
+    if (memchr(s.p, '.', mark)) {
+        while (s.p[end - 1] == '0') end--;
+        if (s.p[end - 1] == '.') end--;
+    }
+    pdl_buf_put(out, pdl_str_sub(s, 0, end));
+    pdl_buf_put(out, pdl_str_sub(s, mark, s.n));
+}
+
+/* No type but a precision: as 'g', but a power of ten as large as the precision goes to the exponent form,
+ * and the other form has a digit behind the point. */
+static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     if (precision == 0) precision = 1;
     pdl_buf b = PDL_BUF;
-    put_finite(v, 'e', precision - 1, false, &b);
+    put_finite(v, 'e', precision - 1, alt, &b);
     long e = strtol(strchr(b.p, 'e') + 1, NULL, 10);
-    pdl_buf_fini(&b);
     size_t at = out->len;
     if (e < -4 || e + 1 > precision - 1) { /* %g takes the exponent form from e == precision on */
-        put_finite(v, 'e', precision - 1, false, &b);
-        pdl_str s = pdl_buf_str(&b);
-        size_t mark = (size_t)(strchr(b.p, 'e') - b.p), end = mark;
-        if (memchr(s.p, '.', mark)) {
-            while (s.p[end - 1] == '0') end--;
-            if (s.p[end - 1] == '.') end--;
-        }
-        pdl_buf_put(out, pdl_str_sub(s, 0, end));
-        pdl_buf_put(out, pdl_str_sub(s, mark, s.n));
-        pdl_buf_fini(&b);
+        if (alt) pdl_buf_put(out, pdl_buf_str(&b));
+        else put_trimmed(pdl_buf_str(&b), out);
+    } else {
+        put_finite(v, 'g', precision, alt, out);
+        if (!memchr(out->p + at, '.', out->len - at)) PDL_PUT(out, ".0");
+    }
+    pdl_buf_fini(&b);
+}
+
+/* repr; alt: with a point also in "1.e-05". */
+static void put_shortest(double v, bool alt, pdl_buf *out) {
+    char t[PDL_NUM_MAX];
+    pdl_str s = {t, pdl_num_double(v, t)};
+    const char *mark = memchr(s.p, 'e', s.n);
+    if (!alt || !mark || !isfinite(v) || memchr(s.p, '.', s.n)) {
+        pdl_buf_put(out, s);
         return;
     }
-    put_finite(v, 'g', precision, false, out);
-    if (!memchr(out->p + at, '.', out->len - at)) PDL_PUT(out, ".0");
+    pdl_buf_put(out, (pdl_str){s.p, (size_t)(mark - s.p)});
+    pdl_buf_putc(out, '.');
+    pdl_buf_put(out, (pdl_str){mark, s.n - (size_t)(mark - s.p)});
 }
 
 /* "-0.00" becomes "0.00". */
@@ -304,10 +342,9 @@ static void print_double(double v, const spec *f, pdl_buf *b) {
     } else if (type) {
         pdl_format_double(v, type, precision, f->alt, b);
     } else if (precision >= 0 && isfinite(v)) {
-        put_general(v, precision, b);
+        put_general(v, precision, f->alt, b);
     } else {
-        char t[PDL_NUM_MAX];
-        pdl_buf_put(b, (pdl_str){t, pdl_num_double(v, t)});
+        put_shortest(v, f->alt, b);
     }
 }
 
@@ -315,7 +352,7 @@ static bool format_float(double v, const spec *f, pdl_buf *out, pdl_err *err) {
     if (f->precision > MAX_PRECISION) return pdl_err_host(err, "ValueError", "precision too big");
     pdl_buf b = PDL_BUF;
     print_double(v, f, &b);
-    if (f->no_neg_zero && signbit(v)) {
+    if (f->no_neg_zero && signbit(v) && isfinite(v)) {
         double w = without_neg_zero(v, &b);
         pdl_buf_clear(&b);
         print_double(w, f, &b);
@@ -333,15 +370,16 @@ static bool format_float(double v, const spec *f, pdl_buf *out, pdl_err *err) {
 
 static bool format_number(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     spec f;
-    if (!read_spec(s, x, '>', &f, err) || !check_grouping(&f, err)) return false;
+    if (!read_spec(s, x, '>', &f, err)) return false;
     bool is_float = pdl_is(x, PDL_V_FLOAT);
-    if (!is_float && (!f.type || (f.type < 0x80 && strchr("bcdoxXn", f.type_ascii)))) return format_int(x, &f, out, err);
+    if (!is_float && (!f.type || (f.type < 0x80 && strchr("bcdoxXn", f.type_ascii))))
+        return format_int(x, &f, out, err);
     if ((f.type && (f.type >= 0x80 || !strchr("eEfFgGn%", f.type_ascii)))) return unknown_code(&f, x, err);
     double d;
     return pdl_float_from(x, &d, err) && format_float(d, &f, out, err);
 }
 
-/* --- door ----------------------------------------------------------------------------------------------------------------- */
+/* --- door ----------------------------------------------------------------------------------------------- */
 
 static bool format_into(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     if (s.n == 0) return pdl_val_str(x, out, err);
@@ -354,7 +392,8 @@ static bool format_into(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
         pdl_drop(t);
         return true;
     }
-    return pdl_err_host(err, "TypeError", "unsupported format string passed to %s.__format__", pdl_type_name(x));
+    return pdl_err_host(err, "TypeError", "unsupported format string passed to %s.__format__",
+                        pdl_type_name(x));
 }
 
 bool pdl_format_value(pdl_vref x, pdl_str s, pdl_val *out, pdl_err *err) {

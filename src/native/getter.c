@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* --- paths ------------------------------------------------------------------------------------------------ */
+/* --- paths ---------------------------------------------------------------------------------------------- */
 
 /* Digits of any script only, at least one: such a part is an index. */
 static bool all_digits(pdl_str s) {
@@ -38,7 +38,8 @@ static pdl_val path_of(pdl_vref attribute) {
     if (!pdl_is_str(attribute)) return pdl_list_push(path, pdl_keep(attribute));
     size_t pos = 0;
     pdl_str part;
-    while (next_piece(pdl_str_get(attribute), '.', &pos, &part)) path = pdl_list_push(path, key_of_part(part));
+    while (next_piece(pdl_str_get(attribute), '.', &pos, &part))
+        path = pdl_list_push(path, key_of_part(part));
     return path;
 }
 
@@ -113,7 +114,7 @@ bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *e
     return true;
 }
 
-/* --- sorting ----------------------------------------------------------------------------------------------- */
+/* --- sorting -------------------------------------------------------------------------------------------- */
 
 /* a < b; undefined values (also inside the lists of several attributes) fail with their explanation. */
 static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
@@ -126,18 +127,21 @@ static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
         if (pdl_is(both[k], PDL_V_UNDEFINED)) return pdl_undefined_error(both[k], err);
         if (!pdl_is_list(both[k])) continue;
         for (size_t i = 0; i < pdl_list_len(both[k]); i++)
-            if (pdl_is(pdl_list_at(both[k], i), PDL_V_UNDEFINED)) return pdl_undefined_error(pdl_list_at(both[k], i), err);
+            if (pdl_is(pdl_list_at(both[k], i), PDL_V_UNDEFINED))
+                return pdl_undefined_error(pdl_list_at(both[k], i), err);
     }
     return pdl_val_order(a, b, '<', out, err);
 }
 
 /* Merge two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. */
-static bool merge(pdl_vref keys, bool reverse, const uint32_t *src, uint32_t *dst, const size_t at[3], pdl_err *err) {
+static bool merge(pdl_vref keys, bool reverse, const uint32_t *src, uint32_t *dst, const size_t at[3],
+                  pdl_err *err) {
     size_t i = at[0], j = at[1], k = at[0];
     while (i < at[1] && j < at[2]) {
         pdl_vref left = pdl_list_at(keys, src[i]), right = pdl_list_at(keys, src[j]);
         bool take_right;
-        if (!(reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err))) return false;
+        if (!(reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
+            return false;
         dst[k++] = take_right ? src[j++] : src[i++];
     }
     while (i < at[1]) dst[k++] = src[i++];

@@ -84,7 +84,15 @@ static bool m_conjugate(PDL_ARGS) {
     return true;
 }
 
+static bool m_int_ratio(PDL_ARGS) {
+    const pdl_val pair[2] = {pdl_is_bool(argv[0]) ? pdl_int(pdl_bool_of(argv[0])) : pdl_keep(argv[0]),
+                             pdl_int(1)};
+    *out = pdl_tuple_new(pair, 2);
+    return true;
+}
+
 static const pdl_native int_methods[] = {
+    {"as_integer_ratio", m_int_ratio, "self", 1, 1, 0, "The number and 1.", NULL, PDL_NS_NONE},
     {"bit_count", m_bit_count, "self", 1, 1, 0, "Number of ones in binary.", NULL, PDL_NS_NONE},
     {"bit_length", m_bit_length, "self", 1, 1, 0, "Number of binary digits.", NULL, PDL_NS_NONE},
     {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE},
@@ -93,7 +101,8 @@ static const pdl_native int_methods[] = {
 pdl_rows pdl_rows_int(void) { return (pdl_rows){int_methods, PDL_N_COUNT(int_methods)}; }
 
 static const pdl_native float_methods[] = {
-    {"as_integer_ratio", m_as_integer_ratio, "self", 1, 1, 0, "Numerator and denominator.", NULL, PDL_NS_NONE},
+    {"as_integer_ratio", m_as_integer_ratio, "self", 1, 1, 0, "Numerator and denominator.", NULL,
+     PDL_NS_NONE},
     {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE},
     {"hex", m_hex, "self", 1, 1, 0, "Exact hexadecimal form.", NULL, PDL_NS_NONE},
     {"is_integer", m_is_integer, "self", 1, 1, 0, "Has no fractional part.", NULL, PDL_NS_NONE},
@@ -101,12 +110,13 @@ static const pdl_native float_methods[] = {
 
 pdl_rows pdl_rows_float(void) { return (pdl_rows){float_methods, PDL_N_COUNT(float_methods)}; }
 
-/* --- dates -------------------------------------------------------------------------------------------------------- */
+/* --- dates ---------------------------------------------------------------------------------------------- */
 
 static bool m_isoformat(PDL_ARGS) {
     char sep = 'T';
     if (!pdl_is_absent(argv[1])) {
-        if (pdl_is(argv[0], PDL_V_DATE)) return pdl_err_host(err, "TypeError", "date.isoformat() takes no arguments (1 given)");
+        if (pdl_is(argv[0], PDL_V_DATE))
+            return pdl_err_host(err, "TypeError", "date.isoformat() takes no arguments (1 given)");
         if (!pdl_is_str(argv[1]) || pdl_str_get(argv[1]).n != 1)
             return pdl_err_host(err, "TypeError", "isoformat() argument 1 must be a unicode character");
         sep = pdl_str_get(argv[1]).p[0];
@@ -118,7 +128,9 @@ static bool m_isoformat(PDL_ARGS) {
 }
 
 static bool m_strftime(PDL_ARGS) {
-    if (!pdl_is_str(argv[1])) return pdl_err_host(err, "TypeError", "strftime() argument 1 must be str, not %s", pdl_py_type(argv[1]));
+    if (!pdl_is_str(argv[1]))
+        return pdl_err_host(err, "TypeError", "strftime() argument 1 must be str, not %s",
+                            pdl_py_type(argv[1]));
     return pdl_time_strftime(argv[0], pdl_str_get(argv[1]), out, err);
 }
 

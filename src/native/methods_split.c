@@ -90,7 +90,8 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
     *sep = (pdl_str){0};
     if (!pdl_arg_int(argv[2], max, err)) return false;
     if (*words) return true;
-    if (!pdl_is_str(argv[1])) return pdl_err_host(err, "TypeError", "must be str or None, not %s", pdl_py_type(argv[1]));
+    if (!pdl_is_str(argv[1]))
+        return pdl_err_host(err, "TypeError", "must be str or None, not %s", pdl_py_type(argv[1]));
     *sep = pdl_str_get(argv[1]);
     return sep->n || pdl_err_host(err, "ValueError", "empty separator");
 }
@@ -114,8 +115,8 @@ bool pdl_m_rsplit(PDL_ARGS) {
 }
 
 bool pdl_m_splitlines(PDL_ARGS) {
-    bool keep;
-    if (!pdl_arg_truth(env, argv[1], &keep, err)) return false;
+    int64_t keep = 0;
+    if (!pdl_arg_int(argv[1], &keep, err)) return false;
     pdl_str line, whole;
     pdl_val r = pdl_list_new(0);
     for (size_t pos = 0; pdl_next_line(pdl_str_get(argv[0]), &pos, &line, &whole);)
@@ -126,7 +127,8 @@ bool pdl_m_splitlines(PDL_ARGS) {
 
 /* Before, separator, behind; all in one place of three when it is not there. */
 static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err) {
-    if (!pdl_is_str(argv[1])) return pdl_err_host(err, "TypeError", "must be str, not %s", pdl_py_type(argv[1]));
+    if (!pdl_is_str(argv[1]))
+        return pdl_err_host(err, "TypeError", "must be str, not %s", pdl_py_type(argv[1]));
     pdl_str s = pdl_str_get(argv[0]), sep = pdl_str_get(argv[1]);
     if (sep.n == 0) return pdl_err_host(err, "ValueError", "empty separator");
     size_t at = last ? pdl_str_rfind(s, sep) : pdl_str_find(s, sep, 0);
@@ -150,8 +152,10 @@ bool pdl_m_rpartition(PDL_ARGS) { return partition(argv, true, out, err); }
 
 static bool strip(const pdl_val *argv, const char *name, bool left, bool right, pdl_val *out, pdl_err *err) {
     bool chars = pdl_given(argv[1]);
-    if (chars && !pdl_is_str(argv[1])) return pdl_err_host(err, "TypeError", "%s arg must be None or str", name);
-    pdl_str s = pdl_strip_text(pdl_str_get(argv[0]), chars ? pdl_str_get(argv[1]) : (pdl_str){0}, !chars, left, right);
+    if (chars && !pdl_is_str(argv[1]))
+        return pdl_err_host(err, "TypeError", "%s arg must be None or str", name);
+    pdl_str s = pdl_strip_text(pdl_str_get(argv[0]), chars ? pdl_str_get(argv[1]) : (pdl_str){0}, !chars,
+                               left, right);
     *out = pdl_piece_like(s, argv[0]);
     return true;
 }

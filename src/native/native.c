@@ -1,4 +1,5 @@
-/* native.c -- see native.h: finding rows, binding arguments as the host language does, bound methods as values. */
+/* native.c -- see native.h: finding rows, binding arguments as the host language does, bound methods as
+ * values. */
 #include "native/native.h"
 
 #include "native/room.h"
@@ -8,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* --- tables -------------------------------------------------------------------------------------------- */
+/* --- tables --------------------------------------------------------------------------------------------- */
 
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     size_t lo = 0, hi = t.n;
@@ -36,6 +37,7 @@ static pdl_rows methods_of(pdl_vref v) {
     if (t == PDL_V_STR) return pdl_rows_str();
     if (t == PDL_V_LIST) return pdl_rows_list();
     if (t == PDL_V_TUPLE) return pdl_rows_tuple();
+    if (t == PDL_V_RANGE) return pdl_rows_range();
     if (t == PDL_V_DICT) return pdl_rows_dict();
     if (pdl_is_int(v) || t == PDL_V_BOOL) return pdl_rows_int();
     if (t == PDL_V_FLOAT) return pdl_rows_float();
@@ -45,12 +47,10 @@ static pdl_rows methods_of(pdl_vref v) {
 }
 
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name) {
-    const pdl_native *row = pdl_rows_find(methods_of(receiver), name);
-    if (row && pdl_is(receiver, PDL_V_DATE) && pdl_str_is(name, "timestamp")) return NULL;
-    return row;
+    return pdl_rows_find(methods_of(receiver), name);
 }
 
-/* --- wording of wrong calls ------------------------------------------------------------------------------- */
+/* --- wording of wrong calls ----------------------------------------------------------------------------- */
 
 /* The i-th name of "a, b, c". */
 static pdl_str param_at(const char *params, size_t i) {
@@ -100,7 +100,9 @@ static void put_count(const call *c, pdl_buf *b) {
     size_t min = c->row->n_min - receiver(c), max = c->row->n_max - receiver(c), n = c->n_pos - receiver(c);
     if (c->row->style == PDL_NS_NONE || (c->row->style == PDL_NS_ONE)) {
         put_name(c, true, b);
-        pdl_buf_putf(b, c->row->style == PDL_NS_NONE ? "() takes no arguments (%zu given)" : "() takes exactly one argument (%zu given)",
+        pdl_buf_putf(b,
+                     c->row->style == PDL_NS_NONE ? "() takes no arguments (%zu given)"
+                                                  : "() takes exactly one argument (%zu given)",
                      n);
         return;
     }
@@ -111,7 +113,8 @@ static void put_count(const call *c, pdl_buf *b) {
         pdl_buf_putf(b, " expected %s%zu argument%s, got %zu", how, bound, bound == 1 ? "" : "s", n);
         return;
     }
-    pdl_buf_putf(b, "() takes %s%zu argument%s (%zu given)", min == max ? "exactly " : how, bound, bound == 1 ? "" : "s", n);
+    pdl_buf_putf(b, "() takes %s%zu argument%s (%zu given)", min == max ? "exactly " : how, bound,
+                 bound == 1 ? "" : "s", n);
 }
 
 static bool wrong_count(const call *c) {
@@ -161,7 +164,7 @@ static bool given_twice(const call *c, pdl_str name) {
     return fail_with(c, &b);
 }
 
-/* --- binding ------------------------------------------------------------------------------------------------ */
+/* --- binding -------------------------------------------------------------------------------------------- */
 
 static size_t n_params(const pdl_native *row) { return row->n_max; }
 
@@ -174,7 +177,8 @@ static size_t param_index(const pdl_native *row, pdl_str name) {
 }
 
 /* Keywords into their places of argv, or into *extra. */
-static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw, size_t n, pdl_val *extra) {
+static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw, size_t n,
+                          pdl_val *extra) {
     for (size_t i = 0; i < n; i++) {
         size_t at = param_index(c->row, names[i]);
         if (at == PDL_NOT_FOUND) {
@@ -190,15 +194,16 @@ static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, co
     return true;
 }
 
-static bool check_undefined(const pdl_native *row, const pdl_native_env *env, const pdl_val *v, size_t n, pdl_err *err) {
+static bool check_undefined(const pdl_native *row, const pdl_native_env *env, const pdl_val *v, size_t n,
+                            pdl_err *err) {
     if ((row->flags & PDL_N_UNDEFINED) || env->lenient) return true;
     for (size_t i = 0; i < n; i++)
         if (pdl_is(v[i], PDL_V_UNDEFINED)) return pdl_undefined_error(v[i], err);
     return true;
 }
 
-static bool call_bound(const pdl_native *row, const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref extra, pdl_val *out,
-                       pdl_err *err) {
+static bool call_bound(const pdl_native *row, const pdl_native_env *env, const pdl_val *argv, size_t argc,
+                       pdl_vref extra, pdl_val *out, pdl_err *err) {
     pdl_val r;
     if (!row->fn(env, argv, argc, extra, &r, err)) return false;
     pdl_label l = pdl_is_absent(extra) ? 0 : pdl_label_of(extra);
@@ -207,12 +212,13 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
     return true;
 }
 
-bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos, const pdl_str *kw_names,
-                     const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
+bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
+                     const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
     call c = {row, pos, n_pos, err};
     size_t n = n_params(row);
     if (n_pos > n && !(row->flags & PDL_N_VARARGS)) return wrong_count(&c);
-    if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err)) return false;
+    if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err))
+        return false;
     if (n_pos >= n && n_kw == 0) return call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
 
     pdl_val local[PDL_NATIVE_MAX_ARGS], *argv = local, extra = pdl_absent();
@@ -228,7 +234,7 @@ bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl
     return ok;
 }
 
-/* --- bound methods and globals as values --------------------------------------------------------------------- */
+/* --- bound methods and globals as values ---------------------------------------------------------------- */
 
 typedef struct {
     pdl_ext ext;
@@ -238,7 +244,9 @@ typedef struct {
 
 static const bound *bound_of(const pdl_obj *o) { return (const bound *)(const void *)o; }
 
-static pdl_vref bound_child(const pdl_obj *o, size_t i) { return i == 0 ? bound_of(o)->receiver : pdl_absent(); }
+static pdl_vref bound_child(const pdl_obj *o, size_t i) {
+    return i == 0 ? bound_of(o)->receiver : pdl_absent();
+}
 
 static void bound_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     (void)repr;
@@ -269,7 +277,7 @@ const pdl_native *pdl_native_row(pdl_vref v) { return bound_of(pdl_obj_of(v))->r
 
 pdl_vref pdl_native_receiver(pdl_vref v) { return bound_of(pdl_obj_of(v))->receiver; }
 
-/* --- arguments -------------------------------------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------------------------------------ */
 
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err) {
     pdl_vref why = pdl_undefined_why(undefined);
@@ -306,7 +314,8 @@ bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *
 bool pdl_arg_int(pdl_vref v, int64_t *out, pdl_err *err) {
     if (pdl_is_absent(v)) return true;
     if (!pdl_is_int(v) && !pdl_is_bool(v))
-        return pdl_err_host(err, "TypeError", "'%s' object cannot be interpreted as an integer", pdl_py_type(v));
+        return pdl_err_host(err, "TypeError", "'%s' object cannot be interpreted as an integer",
+                            pdl_py_type(v));
     if (!pdl_int_get(v, out)) *out = pdl_int_sign(v) < 0 ? INT64_MIN : INT64_MAX;
     return true;
 }

@@ -1,4 +1,5 @@
-/* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding, replacing, joining. */
+/* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding, replacing,
+ * joining. */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/text.h"
@@ -19,10 +20,11 @@ bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err) {
 }
 
 pdl_val pdl_piece_like(pdl_str s, pdl_vref like) {
-    return pdl_with_label(pdl_with_flags(pdl_text(s), pdl_is_safe(like) ? PDL_F_SAFE : 0), pdl_label_of(like));
+    return pdl_with_label(pdl_with_flags(pdl_text(s), pdl_is_safe(like) ? PDL_F_SAFE : 0),
+                          pdl_label_of(like));
 }
 
-/* --- strip -------------------------------------------------------------------------------------------------- */
+/* --- strip ---------------------------------------------------------------------------------------------- */
 
 /* Start of the code point that ends at `end`. */
 static size_t back_one(pdl_str s, size_t end) {
@@ -54,7 +56,7 @@ pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool ri
     return pdl_str_sub(s, from, to);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------------- */
+/* --- lines ---------------------------------------------------------------------------------------------- */
 
 /* Length of the line terminator at s[i], 0 when there is none. */
 static size_t terminator(pdl_str s, size_t i) {
@@ -79,11 +81,13 @@ bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole) {
     return true;
 }
 
-/* --- building ---------------------------------------------------------------------------------------------------- */
+/* --- building ------------------------------------------------------------------------------------------- */
 
 bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill, pdl_err *err) {
     size_t unit = fill.n ? fill.n : 1;
-    if (left > PDL_MAX_TEXT / unit || right > PDL_MAX_TEXT / unit || (left + right) * unit > PDL_MAX_TEXT - s.n) return pdl_too_long(err);
+    if (left > PDL_MAX_TEXT / unit || right > PDL_MAX_TEXT / unit
+        || (left + right) * unit > PDL_MAX_TEXT - s.n)
+        return pdl_too_long(err);
     for (size_t i = 0; i < left; i++) pdl_buf_put(out, fill);
     pdl_buf_put(out, s);
     for (size_t i = 0; i < right; i++) pdl_buf_put(out, fill);
@@ -118,7 +122,8 @@ bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_b
 static bool add_joined(pdl_vref x, size_t i, bool safe, pdl_buf *out, pdl_err *err) {
     if (pdl_is_str(x) && (!safe || pdl_is_safe(x))) return pdl_buf_add(out, pdl_str_get(x), err);
     if (!safe)
-        return pdl_err_host(err, "TypeError", "sequence item %zu: expected str instance, %s found", i, pdl_type_name(x));
+        return pdl_err_host(err, "TypeError", "sequence item %zu: expected str instance, %s found", i,
+                            pdl_type_name(x));
     pdl_val escaped;
     if (!pdl_escape_html(x, &escaped, err)) return false;
     bool ok = pdl_buf_add(out, pdl_str_get(escaped), err);
@@ -130,7 +135,9 @@ bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *out, pdl_er
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     size_t n = pdl_list_len(items);
     for (size_t i = 0; i < n; i++) {
-        if ((i == 0 || pdl_buf_add(&b, pdl_str_get(sep), err)) && add_joined(pdl_list_at(items, i), i, safe, &b, err)) continue;
+        if ((i == 0 || pdl_buf_add(&b, pdl_str_get(sep), err))
+            && add_joined(pdl_list_at(items, i), i, safe, &b, err))
+            continue;
         pdl_buf_fini(&b);
         return false;
     }

@@ -28,7 +28,8 @@ static bool t_mapping(PDL_ARGS) { YIELD(pdl_is_dict(argv[0])); }
 static bool t_callable(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     bool handle = t == PDL_V_HANDLE && pdl_handle_of(argv[0])->callable;
-    bool cell = t == PDL_V_CELL && !pdl_is_namespace(argv[0]) && !pdl_str_is(pdl_str_of(pdl_type_name(argv[0])), "jinja2.utils.Cycler");
+    bool cell = t == PDL_V_CELL && !pdl_is_namespace(argv[0])
+                && !pdl_str_is(pdl_str_of(pdl_type_name(argv[0])), "jinja2.utils.Cycler");
     YIELD(t == PDL_V_FUNC || t == PDL_V_NATIVE || t == PDL_V_UNDEFINED || handle || cell);
 }
 
@@ -47,12 +48,14 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Two values are the same object; small integers and one-character strings are shared by the host language. */
+/* Two values are the same object; small integers and one-character strings are shared by the host language.
+ */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
     if (t != pdl_tag_of(b)) YIELD(false);
-    if (t <= PDL_V_INT || (t == PDL_V_STR && pdl_is_safe(a) == pdl_is_safe(b) && !pdl_is_safe(a))) YIELD(pdl_val_eq(a, b));
+    if (t <= PDL_V_INT || (t == PDL_V_STR && pdl_is_safe(a) == pdl_is_safe(b) && !pdl_is_safe(a)))
+        YIELD(pdl_val_eq(a, b));
     if (t == PDL_V_FLOAT) YIELD(false);
     if (t == PDL_V_TUPLE && pdl_list_len(a) == 0 && pdl_list_len(b) == 0) YIELD(true);
     YIELD(pdl_obj_of(a) == pdl_obj_of(b));
@@ -118,7 +121,8 @@ static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
-    bool found = pdl_is_str(name) && (test ? pdl_test_find(pdl_str_get(name)) : pdl_filter_find(pdl_str_get(name))) != NULL;
+    bool found = pdl_is_str(name)
+                 && (test ? pdl_test_find(pdl_str_get(name)) : pdl_filter_find(pdl_str_get(name))) != NULL;
     YIELD(found);
 }
 static bool t_filter(PDL_ARGS) { return named(argv[0], false, out, err); }
@@ -134,7 +138,8 @@ static const pdl_native tests[] = {
     {"boolean", t_boolean, "value", 1, 1, UNDEF, "True or false.", "test_boolean", PDL_NS_DEF},
     {"callable", t_callable, "obj", 1, 1, UNDEF, "Can be called.", "callable", PDL_NS_ONE},
     {"defined", t_defined, "value", 1, 1, UNDEF, "Exists.", "test_defined", PDL_NS_DEF},
-    {"divisibleby", t_divisibleby, "value, num", 2, 2, 0, "The remainder is 0.", "test_divisibleby", PDL_NS_DEF},
+    {"divisibleby", t_divisibleby, "value, num", 2, 2, 0, "The remainder is 0.", "test_divisibleby",
+     PDL_NS_DEF},
     {"eq", t_eq, "a, b", 2, 2, 0, "The two are equal.", "eq", PDL_NS_POS},
     {"equalto", t_eq, "a, b", 2, 2, 0, "The two are equal.", "eq", PDL_NS_POS},
     {"escaped", t_escaped, "value", 1, 1, UNDEF, "Text marked safe.", "test_escaped", PDL_NS_DEF},
@@ -146,7 +151,8 @@ static const pdl_native tests[] = {
     {"greaterthan", t_gt, "a, b", 2, 2, 0, "The first is larger.", "gt", PDL_NS_POS},
     {"gt", t_gt, "a, b", 2, 2, 0, "The first is larger.", "gt", PDL_NS_POS},
     {"in", t_in, "value, seq", 2, 2, 0, "An item or a part of the argument.", "test_in", PDL_NS_DEF},
-    {"integer", t_integer, "value", 1, 1, UNDEF, "An integer; true and false are none.", "test_integer", PDL_NS_DEF},
+    {"integer", t_integer, "value", 1, 1, UNDEF, "An integer; true and false are none.", "test_integer",
+     PDL_NS_DEF},
     {"iterable", t_iterable, "value", 1, 1, UNDEF, "Has items to go through.", "test_iterable", PDL_NS_DEF},
     {"le", t_le, "a, b", 2, 2, 0, "The first is not larger.", "le", PDL_NS_POS},
     {"lessthan", t_lt, "a, b", 2, 2, 0, "The first is smaller.", "lt", PDL_NS_POS},
@@ -155,10 +161,12 @@ static const pdl_native tests[] = {
     {"mapping", t_mapping, "value", 1, 1, UNDEF, "An object.", "test_mapping", PDL_NS_DEF},
     {"ne", t_ne, "a, b", 2, 2, 0, "The two differ.", "ne", PDL_NS_POS},
     {"none", t_none, "value", 1, 1, UNDEF, "The value null.", "test_none", PDL_NS_DEF},
-    {"number", t_number, "value", 1, 1, UNDEF, "An integer, a float, true or false.", "test_number", PDL_NS_DEF},
+    {"number", t_number, "value", 1, 1, UNDEF, "An integer, a float, true or false.", "test_number",
+     PDL_NS_DEF},
     {"odd", t_odd, "value", 1, 1, 0, "An odd number.", "test_odd", PDL_NS_DEF},
     {"sameas", t_sameas, "value, other", 2, 2, UNDEF, "The very same value.", "test_sameas", PDL_NS_DEF},
-    {"sequence", t_sequence, "value", 1, 1, UNDEF, "Has a length and items by number or key.", "test_sequence", PDL_NS_DEF},
+    {"sequence", t_sequence, "value", 1, 1, UNDEF, "Has a length and items by number or key.",
+     "test_sequence", PDL_NS_DEF},
     {"string", t_string, "value", 1, 1, UNDEF, "Text.", "test_string", PDL_NS_DEF},
     {"test", t_test, "value", 1, 1, 0, "The name of a test.", "test_test", PDL_NS_ENV},
     {"true", t_true, "value", 1, 1, UNDEF, "The value true.", "test_true", PDL_NS_DEF},
