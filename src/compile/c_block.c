@@ -129,12 +129,14 @@ static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
 static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     if (!info->has_handler) {
         c_body(e, b, info, pos);
+        c_trace_field(e, "pdl__result");
         c_parse_check(e, b, info);
         return;
     }
     uint32_t attempt = here(e);
     uint32_t handler = emit_jump(e, PDL_OP_TRY);
     c_body(e, b, info, pos);
+    c_trace_field(e, "pdl__result");
     c_parse_check(e, b, info);
     c_at(e, b->loc);
     emit(e, PDL_OP_AWAIT, 0, 0, 0);

@@ -22,8 +22,12 @@ static void c_end(pdl_emit *e, const pdl_info *info, unsigned message) {
 }
 
 static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
-    if (b->args) c_tree(e, b->args);
-    else c_text_of(e, b);
+    if (b->args) {
+        c_tree(e, b->args);
+        c_trace_field(e, "args");
+    } else {
+        c_text_of(e, b);
+    }
     c_at(e, b->head.loc);
     emit(e, PDL_OP_COMMAND, b->args != NULL, 0, add_ptr(e, b));
     emit(e, PDL_OP_AWAIT, 0, 0, 0);

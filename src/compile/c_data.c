@@ -106,6 +106,7 @@ static void c_factor(pdl_emit *e, const pdl_b_factor *b) {
 
 static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
     c_tree(e, b->value);
+    c_trace_field(e, "data");
     emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 0, 0, 0);
     emit(e, PDL_OP_EMIT, 0, 0, 0);
 }

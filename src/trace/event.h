@@ -16,9 +16,21 @@ typedef enum {
 /* How text looks on a terminal. */
 typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE } pdl_look;
 
+/* How a block came to run (block_begin). */
+typedef enum {
+    PDL_ENTRY_PART,    /* as a part of the block around it */
+    PDL_ENTRY_DEF,     /* as an entry of its defs */
+    PDL_ENTRY_CALL,    /* body of the function that the call block around it calls */
+    PDL_ENTRY_INCLUDE, /* main block of a file; also for import */
+    PDL_ENTRY_SILENT   /* called from an expression or from code, or the program of lang: pdl */
+} pdl_entry;
+
 typedef struct pdl_event {
     pdl_event_kind kind;
+    pdl_entry entry;         /* block_begin */
     uint32_t fiber;          /* 1: the main fiber */
+    uint32_t parent;         /* block_begin: the fiber that runs the map of which this fiber is an iteration; 0: none */
+    struct pdl_program *program; /* block_begin: the program that the block belongs to; NULL: unknown */
     const pdl_block *block;
     pdl_path *path;
     pdl_vref value;          /* absent: none */
@@ -26,7 +38,7 @@ typedef struct pdl_event {
     pdl_str key;             /* field */
     pdl_str text;
     pdl_str role;            /* message */
-    uint32_t number;         /* attempt; index of a case; descriptor of out */
+    uint32_t number;         /* attempt; index of a case from 1; number of an iteration; descriptor of out */
     pdl_look look;
     const pdl_err *err;
     const struct pdl_effect *effect;

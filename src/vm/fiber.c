@@ -320,6 +320,7 @@ bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
             pdl_attempts *a = blk(f)->attempts;
             pdl_err_fini(&a->err);
             pdl_err_move(&a->err, err);
+            if (wants_blocks(f->run)) send_block(f, PDL_EVENT_attempt, blk(f)->info, pdl_absent(), &a->err);
             return true;
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;

@@ -7,8 +7,31 @@
 
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 
+/* How the innermost block came to run. */
+static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
+    const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
+    bool first = f->blks.n == fr->blks + (fr->kind == FRAME_EXPR ? 2u : 1u); /* behind the record of the call */
+    if (!first) return PDL_ENTRY_PART;
+    switch (fr->kind) {
+    case FRAME_MAIN: return f->parent || f == f->run->main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
+    case FRAME_CALL: return PDL_ENTRY_CALL;
+    case FRAME_INCLUDE: case FRAME_IMPORT: return PDL_ENTRY_INCLUDE;
+    case FRAME_EXPR: case FRAME_MACRO: case FRAME_TEMPLATE: case FRAME_PDL: return PDL_ENTRY_SILENT;
+    }
+    PDL_BUG("frame kind %d", (int)fr->kind);
+}
+
 void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err) {
     pdl_event e = {.kind = kind, .fiber = f->id, .block = info->block, .path = blk_path(f), .value = value, .context = f->ctx, .err = err};
+    if (kind == PDL_EVENT_block_begin) {
+        e.entry = entry_of(f, info);
+        e.parent = f->parent ? f->parent->id : 0;
+        e.number = (uint32_t)f->index;
+        e.program = f->code->program;
+    } else if (kind == PDL_EVENT_attempt) {
+        e.number = (uint32_t)blk(f)->attempts->done;
+    }
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 

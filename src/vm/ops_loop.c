@@ -58,6 +58,15 @@ static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_f
     return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "Lists inside the For block must be of the same length.");
 }
 
+/* The field `for` as it was evaluated: pairs of name and list. */
+static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
+    pdl_val key = pdl_textz("for"), d = pdl_dict_new(n);
+    for (uint32_t i = 0; i < n; i++) d = pdl_dict_put(d, pdl_keep(pairs[2 * i]), pdl_keep(pairs[2 * i + 1]));
+    send_field(f, key, d, 0);
+    pdl_drop(d);
+    pdl_drop(key);
+}
+
 pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     bool has_max = i->a & 1, has_for = i->a & 2;
     size_t n = 2 * (size_t)i->c + has_max;
@@ -84,6 +93,7 @@ pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     if (!l.n) l.len = (size_t)-1;
+    if (wants_blocks(f->run) && has_for) send_for(f, f->stack.p + f->stack.n - n, l.n);
     cut_stack(f, f->stack.n - n);
     *pdl_vec_push(&f->loops) = l;
     return PDL_STEP_DONE;

@@ -92,7 +92,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = user;
     pdl_call *c = idmap_find(&r->calls, e->id);
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply, .effect = e, .reply = reply, .value = pdl_absent(), .context = pdl_absent()});
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply, .effect = e, .reply = reply, .block = c ? c->block : NULL, .path = e->place,
+                                               .err = reply->err.kind ? &reply->err : NULL, .value = pdl_absent(), .context = pdl_absent()});
     if (c) call_answered(c, reply);
 }
 

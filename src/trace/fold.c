@@ -1,0 +1,276 @@
+/* fold.c -- see fold.h: from events to nodes. What nodes look like when they are written is in fold_write.c.
+ *
+ * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the first of an iteration of a map, of the map's
+ * node, which is the innermost one of the fiber that waits for the iteration.
+ */
+#include "trace/fold.h"
+
+#include "trace/fold_tree.h"
+#include "value/int.h"
+
+#include "base/banned.h"
+
+/* --- table ---------------------------------------------------------------------------------------------- */
+
+static size_t slot_of(const fold_table *t, uintptr_t key) {
+    size_t i = (size_t)((uint64_t)key * 0x9E3779B97F4A7C15u >> 20) & (t->cap - 1);
+    while (t->keys[i] && t->keys[i] != key) i = (i + 1) & (t->cap - 1);
+    return i;
+}
+
+void *fold_find(const fold_table *t, uintptr_t key) {
+    return t->cap ? t->vals[slot_of(t, key)] : NULL;
+}
+
+static void table_grow(fold_table *t) {
+    fold_table old = *t;
+    t->cap = old.cap ? old.cap * 2 : 64;
+    t->keys = PDL_NEW_N(uintptr_t, t->cap);
+    t->vals = PDL_NEW_N(void *, t->cap);
+    for (size_t i = 0; i < old.cap; i++) {
+        if (!old.keys[i]) continue;
+        size_t k = slot_of(t, old.keys[i]);
+        t->keys[k] = old.keys[i];
+        t->vals[k] = old.vals[i];
+    }
+    pdl_free(old.keys);
+    pdl_free(old.vals);
+}
+
+void fold_put(fold_table *t, uintptr_t key, void *p) {
+    if (t->n >= t->cap / 2) table_grow(t);
+    size_t i = slot_of(t, key);
+    if (!t->keys[i]) t->n++;
+    t->keys[i] = key;
+    t->vals[i] = p;
+}
+
+static void table_fini(fold_table *t) {
+    pdl_free(t->keys);
+    pdl_free(t->vals);
+}
+
+/* --- nodes ---------------------------------------------------------------------------------------------- */
+
+static fold_node *top_of(const pdl_fold *f, uint32_t fiber) { return fold_find(&f->tops, (uintptr_t)fiber); }
+static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) { fold_put(&f->tops, (uintptr_t)fiber, n); }
+
+static void facts_clear(fold_node *n) {
+    for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
+    n->facts.n = 0;
+}
+
+static void node_free(fold_node *n) {
+    facts_clear(n);
+    pdl_vec_fini(&n->facts);
+    pdl_path_drop(n->path);
+    pdl_drop(n->context);
+    pdl_free(n->failure);
+    pdl_free(n);
+}
+
+static void set_path(fold_node *n, pdl_path *p) {
+    pdl_path *kept = p ? pdl_path_keep(p) : NULL;
+    pdl_path_drop(n->path);
+    n->path = kept;
+}
+
+static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
+    pdl_path_drop(fold_find(&f->last, (uintptr_t)b));
+    fold_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
+}
+
+/* Is this what the block around it runs, or something called from inside one of its expressions? */
+static bool shows(const fold_node *parent, const pdl_event *e) {
+    if (e->entry == PDL_ENTRY_SILENT) return false;
+    if (!parent) return e->fiber == 1;
+    if (parent->silent) return false;
+    pdl_block_kind k = parent->block->kind;
+    if (e->entry == PDL_ENTRY_CALL) return k == PDL_BLOCK_call;
+    if (e->entry == PDL_ENTRY_INCLUDE) return k == PDL_BLOCK_include || k == PDL_BLOCK_import;
+    return true;
+}
+
+static void keep_program(pdl_fold *f, pdl_program *p) {
+    if (!p || p == f->program) return;
+    for (size_t i = f->programs.n; i-- > 0;) /* the last ones are the likely ones */
+        if (f->programs.p[i] == p) return;
+    *pdl_vec_push(&f->programs) = pdl_program_keep(p);
+}
+
+static void on_begin(pdl_fold *f, const pdl_event *e) {
+    fold_node *up = top_of(f, e->fiber), *n = PDL_NEW(fold_node);
+    if (!up && e->parent) up = top_of(f, e->parent);
+    keep_program(f, e->program);
+    n->block = e->block;
+    n->parent = up;
+    n->entry = e->entry;
+    n->fiber = e->fiber;
+    n->number = e->number;
+    n->depth = up ? up->depth + 1 : 0;
+    n->start = e->nanos;
+    n->silent = !shows(up, e);
+    n->context = pdl_absent();
+    if (e->block->kind == PDL_BLOCK_model && !n->silent) n->context = pdl_keep(e->context);
+    n->older = f->all;
+    f->all = n;
+    set_path(n, e->path);
+    executed(f, e->block, e->path);
+    if (!n->silent && up) {
+        if (up->last) up->last->next = n;
+        else up->first = n;
+        up->last = n;
+    } else if (!n->silent && !f->root) {
+        f->root = n;
+    }
+    set_top(f, e->fiber, n);
+}
+
+/* Where the outermost block of an iteration ends, nothing is left of its fiber. */
+static fold_node *leave(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = top_of(f, e->fiber);
+    if (!n || n->block != e->block) return NULL;
+    set_top(f, e->fiber, n->parent && n->parent->fiber == e->fiber ? n->parent : NULL);
+    n->over = true;
+    return n;
+}
+
+static void on_end(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = leave(f, e);
+    if (!n) return;
+    n->end = e->nanos;
+    set_path(n, e->path);
+    executed(f, e->block, e->path);
+}
+
+static void on_fail(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = leave(f, e);
+    if (!n) return;
+    set_path(n, e->path);
+    executed(f, e->block, e->path);
+    if (n->parent && !n->silent) n->parent->part_failed = true;
+    if (n->part_failed || n->silent) return;
+    n->end = e->nanos;
+    n->failure = pdl_str_dup(pdl_str_of(e->err && e->err->msg ? e->err->msg : ""));
+}
+
+/* What the failed attempt left behind goes; definitions were made before it. */
+static void on_attempt(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = top_of(f, e->fiber), *kept = NULL;
+    if (!n || n->block != e->block) return;
+    fold_node *next, *first = NULL;
+    for (fold_node *c = n->first; c; c = next) {
+        next = c->next;
+        c->next = NULL;
+        if (c->entry != PDL_ENTRY_DEF) continue;
+        if (kept) kept->next = c;
+        else first = c;
+        kept = c;
+    }
+    n->first = first;
+    n->last = kept;
+    n->cursor = NULL;
+    n->part_failed = false;
+    facts_clear(n);
+}
+
+static const char *intern_key(pdl_fold *f, pdl_str key) {
+    for (size_t i = 0; i < f->keys.n; i++) /* names of fields: a few */
+        if (pdl_str_is(key, f->keys.p[i])) return f->keys.p[i];
+    return *pdl_vec_push(&f->keys) = pdl_str_dup(key);
+}
+
+static void on_field(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = top_of(f, e->fiber);
+    if (!n || n->block != e->block) return;
+    if (pdl_is(e->value, PDL_V_FUNC) && n->block->kind == PDL_BLOCK_function && !fold_find(&f->funcs, (uintptr_t)pdl_obj_of(e->value))) {
+        fold_put(&f->funcs, (uintptr_t)pdl_obj_of(e->value), (void *)(uintptr_t)n->block);
+        *pdl_vec_push(&f->closures) = pdl_keep(e->value);
+    }
+    if (n->silent) return;
+    if (pdl_str_is(e->key, "pdl__model_input") && e->path) {
+        set_path(n, e->path);
+        fold_put(&f->calls, (uintptr_t)e->path, n);
+    }
+    const char *key = intern_key(f, e->key);
+    for (size_t i = 0; i < n->facts.n; i++) {
+        fold_fact *x = &n->facts.p[i];
+        if (x->key != key || x->index != e->number) continue;
+        pdl_drop(x->value);
+        x->value = pdl_keep(e->value);
+        return;
+    }
+    *pdl_vec_push(&n->facts) = (fold_fact){key, e->number, pdl_keep(e->value)};
+}
+
+static void on_usage(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = fold_find(&f->calls, (uintptr_t)e->path);
+    int64_t completion = 0, prompt = 0;
+    if (!n || !pdl_is_dict(e->value)) return;
+    (void)pdl_int_get(pdl_dict_getz(e->value, "completion_tokens"), &completion);
+    (void)pdl_int_get(pdl_dict_getz(e->value, "prompt_tokens"), &prompt);
+    n->usage[0]++;
+    n->usage[1] += completion;
+    n->usage[2] += prompt;
+}
+
+/* A model block ends before its reply is there. A failure that nobody handles is told to no block that still runs. */
+static void on_reply(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = e->path && e->block ? fold_find(&f->calls, (uintptr_t)e->path) : NULL;
+    if (!n) return;
+    n->end = e->nanos;
+    if (e->err && n->over && !n->failure && !n->part_failed) n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_fold *f = user;
+    switch (e->kind) {
+    case PDL_EVENT_block_begin: on_begin(f, e); return;
+    case PDL_EVENT_block_end: on_end(f, e); return;
+    case PDL_EVENT_block_fail: on_fail(f, e); return;
+    case PDL_EVENT_field: on_field(f, e); return;
+    case PDL_EVENT_attempt: on_attempt(f, e); return;
+    case PDL_EVENT_usage: on_usage(f, e); return;
+    case PDL_EVENT_reply: on_reply(f, e); return;
+    case PDL_EVENT_run_begin:
+    case PDL_EVENT_run_end:
+    case PDL_EVENT_text:
+    case PDL_EVENT_message:
+    case PDL_EVENT_out:
+    case PDL_EVENT_effect:
+    case PDL_EVENT_piece:
+    case PDL_EVENT_note:
+    case PDL_EVENT_COUNT: return;
+    }
+}
+
+pdl_fold *pdl_fold_new(pdl_program *program, const pdl_str *secrets, size_t n_secrets) {
+    pdl_fold *f = PDL_NEW(pdl_fold);
+    f->program = pdl_program_keep(program);
+    f->secrets = secrets;
+    f->n_secrets = n_secrets;
+    return f;
+}
+
+pdl_sink pdl_fold_sink(pdl_fold *f) { return (pdl_sink){f, on_event, true}; }
+
+void pdl_fold_free(pdl_fold *f) {
+    if (!f) return;
+    for (fold_node *n = f->all, *older; n; n = older) {
+        older = n->older;
+        node_free(n);
+    }
+    for (size_t i = 0; i < f->last.cap; i++) pdl_path_drop(f->last.vals[i]);
+    for (size_t i = 0; i < f->closures.n; i++) pdl_drop(f->closures.p[i]);
+    for (size_t i = 0; i < f->programs.n; i++) pdl_program_drop(f->programs.p[i]);
+    for (size_t i = 0; i < f->keys.n; i++) pdl_free(f->keys.p[i]);
+    table_fini(&f->tops);
+    table_fini(&f->calls);
+    table_fini(&f->last);
+    table_fini(&f->funcs);
+    pdl_vec_fini(&f->closures);
+    pdl_vec_fini(&f->programs);
+    pdl_vec_fini(&f->keys);
+    pdl_program_drop(f->program);
+    pdl_free(f);
+}

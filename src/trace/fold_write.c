@@ -1,0 +1,339 @@
+/* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds what was recorded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "lang/dump.h"
+#include "trace/fold_tree.h"
+#include "trace/redact.h"
+#include "value/context.h"
+#include "value/func.h"
+#include "value/json_write.h"
+#include "value/promise.h"
+
+#include "base/banned.h"
+
+enum {
+    DEEPEST = PDL_MAX_JSON_DEPTH / 4 /* executions inside each other that are shown; a level is up to three of the JSON */
+};
+
+/* What a view of one node knows. */
+typedef struct view_of {
+    const pdl_fold *fold;
+    fold_node *node;
+    pdl_str name; /* of an entry of defs; p NULL: none */
+} view_of;
+
+static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name);
+static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
+
+/* --- values ----------------------------------------------------------------------------------------------- */
+
+/* The form of a value in traces (owned), or absent when it can stay: closures are their block, contexts lists of messages. */
+static pdl_val shown(const pdl_fold *f, pdl_vref v, unsigned depth);
+
+static pdl_val shown_list(const pdl_fold *f, pdl_vref v, unsigned depth) {
+    pdl_val out = pdl_absent();
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        pdl_val x = shown(f, pdl_list_at(v, i), depth + 1);
+        if (pdl_is_absent(x)) continue;
+        if (pdl_is_absent(out)) out = pdl_keep(v);
+        out = pdl_list_set(out, i, x);
+    }
+    return out;
+}
+
+static pdl_val shown_dict(const pdl_fold *f, pdl_vref v, unsigned depth) {
+    pdl_val out = pdl_absent();
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_val x = shown(f, pdl_dict_val_at(v, i), depth + 1);
+        if (pdl_is_absent(x)) continue;
+        if (pdl_is_absent(out)) out = pdl_keep(v);
+        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(v, i)), x);
+    }
+    return out;
+}
+
+static pdl_val shown_messages(const pdl_fold *f, pdl_vref v, unsigned depth) {
+    pdl_val list = pdl_context_to_list(v), out = shown_list(f, list, depth);
+    if (pdl_is_absent(out)) return list;
+    pdl_drop(list);
+    return out;
+}
+
+static pdl_val shown(const pdl_fold *f, pdl_vref v, unsigned depth) {
+    if (depth >= PDL_MAX_VALUE_DEPTH) return pdl_absent();
+    if (pdl_is_list(v)) return shown_list(f, v, depth);
+    if (pdl_is_dict(v)) return shown_dict(f, v, depth);
+    if (pdl_is(v, PDL_V_CONTEXT)) return shown_messages(f, v, depth);
+    if (!pdl_is(v, PDL_V_FUNC)) return pdl_absent();
+    const pdl_block *b = fold_find(&f->funcs, (uintptr_t)pdl_obj_of(v));
+    pdl_vref name = pdl_func_of(v)->name;
+    return b ? written_value(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0}) : pdl_absent();
+}
+
+/* Owned; absent when it waits for a reply that never came. */
+static pdl_val settled(const pdl_fold *f, pdl_vref v) {
+    pdl_err err = {0};
+    pdl_val now, out;
+    if (pdl_is_absent(v) || (pdl_may_wait(v) && !pdl_is_absent(pdl_promise_blocking(v)))) return pdl_absent();
+    if (!pdl_promise_resolve(v, &now, &err)) {
+        pdl_err_fini(&err);
+        return pdl_absent();
+    }
+    out = shown(f, now, 0);
+    if (pdl_is_absent(out)) return now;
+    pdl_drop(now);
+    return out;
+}
+
+static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
+    for (size_t i = 0; i < n->facts.n; i++)
+        if (n->facts.p[i].index == index && strcmp(n->facts.p[i].key, key) == 0) return n->facts.p[i].value;
+    return pdl_absent();
+}
+
+/* --- parts --------------------------------------------------------------------------------------------------- */
+
+/* The execution of a part, looked for from where the last one was found: parts run in the order in which they are asked for. */
+static fold_node *child_node(fold_node *n, const pdl_block *child) {
+    for (fold_node *c = n->cursor; c; c = c->next)
+        if (c->block == child) return n->cursor = c;
+    for (fold_node *c = n->first; c && c != n->cursor; c = c->next)
+        if (c->block == child) return n->cursor = c;
+    return NULL;
+}
+
+static bool is_loop_body(const pdl_block *b, const pdl_block *child) {
+    if (b->kind == PDL_BLOCK_repeat) return PDL_AS(repeat, b)->body == child;
+    return b->kind == PDL_BLOCK_map && PDL_AS(map, b)->body == child;
+}
+
+static pdl_str def_name(const pdl_block *b, const char *key, uint32_t index) {
+    return strcmp(key, "defs") == 0 && index < b->defs.n ? b->defs.names[index] : (pdl_str){0};
+}
+
+/* A block that was not executed here, in the form of traces; it carries the id of its last execution elsewhere, as in the reference. */
+static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
+    const view_of *v = user;
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : written_value(v->fold, child, def_name(b, key, index));
+}
+
+static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
+    const view_of *v = user;
+    fold_node *c = is_loop_body(b, child) ? NULL : child_node(v->node, child);
+    if (!c || c->depth > DEEPEST) return written_child(user, b, child, key, index);
+    return node_value(v->fold, c, def_name(b, key, index));
+}
+
+static pdl_val with_id(const pdl_block *b, const pdl_path *p, pdl_val dict) {
+    pdl_buf id = PDL_BUF;
+    if (b->kind != PDL_BLOCK_function) pdl_path_text(p, &id);
+    dict = pdl_dict_putz(dict, "pdl__id", pdl_text(pdl_buf_str(&id)));
+    pdl_buf_fini(&id);
+    return dict;
+}
+
+/* A function in defs has the name of its entry. */
+static pdl_val with_name(const view_of *v, const pdl_block *b, pdl_val dict) {
+    if (b->kind != PDL_BLOCK_function || b->def.s.p || !v->name.p) return dict;
+    return pdl_dict_putz(dict, "def", pdl_text(v->name));
+}
+
+static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
+    const view_of *v = user;
+    if (place == PDL_DUMP_HEAD) return with_id(b, fold_find(&v->fold->last, (uintptr_t)b), dict);
+    return place == PDL_DUMP_FIELDS ? with_name(v, b, dict) : dict;
+}
+
+static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
+    view_of v = {f, NULL, name};
+    return pdl_block_dump(b, &(pdl_dump_view){&v, written_child, NULL, written_more});
+}
+
+/* --- match ----------------------------------------------------------------------------------------------------- */
+
+/* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent: it was not looked at. */
+static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
+    const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
+    pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
+    bool taken = child_node(n, c->then) != NULL;
+    if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds)) return pdl_absent();
+    if (strcmp(key, "pdl__case_result") == 0) return pdl_is_absent(fits) ? pdl_absent() : pdl_bool(pdl_val_truth(fits));
+    if (strcmp(key, "pdl__matched") == 0) return pdl_bool(taken);
+    if (!pdl_is_absent(holds)) return pdl_bool(pdl_val_truth(holds));
+    return taken ? pdl_bool(true) : pdl_absent();
+}
+
+static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
+    const view_of *v = user;
+    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->node, key, index);
+    bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
+    return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
+}
+
+/* --- what is added to the fields ------------------------------------------------------------------------------- */
+
+static pdl_val timing(const fold_node *n) {
+    int64_t end = n->over && !n->part_failed ? n->end : 0;
+    pdl_val t = pdl_dict_putz(pdl_dict_new(3), "start_nanos", pdl_int(n->start));
+    t = pdl_dict_putz(t, "end_nanos", pdl_int(end));
+    return pdl_dict_putz(t, "timezone", pdl_textz("UTC"));
+}
+
+static pdl_val put_settled(const pdl_fold *f, pdl_val dict, const char *key, pdl_vref v) {
+    pdl_val x = settled(f, v);
+    return pdl_is_absent(x) ? dict : pdl_dict_putz(dict, key, x);
+}
+
+static pdl_val put_recorded(pdl_val dict, const char *key, pdl_val expr, pdl_val result) {
+    pdl_val e = pdl_dict_puts(pdl_dict_new(2), PDL_STR("pdl__expr"), expr);
+    return pdl_dict_putz(dict, key, pdl_dict_puts(e, PDL_STR("pdl__result"), result));
+}
+
+/* The input that a model block has when none is written: a block that gives the context. */
+static pdl_val default_input(const view_of *v) {
+    const fold_node *n = v->node;
+    pdl_val messages = settled(v->fold, n->context);
+    if (pdl_is_absent(messages)) messages = pdl_list_new(0);
+    pdl_path *up = n->path ? pdl_path_name(n->path, "input") : NULL, *id = up ? pdl_path_name(up, "data") : NULL;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data"));
+    d = pdl_dict_putz(with_id(n->block, id, d), "defs", pdl_dict_new(0));
+    d = put_recorded(d, "data", pdl_textz("${ pdl_context }"), pdl_keep(messages));
+    d = pdl_dict_putz(d, "pdl__result", messages);
+    d = pdl_dict_putz(d, "expectations", pdl_list_new(0));
+    d = pdl_dict_putz(d, "pdl__timing", timing(n));
+    pdl_path_drop(id);
+    pdl_path_drop(up);
+    return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
+}
+
+static pdl_val model_fields(const view_of *v, pdl_val dict) {
+    static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
+    const fold_node *n = v->node;
+    pdl_vref input = fact_of(n, "pdl__model_input", 0);
+    if (!PDL_AS(model, n->block)->input && !pdl_is_absent(input)) dict = pdl_dict_putz(dict, "input", default_input(v));
+    pdl_val usage = pdl_dict_new(3);
+    for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
+    dict = pdl_dict_putz(dict, "pdl__usage", usage);
+    return put_settled(v->fold, dict, "pdl__model_input", input);
+}
+
+static int by_number(const void *a, const void *b) {
+    const fold_node *x = *(fold_node *const *)a, *y = *(fold_node *const *)b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Iterations in order, those of a map by their number. */
+static pdl_val iterations(const view_of *v) {
+    const fold_node *n = v->node;
+    PDL_VEC(fold_node *) list = {0};
+    pdl_val out = pdl_list_new(0);
+    for (fold_node *c = n->first; c; c = c->next)
+        if (is_loop_body(n->block, c->block)) *pdl_vec_push(&list) = c;
+    if (list.n && n->block->kind == PDL_BLOCK_map) qsort(list.p, list.n, sizeof *list.p, by_number);
+    for (size_t i = 0; i < list.n; i++) {
+        bool deep = list.p[i]->depth > DEEPEST;
+        pdl_val x = deep ? written_value(v->fold, list.p[i]->block, (pdl_str){0}) : node_value(v->fold, list.p[i], (pdl_str){0});
+        out = pdl_list_push(out, x);
+    }
+    pdl_vec_fini(&list);
+    return out;
+}
+
+/* Body of the function that was called, main block of the file. */
+static pdl_val called(const view_of *v, pdl_val dict) {
+    fold_node *found = NULL;
+    for (fold_node *c = v->node->first; c; c = c->next)
+        if (c->entry == PDL_ENTRY_CALL || c->entry == PDL_ENTRY_INCLUDE) found = c;
+    if (!found || found->depth > DEEPEST) return dict;
+    return pdl_dict_putz(dict, "pdl__trace", node_value(v->fold, found, (pdl_str){0}));
+}
+
+/* The list of a block that did not come to its end shows what was executed. */
+static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
+    pdl_vref list = pdl_dict_getz(dict, key);
+    size_t done = 0;
+    if (n->over && !n->part_failed) return dict;
+    for (const fold_node *c = n->first; c; c = c->next) done += c->entry == PDL_ENTRY_PART && c->block != n->block->fallback;
+    if (!done || !pdl_is_list(list) || done >= pdl_list_len(list)) return dict;
+    pdl_val cut = pdl_list_new(done);
+    for (size_t i = 0; i < done; i++) cut = pdl_list_push(cut, pdl_keep(pdl_list_at(list, i)));
+    return pdl_dict_putz(dict, key, cut);
+}
+
+static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
+    const fold_node *n = v->node;
+    switch ((int)b->kind) {
+    case PDL_BLOCK_model: return model_fields(v, dict);
+    case PDL_BLOCK_call: {
+        pdl_val args = PDL_AS(call, b)->args ? pdl_absent() : settled(v->fold, fact_of(n, "args", 0));
+        if (!pdl_is_absent(args)) dict = put_recorded(dict, "args", pdl_dict_new(0), args);
+        return called(v, dict);
+    }
+    case PDL_BLOCK_include: case PDL_BLOCK_import: return called(v, dict);
+    case PDL_BLOCK_repeat: case PDL_BLOCK_map: return pdl_dict_putz(dict, "pdl__trace", iterations(v));
+    case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
+    case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
+    case PDL_BLOCK_lastOf: case PDL_BLOCK_array: case PDL_BLOCK_object: case PDL_BLOCK_sequence: return cut_list(n, pdl_block_name(b->kind), dict);
+    case PDL_BLOCK_function: return with_name(v, b, dict);
+    default: return dict;
+    }
+}
+
+static pdl_val result(const view_of *v, const pdl_block *b, pdl_val dict) {
+    if (b->kind == PDL_BLOCK_import || v->node->part_failed) return dict;
+    pdl_val x = settled(v->fold, fact_of(v->node, "pdl__result", 0));
+    return pdl_is_absent(x) || pdl_is_null(x) ? dict : pdl_dict_putz(dict, "pdl__result", x);
+}
+
+static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
+    dict = with_id(b, v->node->path, dict);
+    bool empty = !pdl_is(v->node->context, PDL_V_CONTEXT) || pdl_context_is_empty(v->node->context);
+    return empty ? dict : put_settled(v->fold, dict, "pdl__context", v->node->context);
+}
+
+static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
+    const view_of *v = user;
+    switch (place) {
+    case PDL_DUMP_HEAD: return head(v, b, dict);
+    case PDL_DUMP_FIELDS: return fields(v, b, dict);
+    case PDL_DUMP_RESULT: return result(v, b, dict);
+    case PDL_DUMP_TAIL: return pdl_dict_putz(dict, "pdl__timing", timing(v->node));
+    }
+    return dict;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------------------- */
+
+static pdl_val error_block(const fold_node *n, pdl_val program) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("error"));
+    d = pdl_dict_putz(d, "pdl__id", pdl_textz(""));
+    d = pdl_dict_putz(d, "defs", pdl_dict_new(0));
+    d = pdl_dict_putz(d, "program", program);
+    d = pdl_dict_putz(d, "msg", pdl_textz(n->failure));
+    d = pdl_dict_putz(d, "expectations", pdl_list_new(0));
+    return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
+}
+
+/* C depth: bounded by DEEPEST executions and, between them, by the nesting of the source. */
+static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name) {
+    view_of v = {f, n, name};
+    pdl_dump_view view = {&v, part, value, more};
+    if (!n->failure) return pdl_block_dump(n->block, &view);
+    return error_block(n, pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
+}
+
+pdl_val pdl_fold_value(const pdl_fold *f) {
+    pdl_val v;
+    if (f->root) v = node_value(f, f->root, (pdl_str){0});
+    else v = f->program->main ? pdl_block_dump_written(f->program->main) : pdl_null();
+    return pdl_redact_val(v, f->secrets, f->n_secrets);
+}
+
+bool pdl_fold_json(const pdl_fold *f, pdl_buf *out, pdl_err *err) {
+    pdl_val v = pdl_fold_value(f);
+    bool ok = pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, out, err);
+    pdl_drop(v);
+    return ok;
+}
