@@ -186,8 +186,7 @@ bool pdl_f_xmlattr(PDL_ARGS) {
     return true;
 }
 
-/* --- percent-encoding
- * ------------------------------------------------------------------------------------------------ */
+/* --- percent-encoding ---------------------------------------------------------------------------------- */
 
 static void put_percent(pdl_str s, bool query, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
