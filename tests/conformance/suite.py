@@ -9,6 +9,7 @@ passes is a failure, and so is an id without its row in docs/differences.md (par
 limits of time are wider. Python standard library only; the last line is `N passed, N failed[, N skipped]`.
 """
 import argparse
+import fnmatch
 import json
 import os
 import pathlib
@@ -109,8 +110,7 @@ def patterns(t, o):
 
 
 def providers(t, o):
-    """The fixtures of the dialects that src/model has; providers/areas.txt says which file of the room a glob needs."""
-    import fnmatch
+    """The fixtures of what src/ has; provider-areas.txt says which file a glob needs."""
     names = sorted(p.stem for p in (HERE / "providers").glob("*.json"))
     rules = [line.split() for line in (HERE / "provider-areas.txt").read_text().splitlines() if line.strip() and not line.startswith("#")]
     chosen, absent = [], {}
@@ -139,6 +139,8 @@ def corpus(t, o, part, path, flags=()):
     if not re.search(r"^\d+ passed, \d+ failed$", text, re.M):
         t.case("%s/%s" % (part, path.stem), False, "the checker failed\n" + text[-3000:])
         return
+    for line in re.findall(r"^.*: the command ended with .*$", text, re.M):
+        t.case("%s/%s" % (part, path.stem), False, line + "\n" + text[-3000:])
     for i in ids:
         bad = why.get(i)
         t.case("%s/%s/%s" % (part, path.stem, i), not bad, bad and "%s: %s" % (bad["reason"], json.dumps(bad["case"], ensure_ascii=False)[:300]))
@@ -149,22 +151,25 @@ def values(t, o):
         corpus(t, o, "values", path)
 
 
-def ask(o, kind, cases):
+def ask(t, o, kind, cases):
     """Cases through pdl-value-test -> {id: answer}; a crash leaves the first case without an answer and goes on."""
     todo, answers = list(cases), {}
     for _ in range(50):
         got, _, how = check_values.run_once([str(o.build / "pdl-value-test")], kind, [json.dumps(c) for c in todo], 60)
         answers.update(got)
-        todo = [c for c in todo if c["id"] not in answers][1:]
+        todo = [c for c in todo if c["id"] not in answers]
+        if not todo and how != "end":  # all answered, then a leak report or a crash at the end
+            t.case("third-party/" + kind, False, "the command ended with " + how)
         if how == "end" or not todo:
             break
+        todo.pop(0)
     return answers
 
 
 def strict_json(t, o, folder):
     """JSONTestSuite: y_ is accepted, n_ is rejected, i_ may go either way but ends."""
     files = sorted((folder / "test_parsing").glob("*.json"))
-    answers = ask(o, "json", [{"id": f.stem, "hex": f.read_bytes().hex()} for f in files])
+    answers = ask(t, o, "json", [{"id": f.stem, "hex": f.read_bytes().hex()} for f in files])
     for f in files:
         got = answers.get(f.stem)
         ok = got is not None and (f.stem[0] == "i" or check_values.has(got, "error") == (f.stem[0] == "n"))
@@ -198,7 +203,7 @@ def schema_cases(folder):
 def json_schema(t, o, folder):
     os.environ["PDL_SCHEMA_REMOTES"] = str(folder / "remotes")
     cases = list(schema_cases(folder))
-    answers = ask(o, "schema", [{"id": i, "schema": s, "value": v} for i, s, v, _ in cases])
+    answers = ask(t, o, "schema", [{"id": i, "schema": s, "value": v} for i, s, v, _ in cases])
     for i, _, _, right in cases:
         got = answers.get(i)
         verdict = None if got is None else "error" if check_values.has(got, "error") else check_values.field(got, "result")
