@@ -297,6 +297,12 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     }
 }
 
+static bool any_ready(const pdl_session *s) {
+    bool ready = pdl_run_is_ready(s->run);
+    for (const subrun *sub = s->subs; sub; sub = sub->next) ready = ready || pdl_run_is_ready(sub->run);
+    return ready;
+}
+
 pdl_step pdl_session_run(pdl_session *s) {
     pdl_run_options o = run_options(s);
     o.stream = s->opt.stream;
@@ -314,13 +320,10 @@ pdl_step pdl_session_run(pdl_session *s) {
         pdl_step step = pdl_run_step(s->run);
         if (step != PDL_STEP_WAIT) return step;
         if (step_subs(s)) continue;
-        bool ready = pdl_run_is_ready(s->run);
-        for (subrun *sub = s->subs; sub; sub = sub->next) ready = ready || pdl_run_is_ready(sub->run);
-        if (s->world->ops->poll(s->world, ready ? 0 : -1) || s->subs || ready) continue;
-        if (pdl_run_step(s->run) == PDL_STEP_WAIT) {
-            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
-            pdl_run_cancel(s->run, &err);
-        }
+        bool open = s->world->ops->poll(s->world, any_ready(s) ? 0 : -1);
+        if (open || any_ready(s)) continue;
+        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+        pdl_run_cancel(s->run, &err);
     }
 }
 

@@ -14,13 +14,13 @@ static const option options[] = {
     {OPT_no_sandbox, "no-sandbox", 0, OPT_FLAG, NULL, NULL, "do not confine code and commands (the default)"},
     {OPT_data, "data", 'd', OPT_VALUE, "YAML", NULL, "variables: a YAML mapping; wins over --data-file"},
     {OPT_data_file, "data-file", 'f', OPT_VALUE, "FILE", NULL, "variables: a file with a YAML mapping"},
-    {OPT_stream, "stream", 0, OPT_VALUE, "MODE", "result|context|none", "what is printed while the program runs; result when absent"},
+    {OPT_stream, "stream", 0, OPT_VALUE, "MODE", "{result,context,none}", "what is printed while the program runs; result when absent"},
     {OPT_trace, "trace", 't', OPT_MAYBE, "FILE", NULL, "write the trace; beside the program as NAME_trace.json when no FILE is given. Put it last"},
     {OPT_record, "record", 0, OPT_VALUE, "FILE", NULL, "record every effect of the run in a new journal"},
     {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL, "answer every effect from a journal; nothing goes out"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
-    {OPT_format, "format", 0, OPT_VALUE, "FORM", "text|json", "form of the report; text when absent"},
+    {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}", "form of the report; text when absent"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
     {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
@@ -76,9 +76,9 @@ PDL_PRINTF(2, 3) static bool wrong(char **message, const char *fmt, ...) {
 }
 
 static bool is_choice(const char *choices, pdl_str v) {
-    pdl_str rest = pdl_str_of(choices);
+    pdl_str rest = pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* without the braces */
     for (;;) {
-        size_t bar = pdl_str_find(rest, PDL_STR("|"), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
+        size_t bar = pdl_str_find(rest, PDL_STR(","), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
         if (pdl_str_eq(pdl_str_sub(rest, 0, n), v)) return true;
         if (bar == PDL_NOT_FOUND) return false;
         rest = pdl_str_sub(rest, n + 1, rest.n);

@@ -54,7 +54,7 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
         if (b->expectations.n || b->fallback) emit(e, PDL_OP_RETRY_INIT, 0, 0, 0);
         return;
     }
-    c_at(e, r->loc);
+    c_at(e, b->loc);
     if (!r->is_object) {
         emit_const(e, pdl_int(r->count));
         emit(e, PDL_OP_RETRY_INIT, 0, 0, 1);

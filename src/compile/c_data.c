@@ -113,7 +113,7 @@ static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
 
 static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
     if (!b->fields.is_map) {
-        pdl_join join = {.kind = PDL_JOIN_OBJECT};
+        pdl_join join = {.kind = PDL_JOIN_OBJECT, .loc = pdl_field_loc(&b->head, "object")};
         c_list_body(e, &b->fields, info, &join, PDL_BLOCK_object);
         return;
     }

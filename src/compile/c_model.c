@@ -3,12 +3,46 @@
 
 #include "base/banned.h"
 
+/* Parameters that are numbers with a fraction: a whole number written for one of them is sent with a point, as the reference does. */
+static bool is_float_parameter(pdl_str name) {
+    static const char *const names[] = {"temperature", "top_p", "presence_penalty", "frequency_penalty", "timeout"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_is(name, names[i])) return true;
+    return false;
+}
+
+static pdl_val as_float(pdl_vref key, pdl_vref v) {
+    if (pdl_is_str(key) && is_float_parameter(pdl_str_get(key)) && pdl_is(v, PDL_V_INT)) return pdl_float((double)pdl_int_of(v));
+    return pdl_keep(v);
+}
+
+static void c_parameters(pdl_emit *e, const pdl_tree *t) {
+    if (t->kind == PDL_TREE_CONST && pdl_is_dict(t->value)) {
+        pdl_val d = pdl_dict_new(pdl_dict_len(t->value));
+        for (size_t i = 0; i < pdl_dict_len(t->value); i++) {
+            pdl_vref k = pdl_dict_key_at(t->value, i);
+            d = pdl_dict_put(d, pdl_keep(k), as_float(k, pdl_dict_val_at(t->value, i)));
+        }
+        emit_const(e, d);
+    } else if (t->kind == PDL_TREE_MAP) {
+        for (uint32_t i = 0; i < t->n; i++) {
+            c_tree(e, t->keys[i]);
+            bool fixed = t->keys[i]->kind == PDL_TREE_CONST && t->items[i]->kind == PDL_TREE_CONST;
+            if (fixed) emit_const(e, as_float(t->keys[i]->value, t->items[i]->value));
+            else c_tree(e, t->items[i]);
+        }
+        emit(e, PDL_OP_DICT, 1, 0, t->n);
+    } else {
+        c_tree(e, t);
+    }
+}
+
 void c_model(pdl_emit *e, const pdl_b_model *b, pdl_info *info) {
     (void)info;
     if (b->model) c_tree(e, b->model);
     else c_tree(e, b->processor);
     c_trace_field(e, b->model ? "model" : "processor");
-    if (b->parameters) c_tree(e, b->parameters);
+    if (b->parameters) c_parameters(e, b->parameters);
     else emit(e, PDL_OP_DICT, 0, 0, 0);
     c_trace_field(e, "parameters");
     if (b->input) c_sub(e, b->input, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("input")});

@@ -203,8 +203,7 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
     const pdl_func_info *info = c->info;
     bool ok = !too_deep(f, err);
     if (ok && n_pos > info->n_params) {
-        if (info->name_text.n) ok = pdl_err_host(err, "PDLRuntimeError", "Too many arguments to the call of %.*s", PDL_FMT(info->name_text));
-        else ok = pdl_err_host(err, "PDLRuntimeError", "Too many arguments to the call");
+        ok = pdl_err_set(err, PDL_E_type, c->loc, "Too many arguments to the call%s%.*s", info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
     }
     pdl_val ctx = pdl_absent();
     for (size_t i = 0; ok && i < n_kw; i++)

@@ -288,6 +288,25 @@ static void frame_note(const pdl_frame *fr, pdl_err *err) {
     }
 }
 
+/* Places of errors point into the sources of their program, which must outlive them. */
+static void keep_code(pdl_run *r, pdl_code *code) {
+    for (size_t i = r->failed_code.n; i-- > 0;)
+        if (r->failed_code.p[i] == code) return;
+    *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
+}
+
+/* A failure inside `lang: pdl` is one of the code block. */
+static void pdl_code_error(pdl_err *err, pdl_loc loc) {
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "PDL Code error: ");
+    if (err->loc.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(err->loc));
+    pdl_buf_put(&b, pdl_str_of(err->msg));
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(&b);
+    err->loc = loc;
+    err->mark = (pdl_loc){0};
+}
+
 static void resume_at(pdl_fiber *f, pdl_handler *h) {
     cut_stack(f, h->stack);
     cut_blks(f, h->blks);
@@ -325,6 +344,8 @@ bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;
         frame_note(fr, err);
+        if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
+        keep_code(f->run, fr->code);
         frame_pop(f);
     }
     pdl_err_move(&f->err, err);

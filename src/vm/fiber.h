@@ -272,6 +272,7 @@ struct pdl_run {
     } names;
     pdl_scope *globals;         /* what an imported file starts with */
     pdl_arena *scratch;
+    PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
 };
 
 /* fiber.c */

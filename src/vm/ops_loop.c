@@ -43,11 +43,21 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
     return true;
 }
 
+/* The place of the k-th list of the loop's `for`. */
+static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
+    const pdl_block *b = blk(f)->info->block;
+    const pdl_fors *fors = b->kind == PDL_BLOCK_map ? PDL_AS(map, b)->fors : PDL_AS(repeat, b)->fors;
+    return fors->lists[k]->loc;
+}
+
 static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_for, pdl_err *err) {
     for (uint32_t i = 0; i < l->n; i++) {
         pdl_vref name = base[2 * i], list = base[2 * i + 1];
         if (pdl_is(list, PDL_V_UNDEFINED)) return pdl_undefined_error(list, err);
-        if (!as_sequence(list, &l->lists[i], err)) return false;
+        if (!as_sequence(list, &l->lists[i], err)) {
+            pdl_err_at(err, list_loc(f, i));
+            return false;
+        }
         if (!pdl_is_str(name)) return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "names inside the For block must be strings but got <class '%s'>", pdl_type_name(name));
         l->names[i] = pdl_intern(f->run->opt.names, pdl_str_get(name));
         if (i == 0) l->len = seq_len(l->lists[0]);

@@ -49,6 +49,8 @@ void pdl_run_free(pdl_run *r) {
     pdl_err_fini(&r->err);
     pdl_path_drop(r->opt.place);
     pdl_vec_fini(&r->queue);
+    for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
+    pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);
     pdl_free(r);
 }
@@ -200,7 +202,7 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     fail_run(r, err);
 }
 
-bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL; }
+bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
 pdl_val pdl_run_scope(const pdl_run *r) { return scope_value(r->main); }
