@@ -75,7 +75,7 @@ void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *chil
 
 /* --- parts of blocks ------------------------------------------------------------------------------------------------------- */
 
-static void check_tree(pdl_checker *c, const pdl_tree *t) {
+static PDL_NOINLINE void check_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t) return;
     switch (t->kind) {
     case PDL_TREE_CONST:
@@ -95,7 +95,7 @@ static void check_tree(pdl_checker *c, const pdl_tree *t) {
 }
 
 /* A block whose definitions end with it. */
-static void check_inner(pdl_checker *c, const pdl_block *b, pdl_str self) {
+static PDL_NOINLINE void check_inner(pdl_checker *c, const pdl_block *b, pdl_str self) {
     size_t mark = scope_mark(c);
     if (b) check_block(c, b, self);
     scope_back(c, mark);
@@ -106,7 +106,7 @@ static void bind_pattern(pdl_checker *c, const pdl_pattern *p) {
     for (uint32_t i = 0; i < p->n; i++) bind_pattern(c, p->items[i]);
 }
 
-static void check_fors(pdl_checker *c, const pdl_fors *f) {
+static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f) {
     for (uint32_t i = 0; f && i < f->n; i++) {
         check_tree(c, f->names[i]);
         check_tree(c, f->lists[i]);
@@ -118,14 +118,14 @@ static void check_fors(pdl_checker *c, const pdl_fors *f) {
     }
 }
 
-static void check_if(pdl_checker *c, const pdl_b_if *b) {
+static PDL_NOINLINE void check_if(pdl_checker *c, const pdl_b_if *b) {
     check_tree(c, b->cond);
     scope_guards(c, b->cond);
     check_block(c, b->then_, (pdl_str){0});
     if (b->else_) check_block(c, b->else_, (pdl_str){0});
 }
 
-static void check_match(pdl_checker *c, const pdl_b_match *b) {
+static PDL_NOINLINE void check_match(pdl_checker *c, const pdl_b_match *b) {
     check_tree(c, b->value);
     for (uint32_t i = 0; i < b->cases.n; i++) {
         const pdl_case *k = &b->cases.p[i];
@@ -137,7 +137,7 @@ static void check_match(pdl_checker *c, const pdl_b_match *b) {
 }
 
 /* What an iteration defines may be read by the next one: definitions of the body count from the start. */
-static void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
+static PDL_NOINLINE void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     bool outer = c->collected;
     check_tree(c, b->max ? b->max : b->num);
     check_fors(c, b->fors);
@@ -152,7 +152,7 @@ static void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     if (b->join) check_tree(c, b->join->reduce);
 }
 
-static void check_map(pdl_checker *c, const pdl_b_map *b) {
+static PDL_NOINLINE void check_map(pdl_checker *c, const pdl_b_map *b) {
     size_t mark = scope_mark(c);
     bool outer = c->collected;
     check_tree(c, b->max);
@@ -165,7 +165,7 @@ static void check_map(pdl_checker *c, const pdl_b_map *b) {
     if (b->join) check_tree(c, b->join->reduce);
 }
 
-static void check_function(pdl_checker *c, const pdl_b_function *b, pdl_str self) {
+static PDL_NOINLINE void check_function(pdl_checker *c, const pdl_b_function *b, pdl_str self) {
     size_t mark = scope_mark(c);
     bool outer = c->collected;
     scope_add(c, self);
@@ -177,7 +177,7 @@ static void check_function(pdl_checker *c, const pdl_b_function *b, pdl_str self
     scope_back(c, mark);
 }
 
-static void check_get(pdl_checker *c, const pdl_b_get *b) {
+static PDL_NOINLINE void check_get(pdl_checker *c, const pdl_b_get *b) {
     static const pdl_xnames none = {0};
     pdl_buf text = PDL_BUF;
     if (c->quiet) return;
@@ -190,7 +190,7 @@ static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
 static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
 
 /* Literal text of a Jinja block with the usual delimiters is read as it will be. */
-static void check_jinja(pdl_checker *c, const pdl_b_code *b) {
+static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
     static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
     static const pdl_xoptions options = {0};
     if (c->quiet || b->parameters || !b->code || b->code->kind != PDL_BLOCK_scalar || !pdl_str_eq_nocase(b->lang.s, PDL_STR("jinja"))) return;
@@ -203,7 +203,7 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b) {
     if (e->err_hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->err_hint));
 }
 
-static void check_agg(pdl_checker *c, const pdl_agg *g) {
+static PDL_NOINLINE void check_agg(pdl_checker *c, const pdl_agg *g) {
     const pdl_tree *parts[] = {g->file, g->mode, g->encoding, g->prefix, g->suffix, g->flush};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
@@ -211,7 +211,7 @@ static void check_agg(pdl_checker *c, const pdl_agg *g) {
 static void check_child(void *user, const pdl_block *child) { check_block(user, child, (pdl_str){0}); }
 
 /* Fields of kinds without an order of their own: trees and blocks as the table lists them. */
-static void check_fields(pdl_checker *c, const pdl_block *b) {
+static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
     for (size_t i = 0; i < n; i++) {
@@ -229,7 +229,7 @@ static void check_fields(pdl_checker *c, const pdl_block *b) {
     }
 }
 
-static void check_own(pdl_checker *c, const pdl_block *b, pdl_str self) {
+static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str self) {
     switch ((int)b->kind) {
     case PDL_BLOCK_if: check_if(c, PDL_AS(if, b)); return;
     case PDL_BLOCK_match: check_match(c, PDL_AS(match, b)); return;
@@ -257,13 +257,13 @@ static void check_own(pdl_checker *c, const pdl_block *b, pdl_str self) {
     }
 }
 
-static void check_retry(pdl_checker *c, const pdl_retry *r) {
+static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *r) {
     const pdl_tree *parts[] = {r->tries, r->exceptions, r->delay, r->max_delay, r->backoff, r->jitter};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
 
 /* A regex that cannot be compiled fails whenever it is used. */
-static void check_parser(pdl_checker *c, const pdl_block *b) {
+static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     const pdl_parser *p = b->parser ? b->parser->parser : NULL;
     pdl_regex *re = NULL;
     pdl_err err = {0};
@@ -278,7 +278,7 @@ static void check_parser(pdl_checker *c, const pdl_block *b) {
     pdl_err_fini(&err);
 }
 
-static void check_contribute(pdl_checker *c, const pdl_block *b) {
+static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
     for (uint32_t i = 0; i < b->contribute.n; i++) {
         const pdl_contribute *k = &b->contribute.p[i];
         check_tree(c, k->value);

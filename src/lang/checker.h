@@ -34,6 +34,9 @@ typedef struct pdl_checker {
     unsigned depth;   /* of includes */
 } pdl_checker;
 
+/* Keeps what recursion does not need out of the frames of what recurses. */
+#define PDL_NOINLINE __attribute__((noinline))
+
 /* names.c: scope */
 void scope_add(pdl_checker *c, pdl_str name);
 size_t scope_mark(const pdl_checker *c);

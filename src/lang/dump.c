@@ -6,6 +6,9 @@
 
 #include "base/banned.h"
 
+/* Keeps what recursion does not need out of the frames of what recurses. */
+#define PDL_NOINLINE __attribute__((noinline))
+
 typedef struct dumper {
     const pdl_dump_view *view; /* NULL: nothing was executed */
     bool trace;                /* spell defaults out */
@@ -27,7 +30,7 @@ static const struct {
 
 static pdl_val separator(pdl_str with) { return pdl_dict_puts(pdl_dict_new(1), PDL_STR("with"), pdl_text(with)); }
 
-static pdl_val default_of(const pdl_block *b, const char *key) {
+static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
         if (defaults[i].kind != b->kind || strcmp(defaults[i].key, key) != 0) continue;
@@ -45,7 +48,7 @@ static pdl_val default_of(const pdl_block *b, const char *key) {
     return pdl_absent();
 }
 
-static pdl_val node_value(const pdl_node *n) {
+static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {
     pdl_val v;
     pdl_err err = {0};
     if (!n) return pdl_null();
@@ -55,27 +58,27 @@ static pdl_val node_value(const pdl_node *n) {
 }
 
 /* What stands behind an expression in the program; a recorded one without its record. */
-static pdl_val written(const pdl_tree *t) {
+static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST && !t->node) return pdl_keep(t->value);
     if (t->kind == PDL_TREE_EXPR) return pdl_text(t->expr->source);
     return node_value(t->node);
 }
 
-static pdl_val recorded(const dumper *d, const pdl_block *b, const char *key, uint32_t index, pdl_val as_written) {
+static PDL_NOINLINE pdl_val recorded(const dumper *d, const pdl_block *b, const char *key, uint32_t index, pdl_val as_written) {
     pdl_val v = d->view && d->view->value ? d->view->value(d->view->user, b, key, index) : pdl_absent();
     if (pdl_is_absent(v)) return as_written;
     pdl_val e = pdl_dict_puts(pdl_dict_new(2), PDL_STR("pdl__expr"), as_written);
     return pdl_is_null(v) ? e : pdl_dict_puts(e, PDL_STR("pdl__result"), v);
 }
 
-static pdl_val dump_tree(const dumper *d, const pdl_block *b, const char *key, const pdl_tree *t) {
+static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const char *key, const pdl_tree *t) {
     return recorded(d, b, key, 0, written(t));
 }
 
 static pdl_val dump_block(const dumper *d, const pdl_block *b);
 
 /* A sub-block: as executed when the view knows, else as written. */
-static pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, uint32_t index, const pdl_block *child) {
+static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, uint32_t index, const pdl_block *child) {
     if (d->view && d->view->child) {
         pdl_val v = d->view->child(d->view->user, b, child, key, index);
         if (!pdl_is_absent(v)) return v;
@@ -84,26 +87,26 @@ static pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, 
     return dump_block(&plain, child);
 }
 
-static pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *list) {
+static PDL_NOINLINE pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *list) {
     pdl_val out = pdl_list_new(list->n);
     for (uint32_t i = 0; i < list->n; i++) out = pdl_list_push(out, dump_child(d, b, key, i, list->p[i]));
     return out;
 }
 
-static pdl_val dump_named(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *map) {
+static PDL_NOINLINE pdl_val dump_named(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *map) {
     pdl_val out = pdl_dict_new(map->n);
     for (uint32_t i = 0; i < map->n; i++) out = pdl_dict_puts(out, map->names[i], dump_child(d, b, key, i, map->p[i]));
     return out;
 }
 
-static pdl_val dump_params(const pdl_params *p) {
+static PDL_NOINLINE pdl_val dump_params(const pdl_params *p) {
     if (p->is_null) return pdl_null();
     pdl_val out = pdl_dict_new(p->n);
     for (uint32_t i = 0; i < p->n; i++) out = pdl_dict_puts(out, p->names[i], pdl_type_as_written(p->types[i]));
     return out;
 }
 
-static pdl_val dump_join(const dumper *d, const pdl_block *b, const pdl_join *j) {
+static PDL_NOINLINE pdl_val dump_join(const dumper *d, const pdl_block *b, const pdl_join *j) {
     static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
     if (j->kind == PDL_JOIN_TEXT) return separator(j->with);
     if (j->kind == PDL_JOIN_REDUCE) return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"), dump_tree(d, b, "reduce", j->reduce));
@@ -115,7 +118,7 @@ static pdl_val case_fact(const dumper *d, const pdl_block *b, const char *key, u
     return pdl_is_absent(v) ? pdl_null() : v;
 }
 
-static pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c, uint32_t i) {
+static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c, uint32_t i) {
     pdl_val out = pdl_dict_new(6);
     if (c->pattern || d->trace) out = pdl_dict_putz(out, "case", c->pattern ? node_value(c->pattern->node) : pdl_null());
     if (c->cond) out = pdl_dict_putz(out, "if", recorded(d, b, "if", i, written(c->cond)));
@@ -127,19 +130,19 @@ static pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c,
     return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
 }
 
-static pdl_val dump_cases(const dumper *d, const pdl_block *b, const pdl_cases *cases) {
+static PDL_NOINLINE pdl_val dump_cases(const dumper *d, const pdl_block *b, const pdl_cases *cases) {
     pdl_val out = pdl_list_new(cases->n);
     for (uint32_t i = 0; i < cases->n; i++) out = pdl_list_push(out, dump_case(d, b, &cases->p[i], i));
     return out;
 }
 
-static pdl_val dump_contribute(const pdl_contributes *c) {
+static PDL_NOINLINE pdl_val dump_contribute(const pdl_contributes *c) {
     pdl_val out = pdl_list_new(c->n);
     for (uint32_t i = 0; i < c->n; i++) out = pdl_list_push(out, node_value(c->p[i].node));
     return out;
 }
 
-static pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
+static PDL_NOINLINE pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
     pdl_val out = pdl_list_new(b->expectations.n);
     for (uint32_t i = 0; i < b->expectations.n; i++) {
         const pdl_expectation *x = &b->expectations.p[i];
@@ -151,7 +154,7 @@ static pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
     return out;
 }
 
-static pdl_val dump_flag(const dumper *d, const char *key, const pdl_flag *flag) {
+static PDL_NOINLINE pdl_val dump_flag(const dumper *d, const char *key, const pdl_flag *flag) {
     bool given = flag->given;
     if (d->trace && strcmp(key, "raw") == 0) given = given && flag->value;
     else if (d->trace && strcmp(key, "multiline") != 0) given = given && !flag->value;
@@ -223,7 +226,7 @@ static bool is_default_pair(const pdl_contributes *c) {
 }
 
 /* Fields of all blocks in front of the kind's own. */
-static pdl_val dump_before(const dumper *d, const pdl_block *b, pdl_val out) {
+static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl_val out) {
     out = put_text(out, "description", b->description.s);
     out = put_text(out, "role", b->role.s);
     if (b->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->spec));
@@ -248,7 +251,7 @@ static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
 }
 
 /* An executed plain value is a data block in traces. */
-static pdl_val dump_scalar(const dumper *d, const pdl_block *b) {
+static PDL_NOINLINE pdl_val dump_scalar(const dumper *d, const pdl_block *b) {
     const pdl_tree *t = PDL_AS(scalar, b)->value;
     if (!d->view) return written(t);
     pdl_val out = more(d, b, PDL_DUMP_HEAD, pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data")));

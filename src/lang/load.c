@@ -244,7 +244,7 @@ static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
 }
 
 /* The kind by `kind` and by the selecting keys; false: reported. */
-static bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_kind *kind) {
+static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_kind *kind) {
     unsigned first = UINT8_MAX;
     bool known = false;
     for (uint32_t i = 0; i < n->n; i++) {
@@ -315,7 +315,7 @@ static form code_form(pdl_loader *l, const pdl_node *n) {
     return FORM_ANY;
 }
 
-static void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind, pdl_loc loc) {
+static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind, pdl_loc loc) {
     form f = kind == PDL_BLOCK_model ? model_form(l, n) : code_form(l, n);
     for (size_t i = 0; i < N_FORM_ROWS && f != FORM_ANY; i++) {
         const pdl_pair *pair = NULL;
@@ -331,7 +331,7 @@ static void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind, pd
 /* Of a block that says its kind the reference says nothing in detail. */
 static bool is_general(const pdl_block *b) { return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL; }
 
-static void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
+static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
     pdl_block_kind kind = b->kind;
     pdl_diag *d = unknown(l, key);
     d->general = is_general(b);
@@ -349,7 +349,7 @@ static void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
     if (k->select) load_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
 }
 
-static void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind) {
+static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind) {
     bool leaf;
     if (pdl_node_is_null(pair->value)) return;
     if (load_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
@@ -380,7 +380,7 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32
 }
 
 /* Fields of one kind are neighbours in the table and fewer than 32, so that bits do not collide. */
-static void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
+static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
     size_t n;
     const pdl_field *f = pdl_fields(&n);
     for (size_t i = 0; i < n; i++) {
@@ -406,7 +406,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
 }
 
 /* The paper's form: a list where a body stands is lastOf. */
-static const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
+static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
     if (!body) {
         load_wrong(l, n, loc, "should not be a list");
         load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write data: or lastOf: in front of the list");
@@ -426,7 +426,7 @@ static const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc
     return &b->head;
 }
 
-static const pdl_block *load_scalar(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+static PDL_NOINLINE const pdl_block *load_scalar(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->type == PDL_NT_TIMESTAMP) {
         load_wrong(l, n, loc, "should be of type: a block, text, number, boolean or null, not a date");
         load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote it, or write it below `data:`");
@@ -472,6 +472,7 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     p->root = root;
     if (!p->source) p->source = root->src;
     p->main = load_block(l, root, pdl_node_loc(root), true);
+    pdl_vec_fini(&l->open);
     pdl_free(l);
     pdl_program_sort_diags(p);
     *ok = pdl_program_error_count(p) == 0;

@@ -147,7 +147,7 @@ static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
 
 /* --- blocks -------------------------------------------------------------------------------------------------------- */
 
-static void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_SEQ) {
         load_wrong(l, n, loc, "should be a list");
@@ -158,7 +158,7 @@ static void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks 
     for (uint32_t i = 0; i < n->n; i++) out->p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
-static void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     if (n->kind == PDL_NODE_SEQ) {
         load_list(l, n, loc, out);
         return;
@@ -171,7 +171,7 @@ static void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks
 }
 
 /* Names of entries are literal text. */
-static void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) {
         load_wrong(l, n, loc, "should be an object");
@@ -192,7 +192,7 @@ static void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks
     }
 }
 
-static void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     if (n->kind == PDL_NODE_SEQ) load_list(l, n, loc, out);
     else if (n->kind == PDL_NODE_MAP) load_named(l, n, loc, out);
     else load_wrong_union(l, n, loc, "object or list of blocks that give objects");
@@ -231,35 +231,30 @@ static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_fie
     return load_tree(l, n, loc);
 }
 
-/* Flat switch over the types of fields. */
-void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
+/* Fields without blocks inside. Flat switch over the types of fields. */
+static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
     void *at = (char *)b + f->offset;
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
-    bool null = pdl_node_is_null(n), null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL;
+    bool null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
+    bool absent = null_ok && pdl_node_is_null(n);
     switch (f->type) {
     case PDL_FT_STR:
         ((pdl_text_field *)at)->loc = loc;
-        if (!null || !null_ok) load_text(l, n, loc, at);
+        if (!absent) load_text(l, n, loc, at);
         return;
     case PDL_FT_BOOL:
-        if (!null || !null_ok) load_flag(l, n, loc, at);
+        if (!absent) load_flag(l, n, loc, at);
         return;
     case PDL_FT_INT:
-        if (!null || !null_ok) load_count(l, n, loc, at);
+        if (!absent) load_count(l, n, loc, at);
         return;
     case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, f, n, loc); return;
     case PDL_FT_XBOOL: *(const pdl_tree **)at = load_xbool(l, n, loc, null_ok); return;
-    case PDL_FT_XINT: *(const pdl_tree **)at = load_xint(l, n, loc, null_ok || f->need == PDL_NEED_OLD); return;
+    case PDL_FT_XINT: *(const pdl_tree **)at = load_xint(l, n, loc, null_ok); return;
     case PDL_FT_XSTR: *(const pdl_tree **)at = load_xstr(l, n, loc, null_ok); return;
     case PDL_FT_XDICT: *(const pdl_tree **)at = load_xdict(l, n, loc, null_ok); return;
     case PDL_FT_ANY: *(const pdl_node **)at = n; return;
-    case PDL_FT_BLOCK:
-        if (!null || !null_ok) *(const pdl_block **)at = load_block(l, n, loc, b->kind != PDL_BLOCK_error);
-        return;
-    case PDL_FT_BLOCKS: load_list(l, n, loc, at); return;
-    case PDL_FT_TEXTS: load_texts(l, n, loc, at); return;
-    case PDL_FT_FIELDS: load_fields(l, n, loc, at); return;
     case PDL_FT_TYPE:
         b->spec = load_type(l, pair);
         b->spec_loc = loc;
@@ -267,11 +262,9 @@ void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair 
         return;
     case PDL_FT_PARAMS: load_params(l, pair, at); return;
     case PDL_FT_JOIN: *(const pdl_join **)at = load_join(l, pair); return;
-    case PDL_FT_CASES: load_cases(l, pair, at); return;
     case PDL_FT_FORS: *(const pdl_fors **)at = load_fors(l, pair); return;
     case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
     case PDL_FT_AGG: *(const pdl_agg **)at = load_agg(l, pair); return;
-    case PDL_FT_DEFS: load_named(l, n, loc, at); return;
     case PDL_FT_CTX: load_context(l, n, loc, b); return;
     case PDL_FT_FLAG: load_trace_error(l, n, loc, b); return;
     case PDL_FT_RETRY: b->retry = load_retry(l, pair); return;
@@ -280,8 +273,28 @@ void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair 
         b->parser = load_parser(l, pair);
         b->parser_loc = loc;
         return;
-    case PDL_FT_EXPECTATIONS: load_expectations(l, pair, at); return;
-    case PDL_FT_COUNT: break;
+    case PDL_FT_BLOCK: case PDL_FT_BLOCKS: case PDL_FT_TEXTS: case PDL_FT_FIELDS: case PDL_FT_DEFS: case PDL_FT_CASES:
+    case PDL_FT_EXPECTATIONS: case PDL_FT_COUNT: break;
     }
     PDL_BUG("field type %d", (int)f->type);
+}
+
+/* Blocks in blocks: the frame of this function counts for each level of nesting. */
+void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
+    void *at = (char *)b + f->offset;
+    const pdl_node *n = pair->value;
+    pdl_loc loc = pdl_node_loc(pair->key);
+    switch ((int)f->type) {
+    case PDL_FT_BLOCK:
+        if (f->need == PDL_NEED_OPT && pdl_node_is_null(n)) return;
+        *(const pdl_block **)at = load_block(l, n, loc, b->kind != PDL_BLOCK_error);
+        return;
+    case PDL_FT_BLOCKS: load_list(l, n, loc, at); return;
+    case PDL_FT_TEXTS: load_texts(l, n, loc, at); return;
+    case PDL_FT_FIELDS: load_fields(l, n, loc, at); return;
+    case PDL_FT_DEFS: load_named(l, n, loc, at); return;
+    case PDL_FT_CASES: load_cases(l, pair, at); return;
+    case PDL_FT_EXPECTATIONS: load_expectations(l, pair, at); return;
+    default: load_plain(l, b, f, pair); return;
+    }
 }

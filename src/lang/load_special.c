@@ -376,7 +376,7 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     return p;
 }
 
-static void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c) {
+static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c) {
     static const char *const keys[] = {"case", "if", "then", "pdl__case_result", "pdl__if_result", "pdl__matched"};
     c->loc = pdl_node_loc(n);
     c->node = n;

@@ -48,39 +48,31 @@ static part read_text(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return (part){t, pdl_absent()};
 }
 
-static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-
-static pdl_tree *new_branch(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_tree_kind kind) {
+static pdl_tree *new_branch(pdl_loader *l, const load_branch *o) {
+    bool map = o->node->kind == PDL_NODE_MAP;
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
-    t->kind = kind;
-    t->node = n;
-    t->loc = loc;
-    t->n = n->n;
-    t->items = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
-    if (kind == PDL_TREE_MAP) t->keys = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
+    t->kind = map ? PDL_TREE_MAP : PDL_TREE_LIST;
+    t->node = o->node;
+    t->loc = o->loc;
+    t->n = o->node->n;
+    t->items = pdl_arena_new_n(l->a, const pdl_tree *, t->n);
+    if (map) t->keys = pdl_arena_new_n(l->a, const pdl_tree *, t->n);
     return t;
 }
 
-static part read_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    pdl_val list = pdl_list_new(n->n);
-    pdl_tree *t = NULL;
-    for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_node *item = n->items[i];
-        part p = read_part(l, item, pdl_node_loc(item));
-        if (!t && !p.tree) {
-            list = pdl_list_push(list, p.value);
-            continue;
-        }
-        if (!t) { /* the first that is not constant: what came before becomes constants of its own */
-            t = new_branch(l, n, loc, PDL_TREE_LIST);
-            for (uint32_t k = 0; k < i; k++)
-                t->items[k] = load_tree_const(l, n->items[k], pdl_node_loc(n->items[k]), pdl_keep(pdl_list_at(list, k)));
-        }
-        t->items[i] = as_tree(l, item, pdl_node_loc(item), p);
+static void add_item(pdl_loader *l, load_branch *o, part p) {
+    const pdl_node *const *items = o->node->items;
+    uint32_t i = o->i++;
+    if (!o->tree && !p.tree) {
+        o->value = pdl_list_push(o->value, p.value);
+        return;
     }
-    if (!t) return (part){NULL, list};
-    pdl_drop(list);
-    return (part){t, pdl_absent()};
+    if (!o->tree) { /* the first that is not constant: what came before becomes constants of its own */
+        o->tree = new_branch(l, o);
+        for (uint32_t k = 0; k < i; k++)
+            o->tree->items[k] = load_tree_const(l, items[k], pdl_node_loc(items[k]), pdl_keep(pdl_list_at(o->value, k)));
+    }
+    o->tree->items[i] = as_tree(l, items[i], pdl_node_loc(items[i]), p);
 }
 
 /* Keys are text (spec 1.3): others are converted. */
@@ -97,31 +89,25 @@ static part read_key(pdl_loader *l, const pdl_node *key) {
     return (part){NULL, pdl_text(key->text)};
 }
 
-static part read_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    pdl_val dict = pdl_dict_new(n->n);
-    pdl_tree *t = NULL;
-    for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_pair *pair = &n->pairs[i];
-        part k = read_key(l, pair->key), v = read_part(l, pair->value, pdl_node_loc(pair->key));
-        /* a key met before (1 and "1") would leave the dict shorter than the mapping */
-        if (!t && !k.tree && !v.tree && pdl_is_absent(pdl_dict_find(dict, k.value))) {
-            dict = pdl_dict_put(dict, k.value, v.value);
-            continue;
-        }
-        if (!t) {
-            t = new_branch(l, n, loc, PDL_TREE_MAP);
-            for (uint32_t j = 0; j < i; j++) {
-                const pdl_pair *old = &n->pairs[j];
-                t->keys[j] = load_tree_const(l, old->key, pdl_node_loc(old->key), pdl_keep(pdl_dict_key_at(dict, j)));
-                t->items[j] = load_tree_const(l, old->value, pdl_node_loc(old->key), pdl_keep(pdl_dict_val_at(dict, j)));
-            }
-        }
-        t->keys[i] = as_tree(l, pair->key, pdl_node_loc(pair->key), k);
-        t->items[i] = as_tree(l, pair->value, pdl_node_loc(pair->key), v);
+static void add_entry(pdl_loader *l, load_branch *o, part v) {
+    const pdl_pair *pairs = o->node->pairs;
+    uint32_t i = o->i++;
+    part k = read_key(l, pairs[i].key);
+    /* a key met before (1 and "1") would leave the dict shorter than the mapping */
+    if (!o->tree && !k.tree && !v.tree && pdl_is_absent(pdl_dict_find(o->value, k.value))) {
+        o->value = pdl_dict_put(o->value, k.value, v.value);
+        return;
     }
-    if (!t) return (part){NULL, dict};
-    pdl_drop(dict);
-    return (part){t, pdl_absent()};
+    if (!o->tree) {
+        o->tree = new_branch(l, o);
+        for (uint32_t j = 0; j < i; j++) {
+            pdl_loc loc = pdl_node_loc(pairs[j].key);
+            o->tree->keys[j] = load_tree_const(l, pairs[j].key, loc, pdl_keep(pdl_dict_key_at(o->value, j)));
+            o->tree->items[j] = load_tree_const(l, pairs[j].value, loc, pdl_keep(pdl_dict_val_at(o->value, j)));
+        }
+    }
+    o->tree->keys[i] = as_tree(l, pairs[i].key, pdl_node_loc(pairs[i].key), k);
+    o->tree->items[i] = as_tree(l, pairs[i].value, pdl_node_loc(pairs[i].key), v);
 }
 
 static part read_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
@@ -144,19 +130,47 @@ const pdl_node *load_recorded(const pdl_node *n) {
     return e ? e : n;
 }
 
-static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    if (!load_spend(l, n)) return (part){NULL, pdl_null()};
+/* A part without parts: true and *out. Else it becomes the innermost open branch. */
+static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
+    *out = (part){NULL, pdl_null()};
+    if (!load_spend(l, n)) return true;
+    n = load_recorded(n);
     switch (n->type) {
-    case PDL_NT_STR: return read_text(l, n, loc);
-    case PDL_NT_NULL: case PDL_NT_BOOL: case PDL_NT_INT: case PDL_NT_FLOAT: return (part){NULL, pdl_keep(n->scalar)};
-    case PDL_NT_SEQ: return read_list(l, n, loc);
-    case PDL_NT_MAP: {
-        const pdl_node *e = load_recorded(n);
-        return e == n ? read_map(l, n, loc) : read_part(l, e, loc);
-    }
-    case PDL_NT_TIMESTAMP: case PDL_NT_BINARY: case PDL_NT_SET: case PDL_NT_OMAP: case PDL_NT_PAIRS: return read_raw(l, n, loc);
+    case PDL_NT_STR: *out = read_text(l, n, loc); return true;
+    case PDL_NT_NULL: case PDL_NT_BOOL: case PDL_NT_INT: case PDL_NT_FLOAT: *out = (part){NULL, pdl_keep(n->scalar)}; return true;
+    case PDL_NT_SEQ: *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_list_new(n->n)}; return false;
+    case PDL_NT_MAP: *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_dict_new(n->n)}; return false;
+    case PDL_NT_TIMESTAMP: case PDL_NT_BINARY: case PDL_NT_SET: case PDL_NT_OMAP: case PDL_NT_PAIRS: *out = read_raw(l, n, loc); return true;
     }
     PDL_BUG("node type %d", (int)n->type);
+}
+
+static part close_branch(pdl_loader *l) {
+    load_branch *o = &l->open.p[--l->open.n];
+    if (!o->tree) return (part){NULL, o->value};
+    pdl_drop(o->value);
+    return (part){o->tree, pdl_absent()};
+}
+
+/* Without recursion: the branches around the part being read are in l->open. */
+static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    size_t base = l->open.n;
+    part p;
+    bool have = read_leaf(l, n, loc, &p);
+    while (l->open.n > base) {
+        load_branch *o = &l->open.p[l->open.n - 1];
+        bool map = o->node->kind == PDL_NODE_MAP;
+        if (have && map) add_entry(l, o, p);
+        else if (have) add_item(l, o, p);
+        if (o->i == o->node->n) {
+            p = close_branch(l);
+            have = true;
+            continue;
+        }
+        const pdl_node *next = map ? o->node->pairs[o->i].value : o->node->items[o->i];
+        have = read_leaf(l, next, pdl_node_loc(map ? o->node->pairs[o->i].key : next), &p);
+    }
+    return p;
 }
 
 const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) { return as_tree(l, n, loc, read_part(l, n, loc)); }

@@ -27,11 +27,24 @@ typedef struct pdl_key {
     const pdl_field *field[PDL_BLOCK_COUNT];
 } pdl_key;
 
+/* A list or mapping of data whose parts are being read (load_tree.c). */
+typedef struct load_branch {
+    const pdl_node *node;
+    pdl_loc loc;
+    uint32_t i;        /* parts read so far */
+    pdl_val value;     /* owned: list or dict of them while all are constant */
+    pdl_tree *tree;    /* once one is not */
+} load_branch;
+
+/* Keeps what recursion does not need out of the frames of what recurses. */
+#define PDL_NOINLINE __attribute__((noinline))
+
 typedef struct pdl_loader {
     pdl_program *p;
     pdl_arena *a;
     size_t budget; /* nodes that may still be read: stops aliases that multiply */
     bool over;     /* budget is used up (reported) */
+    PDL_VEC(load_branch) open;
     uint32_t n_keys;
     uint8_t slots[KEY_SLOTS];
     pdl_key keys[MAX_KEYS];
