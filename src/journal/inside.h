@@ -1,0 +1,31 @@
+/* inside.h -- what recording and replaying share. Private to journal. */
+#ifndef PDL_JOURNAL_INSIDE_H
+#define PDL_JOURNAL_INSIDE_H
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "journal/db.h"
+#include "journal/journal.h"
+
+struct pdl_journal {
+    pdl_world world;           /* what the run sees */
+    db *db;
+    pdl_err problem;           /* the file cannot be written or read any more */
+    void (*fini)(pdl_journal *j);
+};
+
+/* Identity of an effect. */
+typedef struct journal_id {
+    pdl_buf place, request;
+    char hash[65];
+    int64_t key;
+} journal_id;
+PDL_MUST bool journal_key(const pdl_effect *e, journal_id *out, pdl_err *err);
+void journal_id_fini(journal_id *id);
+
+pdl_val journal_error_value(const pdl_err *e); /* owned dict */
+void journal_error_read(pdl_vref v, pdl_err *out);
+
+#endif

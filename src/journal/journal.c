@@ -1,0 +1,108 @@
+/* journal.c -- see journal.h: what both directions share; keys of effects, errors as text. */
+#include "journal/journal.h"
+
+#include "journal/inside.h"
+
+#include "base/banned.h"
+
+/* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control parameters are not in the request. */
+bool journal_key(const pdl_effect *e, journal_id *out, pdl_err *err) {
+    out->place = out->request = PDL_BUF;
+    pdl_path_text(e->place, &out->place);
+    if (!pdl_effect_canonical(e, &out->request, err)) {
+        journal_id_fini(out);
+        return false;
+    }
+    pdl_hash_hex(pdl_buf_str(&out->request), out->hash);
+    pdl_buf all = PDL_BUF;
+    pdl_buf_put(&all, pdl_buf_str(&out->place));
+    pdl_buf_putf(&all, "\n%u\n%s\n%s", e->seq, pdl_effect_kind_name(e->kind), out->hash);
+    pdl_sha256 h;
+    unsigned char digest[32];
+    pdl_sha256_init(&h);
+    pdl_sha256_add(&h, pdl_buf_str(&all));
+    pdl_sha256_done(&h, digest);
+    memcpy(&out->key, digest, sizeof out->key);
+    pdl_buf_fini(&all);
+    return true;
+}
+
+void journal_id_fini(journal_id *id) {
+    pdl_buf_fini(&id->place);
+    pdl_buf_fini(&id->request);
+}
+
+/* --- errors as values ----------------------------------------------------------------------------------- */
+
+static pdl_val put_z(pdl_val d, const char *key, const char *z) { return z ? pdl_dict_putz(d, key, pdl_textz(z)) : d; }
+
+/* Places are not kept: the block that asks again has its own. */
+pdl_val journal_error_value(const pdl_err *e) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));
+    d = put_z(d, "message", e->msg);
+    d = put_z(d, "hint", e->hint);
+    d = put_z(d, "foreign", e->foreign);
+    d = put_z(d, "detail", e->detail);
+    if (e->has_status) d = pdl_dict_putz(d, "status", pdl_int(e->status));
+    if (e->final) d = pdl_dict_putz(d, "final", pdl_bool(true));
+    if (e->bare) d = pdl_dict_putz(d, "bare", pdl_bool(true));
+    return d;
+}
+
+static char *get_z(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_dict_getz(d, key);
+    return pdl_is_str(v) ? pdl_str_dup(pdl_str_get(v)) : NULL;
+}
+
+static pdl_err_kind kind_of(pdl_vref v) {
+    for (int k = 1; k < PDL_E_COUNT; k++)
+        if (pdl_is_str(v) && pdl_text_is(v, pdl_err_kind_name((pdl_err_kind)k))) return (pdl_err_kind)k;
+    return PDL_E_runtime;
+}
+
+void journal_error_read(pdl_vref v, pdl_err *out) {
+    pdl_vref msg = pdl_dict_getz(v, "message"), status = pdl_dict_getz(v, "status");
+    pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("");
+    pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s", PDL_FMT(text));
+    out->hint = get_z(v, "hint");
+    out->foreign = get_z(v, "foreign");
+    out->detail = get_z(v, "detail");
+    out->has_status = pdl_is(status, PDL_V_INT);
+    if (out->has_status) out->status = (int)pdl_int_of(status);
+    out->final = pdl_is_bool(pdl_dict_getz(v, "final"));
+    out->bare = pdl_is_bool(pdl_dict_getz(v, "bare"));
+}
+
+/* --- door ----------------------------------------------------------------------------------------------------- */
+
+pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
+
+const pdl_err *pdl_journal_problem(const pdl_journal *j) { return j->problem.kind ? &j->problem : NULL; }
+
+void pdl_journal_close(pdl_journal *j) {
+    if (!j) return;
+    j->fini(j);
+    db_close(j->db);
+    pdl_err_fini(&j->problem);
+    pdl_free(j);
+}
+
+struct each {
+    bool (*fn)(void *user, const pdl_journal_row *row);
+    void *user;
+};
+
+static bool on_row(void *user, const db_effect *e) {
+    struct each *x = user;
+    pdl_journal_row row = {.id = e->id, .place = e->place, .kind = e->kind, .request = e->request, .reply = e->reply, .error = e->error,
+                           .seq = e->seq, .start = e->start, .seconds = e->seconds};
+    return x->fn(x->user, &row);
+}
+
+bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row), void *user, pdl_err *err) {
+    db *d;
+    if (!db_open(path, &d, err)) return false;
+    bool ok = db_each(d, NULL, on_row, &(struct each){fn, user}, err);
+    db_close(d);
+    return ok;
+}

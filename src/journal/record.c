@@ -1,0 +1,257 @@
+/* record.c -- see journal.h: effects go on to the world behind; what comes back is written down.
+ *
+ * Rows are written in transactions that end before the run waits for long, so that a kill loses nothing that was answered before.
+ */
+#include <time.h>
+
+#include "base/map.h"
+#include "journal/inside.h"
+#include "trace/redact.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum {
+    MOST_PENDING = 4096,  /* writes in one transaction */
+    COMMIT_MS = 20        /* a wait longer than this is begun with a commit */
+};
+
+/* An effect that is under way. */
+typedef struct open_effect {
+    struct recorder *r;
+    pdl_effect_sink asker;
+    uint32_t id;
+    int64_t row;
+    double start;
+    pdl_buf pieces; /* JSON list without its end; empty: none */
+    struct open_effect *prev, *next;
+} open_effect;
+
+/* A block that runs. */
+typedef struct open_block {
+    const pdl_block *block;
+    uint32_t fiber;
+    int64_t start;
+} open_block;
+
+typedef struct recorder {
+    pdl_journal base;
+    pdl_world *behind;
+    const pdl_str *secrets;
+    size_t n_secrets;
+    bool blocks;
+    open_effect *open;
+    PDL_VEC(open_block) running;
+    int64_t committed_ms;
+} recorder;
+
+static recorder *of(pdl_world *w) { return (recorder *)(void *)w; }
+
+static double wall_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* The first problem is kept: from then on effects are refused with it. */
+static void note_problem(recorder *r, pdl_err *err) {
+    if (!r->base.problem.kind) pdl_err_move(&r->base.problem, err);
+    pdl_err_fini(err);
+}
+
+static void commit(recorder *r) {
+    pdl_err err = {0};
+    r->committed_ms = now_ms();
+    if (!db_commit(r->base.db, &err)) note_problem(r, &err);
+}
+
+static void commit_if_many(recorder *r) {
+    if (db_pending(r->base.db) >= MOST_PENDING) commit(r);
+}
+
+/* Text as it may be stored. Takes b's content when there is nothing to hide. */
+static void hide(const recorder *r, pdl_buf *b) {
+    if (!r->n_secrets) return;
+    pdl_buf clean = PDL_BUF;
+    pdl_redact_text(pdl_buf_str(b), r->secrets, r->n_secrets, &clean);
+    pdl_buf_fini(b);
+    *b = clean;
+}
+
+/* --- effects --------------------------------------------------------------------------------------------- */
+
+static void forget(open_effect *o) {
+    if (o->prev) o->prev->next = o->next;
+    else o->r->open = o->next;
+    if (o->next) o->next->prev = o->prev;
+    pdl_buf_fini(&o->pieces);
+    pdl_free(o);
+}
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    open_effect *o = user;
+    pdl_buf_putc(&o->pieces, o->pieces.len ? ',' : '[');
+    pdl_json_quote(text, 0, &o->pieces);
+    if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
+}
+
+/* Reply or error as JSON text. */
+static bool answer_text(const recorder *r, const pdl_reply *reply, pdl_buf *out, pdl_err *err) {
+    pdl_val v = reply->err.kind ? journal_error_value(&reply->err) : pdl_keep(reply->value);
+    bool ok = pdl_effect_encode(v, out, err);
+    pdl_drop(v);
+    if (ok) hide(r, out);
+    return ok;
+}
+
+static void write_answer(open_effect *o, const pdl_reply *reply) {
+    recorder *r = o->r;
+    pdl_err err = {0};
+    pdl_buf text = PDL_BUF;
+    bool ok = answer_text(r, reply, &text, &err);
+    if (o->pieces.len) {
+        pdl_buf_putc(&o->pieces, ']');
+        hide(r, &o->pieces);
+    }
+    db_effect row = {.id = o->row, .seconds = reply->seconds > 0 ? reply->seconds : wall_seconds() - o->start};
+    if (o->pieces.len) row.pieces = pdl_buf_str(&o->pieces);
+    if (reply->err.kind) row.error = pdl_buf_str(&text);
+    else row.reply = pdl_buf_str(&text);
+    ok = ok && db_end_effect(r->base.db, &row, &err);
+    if (!ok) note_problem(r, &err);
+    pdl_buf_fini(&text);
+    commit_if_many(r);
+}
+
+static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    open_effect *o = user;
+    pdl_effect_sink asker = o->asker;
+    if (!o->r->base.problem.kind) write_answer(o, reply);
+    forget(o);
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_err *err) {
+    journal_id id;
+    if (!journal_key(e, &id, err)) return false;
+    hide(r, &id.request);
+    db_effect row = {
+        .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq, .kind = pdl_str_of(pdl_effect_kind_name(e->kind)),
+        .hash = pdl_str_of(id.hash), .request = pdl_buf_str(&id.request), .start = o->start,
+    };
+    bool ok = db_begin_effect(r->base.db, &row, &o->row, err);
+    journal_id_fini(&id);
+    commit_if_many(r);
+    return ok;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    recorder *r = of(w);
+    pdl_err err = {0};
+    open_effect *o = PDL_NEW(open_effect);
+    *o = (open_effect){.r = r, .asker = e->sink, .id = e->id, .start = wall_seconds(), .pieces = PDL_BUF, .next = r->open};
+    if (r->open) r->open->prev = o;
+    r->open = o;
+    if (r->base.problem.kind || !write_start(r, e, o, &err)) {
+        if (err.kind) note_problem(r, &err);
+        forget(o);
+        pdl_err_copy(&err, &r->base.problem);
+        err.final = true;
+        pdl_effect_refuse(e, &err);
+        return;
+    }
+    e->sink = (pdl_effect_sink){o, on_piece, on_reply};
+    r->behind->ops->start(r->behind, e);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    recorder *r = of(w);
+    r->behind->ops->cancel(r->behind, id);
+    for (open_effect *o = r->open; o; o = o->next) {
+        if (o->id != id) continue;
+        forget(o);
+        return;
+    }
+}
+
+/* A wait that may be long begins with a commit, unless the last one was just now: then it is cut short and its continuation commits. */
+static bool poll(pdl_world *w, int timeout_ms) {
+    recorder *r = of(w);
+    if (timeout_ms != 0 && db_pending(r->base.db)) {
+        if (now_ms() - r->committed_ms >= COMMIT_MS) commit(r);
+        else if (timeout_ms < 0 || timeout_ms > COMMIT_MS) timeout_ms = COMMIT_MS;
+    }
+    return r->behind->ops->poll(r->behind, timeout_ms);
+}
+
+static void close_world(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+/* --- blocks ------------------------------------------------------------------------------------------------ */
+
+static void write_block(recorder *r, const pdl_event *e) {
+    size_t i = r->running.n;
+    while (i > 0 && (r->running.p[i - 1].fiber != e->fiber || r->running.p[i - 1].block != e->block)) i--;
+    if (!i) return;
+    open_block b = r->running.p[--i];
+    memmove(r->running.p + i, r->running.p + i + 1, (r->running.n - i - 1) * sizeof b);
+    r->running.n--;
+    pdl_err err = {0};
+    pdl_buf place = PDL_BUF;
+    PDL_PUT(&place, "");
+    pdl_path_text(e->path, &place);
+    bool failed = e->kind == PDL_EVENT_block_fail;
+    bool ok = r->base.problem.kind || db_put_block(r->base.db, pdl_buf_str(&place), pdl_block_trace_name(b.block->kind), b.start, e->nanos, failed, &err);
+    if (!ok) note_problem(r, &err);
+    pdl_buf_fini(&place);
+    commit_if_many(r);
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    recorder *r = user;
+    if (e->kind == PDL_EVENT_block_begin) *pdl_vec_push(&r->running) = (open_block){e->block, e->fiber, e->nanos};
+    else if (e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail) write_block(r, e);
+}
+
+static void no_event(void *user, const pdl_event *e) {
+    (void)user;
+    (void)e;
+}
+
+pdl_sink pdl_journal_sink(pdl_journal *j) {
+    bool blocks = j->world.ops == &ops && ((recorder *)(void *)j)->blocks;
+    return blocks ? (pdl_sink){j, on_event, true} : (pdl_sink){j, no_event, false};
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------- */
+
+static void fini(pdl_journal *j) {
+    recorder *r = (recorder *)(void *)j;
+    while (r->open) forget(r->open);
+    pdl_vec_fini(&r->running);
+}
+
+bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info, pdl_journal **out, pdl_err *err) {
+    recorder *r = PDL_NEW(recorder);
+    r->base.world.ops = &ops;
+    r->base.fini = fini;
+    r->behind = behind;
+    r->secrets = info->secrets;
+    r->n_secrets = info->n_secrets;
+    r->blocks = info->blocks;
+    pdl_val started = pdl_textf("%.3f", wall_seconds());
+    bool ok = db_create(path, &r->base.db, err) && db_put_info(r->base.db, "program", info->file, err) &&
+              db_put_info(r->base.db, "version", info->version, err) && db_put_info(r->base.db, "options", info->options, err) &&
+              db_put_info(r->base.db, "started", pdl_str_get(started), err) && db_commit(r->base.db, err);
+    pdl_drop(started);
+    if (ok) *out = &r->base;
+    else pdl_journal_close(&r->base);
+    return ok;
+}

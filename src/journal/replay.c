@@ -1,0 +1,197 @@
+/* replay.c -- see journal.h: effects are answered from the file, nobody is asked.
+ *
+ * Two effects with the same identity get the recorded answers in their order. Models and code answer from poll, first come first served, as a
+ * run expects of them; what the machine waits for at once is answered at once.
+ */
+#include "journal/inside.h"
+
+#include "base/banned.h"
+
+/* An effect and its answer. */
+typedef struct answer {
+    pdl_effect *e;
+    pdl_val pieces; /* list of texts, or absent */
+    pdl_val value;  /* present: the reply; absent: err */
+    pdl_err err;
+} answer;
+
+typedef struct replayer {
+    pdl_journal base;
+    PDL_VEC(answer) queue; /* from head on */
+    size_t head;
+    uint64_t *used;        /* bit for each row */
+    size_t used_bits;
+    uint32_t busy;         /* id of the effect whose pieces are delivered; 0: none */
+    bool cancelled;        /* that one */
+} replayer;
+
+static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
+
+/* --- looking up ---------------------------------------------------------------------------------------------- */
+
+static bool is_used(const replayer *r, int64_t id) {
+    size_t i = (size_t)id;
+    return i < r->used_bits && (r->used[i / 64] >> (i % 64) & 1);
+}
+
+static void use(replayer *r, int64_t id) {
+    size_t i = (size_t)id;
+    if (i >= r->used_bits) {
+        size_t n = r->used_bits / 64, more = i / 64 + 1;
+        if (more < n * 2) more = n * 2;
+        r->used = pdl_realloc_n(r->used, more, sizeof *r->used);
+        memset(r->used + n, 0, (more - n) * sizeof *r->used);
+        r->used_bits = more * 64;
+    }
+    r->used[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+struct lookup {
+    replayer *r;
+    const journal_id *id;
+    const pdl_effect *e;
+    answer *out;
+    bool found, ok;
+    pdl_err *err;
+};
+
+static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
+    pdl_val v;
+    if (row->pieces.p && !pdl_effect_decode(row->pieces, &out->pieces, err)) return false;
+    if (!pdl_effect_decode(row->reply.p ? row->reply : row->error, &v, err)) return false;
+    if (row->reply.p) {
+        out->value = v;
+        return true;
+    }
+    if (pdl_is_dict(v)) journal_error_read(v, &out->err);
+    else pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
+    pdl_drop(v);
+    return true;
+}
+
+static bool on_row(void *user, const db_effect *row) {
+    struct lookup *l = user;
+    if (is_used(l->r, row->id) || row->seq != l->e->seq || !pdl_str_is(row->kind, pdl_effect_kind_name(l->e->kind)) ||
+        !pdl_str_is(row->hash, l->id->hash) || !pdl_str_eq(row->place, pdl_buf_str(&l->id->place)))
+        return true;
+    use(l->r, row->id);
+    l->found = true;
+    l->ok = read_answer(row, l->out, l->err);
+    return false;
+}
+
+/* The error of an effect that was not recorded. */
+static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id, pdl_err *err) {
+    pdl_err_set(err, PDL_E_replay, e->loc, "replay: %.*s has no reply for %.*s (%s): the program asks something else than was recorded",
+                PDL_FMT(db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)), pdl_effect_kind_name(e->kind));
+    err->final = true;
+}
+
+/* Fills the answer of a->e: what was recorded, or the error that there is none. */
+static void find_answer(replayer *r, answer *a) {
+    pdl_err err = {0};
+    journal_id id;
+    if (!journal_key(a->e, &id, &err)) {
+        pdl_err_move(&a->err, &err);
+        return;
+    }
+    struct lookup l = {.r = r, .id = &id, .e = a->e, .out = a, .ok = true, .err = &err};
+    bool ok = db_each(r->base.db, &id.key, on_row, &l, &err);
+    if (!ok || !l.ok) {
+        pdl_drop(a->pieces);
+        a->pieces = a->value = pdl_absent();
+        err.kind = PDL_E_replay;
+        err.final = true;
+        pdl_err_move(&a->err, &err);
+    } else if (!l.found) {
+        not_recorded(r, a->e, &id, &a->err);
+    }
+    journal_id_fini(&id);
+}
+
+/* --- the world ------------------------------------------------------------------------------------------------ */
+
+/* Takes everything of a. */
+static void deliver(replayer *r, answer a) {
+    r->busy = a.e->id;
+    r->cancelled = false;
+    for (size_t i = 0; pdl_is_list(a.pieces) && i < pdl_list_len(a.pieces) && !r->cancelled; i++) {
+        pdl_vref x = pdl_list_at(a.pieces, i);
+        if (a.e->sink.piece && pdl_is_str(x)) a.e->sink.piece(a.e->sink.user, a.e, pdl_str_get(x));
+    }
+    r->busy = 0;
+    pdl_drop(a.pieces);
+    if (r->cancelled) {
+        pdl_drop(a.value);
+        pdl_err_fini(&a.err);
+        pdl_effect_free(a.e);
+    } else if (a.err.kind) {
+        pdl_effect_refuse(a.e, &a.err);
+    } else {
+        pdl_effect_answer(a.e, a.value, 0);
+    }
+}
+
+static bool answers_later(pdl_effect_kind k) {
+    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    replayer *r = of(w);
+    answer a = {.e = e, .pieces = pdl_absent(), .value = pdl_absent()};
+    find_answer(r, &a);
+    if (answers_later(e->kind)) *pdl_vec_push(&r->queue) = a;
+    else deliver(r, a);
+}
+
+static void drop_answer(answer *a) {
+    pdl_drop(a->pieces);
+    pdl_drop(a->value);
+    pdl_err_fini(&a->err);
+    pdl_effect_free(a->e);
+    *a = (answer){.pieces = pdl_absent(), .value = pdl_absent()};
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    replayer *r = of(w);
+    if (r->busy && r->busy == id) r->cancelled = true;
+    for (size_t i = r->head; i < r->queue.n; i++) {
+        if (!r->queue.p[i].e || r->queue.p[i].e->id != id) continue;
+        drop_answer(&r->queue.p[i]);
+        return;
+    }
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    replayer *r = of(w);
+    (void)timeout_ms;
+    while (r->head < r->queue.n) {
+        answer a = r->queue.p[r->head++];
+        if (r->head == r->queue.n) r->head = r->queue.n = 0;
+        if (!a.e) continue;
+        deliver(r, a);
+        return true;
+    }
+    return false;
+}
+
+static void close_world(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+static void fini(pdl_journal *j) {
+    replayer *r = (replayer *)(void *)j;
+    for (size_t i = r->head; i < r->queue.n; i++) drop_answer(&r->queue.p[i]);
+    pdl_vec_fini(&r->queue);
+    pdl_free(r->used);
+}
+
+bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err) {
+    replayer *r = PDL_NEW(replayer);
+    r->base.world.ops = &ops;
+    r->base.fini = fini;
+    bool ok = db_open(path, &r->base.db, err);
+    if (ok) *out = &r->base;
+    else pdl_journal_close(&r->base);
+    return ok;
+}
