@@ -161,7 +161,10 @@ static const pdl_native globals[] = {
 
 static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }
 
-const pdl_native *pdl_global_find(pdl_str name) { return pdl_rows_find(rows(), name); }
+const pdl_native *pdl_global_find(pdl_str name) {
+    const pdl_native *row = pdl_rows_find(rows(), name);
+    return row ? row : pdl_rows_find(pdl_rows_stdlib(), name);
+}
 
 const pdl_native *pdl_globals(size_t *n) {
     *n = PDL_N_COUNT(globals);

@@ -35,6 +35,7 @@ pdl_rows pdl_rows_int(void);
 pdl_rows pdl_rows_float(void);
 pdl_rows pdl_rows_time(void);
 pdl_rows pdl_rows_cell(pdl_vref cell); /* methods of a cycler */
+pdl_rows pdl_rows_stdlib(void);        /* functions for lib/stdlib.pdl; not listed among the globals */
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
 /* The name of the row next to what was written, empty when none is near. */
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);

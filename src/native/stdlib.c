@@ -1,0 +1,122 @@
+/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of one's own.
+ *
+ * A judge answers `true` or `false`. The raw response tells for each token of the answer which others the model weighed:
+ *
+ *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
+ *
+ * The last token that the answer starts with is the place where the model decided (models put white space and role tokens
+ * first). There the two words compete: p(true) / (p(true) + p(false)). Spec execution 1.5.
+ */
+#include <math.h>
+#include <stdarg.h>
+
+#include "native/room.h"
+
+#include "base/banned.h"
+
+/* x[key], borrowed. Error: KeyError as the host words it. */
+static bool member(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
+    pdl_vref v = pdl_is_dict(x) ? pdl_dict_getz(x, key) : pdl_absent();
+    if (pdl_is_absent(v)) return pdl_err_host(err, "KeyError,LookupError", "'%s'", key);
+    *out = v;
+    return true;
+}
+
+static bool member_list(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
+    pdl_vref v;
+    if (!member(x, key, &v, err)) return false;
+    if (!pdl_is_list(v)) return pdl_err_host(err, "TypeError", "%s is of type %s, not a list", key, pdl_py_type(v));
+    *out = v;
+    return true;
+}
+
+/* Does text start with the token of this entry? */
+static bool token_starts(pdl_vref entry, pdl_str text, bool *out, pdl_err *err) {
+    pdl_vref token;
+    if (!member(entry, "token", &token, err)) return false;
+    if (!pdl_is_str(token))
+        return pdl_err_host(err, "TypeError", "a token is of type %s, not str", pdl_py_type(token));
+    *out = pdl_str_starts(text, pdl_str_get(token));
+    return true;
+}
+
+static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
+    pdl_vref v;
+    return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
+}
+
+/* Probability of word among the tokens weighed: of the first that begins it, else of the least likely one. */
+static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
+    double least = INFINITY;
+    for (size_t i = 0; i < pdl_list_len(top); i++) {
+        pdl_vref entry = pdl_list_at(top, i);
+        bool hit = false;
+        double lp = 0;
+        if (!token_starts(entry, word, &hit, err) || !logprob_of(entry, &lp, err)) return false;
+        if (lp < least || hit) least = lp;
+        if (hit) break;
+    }
+    *out = exp(least);
+    return true;
+}
+
+/* The tokens weighed where the answer was decided. */
+static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *err) {
+    pdl_vref logprobs, content;
+    if (!member(choice, "logprobs", &logprobs, err) || !member_list(logprobs, "content", &content, err)) return false;
+    for (size_t i = pdl_list_len(content); i-- > 0;) {
+        bool hit = false;
+        if (!token_starts(pdl_list_at(content, i), answer, &hit, err)) return false;
+        if (hit) return member_list(pdl_list_at(content, i), "top_logprobs", top, err);
+    }
+    return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
+}
+
+/* log of the share of `true` (or, if own, of the answer that was given) in the weight of both words. */
+static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
+    pdl_vref choices, message, content, top;
+    if (!member_list(response, "choices", &choices, err)) return false;
+    if (pdl_list_len(choices) == 0) return pdl_err_host(err, "IndexError,LookupError", "list index out of range");
+    pdl_vref choice = pdl_list_at(choices, 0);
+    if (!member(choice, "message", &message, err) || !member(message, "content", &content, err)) return false;
+    bool yes = pdl_text_is(content, "true");
+    if (!yes && !pdl_text_is(content, "false")) {
+        pdl_buf b = PDL_BUF;
+        pdl_val shown;
+        if (!pdl_val_str_val(content, &shown, err)) return false;
+        pdl_buf_put(&b, pdl_str_get(shown));
+        pdl_err_host(err, "ValueError", "Wrong value: %s", pdl_buf_z(&b));
+        pdl_drop(shown);
+        pdl_buf_fini(&b);
+        return false;
+    }
+    double p_true = 0, p_false = 0;
+    if (!decision(choice, pdl_str_get(content), &top, err) || !probability(PDL_STR("true"), top, &p_true, err) ||
+        !probability(PDL_STR("false"), top, &p_false, err))
+        return false;
+    double p = own && !yes ? p_false : p_true;
+    *out = pdl_with_label(pdl_float(p > 0 || isnan(p) ? log(p / (p_true + p_false)) : -INFINITY), pdl_label_of(response));
+    return true;
+}
+
+static bool g_bool_confidence(PDL_ARGS) { return judge(argv[0], true, out, err); }
+
+static bool g_reward(PDL_ARGS) { return judge(argv[0], false, out, err); }
+
+static bool g_fail(PDL_ARGS) {
+    pdl_val text;
+    if (!pdl_arg_text(env, argv[0], &text, err)) return false;
+    pdl_err_host(err, "PDLRuntimeError", "%.*s", PDL_FMT(pdl_str_get(text)));
+    pdl_drop(text);
+    return false;
+}
+
+static const pdl_native natives[] = {
+    {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0,
+     "Log probability of the judge's answer.", "bool_confidence", PDL_NS_DEF},
+    {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE, "Fails with this message.", "fail", PDL_NS_DEF},
+    {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.", "reward",
+     PDL_NS_DEF},
+};
+
+pdl_rows pdl_rows_stdlib(void) { return (pdl_rows){natives, PDL_N_COUNT(natives)}; }
