@@ -20,7 +20,7 @@ bool pdl_str_eq_nocase(pdl_str a, pdl_str b) {
 int pdl_str_cmp(pdl_str a, pdl_str b) {
     size_t n = a.n < b.n ? a.n : b.n;
     int c = n ? memcmp(a.p, b.p, n) : 0;
-    if (c) return c;
+    if (c) return c < 0 ? -1 : 1;
     return a.n < b.n ? -1 : a.n > b.n;
 }
 

@@ -30,7 +30,7 @@ static inline bool pdl_str_is(pdl_str a, const char *z) { return pdl_str_eq(a, p
 /* Equal, ASCII letters compared without case. */
 bool pdl_str_eq_nocase(pdl_str a, pdl_str b);
 
-/* Negative, zero or positive: byte order, which for UTF-8 is code point order. */
+/* -1, 0 or 1: byte order, which for UTF-8 is code point order. */
 int pdl_str_cmp(pdl_str a, pdl_str b);
 
 bool pdl_str_starts(pdl_str s, pdl_str prefix);

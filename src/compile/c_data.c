@@ -3,8 +3,6 @@
 
 #include "base/banned.h"
 
-static bool is_const(const pdl_tree *t) { return t->kind == PDL_TREE_CONST; }
-
 /* C depth follows the nesting of the YAML source, which the reader bounds. */
 void c_tree(pdl_emit *e, const pdl_tree *t) {
     switch (t->kind) {

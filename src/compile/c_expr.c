@@ -337,6 +337,7 @@ void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc lo
         e->end = x->err_end;
         emit(e, PDL_OP_FAIL, 0, 0, 0);
     } else {
+        c_self(e, x->root);
         emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
         c_stmt(e, x->root);
         emit(e, PDL_OP_BUF_POP, 0, 0, 0);

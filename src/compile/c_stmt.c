@@ -221,6 +221,52 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_AUTOESCAPE_BACK, 0, 0, 0);
 }
 
+/* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The routines are in `self`. */
+static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
+    if (x->u.macro.scoped) {
+        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        c_stmt(e, x->u.macro.body);
+        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        return;
+    }
+    span(e, x);
+    emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("self")));
+    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_text(x->u.macro.name)));
+    emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, pdl_arena_new(e->a, pdl_shape)));
+    emit(e, PDL_OP_OUT, 0, 0, 0);
+}
+
+/* Pushes name and routine of every block below x; returns how many. C depth follows the nesting of statements, which the reader bounds. */
+static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
+    if (!x) return 0;
+    uint32_t n = 0;
+    switch ((int)x->kind) {
+    case PDL_X_SEQ:
+        for (uint32_t i = 0; i < x->u.list.n; i++) n += c_block_routines(e, x->u.list.p[i]);
+        return n;
+    case PDL_X_IF:
+        for (; x && x->kind == PDL_X_IF; x = x->u.cond.no) n += c_block_routines(e, x->u.cond.yes);
+        return n + c_block_routines(e, x);
+    case PDL_X_FOR: return c_block_routines(e, x->u.loop.body) + c_block_routines(e, x->u.loop.otherwise);
+    case PDL_X_WITH: return c_block_routines(e, x->u.with.body);
+    case PDL_X_SETBLOCK: case PDL_X_FILTERBLOCK: case PDL_X_AUTOESCAPE: return c_block_routines(e, x->u.set.body);
+    case PDL_X_MACRO: case PDL_X_CALLBLOCK: return c_block_routines(e, x->u.macro.body);
+    case PDL_X_BLOCK:
+        if (x->u.macro.required) return 0;
+        emit_text(e, x->u.macro.name);
+        emit(e, PDL_OP_MACRO, 0, 0, add_ptr(e, c_routine(e, x, x->u.macro.name)));
+        return 1 + c_block_routines(e, x->u.macro.body);
+    default: return 0;
+    }
+}
+
+void c_self(pdl_emit *e, const pdl_xnode *root) {
+    uint32_t n = c_block_routines(e, root);
+    if (!n) return;
+    emit(e, PDL_OP_DICT, 0, 0, n);
+    emit(e, PDL_OP_BIND, 0, 0, name_of(e, PDL_STR("self")));
+}
+
 static void c_required(pdl_emit *e, const pdl_xnode *x) {
     span(e, x);
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
@@ -265,7 +311,7 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_CALLBLOCK: c_call_block(e, x); return;
     case PDL_X_FILTERBLOCK:
         c_captured(e, x->u.set.body, x->u.set.filter);
-        emit(e, PDL_OP_OUT, 0, 0, 0);
+        emit(e, PDL_OP_OUT, 1, 0, 0);
         return;
     case PDL_X_WITH: c_with(e, x); return;
     case PDL_X_BLOCK:
@@ -273,9 +319,7 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x) {
             c_required(e, x);
             return;
         }
-        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
-        c_stmt(e, x->u.macro.body);
-        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        c_block_stmt(e, x);
         return;
     case PDL_X_AUTOESCAPE: c_autoescape(e, x); return;
     case PDL_X_RAISE: c_raise(e, x); return;

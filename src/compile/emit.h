@@ -38,6 +38,7 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 void c_x(pdl_emit *e, const pdl_xnode *x);
 void c_stmt(pdl_emit *e, const pdl_xnode *x);
+void c_self(pdl_emit *e, const pdl_xnode *root); /* binds `self`, the blocks of a template, when there are any */
 void c_filter_on_top(pdl_emit *e, const pdl_xnode *x); /* FILTER chain whose innermost obj is NULL: value is on the stack */
 
 /* c_data.c: trees and small leaf blocks. */

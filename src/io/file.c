@@ -69,8 +69,9 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     for (;;) {
         size_t room = out->limit - out->len;
         if (room > READ_CHUNK) room = READ_CHUNK;
-        char *p = pdl_buf_room(out, room); /* the byte for the NUL tells the end from a passed ceiling */
-        ssize_t n = read(fd, p, room + 1);
+        bool last = room == out->limit - out->len;
+        char *p = pdl_buf_room(out, room); /* at the ceiling the byte for the NUL tells the end from more */
+        ssize_t n = read(fd, p, last ? room + 1 : room);
         if (n == 0) {
             pdl_buf_grown(out, 0);
             return true;

@@ -232,7 +232,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_OUT_TEXT:
             if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1], pdl_str_get(f->code->consts.p[i->c]), err)) return PDL_STEP_FAIL;
             break;
-        case PDL_OP_OUT: STEP(op_out(f, err)); break;
+        case PDL_OP_OUT: STEP(op_out(f, i->a == 1, err)); break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
         case PDL_OP_SCOPE_BACK: op_scope_back(f, i->a == 1); break;
         case PDL_OP_LOOP: STEP(op_loop(f, i, err)); break;

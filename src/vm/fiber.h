@@ -360,7 +360,7 @@ pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err); /* of the top, which
 pdl_val name_value(pdl_fiber *f, pdl_name name);
 
 /* ops_template.c */
-pdl_step op_out(pdl_fiber *f, pdl_err *err);
+pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err);
 pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 bool loop_next(pdl_fiber *f, pdl_val *item);
 pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err);

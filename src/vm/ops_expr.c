@@ -230,7 +230,7 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     return done(ok);
 }
 
-pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, any_safe(f, n) || f->autoescape, err); }
+pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, f->autoescape && any_safe(f, n), err); }
 
 pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, false, err); }
 
@@ -361,13 +361,17 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
             out = v;
         }
     } else if (pdl_is(callee, PDL_V_CELL)) {
+        size_t before = f->stack.n;
         pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
         if (!handled) return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
-        if (pdl_is_absent(out)) { /* a frame was pushed */
+        if (pdl_is_absent(out)) { /* a frame was pushed, perhaps with a value for its routine */
             pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+            bool has_value = f->stack.n > before;
+            pdl_val value = has_value ? pop(f) : pdl_absent();
             cut_stack(f, f->stack.n - drop);
             fr->stack = (uint32_t)f->stack.n;
+            if (has_value) push(f, value);
             return PDL_STEP_DONE;
         }
     } else {

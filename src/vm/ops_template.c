@@ -7,10 +7,14 @@
 
 #include "base/banned.h"
 
-pdl_step op_out(pdl_fiber *f, pdl_err *err) {
+pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
+    if (only_text && !pdl_is_str(v)) { /* the result of a filter block is output as it is */
+        pdl_err_host(err, "TypeError", "sequence item 0: expected str instance, %s found", pdl_type_name(v));
+        return PDL_STEP_FAIL;
+    }
     pdl_buf *b = &f->bufs.p[f->bufs.n - 1];
     bool ok = true;
     if (pdl_is(v, PDL_V_UNDEFINED)) {
@@ -72,8 +76,14 @@ static pdl_val bound_new(pdl_vref self, pdl_str name) {
     return pdl_from_obj(PDL_V_CELL, &b->ext.head, 0);
 }
 
+static void loop_text(const pdl_obj *o, bool repr, pdl_buf *out) {
+    const loop_obj *l = (const loop_obj *)(const void *)o;
+    (void)repr;
+    pdl_buf_putf(out, "<LoopContext %zu/%zu>", l->i, pdl_list_len(l->items));
+}
+
 static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out);
-static const pdl_attr_class loop_class = {.base = {.type_name = "LoopContext", .child = loop_child}, .attr = loop_attr};
+static const pdl_attr_class loop_class = {.base = {.type_name = "LoopContext", .child = loop_child, .text = loop_text}, .attr = loop_attr};
 
 static loop_obj *loop_of(pdl_vref v) {
     return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &loop_class.base ? (loop_obj *)(void *)pdl_obj_of(v) : NULL;
