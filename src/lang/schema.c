@@ -1,0 +1,330 @@
+/* schema.c -- see schema.h. Blocks come from blocks.def and common.def; what fields hold from two tables of schemas, written in a short form:
+ * ' stands for ", @Name for a reference to a definition. */
+#include "lang/schema.h"
+
+#include "lang/fields.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+/* Definitions that are not blocks. */
+static const struct {
+    const char *name, *schema;
+} helpers[] = {
+    {"ExpressionBlock", "{'anyOf': [{'type': 'boolean'}, {'type': 'integer'}, {'type': 'number'}, {'type': 'string'}, {'type': 'null'}]}"},
+    {"RecordedExpression", "{'type': 'object', 'properties': {'pdl__expr': {}, 'pdl__result': {}, 'pdl__location': @OptionalPdlLocationType},"
+                           " 'required': ['pdl__expr'], 'additionalProperties': false}"},
+    {"ExpressionBool", "{'anyOf': [@RecordedExpression, {'type': 'boolean'}, {'type': 'string'}]}"},
+    {"ExpressionInt", "{'anyOf': [@RecordedExpression, {'type': 'integer'}, {'type': 'string'}]}"},
+    {"ExpressionFloat", "{'anyOf': [@RecordedExpression, {'type': 'number'}, {'type': 'string'}]}"},
+    {"ExpressionStr", "{'anyOf': [@RecordedExpression, {'type': 'string'}]}"},
+    {"ExpressionList", "{'anyOf': [@RecordedExpression, {'type': 'array'}, {'type': 'string'}]}"},
+    {"ExpressionDictStr", "{'anyOf': [@RecordedExpression, {'type': 'object'}, {'type': 'string'}]}"},
+    {"OptionalExpressionBool", "{'anyOf': [@ExpressionBool, {'type': 'null'}]}"},
+    {"OptionalExpressionInt", "{'anyOf': [@ExpressionInt, {'type': 'null'}]}"},
+    {"OptionalExpressionFloat", "{'anyOf': [@ExpressionFloat, {'type': 'null'}]}"},
+    {"OptionalExpressionStr", "{'anyOf': [@ExpressionStr, {'type': 'null'}]}"},
+    {"OptionalExpressionList", "{'anyOf': [@ExpressionList, {'type': 'null'}]}"},
+    {"OptionalExpressionDictStr", "{'anyOf': [@ExpressionDictStr, {'type': 'null'}]}"},
+    {"OptionalStr", "{'anyOf': [{'type': 'string'}, {'type': 'null'}]}"},
+    {"OptionalInt", "{'anyOf': [{'type': 'integer'}, {'type': 'null'}]}"},
+    {"OptionalBool", "{'anyOf': [{'type': 'boolean'}, {'type': 'null'}]}"},
+    {"OptionalBoolOrStr", "{'anyOf': [{'type': 'boolean'}, {'type': 'string'}, {'type': 'null'}]}"},
+    {"OptionalBlockType", "{'anyOf': [@BlockType, {'type': 'null'}]}"},
+    {"OptionalParserType", "{'anyOf': [@ParserType, {'type': 'null'}]}"},
+    {"IndependentEnum", "{'type': 'string', 'enum': ['independent', 'dependent']}"},
+    {"ContributeTarget", "{'type': 'string', 'enum': ['result', 'context', 'stdout', 'stderr']}"},
+    {"ContributeValue", "{'type': 'object', 'properties': {'value': {}}, 'required': ['value'], 'additionalProperties': false}"},
+    {"ContributeElement", "{'anyOf': [@ContributeTarget, {'type': 'string'}, {'type': 'object', 'additionalProperties': @ContributeValue}]}"},
+    {"RetryConfiguration",
+     "{'type': 'object', 'properties': {'tries': @ExpressionInt, 'exceptions': {'anyOf': [@ExpressionStr, {'type': 'array', 'items': {'type':"
+     " 'string'}}]}, 'delay': @ExpressionFloat, 'max_delay': @OptionalExpressionFloat, 'backoff': @ExpressionFloat, 'jitter': {'anyOf':"
+     " [@ExpressionFloat, {'type': 'array', 'items': @ExpressionFloat, 'minItems': 2, 'maxItems': 2}]}}, 'additionalProperties': false}"},
+    {"ExpectationType", "{'type': 'object', 'properties': {'expect': {}, 'feedback': {'anyOf': [@RecordedExpression, @FunctionBlock, {'type': 'string'},"
+                        " {'type': 'null'}]}}, 'required': ['expect'], 'additionalProperties': false}"},
+    {"ExpectationsType", "{'type': 'array', 'items': @ExpectationType}"},
+    {"RegexParser", "{'type': 'object', 'properties': {'description': @OptionalStr, 'spec': @PdlTypeType, 'regex': {'type': 'string'}, 'mode': {'type':"
+                    " 'string', 'enum': ['search', 'match', 'fullmatch', 'split', 'findall'], 'default': 'fullmatch'}}, 'required': ['regex'],"
+                    " 'additionalProperties': false}"},
+    {"ParserType", "{'anyOf': [{'type': 'string', 'enum': ['json', 'jsonl', 'yaml', 'csv']}, @RegexParser]}"},
+    {"JoinText", "{'type': 'object', 'properties': {'as': {'const': 'text', 'default': 'text'}, 'with': {'type': 'string', 'default': ''}},"
+                 " 'additionalProperties': false}"},
+    {"JoinArray", "{'type': 'object', 'properties': {'as': {'const': 'array'}}, 'required': ['as'], 'additionalProperties': false}"},
+    {"JoinObject", "{'type': 'object', 'properties': {'as': {'const': 'object'}}, 'required': ['as'], 'additionalProperties': false}"},
+    {"JoinLastOf", "{'type': 'object', 'properties': {'as': {'const': 'lastOf'}}, 'required': ['as'], 'additionalProperties': false}"},
+    {"JoinReduce", "{'type': 'object', 'properties': {'as': {'const': 'reduce', 'default': 'reduce'}, 'reduce': @ExpressionStr}, 'required': ['reduce'],"
+                   " 'additionalProperties': false}"},
+    {"JoinType", "{'anyOf': [@JoinText, @JoinArray, @JoinObject, @JoinLastOf, @JoinReduce]}"},
+    {"OrPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'anyOf': {'type': 'array', 'items': @PatternType}}, 'required': ['anyOf'],"
+                  " 'additionalProperties': false}"},
+    {"ArrayPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'array': {'type': 'array', 'items': @PatternType}}, 'required': ['array'],"
+                     " 'additionalProperties': false}"},
+    {"ObjectPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'object': {'type': 'object', 'additionalProperties': @PatternType}},"
+                      " 'required': ['object'], 'additionalProperties': false}"},
+    {"AnyPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'any': {'type': 'null'}}, 'required': ['any'], 'additionalProperties': false}"},
+    {"PatternType", "{'anyOf': [{'type': 'boolean'}, {'type': 'integer'}, {'type': 'number'}, {'type': 'string'}, @OrPattern, @ArrayPattern,"
+                    " @ObjectPattern, @AnyPattern, {'type': 'null'}]}"},
+    {"MatchCase", "{'type': 'object', 'properties': {'case': @PatternType, 'if': @OptionalExpressionBool, 'then': @BlockType, 'pdl__case_result':"
+                  " @OptionalBool, 'pdl__if_result': @OptionalBool, 'pdl__matched': @OptionalBool}, 'required': ['then'], 'additionalProperties': false}"},
+    {"FileAggregatorConfig", "{'type': 'object', 'properties': {'description': @OptionalStr, 'file': @ExpressionStr, 'mode': @ExpressionStr, 'encoding':"
+                             " @OptionalExpressionStr, 'prefix': @ExpressionStr, 'suffix': @ExpressionStr, 'flush': @ExpressionBool}, 'required':"
+                             " ['file'], 'additionalProperties': false}"},
+    {"EnumPdlType", "{'type': 'object', 'properties': {'enum': {'type': 'array'}}, 'required': ['enum'], 'additionalProperties': true}"},
+    {"OptionalPdlType", "{'type': 'object', 'properties': {'optional': @PdlTypeType}, 'required': ['optional'], 'additionalProperties': false}"},
+    {"JsonSchemaTypePdlType", "{'type': 'object', 'properties': {'type': {'anyOf': [{'type': 'string'}, {'type': 'array', 'items': {'type': 'string'}}]}},"
+                              " 'required': ['type'], 'additionalProperties': true}"},
+    {"ObjectPdlType", "{'type': 'object', 'properties': {'object': {'type': 'object', 'additionalProperties': @PdlTypeType}}, 'required': ['object'],"
+                      " 'additionalProperties': false}"},
+    {"PdlTypeType", "{'anyOf': [{'type': 'string', 'enum': ['null', 'boolean', 'string', 'number', 'integer', 'array', 'object', 'bool', 'str', 'float',"
+                    " 'int', 'list', 'obj']}, @EnumPdlType, {'type': 'array', 'items': @PdlTypeType, 'minItems': 1, 'maxItems': 1}, @OptionalPdlType,"
+                    " @JsonSchemaTypePdlType, @ObjectPdlType, {'type': 'object', 'additionalProperties': @PdlTypeType}, {'type': 'null'}]}"},
+    {"PdlLocationType", "{'type': 'object', 'properties': {'path': {'type': 'array', 'items': {'type': 'string'}}, 'file': {'type': 'string'}, 'table':"
+                        " {'type': 'object', 'additionalProperties': {'type': 'integer'}}}, 'required': ['path', 'file', 'table'],"
+                        " 'additionalProperties': false}"},
+    {"OptionalPdlLocationType", "{'anyOf': [@PdlLocationType, {'type': 'null'}]}"},
+    {"PdlTiming", "{'type': 'object', 'properties': {'start_nanos': @OptionalInt, 'end_nanos': @OptionalInt, 'first_use_nanos': @OptionalInt, 'timezone':"
+                  " @OptionalStr}, 'additionalProperties': false}"},
+    {"PdlUsage", "{'type': 'object', 'properties': {'model_calls': {'type': 'integer'}, 'completion_tokens': {'type': 'integer'}, 'prompt_tokens': {'type':"
+                 " 'integer'}}}"},
+    {"OptionalModelInput", "{'anyOf': [{'type': 'array', 'items': {'type': 'object'}}, {'type': 'null'}]}"},
+    {"Program", "@BlockType"},
+    {"PdlBlock", "@BlockType"},
+};
+
+/* What a field holds, by type and by need: required or with a default, and the form that may be null (NULL: the same). */
+static const struct {
+    const char *plain, *optional;
+} by_type[PDL_FT_COUNT] = {
+    [PDL_FT_STR] = {"{'type': 'string'}", "@OptionalStr"},
+    [PDL_FT_BOOL] = {"{'type': 'boolean'}", "@OptionalBool"},
+    [PDL_FT_INT] = {"{'type': 'integer'}", "@OptionalInt"},
+    [PDL_FT_EXPR] = {"{}", NULL},
+    [PDL_FT_XBOOL] = {"@ExpressionBool", "@OptionalExpressionBool"},
+    [PDL_FT_XINT] = {"@ExpressionInt", "@OptionalExpressionInt"},
+    [PDL_FT_XSTR] = {"@ExpressionStr", "@OptionalExpressionStr"},
+    [PDL_FT_XDICT] = {"@ExpressionDictStr", "@OptionalExpressionDictStr"},
+    [PDL_FT_ANY] = {"{}", NULL},
+    [PDL_FT_BLOCK] = {"@BlockType", "@OptionalBlockType"},
+    [PDL_FT_BLOCKS] = {"{'type': 'array', 'items': @BlockType}", NULL},
+    [PDL_FT_TEXTS] = {"{'anyOf': [@BlockType, {'type': 'array', 'items': @BlockType}]}", NULL},
+    [PDL_FT_FIELDS] = {"{'anyOf': [{'type': 'object', 'additionalProperties': @BlockType}, {'type': 'array', 'items': @BlockType}]}", NULL},
+    [PDL_FT_TYPE] = {"@PdlTypeType", NULL},
+    [PDL_FT_PARAMS] = {"{'anyOf': [{'type': 'object', 'additionalProperties': @PdlTypeType}, {'type': 'null'}]}", NULL},
+    [PDL_FT_JOIN] = {"@JoinType", NULL},
+    [PDL_FT_CASES] = {"{'type': 'array', 'items': @MatchCase}", NULL},
+    [PDL_FT_FORS] = {"{'anyOf': [{'type': 'object', 'additionalProperties': @ExpressionList}, {'type': 'null'}]}", NULL},
+    [PDL_FT_ARGV] = {"{'type': 'array', 'items': @ExpressionStr}", NULL},
+    [PDL_FT_AGG] = {"{'anyOf': [{'const': 'context'}, @FileAggregatorConfig]}", NULL},
+    [PDL_FT_DEFS] = {"{'type': 'object', 'additionalProperties': @BlockType}", NULL},
+    [PDL_FT_CTX] = {"@IndependentEnum", NULL},
+    [PDL_FT_FLAG] = {"@OptionalBoolOrStr", NULL},
+    [PDL_FT_RETRY] = {"{'anyOf': [{'type': 'integer'}, @RetryConfiguration, {'type': 'null'}]}", NULL},
+    [PDL_FT_CONTRIBUTE] = {"{'type': 'array', 'items': @ContributeElement}", NULL},
+    [PDL_FT_PARSER] = {"@OptionalParserType", NULL},
+    [PDL_FT_EXPECTATIONS] = {"@ExpectationsType", NULL},
+};
+
+/* Fields whose schema says more than their type. */
+static const struct {
+    pdl_block_kind kind;
+    const char *key, *schema;
+} special[] = {
+    {PDL_BLOCK_call, "call", "{'anyOf': [@RecordedExpression, @FunctionBlock, {'type': 'string'}]}"},
+    {PDL_BLOCK_factor, "factor", "@ExpressionFloat"},
+    {PDL_BLOCK_message, "tool_calls", "@OptionalExpressionList"},
+};
+
+static const struct {
+    const char *key, *schema;
+} trace_schemas[] = {
+    {"pdl__id", "@OptionalStr"},
+    {"pdl__context", "@OptionalModelInput"},
+    {"pdl__result", "{}"},
+    {"pdl__location", "@OptionalPdlLocationType"},
+    {"pdl__timing", "{'anyOf': [@PdlTiming, {'type': 'null'}]}"},
+    {"pdl__usage", "{'anyOf': [@PdlUsage, {'type': 'null'}]}"},
+    {"pdl__model_input", "@OptionalModelInput"},
+    {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
+};
+
+/* One definition of a block. Kinds with forms have several rows: `tag` is the field that tells them apart and `value` its only value; fields of
+ * `without` are not part of the form, those of `with` are required ("|a|b|"). */
+typedef struct variant {
+    pdl_block_kind kind;
+    const char *name, *tag, *value, *with, *without;
+} variant;
+
+static const variant variants[] = {
+    {PDL_BLOCK_function, "FunctionBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_call, "CallBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_model, "LitellmModelBlock", "platform", "litellm", "|model|", "|processor|"},
+    {PDL_BLOCK_model, "GraniteioModelBlock", "platform", "granite-io", "|processor|", "|model|structuredDecoding|"},
+    {PDL_BLOCK_model, "OpenaiModelBlock", "platform", "openai", "|model|platform|", "|processor|"},
+    {PDL_BLOCK_code, "PythonCodeBlock", "lang", "python", "|code|", "|args|parameters|"},
+    {PDL_BLOCK_code, "IPythonCodeBlock", "lang", "ipython", "|lang|code|", "|args|parameters|"},
+    {PDL_BLOCK_code, "JinjaCodeBlock", "lang", "jinja", "|lang|code|", "|args|"},
+    {PDL_BLOCK_code, "PdlCodeBlock", "lang", "pdl", "|lang|code|", "|args|parameters|"},
+    {PDL_BLOCK_code, "CommandCodeBlock", "lang", "command", "|lang|code|", "|args|parameters|"},
+    {PDL_BLOCK_code, "ArgsBlock", "lang", "command", "|args|", "|code|scope|parameters|"},
+    {PDL_BLOCK_get, "GetBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_data, "DataBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_message, "MessageBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_read, "ReadBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_factor, "FactorBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_aggregator, "AggregatorBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_error, "ErrorBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_empty, "EmptyBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_sequence, "SequenceBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_text, "TextBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_lastOf, "LastOfBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_array, "ArrayBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_object, "ObjectBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_if, "IfBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_match, "MatchBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_repeat, "RepeatBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_map, "MapBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_include, "IncludeBlock", NULL, NULL, "", ""},
+    {PDL_BLOCK_import, "ImportBlock", NULL, NULL, "", ""},
+};
+enum { N_VARIANTS = sizeof variants / sizeof *variants };
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static void put_short(pdl_buf *b, const char *s) {
+    while (*s) {
+        if (*s == '@') {
+            const char *end = ++s;
+            while ((*end >= 'A' && *end <= 'Z') || (*end >= 'a' && *end <= 'z')) end++;
+            pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%.*s\"}", (int)(end - s), s);
+            s = end;
+        } else {
+            pdl_buf_putc(b, *s == '\'' ? '"' : *s);
+            s++;
+        }
+    }
+}
+
+static void put_text(pdl_buf *b, const char *s) {
+    pdl_buf_putc(b, '"');
+    for (; *s; s++) {
+        if (*s == '"' || *s == '\\') pdl_buf_putc(b, '\\');
+        pdl_buf_putc(b, *s);
+    }
+    pdl_buf_putc(b, '"');
+}
+
+static bool is_in(const char *list, const char *key) {
+    size_t n = strlen(key);
+    for (const char *p = strstr(list, key); p; p = strstr(p + 1, key))
+        if (p > list && p[-1] == '|' && p[n] == '|') return true;
+    return false;
+}
+
+static const char *field_schema(const pdl_field *f) {
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if ((int)special[i].kind == f->kind && strcmp(special[i].key, f->key) == 0) return special[i].schema;
+    bool optional = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
+    return optional && by_type[f->type].optional ? by_type[f->type].optional : by_type[f->type].plain;
+}
+
+/* "KEY": schema with the field's description. */
+static void put_field(pdl_buf *b, const pdl_field *f, const variant *v) {
+    put_text(b, f->key);
+    PDL_PUT(b, ": {");
+    if (v->tag && strcmp(v->tag, f->key) == 0) pdl_buf_putf(b, "\"const\": \"%s\", ", v->value);
+    else {
+        PDL_PUT(b, "\"allOf\": [");
+        put_short(b, field_schema(f));
+        PDL_PUT(b, "], ");
+    }
+    PDL_PUT(b, "\"description\": ");
+    put_text(b, f->doc);
+    PDL_PUT(b, "}, ");
+}
+
+static void put_trace(pdl_buf *b, pdl_block_kind kind) {
+    size_t n;
+    const pdl_trace_row *t = pdl_trace_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (!(t[i].kinds >> kind & 1)) continue;
+        put_text(b, t[i].key);
+        PDL_PUT(b, ": ");
+        if (strcmp(t[i].key, "pdl__is_leaf") == 0) {
+            pdl_buf_putf(b, "{\"const\": %s}", pdl_block_is_structured(kind) ? "false" : "true");
+        } else if (strcmp(t[i].key, "pdl__trace") == 0) {
+            bool list = kind == PDL_BLOCK_repeat || kind == PDL_BLOCK_map;
+            put_short(b, list ? "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}" : "@OptionalBlockType");
+        }
+        for (size_t k = 0; k < sizeof trace_schemas / sizeof *trace_schemas; k++)
+            if (strcmp(trace_schemas[k].key, t[i].key) == 0) put_short(b, trace_schemas[k].schema);
+        PDL_PUT(b, ", ");
+    }
+}
+
+static void put_required(pdl_buf *b, const variant *v) {
+    size_t n;
+    bool first = true;
+    const pdl_field *f = pdl_fields(&n);
+    PDL_PUT(b, "\"required\": [");
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].kind != (int)v->kind || is_in(v->without, f[i].key)) continue;
+        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL && !is_in(v->with, f[i].key)) continue;
+        if (!first) PDL_PUT(b, ", ");
+        put_text(b, f[i].key);
+        first = false;
+    }
+    PDL_PUT(b, "]");
+}
+
+static void put_variant(pdl_buf *b, const variant *v) {
+    size_t n;
+    pdl_buf_putf(b, "\"%s\": {\"additionalProperties\": false, \"description\": ", v->name);
+    put_text(b, pdl_block_doc(v->kind));
+    PDL_PUT(b, ", \"properties\": {");
+    const pdl_field *f = pdl_common_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (pdl_field_allowed(v->kind, &f[i])) put_field(b, &f[i], v);
+    put_trace(b, v->kind);
+    f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (f[i].kind == (int)v->kind && !is_in(v->without, f[i].key)) put_field(b, &f[i], v);
+    const char *kind = pdl_block_name(v->kind);
+    pdl_buf_putf(b, "\"kind\": {\"const\": \"%s\", \"default\": \"%s\", \"title\": \"Kind\", \"type\": \"string\"}}, ", kind, kind);
+    put_required(b, v);
+    pdl_buf_putf(b, ", \"title\": \"%s\", \"type\": \"object\"}, ", v->name);
+}
+
+/* Union of the definitions whose kind is `kind`, or of all. */
+static void put_union(pdl_buf *b, const char *name, pdl_block_kind kind) {
+    pdl_buf_putf(b, "\"%s\": {\"anyOf\": [", name);
+    if (kind == PDL_BLOCK_COUNT) put_short(b, "@ExpressionBlock");
+    bool first = kind != PDL_BLOCK_COUNT;
+    for (size_t i = 0; i < N_VARIANTS; i++) {
+        if (kind != PDL_BLOCK_COUNT && variants[i].kind != kind) continue;
+        if (!first) PDL_PUT(b, ", ");
+        first = false;
+        pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%s\"}", variants[i].name);
+    }
+    PDL_PUT(b, "]}, ");
+}
+
+pdl_val pdl_language_schema(void) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    pdl_val out;
+    PDL_PUT(&b, "{\"$defs\": {");
+    put_union(&b, "BlockType", PDL_BLOCK_COUNT);
+    put_union(&b, "ModelBlockType", PDL_BLOCK_model);
+    put_union(&b, "CodeBlockType", PDL_BLOCK_code);
+    for (size_t i = 0; i < N_VARIANTS; i++) put_variant(&b, &variants[i]);
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
+        pdl_buf_putf(&b, "%s\"%s\": ", i ? ", " : "", helpers[i].name);
+        put_short(&b, helpers[i].schema);
+    }
+    PDL_PUT(&b, "}, \"title\": \"PDL Schemas\", \"anyOf\": [");
+    put_short(&b, "@Program, @PdlBlock]}");
+    bool ok = pdl_json_read(pdl_buf_str(&b), 0, &out, NULL, &err);
+    pdl_buf_fini(&b);
+    if (!ok) PDL_BUG("the schema of the language is not JSON: %s", err.msg);
+    return out;
+}

@@ -1,0 +1,10 @@
+/* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the tables of fields. */
+#ifndef PDL_LANG_SCHEMA_H
+#define PDL_LANG_SCHEMA_H
+
+#include "value/val.h"
+
+/* Owned dict {"$defs": ..., "title": ..., "anyOf": ...}, draft 2020-12. */
+pdl_val pdl_language_schema(void);
+
+#endif
