@@ -1,0 +1,34 @@
+#!/bin/sh
+# record.sh -- makes the recordings of the example programs again, with the scripted model of serve.py.
+#
+#     examples/record.sh build/pdl
+#
+# Needs python3: for the model and for the code block of rag.pdl. To be run when a program, a question or a reply changed.
+set -eu
+pdl=${1:-build/pdl}
+case $pdl in
+/*) ;;
+*) pdl=$PWD/$pdl ;;
+esac
+cd "$(dirname "$0")"
+
+address=$(mktemp)
+"${PY:-python3}" -u serve.py > "$address" &
+server=$!
+trap 'kill $server; rm -f "$address"' EXIT
+tries=0
+until [ -s "$address" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 100 ] || { echo "record.sh: the model did not start" >&2; exit 1; }
+    sleep 0.1
+done
+OPENAI_API_KEY=none
+export OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_KEY
+
+for program in hello ten tour chatbot react rag; do
+    OPENAI_API_BASE=$(head -n 1 "$address")/s/$program/v1
+    OPENAI_BASE_URL=$OPENAI_API_BASE
+    echo "== $program"
+    rm -f "$program.journal"
+    "$pdl" --record "$program.journal" "$program.pdl" < questions.txt
+done
