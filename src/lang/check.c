@@ -6,10 +6,14 @@
 
 #include "base/banned.h"
 
-/* --- problems ---------------------------------------------------------------------------------------------------------- */
+/* --- problems
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
-pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
-    if (c->quiet || (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0)) return NULL;
+pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                     const char *fmt, ...) {
+    if (c->quiet || (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0))
+        return NULL;
     pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
@@ -33,14 +37,17 @@ void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
     pdl_buf_fini(&text);
 }
 
-/* --- sub-blocks ---------------------------------------------------------------------------------------------------------- */
+/* --- sub-blocks
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child), void *user) {
     for (uint32_t i = 0; i < list->n; i++) fn(user, list->p[i]);
 }
 
 /* Flat switch over the types of fields that hold blocks. */
-static void each_in_field(const pdl_block *b, const pdl_field *f, void (*fn)(void *user, const pdl_block *child), void *user) {
+static void each_in_field(const pdl_block *b, const pdl_field *f,
+                          void (*fn)(void *user, const pdl_block *child), void *user) {
     const void *at = (const char *)b + f->offset;
     switch ((int)f->type) {
     case PDL_FT_BLOCK: {
@@ -48,7 +55,10 @@ static void each_in_field(const pdl_block *b, const pdl_field *f, void (*fn)(voi
         if (child) fn(user, child);
         return;
     }
-    case PDL_FT_BLOCKS: case PDL_FT_TEXTS: case PDL_FT_FIELDS: case PDL_FT_DEFS: each_of(at, fn, user); return;
+    case PDL_FT_BLOCKS:
+    case PDL_FT_TEXTS:
+    case PDL_FT_FIELDS:
+    case PDL_FT_DEFS: each_of(at, fn, user); return;
     case PDL_FT_CASES: {
         const pdl_cases *cases = at;
         for (uint32_t i = 0; i < cases->n; i++) fn(user, cases->p[i].then);
@@ -73,7 +83,8 @@ void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *chil
     for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
 }
 
-/* --- parts of blocks ------------------------------------------------------------------------------------------------------- */
+/* --- parts of blocks
+ * ------------------------------------------------------------------------------------------------------- */
 
 static PDL_NOINLINE void check_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t) return;
@@ -113,8 +124,10 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f) {
     }
     for (uint32_t i = 0; f && i < f->n; i++) {
         const pdl_tree *name = f->names[i];
-        if (name->kind == PDL_TREE_CONST && pdl_is_str(name->value)) scope_add(c, pdl_str_get(name->value));
-        else c->open_ended = true; /* the name is known when it runs */
+        if (name->kind == PDL_TREE_CONST && pdl_is_str(name->value))
+            scope_add(c, pdl_str_get(name->value));
+        else
+            c->open_ended = true; /* the name is known when it runs */
     }
 }
 
@@ -193,12 +206,15 @@ static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
 static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
     static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
     static const pdl_xoptions options = {0};
-    if (c->quiet || b->parameters || !b->code || b->code->kind != PDL_BLOCK_scalar || !pdl_str_eq_nocase(b->lang.s, PDL_STR("jinja"))) return;
+    if (c->quiet || b->parameters || !b->code || b->code->kind != PDL_BLOCK_scalar ||
+        !pdl_str_eq_nocase(b->lang.s, PDL_STR("jinja")))
+        return;
     const pdl_tree *t = PDL_AS(scalar, b->code)->value;
     if (t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
     const pdl_expr *e = pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &names);
     if (e->form != PDL_X_BROKEN) return;
-    pdl_diag *d = check_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc, pdl_node_text_loc(t->node, e->err_start, e->err_end),
+    pdl_diag *d = check_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
+                             pdl_node_text_loc(t->node, e->err_start, e->err_end),
                              "Jinja Code error: %s: %.*s", e->err_class, PDL_FMT(e->err_msg));
     if (e->err_hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->err_hint));
 }
@@ -218,9 +234,12 @@ static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
         const void *at = (const char *)b + f[i].offset;
         if (f[i].kind != (int)b->kind) continue;
         switch ((int)f[i].type) {
-        case PDL_FT_EXPR: case PDL_FT_XBOOL: case PDL_FT_XINT: case PDL_FT_XSTR: case PDL_FT_XDICT: case PDL_FT_ARGV:
-            check_tree(c, *(const pdl_tree *const *)at);
-            break;
+        case PDL_FT_EXPR:
+        case PDL_FT_XBOOL:
+        case PDL_FT_XINT:
+        case PDL_FT_XSTR:
+        case PDL_FT_XDICT:
+        case PDL_FT_ARGV: check_tree(c, *(const pdl_tree *const *)at); break;
         case PDL_FT_JOIN:
             if (*(const pdl_join *const *)at) check_tree(c, (*(const pdl_join *const *)at)->reduce);
             break;
@@ -245,7 +264,9 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
         if (!d->raw.given || !d->raw.value) check_tree(c, d->data);
         return;
     }
-    case PDL_BLOCK_model: case PDL_BLOCK_code: case PDL_BLOCK_message: { /* what their parts define ends with them */
+    case PDL_BLOCK_model:
+    case PDL_BLOCK_code:
+    case PDL_BLOCK_message: { /* what their parts define ends with them */
         size_t mark = scope_mark(c);
         check_fields(c, b);
         scope_back(c, mark);
@@ -272,9 +293,10 @@ static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
         pdl_regex_free(re);
         return;
     }
-    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL), *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
-    check_diag(c, PDL_DIAG_ERROR, "regex", b->parser_loc, text ? pdl_node_loc(text) : b->parser_loc, "Fail to parse with regex %.*s: error('%s')",
-               PDL_FMT(p->regex), err.msg);
+    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
+                   *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
+    check_diag(c, PDL_DIAG_ERROR, "regex", b->parser_loc, text ? pdl_node_loc(text) : b->parser_loc,
+               "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
     pdl_err_fini(&err);
 }
 
@@ -283,9 +305,11 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
         const pdl_contribute *k = &b->contribute.p[i];
         check_tree(c, k->value);
         if (k->target == PDL_TO_INVALID)
-            check_diag(c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node), "Contributions are expected to be strings or dictionaries of length 1");
+            check_diag(c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node),
+                       "Contributions are expected to be strings or dictionaries of length 1");
         if (k->target != PDL_TO_NAME || scope_has(c, k->name) || c->open_ended || c->opt->no_names) continue;
-        pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node), "'%.*s' is undefined", PDL_FMT(k->name));
+        pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node),
+                                 "'%.*s' is undefined", PDL_FMT(k->name));
         static const pdl_str words[] = {{"result", 6}, {"context", 7}, {"stdout", 6}, {"stderr", 6}};
         pdl_str near = pdl_str_nearest(k->name, words, 4);
         if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));

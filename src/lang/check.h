@@ -1,4 +1,5 @@
-/* check.h -- what is wrong with a program, found without running it (`pdl check`, spec language-syntax 6.5, 7.1).
+/* check.h -- what is wrong with a program, found without running it (`pdl check`, spec
+ * language-syntax 6.5, 7.1).
  *
  * Errors are what fails whenever it is executed; a name that nothing defines and the rest are warnings.
  */
@@ -8,18 +9,20 @@
 #include "base/err.h"
 #include "lang/program.h"
 
-/* Finds the text of `include: path` / `import: path` written in the source named `from`. Fills name (as messages say it) and bytes.
- * Error: the file is missing or cannot be read. */
-typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes, pdl_err *err);
+/* Finds the text of `include: path` / `import: path` written in the source named `from`. Fills name (as
+ * messages say it) and bytes. Error: the file is missing or cannot be read. */
+typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                                pdl_buf *bytes, pdl_err *err);
 
-/* All-zero: nothing is opened (names are then not judged behind an include), no names from outside, all lint checks. */
+/* All-zero: nothing is opened (names are then not judged behind an include), no names from outside, all lint
+ * checks. */
 typedef struct pdl_check_options {
     pdl_open_source_fn *open;
     void *user;
     const pdl_str *names; /* variables defined outside: -d, -f */
     size_t n_names;
-    bool no_names;        /* do not report undefined names */
-    bool no_lint;         /* errors only */
+    bool no_names; /* do not report undefined names */
+    bool no_lint;  /* errors only */
 } pdl_check_options;
 
 /* Adds diagnostics to a loaded program (p->main is there) and sorts them. */

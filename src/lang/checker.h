@@ -8,12 +8,12 @@
 
 /* A file that was included or imported: what it defines is known once. */
 typedef struct pdl_module {
-    pdl_str name;          /* owned by program's arena */
-    pdl_program *program;  /* owned */
-    pdl_str *defines;      /* names left in scope when it has run; in the program's arena */
+    pdl_str name;         /* owned by program's arena */
+    pdl_program *program; /* owned */
+    pdl_str *defines;     /* names left in scope when it has run; in the program's arena */
     size_t n_defines;
-    bool busy;             /* being looked at: it includes itself */
-    bool open_ended;       /* what it defines is not known completely */
+    bool busy;       /* being looked at: it includes itself */
+    bool open_ended; /* what it defines is not known completely */
 } pdl_module;
 
 typedef struct pdl_modules {
@@ -21,17 +21,18 @@ typedef struct pdl_modules {
     pdl_map by_name;
 } pdl_modules;
 
-/* The names in scope are those with a value in `names`; `trail` lists them in order of definition, so that leaving a scope cuts it. */
+/* The names in scope are those with a value in `names`; `trail` lists them in order of definition, so that
+ * leaving a scope cuts it. */
 typedef struct pdl_checker {
     pdl_program *p;
     const pdl_check_options *opt;
     pdl_modules *modules;
     pdl_map names;
     PDL_VEC(pdl_str) trail;
-    bool quiet;       /* only the definitions are wanted */
-    bool open_ended;  /* something may have defined any name */
-    bool collected;   /* inside of a loop whose definitions are in scope already */
-    unsigned depth;   /* of includes */
+    bool quiet;      /* only the definitions are wanted */
+    bool open_ended; /* something may have defined any name */
+    bool collected;  /* inside of a loop whose definitions are in scope already */
+    unsigned depth;  /* of includes */
 } pdl_checker;
 
 /* Keeps what recursion does not need out of the frames of what recurses. */
@@ -47,7 +48,8 @@ void scope_collect(pdl_checker *c, const pdl_block *b); /* every definition insi
 
 /* names.c: one expression: syntax, filters, names */
 void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
-void scope_guards(pdl_checker *c, const pdl_tree *t); /* names that a condition asks for (`x is defined`) count as defined */
+void scope_guards(pdl_checker *c,
+                  const pdl_tree *t); /* names that a condition asks for (`x is defined`) count as defined */
 
 /* modules.c */
 void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
@@ -61,7 +63,9 @@ void lint_block(pdl_checker *c, const pdl_block *b);
 void lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
 /* check.c: problems; NULL when the checker is quiet. */
-PDL_PRINTF(6, 7) pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+PDL_PRINTF(6, 7)
+pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                     const char *fmt, ...);
 PDL_PRINTF(3, 4) void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 
 /* Calls fn for each sub-block in the order of the fields (own fields, then defs and fallback). */

@@ -1,4 +1,5 @@
-/* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in traces is a row of `defaults`. */
+/* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in traces is a row
+ * of `defaults`. */
 #include "lang/dump.h"
 
 #include "lang/fields.h"
@@ -21,14 +22,21 @@ static const struct {
     dflt_kind what;
     const char *text;
 } defaults[] = {
-    {PDL_BLOCK_repeat, "while", DFLT_TRUE, NULL},       {PDL_BLOCK_repeat, "until", DFLT_FALSE, NULL},
-    {PDL_BLOCK_repeat, "join", DFLT_SEPARATOR, NULL},   {PDL_BLOCK_map, "join", DFLT_SEPARATOR, NULL},
-    {PDL_BLOCK_model, "platform", DFLT_TEXT, "litellm"}, {PDL_BLOCK_model, "input", DFLT_TEXT, "${ pdl_context }"},
-    {PDL_BLOCK_call, "args", DFLT_EMPTY, NULL},         {PDL_BLOCK_code, "lang", DFLT_TEXT, "python"},
-    {PDL_BLOCK_read, "message", DFLT_NULL, NULL},       {PDL_BLOCK_read, "multiline", DFLT_FALSE, NULL},
+    {PDL_BLOCK_repeat, "while", DFLT_TRUE, NULL},
+    {PDL_BLOCK_repeat, "until", DFLT_FALSE, NULL},
+    {PDL_BLOCK_repeat, "join", DFLT_SEPARATOR, NULL},
+    {PDL_BLOCK_map, "join", DFLT_SEPARATOR, NULL},
+    {PDL_BLOCK_model, "platform", DFLT_TEXT, "litellm"},
+    {PDL_BLOCK_model, "input", DFLT_TEXT, "${ pdl_context }"},
+    {PDL_BLOCK_call, "args", DFLT_EMPTY, NULL},
+    {PDL_BLOCK_code, "lang", DFLT_TEXT, "python"},
+    {PDL_BLOCK_read, "message", DFLT_NULL, NULL},
+    {PDL_BLOCK_read, "multiline", DFLT_FALSE, NULL},
 };
 
-static pdl_val separator(pdl_str with) { return pdl_dict_puts(pdl_dict_new(1), PDL_STR("with"), pdl_text(with)); }
+static pdl_val separator(pdl_str with) {
+    return pdl_dict_puts(pdl_dict_new(1), PDL_STR("with"), pdl_text(with));
+}
 
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
@@ -41,7 +49,8 @@ static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
         case DFLT_EMPTY: return pdl_dict_new(0);
         case DFLT_SEPARATOR: return separator(PDL_STR(""));
         case DFLT_TEXT:
-            if (b->kind == PDL_BLOCK_model && key[0] == 'p' && PDL_AS(model, b)->processor) return pdl_textz("granite-io");
+            if (b->kind == PDL_BLOCK_model && key[0] == 'p' && PDL_AS(model, b)->processor)
+                return pdl_textz("granite-io");
             return pdl_textz(defaults[i].text);
         }
     }
@@ -64,21 +73,24 @@ static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     return node_value(t->node);
 }
 
-static PDL_NOINLINE pdl_val recorded(const dumper *d, const pdl_block *b, const char *key, uint32_t index, pdl_val as_written) {
+static PDL_NOINLINE pdl_val recorded(const dumper *d, const pdl_block *b, const char *key, uint32_t index,
+                                     pdl_val as_written) {
     pdl_val v = d->view && d->view->value ? d->view->value(d->view->user, b, key, index) : pdl_absent();
     if (pdl_is_absent(v)) return as_written;
     pdl_val e = pdl_dict_puts(pdl_dict_new(2), PDL_STR("pdl__expr"), as_written);
     return pdl_is_null(v) ? e : pdl_dict_puts(e, PDL_STR("pdl__result"), v);
 }
 
-static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const char *key, const pdl_tree *t) {
+static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const char *key,
+                                      const pdl_tree *t) {
     return recorded(d, b, key, 0, written(t));
 }
 
 static pdl_val dump_block(const dumper *d, const pdl_block *b);
 
 /* A sub-block: as executed when the view knows, else as written. */
-static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, uint32_t index, const pdl_block *child) {
+static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, uint32_t index,
+                                       const pdl_block *child) {
     if (d->view && d->view->child) {
         pdl_val v = d->view->child(d->view->user, b, child, key, index);
         if (!pdl_is_absent(v)) return v;
@@ -87,29 +99,34 @@ static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, cons
     return dump_block(&plain, child);
 }
 
-static PDL_NOINLINE pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *list) {
+static PDL_NOINLINE pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key,
+                                      const pdl_blocks *list) {
     pdl_val out = pdl_list_new(list->n);
     for (uint32_t i = 0; i < list->n; i++) out = pdl_list_push(out, dump_child(d, b, key, i, list->p[i]));
     return out;
 }
 
-static PDL_NOINLINE pdl_val dump_named(const dumper *d, const pdl_block *b, const char *key, const pdl_blocks *map) {
+static PDL_NOINLINE pdl_val dump_named(const dumper *d, const pdl_block *b, const char *key,
+                                       const pdl_blocks *map) {
     pdl_val out = pdl_dict_new(map->n);
-    for (uint32_t i = 0; i < map->n; i++) out = pdl_dict_puts(out, map->names[i], dump_child(d, b, key, i, map->p[i]));
+    for (uint32_t i = 0; i < map->n; i++)
+        out = pdl_dict_puts(out, map->names[i], dump_child(d, b, key, i, map->p[i]));
     return out;
 }
 
 static PDL_NOINLINE pdl_val dump_params(const pdl_params *p) {
     if (p->is_null) return pdl_null();
     pdl_val out = pdl_dict_new(p->n);
-    for (uint32_t i = 0; i < p->n; i++) out = pdl_dict_puts(out, p->names[i], pdl_type_as_written(p->types[i]));
+    for (uint32_t i = 0; i < p->n; i++)
+        out = pdl_dict_puts(out, p->names[i], pdl_type_as_written(p->types[i]));
     return out;
 }
 
 static PDL_NOINLINE pdl_val dump_join(const dumper *d, const pdl_block *b, const pdl_join *j) {
     static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
     if (j->kind == PDL_JOIN_TEXT) return separator(j->with);
-    if (j->kind == PDL_JOIN_REDUCE) return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"), dump_tree(d, b, "reduce", j->reduce));
+    if (j->kind == PDL_JOIN_REDUCE)
+        return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"), dump_tree(d, b, "reduce", j->reduce));
     return pdl_dict_puts(pdl_dict_new(1), PDL_STR("as"), pdl_textz(names[j->kind]));
 }
 
@@ -120,9 +137,12 @@ static pdl_val case_fact(const dumper *d, const pdl_block *b, const char *key, u
 
 static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c, uint32_t i) {
     pdl_val out = pdl_dict_new(6);
-    if (c->pattern || d->trace) out = pdl_dict_putz(out, "case", c->pattern ? node_value(c->pattern->node) : pdl_null());
-    if (c->cond) out = pdl_dict_putz(out, "if", recorded(d, b, "if", i, written(c->cond)));
-    else if (d->trace) out = pdl_dict_putz(out, "if", pdl_null());
+    if (c->pattern || d->trace)
+        out = pdl_dict_putz(out, "case", c->pattern ? node_value(c->pattern->node) : pdl_null());
+    if (c->cond)
+        out = pdl_dict_putz(out, "if", recorded(d, b, "if", i, written(c->cond)));
+    else if (d->trace)
+        out = pdl_dict_putz(out, "if", pdl_null());
     out = pdl_dict_putz(out, "then", dump_child(d, b, "with", i, c->then));
     if (!d->trace) return out;
     out = pdl_dict_putz(out, "pdl__case_result", case_fact(d, b, "pdl__case_result", i));
@@ -147,8 +167,10 @@ static PDL_NOINLINE pdl_val dump_expectations(const dumper *d, const pdl_block *
     for (uint32_t i = 0; i < b->expectations.n; i++) {
         const pdl_expectation *x = &b->expectations.p[i];
         pdl_val e = pdl_dict_putz(pdl_dict_new(2), "expect", written(x->expect));
-        if (x->feedback) e = pdl_dict_putz(e, "feedback", recorded(d, b, "feedback", i, written(x->feedback)));
-        else if (x->feedback_block) e = pdl_dict_putz(e, "feedback", dump_child(d, b, "feedback", i, x->feedback_block));
+        if (x->feedback)
+            e = pdl_dict_putz(e, "feedback", recorded(d, b, "feedback", i, written(x->feedback)));
+        else if (x->feedback_block)
+            e = pdl_dict_putz(e, "feedback", dump_child(d, b, "feedback", i, x->feedback_block));
         out = pdl_list_push(out, e);
     }
     return out;
@@ -156,12 +178,15 @@ static PDL_NOINLINE pdl_val dump_expectations(const dumper *d, const pdl_block *
 
 static PDL_NOINLINE pdl_val dump_flag(const dumper *d, const char *key, const pdl_flag *flag) {
     bool given = flag->given;
-    if (d->trace && strcmp(key, "raw") == 0) given = given && flag->value;
-    else if (d->trace && strcmp(key, "multiline") != 0) given = given && !flag->value;
+    if (d->trace && strcmp(key, "raw") == 0)
+        given = given && flag->value;
+    else if (d->trace && strcmp(key, "multiline") != 0)
+        given = given && !flag->value;
     return given ? pdl_bool(flag->value) : pdl_absent();
 }
 
-/* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types of fields. */
+/* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types of fields.
+ */
 static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
     const void *at = (const char *)b + f->offset;
     switch (f->type) {
@@ -170,8 +195,14 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
         return t->s.p ? pdl_text(t->s) : pdl_absent();
     }
     case PDL_FT_BOOL: return dump_flag(d, f->key, at);
-    case PDL_FT_INT: return ((const pdl_count *)at)->given ? pdl_int(((const pdl_count *)at)->value) : pdl_absent();
-    case PDL_FT_EXPR: case PDL_FT_XBOOL: case PDL_FT_XINT: case PDL_FT_XSTR: case PDL_FT_XDICT: case PDL_FT_ARGV: {
+    case PDL_FT_INT:
+        return ((const pdl_count *)at)->given ? pdl_int(((const pdl_count *)at)->value) : pdl_absent();
+    case PDL_FT_EXPR:
+    case PDL_FT_XBOOL:
+    case PDL_FT_XINT:
+    case PDL_FT_XSTR:
+    case PDL_FT_XDICT:
+    case PDL_FT_ARGV: {
         const pdl_tree *t = *(const pdl_tree *const *)at;
         if (!t && f->need == PDL_NEED_NUL) return pdl_null();
         return t ? dump_tree(d, b, f->need == PDL_NEED_OLD ? "maxIterations" : f->key, t) : pdl_absent();
@@ -182,10 +213,12 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
         return child ? dump_child(d, b, f->key, 0, child) : pdl_absent();
     }
     case PDL_FT_TEXTS:
-        if (((const pdl_blocks *)at)->single) return dump_child(d, b, f->key, 0, ((const pdl_blocks *)at)->p[0]);
+        if (((const pdl_blocks *)at)->single)
+            return dump_child(d, b, f->key, 0, ((const pdl_blocks *)at)->p[0]);
         return dump_list(d, b, f->key, at);
     case PDL_FT_BLOCKS: return dump_list(d, b, f->key, at);
-    case PDL_FT_FIELDS: return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at) : dump_list(d, b, f->key, at);
+    case PDL_FT_FIELDS:
+        return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at) : dump_list(d, b, f->key, at);
     case PDL_FT_PARAMS: return dump_params(at);
     case PDL_FT_JOIN: {
         const pdl_join *j = *(const pdl_join *const *)at;
@@ -197,8 +230,15 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
         return fors ? recorded(d, b, f->key, 0, node_value(fors->node)) : pdl_absent();
     }
     case PDL_FT_AGG: return node_value((*(const pdl_agg *const *)at)->node);
-    case PDL_FT_TYPE: case PDL_FT_DEFS: case PDL_FT_CTX: case PDL_FT_FLAG: case PDL_FT_RETRY: case PDL_FT_CONTRIBUTE: case PDL_FT_PARSER:
-    case PDL_FT_EXPECTATIONS: case PDL_FT_COUNT: break; /* common fields */
+    case PDL_FT_TYPE:
+    case PDL_FT_DEFS:
+    case PDL_FT_CTX:
+    case PDL_FT_FLAG:
+    case PDL_FT_RETRY:
+    case PDL_FT_CONTRIBUTE:
+    case PDL_FT_PARSER:
+    case PDL_FT_EXPECTATIONS:
+    case PDL_FT_COUNT: break; /* common fields */
     }
     PDL_BUG("field %s", f->key);
 }
@@ -210,7 +250,8 @@ static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
         if (f[i].kind != (int)b->kind) continue;
         pdl_val v = dump_own(d, b, &f[i]);
         if (pdl_is_absent(v) && d->trace) v = default_of(b, f[i].key);
-        if (!pdl_is_absent(v)) out = pdl_dict_putz(out, f[i].need == PDL_NEED_OLD ? "maxIterations" : f[i].key, v);
+        if (!pdl_is_absent(v))
+            out = pdl_dict_putz(out, f[i].need == PDL_NEED_OLD ? "maxIterations" : f[i].key, v);
     }
     return out;
 }
@@ -219,7 +260,9 @@ static pdl_val more(const dumper *d, const pdl_block *b, pdl_dump_place place, p
     return d->view && d->view->more ? d->view->more(d->view->user, b, place, out) : out;
 }
 
-static pdl_val put_text(pdl_val out, const char *key, pdl_str s) { return s.p ? pdl_dict_putz(out, key, pdl_text(s)) : out; }
+static pdl_val put_text(pdl_val out, const char *key, pdl_str s) {
+    return s.p ? pdl_dict_putz(out, key, pdl_text(s)) : out;
+}
 
 static bool is_default_pair(const pdl_contributes *c) {
     return !c->given || (c->n == 2 && c->result && c->context && !c->p[0].value && !c->p[1].value);
@@ -232,7 +275,8 @@ static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl
     if (b->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->spec));
     if (d->trace || b->defs.n) out = pdl_dict_putz(out, "defs", dump_named(d, b, "defs", &b->defs));
     if (b->retry) out = pdl_dict_putz(out, "retry", node_value(b->retry->node));
-    if (b->trace_error_node) out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->trace_error_node));
+    if (b->trace_error_node)
+        out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->trace_error_node));
     if (pdl_block_is_structured(b->kind) && (d->trace || b->context_given))
         out = pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
     return out;
@@ -240,9 +284,11 @@ static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl
 
 static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
     out = put_text(out, "def", b->def.s);
-    if (!is_default_pair(&b->contribute)) out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
+    if (!is_default_pair(&b->contribute))
+        out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
     out = more(d, b, PDL_DUMP_RESULT, out);
-    if (b->parser) out = pdl_dict_putz(out, "parser", node_value(pdl_node_find(b->node, PDL_STR("parser"), NULL)));
+    if (b->parser)
+        out = pdl_dict_putz(out, "parser", node_value(pdl_node_find(b->node, PDL_STR("parser"), NULL)));
     if (d->trace || b->expectations.n) out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
     if (b->fallback) out = pdl_dict_putz(out, "fallback", dump_child(d, b, "fallback", 0, b->fallback));
     out = more(d, b, PDL_DUMP_TAIL, out);
@@ -263,7 +309,8 @@ static PDL_NOINLINE pdl_val dump_scalar(const dumper *d, const pdl_block *b) {
 static pdl_val dump_block(const dumper *d, const pdl_block *b) {
     if (b->kind == PDL_BLOCK_scalar) return dump_scalar(d, b);
     pdl_val out = pdl_dict_new(8);
-    if (d->trace || b->kind == PDL_BLOCK_empty) out = pdl_dict_putz(out, "kind", pdl_textz(pdl_block_name(b->kind)));
+    if (d->trace || b->kind == PDL_BLOCK_empty)
+        out = pdl_dict_putz(out, "kind", pdl_textz(pdl_block_name(b->kind)));
     out = dump_before(d, b, more(d, b, PDL_DUMP_HEAD, out));
     out = dump_own_all(d, b, out);
     return dump_after(d, b, more(d, b, PDL_DUMP_FIELDS, out));

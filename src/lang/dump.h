@@ -1,4 +1,5 @@
-/* dump.h -- blocks -> values: the normal form of a program, and the form of traces (spec language-syntax 7.3). */
+/* dump.h -- blocks -> values: the normal form of a program, and the form of traces (spec
+ * language-syntax 7.3). */
 #ifndef PDL_LANG_DUMP_H
 #define PDL_LANG_DUMP_H
 
@@ -15,18 +16,18 @@ typedef enum {
 /* What is known of one execution of the block that is dumped. Every function may be NULL. */
 typedef struct pdl_dump_view {
     void *user;
-    /* Dump (owned) of a sub-block as it was executed; absent: it was not, it is dumped as written. key: the field ("text", "then", "with",
-     * "defs", ...), index: place in its list, mapping or cases. */
+    /* Dump (owned) of a sub-block as it was executed; absent: it was not, it is dumped as written. key: the
+     * field ("text", "then", "with", "defs", ...), index: place in its list, mapping or cases. */
     pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index);
-    /* Value (owned) that an evaluated field had; absent: was not evaluated. Cases: "if", "pdl__case_result", "pdl__if_result", "pdl__matched" with
-     * the number of the case. */
+    /* Value (owned) that an evaluated field had; absent: was not evaluated. Cases: "if", "pdl__case_result",
+     * "pdl__if_result", "pdl__matched" with the number of the case. */
     pdl_val (*value)(void *user, const pdl_block *b, const char *key, uint32_t index);
     /* Takes the dict, returns it with more entries. */
     pdl_val (*more)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
 } pdl_dump_view;
 
-/* A block as an owned value. view NULL: as written, without defaults; loading it again gives an equal program. Else the form of traces: plain values
- * become data blocks, defaults are spelled out. */
+/* A block as an owned value. view NULL: as written, without defaults; loading it again gives an equal
+ * program. Else the form of traces: plain values become data blocks, defaults are spelled out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
 /* A block inside a trace that was not executed: as in traces, plain values as themselves. */

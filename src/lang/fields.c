@@ -11,8 +11,8 @@ static const struct {
     bool structured;
     const char *doc;
 } kinds[] = {
-#define LEAF false
-#define STRUCT true
+#define LEAF                false
+#define STRUCT              true
 #define BLOCK(id, cls, doc) {#id, cls, doc},
 #define F(id, member, key, type, need, doc)
 #define END(id)
@@ -24,7 +24,8 @@ static_assert(sizeof kinds / sizeof *kinds == PDL_BLOCK_COUNT, "a row for each k
 
 static const pdl_field own[] = {
 #define BLOCK(id, cls, doc)
-#define F(id, member, key, type, need, doc) {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), doc},
+#define F(id, member, key, type, need, doc)                                                                  \
+    {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), doc},
 #define END(id)
 #include "lang/blocks.def"
 };
@@ -38,14 +39,14 @@ enum { N_COMMON = sizeof common / sizeof *common };
 
 /* Keys that decide on the kind, in the order in which they are looked for (spec 2.1). */
 static const pdl_select_row selecting[] = {
-    {"text", PDL_BLOCK_text},         {"lastOf", PDL_BLOCK_lastOf},       {"array", PDL_BLOCK_array},
-    {"object", PDL_BLOCK_object},     {"sequence", PDL_BLOCK_sequence},   {"if", PDL_BLOCK_if},
-    {"match", PDL_BLOCK_match},       {"repeat", PDL_BLOCK_repeat},       {"map", PDL_BLOCK_map},
-    {"include", PDL_BLOCK_include},   {"import", PDL_BLOCK_import},       {"function", PDL_BLOCK_function},
-    {"call", PDL_BLOCK_call},         {"model", PDL_BLOCK_model},         {"processor", PDL_BLOCK_model},
-    {"platform", PDL_BLOCK_model},    {"code", PDL_BLOCK_code},           {"args", PDL_BLOCK_code},
-    {"get", PDL_BLOCK_get},           {"data", PDL_BLOCK_data},           {"content", PDL_BLOCK_message},
-    {"read", PDL_BLOCK_read},         {"factor", PDL_BLOCK_factor},       {"aggregator", PDL_BLOCK_aggregator},
+    {"text", PDL_BLOCK_text},       {"lastOf", PDL_BLOCK_lastOf},     {"array", PDL_BLOCK_array},
+    {"object", PDL_BLOCK_object},   {"sequence", PDL_BLOCK_sequence}, {"if", PDL_BLOCK_if},
+    {"match", PDL_BLOCK_match},     {"repeat", PDL_BLOCK_repeat},     {"map", PDL_BLOCK_map},
+    {"include", PDL_BLOCK_include}, {"import", PDL_BLOCK_import},     {"function", PDL_BLOCK_function},
+    {"call", PDL_BLOCK_call},       {"model", PDL_BLOCK_model},       {"processor", PDL_BLOCK_model},
+    {"platform", PDL_BLOCK_model},  {"code", PDL_BLOCK_code},         {"args", PDL_BLOCK_code},
+    {"get", PDL_BLOCK_get},         {"data", PDL_BLOCK_data},         {"content", PDL_BLOCK_message},
+    {"read", PDL_BLOCK_read},       {"factor", PDL_BLOCK_factor},     {"aggregator", PDL_BLOCK_aggregator},
     {"program", PDL_BLOCK_error},
 };
 

@@ -1,4 +1,5 @@
-/* lint.c -- things that run but are seldom meant: one row and one function each (spec language-syntax 1.4, 2.2, 7.1). */
+/* lint.c -- things that run but are seldom meant: one row and one function each (spec
+ * language-syntax 1.4, 2.2, 7.1). */
 #include "lang/checker.h"
 
 #include "base/banned.h"
@@ -7,10 +8,14 @@
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
     pdl_str s = pdl_str_get(t->value);
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc, t->node ? pdl_node_loc(t->node) : t->loc,
-                             "`%s` is the text '%.*s', which is always %s", key, PDL_FMT(pdl_str_sub(s, 0, 60)), s.n ? "true" : "false");
-    if (pdl_str_is(s, "false") || pdl_str_is(s, "true")) check_hint(c, d, "write %.*s without quotes", PDL_FMT(s));
-    else check_hint(c, d, "write an expression: ${ ... }");
+    pdl_diag *d =
+        check_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc, t->node ? pdl_node_loc(t->node) : t->loc,
+                   "`%s` is the text '%.*s', which is always %s", key, PDL_FMT(pdl_str_sub(s, 0, 60)),
+                   s.n ? "true" : "false");
+    if (pdl_str_is(s, "false") || pdl_str_is(s, "true"))
+        check_hint(c, d, "write %.*s without quotes", PDL_FMT(s));
+    else
+        check_hint(c, d, "write an expression: ${ ... }");
 }
 
 static void lint_conditions(pdl_checker *c, const pdl_block *b) {
@@ -27,22 +32,28 @@ static void lint_conditions(pdl_checker *c, const pdl_block *b) {
 /* `then: no` is the boolean false. */
 static void lint_norway(pdl_checker *c, const pdl_block *b) {
     const pdl_node *n = b->node;
-    if (b->kind != PDL_BLOCK_scalar || !n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL || n->style != PDL_STYLE_PLAIN) return;
+    if (b->kind != PDL_BLOCK_scalar || !n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL ||
+        n->style != PDL_STYLE_PLAIN)
+        return;
     if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false"))) return;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s", PDL_FMT(n->text),
-                             pdl_bool_of(n->scalar) ? "true" : "false");
+    pdl_diag *d =
+        check_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s",
+                   PDL_FMT(n->text), pdl_bool_of(n->scalar) ? "true" : "false");
     check_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 
 static void lint_role(pdl_checker *c, const pdl_block *b) {
-    static const pdl_str roles[] = {{"user", 4}, {"system", 6}, {"assistant", 9}, {"tool", 4}, {"developer", 9}, {"function", 8}};
+    static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
+                                    {"tool", 4}, {"developer", 9}, {"function", 8}};
     enum { N = sizeof roles / sizeof *roles };
     if (!b->role.s.p) return;
     for (size_t i = 0; i < N; i++)
         if (pdl_str_eq(b->role.s, roles[i])) return;
     bool expr = pdl_str_find(b->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
     pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "role", b->role.loc, b->role.loc,
-                             expr ? "`role` is not evaluated: %.*s is the role itself" : "'%.*s' is not a role that models know", PDL_FMT(b->role.s));
+                             expr ? "`role` is not evaluated: %.*s is the role itself"
+                                  : "'%.*s' is not a role that models know",
+                             PDL_FMT(b->role.s));
     pdl_str near = pdl_str_nearest(b->role.s, roles, N);
     if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -54,7 +65,8 @@ typedef struct old_types {
 
 static void old_type(void *user, const char *old, const char *now) {
     const old_types *o = user;
-    check_diag(o->c, PDL_DIAG_WARNING, "type-deprecated", o->loc, o->loc, "Deprecated type syntax: use %s instead of %s.", now, old);
+    check_diag(o->c, PDL_DIAG_WARNING, "type-deprecated", o->loc, o->loc,
+               "Deprecated type syntax: use %s instead of %s.", now, old);
 }
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
@@ -89,7 +101,8 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
         if (!key->text.n || key->text.p[key->text.n - 1] != '_') continue;
         for (size_t i = 0; i < n; i++) {
             if (!pdl_str_is(key->text, rows[i].old)) continue;
-            pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key), pdl_node_loc(key), "`%s` is an internal spelling", rows[i].old);
+            pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key), pdl_node_loc(key),
+                                     "`%s` is an internal spelling", rows[i].old);
             check_hint(c, d, "write %s", rows[i].key);
         }
     }
@@ -98,7 +111,8 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
 static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat || !PDL_AS(repeat, b)->num) return;
     pdl_loc loc = pdl_field_loc(b, "num_iterations");
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "num-iterations", loc, loc, "`num_iterations` is the old name of `maxIterations`");
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "num-iterations", loc, loc,
+                             "`num_iterations` is the old name of `maxIterations`");
     if (d) d->reference_only = true;
 }
 
@@ -107,7 +121,8 @@ static void lint_endless(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat) return;
     const pdl_b_repeat *r = PDL_AS(repeat, b);
     if (!r->fors && !r->while_ && !r->until && !r->max && !r->num)
-        check_diag(c, PDL_DIAG_WARNING, "endless-loop", b->loc, pdl_field_loc(b, "repeat"), "nothing ends this loop: no for, while, until or maxIterations");
+        check_diag(c, PDL_DIAG_WARNING, "endless-loop", b->loc, pdl_field_loc(b, "repeat"),
+                   "nothing ends this loop: no for, while, until or maxIterations");
 }
 
 /* A date is seldom meant as one. */
@@ -115,7 +130,8 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_TIMESTAMP) return;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"), pdl_node_loc(n), "`%.*s` is a date, not text", PDL_FMT(n->text));
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"), pdl_node_loc(n),
+                             "`%.*s` is a date, not text", PDL_FMT(n->text));
     check_hint(c, d, "quote it to get text");
 }
 
@@ -136,8 +152,8 @@ static const pdl_lint_row rows[] = {
     {"name-undefined", "A name that nothing in the program defines."},
     {"bare-list", "A list where a block is expected (only with --strict)."},
 };
-static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,    lint_types, lint_get, lint_synonyms,
-                                     lint_old_loop,   lint_endless,  lint_date};
+static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,    lint_types, lint_get,
+                                     lint_synonyms,   lint_old_loop, lint_endless, lint_date};
 
 const pdl_lint_row *pdl_lint_rows(size_t *n) {
     *n = sizeof rows / sizeof *rows;
@@ -153,6 +169,9 @@ void lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) 
     if (c->quiet || c->opt->no_lint) return;
     size_t at = pdl_str_find(text, PDL_STR("{#"), 0);
     if (at == PDL_NOT_FOUND || pdl_str_find(text, PDL_STR("#}"), at) == PDL_NOT_FOUND) return;
-    pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text) ? pdl_node_text_loc(node, at, at + 2) : loc;
-    check_diag(c, PDL_DIAG_WARNING, "comment", loc, mark, "`{#` starts a comment that is left out of the text");
+    pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text)
+                       ? pdl_node_text_loc(node, at, at + 2)
+                       : loc;
+    check_diag(c, PDL_DIAG_WARNING, "comment", loc, mark,
+               "`{#` starts a comment that is left out of the text");
 }

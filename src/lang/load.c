@@ -13,7 +13,8 @@ enum {
     MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
 };
 
-/* --- problems ------------------------------------------------------------------------------------------------- */
+/* --- problems
+ * ------------------------------------------------------------------------------------------------- */
 
 pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
     pdl_buf text = PDL_BUF;
@@ -74,7 +75,9 @@ void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *shoul
 void load_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
-    const char *verb = n->kind == PDL_NODE_SEQ ? "should not be a list; expected" : n->kind == PDL_NODE_MAP ? "should be of type:" : "should be of type";
+    const char *verb = n->kind == PDL_NODE_SEQ   ? "should not be a list; expected"
+                       : n->kind == PDL_NODE_MAP ? "should be of type:"
+                                                 : "should be of type";
     pdl_buf_putf(&v, " %s %s", verb, expected);
     load_diag(l, "value-type", loc, pdl_node_loc(n), "%s", pdl_buf_z(&v));
     pdl_buf_fini(&v);
@@ -99,7 +102,8 @@ static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *kno
 static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
     pdl_buf v = PDL_BUF;
     show_node(key, &v);
-    pdl_diag *d = load_diag(l, "field-unknown", pdl_node_loc(key), pdl_node_loc(key), "Field not allowed: %s", pdl_buf_z(&v));
+    pdl_diag *d = load_diag(l, "field-unknown", pdl_node_loc(key), pdl_node_loc(key), "Field not allowed: %s",
+                            pdl_buf_z(&v));
     pdl_buf_fini(&v);
     return d;
 }
@@ -111,7 +115,8 @@ void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, 
     suggest(l, d, key->text, names, n_known < 16 ? n_known : 16);
 }
 
-void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words, bool general) {
+void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words,
+                 bool general) {
     pdl_buf v = PDL_BUF;
     pdl_str names[16];
     show_node(n, &v);
@@ -126,7 +131,8 @@ void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *cons
     pdl_buf_fini(&v);
 }
 
-/* --- keys ----------------------------------------------------------------------------------------------------- */
+/* --- keys
+ * ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t key_slot(const char *p, size_t n) {
     uint32_t h = 2166136261u;
@@ -183,7 +189,8 @@ static void make_keys(pdl_loader *l) {
     }
 }
 
-/* --- which kind ----------------------------------------------------------------------------------------------- */
+/* --- which kind
+ * ----------------------------------------------------------------------------------------------- */
 
 static void list_kinds(pdl_buf *out) {
     PDL_PUT(out, "expected a block: one of ");
@@ -219,7 +226,8 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
         load_wrong(l, v, loc, "should be of type <class 'str'>");
         return;
     }
-    pdl_buf_putf(&b, "%.*s is not a kind of block: expected one of ", PDL_FMT(pdl_str_sub(v->text, 0, SHOWN_VALUE)));
+    pdl_buf_putf(&b, "%.*s is not a kind of block: expected one of ",
+                 PDL_FMT(pdl_str_sub(v->text, 0, SHOWN_VALUE)));
     for (int i = 0; i < PDL_BLOCK_scalar; i++) {
         names[i] = pdl_str_of(pdl_block_name((pdl_block_kind)i));
         pdl_buf_putf(&b, "%s%s", i ? ", " : "", names[i].p);
@@ -273,18 +281,27 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* The kinds with forms: which fields of model and code blocks go together (spec 2.1). One row: a field in a form. */
+/* The kinds with forms: which fields of model and code blocks go together (spec 2.1). One row: a field in a
+ * form. */
 typedef enum { FORM_ANY, FORM_LITELLM, FORM_GRANITE, FORM_LANG, FORM_JINJA, FORM_COMMAND, FORM_ARGS } form;
 static const struct {
     form form;
     const char *key;
     enum { NEEDED, REFUSED } what;
 } form_rows[] = {
-    {FORM_LITELLM, "model", NEEDED},      {FORM_LITELLM, "processor", REFUSED},   {FORM_GRANITE, "processor", NEEDED},
-    {FORM_GRANITE, "model", REFUSED},     {FORM_GRANITE, "structuredDecoding", REFUSED},
-    {FORM_LANG, "code", NEEDED},          {FORM_LANG, "parameters", REFUSED},     {FORM_JINJA, "code", NEEDED},
-    {FORM_COMMAND, "code", NEEDED},       {FORM_COMMAND, "parameters", REFUSED}, 
-    {FORM_ARGS, "args", NEEDED},          {FORM_ARGS, "code", REFUSED},           {FORM_ARGS, "parameters", REFUSED},
+    {FORM_LITELLM, "model", NEEDED},
+    {FORM_LITELLM, "processor", REFUSED},
+    {FORM_GRANITE, "processor", NEEDED},
+    {FORM_GRANITE, "model", REFUSED},
+    {FORM_GRANITE, "structuredDecoding", REFUSED},
+    {FORM_LANG, "code", NEEDED},
+    {FORM_LANG, "parameters", REFUSED},
+    {FORM_JINJA, "code", NEEDED},
+    {FORM_COMMAND, "code", NEEDED},
+    {FORM_COMMAND, "parameters", REFUSED},
+    {FORM_ARGS, "args", NEEDED},
+    {FORM_ARGS, "code", REFUSED},
+    {FORM_ARGS, "parameters", REFUSED},
     {FORM_ARGS, "scope", REFUSED},
 };
 enum { N_FORM_ROWS = sizeof form_rows / sizeof *form_rows };
@@ -310,8 +327,10 @@ static form code_form(pdl_loader *l, const pdl_node *n) {
     for (size_t i = args ? 4 : 0; i < 5 && pdl_node_is_str(v); i++)
         if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i]))) return args ? FORM_ARGS : forms[i];
     if (!pdl_node_is_str(v)) return FORM_ANY; /* reported with the field */
-    if (args) load_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
-    else load_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
+    if (args)
+        load_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
+    else
+        load_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
     return FORM_ANY;
 }
 
@@ -326,7 +345,8 @@ static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_
     }
 }
 
-/* --- a block -------------------------------------------------------------------------------------------------- */
+/* --- a block
+ * -------------------------------------------------------------------------------------------------- */
 
 /* Of a block that says its kind the reference says nothing in detail. */
 static bool is_general(const pdl_block *b) { return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL; }
@@ -353,7 +373,8 @@ static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_blo
     bool leaf;
     if (pdl_node_is_null(pair->value)) return;
     if (load_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
-    load_wrong(l, pair->value, pdl_node_loc(pair->key), pdl_block_is_structured(kind) ? "should be false" : "should be true");
+    load_wrong(l, pair->value, pdl_node_loc(pair->key),
+               pdl_block_is_structured(kind) ? "should be false" : "should be true");
     l->p->diags.p[l->p->diags.n - 1].general = true;
 }
 
@@ -406,7 +427,8 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
 }
 
 /* The paper's form: a list where a body stands is lastOf. */
-static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
+static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                                                    bool body) {
     if (!body) {
         load_wrong(l, n, loc, "should not be a list");
         load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write data: or lastOf: in front of the list");
@@ -422,7 +444,8 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
     b->items.loc = loc;
     b->items.n = n->n;
     b->items.p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
-    for (uint32_t i = 0; i < n->n; i++) b->items.p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    for (uint32_t i = 0; i < n->n; i++)
+        b->items.p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
     return &b->head;
 }
 
@@ -445,7 +468,8 @@ bool load_spend(pdl_loader *l, const pdl_node *n) {
         l->budget--;
         return true;
     }
-    if (!l->over) load_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n), "aliases make the program too large");
+    if (!l->over)
+        load_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n), "aliases make the program too large");
     l->over = true;
     return false;
 }
@@ -490,7 +514,8 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
             return;
         }
     }
-    pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", err.loc, err.mark.src ? err.mark : err.loc, "%s", err.msg);
+    pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", err.loc, err.mark.src ? err.mark : err.loc,
+                                   "%s", err.msg);
     d->at_load = true;
     if (err.hint) d->hint = pdl_arena_str(p->arena, pdl_str_of(err.hint));
     pdl_err_fini(&err);

@@ -1,14 +1,18 @@
-/* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each type of field. */
+/* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each type of
+ * field. */
 #include "lang/loader.h"
 #include "value/int.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
 
-/* --- scalars that coerce (spec 2.2) ---------------------------------------------------------------------------- */
+/* --- scalars that coerce (spec 2.2)
+ * ---------------------------------------------------------------------------- */
 
 bool load_as_bool(const pdl_node *n, bool words, bool *out) {
-    static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {"false", "no", "off", "n", "f", "0"};
+    static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {"false", "no",
+                                                                                          "off",   "n",
+                                                                                          "f",     "0"};
     if (n->kind != PDL_NODE_SCALAR) return false;
     if (n->type == PDL_NT_BOOL) {
         *out = pdl_bool_of(n->scalar);
@@ -84,7 +88,8 @@ static void load_count(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_count 
     if (!load_as_int(n, &out->value)) load_wrong(l, n, loc, "should be of type <class 'int'>");
 }
 
-/* --- evaluated values by class ----------------------------------------------------------------------------------- */
+/* --- evaluated values by class
+ * ----------------------------------------------------------------------------------- */
 
 const pdl_tree *load_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
     const pdl_node *e = load_recorded(n);
@@ -100,7 +105,8 @@ const pdl_tree *load_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool nu
     const pdl_node *e = load_recorded(n);
     int64_t i;
     if (null_ok && pdl_node_is_null(n)) return NULL;
-    if (e != n || (n->kind == PDL_NODE_SCALAR && (n->type == PDL_NT_STR || n->type == PDL_NT_INT))) return load_tree(l, n, loc);
+    if (e != n || (n->kind == PDL_NODE_SCALAR && (n->type == PDL_NT_STR || n->type == PDL_NT_INT)))
+        return load_tree(l, n, loc);
     if (load_as_int(n, &i)) return load_tree_const(l, n, loc, pdl_int(i));
     load_wrong_union(l, n, loc, "integer or string (an expression)");
     return NULL;
@@ -110,7 +116,8 @@ const pdl_tree *load_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool nu
     const pdl_node *e = load_recorded(n);
     if (null_ok && pdl_node_is_null(n)) return NULL;
     if (e != n) return load_tree(l, n, loc);
-    if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_NULL && n->type != PDL_NT_TIMESTAMP && n->type != PDL_NT_BINARY)
+    if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_NULL && n->type != PDL_NT_TIMESTAMP &&
+        n->type != PDL_NT_BINARY)
         return load_tree(l, n, loc);
     load_wrong_union(l, n, loc, "number or string (an expression)");
     return NULL;
@@ -141,11 +148,13 @@ static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     t->loc = loc;
     t->n = n->n;
     t->items = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
-    for (uint32_t i = 0; i < n->n; i++) t->items[i] = load_xstr(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    for (uint32_t i = 0; i < n->n; i++)
+        t->items[i] = load_xstr(l, n->items[i], pdl_node_loc(n->items[i]), false);
     return t;
 }
 
-/* --- blocks -------------------------------------------------------------------------------------------------------- */
+/* --- blocks
+ * -------------------------------------------------------------------------------------------------------- */
 
 static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
@@ -155,7 +164,8 @@ static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc
     }
     out->n = n->n;
     out->p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
-    for (uint32_t i = 0; i < n->n; i++) out->p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    for (uint32_t i = 0; i < n->n; i++)
+        out->p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
 static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
@@ -193,26 +203,34 @@ static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
 }
 
 static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
-    if (n->kind == PDL_NODE_SEQ) load_list(l, n, loc, out);
-    else if (n->kind == PDL_NODE_MAP) load_named(l, n, loc, out);
-    else load_wrong_union(l, n, loc, "object or list of blocks that give objects");
+    if (n->kind == PDL_NODE_SEQ)
+        load_list(l, n, loc, out);
+    else if (n->kind == PDL_NODE_MAP)
+        load_named(l, n, loc, out);
+    else
+        load_wrong_union(l, n, loc, "object or list of blocks that give objects");
 }
 
-/* --- small fields of all blocks ------------------------------------------------------------------------------------- */
+/* --- small fields of all blocks
+ * ------------------------------------------------------------------------------------- */
 
 static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
     static const char *const words[] = {"independent", "dependent"};
     b->context_given = true;
-    if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0])) b->independent = true;
-    else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1])) load_one_of(l, n, loc, words, 2, false);
+    if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0]))
+        b->independent = true;
+    else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1]))
+        load_one_of(l, n, loc, words, 2, false);
 }
 
 /* Any text but the empty one means yes; it is not evaluated. */
 static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
     b->trace_error_node = n;
     if (pdl_node_is_null(n)) return;
-    if (pdl_node_is_str(n)) b->trace_error_on_retry = n->text.n > 0;
-    else if (!load_as_bool(n, false, &b->trace_error_on_retry)) load_wrong_union(l, n, loc, "boolean or string");
+    if (pdl_node_is_str(n))
+        b->trace_error_on_retry = n->text.n > 0;
+    else if (!load_as_bool(n, false, &b->trace_error_on_retry))
+        load_wrong_union(l, n, loc, "boolean or string");
 }
 
 static bool is_raw(const pdl_block *b) {
@@ -221,7 +239,8 @@ static bool is_raw(const pdl_block *b) {
     return b->kind == PDL_BLOCK_data && raw && load_as_bool(raw, true, &value) && value;
 }
 
-static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f, const pdl_node *n, pdl_loc loc) {
+static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f, const pdl_node *n,
+                                pdl_loc loc) {
     if (is_raw(b)) return load_tree_raw(l, n, loc);
     bool callee = b->kind == PDL_BLOCK_call && f->need == PDL_NEED_REQ;
     if (callee && !pdl_node_is_str(n) && n->kind != PDL_NODE_MAP) {
@@ -273,8 +292,14 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
         b->parser = load_parser(l, pair);
         b->parser_loc = loc;
         return;
-    case PDL_FT_BLOCK: case PDL_FT_BLOCKS: case PDL_FT_TEXTS: case PDL_FT_FIELDS: case PDL_FT_DEFS: case PDL_FT_CASES:
-    case PDL_FT_EXPECTATIONS: case PDL_FT_COUNT: break;
+    case PDL_FT_BLOCK:
+    case PDL_FT_BLOCKS:
+    case PDL_FT_TEXTS:
+    case PDL_FT_FIELDS:
+    case PDL_FT_DEFS:
+    case PDL_FT_CASES:
+    case PDL_FT_EXPECTATIONS:
+    case PDL_FT_COUNT: break;
     }
     PDL_BUG("field type %d", (int)f->type);
 }

@@ -1,4 +1,5 @@
-/* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join, cases, for, aggregator, types. */
+/* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join, cases,
+ * for, aggregator, types. */
 #include "lang/loader.h"
 #include "yaml/yaml.h"
 
@@ -24,7 +25,8 @@ static size_t word_of(const pdl_node *n, const char *const *words, size_t n_word
     return n_words;
 }
 
-/* --- contribute (2.6) --------------------------------------------------------------------------------------------- */
+/* --- contribute (2.6)
+ * --------------------------------------------------------------------------------------------- */
 
 static const char *const targets[] = {"result", "context", "stdout", "stderr"};
 
@@ -55,8 +57,10 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         const pdl_tree *value = NULL;
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];
-            if (word_of(inner->key, keys, 1) == 0) value = load_tree(l, inner->value, pdl_node_loc(inner->key));
-            else load_unknown(l, inner->key, keys, 1);
+            if (word_of(inner->key, keys, 1) == 0)
+                value = load_tree(l, inner->value, pdl_node_loc(inner->key));
+            else
+                load_unknown(l, inner->key, keys, 1);
         }
         if (!value) load_missing(l, loc, "value");
         if (n->n != 1) continue;
@@ -76,18 +80,23 @@ void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) 
         const pdl_node *item = n->items[i];
         c->node = item;
         c->loc = pdl_node_loc(item);
-        if (pdl_node_is_str(item)) target_of(out, c, item->text);
-        else if (item->kind == PDL_NODE_MAP) load_target_value(l, item, out, c);
-        else load_wrong_union(l, item, c->loc, "string (a target) or {TARGET: {value: E}}");
+        if (pdl_node_is_str(item))
+            target_of(out, c, item->text);
+        else if (item->kind == PDL_NODE_MAP)
+            load_target_value(l, item, out, c);
+        else
+            load_wrong_union(l, item, c->loc, "string (a target) or {TARGET: {value: E}}");
     }
 }
 
-/* --- retry (2.7) -------------------------------------------------------------------------------------------------- */
+/* --- retry (2.7)
+ * -------------------------------------------------------------------------------------------------- */
 
 static const pdl_tree *load_exceptions(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind != PDL_NODE_SEQ) return load_xstr(l, n, loc, false);
     for (uint32_t i = 0; i < n->n; i++)
-        if (!pdl_node_is_str(n->items[i])) load_wrong(l, n->items[i], pdl_node_loc(n->items[i]), "should be of type <class 'str'>");
+        if (!pdl_node_is_str(n->items[i]))
+            load_wrong(l, n->items[i], pdl_node_loc(n->items[i]), "should be of type <class 'str'>");
     return load_tree(l, n, loc);
 }
 
@@ -107,7 +116,9 @@ const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
     r->loc = loc;
     r->node = n;
     if (n->kind != PDL_NODE_MAP) {
-        if (!load_as_int(n, &r->count)) load_wrong(l, n, loc, "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
+        if (!load_as_int(n, &r->count))
+            load_wrong(l, n, loc,
+                       "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
         return r->count ? r : NULL;
     }
     r->is_object = true;
@@ -127,7 +138,8 @@ const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
     return r;
 }
 
-/* --- types (3) ----------------------------------------------------------------------------------------------------- */
+/* --- types (3)
+ * ----------------------------------------------------------------------------------------------------- */
 
 static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_err err = {0};
@@ -144,7 +156,9 @@ static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return NULL;
 }
 
-const pdl_type *load_type(pdl_loader *l, const pdl_pair *pair) { return read_type(l, pair->value, pdl_node_loc(pair->key)); }
+const pdl_type *load_type(pdl_loader *l, const pdl_pair *pair) {
+    return read_type(l, pair->value, pdl_node_loc(pair->key));
+}
 
 void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
     const pdl_node *n = pair->value;
@@ -167,7 +181,8 @@ void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
     }
 }
 
-/* --- parser (5) ---------------------------------------------------------------------------------------------------- */
+/* --- parser (5)
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser_field *out) {
     static const char *const keys[] = {"regex", "mode", "spec", "description"};
@@ -184,7 +199,8 @@ static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser
             load_text(l, v, at, &text);
             break;
         case 1:
-            if (!pdl_node_is_str(v) || !pdl_parser_mode_find(v->text, &mode)) load_one_of(l, v, at, modes, 5, false);
+            if (!pdl_node_is_str(v) || !pdl_parser_mode_find(v->text, &mode))
+                load_one_of(l, v, at, modes, 5, false);
             break;
         case 2: out->spec = read_type(l, v, at); break;
         case 3:
@@ -230,7 +246,8 @@ const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair) {
     return f;
 }
 
-/* --- expectations (2.8) -------------------------------------------------------------------------------------------- */
+/* --- expectations (2.8)
+ * -------------------------------------------------------------------------------------------- */
 
 static void load_expectation(pdl_loader *l, const pdl_node *n, pdl_expectation *x) {
     static const char *const keys[] = {"expect", "feedback"};
@@ -262,7 +279,8 @@ void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *ou
     for (uint32_t i = 0; i < n->n; i++) load_expectation(l, n->items[i], &out->p[i]);
 }
 
-/* --- join (2.11) --------------------------------------------------------------------------------------------------- */
+/* --- join (2.11)
+ * --------------------------------------------------------------------------------------------------- */
 
 const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"as", "with", "reduce", "as_", "with_"};
@@ -275,19 +293,24 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
     j->with = PDL_STR("");
     if (n->kind != PDL_NODE_MAP) {
         load_wrong_union(l, n, j->loc, "object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}");
-        if (word_of(n, kinds, 5) < 5) load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
+        if (word_of(n, kinds, 5) < 5)
+            load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
         return j;
     }
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
         pdl_loc at = pdl_node_loc(key);
         switch (word_of(key, keys, 5)) {
-        case 0: case 3:
+        case 0:
+        case 3:
             as = key;
-            if (word_of(v, kinds, 5) < 5) j->kind = (pdl_join_kind)word_of(v, kinds, 5);
-            else load_one_of(l, v, at, kinds, 5, true);
+            if (word_of(v, kinds, 5) < 5)
+                j->kind = (pdl_join_kind)word_of(v, kinds, 5);
+            else
+                load_one_of(l, v, at, kinds, 5, true);
             break;
-        case 1: case 4:
+        case 1:
+        case 4:
             with = at;
             if (load_text(l, v, at, &text)) j->with = text.s;
             break;
@@ -301,13 +324,16 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
     if (reduce && !as) j->kind = PDL_JOIN_REDUCE;
     if (reduce && j->kind != PDL_JOIN_REDUCE) load_unknown(l, reduce, NULL, 0);
     if (!reduce && j->kind == PDL_JOIN_REDUCE) load_missing(l, j->loc, "reduce");
-    if (with.src && j->kind != PDL_JOIN_TEXT) load_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
+    if (with.src && j->kind != PDL_JOIN_TEXT)
+        load_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
     return j;
 }
 
-/* --- match (2.10) -------------------------------------------------------------------------------------------------- */
+/* --- match (2.10)
+ * -------------------------------------------------------------------------------------------------- */
 
-static const char pattern_forms[] = "a plain value or {any: }, {anyOf: [...]}, {array: [...]}, {object: {...}}";
+static const char pattern_forms[] =
+    "a plain value or {any: }, {anyOf: [...]}, {array: [...]}, {object: {...}}";
 
 static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 
@@ -327,8 +353,10 @@ static void load_pattern_object(pdl_loader *l, const pdl_pair *pair, pdl_pattern
     p->keys = pdl_arena_new_n(l->a, pdl_str, n->n);
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
-        if (!pdl_node_is_str(key)) load_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>");
-        else p->keys[i] = key->text.p ? key->text : PDL_STR("");
+        if (!pdl_node_is_str(key))
+            load_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>");
+        else
+            p->keys[i] = key->text.p ? key->text : PDL_STR("");
         p->items[i] = load_pattern(l, n->pairs[i].value, pdl_node_loc(key));
     }
 }
@@ -344,7 +372,8 @@ static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl
             form = pair;
             p->kind = (pdl_pattern_kind)((size_t)PDL_PAT_ANY + w);
         } else if (w == 4 || w == 5) {
-            if (!pdl_node_is_null(pair->value) && load_text(l, pair->value, pdl_node_loc(pair->key), &def)) p->def = def.s;
+            if (!pdl_node_is_null(pair->value) && load_text(l, pair->value, pdl_node_loc(pair->key), &def))
+                p->def = def.s;
         } else {
             load_unknown(l, pair->key, keys, 5);
         }
@@ -353,9 +382,12 @@ static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl
         load_wrong_union(l, n, p->loc, pattern_forms);
         return p;
     }
-    if (p->kind == PDL_PAT_OBJECT) load_pattern_object(l, form, p);
-    else if (p->kind != PDL_PAT_ANY) load_pattern_list(l, form, p);
-    else if (!pdl_node_is_null(form->value)) load_wrong(l, form->value, pdl_node_loc(form->key), "should be of type None");
+    if (p->kind == PDL_PAT_OBJECT)
+        load_pattern_object(l, form, p);
+    else if (p->kind != PDL_PAT_ANY)
+        load_pattern_list(l, form, p);
+    else if (!pdl_node_is_null(form->value))
+        load_wrong(l, form->value, pdl_node_loc(form->key), "should be of type None");
     return p;
 }
 
@@ -372,12 +404,14 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
         return p;
     }
     load_wrong_union(l, n, loc, pattern_forms);
-    if (n->kind == PDL_NODE_SEQ) load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
+    if (n->kind == PDL_NODE_SEQ)
+        load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
     return p;
 }
 
 static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c) {
-    static const char *const keys[] = {"case", "if", "then", "pdl__case_result", "pdl__if_result", "pdl__matched"};
+    static const char *const keys[] = {"case",           "if",          "then", "pdl__case_result",
+                                       "pdl__if_result", "pdl__matched"};
     c->loc = pdl_node_loc(n);
     c->node = n;
     if (!is_object(l, n, c->loc)) return;
@@ -392,7 +426,9 @@ static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c
             then = true;
             c->then = load_block(l, v, at, true);
             break;
-        case 3: case 4: case 5: break;
+        case 3:
+        case 4:
+        case 5: break;
         default: load_unknown(l, key, keys, 3);
         }
     }
@@ -407,7 +443,8 @@ void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
 }
 
-/* --- for (2.10 repeat) --------------------------------------------------------------------------------------------- */
+/* --- for (2.10 repeat)
+ * --------------------------------------------------------------------------------------------- */
 
 static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
@@ -434,10 +471,12 @@ const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair) {
     return f;
 }
 
-/* --- aggregator (2.9) ---------------------------------------------------------------------------------------------- */
+/* --- aggregator (2.9)
+ * ---------------------------------------------------------------------------------------------- */
 
 const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair) {
-    static const char *const keys[] = {"file", "mode", "encoding", "prefix", "suffix", "flush", "description"};
+    static const char *const keys[] = {"file",   "mode",  "encoding",   "prefix",
+                                       "suffix", "flush", "description"};
     static const char *const words[] = {"context"};
     const pdl_node *n = pair->value;
     pdl_agg *g = pdl_arena_new(l->a, pdl_agg);

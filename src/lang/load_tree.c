@@ -1,4 +1,5 @@
-/* load_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in one pass. */
+/* load_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in one pass.
+ */
 #include "lang/loader.h"
 #include "native/native.h"
 #include "value/text.h"
@@ -19,7 +20,8 @@ const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, p
     t->loc = loc;
     t->value = v;
     if (pdl_tag_of(v) <= PDL_V_FLOAT) return t;
-    if (n->kind == PDL_NODE_SCALAR && pdl_tag_of(n->scalar) == pdl_tag_of(v) && pdl_obj_of(n->scalar) == pdl_obj_of(v))
+    if (n->kind == PDL_NODE_SCALAR && pdl_tag_of(n->scalar) == pdl_tag_of(v) &&
+        pdl_obj_of(n->scalar) == pdl_obj_of(v))
         pdl_drop(v); /* the node owns it and lives as long */
     else
         pdl_arena_defer(l->a, drop_value, &t->value);
@@ -70,7 +72,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
     if (!o->tree) { /* the first that is not constant: what came before becomes constants of its own */
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)
-            o->tree->items[k] = load_tree_const(l, items[k], pdl_node_loc(items[k]), pdl_keep(pdl_list_at(o->value, k)));
+            o->tree->items[k] =
+                load_tree_const(l, items[k], pdl_node_loc(items[k]), pdl_keep(pdl_list_at(o->value, k)));
     }
     o->tree->items[i] = as_tree(l, items[i], pdl_node_loc(items[i]), p);
 }
@@ -103,7 +106,8 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
         for (uint32_t j = 0; j < i; j++) {
             pdl_loc loc = pdl_node_loc(pairs[j].key);
             o->tree->keys[j] = load_tree_const(l, pairs[j].key, loc, pdl_keep(pdl_dict_key_at(o->value, j)));
-            o->tree->items[j] = load_tree_const(l, pairs[j].value, loc, pdl_keep(pdl_dict_val_at(o->value, j)));
+            o->tree->items[j] =
+                load_tree_const(l, pairs[j].value, loc, pdl_keep(pdl_dict_val_at(o->value, j)));
         }
     }
     o->tree->keys[i] = as_tree(l, pairs[i].key, pdl_node_loc(pairs[i].key), k);
@@ -124,8 +128,10 @@ const pdl_node *load_recorded(const pdl_node *n) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *k = n->pairs[i].key;
         if (!pdl_node_is_str(k)) return n;
-        if (pdl_str_is(k->text, "pdl__expr")) e = n->pairs[i].value;
-        else if (!pdl_str_is(k->text, "pdl__result") && !pdl_str_is(k->text, "pdl__location")) return n;
+        if (pdl_str_is(k->text, "pdl__expr"))
+            e = n->pairs[i].value;
+        else if (!pdl_str_is(k->text, "pdl__result") && !pdl_str_is(k->text, "pdl__location"))
+            return n;
     }
     return e ? e : n;
 }
@@ -137,10 +143,21 @@ static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) 
     n = load_recorded(n);
     switch (n->type) {
     case PDL_NT_STR: *out = read_text(l, n, loc); return true;
-    case PDL_NT_NULL: case PDL_NT_BOOL: case PDL_NT_INT: case PDL_NT_FLOAT: *out = (part){NULL, pdl_keep(n->scalar)}; return true;
-    case PDL_NT_SEQ: *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_list_new(n->n)}; return false;
-    case PDL_NT_MAP: *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_dict_new(n->n)}; return false;
-    case PDL_NT_TIMESTAMP: case PDL_NT_BINARY: case PDL_NT_SET: case PDL_NT_OMAP: case PDL_NT_PAIRS: *out = read_raw(l, n, loc); return true;
+    case PDL_NT_NULL:
+    case PDL_NT_BOOL:
+    case PDL_NT_INT:
+    case PDL_NT_FLOAT: *out = (part){NULL, pdl_keep(n->scalar)}; return true;
+    case PDL_NT_SEQ:
+        *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_list_new(n->n)};
+        return false;
+    case PDL_NT_MAP:
+        *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_dict_new(n->n)};
+        return false;
+    case PDL_NT_TIMESTAMP:
+    case PDL_NT_BINARY:
+    case PDL_NT_SET:
+    case PDL_NT_OMAP:
+    case PDL_NT_PAIRS: *out = read_raw(l, n, loc); return true;
     }
     PDL_BUG("node type %d", (int)n->type);
 }
@@ -160,8 +177,10 @@ static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     while (l->open.n > base) {
         load_branch *o = &l->open.p[l->open.n - 1];
         bool map = o->node->kind == PDL_NODE_MAP;
-        if (have && map) add_entry(l, o, p);
-        else if (have) add_item(l, o, p);
+        if (have && map)
+            add_entry(l, o, p);
+        else if (have)
+            add_item(l, o, p);
         if (o->i == o->node->n) {
             p = close_branch(l);
             have = true;
@@ -173,6 +192,10 @@ static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return p;
 }
 
-const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) { return as_tree(l, n, loc, read_part(l, n, loc)); }
+const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    return as_tree(l, n, loc, read_part(l, n, loc));
+}
 
-const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) { return as_tree(l, n, loc, read_raw(l, n, loc)); }
+const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    return as_tree(l, n, loc, read_raw(l, n, loc));
+}

@@ -1,7 +1,8 @@
 /* loader.h -- private to the room: state of one load, and the readers of positions.
  *
- * Every reader returns what it made and reports problems as diagnostics; after a problem the result may be NULL or partial, the program
- * then never runs. `loc` is what FILE:LINE says of the part (the key of an entry, the first character of an item).
+ * Every reader returns what it made and reports problems as diagnostics; after a problem the result may be
+ * NULL or partial, the program then never runs. `loc` is what FILE:LINE says of the part (the key of an
+ * entry, the first character of an item).
  */
 #ifndef PDL_LANG_LOADER_H
 #define PDL_LANG_LOADER_H
@@ -31,9 +32,9 @@ typedef struct pdl_key {
 typedef struct load_branch {
     const pdl_node *node;
     pdl_loc loc;
-    uint32_t i;        /* parts read so far */
-    pdl_val value;     /* owned: list or dict of them while all are constant */
-    pdl_tree *tree;    /* once one is not */
+    uint32_t i;     /* parts read so far */
+    pdl_val value;  /* owned: list or dict of them while all are constant */
+    pdl_tree *tree; /* once one is not */
 } load_branch;
 
 /* Keeps what recursion does not need out of the frames of what recurses. */
@@ -55,16 +56,20 @@ const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool 
 bool load_spend(pdl_loader *l, const pdl_node *n); /* counts a node; false when there are too many */
 
 /* Problems. at: the part that is wrong. They return NULL. */
-PDL_PRINTF(5, 6) pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+PDL_PRINTF(5, 6)
+pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
 void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should); /* "VALUE SHOULD" */
-/* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not be a list; expected EXPECTED". */
+/* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not be a list;
+ * expected EXPECTED". */
 void load_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
-void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err);          /* takes err */
-void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known); /* "Field not allowed: KEY" */
+void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
+void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
+                  size_t n_known); /* "Field not allowed: KEY" */
 void load_missing(pdl_loader *l, pdl_loc loc, const char *field);
 void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "VALUE should be one of: ['a', 'b']", with a suggestion. */
-void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words, bool general);
+void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words,
+                 bool general);
 
 /* --- load_fields.c: one field of a block into its member --- */
 void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);
@@ -72,7 +77,7 @@ bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *ou
 
 /* --- load_tree.c: data with expressions --- */
 const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc); /* as written */
+const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc);              /* as written */
 const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v); /* takes v */
 const pdl_node *load_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */
 

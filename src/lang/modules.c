@@ -1,4 +1,5 @@
-/* modules.c -- programs that a program includes or imports: found, loaded and searched for definitions once each. */
+/* modules.c -- programs that a program includes or imports: found, loaded and searched for definitions once
+ * each. */
 #include "lang/checker.h"
 #include "lang/load.h"
 
@@ -17,7 +18,8 @@ void modules_fini(pdl_modules *m) {
 
 /* What the module leaves in scope: found by a quiet walk from an empty one. */
 static void find_definitions(pdl_checker *c, pdl_module *m) {
-    pdl_checker inner = {.p = m->program, .opt = c->opt, .modules = c->modules, .quiet = true, .depth = c->depth + 1};
+    pdl_checker inner = {
+        .p = m->program, .opt = c->opt, .modules = c->modules, .quiet = true, .depth = c->depth + 1};
     m->busy = true;
     check_block(&inner, m->program->main, (pdl_str){0});
     m->busy = false;
@@ -47,14 +49,17 @@ static pdl_module *load_module(pdl_checker *c, pdl_str name, pdl_str bytes) {
 static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *m, bool import) {
     const pdl_diag *d = NULL;
     for (size_t i = 0; i < m->program->diags.n && !d; i++)
-        if (m->program->diags.p[i].at_load && m->program->diags.p[i].severity == PDL_DIAG_ERROR) d = &m->program->diags.p[i];
+        if (m->program->diags.p[i].at_load && m->program->diags.p[i].severity == PDL_DIAG_ERROR)
+            d = &m->program->diags.p[i];
     pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
     const char *what = import ? "import" : "include";
     if (d && d->loc.src)
-        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc, "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what, PDL_FMT(m->name),
+        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc,
+                   "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what, PDL_FMT(m->name),
                    pdl_loc_line(d->loc), PDL_FMT(d->text));
     else if (d)
-        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc, "Attempting to %s invalid yaml: %.*s: %.*s", what, PDL_FMT(m->name), PDL_FMT(d->text));
+        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc, "Attempting to %s invalid yaml: %.*s: %.*s",
+                   what, PDL_FMT(m->name), PDL_FMT(d->text));
 }
 
 void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
@@ -66,7 +71,8 @@ void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import)
     pdl_buf name = PDL_BUF, bytes = PDL_BUF;
     pdl_err err = {0};
     pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
-    if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import, &name, &bytes, &err)) {
+    if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import, &name,
+                     &bytes, &err)) {
         pdl_module *m = load_module(c, pdl_buf_str(&name), pdl_buf_str(&bytes));
         if (!m->program->main) {
             report_broken(c, b, m, import);
@@ -78,7 +84,8 @@ void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import)
             c->open_ended = c->open_ended || m->open_ended;
         }
     } else {
-        const pdl_node *n = b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL) : NULL;
+        const pdl_node *n =
+            b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL) : NULL;
         check_diag(c, PDL_DIAG_ERROR, "module-missing", loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
         pdl_err_fini(&err);
         c->open_ended = c->open_ended || !import;

@@ -1,5 +1,5 @@
-/* names.c -- which names an expression reads, and whether something may have defined them before. Definitions are followed in the order of
- * execution; what may or may not have run counts as run. */
+/* names.c -- which names an expression reads, and whether something may have defined them before. Definitions
+ * are followed in the order of execution; what may or may not have run counts as run. */
 #include "lang/checker.h"
 #include "native/native.h"
 
@@ -22,12 +22,19 @@ void scope_back(pdl_checker *c, size_t mark) {
 bool scope_has(const pdl_checker *c, pdl_str name) { return pdl_map_find(&c->names, name) != NULL; }
 
 void scope_predefined(pdl_checker *c) {
-    static const char *const names[] = {"pdl_context", "pdl_particle_id", "pdl_llm_as_judge", "pdl_llm_context_transformer",
-                                        "pdl_model_default_parameters", "stdlib", "pdl_usage", "pdl_scope"};
+    static const char *const names[] = {"pdl_context",
+                                        "pdl_particle_id",
+                                        "pdl_llm_as_judge",
+                                        "pdl_llm_context_transformer",
+                                        "pdl_model_default_parameters",
+                                        "stdlib",
+                                        "pdl_usage",
+                                        "pdl_scope"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) scope_add(c, pdl_str_of(names[i]));
 }
 
-/* --- what is defined inside of a block ----------------------------------------------------------------------------- */
+/* --- what is defined inside of a block
+ * ----------------------------------------------------------------------------- */
 
 static void collect_pattern(pdl_checker *c, const pdl_pattern *p) {
     scope_add(c, p->def);
@@ -36,7 +43,8 @@ static void collect_pattern(pdl_checker *c, const pdl_pattern *p) {
 
 static void collect_fors(pdl_checker *c, const pdl_fors *f) {
     for (uint32_t i = 0; f && i < f->n; i++)
-        if (f->names[i] && f->names[i]->kind == PDL_TREE_CONST && pdl_is_str(f->names[i]->value)) scope_add(c, pdl_str_get(f->names[i]->value));
+        if (f->names[i] && f->names[i]->kind == PDL_TREE_CONST && pdl_is_str(f->names[i]->value))
+            scope_add(c, pdl_str_get(f->names[i]->value));
 }
 
 static void collect_child(void *user, const pdl_block *child) { scope_collect(user, child); }
@@ -58,7 +66,8 @@ void scope_collect(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_function) each_child(b, collect_child, c);
 }
 
-/* --- walking an expression ------------------------------------------------------------------------------------------ */
+/* --- walking an expression
+ * ------------------------------------------------------------------------------------------ */
 
 typedef struct xwalk {
     void (*fn)(void *user, const pdl_xnode *x);
@@ -78,7 +87,8 @@ static void walk_args(const xwalk *w, const pdl_xargs *a) {
     walk_x(w, a->starstar);
 }
 
-/* Visits the parts but one, the next of a chain of any length, which is returned. Statements of templates are not entered. */
+/* Visits the parts but one, the next of a chain of any length, which is returned. Statements of templates are
+ * not entered. */
 static const pdl_xnode *walk_parts(const xwalk *w, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR: return x->u.access.obj;
@@ -88,15 +98,22 @@ static const pdl_xnode *walk_parts(const xwalk *w, const pdl_xnode *x) {
         walk_x(w, x->u.slice.to);
         return x->u.slice.step;
     case PDL_X_CALL: walk_args(w, &x->u.call.args); return x->u.call.obj;
-    case PDL_X_FILTER: case PDL_X_TEST: walk_args(w, &x->u.filter.args); return x->u.filter.obj;
+    case PDL_X_FILTER:
+    case PDL_X_TEST: walk_args(w, &x->u.filter.args); return x->u.filter.obj;
     case PDL_X_UNARY: return x->u.op.a;
-    case PDL_X_BINARY: case PDL_X_AND: case PDL_X_OR: walk_x(w, x->u.op.b); return x->u.op.a;
+    case PDL_X_BINARY:
+    case PDL_X_AND:
+    case PDL_X_OR: walk_x(w, x->u.op.b); return x->u.op.a;
     case PDL_X_COMPARE: walk_list(w, x->u.compare.rest, x->u.compare.n); return x->u.compare.first;
     case PDL_X_COND:
         walk_x(w, x->u.cond.test);
         walk_x(w, x->u.cond.yes);
         return x->u.cond.no;
-    case PDL_X_LIST: case PDL_X_TUPLE: case PDL_X_CONCAT: case PDL_X_OUTPUT: case PDL_X_SEQ: walk_list(w, x->u.list.p, x->u.list.n); return NULL;
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_CONCAT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ: walk_list(w, x->u.list.p, x->u.list.n); return NULL;
     case PDL_X_DICT:
         walk_list(w, x->u.dict.keys, x->u.dict.n);
         walk_list(w, x->u.dict.vals, x->u.dict.n);
@@ -121,7 +138,8 @@ static const pdl_xnode *root_name(const pdl_xnode *x) {
 
 /* `x is defined`, `x | default(1)` and the like accept a name that nothing defines. */
 static const pdl_xnode *guarded(const pdl_xnode *x) {
-    static const char *const tests[] = {"defined", "undefined", "callable"}, *const filters[] = {"default", "d"};
+    static const char *const tests[] = {"defined", "undefined", "callable"}, *const filters[] = {"default",
+                                                                                                 "d"};
     if (x->kind == PDL_X_TEST) {
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
             if (pdl_str_is(x->u.filter.name, tests[i])) return root_name(x->u.filter.obj);
@@ -143,7 +161,8 @@ void scope_guards(pdl_checker *c, const pdl_tree *t) {
     walk_x(&w, t->expr->root);
 }
 
-/* --- one expression --------------------------------------------------------------------------------------------------- */
+/* --- one expression
+ * --------------------------------------------------------------------------------------------------- */
 
 typedef struct seen {
     pdl_checker *c;
@@ -155,7 +174,9 @@ typedef struct seen {
 } seen;
 
 static pdl_loc part_loc(const seen *s, uint32_t from, uint32_t to) {
-    return s->node && s->node->kind == PDL_NODE_SCALAR && pdl_str_eq(s->node->text, s->e->source) ? pdl_node_text_loc(s->node, from, to) : s->loc;
+    return s->node && s->node->kind == PDL_NODE_SCALAR && pdl_str_eq(s->node->text, s->e->source)
+               ? pdl_node_text_loc(s->node, from, to)
+               : s->loc;
 }
 
 static void find_name(void *user, const pdl_xnode *x) {
@@ -167,8 +188,9 @@ static void find_unknown(void *user, const pdl_xnode *x) {
     seen *s = user;
     if ((x->kind != PDL_X_FILTER && x->kind != PDL_X_TEST) || !x->u.filter.unknown) return;
     bool filter = x->kind == PDL_X_FILTER;
-    pdl_diag *d = check_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc, part_loc(s, x->start, x->end),
-                             "No %s named '%.*s' found.", filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
+    pdl_diag *d = check_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc,
+                             part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
+                             filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
     pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
     if (near.n) check_hint(s->c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -180,7 +202,8 @@ static void undefined(seen *s, pdl_str name) {
     s->found = NULL;
     walk_x(&w, s->e->root);
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark, "'%.*s' is undefined", PDL_FMT(name));
+    pdl_diag *d =
+        check_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark, "'%.*s' is undefined", PDL_FMT(name));
     pdl_str near = pdl_str_nearest(name, c->trail.p, c->trail.n);
     if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -189,8 +212,9 @@ void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc
     if (c->quiet) return;
     seen s = {.c = c, .e = e, .node = node, .loc = loc};
     if (e->form == PDL_X_BROKEN) {
-        pdl_diag *d = check_diag(c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->err_start, e->err_end), "Syntax error in %.*s: %.*s",
-                                 PDL_FMT(e->source), PDL_FMT(e->err_msg));
+        pdl_diag *d =
+            check_diag(c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->err_start, e->err_end),
+                       "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->err_msg));
         if (e->err_hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->err_hint));
         return;
     }
@@ -203,6 +227,7 @@ void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc
     xwalk g = {add_guarded, c};
     walk_x(&g, e->root);
     for (uint32_t i = 0; i < e->n_free; i++)
-        if (!scope_has(c, e->free_names[i]) && !pdl_global_find(e->free_names[i])) undefined(&s, e->free_names[i]);
+        if (!scope_has(c, e->free_names[i]) && !pdl_global_find(e->free_names[i]))
+            undefined(&s, e->free_names[i]);
     scope_back(c, mark);
 }

@@ -26,7 +26,8 @@ void pdl_program_drop(pdl_program *p) {
     pdl_free(p);
 }
 
-pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                           const char *fmt, ...) {
     pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
@@ -34,7 +35,11 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, p
     va_end(ap);
     if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last place is overwritten again and again */
     pdl_diag *d = pdl_vec_push(&p->diags);
-    *d = (pdl_diag){.severity = sev, .code = code, .loc = loc, .mark = mark, .text = pdl_arena_str(p->arena, pdl_buf_str(&text))};
+    *d = (pdl_diag){.severity = sev,
+                    .code = code,
+                    .loc = loc,
+                    .mark = mark,
+                    .text = pdl_arena_str(p->arena, pdl_buf_str(&text))};
     pdl_buf_fini(&text);
     return d;
 }
@@ -88,12 +93,15 @@ void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich) {
         general = general || d->general;
     }
     if (!general) return;
-    if (p->source && p->source->name.n) pdl_buf_putf(out, "The file PDL %.*s does not respect the schema.\n", PDL_FMT(p->source->name));
-    else PDL_PUT(out, "The PDL program does not respect the schema.\n");
+    if (p->source && p->source->name.n)
+        pdl_buf_putf(out, "The file PDL %.*s does not respect the schema.\n", PDL_FMT(p->source->name));
+    else
+        PDL_PUT(out, "The PDL program does not respect the schema.\n");
 }
 
 size_t pdl_program_error_count(const pdl_program *p) {
     size_t n = 0;
-    for (size_t i = 0; i < p->diags.n; i++) n += p->diags.p[i].severity == PDL_DIAG_ERROR && p->diags.p[i].at_load;
+    for (size_t i = 0; i < p->diags.n; i++)
+        n += p->diags.p[i].severity == PDL_DIAG_ERROR && p->diags.p[i].at_load;
     return n;
 }

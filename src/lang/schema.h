@@ -1,4 +1,5 @@
-/* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the tables of fields. */
+/* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the tables of
+ * fields. */
 #ifndef PDL_LANG_SCHEMA_H
 #define PDL_LANG_SCHEMA_H
 

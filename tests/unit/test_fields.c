@@ -11,11 +11,14 @@ static const struct {
     const char *key;
     bool found;
 } rows[] = {
-    {PDL_BLOCK_text, "text", true},     {PDL_BLOCK_text, "context", true}, {PDL_BLOCK_data, "context", false},
-    {PDL_BLOCK_data, "data", true},     {PDL_BLOCK_data, "def", true},     {PDL_BLOCK_data, "def_", true},
-    {PDL_BLOCK_data, "", false},        {PDL_BLOCK_scalar, "", false},     {PDL_BLOCK_scalar, "def", false},
-    {PDL_BLOCK_if, "else_", true},      {PDL_BLOCK_if, "elif", false},     {PDL_BLOCK_repeat, "num_iterations", true},
-    {PDL_BLOCK_map, "while", false},    {PDL_BLOCK_empty, "defs", true},   {PDL_BLOCK_empty, "text", false},
+    {PDL_BLOCK_text, "text", true},     {PDL_BLOCK_text, "context", true},
+    {PDL_BLOCK_data, "context", false}, {PDL_BLOCK_data, "data", true},
+    {PDL_BLOCK_data, "def", true},      {PDL_BLOCK_data, "def_", true},
+    {PDL_BLOCK_data, "", false},        {PDL_BLOCK_scalar, "", false},
+    {PDL_BLOCK_scalar, "def", false},   {PDL_BLOCK_if, "else_", true},
+    {PDL_BLOCK_if, "elif", false},      {PDL_BLOCK_repeat, "num_iterations", true},
+    {PDL_BLOCK_map, "while", false},    {PDL_BLOCK_empty, "defs", true},
+    {PDL_BLOCK_empty, "text", false},
 };
 
 static void fields_of_kinds(void **state) {

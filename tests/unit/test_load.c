@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-/* Problems of a program without a file; "" means that it loads. Only what stands in the first lines is compared: `want` begins the text. */
+/* Problems of a program without a file; "" means that it loads. Only what stands in the first lines is
+ * compared: `want` begins the text. */
 static const struct {
     const char *program, *want;
 } rows[] = {
@@ -19,9 +20,11 @@ static const struct {
     {"def: x", ""},
     {"- a\n- b", ""},
     {"text: hi\nunknown: 1", "line 2 - Field not allowed: unknown\n"},
-    {"text:\n- if: true\n  them: a", "line 2 - Missing required field: then\nline 3 - Field not allowed: them\n"},
+    {"text:\n- if: true\n  them: a",
+     "line 2 - Missing required field: then\nline 3 - Field not allowed: them\n"},
     {"text: [a, [b, c]]", "line 1 - ['b', 'c'] should not be a list\n"},
-    {"text:\n- data: a\n  foo: 1\n- bar: 2", "line 3 - Field not allowed: foo\nline 4 - {'bar': 2} should be of type: expected a block: one of text,"},
+    {"text:\n- data: a\n  foo: 1\n- bar: 2", "line 3 - Field not allowed: foo\nline 4 - {'bar': 2} should be "
+                                             "of type: expected a block: one of text,"},
     {"def: x\ntest: y", "line 2 - Field not allowed: test\n"},
     {"sequence: [a]", "line 1 - Missing required field: join\n"},
     {"lang: python", "line 1 - Missing required field: code\n"},
@@ -32,16 +35,19 @@ static const struct {
     {"object:\n  a: 1\n  b: {txt: a}", "line 3 - {'txt': 'a'} should be of type: expected a block"},
     {"import: 3", "line 1 - 3 should be of type <class 'str'>\n"},
     {"if: null\nthen: a", "line 1 - None should be of type boolean"},
-    {"lang: ruby\ncode: x", "line 1 - ruby should be one of: ['python', 'ipython', 'jinja', 'pdl', 'command']\nThe PDL program does not"},
+    {"lang: ruby\ncode: x", "line 1 - ruby should be one of: ['python', 'ipython', 'jinja', 'pdl', "
+                            "'command']\nThe PDL program does not"},
     {"kind: foo", "line 1 - foo is not a kind of block: expected one of text,"},
     {"kind: null\ndata: 1", "line 1 - None should be of type <class 'str'>\n"},
     {"data: x\nparser: xml", "line 2 - xml should be one of: ['json', 'jsonl', 'yaml', 'csv']\n"},
     {"data: x\nparser: JSON", ""},
-    {"data: x\nparser: {regex: x, mode: sometimes}", "line 2 - sometimes should be one of: ['search', 'match', 'fullmatch', 'split', 'findall']\n"},
+    {"data: x\nparser: {regex: x, mode: sometimes}",
+     "line 2 - sometimes should be one of: ['search', 'match', 'fullmatch', 'split', 'findall']\n"},
     {"data: x\nparser: {mode: search}", "line 2 - Missing required field: regex\n"},
     {"data: x\nspec: foo", "line 2 - foo is not a type"},
     {"data: x\nspec: [integer, string]", "line 2 - invalid PDL type"},
-    {"repeat: x\njoin: {as: foo}", "line 2 - foo should be one of: ['text', 'array', 'object', 'lastOf', 'reduce']\n"},
+    {"repeat: x\njoin: {as: foo}",
+     "line 2 - foo should be one of: ['text', 'array', 'object', 'lastOf', 'reduce']\n"},
     {"repeat: x\njoin: array", "line 2 - array should be of type object"},
     {"repeat: x\njoin: {as: array, with: y}", "line 2 - `with` belongs to"},
     {"data: x\ncontext: independent", "line 2 - Field not allowed: context\n"},
@@ -81,7 +87,8 @@ static void problems_with_places(void **state) {
         pdl_buf out = PDL_BUF;
         pdl_program_load(p, PDL_STR(""), t_str(rows[i].program), &ok);
         pdl_program_errors(p, &out, false);
-        if (!pdl_str_starts(pdl_buf_str(&out), t_str(rows[i].want)) || ok != (rows[i].want[0] == 0) || (ok && out.len))
+        if (!pdl_str_starts(pdl_buf_str(&out), t_str(rows[i].want)) || ok != (rows[i].want[0] == 0) ||
+            (ok && out.len))
             fail_msg("row %zu: got <%s>, want <%s>", i, pdl_buf_z(&out), rows[i].want);
         t_assert(ok == (p->main != NULL));
         pdl_buf_fini(&out);
@@ -101,9 +108,12 @@ static const struct {
     {"{content: a, role: user}", PDL_BLOCK_message, "{\"role\": \"user\", \"content\": \"a\"}"},
     {"{lang: jinja, code: a}", PDL_BLOCK_code, "{\"lang\": \"jinja\", \"code\": \"a\"}"},
     {"{processor: p}", PDL_BLOCK_model, "{\"processor\": \"p\"}"},
-    {"{data: {a: [1, '${ x }'], 2: b}, spec: str}", PDL_BLOCK_data, "{\"spec\": \"string\", \"data\": {\"a\": [1, \"${ x }\"], \"2\": \"b\"}}"},
-    {"{repeat: x, num_iterations: 2, join: {with: ' '}}", PDL_BLOCK_repeat, "{\"repeat\": \"x\", \"maxIterations\": 2, \"join\": {\"with\": \" \"}}"},
-    {"{function: {x: int}, return: 1}", PDL_BLOCK_function, "{\"function\": {\"x\": \"integer\"}, \"return\": 1}"},
+    {"{data: {a: [1, '${ x }'], 2: b}, spec: str}", PDL_BLOCK_data,
+     "{\"spec\": \"string\", \"data\": {\"a\": [1, \"${ x }\"], \"2\": \"b\"}}"},
+    {"{repeat: x, num_iterations: 2, join: {with: ' '}}", PDL_BLOCK_repeat,
+     "{\"repeat\": \"x\", \"maxIterations\": 2, \"join\": {\"with\": \" \"}}"},
+    {"{function: {x: int}, return: 1}", PDL_BLOCK_function,
+     "{\"function\": {\"x\": \"integer\"}, \"return\": 1}"},
     {"{read: }", PDL_BLOCK_read, "{\"read\": null}"},
     {"{if: yes, then: a, else: null}", PDL_BLOCK_if, "{\"if\": true, \"then\": \"a\"}"},
     {"{description: d}", PDL_BLOCK_empty, "{\"kind\": \"empty\", \"description\": \"d\"}"},

@@ -6,7 +6,8 @@
 
 #include "base/banned.h"
 
-/* Codes and lines of what is found, "CODE@LINE ". Modules: `m` defines a and b, `bad` does not load, `loop` includes itself, others are missing. */
+/* Codes and lines of what is found, "CODE@LINE ". Modules: `m` defines a and b, `bad` does not load, `loop`
+ * includes itself, others are missing. */
 static const struct {
     const char *program, *want;
 } rows[] = {
@@ -20,7 +21,8 @@ static const struct {
     {"text: [{def: x, data: '${ x }'}]", "name-undefined@1 "},
     {"text: [{defs: {y: {text: [{def: z, data: 1}]}}, data: 1}, '${ y }${ z }']", "name-undefined@1 "},
     {"text: [{for: {i: [1]}, index: k, repeat: '${ i }${ k }'}, '${ i }${ k }']", ""},
-    {"text: [{for: {i: [1]}, index: k, map: {def: m, data: '${ i }${ k }'}}, '${ i }', '${ m }']", "name-undefined@1 name-undefined@1 "},
+    {"text: [{for: {i: [1]}, index: k, map: {def: m, data: '${ i }${ k }'}}, '${ i }', '${ m }']",
+     "name-undefined@1 name-undefined@1 "},
     {"{repeat: {text: ['${ x }', {def: x, data: 1}]}, until: '${ x }'}", ""},
     {"{defs: {f: {function: {x: integer}, return: '${ f }${ x }'}}, text: '${ x }'}", "name-undefined@1 "},
     {"match: 1\nwith:\n- case: {any: , def: v}\n  then: ${ v }", ""},
@@ -49,13 +51,18 @@ static const struct {
     {"data: 1\ncontribute: [nobody]", "name-undefined@2 "},
 };
 
-static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes, pdl_err *err) {
+static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,
+                        pdl_err *err) {
     (void)user, (void)from, (void)import;
     pdl_buf_put(name, path);
-    if (pdl_str_is(path, "m")) PDL_PUT(bytes, "text: [{def: a, data: 1}, {defs: {b: 2}, data: 1}]");
-    else if (pdl_str_is(path, "bad")) PDL_PUT(bytes, "foo: 1");
-    else if (pdl_str_is(path, "loop")) PDL_PUT(bytes, "include: loop");
-    else return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "file %.*s not found", PDL_FMT(path));
+    if (pdl_str_is(path, "m"))
+        PDL_PUT(bytes, "text: [{def: a, data: 1}, {defs: {b: 2}, data: 1}]");
+    else if (pdl_str_is(path, "bad"))
+        PDL_PUT(bytes, "foo: 1");
+    else if (pdl_str_is(path, "loop"))
+        PDL_PUT(bytes, "include: loop");
+    else
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "file %.*s not found", PDL_FMT(path));
     return true;
 }
 
@@ -71,7 +78,8 @@ static void what_check_finds(void **state) {
         t_assert(ok);
         pdl_program_check(p, &opt);
         for (size_t k = 0; k < p->diags.n; k++)
-            if (!p->diags.p[k].reference_only) pdl_buf_putf(&out, "%s@%u ", p->diags.p[k].code, pdl_loc_line(p->diags.p[k].loc));
+            if (!p->diags.p[k].reference_only)
+                pdl_buf_putf(&out, "%s@%u ", p->diags.p[k].code, pdl_loc_line(p->diags.p[k].loc));
         t_assert_str(pdl_buf_str(&out), rows[i].want);
         pdl_buf_fini(&out);
         pdl_program_drop(p);

@@ -9,9 +9,16 @@
 static const struct {
     const char *name, *required;
 } rows[] = {
-    {"IfBlock", "if"},         {"TextBlock", "text"},        {"LitellmModelBlock", "model"}, {"GraniteioModelBlock", "processor"},
-    {"ArgsBlock", "args"},     {"PythonCodeBlock", "code"},  {"EmptyBlock", ""},             {"ReadBlock", "read"},
-    {"RegexParser", "regex"},  {"MatchCase", "then"},
+    {"IfBlock", "if"},
+    {"TextBlock", "text"},
+    {"LitellmModelBlock", "model"},
+    {"GraniteioModelBlock", "processor"},
+    {"ArgsBlock", "args"},
+    {"PythonCodeBlock", "code"},
+    {"EmptyBlock", ""},
+    {"ReadBlock", "read"},
+    {"RegexParser", "regex"},
+    {"MatchCase", "then"},
 };
 
 static void definitions(void **state) {
@@ -24,10 +31,13 @@ static void definitions(void **state) {
         t_assert(pdl_is_dict(def));
         pdl_vref required = pdl_dict_getz(def, "required");
         t_assert(pdl_is_list(required));
-        t_assert_str(pdl_list_len(required) ? pdl_str_get(pdl_list_at(required, 0)) : PDL_STR(""), rows[i].required);
+        t_assert_str(pdl_list_len(required) ? pdl_str_get(pdl_list_at(required, 0)) : PDL_STR(""),
+                     rows[i].required);
     }
-    assert_true(pdl_is_dict(pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "TextBlock"), "properties"), "context")));
-    assert_true(pdl_is_absent(pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "DataBlock"), "properties"), "context")));
+    assert_true(
+        pdl_is_dict(pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "TextBlock"), "properties"), "context")));
+    assert_true(pdl_is_absent(
+        pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "DataBlock"), "properties"), "context")));
     pdl_drop(schema);
 }
 
