@@ -204,6 +204,9 @@ static bool step_subs(pdl_session *s) {
 
 static const char *env_of(void *user, const char *name) { return pdl_environ_get(((pdl_session *)user)->env, name); }
 
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
 #ifndef PDL_LIBDIR
 #define PDL_LIBDIR "/usr/local/share/pdl"
 #endif
@@ -235,7 +238,10 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .show_user = o->sink.user, .ask_input = ask_input, .run_program = run_program, .user = s,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
-    if (o->record.n && !pdl_journal_record(o->record, s->outside, &(pdl_journal_info){.file = o->file}, &s->journal, err)) return false;
+    static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
+    pdl_journal_info info = {.file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]), .blocks = true};
+    info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
+    if (o->record.n && !pdl_journal_record(o->record, s->outside, &info, &s->journal, err)) return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
     s->world = s->journal ? pdl_journal_world(s->journal) : s->outside;
     return true;
@@ -289,6 +295,7 @@ bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = wall;
     if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
+    if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->opt.trace) {
         size_t n;
         const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
@@ -335,6 +342,11 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err) {
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }
 const char *pdl_session_env(pdl_session *s, const char *name) { return pdl_environ_get(s->env, name); }
+
+const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
+    *n = s->n_path;
+    return s->path;
+}
 
 bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) { return pdl_fold_json(s->fold, out, err); }
 

@@ -39,6 +39,8 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err);
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
+/* Folders of PDL_PATH and of the installed library, in which imports are looked for. Borrowed. */
+const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
 
 /* The trace as one line of JSON (options.trace). */

@@ -13,7 +13,17 @@
 PDL_MUST bool read_program(pdl_str file, pdl_buf *out, pdl_err *err);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
-/* An error on standard error; secrets of s (may be NULL) replaced. */
+
+/* put.c. Secrets of s are replaced where it is given (may be NULL). */
+/* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */
+int put_stdout(pdl_str text);
+void put_stderr(pdl_str text, const pdl_session *s);
 void print_error(const pdl_err *err, const pdl_session *s);
+/* Why a program does not load. */
+void print_load_errors(const pdl_program *p, const pdl_session *s);
+/* A wrong command line: usage and message. Returns 2. */
+int refuse(const arguments *a, const char *message);
+/* After a failed write with errno e: message unless nobody reads. The exit code. */
+int write_failed(int e);
 
 #endif

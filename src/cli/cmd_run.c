@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/term.h"
 #include "io/file.h"
+#include "lang/walk.h"
 #include "value/text.h"
 #include "yaml/yaml.h"
 
@@ -33,16 +34,6 @@ bool read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
     bool ok = pdl_file_read(path, out, err);
     pdl_free(path);
     return ok;
-}
-
-void print_error(const pdl_err *err, const pdl_session *s) {
-    pdl_buf b = PDL_BUF, shown = PDL_BUF;
-    pdl_err_print(err, true, &b);
-    if (s) pdl_session_redact(s, pdl_buf_str(&b), &shown);
-    else pdl_buf_put(&shown, pdl_buf_str(&b));
-    fwrite(pdl_buf_z(&shown), 1, shown.len, stderr);
-    pdl_buf_fini(&b);
-    pdl_buf_fini(&shown);
 }
 
 /* One more mapping of variables over those in *vars. what: the option, for the message. */
@@ -158,12 +149,13 @@ static int finish(runner *r, pdl_step step) {
     }
     term_flush(&r->term);
     if (r->a->given[OPT_trace]) write_trace(r->a, r->session);
-    if (r->term.broken) return 141;
-    if (r->term.error) {
-        fprintf(stderr, "pdl: error: cannot write to standard output: %s\n", strerror(r->term.error));
-        return 1;
-    }
-    return code;
+    if (r->term.broken) return write_failed(EPIPE);
+    return r->term.error ? write_failed(r->term.error) : code;
+}
+
+static void warn_deprecated(void *user, const char *old, const char *now) {
+    (void)user;
+    fprintf(stderr, "Deprecated type syntax: use %s instead of %s.\n", now, old);
 }
 
 static int run_program(runner *r) {
@@ -172,7 +164,7 @@ static int run_program(runner *r) {
     pdl_err err = {0};
     const pdl_program *p;
     if (!read_program(a->files.p[0], &text, &err)) {
-        print_error(&err, NULL);
+        print_error(&err, r->session);
         pdl_err_fini(&err);
         pdl_buf_fini(&text);
         return 1;
@@ -180,12 +172,10 @@ static int run_program(runner *r) {
     bool ok = pdl_session_load(r->session, pdl_buf_str(&text), &p);
     pdl_buf_fini(&text);
     if (!ok) {
-        pdl_buf b = PDL_BUF;
-        pdl_program_errors(p, &b, true);
-        fwrite(pdl_buf_z(&b), 1, b.len, stderr);
-        pdl_buf_fini(&b);
+        print_load_errors(p, r->session);
         return 1;
     }
+    pdl_program_each_deprecated(p, warn_deprecated, NULL);
     static const int signals[] = {SIGINT, SIGTERM};
     pdl_signals *watch = pdl_signals_watch(pdl_session_loop(r->session), signals, 2, on_signal, r);
     r->term.on_broken = on_broken;
@@ -193,15 +183,6 @@ static int run_program(runner *r) {
     int code = finish(r, pdl_session_run(r->session));
     pdl_signals_stop(watch);
     return code;
-}
-
-static int refuse(const arguments *a, const char *message) {
-    pdl_buf b = PDL_BUF;
-    usage_write(a->command, &b);
-    pdl_buf_putf(&b, "pdl: error: %s\n", message);
-    fwrite(pdl_buf_z(&b), 1, b.len, stderr);
-    pdl_buf_fini(&b);
-    return 2;
 }
 
 static bool read_jobs(const arguments *a, uint32_t *jobs) {
@@ -218,34 +199,22 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* 0 to go on. */
+/* What is done without running; -1: nothing, go on. */
 static int early(const arguments *a) {
-    if (a->given[OPT_version]) {
-        printf("PDL %s\n", PDL_VERSION);
-        return -1;
-    }
-    if (a->given[OPT_schema]) {
-        cmd_schema(a);
-        return -1;
-    }
-    if (!a->files.n) {
-        pdl_buf b = PDL_BUF;
-        help_write(a->command, &b);
-        fwrite(pdl_buf_z(&b), 1, b.len, stdout);
-        pdl_buf_fini(&b);
-        return -1;
-    }
+    if (a->given[OPT_version]) return put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
+    if (a->given[OPT_schema]) return cmd_schema(a);
+    if (!a->files.n) return cmd_help(a);
     if (a->given[OPT_sandbox]) {
         fprintf(stderr, "pdl: error: --sandbox is not available: this build cannot confine code and commands\n");
         return 2;
     }
     if (a->given[OPT_record] && a->given[OPT_replay]) return refuse(a, "--record and --replay exclude each other");
-    return 0;
+    return -1;
 }
 
 int cmd_run(const arguments *a) {
     int code = early(a);
-    if (code) return code < 0 ? 0 : code;
+    if (code >= 0) return code;
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     runner r = {.a = a, .stream = stream_of(a)};

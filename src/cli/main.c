@@ -1,49 +1,54 @@
 /* main.c -- the command `pdl`: finds the command word, runs it. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
-#include "base/debug.h"
-#include "cli/options.h"
+#include "cli/cli.h"
 
 #include "base/banned.h"
 
-static void put(FILE *f, const pdl_buf *b) { fwrite(pdl_buf_z(b), 1, b->len, f); }
+static int show_help(const command *c) {
+    pdl_buf b = PDL_BUF;
+    help_write(c, &b);
+    int code = put_stdout(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
 
 int cmd_help(const arguments *a) {
     size_t n;
     const command *all = commands(&n);
-    const command *c = &all[0];
-    for (size_t i = 0; a->files.n && i < n; i++)
-        if (pdl_str_is(a->files.p[0], all[i].name)) c = &all[i];
+    if (a->command->run != cmd_help || !a->files.n) return show_help(&all[0]);
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(a->files.p[0], all[i].name)) return show_help(&all[i]);
     pdl_buf b = PDL_BUF;
-    help_write(c, &b);
-    put(stdout, &b);
+    pdl_buf_putf(&b, "no such command: %.*s", PDL_FMT(a->files.p[0]));
+    int code = refuse(a, pdl_buf_z(&b));
     pdl_buf_fini(&b);
-    return 0;
+    return code;
 }
 
 static int wrong_usage(const arguments *a, char *message) {
-    pdl_buf b = PDL_BUF;
-    usage_write(a->command, &b);
-    pdl_buf_putf(&b, "pdl: error: %s\n", message);
-    put(stderr, &b);
-    pdl_buf_fini(&b);
+    int code = refuse(a, message);
     pdl_free(message);
-    return 2;
+    return code;
 }
 
-static int show_help(const arguments *a) {
-    pdl_buf b = PDL_BUF;
-    help_write(a->command, &b);
-    put(stdout, &b);
-    pdl_buf_fini(&b);
-    return 0;
+/* A standard descriptor that is closed would be given to the next file that is opened. What stands in for it cannot be written, so that output
+ * fails and is reported. */
+static void hold_descriptors(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
 }
 
 int main(int argc, char **argv) {
     arguments a;
     char *message = NULL;
+    hold_descriptors();
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     bool ok = arguments_read(argc, argv, &a, &message);
-    int code = !ok ? wrong_usage(&a, message) : a.given[OPT_help] ? show_help(&a) : a.command->run(&a);
+    int code = !ok ? wrong_usage(&a, message) : a.given[OPT_help] ? show_help(a.command) : a.command->run(&a);
     arguments_fini(&a);
     return code;
 }

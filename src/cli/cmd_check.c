@@ -1,0 +1,162 @@
+/* cmd_check.c -- pdl check FILE...: everything about programs that can be known without running them. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "io/file.h"
+#include "lang/check.h"
+#include "lang/load.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+typedef struct checker {
+    const arguments *a;
+    const pdl_session *session;
+    pdl_str file; /* being checked */
+    PDL_VEC(pdl_str) names;
+    bool json;
+    bool failed;
+    int code; /* of a failed write */
+} checker;
+
+/* --- files that programs name ---------------------------------------------------------------------------------------------- */
+
+static pdl_str folder_of(pdl_str file) {
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    return slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash == 0 ? 1 : slash);
+}
+
+static void join(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
+    pdl_buf_clear(out);
+    if (dir.n && !pdl_str_starts(path, PDL_STR("/"))) {
+        pdl_buf_put(out, dir);
+        if (!pdl_str_ends(dir, PDL_STR("/"))) pdl_buf_putc(out, '/');
+    }
+    while (!dir.n && pdl_str_starts(path, PDL_STR("./"))) path = pdl_str_sub(path, 2, path.n);
+    pdl_buf_put(out, path);
+    if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
+}
+
+static bool is_file(const pdl_buf *path) { return pdl_file_kind_of(pdl_buf_z(path)) != PDL_FILE_NONE; }
+
+/* Folders in the order of a run: of the main program, of the file that holds the block, of PDL_PATH (imports). */
+static bool find(const checker *c, pdl_str from, pdl_str path, bool import, pdl_buf *name) {
+    join(folder_of(c->file), path, import, name);
+    if (is_file(name)) return true;
+    join(folder_of(from), path, import, name);
+    if (is_file(name)) return true;
+    size_t n;
+    const pdl_str *folders = pdl_session_path(c->session, &n);
+    for (size_t i = 0; import && i < n; i++) {
+        join(folders[i], path, import, name);
+        if (is_file(name)) return true;
+    }
+    join(folder_of(c->file), path, import, name);
+    return false;
+}
+
+static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes, pdl_err *err) {
+    if (!find(user, from, path, import, name)) return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
+    return pdl_file_read(pdl_buf_z(name), bytes, err);
+}
+
+/* --- the report ------------------------------------------------------------------------------------------------------------ */
+
+static pdl_val put_num(pdl_val d, const char *key, uint32_t n) { return pdl_dict_putz(d, key, pdl_int(n)); }
+
+static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
+    pdl_loc at = d->mark.src ? d->mark : d->loc;
+    pdl_buf message = PDL_BUF, line = PDL_BUF, shown = PDL_BUF;
+    pdl_err err = {0};
+    pdl_buf_put(&message, d->text);
+    if (d->hint.n) pdl_buf_putf(&message, "; %.*s", PDL_FMT(d->hint));
+    pdl_val v = pdl_dict_putz(pdl_dict_new(8), "file", pdl_text(file));
+    v = put_num(v, "line", pdl_loc_line(at));
+    v = put_num(v, "column", at.src ? pdl_source_column(at.src, at.start) : 0);
+    v = put_num(v, "end_line", at.src ? pdl_source_line(at.src, at.end) : 0);
+    v = put_num(v, "end_column", at.src ? pdl_source_column(at.src, at.end) : 0);
+    v = pdl_dict_putz(v, "severity", pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
+    v = pdl_dict_putz(v, "code", pdl_textz(d->code));
+    v = pdl_dict_putz(v, "message", pdl_text(pdl_buf_str(&message)));
+    if (!pdl_json_write(v, PDL_JSON_SPACED, 0, &line, &err)) PDL_BUG("a diagnostic is not JSON: %s", err.msg);
+    pdl_buf_putc(&line, '\n');
+    pdl_session_redact(c->session, pdl_buf_str(&line), &shown);
+    if (!c->code) c->code = put_stdout(pdl_buf_str(&shown));
+    pdl_drop(v);
+    pdl_buf_fini(&shown);
+    pdl_buf_fini(&line);
+    pdl_buf_fini(&message);
+}
+
+static void put_text(const checker *c, const pdl_diag *d) {
+    pdl_buf b = PDL_BUF;
+    pdl_diag_print(d, d->severity == PDL_DIAG_WARNING ? "warning: " : "", true, &b);
+    put_stderr(pdl_buf_str(&b), c->session);
+    pdl_buf_fini(&b);
+}
+
+static void report(checker *c, const pdl_program *p) {
+    for (size_t i = 0; i < p->diags.n; i++) {
+        const pdl_diag *d = &p->diags.p[i];
+        if (d->reference_only && !c->a->given[OPT_strict]) continue;
+        c->failed = c->failed || d->severity == PDL_DIAG_ERROR;
+        if (c->json) put_json(c, c->file, d);
+        else put_text(c, d);
+    }
+}
+
+static void cannot_read(checker *c, pdl_err *err) {
+    c->failed = true;
+    if (c->json) put_json(c, c->file, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
+    else print_error(err, c->session);
+    pdl_err_fini(err);
+}
+
+static void check_file(checker *c) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    if (!read_program(c->file, &text, &err)) {
+        cannot_read(c, &err);
+        pdl_buf_fini(&text);
+        return;
+    }
+    pdl_program *p = pdl_program_new();
+    bool ok;
+    pdl_program_load(p, c->file, pdl_buf_str(&text), &ok);
+    if (ok) pdl_program_check(p, &(pdl_check_options){.open = open_source, .user = c, .names = c->names.p, .n_names = c->names.n});
+    report(c, p);
+    pdl_program_drop(p);
+    pdl_buf_fini(&text);
+}
+
+static void check_files(checker *c) {
+    for (size_t i = 0; i < c->a->files.n; i++) {
+        c->file = c->a->files.p[i];
+        check_file(c);
+    }
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------------------- */
+
+int cmd_check(const arguments *a) {
+    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+    checker c = {.a = a, .json = a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json")};
+    pdl_session *s = NULL;
+    pdl_val vars = pdl_absent();
+    pdl_err err = {0};
+    bool ok = pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err) && read_data(a, &vars, &err);
+    if (ok) {
+        c.session = s;
+        for (size_t i = 0; i < pdl_dict_len(vars); i++)
+            if (pdl_is_str(pdl_dict_key_at(vars, i))) *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));
+        check_files(&c);
+    } else {
+        print_error(&err, s);
+        pdl_err_fini(&err);
+    }
+    pdl_vec_fini(&c.names);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_session_free(s);
+    return c.code ? c.code : !ok || c.failed ? 1 : 0;
+}

@@ -1,0 +1,134 @@
+/* cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "compile/compile.h"
+#include "lang/dump.h"
+#include "lang/load.h"
+#include "lang/walk.h"
+#include "types/type.h"
+#include "value/json_write.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+static bool dump_nodes(pdl_program *p, pdl_buf *out, pdl_err *err) {
+    (void)err;
+    if (p->root) pdl_node_dump(p->root, out);
+    return true;
+}
+
+static bool dump_blocks(pdl_program *p, pdl_buf *out, pdl_err *err) {
+    pdl_val v = pdl_block_dump(p->main, NULL);
+    bool ok = pdl_yaml_write(v, out, err);
+    pdl_drop(v);
+    return ok;
+}
+
+/* "LINE:COLUMN KEY  " */
+static void put_head(pdl_loc loc, const char *key, pdl_buf *out) {
+    if (loc.src) pdl_buf_putf(out, "%u:%u", pdl_loc_line(loc), pdl_source_column(loc.src, loc.start));
+    else PDL_PUT(out, "-");
+    pdl_buf_putf(out, "\t%s\t", key);
+}
+
+static void on_expr(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
+    pdl_buf *out = user;
+    put_head(t->node ? pdl_node_loc(t->node) : t->loc, b->kind == PDL_BLOCK_scalar ? "text" : key, out);
+    if (t->expr->form == PDL_X_BROKEN) pdl_buf_putf(out, "broken: %.*s", PDL_FMT(t->expr->err_msg));
+    else pdl_expr_print(t->expr, out);
+    pdl_buf_putc(out, '\n');
+}
+
+static bool dump_expr(pdl_program *p, pdl_buf *out, pdl_err *err) {
+    (void)err;
+    pdl_program_walk(p, &(pdl_walk){.user = out, .expr = on_expr});
+    return true;
+}
+
+typedef struct typed {
+    pdl_buf *out;
+    pdl_err *err;
+    bool ok;
+} typed;
+
+static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc) {
+    (void)b;
+    typed *d = user;
+    if (!d->ok) return;
+    pdl_val schema = pdl_type_schema(t, true);
+    put_head(loc, key, d->out);
+    d->ok = pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, d->out, d->err);
+    pdl_drop(schema);
+    pdl_buf_putc(d->out, '\n');
+}
+
+static bool dump_types(pdl_program *p, pdl_buf *out, pdl_err *err) {
+    typed d = {out, err, true};
+    pdl_program_walk(p, &(pdl_walk){.user = &d, .type = on_type});
+    return d.ok;
+}
+
+static bool dump_code(pdl_program *p, pdl_buf *out, pdl_err *err) {
+    (void)err;
+    pdl_interner *names = pdl_interner_new();
+    pdl_code *code = pdl_compile_program(p, names, false);
+    pdl_code_dump(code, out);
+    pdl_code_drop(code);
+    pdl_interner_free(names);
+    return true;
+}
+
+static const struct {
+    opt_id option;
+    bool (*write)(pdl_program *p, pdl_buf *out, pdl_err *err);
+} forms[] = {
+    {OPT_nodes, dump_nodes}, {OPT_expr, dump_expr}, {OPT_types, dump_types}, {OPT_code, dump_code}, {OPT_blocks, dump_blocks},
+};
+enum { N_FORMS = sizeof forms / sizeof forms[0] };
+
+/* The form asked for; N_FORMS when there are several. */
+static size_t form_of(const arguments *a) {
+    size_t form = N_FORMS - 1, given = 0;
+    for (size_t i = 0; i < N_FORMS; i++)
+        if (a->given[forms[i].option] && given++ == 0) form = i;
+    return given > 1 ? N_FORMS : form;
+}
+
+static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), out = PDL_BUF_INIT(PDL_MAX_TEXT), shown = PDL_BUF;
+    pdl_err err = {0};
+    pdl_program *p = pdl_program_new();
+    bool ok = read_program(a->files.p[0], &text, &err), loaded = false;
+    if (ok) pdl_program_load(p, a->files.p[0], pdl_buf_str(&text), &loaded);
+    if (ok && !loaded) {
+        print_load_errors(p, s);
+        if (forms[form].write != dump_nodes) form = N_FORMS; /* nodes are there when blocks are not */
+    }
+    ok = ok && (form == N_FORMS || forms[form].write(p, &out, &err));
+    if (!ok) print_error(&err, s);
+    pdl_session_redact(s, pdl_buf_str(&out), &shown);
+    int code = put_stdout(pdl_buf_str(&shown));
+    pdl_err_fini(&err);
+    pdl_program_drop(p);
+    pdl_buf_fini(&shown);
+    pdl_buf_fini(&out);
+    pdl_buf_fini(&text);
+    return code ? code : ok && loaded ? 0 : 1;
+}
+
+int cmd_dump(const arguments *a) {
+    size_t form = form_of(a);
+    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+    if (form == N_FORMS) return refuse(a, "one of --nodes, --blocks, --expr, --types, --code at a time");
+    pdl_session *s = NULL;
+    pdl_err err = {0};
+    if (!pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err)) {
+        print_error(&err, NULL);
+        pdl_err_fini(&err);
+        return 1;
+    }
+    int code = dump_file(a, form, s);
+    pdl_session_free(s);
+    return code;
+}

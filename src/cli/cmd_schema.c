@@ -1,0 +1,23 @@
+/* cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs. */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "lang/schema.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+int cmd_schema(const arguments *a) {
+    (void)a;
+    pdl_val schema = pdl_language_schema();
+    pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err err = {0};
+    bool ok = pdl_json_write(schema, 0, 2, &out, &err);
+    pdl_drop(schema);
+    if (ok) pdl_buf_putc(&out, '\n');
+    else print_error(&err, NULL);
+    int code = ok ? put_stdout(pdl_buf_str(&out)) : 1;
+    pdl_err_fini(&err);
+    pdl_buf_fini(&out);
+    return code;
+}

@@ -1,0 +1,51 @@
+/* put.c -- what the commands print, and what becomes of it when it cannot be printed. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+int write_failed(int e) {
+    if (e == EPIPE) return 141;
+    fprintf(stderr, "pdl: error: cannot write to standard output: %s\n", strerror(e));
+    return 1;
+}
+
+int put_stdout(pdl_str text) {
+    bool ok = fwrite(text.p, 1, text.n, stdout) == text.n;
+    return ok && fflush(stdout) == 0 ? 0 : write_failed(errno);
+}
+
+void put_stderr(pdl_str text, const pdl_session *s) {
+    pdl_buf shown = PDL_BUF;
+    if (s) pdl_session_redact(s, text, &shown);
+    else pdl_buf_put(&shown, text);
+    fwrite(pdl_buf_z(&shown), 1, shown.len, stderr);
+    fflush(stderr);
+    pdl_buf_fini(&shown);
+}
+
+void print_error(const pdl_err *err, const pdl_session *s) {
+    pdl_buf b = PDL_BUF;
+    pdl_err_print(err, true, &b);
+    put_stderr(pdl_buf_str(&b), s);
+    pdl_buf_fini(&b);
+}
+
+void print_load_errors(const pdl_program *p, const pdl_session *s) {
+    pdl_buf b = PDL_BUF;
+    pdl_program_errors(p, &b, true);
+    put_stderr(pdl_buf_str(&b), s);
+    pdl_buf_fini(&b);
+}
+
+int refuse(const arguments *a, const char *message) {
+    pdl_buf b = PDL_BUF;
+    usage_write(a->command, &b);
+    pdl_buf_putf(&b, "pdl: error: %s\n", message);
+    put_stderr(pdl_buf_str(&b), NULL);
+    pdl_buf_fini(&b);
+    return 2;
+}

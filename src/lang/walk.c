@@ -1,0 +1,152 @@
+/* walk.c -- see walk.h: loops over the tables of fields, one function for each kind of content. */
+#include "lang/walk.h"
+
+#include "lang/checker.h"
+
+#include "base/banned.h"
+
+typedef struct walker {
+    const pdl_walk *w;
+    const pdl_block *b;
+    const char *key;
+} walker;
+
+static PDL_NOINLINE void walk_tree(const walker *at, const pdl_tree *t) {
+    if (!t) return;
+    if (t->kind == PDL_TREE_EXPR && at->w->expr) at->w->expr(at->w->user, at->b, at->key, t);
+    for (uint32_t i = 0; i < t->n; i++) {
+        if (t->kind == PDL_TREE_MAP) walk_tree(at, t->keys[i]);
+        walk_tree(at, t->items[i]);
+    }
+}
+
+static void walk_trees(const walker *at, const pdl_tree *const *trees, size_t n) {
+    for (size_t i = 0; i < n; i++) walk_tree(at, trees[i]);
+}
+
+static void walk_type(const walker *at, const pdl_type *t, pdl_loc loc) {
+    if (t && at->w->type) at->w->type(at->w->user, at->b, at->key, t, loc);
+}
+
+static void walk_params(const walker *at, const pdl_params *p) {
+    walker one = *at;
+    for (uint32_t i = 0; i < p->n; i++) {
+        char *name = pdl_str_dup(p->names[i]);
+        const pdl_node *n = p->node ? pdl_node_find(p->node, p->names[i], NULL) : NULL;
+        one.key = name;
+        walk_type(&one, p->types[i], n ? pdl_node_loc(n) : pdl_field_loc(at->b, "function"));
+        pdl_free(name);
+    }
+}
+
+static void walk_cases(const walker *at, const pdl_cases *cases) {
+    for (uint32_t i = 0; i < cases->n; i++) walk_tree(at, cases->p[i].cond);
+}
+
+static void walk_fors(const walker *at, const pdl_fors *f) {
+    if (!f) return;
+    walk_trees(at, f->names, f->n);
+    walk_trees(at, f->lists, f->n);
+}
+
+static void walk_agg(const walker *at, const pdl_agg *g) {
+    if (!g) return;
+    const pdl_tree *parts[] = {g->file, g->mode, g->encoding, g->prefix, g->suffix, g->flush};
+    walk_trees(at, parts, sizeof parts / sizeof *parts);
+}
+
+static void walk_retry(const walker *at, const pdl_retry *r) {
+    if (!r) return;
+    const pdl_tree *parts[] = {r->tries, r->exceptions, r->delay, r->max_delay, r->backoff, r->jitter};
+    walk_trees(at, parts, sizeof parts / sizeof *parts);
+}
+
+static void walk_contribute(const walker *at, const pdl_contributes *c) {
+    for (uint32_t i = 0; i < c->n; i++) walk_tree(at, c->p[i].value);
+}
+
+static void walk_expectations(const walker *at, const pdl_expectations *e) {
+    for (uint32_t i = 0; i < e->n; i++) {
+        walk_tree(at, e->p[i].expect);
+        walk_tree(at, e->p[i].feedback);
+    }
+}
+
+/* Flat switch over the types of fields; blocks inside are each_child's. */
+static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
+    const void *member = (const char *)at->b + f->offset;
+    switch ((int)f->type) {
+    case PDL_FT_EXPR: case PDL_FT_XBOOL: case PDL_FT_XINT: case PDL_FT_XSTR: case PDL_FT_XDICT: case PDL_FT_ARGV:
+        walk_tree(at, *(const pdl_tree *const *)member);
+        return;
+    case PDL_FT_TYPE: walk_type(at, *(const pdl_type *const *)member, at->b->spec_loc); return;
+    case PDL_FT_PARAMS: walk_params(at, member); return;
+    case PDL_FT_JOIN:
+        if (*(const pdl_join *const *)member) walk_tree(at, (*(const pdl_join *const *)member)->reduce);
+        return;
+    case PDL_FT_CASES: walk_cases(at, member); return;
+    case PDL_FT_FORS: walk_fors(at, *(const pdl_fors *const *)member); return;
+    case PDL_FT_AGG: walk_agg(at, *(const pdl_agg *const *)member); return;
+    case PDL_FT_RETRY: walk_retry(at, *(const pdl_retry *const *)member); return;
+    case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
+    case PDL_FT_PARSER:
+        if (at->b->parser) walk_type(at, at->b->parser->spec, at->b->parser_loc);
+        return;
+    case PDL_FT_EXPECTATIONS: walk_expectations(at, member); return;
+    default: return;
+    }
+}
+
+static PDL_NOINLINE void walk_fields(const pdl_walk *w, const pdl_block *b) {
+    walker at = {w, b, ""};
+    size_t n;
+    const pdl_field *f = pdl_common_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        at.key = f[i].key;
+        walk_field(&at, &f[i]);
+    }
+    f = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].kind != (int)b->kind) continue;
+        at.key = f[i].key;
+        walk_field(&at, &f[i]);
+    }
+}
+
+static void walk_block(void *user, const pdl_block *b) {
+    walk_fields(user, b);
+    each_child(b, walk_block, user);
+}
+
+void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {
+    pdl_walk copy = *w;
+    if (p->main) walk_block(&copy, p->main);
+}
+
+/* Words are few and static: told already when its pointer or text is in the list. */
+typedef struct told {
+    PDL_VEC(const char *) words;
+    void (*fn)(void *user, const char *old, const char *now);
+    void *user;
+} told;
+
+static void on_old(void *user, const char *old, const char *now) {
+    told *t = user;
+    for (size_t i = 0; i < t->words.n; i++)
+        if (strcmp(t->words.p[i], old) == 0) return;
+    *pdl_vec_push(&t->words) = old;
+    t->fn(t->user, old, now);
+}
+
+static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc) {
+    (void)b;
+    (void)key;
+    (void)loc;
+    pdl_type_deprecated(t, on_old, user);
+}
+
+void pdl_program_each_deprecated(const pdl_program *p, void (*fn)(void *user, const char *old, const char *now), void *user) {
+    told t = {.fn = fn, .user = user};
+    pdl_program_walk(p, &(pdl_walk){.user = &t, .type = on_type});
+    pdl_vec_fini(&t.words);
+}

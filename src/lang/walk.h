@@ -1,0 +1,20 @@
+/* walk.h -- every expression and every type of a program, in the order of the fields. */
+#ifndef PDL_LANG_WALK_H
+#define PDL_LANG_WALK_H
+
+#include "lang/program.h"
+
+/* Functions may be NULL. key: of the field, "" inside of lists of a field that have no keys of their own. */
+typedef struct pdl_walk {
+    void *user;
+    void (*expr)(void *user, const pdl_block *b, const char *key, const pdl_tree *t); /* t is a PDL_TREE_EXPR */
+    void (*type)(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc);
+} pdl_walk;
+
+/* Calls back for what is in p->main and below it. */
+void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
+
+/* Calls back once for each deprecated word of a type that the program uses ("str", "string"). */
+void pdl_program_each_deprecated(const pdl_program *p, void (*fn)(void *user, const char *old, const char *now), void *user);
+
+#endif
