@@ -139,15 +139,14 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     fold_node *n = leave(f, e);
     if (!n) return;
     n->end = e->nanos;
-    set_path(n, e->path);
+    if (n->path == e->path) return;
+    set_path(n, e->path); /* with the attempt that succeeded */
     executed(f, e->block, e->path);
 }
 
 static void on_fail(pdl_fold *f, const pdl_event *e) {
     fold_node *n = leave(f, e);
     if (!n) return;
-    set_path(n, e->path);
-    executed(f, e->block, e->path);
     if (n->parent && !n->silent) n->parent->part_failed = true;
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
@@ -158,6 +157,8 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber), *kept = NULL;
     if (!n || n->block != e->block) return;
+    set_path(n, e->path); /* with its attempt */
+    executed(f, e->block, e->path);
     fold_node *next, *first = NULL;
     for (fold_node *c = n->first; c; c = next) {
         next = c->next;

@@ -194,7 +194,7 @@ static void make_path(pdl_fiber *f, size_t k) {
     pdl_blk *b = &f->blks.p[k];
     pdl_path *up = k ? f->blks.p[k - 1].path : NULL;
     b->path = with_kind(seg_path(up, b->info, k ? f->blks.p[k - 1].iter : 0), b->info->kind);
-    if (!b->info->has_retry || !b->attempts) return;
+    if (!b->info->has_retry || !b->attempts || b->attempts->in_fallback) return; /* a fallback belongs to no attempt */
     pdl_path *p = b->path;
     b->path = pdl_path_numbered(p, "retry", (uint32_t)b->attempts->done);
     pdl_path_drop(p);
@@ -289,7 +289,7 @@ static void frame_note(const pdl_frame *fr, pdl_err *err) {
 }
 
 /* Places of errors point into the sources of their program, which must outlive them. */
-static void keep_code(pdl_run *r, pdl_code *code) {
+void keep_code(pdl_run *r, pdl_code *code) {
     for (size_t i = r->failed_code.n; i-- > 0;)
         if (r->failed_code.p[i] == code) return;
     *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);

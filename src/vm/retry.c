@@ -149,6 +149,12 @@ static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
     return pdl_is_absent(v[5]) || read_exceptions(a, v[5], err);
 }
 
+/* The id of the block has changed. */
+static void path_again(pdl_blk *b) {
+    pdl_path_drop(b->path);
+    b->path = NULL;
+}
+
 pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_step s = force_n(f, i->c, err);
     if (s != PDL_STEP_DONE) return s;
@@ -165,8 +171,7 @@ pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     cut_stack(f, f->stack.n - i->c);
     attempts_free(blk(f)->attempts);
     blk(f)->attempts = a;
-    pdl_path_drop(blk(f)->path); /* the id gets its retry segment */
-    blk(f)->path = NULL;
+    path_again(blk(f)); /* the id gets its retry segment */
     return PDL_STEP_DONE;
 }
 
@@ -252,6 +257,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
     a->in_fallback = true;
+    path_again(blk(f));
     f->print = blk(f)->print;
 }
 
@@ -288,8 +294,7 @@ pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     }
     pdl_err_fini(&a->err);
     a->done++;
-    pdl_path_drop(b->path);
-    b->path = NULL;
+    path_again(b);
     f->pc = i->c;
     return PDL_STEP_DONE;
 }
@@ -301,6 +306,7 @@ void op_catch_end(pdl_fiber *f) {
     else f->scope = pdl_scope_put(f->scope, name, pdl_keep(a->pdl_error));
     pdl_err_fini(&a->err);
     a->in_fallback = false;
+    path_again(blk(f));
 }
 
 /* --- expectations --------------------------------------------------------------------------------------------------------------- */
