@@ -1,6 +1,8 @@
 /* session.c -- see session.h. */
 #include "api/session.h"
 
+#include <unistd.h>
+
 #include "api/compose.h"
 #include "api/env.h"
 #include "compile/compile.h"
@@ -211,17 +213,39 @@ static const char *env_of(void *user, const char *name) { return pdl_environ_get
 #define PDL_LIBDIR "/usr/local/share/pdl"
 #endif
 
-/* PDL_PATH, then the folder that holds lib/ beside the command or installed. */
+/* Folder that holds the running command, without a slash behind; empty when it cannot be known. */
+static pdl_str command_dir(pdl_arena *a) {
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    if (n <= 0 || (size_t)n == sizeof path) return (pdl_str){0};
+    pdl_str p = {path, (size_t)n};
+    size_t slash = pdl_str_rfind(p, PDL_STR("/"));
+    return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(p, 0, slash));
+}
+
+static void add_path(pdl_session *s, pdl_str dir, const char *more) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%.*s%s", PDL_FMT(dir), more);
+    s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+/* PDL_PATH; then where lib/ stands: above the folder of the command (a build tree), its share folder, the installed one. */
 static void find_path(pdl_session *s) {
     const char *var = pdl_environ_get(s->env, "PDL_PATH");
     pdl_str rest = pdl_str_of(var ? var : "");
-    size_t n = 2;
+    size_t n = 4;
     for (size_t i = 0; i < rest.n; i++) n += rest.p[i] == ':';
     s->path = pdl_arena_new_n(s->arena, pdl_str, n + 1);
     while (rest.n) {
         size_t colon = pdl_str_find(rest, PDL_STR(":"), 0), k = colon == PDL_NOT_FOUND ? rest.n : colon;
         if (k) s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_str_sub(rest, 0, k));
         rest = pdl_str_sub(rest, k + 1, rest.n);
+    }
+    pdl_str dir = command_dir(s->arena);
+    if (dir.n) {
+        add_path(s, dir, "/..");
+        add_path(s, dir, "/../share/pdl");
     }
     s->path[s->n_path++] = PDL_STR(PDL_LIBDIR);
 }

@@ -212,7 +212,8 @@ struct pdl_call {
     pdl_val text, role, extra, raw; /* model: promises of the parts; absent unless a model */
     pdl_str model;              /* owned text */
     pdl_loc loc;
-    const pdl_block *block;
+    const pdl_block *block;     /* in the program of code */
+    pdl_code *code;             /* kept */
     pdl_path *path;
     pdl_stage *stages;
     PDL_VEC(uint32_t) waiters;  /* fiber ids */
@@ -285,6 +286,7 @@ void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_
 void frame_pop(pdl_fiber *f); /* registers of the caller come back; the stack is cut to the base */
 pdl_path *blk_path(pdl_fiber *f);                    /* id of the innermost running block, borrowed */
 pdl_path *part_path(pdl_fiber *f, const pdl_info *info); /* id of a part that has no record, owned */
+void keep_code(pdl_run *r, pdl_code *code); /* for errors, which point into its sources */
 void blk_fini(pdl_blk *b);
 void loop_fini(pdl_fiber *f, pdl_loop *l);
 void cut_blks(pdl_fiber *f, size_t n);

@@ -107,6 +107,7 @@ pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     c->loc = loc;
     c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
     c->path = pdl_path_keep(blk_path(f));
+    if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
     c->pieces = PDL_BUF;
     c->nested = f->nested > 0;
     idmap_put(&r->calls, c->id, c);
@@ -122,6 +123,7 @@ void call_free(pdl_call *c) {
     pdl_drop(c->extra);
     pdl_drop(c->raw);
     pdl_path_drop(c->path);
+    pdl_code_drop(c->code);
     pdl_free((char *)(uintptr_t)c->model.p);
     while (c->stages) {
         pdl_stage *s = c->stages;
@@ -309,6 +311,7 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
         run_stage(r, s);
         if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED) failed = pdl_keep(s->out);
     }
+    if (!pdl_is_absent(failed) && c->code) keep_code(r, c->code);
     tell_owner(c, failed);
     for (size_t i = 0; i < c->waiters.n; i++) {
         pdl_fiber *f = idmap_find(&r->fibers, c->waiters.p[i]);
