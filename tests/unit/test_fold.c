@@ -1,0 +1,185 @@
+/* test_fold.c -- programs are run and their traces compared; times are 0 without a clock. */
+#include "t.h"
+
+#include <string.h>
+
+#include "compile/compile.h"
+#include "lang/load.h"
+#include "trace/fold.h"
+#include "trace/redact.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "vm/vm.h"
+
+#include "base/banned.h"
+
+static pdl_val json(const char *text) {
+    pdl_err err = {0};
+    pdl_val v;
+    if (!pdl_json_read(t_str(text), 0, &v, NULL, &err)) fail_msg("%s: %s", text, err.msg);
+    return v;
+}
+
+/* Leaves what a row would only repeat out of the tree: times, leaves, empty lists, contexts. */
+static pdl_val reduced(pdl_vref v);
+
+static bool is_noise(pdl_str key, pdl_vref x) {
+    static const char *const dropped[] = {"pdl__timing", "pdl__is_leaf", "pdl__usage", "pdl__context"};
+    for (size_t i = 0; i < T_LEN(dropped); i++)
+        if (pdl_str_is(key, dropped[i])) return true;
+    if (pdl_str_is(key, "defs")) return pdl_dict_len(x) == 0;
+    if (pdl_str_is(key, "expectations")) return pdl_list_len(x) == 0;
+    return pdl_str_is(key, "context");
+}
+
+static pdl_val reduced(pdl_vref v) {
+    if (pdl_is_list(v)) {
+        pdl_val out = pdl_list_new(0);
+        for (size_t i = 0; i < pdl_list_len(v); i++) out = pdl_list_push(out, reduced(pdl_list_at(v, i)));
+        return out;
+    }
+    if (!pdl_is_dict(v)) return pdl_keep(v);
+    pdl_val out = pdl_dict_new(0);
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
+        if (!is_noise(pdl_str_get(key), x)) out = pdl_dict_put(out, pdl_keep(key), reduced(x));
+    }
+    return out;
+}
+
+#define DATA(id, expr, result) "{\"kind\":\"data\",\"pdl__id\":\"" id "\",\"data\":{\"pdl__expr\":" expr ",\"pdl__result\":" result "},\"pdl__result\":" result "}"
+#define TEXT(id, parts) "{\"kind\":\"text\",\"pdl__id\":\"" id "\",\"text\":[" parts "]"
+
+static const struct {
+    const char *program, *script, *trace;
+} rows[] = {
+    {"${ 1 + 1 }", "[]", DATA("data", "\"${ 1 + 1 }\"", "2")},
+    {"text: [a, {if: false, then: {data: 1}, else: b}]", "[]",
+     TEXT("text", DATA("text.0.data", "\"a\"", "\"a\"") ",{\"kind\":\"if\",\"pdl__id\":\"text.1.if\",\"if\":{\"pdl__expr\":false,\"pdl__result\":false},"
+     "\"then\":{\"kind\":\"data\",\"pdl__id\":\"\",\"data\":1},\"else\":" DATA("text.1.if.else_.data", "\"b\"", "\"b\"")
+     ",\"pdl__result\":\"b\"}") ",\"pdl__result\":\"ab\"}"},
+    {"data: '{\"a\": 1}'\nparser: json", "[]",
+     "{\"kind\":\"data\",\"pdl__id\":\"data\",\"data\":{\"pdl__expr\":\"{\\\"a\\\": 1}\",\"pdl__result\":\"{\\\"a\\\": 1}\"},"
+     "\"pdl__result\":\"{\\\"a\\\": 1}\",\"parser\":\"json\"}"},
+    {"for: {i: [1, 2]}\nmap: ${ i }\njoin: {as: array}", "[]",
+     "{\"kind\":\"map\",\"pdl__id\":\"map\",\"for\":{\"pdl__expr\":{\"i\":[1,2]},\"pdl__result\":{\"i\":[1,2]}},\"map\":\"${ i }\","
+     "\"join\":{\"as\":\"array\"},\"pdl__trace\":[" DATA("map.0.data", "\"${ i }\"", "1") "," DATA("map.1.data", "\"${ i }\"", "2")
+     "],\"pdl__result\":[1,2]}"},
+    {"retry: 1\ndata: ${ nope }\nfallback: f", "[]",
+     "{\"kind\":\"data\",\"pdl__id\":\"data.retry1\",\"retry\":1,\"data\":\"${ nope }\",\"fallback\":" DATA("data.fallback.data", "\"f\"", "\"f\"") "}"},
+    {"text: [a, {data: '${ nope }'}, b]", "[]",
+     TEXT("text", DATA("text.0.data", "\"a\"", "\"a\"") ",{\"kind\":\"error\",\"pdl__id\":\"\",\"program\":{\"kind\":\"data\",\"pdl__id\":\"text.1.data\","
+     "\"data\":\"${ nope }\"},\"msg\":\"Error during the evaluation of ${ nope }: 'nope' is undefined\"}") "}"},
+    {"defs: {f: {function: {x: integer}, return: '${ x }'}}\ntext: ['${ f(2) }', {call: '${ f }', args: {x: 1}}]", "[]",
+     "{\"kind\":\"text\",\"pdl__id\":\"text\",\"defs\":{\"f\":{\"kind\":\"function\",\"pdl__id\":\"\",\"function\":{\"x\":\"integer\"},\"return\":\"${ x }\","
+     "\"def\":\"f\",\"pdl__result\":{\"kind\":\"function\",\"pdl__id\":\"\",\"function\":{\"x\":\"integer\"},\"return\":\"${ x }\",\"def\":\"f\"}}},\"text\":["
+     DATA("text.0.data", "\"${ f(2) }\"", "2") ",{\"kind\":\"call\",\"pdl__id\":\"text.1.call\",\"call\":\"${ f }\",\"args\":{\"pdl__expr\":{\"x\":1},"
+     "\"pdl__result\":{\"x\":1}},\"pdl__trace\":" DATA("text.1.call.data", "\"${ x }\"", "1") ",\"pdl__result\":1}],\"pdl__result\":\"21\"}"},
+    {"model: m\ninput: hush", "[{\"reply\": {\"content\": \"hush!\", \"message\": {}, \"usage\": {\"prompt_tokens\": 1, \"completion_tokens\": 2}}}]",
+     "{\"kind\":\"model\",\"pdl__id\":\"model\",\"platform\":\"litellm\",\"model\":{\"pdl__expr\":\"m\",\"pdl__result\":\"m\"},\"input\":"
+     DATA("model.input.data", "\"[REDACTED]\"", "\"[REDACTED]\"") ",\"pdl__model_input\":[{\"role\":\"user\",\"content\":\"[REDACTED]\"}],"
+     "\"pdl__result\":\"[REDACTED]!\"}"},
+};
+
+static void run_row(const char *text, const char *script, const char *want) {
+    bool ok;
+    pdl_err err = {0};
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, PDL_STR("t.pdl"), t_str(text), &ok);
+    t_assert(ok);
+    pdl_interner *names = pdl_interner_new();
+    pdl_str secret = PDL_STR("hush");
+    pdl_fold *fold = pdl_fold_new(p, &secret, 1);
+    pdl_run_options o = {.names = names, .world = pdl_script_world_new(json(script), 1)};
+    pdl_sinks_add(&o.sinks, pdl_fold_sink(fold));
+    pdl_run *r = pdl_run_new(&o);
+    pdl_code *code = pdl_compile_program(p, names, true);
+    pdl_run_start(r, code, pdl_absent());
+    pdl_run_wait(r);
+    pdl_run_free(r);
+    pdl_code_drop(code);
+    pdl_val all = pdl_fold_value(fold), v = reduced(all);
+    pdl_buf b = PDL_BUF;
+    t_assert(pdl_json_write(v, 0, 0, &b, &err));
+    t_assert_str(pdl_buf_str(&b), want);
+    pdl_buf_fini(&b);
+    pdl_drop(v);
+    pdl_drop(all);
+    pdl_fold_free(fold);
+    o.world->ops->close(o.world);
+    pdl_program_drop(p);
+    pdl_interner_free(names);
+}
+
+static void test_trees(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        run_row(rows[i].program, rows[i].script, rows[i].trace);
+    }
+}
+
+/* Recursion deeper than what is shown: the tree ends, nothing overflows. */
+static void test_deep(void **state) {
+    (void)state;
+    bool ok;
+    pdl_err err = {0};
+    pdl_program *p = pdl_program_new();
+    const char *text = "defs: {f: {function: {n: integer}, return: {if: '${ n > 0 }', then: {call: '${ f }', args: {n: '${ n - 1 }'}}, else: z}}}\n"
+                       "call: ${ f }\nargs: {n: 2000}";
+    pdl_program_load(p, PDL_STR("t.pdl"), t_str(text), &ok);
+    t_assert(ok);
+    pdl_interner *names = pdl_interner_new();
+    pdl_fold *fold = pdl_fold_new(p, NULL, 0);
+    pdl_run_options o = {.names = names, .world = pdl_null_world()};
+    pdl_sinks_add(&o.sinks, pdl_fold_sink(fold));
+    pdl_run *r = pdl_run_new(&o);
+    pdl_code *code = pdl_compile_program(p, names, true);
+    pdl_run_start(r, code, pdl_absent());
+    assert_int_equal(pdl_run_wait(r), PDL_STEP_DONE);
+    pdl_buf b = PDL_BUF;
+    if (!pdl_fold_json(fold, &b, &err)) fail_msg("%s", err.msg);
+    t_assert(b.len > 10000);
+    pdl_buf_fini(&b);
+    pdl_run_free(r);
+    pdl_code_drop(code);
+    pdl_fold_free(fold);
+    pdl_program_drop(p);
+    pdl_interner_free(names);
+}
+
+static void test_redact(void **state) {
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"[1,\"no\",{\"a\":\"b\"}]", "[1,\"no\",{\"a\":\"b\"}]"},
+        {"\"xs1y s12\"", "\"x[REDACTED]y [REDACTED]\""},
+        {"{\"api_key\":\"k\",\"Token\":\"t\",\"key\":\"k\"}", "{\"api_key\":\"[REDACTED]\",\"Token\":\"[REDACTED]\",\"key\":\"k\"}"},
+        {"{\"extra_headers\":{\"X-Key\":\"k\",\"Authorization\":\"k\",\"Accept\":\"a\"}}",
+         "{\"extra_headers\":{\"X-Key\":\"[REDACTED]\",\"Authorization\":\"[REDACTED]\",\"Accept\":\"a\"}}"},
+        {"{\"a\":[{\"b\":\"s1\"}]}", "{\"a\":[{\"b\":\"[REDACTED]\"}]}"},
+    };
+    pdl_str secrets[] = {PDL_STR("s1"), PDL_STR(""), PDL_STR("s12")};
+    for (size_t i = 0; i < T_LEN(cases); i++) {
+        T_ROW(i);
+        pdl_err err = {0};
+        pdl_buf b = PDL_BUF;
+        pdl_val v = pdl_redact_val(json(cases[i].in), secrets, T_LEN(secrets));
+        t_assert(pdl_json_write(v, 0, 0, &b, &err));
+        t_assert_str(pdl_buf_str(&b), cases[i].out);
+        pdl_buf_fini(&b);
+        pdl_drop(v);
+    }
+}
+
+static int finish(void **state) {
+    (void)state;
+    assert_int_equal(pdl_live_objects(), 0);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_trees), cmocka_unit_test(test_deep), cmocka_unit_test(test_redact)};
+    return cmocka_run_group_tests(tests, NULL, finish);
+}
