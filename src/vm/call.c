@@ -190,8 +190,9 @@ static void drop_all(const pdl_val *v, size_t n) {
 static void push_instance(pdl_fiber *f, pdl_closure *c) {
     pdl_path *place = NULL;
     if (f->blks.n) {
-        pdl_path *up = blk_path(f);
-        place = pdl_path_numbered(up, "call", blk(f)->instances++);
+        pdl_path *up = place_path(f);
+        place = pdl_path_numbered(up, "call", place_blk(f)->instances++);
+        pdl_path_drop(up);
     }
     f->frames.p[f->frames.n - 1].place = place;
     pdl_blk *b = pdl_vec_push(&f->blks);

@@ -267,6 +267,7 @@ struct pdl_run {
     PDL_VEC(pdl_val) files;     /* open file aggregators */
     uint64_t rng[4];
     bool rng_ready;
+    pdl_err rng_err;            /* no seed was to be had: the run fails */
     pdl_call_in call_in;
     struct {
         pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle, judge, transformer;
@@ -317,9 +318,12 @@ pdl_step force_n(pdl_fiber *f, size_t n, pdl_err *err); /* the n topmost */
 pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err);
 pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc);
 void call_start(pdl_fiber *f, pdl_call *c, pdl_val request); /* takes request */
+void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, uint32_t seq);
 /* Start an effect and push the promise of its reply. Takes request. */
 void start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc);
 void call_free(pdl_call *c);
+pdl_blk *place_blk(pdl_fiber *f);
+pdl_path *place_path(pdl_fiber *f);
 void call_answered(pdl_call *c, const pdl_reply *reply);
 void run_queue_models(pdl_run *r);
 pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err);

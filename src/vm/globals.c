@@ -95,11 +95,16 @@ static uint64_t next(pdl_run *r) {
 double run_random(void *user) {
     pdl_run *r = user;
     if (!r->rng_ready) { /* answered at once by every world */
-        start_effect(r->main, PDL_EFFECT_random, pdl_dict_new(0), (pdl_loc){0});
-        pdl_val v = pop(r->main);
+        pdl_call *c = call_new(r->main, PDL_EFFECT_random, (pdl_loc){0});
+        pdl_val v = pdl_promise_new(c->id);
+        pdl_path *place = pdl_path_name(r->opt.place, "random");
+        c->value = pdl_keep(v);
+        call_start_at(r->main, c, pdl_dict_new(0), place, 0);
+        pdl_path_drop(place);
         pdl_promise *p = pdl_promise_of(v);
         int64_t s = 0;
         if (p->state == PDL_PROMISE_FILLED && !pdl_int_get(p->value, &s)) s = (int64_t)pdl_int_hash(p->value);
+        if (p->state == PDL_PROMISE_FAILED && !r->rng_err.kind) pdl_err_copy(&r->rng_err, &p->err);
         seed(r, (uint64_t)s);
         pdl_drop(v);
     }

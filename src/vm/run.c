@@ -47,6 +47,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_drop(r->imports);
     pdl_drop(r->result);
     pdl_err_fini(&r->err);
+    pdl_err_fini(&r->rng_err);
     pdl_path_drop(r->opt.place);
     pdl_vec_fini(&r->queue);
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
@@ -170,6 +171,10 @@ pdl_step pdl_run_step(pdl_run *r) {
                 break;
             }
             r->stream_failed = false;
+        }
+        if (r->rng_err.kind) {
+            fail_run(r, &r->rng_err);
+            break;
         }
         pdl_fiber *f = next_ready(r);
         if (!f) return PDL_STEP_WAIT;
