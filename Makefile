@@ -9,8 +9,8 @@ export PDL_PYTHON ?= $(PY)
 all: ## build/pdl and build/pdl-value-test
 	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD)
 
-demo: deps all ## install what is missing, build, run programs against a model on the loopback interface
-	@sh tools/demo $(BUILD)
+demo: deps all ## install what is missing, build, run the example programs from their recordings
+	@sh examples/demo.sh $(BUILD)/pdl
 
 test: deps all asan ## install what is missing, build, run every suite; the last line is the total
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) --asan $(BUILD)-asan
