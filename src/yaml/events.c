@@ -30,6 +30,7 @@ struct pdl_yreader {
     pdl_buf given; /* the text as spelled for libyaml, empty while it is the source's */
     PDL_VEC(insert) inserts;
     pdl_buf patched;       /* the source with bytes overwritten; empty: none */
+    pdl_buf joined;        /* text of the last scalar, where it had surrogates */
     size_t at_cp, at_byte; /* cursor of the translation in the given text */
     uint32_t gap;       /* end of the last scalar: from here on there are blanks, comments and indicators */
     size_t tab;         /* first tab not looked at, or PDL_NOT_FOUND */
@@ -90,7 +91,7 @@ static void stop(pdl_yreader *r) {
 pdl_yreader *pdl_yreader_new(const pdl_source *src) {
     pdl_yreader *r = PDL_NEW(pdl_yreader);
     r->src = src;
-    r->given = r->patched = PDL_BUF;
+    r->given = r->patched = r->joined = PDL_BUF;
     r->ascii = true;
     for (size_t i = 0; i < src->text.n && r->ascii; i++) r->ascii = (unsigned char)src->text.p[i] < 0x80;
     start(r);
@@ -102,6 +103,7 @@ void pdl_yreader_free(pdl_yreader *r) {
     stop(r);
     pdl_buf_fini(&r->given);
     pdl_buf_fini(&r->patched);
+    pdl_buf_fini(&r->joined);
     pdl_vec_fini(&r->inserts);
     pdl_free(r);
 }
@@ -169,6 +171,75 @@ void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out) {
     for (size_t n = out->len; n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\'');
          n--, k--)
         out->p[n - 1] = s.p[k - 1];
+}
+
+/* --- surrogates: libyaml refuses "\ud83d\ude00", which is one character -------------------------------- */
+
+/* The escape at off of a double-quoted scalar, its length in *n: the code point of \xXX, \uXXXX, \UXXXXXXXX; 0 else. */
+static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
+    char kind = off + 1 < s.n ? s.p[off + 1] : '\0';
+    size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
+    uint32_t cp = 0;
+    *n = 2;
+    for (size_t i = off + 2; i < off + 2 + digits; i++) {
+        char c = i < s.n ? s.p[i] : '\0', low = (char)(c | 32);
+        if (c >= '0' && c <= '9') cp = cp << 4 | (uint32_t)(c - '0');
+        else if (low >= 'a' && low <= 'f') cp = cp << 4 | (uint32_t)(low - 'a' + 10);
+        else return 0;
+    }
+    *n += digits;
+    return cp;
+}
+
+static bool is_high(uint32_t cp) { return cp >= 0xd800 && cp <= 0xdbff; }
+static bool is_low(uint32_t cp) { return cp >= 0xdc00 && cp <= 0xdfff; }
+
+/* From off to the end of its scalar every surrogate is spelled as U+FFFD, which has the same length; join_surrogates
+ * tells them apart. */
+static bool respell_surrogates(pdl_yreader *r, uint32_t off) {
+    pdl_str s = r->src->text;
+    size_t n = 0;
+    if (off < 2 || !may_restart(r, off)) return false;
+    for (size_t i = off - 2; i < s.n && s.p[i] != '"'; i += n) {
+        n = 1;
+        uint32_t cp = s.p[i] == '\\' ? escape_at(s, i, &n) : 0;
+        if (!is_high(cp) && !is_low(cp)) continue;
+        for (size_t k = i + 2; k < i + n; k++) overwrite(r, k, i + n - k <= 4 ? "dfff"[i + n - k - 1] : '0');
+        r->again = true;
+    }
+    return r->again;
+}
+
+/* Text of a scalar in which surrogates were respelled: each U+FFFD of it, in order, is one in the source or a
+ * surrogate; two that are a pair become their character. */
+static pdl_str join_surrogates(pdl_yreader *r, const pdl_yevent *e) {
+    pdl_str s = r->src->text, rest = e->text, mark = PDL_STR("\xef\xbf\xbd");
+    size_t n = 0, m = 0;
+    pdl_buf_clear(&r->joined);
+    for (size_t i = e->start; i < e->end && i < s.n; i += n) {
+        n = 1;
+        uint32_t cp = 0;
+        if (s.p[i] == '\\') cp = escape_at(s, i, &n);
+        else if (pdl_str_starts(pdl_str_sub(s, i, s.n), mark)) cp = 0xfffd;
+        bool half = is_high(cp) || is_low(cp);
+        if (!half && cp != 0xfffd) continue;
+        size_t at = pdl_str_find(rest, mark, 0);
+        if (at == PDL_NOT_FOUND) break;
+        uint32_t low = is_high(cp) && i + n < s.n && s.p[i + n] == '\\' ? escape_at(s, i + n, &m) : 0;
+        pdl_buf_put(&r->joined, pdl_str_sub(rest, 0, at));
+        rest = pdl_str_sub(rest, at + mark.n, rest.n);
+        if (is_low(low)) {
+            char text[4];
+            size_t len = pdl_utf8_put(0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00), text);
+            pdl_buf_put(&r->joined, (pdl_str){text, len});
+            rest = pdl_str_sub(rest, mark.n, rest.n);
+            n += m;
+        } else {
+            pdl_buf_put(&r->joined, mark);
+        }
+    }
+    pdl_buf_put(&r->joined, rest);
+    return pdl_buf_str(&r->joined);
 }
 
 /* --- places --------------------------------------------------------------------------------------- */
@@ -465,6 +536,7 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     pdl_str s = r->src->text;
     if (strcmp(p, "did not find expected whitespace or line break") == 0 && strchr(",[]", src_at(r, off)))
         return src_at(r, off) && respell_tag(r, context, off + 1);
+    if (strcmp(p, "found invalid Unicode character escape code") == 0) return respell_surrogates(r, off);
     if (strcmp(p, "found unexpected ':'") == 0) return pdl_yreader_space(r, off);
     if (strcmp(p, "found a tab character where an indentation space is expected") == 0)
         return tab_is_content(r, off, context);
@@ -583,6 +655,7 @@ static bool take(pdl_yreader *r, const yaml_event_t *ye, pdl_yevent *e, pdl_err 
     case YAML_SCALAR_EVENT:
         take_scalar(ye, e);
         if (!gap_tabs(r, e->start, err) || !check_scalar(r, e, err)) return false;
+        if (r->patched.len && e->style == PDL_STYLE_DOUBLE) e->text = join_surrogates(r, e);
         if (e->end > e->start) r->gap = e->end;
         return true;
     case YAML_SEQUENCE_START_EVENT:

@@ -61,6 +61,16 @@ static void fold_blanks(walk *w) {
     step(w, i - w->pos, lines == 1 ? 1 : lines - 1);
 }
 
+/* Number in hexadecimal digits, k bytes ahead. */
+static uint32_t hex_ahead(const walk *w, size_t k, size_t digits) {
+    uint32_t cp = 0;
+    for (size_t end = k + digits; k < end; k++) {
+        char d = ahead(w, k);
+        cp = cp * 16 + (uint32_t)(d <= '9' ? d - '0' : (d | 32) - 'a' + 10);
+    }
+    return cp;
+}
+
 static void walk_escape(walk *w) {
     char c = ahead(w, 1);
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
@@ -71,11 +81,12 @@ static void walk_escape(walk *w) {
         return;
     }
     if (digits) {
-        uint32_t cp = 0;
         char tmp[4];
-        for (size_t k = 0; k < digits; k++) {
-            char d = ahead(w, 2 + k);
-            cp = cp * 16 + (uint32_t)(d <= '9' ? d - '0' : (d | 32) - 'a' + 10);
+        uint32_t cp = hex_ahead(w, 2, digits);
+        if (digits == 4 && cp >> 10 == 0xd800 >> 10 && ahead(w, 6) == '\\' && ahead(w, 7) == 'u' &&
+            hex_ahead(w, 8, 4) >> 10 == 0xdc00 >> 10) {
+            step(w, 12, 4); /* a surrogate pair */
+            return;
         }
         step(w, 2 + digits, cp > 0x10ffff ? 0 : pdl_utf8_put(cp, tmp));
         return;

@@ -92,6 +92,28 @@ static void test_errors(void **state) {
     }
 }
 
+/* Surrogates in escapes: a pair is its character, one alone is U+FFFD. */
+static void test_surrogates(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80"},
+        {"\"\\uD83D\\uDE00 \\\\ud83d\"", "\xf0\x9f\x98\x80 \\ud83d"},
+        {"\"\\ude00\\ud83d\"", "\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\"\\ufffd\xef\xbf\xbd\\ud83d\\ud83d\\ude00\"", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80"},
+        {"\"\\U0000fffd \\U0000d83d\\ude00\"", "\xef\xbf\xbd \xf0\x9f\x98\x80"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        pdl_err err = {0};
+        pdl_val v = pdl_absent();
+        T_ROW(i);
+        t_assert(pdl_yaml_read(t_str(rows[i].text), &v, NULL, NULL, &err));
+        t_assert_str(pdl_str_get(v), rows[i].want);
+        pdl_drop(v);
+    }
+}
+
 /* Every byte of the text that stands for itself is found where it is. */
 static void test_text_loc(void **state) {
     (void)state;
@@ -103,6 +125,7 @@ static void test_text_loc(void **state) {
         {"k: 'it''s ${ x }'", "${ x }", "${ x }"},
         {"k: \"\\n\\u00e9 ${ x } \\\n   ${ y }\"", "${ y }", "${ y }"},
         {"k: \"a\\tb\"", "\t", "\\t"},
+        {"k: \"\\ud83d\\ude00\\ud83d ${ x }\"", "${ x }", "${ x }"},
         {"k: |\n  a\n    ${ x }\n", "${ x }", "${ x }"},
         {"k: >-\n  a\n  b\n\n  ${ x }\n   c\n", "${ x }", "${ x }"},
         {"k: |2\n    ${ x }\n", "  ${ x }", "  ${ x }"},
@@ -165,8 +188,8 @@ static void test_source(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_text_loc), cmocka_unit_test(test_limits),
-                                       cmocka_unit_test(test_source)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),     cmocka_unit_test(test_errors),
+                                       cmocka_unit_test(test_surrogates), cmocka_unit_test(test_text_loc),
+                                       cmocka_unit_test(test_limits),     cmocka_unit_test(test_source)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
