@@ -104,6 +104,7 @@ static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
         [PDL_RE_SEARCH] = 0,
         [PDL_RE_MATCH] = PCRE2_ANCHORED,
         [PDL_RE_FULLMATCH] = PCRE2_ANCHORED | PCRE2_ENDANCHORED,
+        [PDL_RE_SEARCH_ON] = PCRE2_NOTEMPTY_ATSTART,
     };
     PCRE2_SPTR text = (PCRE2_SPTR)(s.p ? s.p : "");
     uint32_t options = anchors[mode] | PCRE2_NO_UTF_CHECK;

@@ -30,7 +30,8 @@ size_t pdl_regex_groups(const pdl_regex *re);
 /* Number (1..) of the named group, 0 when there is none. */
 size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name);
 
-typedef enum { PDL_RE_SEARCH, PDL_RE_MATCH, PDL_RE_FULLMATCH } pdl_regex_mode;
+/* SEARCH_ON: search, but for no empty match at `from` itself, where the match before was empty. */
+typedef enum { PDL_RE_SEARCH, PDL_RE_MATCH, PDL_RE_FULLMATCH, PDL_RE_SEARCH_ON } pdl_regex_mode;
 
 /* Byte span of a group; start == PDL_NOT_FOUND: did not take part. */
 typedef struct {

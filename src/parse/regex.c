@@ -12,24 +12,14 @@ typedef struct {
     const pdl_regex *re;
     pdl_str text;
     size_t from;     /* where the next search starts */
-    bool was_empty;  /* an empty match ended there: the next one there may not be empty */
+    bool was_empty;  /* the last match was empty: at its place only a longer one counts */
     pdl_span *spans; /* groups + 1 */
     size_t groups;
 } walk;
 
 static bool walk_next(walk *w, bool *hit, pdl_err *err) {
-    size_t from = w->from;
-    *hit = false;
-    if (from > w->text.n) return true;
-    if (w->was_empty) {
-        if (!pdl_regex_match(w->re, w->text, from, PDL_RE_MATCH, hit, w->spans, err)) return false;
-        if (*hit && w->spans[0].end == from) *hit = false;
-        if (!*hit) {
-            if (from == w->text.n) return true;
-            from += pdl_utf8_len((unsigned char)w->text.p[from]);
-        }
-    }
-    if (!*hit && !pdl_regex_match(w->re, w->text, from, PDL_RE_SEARCH, hit, w->spans, err)) return false;
+    pdl_regex_mode mode = w->was_empty ? PDL_RE_SEARCH_ON : PDL_RE_SEARCH;
+    if (!pdl_regex_match(w->re, w->text, w->from, mode, hit, w->spans, err)) return false;
     if (*hit) {
         w->from = w->spans[0].end;
         w->was_empty = w->spans[0].start == w->spans[0].end;

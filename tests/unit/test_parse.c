@@ -83,6 +83,8 @@ static void test_regex(void **state) {
         {PDL_PM_SEARCH, "^(b)$", "a\nb", "['b']"},
         {PDL_PM_SPLIT, "([,;])", "a,b;c", "['a', ',', 'b', ';', 'c']"},
         {PDL_PM_SPLIT, "x*", "axb", "['', 'a', '', 'b', '']"},
+        {PDL_PM_SPLIT, "a*?", "ba", "['', 'b', '', '', '']"},
+        {PDL_PM_FINDALL, "|a", "baac", "['', '', 'a', '', 'a', '', '']"},
         {PDL_PM_SPLIT, "(x)|,", "a,b", "['a', None, 'b']"},
         {PDL_PM_FINDALL, "a*", "baac", "['', 'aa', '', '']"},
         {PDL_PM_FINDALL, "(\\w)=(\\d)?", "a=1 \xc3\xa9=", "[('a', '1'), ('\xc3\xa9', '')]"},
