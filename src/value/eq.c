@@ -55,6 +55,8 @@ static bool is_number(pdl_tag t) {
     return t == PDL_V_INT || t == PDL_V_BOOL || t == PDL_V_FLOAT || t == PDL_V_BIGINT;
 }
 
+static bool eq_part(void *user, pdl_vref a, pdl_vref b) { return eq(a, b, *(const size_t *)user + 1); }
+
 /* Two values of the same tag behind STR. */
 static bool eq_same_tag(pdl_vref a, pdl_vref b, size_t depth) {
     if (pdl_obj_of(a) == pdl_obj_of(b)) return true;
@@ -69,7 +71,7 @@ static bool eq_same_tag(pdl_vref a, pdl_vref b, size_t depth) {
     if (t == PDL_V_DICT) return eq_dicts(a, b, depth);
     if (t == PDL_V_SET) return eq_dicts(pdl_set_dict(a), pdl_set_dict(b), depth);
     if (t == PDL_V_VIEW) return eq_views(a, b, depth);
-    if (t == PDL_V_CONTEXT) return pdl_context_eq(a, b);
+    if (t == PDL_V_CONTEXT) return pdl_context_eq_by(a, b, eq_part, &depth);
     return false;
 }
 
