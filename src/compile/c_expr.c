@@ -290,7 +290,11 @@ static bool c_simple_template(pdl_emit *e, const pdl_xnode *seq) {
             n++;
             continue;
         }
-        for (uint32_t k = 0; k < x->u.list.n; k++) c_x(e, x->u.list.p[k]);
+        for (uint32_t k = 0; k < x->u.list.n; k++) {
+            c_x(e, x->u.list.p[k]);
+            span(e, x->u.list.p[k]);
+            emit(e, PDL_OP_DEFINED, 0, 0, 0); /* fails at its own place, not at that of the whole text */
+        }
         n += x->u.list.n;
     }
     e->start = seq->start;

@@ -235,11 +235,12 @@ static void expression_message(const pdl_fiber *f, const pdl_site *site, const p
     pdl_free(err->msg);
     err->msg = pdl_buf_take(&b);
     err->loc = site->loc;
-    if (site->node) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
+    if (site->node && !err->mark.src) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
 }
 
 /* Gives err the place of the instruction that failed, and the words of an expression error. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
+    mark_code(f, err);
     if (err->loc.src || err->bare || !f->code || !f->pc) return;
     const pdl_where *w = &f->code->where.p[f->pc - 1];
     const pdl_site *site = &f->code->sites.p[w->site];

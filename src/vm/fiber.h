@@ -455,4 +455,9 @@ static inline bool wants_blocks(const pdl_run *r) { return r->opt.sinks.wants_bl
 void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err);
 void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index);
 
+/* places.c: exact places of errors. The k-th part of the template whose STR_JOIN fails. */
+void mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
+/* The line of Python code that failed. */
+void mark_code(const pdl_fiber *f, pdl_err *err);
+
 #endif

@@ -108,7 +108,11 @@ pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     r = pdl_dict_putz(r, "vars", vars);
     r = pdl_dict_putz(r, "cwd", pdl_text(f->run->opt.dir));
     cut_stack(f, f->stack.n - 2);
-    start_effect(f, PDL_EFFECT_code, r, b->head.loc);
+    pdl_call *c = call_new(f, PDL_EFFECT_code, b->head.loc);
+    c->value = pdl_promise_new(c->id);
+    c->block = &b->head;
+    push(f, pdl_keep(c->value));
+    call_start(f, c, r);
     return PDL_STEP_DONE;
 }
 

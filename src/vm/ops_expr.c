@@ -8,8 +8,12 @@
 
 double run_random(void *user);
 
+static double env_random(void *user) { return run_random(((pdl_fiber *)user)->run); }
+
+static void env_show(void *user, pdl_str text) { out_write(user, text, 1); }
+
 pdl_native_env native_env(pdl_fiber *f) {
-    return (pdl_native_env){.autoescape = f->autoescape, .lenient = f->code->jinja, .random = run_random, .user = f->run};
+    return (pdl_native_env){.autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show, .user = f};
 }
 
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
@@ -209,7 +213,8 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_label label = 0;
     bool ok = true;
-    for (size_t i = n; ok && i-- > 0;) {
+    size_t i = n;
+    while (ok && i-- > 0) {
         pdl_vref v = *under(f, i);
         label |= pdl_label_of(v);
         if (escape && !pdl_is(v, PDL_V_UNDEFINED)) {
@@ -225,6 +230,8 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     if (ok) {
         cut_stack(f, f->stack.n - n);
         push(f, pdl_with_flags(pdl_with_label(pdl_text_of_buf(&b), label), escape ? PDL_F_SAFE : 0));
+    } else {
+        mark_part(f, n - 1 - i, err);
     }
     pdl_buf_fini(&b);
     return done(ok);
@@ -517,7 +524,8 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         pdl_handle *h = pdl_handle_of(x);
         if (h->len >= 0 && (pdl_str_is(sh->name, "list") || pdl_str_is(sh->name, "join") || pdl_str_is(sh->name, "map"))) {
             start_object(f, "iter", pdl_keep(x), pdl_null(), pdl_absent());
-            set_val(under(f, n + 1), pop(f));
+            pdl_val items = pop(f);
+            set_val(under(f, n), items);
             return op_filter(f, sh, test, negated, err);
         }
     }

@@ -89,7 +89,8 @@ pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         }
         if (pdl_is(*v, PDL_V_HANDLE)) {
             start_object(f, "iter", pdl_keep(*v), pdl_null(), pdl_absent());
-            set_val(under(f, k + 1), pop(f));
+            pdl_val items = pop(f);
+            set_val(under(f, k), items);
             return op_fors(f, i, err);
         }
     }

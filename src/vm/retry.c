@@ -244,7 +244,11 @@ static pdl_val error_value(const pdl_err *e) {
     pdl_val more;
     pdl_err ignored = {0};
     if (e->detail && pdl_effect_decode(pdl_str_of(e->detail), &more, &ignored)) {
-        if (pdl_is_dict(more)) d = pdl_dict_merge(d, more);
+        if (pdl_is_dict(more)) { /* what the program's own place says stands */
+            pdl_val all = pdl_dict_merge(pdl_keep(more), d);
+            pdl_drop(d);
+            d = all;
+        }
         pdl_drop(more);
     }
     pdl_err_fini(&ignored);
