@@ -514,5 +514,10 @@ void python_cancel(job *j) {
         waits = true;
         answer_cancel(q);
     }
-    if (!waits && w->n_python == 1 && is_alive(w)) pdl_proc_kill(w->proc, SIGINT);
+    if (waits || !is_alive(w)) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "{\"t\":\"cancel\",\"id\":%llu}", (unsigned long long)j->id);
+    send_raw(w, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    if (w->n_python == 1) pdl_proc_kill(w->proc, SIGINT);
 }

@@ -11,6 +11,7 @@ import sys
 import threading
 from _collections import deque
 from _signal import SIGINT, signal as set_signal
+from _thread import interrupt_main
 from itertools import count
 
 # Start-up counts: the C halves of json and signal are at hand, their Python halves pull in much that nobody needs here.
@@ -62,24 +63,38 @@ SESSION = _Namespace()
 
 os.set_inheritable(3, False)
 os.set_inheritable(4, False)
-_source = os.fdopen(3, "rb", closefd=False)
 _target = os.fdopen(4, "wb", closefd=False)
 _send_lock = threading.RLock()
 _numbers = count(1)
 
 
+def _deep(f, *args):
+    """f(*args), again with a higher limit when it was nested too deeply."""
+    try:
+        return f(*args)
+    except RecursionError:
+        return later._deeper(f, *args)
+
+
+def _read(n):
+    parts = []
+    while n:
+        part = os.read(3, min(n, 1 << 24))
+        if not part:
+            return None
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)
+
+
 def _receive():
-    head = _source.read(4)
-    if len(head) == 4:
-        n = int.from_bytes(head, "big")
-        body = _source.read(n)
-        if len(body) == n:
-            return json.loads(body)
-    return {"t": "bye"}
+    head = _read(4)
+    body = _read(int.from_bytes(head, "big")) if head else None
+    return {"t": "bye"} if body is None else _deep(json.loads, body)
 
 
 def _send(message):
-    data = json.dumps(message).encode("ascii")
+    data = _deep(json.dumps, message).encode("ascii")
     with _send_lock:
         try:
             _target.write(len(data).to_bytes(4, "big") + data)
@@ -95,17 +110,23 @@ _cond = threading.Condition()
 _answers = {}
 _requests = deque()
 _state = _Namespace(reading=False, idle=False, strangers=0, current=None)
-_local = threading.local()  # block, turn, user_code
+_local = threading.local()  # block, turn, user_code: it runs now
+_cancelled = set()  # blocks that the run gave up
 
 
-def _dispatch(m):
+def _dispatch(m, early=False):
+    """early: a request may wait until the main thread is idle or waits."""
     t = m["t"]
     if t == "answer":
         _answers[m["id"]] = m
     elif t == "drop":
         for n in m["ids"]:
             _forget(n)
-    elif _state.idle and not _requests:
+    elif t == "cancel":
+        _cancelled.add(m["id"])
+        if _state.current and _state.current.id == m["id"] and threading.current_thread() is not threading.main_thread():
+            interrupt_main()
+    elif early or _state.idle and not _requests:
         _requests.append(m)
     elif t == "bye":
         os._exit(0)
@@ -153,6 +174,9 @@ def _ask(message):
         _state.strangers += 1
     try:
         _send(message)
+        with _cond:
+            while _requests:
+                _dispatch(_requests.popleft())  # the main thread is not idle: they get threads
         answer = _wait(key)
     finally:
         if mine:
@@ -165,9 +189,22 @@ def _ask(message):
     return answer
 
 
+def _look():
+    """Take what has arrived, without waiting."""
+    import select
+
+    with _cond:
+        while not _state.reading and select.select([3], [], [], 0)[0]:
+            _dispatch(_receive(), True)
+
+
 def _on_interrupt(number, frame):
-    """The run gave up the block that is running. While waiting it is told by the answer instead."""
-    if getattr(_local, "user_code", False):
+    """The run gave up a block: which one says a message that was sent before this signal. A block that waits is told by its answer."""
+    block = getattr(_local, "block", None)
+    if block is None:
+        return  # idle: the message is read before the block begins
+    _look()
+    if block.id in _cancelled and getattr(_local, "user_code", False):
         raise KeyboardInterrupt
 
 
@@ -398,15 +435,20 @@ def _encode_other(o, known):
     return later._encode_rare(o, known)
 
 
+_PLAIN = frozenset((str, bool, float, type(None)))
+
+
 def _encode(o, known=False):
     """JSON form of any object. known: objects that have no handle yet become a mark that nothing equals."""
     t = type(o)
-    if o is None or t is str or t is bool or t is float:
+    if t in _PLAIN:
         return o
     if t is int:
         return o if -_BIG < o < _BIG else {"$pdl": "int", "hex": "%x" % o}
     if t is list:
-        return [_encode(x, known) for x in o]
+        return [
+            x if type(x) in _PLAIN or type(x) is int and -_BIG < x < _BIG else _encode(x, known) for x in o
+        ]
     if t is dict:
         return _encode_dict(o, known)
     return _encode_other(o, known)
@@ -416,7 +458,7 @@ def _encode_all(o):
     try:
         return _encode(o)
     except RecursionError:
-        return later._handle(o, False)
+        return later._encode_deep(o)
 
 
 def _decode_handle(j):
@@ -460,7 +502,7 @@ def _decode_tagged(tag, j, refs):
 def _decode(j, refs=None):
     t = type(j)
     if t is list:
-        return [_decode(x, refs) for x in j]
+        return [_decode(x, refs) if type(x) is list or type(x) is dict else x for x in j]
     if t is dict:
         tag = j.get("$pdl")
         if tag is None:
@@ -483,7 +525,7 @@ def _changed(raw, env):
             if json.dumps(_encode(o, True)) != json.dumps(before):
                 out[name] = _encode(o)
         except RecursionError:
-            out[name] = later._handle(o, False)
+            out[name] = _encode_all(o)
     return out
 
 
@@ -498,7 +540,7 @@ def _run_python(m):
     folder = m.get("dir")
     try:
         for name, j in m["vars"].items():
-            env[name] = _decode(j, refs)
+            env[name] = _deep(_decode, j, refs)
             if _may_change(j):
                 watched[name] = (j, env[name])
         del refs
@@ -508,6 +550,9 @@ def _run_python(m):
         try:
             code = compile(m["code"], _BLOCK, "exec")
             _local.user_code = True
+            _look()
+            if _local.block.id in _cancelled:
+                raise KeyboardInterrupt
             exec(code, env)
         finally:
             _local.user_code = False
@@ -548,6 +593,7 @@ def _serve(m):
         reply = run(m)
     finally:
         _local.block, _state.current = outer, before
+        _cancelled.discard(block.id)
     with _send_lock:
         _flush(block)
         _settle()
@@ -656,6 +702,41 @@ def _encode_range(o, known):
     if max(abs(o.start), abs(o.stop), abs(o.step)) >= 2 ** 62:
         return _handle(o, known)
     return {"$pdl": "range", "start": o.start, "stop": o.stop, "step": o.step}
+
+
+_MAX_DEPTH = 900  # of values on the wire
+
+
+def _deeper(f, *args):
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 8 * _MAX_DEPTH))
+    try:
+        return f(*args)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _depth(j):
+    deepest, todo = 0, [(j, 1)]
+    while todo:
+        x, n = todo.pop()
+        deepest = max(deepest, n)
+        if type(x) is dict:
+            x = x.values()
+        elif type(x) is not list:
+            continue
+        todo.extend([(y, n + 1) for y in x if type(y) in (dict, list)])
+    return deepest
+
+
+def _encode_deep(o):
+    try:
+        j = _deeper(_encode, o)
+        if _depth(j) <= _MAX_DEPTH:
+            return j
+    except RecursionError:
+        pass
+    return _handle(o, False)
 
 
 def _encode_rare(o, known):

@@ -1,0 +1,214 @@
+/* The world of files, standard input and time. */
+#include "host/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "t.h"
+#include "value/json_read.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+static struct {
+    pdl_loop *loop;
+    pdl_world *world;
+    pdl_buf got; /* answers: repr of the value, or "KIND: MSG" */
+    pdl_buf shown;
+    char dir[64];
+} t;
+
+static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
+    (void)user;
+    (void)e;
+    pdl_err err = {0};
+    if (t.got.len) pdl_buf_putc(&t.got, '\n');
+    if (r->err.kind) pdl_buf_putf(&t.got, "%s: %s", pdl_err_kind_name(r->err.kind), r->err.msg);
+    else assert_true(pdl_val_repr(r->value, &t.got, &err));
+}
+
+static void show(void *user, pdl_str prompt) {
+    (void)user;
+    pdl_buf_put(&t.shown, prompt);
+}
+
+static void open_world(int fd) {
+    pdl_host_options o = {.show = show, .has_input_fd = true, .input_fd = fd};
+    t.loop = pdl_loop_new();
+    t.world = pdl_host_world_new(t.loop, &o);
+    t.got = t.shown = PDL_BUF;
+}
+
+static void close_world(void) {
+    t.world->ops->close(t.world);
+    pdl_loop_free(t.loop);
+    pdl_buf_fini(&t.got);
+    pdl_buf_fini(&t.shown);
+}
+
+/* '@' in the request stands for the directory of the test. */
+static uint32_t start(pdl_effect_kind kind, const char *request) {
+    static uint32_t id;
+    pdl_buf b = PDL_BUF;
+    pdl_val v;
+    pdl_err err = {0};
+    for (const char *p = request; *p; p++) {
+        if (*p == '@') pdl_buf_put(&b, t_str(t.dir));
+        else pdl_buf_putc(&b, *p);
+    }
+    assert_true(pdl_json_read(pdl_buf_str(&b), 0, &v, NULL, &err));
+    pdl_buf_fini(&b);
+    pdl_effect_sink sink = {NULL, NULL, on_reply};
+    t.world->ops->start(t.world, pdl_effect_new(kind, ++id, NULL, 0, (pdl_loc){0}, v, sink));
+    return id;
+}
+
+static void run(void) {
+    while (t.world->ops->poll(t.world, -1)) {}
+}
+
+static void write_bytes(const char *name, const char *bytes, size_t n) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", t.dir, name);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+}
+
+/* In order, in one world. */
+static const struct {
+    pdl_effect_kind kind;
+    const char *request, *want;
+} rows[] = {
+    {PDL_EFFECT_read, "{\"path\":\"@/crlf\",\"shown\":\"crlf\"}", "'a\\nb\\n\\nc'"},
+    {PDL_EFFECT_read, "{\"path\":\"@/none\",\"shown\":\"./none\"}", "io: file ./none not found"},
+    {PDL_EFFECT_read, "{\"path\":\"@\",\"shown\":\"d\"}", "io: Fail to open file d"},
+    {PDL_EFFECT_read, "{\"path\":\"@/bad\",\"shown\":\"bad\"}", "io: Fail to open file bad"},
+    {PDL_EFFECT_read, "{\"path\":\"@/a\\u0000\",\"shown\":\"nul\"}", "io: Fail to open file nul"},
+    {PDL_EFFECT_source, "{\"path\":\"@/crlf\"}", "'a\\r\\nb\\r\\n\\rc'"},
+    {PDL_EFFECT_source, "{\"path\":\"@/none\"}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\"one \\u00e9\",\"encoding\":\"utf-8\"}", "None"},
+    {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "'one \xc3\xa9'"}, /* nothing is held back */
+    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\" two\",\"encoding\":\"utf-8\",\"close\":true}", "None"},
+    {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "'one \xc3\xa9 two'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"a\",\"text\":\"+\",\"encoding\":null,\"close\":true}", "None"},
+    {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "'one \xc3\xa9 two+'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"UTF8\",\"close\":true}", "None"},
+    {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "''"},
+    {PDL_EFFECT_write, "{\"path\":\"@/l\",\"mode\":\"x\",\"text\":\"A\\u0042\",\"encoding\":\"Latin_1\",\"close\":true}", "None"},
+    {PDL_EFFECT_read, "{\"path\":\"@/l\"}", "'AB'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"A\",\"encoding\":\"utf-8-sig\"}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"B\",\"encoding\":\"utf-8-sig\",\"close\":true}", "None"},
+    {PDL_EFFECT_read, "{\"path\":\"@/u\"}", "'\\ufeffAB'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"q\",\"text\":\"\"}", "expression: invalid mode: 'q'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"foo\"}", "expression: unknown encoding: foo"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"a\\u00e9\",\"encoding\":\"ascii\",\"close\":true}",
+     "expression: 'ascii' codec can't encode character '\\xe9' in position 1: ordinal not in range(128)"},
+    {PDL_EFFECT_sleep, "{\"seconds\":-1}", "None"},
+    {PDL_EFFECT_sleep, "{\"seconds\":0.001}", "None"},
+    {PDL_EFFECT_model, "{}", "runtime: nobody answers effects of this kind"},
+};
+
+static void requests_are_answered(void **state) {
+    (void)state;
+    open_world(0);
+    write_bytes("crlf", "a\r\nb\r\n\rc", 8);
+    write_bytes("bad", "a\xff", 2);
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_buf_clear(&t.got);
+        start(rows[i].kind, rows[i].request);
+        run();
+        t_assert_str(pdl_buf_str(&t.got), rows[i].want);
+    }
+    pdl_buf_clear(&t.got);
+    start(PDL_EFFECT_write, "{\"path\":\"@/l\",\"mode\":\"x\",\"text\":\"\"}");
+    t_assert(pdl_str_starts(pdl_buf_str(&t.got), PDL_STR("io: [Errno 17] File exists: '")));
+    close_world();
+}
+
+static void lines_are_shared_out_in_order(void **state) {
+    (void)state;
+    int p[2];
+    assert_int_equal(pipe(p), 0);
+    open_world(p[0]);
+    uint32_t gone = start(PDL_EFFECT_input, "{\"prompt\":\"first\"}");
+    start(PDL_EFFECT_input, "{\"prompt\":\"a? \"}");
+    start(PDL_EFFECT_input, "{}");
+    t.world->ops->cancel(t.world, gone);
+    t.world->ops->cancel(t.world, 9999);
+    assert_int_equal(write(p[1], "l\xc3", 2), 2);
+    pdl_loop_run(t.loop, 50);
+    t_assert_str(pdl_buf_str(&t.got), "");
+    assert_int_equal(write(p[1], "\xa9\r\nx\ny\nz", 8), 8);
+    run();
+    t_assert_str(pdl_buf_str(&t.got), "'l\xc3\xa9'\n'x'");
+    t_assert_str(pdl_buf_str(&t.shown), "firsta? ");
+    pdl_buf_clear(&t.got);
+    start(PDL_EFFECT_input, "{\"multiline\":true}");
+    start(PDL_EFFECT_input, "{}");
+    start(PDL_EFFECT_input, "{\"multiline\":true}");
+    close(p[1]);
+    run();
+    t_assert_str(pdl_buf_str(&t.got), "'y\\nz\\n'\nNone\n''");
+    close_world();
+    close(p[0]);
+}
+
+static void a_file_may_be_the_input(void **state) {
+    (void)state;
+    write_bytes("in", "one\n\nlast", 9);
+    char path[128];
+    snprintf(path, sizeof path, "%s/in", t.dir);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    open_world(fileno(f));
+    for (int i = 0; i < 4; i++) start(PDL_EFFECT_input, "{}");
+    run();
+    t_assert_str(pdl_buf_str(&t.got), "'one'\n''\n'last'\nNone");
+    close_world();
+    fclose(f);
+}
+
+static void what_waits_ends_with_the_world(void **state) {
+    (void)state;
+    int p[2];
+    assert_int_equal(pipe(p), 0);
+    open_world(p[0]);
+    start(PDL_EFFECT_input, "{}");
+    start(PDL_EFFECT_sleep, "{\"seconds\":1e300}");
+    assert_true(t.world->ops->poll(t.world, 0));
+    t_assert_str(pdl_buf_str(&t.got), "");
+    close_world();
+    close(p[0]);
+    close(p[1]);
+}
+
+static int make_dir(void **state) {
+    (void)state;
+    snprintf(t.dir, sizeof t.dir, "/tmp/pdl_test_host.XXXXXX");
+    return mkdtemp(t.dir) ? 0 : 1;
+}
+
+static int remove_dir(void **state) {
+    static const char *const names[] = {"crlf", "bad", "o", "l", "u", "v", "in"};
+    (void)state;
+    for (size_t i = 0; i < T_LEN(names); i++) {
+        char path[128];
+        snprintf(path, sizeof path, "%s/%s", t.dir, names[i]);
+        remove(path);
+    }
+    return rmdir(t.dir);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_are_answered),
+        cmocka_unit_test(lines_are_shared_out_in_order),
+        cmocka_unit_test(a_file_may_be_the_input),
+        cmocka_unit_test(what_waits_ends_with_the_world),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
