@@ -75,7 +75,9 @@ static void set_path(fold_node *n, pdl_path *p) {
     n->path = kept;
 }
 
+/* A block with definitions is copied by the reference before it runs: the one that stays as written has no id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
+    if (b->defs.n) return;
     pdl_path_drop(fold_find(&f->last, (uintptr_t)b));
     fold_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
