@@ -2,7 +2,6 @@
 #include "vm/fiber.h"
 
 #include "base/limits.h"
-#include "yaml/node.h"
 
 #include "base/banned.h"
 
