@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""run.py -- runs the programs of the manual and compares what they print.
+
+    tests/docs/run.py PDL_BINARY [PAGE.md ...]
+
+In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error behind it is a test: the program is run and must print exactly
+that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
+`pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
+file=NAME are written beside the programs of the page. Models are those of the conformance kit (openai/echo, openai/upper, ...). Last line: `N passed, N failed`.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+import model_server  # noqa: E402
+
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
+
+
+def option(info, key, default=None):
+    m = re.search(r"\b%s=(%s)" % (key, ".*" if key == "args" else r"\S+"), info)
+    return m.group(1).strip() if m else default
+
+
+def cases(text):
+    """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files."""
+    program = stdin = None
+    for m in FENCE.finditer(text):
+        kind, info, body = m.groups()
+        line = text.count("\n", 0, m.start()) + 1
+        if kind == "pdl":
+            name = option(info, "file", "main.pdl")
+            program, stdin = (line, name, option(info, "args", "")), ""
+            yield "file", name, body
+        elif kind == "input" and program:
+            stdin = body
+        elif kind in ("output", "error") and program:
+            yield "case", program + (stdin, kind, body)
+            program = None
+        else:
+            program = None
+            if option(info, "file"):
+                yield "file", option(info, "file"), body
+
+
+def run_case(pdl, work, env, case):
+    line, name, args, stdin, kind, want = case
+    argv = ["sh", "-c", 'exec "$0" %s %s' % (args, name), str(pdl)]
+    p = subprocess.run(argv, cwd=work, env=env, input=stdin.encode(), capture_output=True, timeout=60)
+    got = (p.stdout if kind == "output" else p.stderr).decode("utf-8", "replace")
+    if got.rstrip() == want.rstrip() and (p.returncode == 0) == (kind == "output"):
+        return None
+    return "exit status %d\n--- expected %s\n%s--- standard output\n%s--- standard error\n%s" % (
+        p.returncode, kind, want, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"))
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    pdl = pathlib.Path(sys.argv[1]).resolve()
+    if pdl.is_dir():
+        pdl = pdl / "pdl"
+    pages = [pathlib.Path(a) for a in sys.argv[2:]] or sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / "README.md"]
+    url = model_server.ModelServer().start().url + "/v1"
+    env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
+    passed = failed = 0
+    for page in pages:
+        with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
+            for what, *rest in cases(page.read_text("utf-8")):
+                if what == "file":
+                    (pathlib.Path(work) / rest[0]).write_text(rest[1], "utf-8")
+                    continue
+                why = run_case(pdl, work, env, rest[0])
+                passed += why is None
+                failed += why is not None
+                if why:
+                    print("FAIL %s:%d: %s" % (page.name, rest[0][0], why))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
