@@ -15,6 +15,7 @@ typedef struct pdl_native_env {
     bool autoescape;
     bool lenient;                         /* undefined prints as nothing (Jinja blocks) */
     double (*random)(void *user);         /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
+    void (*show)(void *user, pdl_str text); /* prints at once, beside result and context; NULL: natives that need it fail */
     void *user;
 } pdl_native_env;
 

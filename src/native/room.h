@@ -49,6 +49,9 @@ pdl_native_fn pdl_f_batch, pdl_f_dictsort, pdl_f_first, pdl_f_groupby, pdl_f_ite
 pdl_native_fn pdl_f_map, pdl_f_reject, pdl_f_rejectattr, pdl_f_select, pdl_f_selectattr;
 pdl_native_fn pdl_f_capitalize, pdl_f_center, pdl_f_format, pdl_f_indent, pdl_f_lower, pdl_f_replace,
     pdl_f_title, pdl_f_trim, pdl_f_truncate, pdl_f_upper, pdl_f_wordcount, pdl_f_wordwrap;
+pdl_native_fn pdl_f_json, pdl_f_pylist;
+/* Functions of stdlib outside stdlib.c. */
+pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
 pdl_native_fn pdl_f_escape, pdl_f_forceescape, pdl_f_safe, pdl_f_striptags, pdl_f_urlencode, pdl_f_urlize,
     pdl_f_xmlattr;
 /* Methods of text outside methods_str.c. */

@@ -1,4 +1,5 @@
-/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of one's own.
+/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of one's own, text
+ * shown at once; and the table of its natives (others: slots.c, find_object.c, calculate.c, tfidf.c).
  *
  * A judge answers `true` or `false`. The raw response tells for each token of the answer which others the model weighed:
  *
@@ -11,6 +12,7 @@
 #include <stdarg.h>
 
 #include "native/room.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -111,12 +113,42 @@ static bool g_fail(PDL_ARGS) {
     return false;
 }
 
+static bool g_show(PDL_ARGS) {
+    if (!env->show) return pdl_err_host(err, "RuntimeError", "nothing can be shown here");
+    pdl_val text, end = pdl_textz("\n");
+    if (!pdl_arg_text(env, argv[0], &text, err)) return false;
+    bool ok = pdl_is_absent(argv[1]) || pdl_arg_text(env, argv[1], &end, err);
+    if (ok) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_put(&b, pdl_str_get(text));
+        pdl_buf_put(&b, pdl_str_get(end));
+        env->show(env->user, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        *out = pdl_textz("");
+    }
+    pdl_drop(text);
+    pdl_drop(end);
+    return ok;
+}
+
 static const pdl_native natives[] = {
     {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0,
      "Log probability of the judge's answer.", "bool_confidence", PDL_NS_DEF},
+    {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
+     "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
     {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE, "Fails with this message.", "fail", PDL_NS_DEF},
+    {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.", "fill",
+     PDL_NS_DEF},
+    {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
+     "The first JSON object in a text that has keys of these types: {value, start, end}, or null.", "find_object",
+     PDL_NS_DEF},
     {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.", "reward",
      PDL_NS_DEF},
+    {"pdl_show", g_show, "text, end", 1, 2, PDL_N_IMPURE, "Prints a text at once; it is part of no result.", "show",
+     PDL_NS_DEF},
+    {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots", PDL_NS_DEF},
+    {"pdl_tfidf", pdl_g_tfidf, "texts, query, k", 3, 3, 0,
+     "The k texts most like the query: [{index, score}], by TF-IDF and cosine.", "tfidf", PDL_NS_DEF},
 };
 
 pdl_rows pdl_rows_stdlib(void) { return (pdl_rows){natives, PDL_N_COUNT(natives)}; }

@@ -196,6 +196,16 @@ static bool arith_big(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_er
     return true;
 }
 
+pdl_val pdl_int_xor(pdl_vref a, pdl_vref b) {
+    if (!pdl_is(a, PDL_V_BIGINT) && !pdl_is(b, PDL_V_BIGINT)) return pdl_int(small(a) ^ small(b));
+    mpz_t x, y;
+    to_mpz(a, x);
+    to_mpz(b, y);
+    mpz_xor(x, x, y);
+    mpz_clear(y);
+    return from_mpz(x);
+}
+
 /* a op b in int64; false when it does not fit. b is not 0 for divisions. */
 static bool arith_small(pdl_arith op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {

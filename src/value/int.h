@@ -12,6 +12,7 @@ typedef enum { PDL_OP_ADD, PDL_OP_SUB, PDL_OP_MUL, PDL_OP_DIV, PDL_OP_FLOORDIV, 
 
 /* a op b for numbers (bool, int, float) only; *handled is false when an operand is not a number. */
 PDL_MUST bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out, pdl_err *err);
+pdl_val pdl_int_xor(pdl_vref a, pdl_vref b); /* of integers, in two's complement */
 PDL_MUST bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err); /* of a number */
 pdl_val pdl_num_abs(pdl_vref a);
 

@@ -160,10 +160,11 @@ static bool read_escaped(reader *r, const char *quote, pdl_buf *b, uint64_t *see
         pdl_buf_put(b, (pdl_str){from, (size_t)(r->p - from)});
         if (r->p == r->end) return fail_at(r, quote, "Unterminated string starting at");
         if (*r->p == '"') return true;
-        if (*r->p != '\\') return fail_at(r, r->p, "Invalid control character at");
-        if (!read_escape(r, b, quote)) return false;
+        bool control = *r->p != '\\';
+        if (control && !(r->flags & PDL_JSON_CONTROL)) return fail_at(r, r->p, "Invalid control character at");
+        if (!control && !read_escape(r, b, quote)) return false;
         from = r->p;
-        r->p = skip_plain(r->p, r->end, seen);
+        r->p = skip_plain(control ? r->p + 1 : r->p, r->end, seen);
     }
 }
 

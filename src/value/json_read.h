@@ -8,6 +8,7 @@ enum {
     PDL_JSON_PYTHON = 1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as
                             Python's json does */
     PDL_JSON_PREFIX = 2, /* stop after the first value; *end tells where */
+    PDL_JSON_CONTROL = 4, /* accept control characters (raw line breaks) inside strings */
 };
 
 /* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position. Integers of any
