@@ -70,7 +70,7 @@ static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
     pdl_buf message = PDL_BUF, line = PDL_BUF, shown = PDL_BUF;
     pdl_err err = {0};
     pdl_buf_put(&message, d->text);
-    if (d->hint.n) pdl_buf_putf(&message, "; %.*s", PDL_FMT(d->hint));
+    if (d->hint.n) pdl_buf_putf(&message, " (%.*s)", PDL_FMT(d->hint));
     pdl_val v = pdl_dict_putz(pdl_dict_new(8), "file", pdl_text(file));
     v = put_num(v, "line", pdl_loc_line(at));
     v = put_num(v, "column", at.src ? pdl_source_column(at.src, at.start) : 0);

@@ -85,9 +85,20 @@ static bool is_choice(const char *choices, pdl_str v) {
     }
 }
 
+static bool wrong_choice(const option *o, pdl_str value, char **message) {
+    pdl_buf words = PDL_BUF;
+    for (const char *p = o->choices + 1; p[1]; p++) { /* without the braces */
+        pdl_buf_putc(&words, *p);
+        if (*p == ',') pdl_buf_putc(&words, ' ');
+    }
+    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name, PDL_FMT(value), pdl_buf_z(&words));
+    pdl_buf_fini(&words);
+    return false;
+}
+
 static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     if (value.p && o->choices && !is_choice(o->choices, value))
-        return wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name, PDL_FMT(value), o->choices);
+        return wrong_choice(o, value, message);
     a->given[o->id] = true;
     a->value[o->id] = value;
     return true;
@@ -133,7 +144,8 @@ static bool take_with_value(arguments *a, const option *o, pdl_str attached, int
     bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 || (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
     if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
     if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
-    return wrong(message, "argument %s%c%s--%s: expected one argument", o->letter ? "-" : "", o->letter ? o->letter : 0, o->letter ? "/" : "", o->name);
+    if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);
+    return wrong(message, "argument -%c/--%s: expected one argument", o->letter, o->name);
 }
 
 static bool read_one(arguments *a, int argc, char **argv, int *i, char **message) {

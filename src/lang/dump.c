@@ -117,8 +117,11 @@ static PDL_NOINLINE pdl_val dump_named(const dumper *d, const pdl_block *b, cons
 static PDL_NOINLINE pdl_val dump_params(const pdl_params *p) {
     if (p->is_null) return pdl_null();
     pdl_val out = pdl_dict_new(p->n);
-    for (uint32_t i = 0; i < p->n; i++)
-        out = pdl_dict_puts(out, p->names[i], pdl_type_as_written(p->types[i]));
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_val type = pdl_type_as_written(p->types[i]);
+        if (pdl_type_field_optional(p->all, i)) type = pdl_dict_putz(pdl_dict_new(1), "optional", type);
+        out = pdl_dict_puts(out, p->names[i], type);
+    }
     return out;
 }
 

@@ -28,17 +28,6 @@ static void walk_type(const walker *at, const pdl_type *t, pdl_loc loc) {
     if (t && at->w->type) at->w->type(at->w->user, at->b, at->key, t, loc);
 }
 
-static void walk_params(const walker *at, const pdl_params *p) {
-    walker one = *at;
-    for (uint32_t i = 0; i < p->n; i++) {
-        char *name = pdl_str_dup(p->names[i]);
-        const pdl_node *n = p->node ? pdl_node_find(p->node, p->names[i], NULL) : NULL;
-        one.key = name;
-        walk_type(&one, p->types[i], n ? pdl_node_loc(n) : pdl_field_loc(at->b, "function"));
-        pdl_free(name);
-    }
-}
-
 static void walk_cases(const walker *at, const pdl_cases *cases) {
     for (uint32_t i = 0; i < cases->n; i++) walk_tree(at, cases->p[i].cond);
 }
@@ -80,7 +69,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
         walk_tree(at, *(const pdl_tree *const *)member);
         return;
     case PDL_FT_TYPE: walk_type(at, *(const pdl_type *const *)member, at->b->spec_loc); return;
-    case PDL_FT_PARAMS: walk_params(at, member); return;
+    case PDL_FT_PARAMS: walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key)); return;
     case PDL_FT_JOIN:
         if (*(const pdl_join *const *)member) walk_tree(at, (*(const pdl_join *const *)member)->reduce);
         return;

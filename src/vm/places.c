@@ -1,0 +1,66 @@
+/* places.c -- exact places of errors inside of texts: the part of a template, the line of a code block. */
+#include "value/json_read.h"
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+/* Node of the k-th part: texts and outputs of the template in order, as they are on the stack. */
+static const pdl_xnode *part_of(const pdl_xnode *seq, size_t k) {
+    for (uint32_t i = 0; seq->kind == PDL_X_SEQ && i < seq->u.list.n; i++) {
+        const pdl_xnode *x = seq->u.list.p[i];
+        size_t n = x->kind == PDL_X_OUTPUT ? x->u.list.n : 1;
+        if (k < n) return x->kind == PDL_X_OUTPUT ? x->u.list.p[k] : x;
+        k -= n;
+    }
+    return NULL;
+}
+
+void mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
+    if (!f->code || !f->pc || f->code->ins.p[f->pc - 1].op != PDL_OP_STR_JOIN) return;
+    const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
+    if (!site->expr || !site->expr->root || !site->node) return;
+    const pdl_xnode *x = part_of(site->expr->root, k);
+    if (x) err->mark = pdl_node_text_loc(site->node, x->start, x->end);
+}
+
+/* {"line": N} of a failed code block; 0: not told. */
+static int64_t line_of(const pdl_err *err) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    int64_t line = 0;
+    size_t end;
+    if (!pdl_json_read(pdl_str_of(err->detail), 0, &v, &end, &ignored)) {
+        pdl_err_fini(&ignored);
+        return 0;
+    }
+    if (!pdl_is_dict(v) || !pdl_int_get(pdl_dict_getz(v, "line"), &line)) line = 0;
+    pdl_drop(v);
+    return line;
+}
+
+/* Where line1 of text is, without its indent. False: it is not there, or something is put in before it and lines may have moved. */
+static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
+    size_t at = 0;
+    for (; line1 > 1; line1--) {
+        size_t nl = pdl_str_find(text, PDL_STR("\n"), at);
+        if (nl == PDL_NOT_FOUND) return false;
+        at = nl + 1;
+    }
+    size_t hole = pdl_str_find(text, PDL_STR("${"), 0);
+    if (hole < at) return false;
+    size_t nl = pdl_str_find(text, PDL_STR("\n"), at);
+    *to = nl == PDL_NOT_FOUND ? text.n : nl;
+    while (at < *to && (text.p[at] == ' ' || text.p[at] == '\t')) at++;
+    *from = at;
+    return at < *to;
+}
+
+void mark_code(const pdl_fiber *f, pdl_err *err) {
+    if (err->kind != PDL_E_code || !err->detail || err->mark.src || !f->blks.n) return;
+    const pdl_block *b = f->blks.p[f->blks.n - 1].info ? f->blks.p[f->blks.n - 1].info->block : NULL;
+    if (!b || b->kind != PDL_BLOCK_code) return;
+    const pdl_block *code = PDL_AS(code, b)->code;
+    if (!code || code->kind != PDL_BLOCK_scalar || !code->node || !pdl_node_is_str(code->node)) return;
+    size_t from, to;
+    if (find_line(pdl_str_get(code->node->scalar), line_of(err), &from, &to)) err->mark = pdl_node_text_loc(code->node, from, to);
+}
