@@ -6,7 +6,10 @@
 In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error behind it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
-file=NAME are written beside the programs of the page. Models are those of the conformance kit (openai/echo, openai/upper, ...). Last line: `N passed, N failed`.
+file=NAME are written beside the programs of the page. Models are those of the conformance kit (openai/echo, openai/upper, ...).
+
+In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree.
+Last line: `N passed, N failed`.
 """
 import os
 import pathlib
@@ -60,6 +63,46 @@ def run_case(pdl, work, env, case):
         p.returncode, kind, want, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"))
 
 
+def source_names():
+    names = set()
+    for folder, pattern in [("src", "*/*"), ("tools", "*"), ("lib", "*"), ("tests", "*"), (".", "Makefile")]:
+        for path in (ROOT / folder).glob(pattern):
+            if path.is_file() and path.suffix in ("", ".c", ".h", ".def", ".py", ".pdl", ".build"):
+                names.update(re.findall(r"\w+", path.read_text("utf-8", "replace")))
+    return names
+
+
+def exists(word, names, files):
+    if "*" in word:
+        return True
+    rooms = {f.split("/")[1] for f in files if f.startswith("src/")} | {"src", "tools", "lib", "tests", "docs", "examples"}
+    if ("/" in word and word.split("/")[0] in rooms) or re.search(r"\.(c|h|def|md|py|pdl|jsonl)$", word):
+        tail = word.rstrip("/")
+        return (ROOT / tail).exists() or any(f == tail or f.endswith("/" + tail) for f in files)
+    return "_" not in word or "-" in word or word in names or word.isupper()
+
+
+def unknown_words(page, names, files):
+    """Words in inline code of a page that name nothing."""
+    text = re.sub(r"^(```.*?^```$|    .*?$)", "", page.read_text("utf-8"), flags=re.M | re.S)
+    words = {w for code in re.findall(r"`([^`\n]+)`", text) for w in re.findall(r"[A-Za-z_][\w./*-]*", code)}
+    return sorted(w for w in words if not exists(w.rstrip("."), names, files))
+
+
+def check_names():
+    """-> (passed, failed)"""
+    names = source_names()
+    files = [str(p.relative_to(ROOT)) for d in ("src", "tools", "lib", "tests", "docs", "examples") for p in (ROOT / d).rglob("*")]
+    passed = failed = 0
+    for page in sorted((ROOT / "docs" / "internals").glob("*.md")):
+        bad = unknown_words(page, names, files)
+        passed += not bad
+        failed += bool(bad)
+        if bad:
+            print("FAIL %s: not in the source: %s" % (page.name, ", ".join(bad)))
+    return passed, failed
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -69,7 +112,7 @@ def main():
     pages = [pathlib.Path(a) for a in sys.argv[2:]] or sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / "README.md"]
     url = model_server.ModelServer().start().url + "/v1"
     env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
-    passed = failed = 0
+    passed, failed = check_names() if len(sys.argv) == 2 else (0, 0)
     for page in pages:
         with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
             for what, *rest in cases(page.read_text("utf-8")):
