@@ -254,6 +254,7 @@ struct pdl_run {
     PDL_VEC(uint32_t) queue;    /* model calls that wait for a place, FIFO from queue_head */
     size_t queue_head;
     pdl_outq *out;
+    bool closing;               /* all fibers are being freed, in any order: maps leave theirs alone */
     bool finished, failed, draining;
     pdl_val result;
     pdl_err err;

@@ -146,7 +146,7 @@ static void drop_fiber(pdl_run *r, pdl_fiber *c) {
 }
 
 void mapping_free(pdl_run *r, pdl_mapping *m) {
-    for (size_t i = 0; i < m->started; i++) {
+    for (size_t i = 0; !r->closing && i < m->started; i++) {
         pdl_fiber *c = i < m->fibers_cap ? m->fibers[i] : NULL;
         if (c) drop_fiber(r, c);
     }

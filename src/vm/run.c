@@ -36,6 +36,7 @@ void pdl_run_free(pdl_run *r) {
     if (!r) return;
     cancel_calls(r);
     outq_free(r->out);
+    r->closing = true;
     while (r->all) fiber_free(r->all);
     for (pdl_call *c; (c = some_call(r)) != NULL;) call_free(c);
     idmap_fini(&r->calls);
