@@ -92,7 +92,7 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 /* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and stored. Values that are not
  * JSON appear in a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, pdl_buf *out, pdl_err *err);
-/* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions and handles become their text. */
+/* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 

@@ -16,6 +16,7 @@
 #include "effect/effect.h"
 #include "value/context.h"
 #include "value/exotic.h"
+#include "value/handle.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -160,7 +161,28 @@ static void put_bytes(enc *e, pdl_str s) {
     PDL_PUT(e->out, "\"}");
 }
 
-/* Functions, handles and objects of templates: their text. */
+/* An object of the worker: its number and what came with it, so that a replay can ask for the same again. */
+static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
+    const pdl_handle *h = pdl_handle_of(v);
+    open_tag(e, "handle");
+    pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[", (unsigned long long)h->id, (long long)h->len,
+                 h->truth ? "true" : "false", h->callable ? "true" : "false");
+    pdl_json_quote(pdl_str_get(h->type_name), 0, e->out);
+    pdl_buf_putc(e->out, ',');
+    pdl_json_quote(pdl_str_get(h->str), 0, e->out);
+    pdl_buf_putc(e->out, ',');
+    pdl_json_quote(pdl_str_get(h->repr), 0, e->out);
+    PDL_PUT(e->out, "]");
+    bool ok = true;
+    if (!pdl_is_absent(h->json)) {
+        PDL_PUT(e->out, ",\"json\":");
+        ok = put(e, h->json, err);
+    }
+    pdl_buf_putc(e->out, '}');
+    return ok;
+}
+
+/* Functions and objects of templates: their text. */
 static bool put_text_of(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, err);
@@ -207,9 +229,9 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     case PDL_V_VIEW: return put_iterable(e, NULL, v, err);
     case PDL_V_CONTEXT: return put_items(e, "context", pdl_context_to_list(v), err);
     case PDL_V_UNDEFINED: put_tagged_text(e, "undefined", pdl_str_get(pdl_undefined_why(v))); return true;
+    case PDL_V_HANDLE: return put_handle(e, v, err);
     case PDL_V_FUNC:
     case PDL_V_PROMISE:
-    case PDL_V_HANDLE:
     case PDL_V_NATIVE:
     case PDL_V_CELL:
     case PDL_V_AGGREGATOR:
@@ -352,8 +374,31 @@ static bool revive_items(pdl_vref kind, pdl_vref items, pdl_val *out, pdl_err *e
     return malformed(kind, err);
 }
 
+static bool revive_handle(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err) {
+    pdl_vref texts = pdl_dict_getz(v, "texts"), json = pdl_dict_getz(v, "json");
+    int64_t id, len;
+    bool whole = pdl_is_list(texts) && pdl_list_len(texts) == 3 && pdl_int_get(pdl_dict_getz(v, "id"), &id) &&
+                 pdl_int_get(pdl_dict_getz(v, "len"), &len);
+    for (size_t i = 0; whole && i < 3; i++) whole = pdl_is_str(pdl_list_at(texts, i));
+    if (!whole) return malformed(kind, err);
+    pdl_vref truth = pdl_dict_getz(v, "truth"), callable = pdl_dict_getz(v, "callable");
+    *out = pdl_handle_new((uint64_t)id, pdl_keep(pdl_list_at(texts, 0)), pdl_keep(pdl_list_at(texts, 1)),
+                          pdl_keep(pdl_list_at(texts, 2)), pdl_val_truth(truth), len);
+    pdl_handle *h = pdl_handle_of(*out);
+    h->callable = pdl_val_truth(callable);
+    if (pdl_is_absent(json)) return true;
+    pdl_val revived;
+    if (!revive(json, &revived, err)) {
+        pdl_drop(*out);
+        return false;
+    }
+    h->json = revived;
+    return true;
+}
+
 static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err) {
     pdl_vref items = pdl_dict_getz(v, "items"), text = pdl_dict_getz(v, "text");
+    if (pdl_text_is(kind, "handle")) return revive_handle(v, kind, out, err);
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);

@@ -46,10 +46,7 @@ static pdl_val signature_of(const pdl_func_info *info) {
 }
 
 static pdl_val params_of(const pdl_b_function *b) {
-    if (b->params.is_null) return pdl_null();
-    pdl_val d = pdl_dict_new(b->params.n);
-    for (uint32_t i = 0; i < b->params.n; i++) d = pdl_dict_puts(d, b->params.names[i], pdl_type_as_written(b->params.types[i]));
-    return d;
+    return b->params.is_null ? pdl_null() : pdl_type_as_written(b->params.all);
 }
 
 pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
