@@ -50,6 +50,8 @@ static const command table[] = {
     {"dump", cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
     {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
+    {"__man", cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
+    {"__complete", cmd_complete, plain_options, "SHELL", "Print the completion of bash, zsh or fish.", NULL},
 };
 
 const command *commands(size_t *n) {
@@ -179,7 +181,7 @@ bool arguments_read(int argc, char **argv, arguments *out, char **message) {
         else if (!is_option) *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
         else if (!read_one(out, argc, argv, &i, message)) return false;
     }
-    size_t most = out->command->run == cmd_check ? (size_t)-1 : out->command->run == cmd_schema ? 0 : 1;
+    size_t most = out->command->run == cmd_check ? (size_t)-1 : *out->command->operands ? 1 : 0;
     if (out->files.n > most) return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
     return true;
 }

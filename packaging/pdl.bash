@@ -1,0 +1,19 @@
+_pdl() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words
+    case $prev in
+    --stream) COMPREPLY=($(compgen -W 'result context none' -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
+    esac
+    case ${COMP_WORDS[1]} in
+    check) words='--help --strict --format --data-file --data ' ;;
+    dump) words='--help --nodes --blocks --expr --types --code ' ;;
+    schema) words='--help ' ;;
+    help) words='--help ' ;;
+    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --jobs --schema --version ' ;;
+    esac
+    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
+    COMPREPLY=($(compgen -f -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump schema help ' -- "$cur"))
+    return 0
+}
+complete -o filenames -F _pdl pdl
