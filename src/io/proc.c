@@ -296,7 +296,10 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     pdl_proc *p = new_proc(loop, opt);
     uv_stdio_container_t io[N_PIPES] = {{.flags = UV_IGNORE}};
     assert(opt->extra_fds == 0 || opt->extra_fds == 1);
-    open_pipe(p, 0, NULL, &io[0], true);
+    if (opt->inherit_stdin)
+        io[0] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = 0};
+    else
+        open_pipe(p, 0, NULL, &io[0], true);
     open_pipe(p, 1, opt->on_out, &io[1], false);
     if (opt->inherit_stderr)
         io[2] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = 2};
@@ -323,8 +326,8 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     p->pid = p->uv.pid;
     set_hold(p, true);
     begin_reading(p);
-    write_to(&p->pipes[0], opt->input);
-    if (!opt->keep_stdin) close_input(&p->pipes[0]);
+    if (!opt->inherit_stdin) write_to(&p->pipes[0], opt->input);
+    if (!opt->keep_stdin && !opt->inherit_stdin) close_input(&p->pipes[0]);
     if (opt->timeout_ms) p->limit = pdl_timer_start(loop, opt->timeout_ms, on_limit, p);
     *out = p;
     return true;

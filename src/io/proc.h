@@ -27,6 +27,7 @@ typedef struct pdl_proc_options {
     const char *cwd;         /* NULL: inherited */
     pdl_str input;           /* copied; standard input is closed after it unless keep_stdin */
     bool keep_stdin;         /* more input follows with pdl_proc_write */
+    bool inherit_stdin;      /* standard input is ours; input is then empty */
     bool inherit_stderr;     /* standard error is ours */
     int extra_fds; /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), */
                    /*         used by pdl_proc_write / on_msg instead of stdin / stdout */

@@ -94,7 +94,7 @@ void command_start(job *j) {
     const char **words = PDL_NEW_N(const char *, n + 1);
     for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p; /* strings end with a NUL */
     pdl_err err = {0};
-    pdl_proc_options po = {.argv = words, .user = j, .done = ended};
+    pdl_proc_options po = {.argv = words, .user = j, .done = ended, .inherit_stdin = true};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);
     pdl_free(words);
 }
