@@ -575,7 +575,7 @@ bool pdl_g_calculate(PDL_ARGS) {
     if (!pdl_arg_text(env, argv[0], &text, err)) return false;
     pdl_str s = pdl_str_get(text);
     bool ok = calculate(s, floats, out, &why);
-    if (!ok) pdl_err_host(err, "ValueError", "cannot evaluate \"%.*s\": %s", PDL_FMT(s), why);
+    if (!ok) pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "cannot evaluate \"%.*s\": %s", PDL_FMT(s), why);
     pdl_drop(text);
     return ok;
 }

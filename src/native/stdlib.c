@@ -108,7 +108,8 @@ static bool g_reward(PDL_ARGS) { return judge(argv[0], false, out, err); }
 static bool g_fail(PDL_ARGS) {
     pdl_val text;
     if (!pdl_arg_text(env, argv[0], &text, err)) return false;
-    pdl_err_host(err, "PDLRuntimeError", "%.*s", PDL_FMT(pdl_str_get(text)));
+    /* Not an error of the expression: the text is the whole message. */
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(text)));
     pdl_drop(text);
     return false;
 }
