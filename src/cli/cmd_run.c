@@ -43,7 +43,8 @@ static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err
     if (!pdl_yaml_read(text, &v, &line, &column, err)) {
         pdl_err inner = {0};
         pdl_err_move(&inner, err);
-        pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line, inner.msg, column);
+        if (line) pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line, inner.msg, column);
+        else pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
         pdl_err_fini(&inner);
         return false;
     }
@@ -68,7 +69,10 @@ bool read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
         pdl_buf_fini(&b);
     }
     if (ok && a->given[OPT_data]) ok = add_data(a->value[OPT_data], "--data", vars, err);
-    if (!ok) pdl_drop(*vars);
+    if (!ok) {
+        pdl_drop(*vars);
+        *vars = pdl_absent();
+    }
     return ok;
 }
 
