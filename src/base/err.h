@@ -74,6 +74,7 @@ typedef struct pdl_err {
     bool has_status;
     bool final;        /* not to be caught by retry or fallback */
     bool bare;         /* print msg as it is: its lines carry their own places (schema errors) */
+    bool terse;        /* print nothing below the message: it came out of a library function */
     pdl_err_frame *frames; /* owned array, innermost first */
     size_t n_frames;
     struct pdl_err *cause; /* owned or NULL: what this error wraps */

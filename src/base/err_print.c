@@ -137,7 +137,7 @@ void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
     }
     pdl_buf_put(out, pdl_str_of(err->msg ? err->msg : pdl_err_kind_name(err->kind)));
     pdl_buf_putc(out, '\n');
-    if (!rich) return;
+    if (!rich || err->terse) return;
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
     if (mark.src) put_excerpt(err, mark, out);
     else if (err->hint) pdl_buf_putf(out, "  %s\n", err->hint);

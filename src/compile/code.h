@@ -100,6 +100,7 @@ struct pdl_code {
     pdl_program *program;    /* kept; NULL for a bare expression or template */
     pdl_arena *arena;        /* owned: infos, shapes */
     pdl_interner *names;     /* borrowed: the engine's */
+    bool library;            /* of a file imported as lib/...: its errors are told at the call (vm/fiber.c) */
     bool jinja;              /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_where) where;

@@ -322,6 +322,16 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->pc = h->pc;
 }
 
+/* An error that leaves a library function is told as one of the call: the user wrote neither the lines above nor below. */
+static void leave_library(const pdl_fiber *f, const pdl_frame *fr, pdl_err *err) {
+    if (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR) return;
+    bool inside = f->frames.n > 1 && f->frames.p[f->frames.n - 2].code->library;
+    if (!fr->code->library || inside || !fr->loc.src || err->bare) return;
+    err->loc = fr->loc;
+    err->mark = (pdl_loc){0};
+    err->terse = true;
+}
+
 bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
     decorate(f, err);
     while (f->frames.n) {
@@ -344,6 +354,7 @@ bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;
         frame_note(fr, err);
+        leave_library(f, fr, err);
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
         keep_code(f->run, fr->code);
         frame_pop(f);

@@ -165,6 +165,7 @@ static pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str 
         return bad_file(err, errors, import ? "import" : "include", path, b->loc);
     }
     if (import) {
+        code->library = f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
         pdl_step s = run_import(f, b, code, text, path, err);
         pdl_code_drop(code);
         return s;
