@@ -12,6 +12,7 @@
 #include <stdarg.h>
 
 #include "native/room.h"
+#include "value/int.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -105,11 +106,28 @@ static bool g_bool_confidence(PDL_ARGS) { return judge(argv[0], true, out, err);
 
 static bool g_reward(PDL_ARGS) { return judge(argv[0], false, out, err); }
 
+static pdl_err_kind kind_named(pdl_vref name) {
+    pdl_err_kind kind = PDL_E_runtime;
+    for (int k = PDL_E_NONE + 1; pdl_is_str(name) && k < PDL_E_COUNT; k++)
+        if (pdl_text_is(name, pdl_err_kind_name((pdl_err_kind)k))) kind = (pdl_err_kind)k;
+    return kind == PDL_E_expression ? PDL_E_runtime : kind;
+}
+
+/* Not an error of the expression: the text is the whole message. A caught pdl_error goes on as it was. */
 static bool g_fail(PDL_ARGS) {
+    pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0], status = pdl_absent();
+    pdl_err_kind kind = PDL_E_runtime;
+    if (!pdl_is_absent(caught)) {
+        if (!member(caught, "message", &message, err)) return false;
+        kind = kind_named(pdl_dict_getz(caught, "kind"));
+        status = pdl_dict_getz(caught, "status");
+    }
     pdl_val text;
-    if (!pdl_arg_text(env, argv[0], &text, err)) return false;
-    /* Not an error of the expression: the text is the whole message. */
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(text)));
+    if (!pdl_arg_text(env, message, &text, err)) return false;
+    pdl_err_set(err, kind, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(text)));
+    int64_t code;
+    err->has_status = pdl_is_int(status) && pdl_int_get(status, &code);
+    if (err->has_status) err->status = (int)code;
     pdl_drop(text);
     return false;
 }
@@ -137,7 +155,7 @@ static const pdl_native natives[] = {
      "Log probability of the judge's answer.", "bool_confidence", PDL_NS_DEF},
     {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
      "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
-    {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE, "Fails with this message.", "fail", PDL_NS_DEF},
+    {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE, "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
     {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.", "fill",
      PDL_NS_DEF},
     {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
