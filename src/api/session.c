@@ -50,10 +50,13 @@ struct pdl_session {
 
 /* --- programs met while running ------------------------------------------------------------------------------------------- */
 
-static void load_failed(const pdl_program *p, pdl_val *errors, pdl_err *err) {
+/* The place of the error outlives the program: its source is copied. */
+static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
     if (p->yaml_failed && p->diags.n) {
         const pdl_diag *d = &p->diags.p[0];
-        pdl_err_set(err, PDL_E_syntax, d->loc, "%.*s", PDL_FMT(d->text));
+        pdl_loc loc = d->loc;
+        if (loc.src) loc.src = pdl_source_new(s->arena, loc.src->name, loc.src->text);
+        pdl_err_set(err, PDL_E_syntax, loc, "%.*s", PDL_FMT(d->text));
         err->foreign = pdl_str_dup(PDL_STR("YAMLError"));
         return;
     }
@@ -77,7 +80,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     bool ok;
     pdl_program_load(p, name, text, &ok);
     if (ok) *out = pdl_compile_program(p, s->names, trace);
-    else load_failed(p, errors, err);
+    else load_failed(s, p, errors, err);
     pdl_program_drop(p);
     return ok;
 }
