@@ -38,6 +38,9 @@ check: all check-layers check-headers check-own unit lang cli ## what must be gr
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
 	@sh tools/check-own
 
+check-clang: ## every source compiles under clang too; skipped where there is none
+	@sh tools/check-clang
+
 check-headers: ## every header compiles alone as C17
 	@sh tools/check-headers
 
@@ -62,4 +65,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test deps asan unit lang cli conf check check-own check-headers check-layers format tidy install dist clean help
+.PHONY: all demo test deps asan unit lang cli conf check check-own check-clang check-headers check-layers format tidy install dist clean help

@@ -398,7 +398,7 @@ static bool parser_of(pdl_arena *a, pdl_vref v, pdl_parser **out) {
 
 static bool ev_parsers(pdl_vref c, pdl_val *out, fault *f) {
     pdl_arena *a = pdl_arena_make();
-    pdl_parser *p;
+    pdl_parser *p = NULL;
     pdl_err err = {0};
     pdl_val parser = decode(pdl_dict_getz(c, "parser")), text = decode(pdl_dict_getz(c, "text"));
     bool ok = parser_of(a, parser, &p) ? pdl_parse_raw(p, text, out, &err) : spec_error(f, "the parser does not respect the schema");

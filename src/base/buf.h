@@ -30,7 +30,7 @@ PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
 void pdl_buf_put(pdl_buf *b, pdl_str s);
 void pdl_buf_putc(pdl_buf *b, char c);
 PDL_PRINTF(2, 3) void pdl_buf_putf(pdl_buf *b, const char *fmt, ...);
-void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
+PDL_PRINTF(2, 0) void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
 #define PDL_PUT(b, lit) pdl_buf_put((b), PDL_STR(lit))
 
 /* Room for n more bytes at the end; returns where to write. Call pdl_buf_grown with what was written. */

@@ -24,7 +24,7 @@ int pdl_err_exit_code(const pdl_err *err) {
     return err->kind == PDL_E_exit ? err->status : kinds[err->kind].code;
 }
 
-static char *format(const char *fmt, va_list ap) {
+PDL_PRINTF(1, 0) static char *format(const char *fmt, va_list ap) {
     pdl_buf b = PDL_BUF;
     pdl_buf_vputf(&b, fmt, ap);
     return pdl_buf_take(&b);

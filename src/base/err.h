@@ -82,6 +82,7 @@ typedef struct pdl_err {
 
 /* Fill err (unset on entry); always false. */
 PDL_PRINTF(4, 5) bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, ...);
+PDL_PRINTF(4, 0)
 bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, va_list ap);
 
 /* As pdl_err_set, with the class name of the reference's host error ("TypeError", "UndefinedError", ...).

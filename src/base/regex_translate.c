@@ -510,7 +510,7 @@ static bool read_condition_group(reader *x, size_t *number) {
 
 /* Behind "(?(". */
 static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
-    size_t number;
+    size_t number = 0;
     bool more;
     width yes, no = no_width;
     if (!read_condition_group(x, &number)) return false;

@@ -164,18 +164,18 @@ static bool loop_is_set(const pdl_xnode *loop) {
     return found;
 }
 
-static bool refuse(pdl_reader *r, const pdl_xnode *n, const char *fmt, const char *what, pdl_str name) {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    pdl_xfail_set(&r->fail, r->arena, "TemplateAssertionError", n->start, n->end, fmt, what, PDL_FMT(name));
-#pragma GCC diagnostic pop
+PDL_PRINTF(3, 4) static bool refuse(pdl_reader *r, const pdl_xnode *n, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_xfail_vset(&r->fail, r->arena, "TemplateAssertionError", n->start, n->end, fmt, ap);
+    va_end(ap);
     r->fail.as_written = true;
     return false;
 }
 
 static bool check_known(pdl_reader *r, const pdl_xnode *n) {
     bool is_filter = n->kind == PDL_X_FILTER;
-    refuse(r, n, "No %s named '%.*s'.", is_filter ? "filter" : "test", n->u.filter.name);
+    refuse(r, n, "No %s named '%.*s'.", is_filter ? "filter" : "test", PDL_FMT(n->u.filter.name));
     pdl_str (*near)(pdl_str) = is_filter ? r->known->near_filter : r->known->near_test;
     if (near) r->fail.hint = near(n->u.filter.name);
     return false;
@@ -184,11 +184,9 @@ static bool check_known(pdl_reader *r, const pdl_xnode *n) {
 static bool check_caller(pdl_reader *r, const pdl_xnode *n) {
     for (uint32_t i = 0; n->u.macro.uses_caller && i < n->u.macro.n_params; i++)
         if (pdl_str_is(n->u.macro.params[i], "caller") && n->u.macro.n_params - i > n->u.macro.n_defaults)
-            return refuse(
-                r, n,
-                "%sWhen defining macros or call blocks the special \"caller\" argument must be omitted or be "
-                "given a default.%.*s",
-                "", (pdl_str){0});
+            return refuse(r, n,
+                          "When defining macros or call blocks the special \"caller\" argument must be "
+                          "omitted or be given a default.");
     return true;
 }
 
@@ -196,13 +194,12 @@ static bool check_node(pdl_reader *r, visit v) {
     const pdl_xnode *n = v.n;
     if (v.flags & W_LOOP_CHECK)
         return !loop_is_set(n) ||
-               refuse(r, n, "%sCan't assign to special loop variable in for-loop target%.*s", "",
-                      (pdl_str){0});
+               refuse(r, n, "Can't assign to special loop variable in for-loop target");
     if (n->kind == PDL_X_FILTER || n->kind == PDL_X_TEST)
         return !n->u.filter.unknown || (v.flags & W_SOFT) || check_known(r, n);
     if (n->kind == PDL_X_MACRO || n->kind == PDL_X_CALLBLOCK) return check_caller(r, n);
     if (n->kind == PDL_X_RAISE && n->u.fault.extends && !(v.flags & W_TOP))
-        return refuse(r, n, "%scannot use extend from a non top-level scope%.*s", "", (pdl_str){0});
+        return refuse(r, n, "cannot use extend from a non top-level scope");
     return true;
 }
 
@@ -228,7 +225,7 @@ static bool collect_blocks(pdl_reader *r, walk *w, const pdl_xnode *root) {
         push(w, v.n->u.macro.body, 0);
         *pdl_vec_push(&w->blocks) = v.n;
         ok = !pdl_map_put(&seen, v.n->u.macro.name, &seen) ||
-             refuse(r, v.n, "%sblock '%.*s' defined twice", "", v.n->u.macro.name);
+             refuse(r, v.n, "block '%.*s' defined twice", PDL_FMT(v.n->u.macro.name));
     }
     pdl_map_fini(&seen);
     return ok;

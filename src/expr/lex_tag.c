@@ -117,11 +117,9 @@ static void fail_char(pdl_lexer *x, pdl_token *t) {
     pdl_str at = {x->src.p + x->pos, next - x->pos};
     if (cp == '\\') at = PDL_STR("\\\\");
     else if (!pdl_cp_is_printable(cp)) {
-        const char *fmt = cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        int n = snprintf(shown, sizeof shown, fmt, (unsigned)cp);
-#pragma GCC diagnostic pop
+        char letter = cp < 0x100 ? 'x' : cp < 0x10000 ? 'u' : 'U';
+        int digits = cp < 0x100 ? 2 : cp < 0x10000 ? 4 : 8;
+        int n = snprintf(shown, sizeof shown, "\\%c%0*x", letter, digits, (unsigned)cp);
         at = (pdl_str){shown, (size_t)n};
     }
     const char *quote = cp == '\'' ? "\"" : "'";

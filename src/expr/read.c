@@ -10,7 +10,6 @@
  */
 #include "expr/read.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/buf.h"
@@ -20,21 +19,20 @@
 
 /* --- tokens, nodes, lists ---------------------------------------------------------------------------- */
 
-static bool set_fail(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                     const char *fmt, va_list ap) {
-    if (f->msg.p) return false;
+void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                    const char *fmt, va_list ap) {
+    if (f->msg.p) return;
     pdl_buf b = PDL_BUF;
     pdl_buf_vputf(&b, fmt, ap);
     *f = (pdl_xfail){.msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = start, .end = end};
     pdl_buf_fini(&b);
-    return false;
 }
 
 bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
                    const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    set_fail(f, a, cls, start, end, fmt, ap);
+    pdl_xfail_vset(f, a, cls, start, end, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -42,7 +40,7 @@ bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, 
 pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    set_fail(&r->fail, r->arena, "TemplateSyntaxError", r->t.start, r->t.end, fmt, ap);
+    pdl_xfail_vset(&r->fail, r->arena, "TemplateSyntaxError", r->t.start, r->t.end, fmt, ap);
     va_end(ap);
     return NULL;
 }

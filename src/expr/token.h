@@ -8,6 +8,8 @@
 #ifndef PDL_EXPR_TOKEN_H
 #define PDL_EXPR_TOKEN_H
 
+#include <stdarg.h>
+
 #include "base/limits.h"
 #include "expr/expr.h"
 
@@ -72,6 +74,9 @@ typedef struct pdl_xfail {
 PDL_PRINTF(6, 7)
 bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
                    const char *fmt, ...);
+PDL_PRINTF(6, 0)
+void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                    const char *fmt, va_list ap);
 
 typedef enum {
     PDL_LX_ROOT,

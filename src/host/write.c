@@ -159,7 +159,7 @@ static host_file *find_file(host *h, const char *key) {
 }
 
 static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode, pdl_str enc, pdl_err *err) {
-    int flags, encoding_of = ENC_UTF8;
+    int flags = O_RDONLY, encoding_of = ENC_UTF8;
     if (!path.p || memchr(path.p, 0, path.n)) {
         pdl_err_host(err, "ValueError,Exception", "embedded null byte");
         return NULL;

@@ -131,7 +131,7 @@ static bool put_indented(pdl_str s, pdl_str by, bool first, bool blank, pdl_buf 
 bool pdl_f_indent(PDL_ARGS) {
     bool first, blank;
     if (!pdl_arg_truth(env, argv[2], &first, err) || !pdl_arg_truth(env, argv[3], &blank, err)) return false;
-    pdl_val by;
+    pdl_val by = pdl_absent();
     if (!indentation(argv[1], &by, err)) return false;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_is_str(argv[0]) || not_a_string(argv[0], "+=", err);
