@@ -46,7 +46,6 @@ struct pdl_session {
     size_t n_path;
     pdl_arena *arena;
     uint32_t next_input;    /* ids of INPUT effects made for code */
-    PDL_VEC(pdl_program *) broken; /* kept: errors point into their sources */
 };
 
 /* --- programs met while running ------------------------------------------------------------------------------------------- */
@@ -303,8 +302,6 @@ void pdl_session_free(pdl_session *s) {
     pdl_run_free(s->run);
     pdl_fold_free(s->fold);
     pdl_program_drop(s->program);
-    for (size_t i = 0; i < s->broken.n; i++) pdl_program_drop(s->broken.p[i]);
-    pdl_vec_fini(&s->broken);
     if (s->journal) pdl_journal_close(s->journal);
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_loop_free(s->loop);
