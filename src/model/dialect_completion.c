@@ -1,6 +1,7 @@
 /* dialect_completion.c -- text completions: one prompt in, text out. Spec: providers 13.6. */
 #include "model/messages.h"
 #include "model/params.h"
+#include "model/score.h"
 
 #include "base/banned.h"
 
@@ -43,7 +44,24 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     if (a->stream && pdl_is_absent(pdl_dict_getz(a->given, "stream_options")))
         b = pdl_dict_putz(b, "stream_options",
                           pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
+    if (!pdl_is_absent(pdl_score_of(a))) b = pdl_score_write(a, b);
     *body = pdl_is_dict(extra) ? pdl_dict_merge(b, extra) : b;
+    return true;
+}
+
+/* The scores stand for the text of the first choice. Takes choices. */
+static bool put_scores(const pdl_ask *a, pdl_val choices, pdl_val *out, pdl_err *err) {
+    pdl_val prompt = prompt_of(a), content;
+    bool ok = pdl_score_read(a, prompt, choices, &content, err);
+    pdl_drop(prompt);
+    if (!ok) {
+        pdl_drop(choices);
+        return false;
+    }
+    pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    m = pdl_dict_putz(m, "content", content);
+    pdl_val first = pdl_dict_putz(pdl_keep(pdl_list_at(choices, 0)), "message", m);
+    *out = pdl_list_set(choices, 0, first);
     return true;
 }
 
@@ -51,14 +69,16 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_vref old = pdl_is_dict(json) ? pdl_dict_getz(json, "choices") : pdl_absent();
     pdl_val choices = pdl_list_new(1);
-    (void)a;
-    (void)err;
     for (size_t i = 0; pdl_is_list(old) && i < pdl_list_len(old); i++) {
         pdl_vref c = pdl_list_at(old, i), text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
         if (!pdl_is_dict(c)) continue;
         pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
         m = pdl_dict_putz(m, "content", pdl_is_absent(text) ? pdl_null() : pdl_keep(text));
         choices = pdl_list_push(choices, pdl_dict_putz(pdl_keep(c), "message", m));
+    }
+    if (!pdl_is_absent(pdl_score_of(a)) && !put_scores(a, choices, &choices, err)) {
+        pdl_drop(json);
+        return false;
     }
     *raw = pdl_is_dict(json) ? pdl_dict_putz(json, "choices", choices) : json;
     if (!pdl_is_dict(json)) pdl_drop(choices);
@@ -69,4 +89,5 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     return pdl_dialect_openai.event(a, text, d, err); /* chunks differ by choices[0].text only */
 }
 
-const pdl_dialect pdl_dialect_completion = {"completion", false, write, read, event};
+const pdl_dialect pdl_dialect_completion = {
+    .name = "completion", .write = write, .read = read, .event = event};

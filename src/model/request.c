@@ -1,6 +1,7 @@
 /* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h. */
 #include "model/call.h"
 #include "model/params.h"
+#include "model/score.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -108,6 +109,8 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     c->clean = pdl_params_clean(c->given);
     fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
     if (pdl_mock_is(&c->ask)) return true;
+    if (!pdl_score_check(&c->ask, err)) return false;
+    if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
     write_headers(c);
     return true;
