@@ -19,21 +19,23 @@ enum {
     LEAVE_MS = 2000,      /* how long an idle process may take to end in peace */
 };
 
-/* worker.py, made by tools/embed. */
-extern const unsigned char pdl_worker_py[];
-extern const size_t pdl_worker_py_len;
+/* worker.py and later.py, made by tools/embed. */
+extern const unsigned char pdl_worker_py[], pdl_worker_later_py[];
+extern const size_t pdl_worker_py_len, pdl_worker_later_py_len;
 
-/* Reads worker.py from descriptor 3; of its two parts the second is compiled when it is needed. The working directory must not offer
+/* Reads worker.py and later.py from descriptor 3; the second is compiled when it is needed. The working directory must not offer
  * modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"
                            "import os\n"
-                           "n=int.from_bytes(os.read(3,4),'big')\n"
-                           "b=b''\n"
-                           "while len(b)<n:b+=os.read(3,n-len(b))\n"
-                           "i=b.index(b'\\n# ====')\n"
-                           "g={'__name__':'pdl_worker','_rest':b[i:]}\n"
-                           "exec(compile(b[:i],'<pdl-worker>','exec'),g)\n"
+                           "def r():\n"
+                           " n=int.from_bytes(os.read(3,4),'big')\n"
+                           " b=b''\n"
+                           " while len(b)<n:b+=os.read(3,n-len(b))\n"
+                           " return b\n"
+                           "b=r()\n"
+                           "g={'__name__':'pdl_worker','_rest':r()}\n"
+                           "exec(compile(b,'<pdl-worker>','exec'),g)\n"
                            "g['_main']()\n";
 
 static void send_raw(worker *w, pdl_str message) {
@@ -403,6 +405,7 @@ static bool launch(worker *w, pdl_err *err) {
         if (pdl_proc_start(w->loop, &po, &w->proc, err)) {
             w->generation++;
             send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
+            send_raw(w, (pdl_str){(const char *)pdl_worker_later_py, pdl_worker_later_py_len});
             return true;
         }
         PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
