@@ -33,6 +33,9 @@ cli: all ## command lines: tests/cli
 conf: all ## conformance: programs, values, third-party suites
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) programs values third-party
 
+bench: all ## speed of whole processes, side by side; REFERENCE=CMD adds the reference
+	@$(PY) bench/run.py --pdl $(BUILD)/pdl $(if $(REFERENCE),--reference '$(REFERENCE)')
+
 check: all check-layers check-headers check-own unit lang cli ## what must be green before a commit
 
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
