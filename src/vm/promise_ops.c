@@ -271,6 +271,8 @@ static void count_usage(pdl_call *c, pdl_vref usage) {
 static void fill_model(pdl_call *c, pdl_vref v) {
     pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"), raw = pdl_dict_getz(v, "raw");
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
+    pdl_err ignored = {0};
+    if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored)) pdl_err_fini(&ignored); /* did not come in pieces */
     pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), PDL_LABEL_model));
     pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_keep(role) : pdl_textz("assistant"));
     pdl_promise_fill(pdl_promise_of(c->extra), message_extra(message));
