@@ -8,7 +8,7 @@
 #include "base/banned.h"
 
 void term_init(term *t, const pdl_tty_env *env) {
-    *t = (term){.color = pdl_tty_color(1, env)};
+    *t = (term){.color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env)};
 }
 
 static void check(term *t, bool ok) {
@@ -65,6 +65,23 @@ static void put_error(term *t, pdl_str text) {
     fflush(stderr);
 }
 
+/* A failure that is not the end is red, between the line ends around it. */
+static void put_note(term *t, const pdl_event *e) {
+    pdl_str s = e->text;
+    if (!t->color_err || !e->err) {
+        put_error(t, s);
+        return;
+    }
+    size_t start = 0, end = s.n;
+    while (start < end && s.p[start] == '\n') start++;
+    while (end > start && s.p[end - 1] == '\n') end--;
+    put_error(t, pdl_str_sub(s, 0, start));
+    put_error(t, PDL_STR("\033[0;31m"));
+    put_error(t, pdl_str_sub(s, start, end));
+    put_error(t, PDL_STR("\033[0m"));
+    put_error(t, pdl_str_sub(s, end, s.n));
+}
+
 static void on_event(void *user, const pdl_event *e) {
     term *t = user;
     switch ((int)e->kind) {
@@ -78,7 +95,7 @@ static void on_event(void *user, const pdl_event *e) {
         else term_put(t, e->text);
         if (e->number == 1) term_flush(t);
         return;
-    case PDL_EVENT_note: put_error(t, e->text); return;
+    case PDL_EVENT_note: put_note(t, e); return;
     case PDL_EVENT_effect: term_flush(t); return;
     default: return;
     }

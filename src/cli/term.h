@@ -6,7 +6,7 @@
 #include "trace/sink.h"
 
 typedef struct term {
-    bool color;
+    bool color, color_err; /* of standard output, of standard error */
     bool broken;          /* the reader of standard output went away */
     int error;            /* errno of another failed write, 0: none */
     void (*on_broken)(void *user); /* once; may be NULL */
