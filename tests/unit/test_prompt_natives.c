@@ -1,0 +1,122 @@
+/* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the calculator, TF-IDF,
+ * values in prompts. Rows: name of a filter or global, arguments as JSON, result as repr or "!message". */
+#include "t.h"
+
+#include "native/native.h"
+#include "value/json_read.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+typedef struct {
+    const char *name, *args, *want;
+} row;
+
+static const row rows[] = {
+    {"json", "[{\"b\":[1,12.0,true,null],\"a\":\"<\u00e9>\"}]", "'{\"b\": [1, 12.0, true, null], \"a\": \"<\u00e9>\"}'"},
+    {"json", "[\"\u00e9\",true]", "'\"\\\\u00e9\"'"},
+    {"pylist", "[[\"a\",\"it's\",\"'\\\"\",\"\\\\\"]]", "'[\\'a\\', \"it\\'s\", \\'\\\\\\'\"\\', \\'\\\\\\\\\\']'"},
+    {"pylist", "[[]]", "'[]'"},
+    {"pdl_slots", "[\"{a} {{b}} { c} {} {d-e} {a} {\u00e9_1} {\"]", "['a', 'b', '\u00e9_1']"},
+    {"pdl_fill", "[\"{a}{b}{{a}}{x\",{\"a\":\"{b}\",\"b\":[1]}]", "'{b}[1]{{b}}{x'"},
+    {"pdl_fill", "[\"{a}\",{}]", "'{a}'"},
+    {"pdl_fill", "[\"{a}\",1]", "!values of slots must be an object, not int"},
+    {"pdl_find_object", "[\"\u00e9 {x} {\\\"a\\\":{\\\"b\\\":\\\"\\n\\\"}} z\",{\"b\":\"string\"}]",
+     "{'value': {'b': '\\n'}, 'start': 11, 'end': 20}"},
+    {"pdl_find_object", "[\"{\\\"a\\\":1} {\\\"a\\\":true} {\\\"a\\\":{}}\",{\"a\":\"object\"}]",
+     "{'value': {'a': {}}, 'start': 19, 'end': 27}"},
+    {"pdl_find_object", "[\"{\\\"a\\\": {\\\"a\\\": \",{\"a\":\"number\"}]", "None"},
+    {"pdl_find_object", "[\"\",{\"a\":\"text\"}]", "!types are string, number, boolean, array and object"},
+    {"pdl_tfidf", "[[\"the cat sat\",\"the dog\",\"x\"],\"cat the\",2]",
+     "[{'index': 0, 'score': 0.802611}, {'index': 1, 'score': 0.366447}]"},
+    {"pdl_tfidf", "[[\"a b\",\"cc\"],\"zz\",5]", "[{'index': 0, 'score': 0.0}, {'index': 1, 'score': 0.0}]"},
+    {"pdl_tfidf", "[[1],\"zz\",5]", "!a text is of type int, not str"},
+    {"pdl_fail", "[\"a\\nb\"]", "!a\nb"},
+    {"pdl_fail", "[{\"message\":\"m\",\"kind\":\"timeout\",\"status\":408}]", "!m"},
+    {"pdl_show", "[\"x\"]", "!nothing can be shown here"},
+    {"pdl_calculate", "[\" (1+2) * -3 # x\"]", "-9"},
+    {"pdl_calculate", "[\"-2**2\"]", "-4"},
+    {"pdl_calculate", "[\"2**3**2\"]", "512"},
+    {"pdl_calculate", "[\"2**-1\"]", "0.5"},
+    {"pdl_calculate", "[\"1 + 6 ^ 3\"]", "4"},
+    {"pdl_calculate", "[\"-1 ^ 2**70\"]", "-1180591620717411303425"},
+    {"pdl_calculate", "[\"0x1F + 0b11 + 1_000\"]", "1034"},
+    {"pdl_calculate", "[\"72/6\"]", "12.0"},
+    {"pdl_calculate", "[\"1_0.5e1 + .5\", true]", "105.5"},
+    {"pdl_calculate", "[\"9**9**9\"]", "!cannot evaluate \"9**9**9\": result too large"},
+    {"pdl_calculate", "[\"1.5\"]", "!cannot evaluate \"1.5\": only integers are allowed"},
+    {"pdl_calculate", "[\"'a' 'b'\", true]", "!cannot evaluate \"'a' 'b'\": only numbers are allowed"},
+    {"pdl_calculate", "[\"1.5^1\", true]", "!cannot evaluate \"1.5^1\": operator ^ needs integers"},
+    {"pdl_calculate", "[\"0**-1\"]", "!cannot evaluate \"0**-1\": division by zero"},
+    {"pdl_calculate", "[\"1 // x\"]", "!cannot evaluate \"1 // x\": operator // is not allowed"},
+    {"pdl_calculate", "[\"not 1\"]", "!cannot evaluate \"not 1\": operator not is not allowed"},
+    {"pdl_calculate", "[\"a.b(1)\"]", "!cannot evaluate \"a.b(1)\": calls are not allowed"},
+    {"pdl_calculate", "[\"1 + a\"]", "!cannot evaluate \"1 + a\": names are not allowed"},
+    {"pdl_calculate", "[\"1,\"]", "!cannot evaluate \"1,\": unsupported expression"},
+    {"pdl_calculate", "[\"1 if 2 else [3)\"]", "!cannot evaluate \"1 if 2 else [3)\": syntax error"},
+    {"pdl_calculate", "[\"007\"]", "!cannot evaluate \"007\": syntax error"},
+    {"pdl_calculate", "[\"\"]", "!cannot evaluate \"\": syntax error"},
+};
+
+static void check(const row *r) {
+    const pdl_native_env env = {0};
+    pdl_str name = t_str(r->name);
+    const pdl_native *n = pdl_str_starts(name, t_str("pdl_")) ? pdl_global_find(name) : pdl_filter_find(name);
+    t_assert(n != NULL);
+    pdl_val args, got, pos[4];
+    pdl_err err = {0};
+    t_assert(pdl_json_read(t_str(r->args), 0, &args, NULL, &err));
+    for (size_t i = 0; i < pdl_list_len(args); i++) pos[i] = pdl_list_at(args, i);
+    pdl_buf b = PDL_BUF;
+    if (pdl_native_call(n, &env, pos, pdl_list_len(args), NULL, NULL, 0, &got, &err)) {
+        t_assert(pdl_val_repr(got, &b, &err));
+        pdl_drop(got);
+    } else {
+        pdl_buf_putf(&b, "!%s", err.msg);
+        pdl_err_fini(&err);
+    }
+    t_assert_str(pdl_buf_str(&b), r->want);
+    pdl_buf_fini(&b);
+    pdl_drop(args);
+}
+
+static void all_rows(void **state) {
+    (void)state;
+    size_t start = pdl_live_objects();
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        check(&rows[i]);
+        t_assert(pdl_live_objects() == start);
+    }
+}
+
+/* n times `open`, then `close`. */
+static void calculates(const char *open, const char *middle, const char *close, size_t n, bool good) {
+    pdl_buf b = PDL_BUF;
+    for (size_t i = 0; i < n; i++) pdl_buf_put(&b, t_str(open));
+    pdl_buf_put(&b, t_str(middle));
+    for (size_t i = 0; i < n; i++) pdl_buf_put(&b, t_str(close));
+    const pdl_native_env env = {0};
+    pdl_val got, text = pdl_text_of_buf(&b);
+    pdl_err err = {0};
+    bool ok = pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &text, 1, NULL, NULL, 0, &got, &err);
+    t_assert(ok == good);
+    if (ok) pdl_drop(got);
+    pdl_err_fini(&err);
+    pdl_drop(text);
+}
+
+static void depth_is_limited(void **state) {
+    (void)state;
+    calculates("(", "1", ")", 50, true);
+    calculates("(", "1", ")", 100000, false);
+    calculates("-", "1", "", 100000, false);
+    calculates("1**", "1", "", 100000, false);
+    calculates("f(", "1", ")", 100000, false);
+    calculates("1+", "1", "", 100000, true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_rows), cmocka_unit_test(depth_is_limited)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
