@@ -16,7 +16,8 @@
     X(value_depth, VALUE_DEPTH, 1000, 10, "nested containers in printing and comparison, which recurse in C")  \
     X(schema_depth, SCHEMA_DEPTH, 200, 10, "nested types and schemas, and $ref chains in validation")          \
     X(call_depth, CALL_DEPTH, 400000, 100, "nested PDL calls; heap frames, stops runaway recursion")           \
-    X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include")                                         \
+    X(block_depth, BLOCK_DEPTH, 300, 10, "nested blocks of a program; the compiler recurses in C")              \
+    X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include, programs that run programs")            \
     X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                                  \
     X(range_items, RANGE_ITEMS, 100000000, 1000, "items of a list made from a range or by repetition")         \
     X(regex_steps, REGEX_STEPS, 10000000, 1000, "match steps: catastrophic patterns end in an error")          \

@@ -161,16 +161,21 @@ static void c_logic(pdl_emit *e, const pdl_xnode *x) {
 
 static void c_undefined(pdl_emit *e, const char *why) { emit(e, PDL_OP_UNDEFINED, 0, 0, add_const(e, pdl_textz(why))); }
 
+/* a if b else c if d ...: a chain is a loop, however long. */
 static void c_cond(pdl_emit *e, const pdl_xnode *x) {
-    c_x(e, x->u.cond.test);
-    span(e, x);
-    uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
-    c_x(e, x->u.cond.yes);
-    uint32_t over = emit_jump(e, PDL_OP_JUMP);
-    patch(e, no);
-    if (x->u.cond.no) c_x(e, x->u.cond.no);
+    PDL_VEC(uint32_t) overs = {0};
+    for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
+        c_x(e, x->u.cond.test);
+        span(e, x);
+        uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+        c_x(e, x->u.cond.yes);
+        *pdl_vec_push(&overs) = emit_jump(e, PDL_OP_JUMP);
+        patch(e, no);
+    }
+    if (x) c_x(e, x);
     else c_undefined(e, "the inline if-expression evaluated to false and no else section was defined.");
-    patch(e, over);
+    for (size_t i = 0; i < overs.n; i++) patch(e, overs.p[i]);
+    pdl_vec_fini(&overs);
 }
 
 static void c_items(pdl_emit *e, const pdl_xnode *x, pdl_opcode op) {

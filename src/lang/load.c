@@ -1,6 +1,7 @@
 /* load.c -- see load.h: which kind a mapping is, and its fields one by one. */
 #include "lang/load.h"
 
+#include "base/limits.h"
 #include "lang/loader.h"
 #include "value/text.h"
 #include "yaml/yaml.h"
@@ -474,8 +475,7 @@ bool load_spend(pdl_loader *l, const pdl_node *n) {
     return false;
 }
 
-const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
-    if (!load_spend(l, n)) return NULL;
+static const pdl_block *load_any(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
     switch (n->kind) {
     case PDL_NODE_SCALAR: return load_scalar(l, n, loc);
     case PDL_NODE_SEQ: return load_bare_list(l, n, loc, body);
@@ -485,6 +485,18 @@ const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool 
         return NULL;
     }
     PDL_BUG("node kind %d", (int)n->kind);
+}
+
+const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
+    if (!load_spend(l, n)) return NULL;
+    if (l->depth >= PDL_MAX_BLOCK_DEPTH) {
+        load_diag(l, "too-deep", loc, pdl_node_loc(n), "blocks are nested more than %d deep", PDL_MAX_BLOCK_DEPTH);
+        return NULL;
+    }
+    l->depth++;
+    const pdl_block *b = load_any(l, n, loc, body);
+    l->depth--;
+    return b;
 }
 
 void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {

@@ -45,6 +45,7 @@ typedef struct pdl_loader {
     pdl_arena *a;
     size_t budget; /* nodes that may still be read: stops aliases that multiply */
     bool over;     /* budget is used up (reported) */
+    unsigned depth; /* blocks around the one that is read */
     PDL_VEC(load_branch) open;
     uint32_t n_keys;
     uint8_t slots[KEY_SLOTS];

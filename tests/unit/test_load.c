@@ -1,4 +1,5 @@
 /* test_load.c -- programs to blocks: kinds, fields, problems with their places. */
+#include "base/limits.h"
 #include "lang/dump.h"
 #include "lang/load.h"
 #include "value/text.h"
@@ -157,18 +158,21 @@ static void constant_data_is_one_constant(void **state) {
     pdl_program_drop(p);
 }
 
-static void deep_nesting_is_read(void **state) {
+/* The block in the middle counts. */
+static void nesting_is_read_up_to_the_limit(void **state) {
     (void)state;
-    bool ok;
-    pdl_buf b = PDL_BUF;
-    for (int i = 0; i < 900; i++) PDL_PUT(&b, "{if: a, then: ");
-    PDL_PUT(&b, "x");
-    for (int i = 0; i < 900; i++) PDL_PUT(&b, "}");
-    pdl_program *p = pdl_program_new();
-    pdl_program_load(p, PDL_STR(""), pdl_buf_str(&b), &ok);
-    assert_true(ok);
-    pdl_program_drop(p);
-    pdl_buf_fini(&b);
+    for (int depth = PDL_MAX_BLOCK_DEPTH - 1; depth <= PDL_MAX_BLOCK_DEPTH; depth++) {
+        bool ok;
+        pdl_buf b = PDL_BUF;
+        for (int i = 0; i < depth; i++) PDL_PUT(&b, "{if: a, then: ");
+        PDL_PUT(&b, "x");
+        for (int i = 0; i < depth; i++) PDL_PUT(&b, "}");
+        pdl_program *p = pdl_program_new();
+        pdl_program_load(p, PDL_STR(""), pdl_buf_str(&b), &ok);
+        assert_int_equal(ok, depth < PDL_MAX_BLOCK_DEPTH);
+        pdl_program_drop(p);
+        pdl_buf_fini(&b);
+    }
 }
 
 int main(void) {
@@ -176,7 +180,7 @@ int main(void) {
         cmocka_unit_test(problems_with_places),
         cmocka_unit_test(kinds_and_dumps),
         cmocka_unit_test(constant_data_is_one_constant),
-        cmocka_unit_test(deep_nesting_is_read),
+        cmocka_unit_test(nesting_is_read_up_to_the_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
