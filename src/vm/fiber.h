@@ -58,6 +58,7 @@ typedef struct pdl_frame {
     pdl_code *code;             /* kept */
     uint32_t return_pc;         /* in the caller's code */
     uint32_t stack, blks, saves, loops, bufs, handlers;
+    uint32_t below;             /* MACRO: the next frame below that is none of this code */
     pdl_scope *scope;           /* of the caller */
     pdl_val ctx, role, bg;      /* of the caller */
     uint8_t print;

@@ -256,6 +256,8 @@ static pdl_scope *scope_of(pdl_fiber *f, pdl_vref d) {
 
 /* text scope -> runs the program in the text. */
 pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+    if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
+        return done(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep", PDL_MAX_INCLUDE_DEPTH));
     pdl_step s = await_calls(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;

@@ -113,10 +113,11 @@ static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
+/* Of a loop that begins: one below the loop whose body this frame runs again. */
 static uint32_t loop_depth(pdl_fiber *f) {
-    uint32_t d = 0;
-    for (size_t i = f->frames.n; i-- > 0 && f->frames.p[i].kind == FRAME_MACRO && pdl_is(f->frames.p[i].func, PDL_V_CELL);) d++;
-    return d;
+    const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;
+    return l ? l->depth + 1 : 0;
 }
 
 pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
@@ -224,13 +225,24 @@ pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
 }
 
+static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
+    uint32_t top = (uint32_t)f->frames.n - 1;
+    const pdl_frame *fr = &f->frames.p[top];
+    uint32_t below = fr->kind == FRAME_MACRO && fr->code == code ? fr->below : top;
+    frame_push(f, FRAME_MACRO, code, entry, (pdl_loc){0});
+    f->frames.p[top + 1].below = below;
+}
+
 /* What a macro of the template's top level sees: the template's variables now, those of loops excepted. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {
         const pdl_frame *fr = &f->frames.p[i];
         if (fr->code != m->code) break;
-        if (fr->kind == FRAME_MACRO) continue;
+        if (fr->kind == FRAME_MACRO) {
+            i = fr->below + 1; /* not one by one: a macro that calls itself would be quadratic */
+            continue;
+        }
         if (i + 1 == f->frames.n) return pdl_scope_keep(f->saves.n > fr->saves && f->saves.p[fr->saves].scope ? f->saves.p[fr->saves].scope : f->scope);
         const pdl_frame *above = &f->frames.p[i + 1];
         return pdl_scope_keep(above->saves > fr->saves && f->saves.p[fr->saves].scope ? f->saves.p[fr->saves].scope : above->scope);
@@ -277,7 +289,7 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
         if (ok) pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
         return PDL_STEP_FAIL;
     }
-    frame_push(f, FRAME_MACRO, m->code, info->entry, (pdl_loc){0});
+    push_macro(f, m->code, info->entry);
     pdl_scope_drop(f->scope);
     f->scope = scope;
     return PDL_STEP_DONE;
@@ -298,7 +310,7 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
         return PDL_STEP_FAIL;
     }
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
-    frame_push(f, FRAME_MACRO, l->code, l->entry, (pdl_loc){0});
+    push_macro(f, l->code, l->entry);
     f->frames.p[f->frames.n - 1].func = loop;
     push(f, items); /* above the arguments; call_value lowers the frame's base and this moves with it */
     return PDL_STEP_DONE;
