@@ -29,7 +29,8 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
         i->role = pdl_absent();
     }
     i->no_result = b->contribute.given && !b->contribute.result;
-    i->no_context = pos.no_context || (b->contribute.given && !b->contribute.context);
+    i->untold = b->contribute.given && !b->contribute.context;
+    i->no_context = pos.no_context || i->untold;
     i->has_parser = b->parser != NULL;
     i->leaf = !pdl_block_is_structured(b->kind);
     i->has_retry = b->retry != NULL;

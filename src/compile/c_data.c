@@ -22,6 +22,13 @@ void c_tree(pdl_emit *e, const pdl_tree *t) {
     }
 }
 
+void c_reduce(pdl_emit *e, const pdl_block *b, const pdl_join *join) {
+    const pdl_tree *t = join->reduce;
+    c_at(e, join->loc);
+    if (t->kind == PDL_TREE_EXPR) c_expr(e, t->expr, t->node, b->loc);
+    else c_tree(e, t);
+}
+
 static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
     if (t) {
         c_tree(e, t);
@@ -91,7 +98,7 @@ static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_info *info) {
 
 static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_info *info) {
     c_tree(e, b->data);
-    c_trace_field(e, "data");
+    if (!b->raw.value) c_trace_field(e, "data");
     emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 4, 0, 0);
     emit(e, PDL_OP_EMIT, 0, 0, 0);
 }

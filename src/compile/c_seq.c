@@ -42,10 +42,7 @@ void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl
         c_last_of(e, items, info);
         return;
     }
-    if (join->kind == PDL_JOIN_REDUCE) {
-        c_at(e, join->loc);
-        c_tree(e, join->reduce);
-    }
+    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e, info->block, join);
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (i && join->kind == PDL_JOIN_TEXT && join->with.n) emit(e, PDL_OP_EMIT_TEXT, 0, 0, add_const(e, pdl_text(join->with)));

@@ -58,7 +58,8 @@ typedef struct pdl_info {
     const char *name;     /* SEG_NAME, SEG_DEFS: segment text, in the arena */
     pdl_val role;         /* text, or absent: inherited */
     bool no_result;       /* contribute has no result */
-    bool no_context;      /* contribute has no context, or nobody can see it */
+    bool untold;          /* contribute has no context */
+    bool no_context;      /* the same, or nobody can see it */
     bool mute;            /* parts do not print; the value does, at the end */
     bool has_parser;
     bool leaf;

@@ -43,6 +43,7 @@ void c_filter_on_top(pdl_emit *e, const pdl_xnode *x); /* FILTER chain whose inn
 
 /* c_data.c: trees and small leaf blocks. */
 void c_tree(pdl_emit *e, const pdl_tree *t);
+void c_reduce(pdl_emit *e, const pdl_block *b, const pdl_join *join); /* the function; its errors are at the block */
 
 /* c_block.c: a block in a position; leaves its result. */
 typedef struct pdl_pos {

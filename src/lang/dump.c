@@ -86,6 +86,23 @@ static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const
     return recorded(d, b, key, 0, written(t));
 }
 
+/* The words of a command: each of them is an expression. */
+static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, const char *key, const pdl_tree *t) {
+    pdl_val words = written(t), all = d->view && d->view->value ? d->view->value(d->view->user, b, key, 0) : pdl_absent();
+    pdl_val out = pdl_list_new(pdl_is_list(words) ? pdl_list_len(words) : 0);
+    for (size_t i = 0; pdl_is_list(words) && i < pdl_list_len(words); i++) {
+        pdl_val word = pdl_keep(pdl_list_at(words, i));
+        if (pdl_is_list(all) && i < pdl_list_len(all)) {
+            word = pdl_dict_puts(pdl_dict_new(2), PDL_STR("pdl__expr"), word);
+            word = pdl_dict_puts(word, PDL_STR("pdl__result"), pdl_keep(pdl_list_at(all, i)));
+        }
+        out = pdl_list_push(out, word);
+    }
+    pdl_drop(words);
+    pdl_drop(all);
+    return out;
+}
+
 static pdl_val dump_block(const dumper *d, const pdl_block *b);
 
 /* A sub-block: as executed when the view knows, else as written. */
@@ -204,11 +221,14 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     case PDL_FT_XBOOL:
     case PDL_FT_XINT:
     case PDL_FT_XSTR:
-    case PDL_FT_XDICT:
-    case PDL_FT_ARGV: {
+    case PDL_FT_XDICT: {
         const pdl_tree *t = *(const pdl_tree *const *)at;
         if (!t && f->need == PDL_NEED_NUL) return pdl_null();
         return t ? dump_tree(d, b, f->need == PDL_NEED_OLD ? "maxIterations" : f->key, t) : pdl_absent();
+    }
+    case PDL_FT_ARGV: {
+        const pdl_tree *t = *(const pdl_tree *const *)at;
+        return t ? dump_words(d, b, f->key, t) : pdl_absent();
     }
     case PDL_FT_ANY: return pdl_absent(); /* output only */
     case PDL_FT_BLOCK: {

@@ -58,7 +58,7 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];
             if (word_of(inner->key, keys, 1) == 0)
-                value = load_tree(l, inner->value, pdl_node_loc(inner->key));
+                value = load_tree(l, inner->value, c->loc); /* errors name the element */
             else
                 load_unknown(l, inner->key, keys, 1);
         }

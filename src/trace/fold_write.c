@@ -284,7 +284,7 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
 static pdl_val result(const view_of *v, const pdl_block *b, pdl_val dict) {
     if (b->kind == PDL_BLOCK_import || v->node->part_failed) return dict;
     pdl_val x = settled(v->fold, fact_of(v->node, "pdl__result", 0));
-    return pdl_is_absent(x) || pdl_is_null(x) ? dict : pdl_dict_putz(dict, "pdl__result", x);
+    return pdl_is_absent(x) ? dict : pdl_dict_putz(dict, "pdl__result", x);
 }
 
 static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {

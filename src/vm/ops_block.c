@@ -53,7 +53,7 @@ void op_enter(pdl_fiber *f, const pdl_info *info) {
     *b = (pdl_blk){.info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(), .print_in = f->print};
     f->role = pdl_keep(pdl_is_absent(info->role) ? b->role_in : info->role);
     if (info->no_result) f->print &= (uint8_t)~PRINT_RESULT;
-    if (info->no_context) f->print &= (uint8_t)~PRINT_CONTEXT;
+    if (info->untold) f->print &= (uint8_t)~PRINT_CONTEXT;
     b->print = f->print;
     set_val(&f->bg, pdl_absent());
     if (wants_blocks(f->run)) send_block(f, PDL_EVENT_block_begin, info, pdl_absent(), NULL);
@@ -128,11 +128,11 @@ static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_er
 }
 
 pdl_step op_message(pdl_fiber *f, unsigned flags, const pdl_info *info, pdl_err *err) {
-    if (flags & 2) {
+    bool streams = (f->print & PRINT_CONTEXT) != 0;
+    if ((flags & 2) && !streams) {
         set_val(&f->bg, pdl_absent());
         return PDL_STEP_DONE;
     }
-    bool streams = (f->print & PRINT_CONTEXT) && !(info && info->no_context);
     if ((flags & 1) || streams) {
         pdl_step s = force(f, top(f), err);
         if (s != PDL_STEP_DONE) return s;
@@ -144,10 +144,12 @@ pdl_step op_message(pdl_fiber *f, unsigned flags, const pdl_info *info, pdl_err 
         content = pdl_keep(*top(f));
     }
     pdl_val role = pdl_keep(info && !pdl_is_absent(info->role) ? info->role : f->role);
-    if (streams && !stream_message(f, role, content, err)) {
+    bool ok = !streams || stream_message(f, role, content, err);
+    if (!ok || (flags & 2)) {
         pdl_drop(content);
         pdl_drop(role);
-        return PDL_STEP_FAIL;
+        set_val(&f->bg, pdl_absent());
+        return ok ? PDL_STEP_DONE : PDL_STEP_FAIL;
     }
     pdl_path *p = flags & 4 ? NULL : own_path(f, info);
     set_val(&f->bg, pdl_context_one(role, content, pdl_absent(), p));
@@ -267,10 +269,17 @@ pdl_step op_text_add(pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
+/* In a context stream it is a message of the loop when the loop has a role of its own. */
+static void stream_separator(pdl_fiber *f, pdl_vref sep) {
+    pdl_vref role = blk(f)->info->role;
+    if (pdl_is_absent(role)) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
+    else out_message(f, role, pdl_str_get(sep));
+}
+
 pdl_step op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
     if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
-    if (f->print & PRINT_CONTEXT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
+    if (f->print & PRINT_CONTEXT) stream_separator(f, sep);
     if (pdl_may_wait(*top(f))) {
         piece_add(f, pdl_keep(sep));
         return PDL_STEP_DONE;

@@ -117,7 +117,7 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     }
     cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(c->text));
-    bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) && !blk(f)->info->no_context;
+    bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) != 0;
     if (f->run->opt.stream != PDL_STREAM_NONE) out_call(f, c, shows || tells, tells);
     call_start(f, c, request);
     return done(true);
