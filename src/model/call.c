@@ -15,9 +15,11 @@
 #include "base/banned.h"
 
 enum { DEFAULT_RETRIES = 2, DEFAULT_TIMEOUT_S = 600, MOCK_PIECE_CP = 3, SHORTEST_SECRET = 8 };
+enum { FIRST_POLL_MS = 500, LONGEST_POLL_MS = 5000, FAREWELL_MS = 2000 };
 
 static void begin(pdl_call *c);
 static void send(pdl_call *c);
+static void send_off(pdl_call *c);
 static void fail(pdl_call *c, pdl_fault *f);
 
 /* --- life cycle -------------------------------------------------------------------------- */
@@ -25,6 +27,7 @@ static void fail(pdl_call *c, pdl_fault *f);
 static void reset_answer(pdl_call *c) {
     pdl_draft_fini(&c->draft);
     pdl_sse_fini(&c->sse);
+    pdl_eventstream_fini(&c->frames);
     pdl_buf_fini(&c->whole);
     pdl_fault_fini(&c->fault);
     c->is_whole = c->began = false;
@@ -39,10 +42,46 @@ static void unlink_call(pdl_call *c) {
     c->calls->n_open--;
 }
 
+/* --- jobs: replies that are asked for again and again ------------------------------------ */
+
+static void end_job(pdl_call *c) {
+    pdl_buf_fini(&c->job.get);
+    pdl_buf_fini(&c->job.cancel);
+    pdl_buf_fini(&c->job.text);
+    c->n_polls = 0;
+}
+
+static void on_farewell(void *user, const pdl_http_reply *r) {
+    pdl_calls *calls = user;
+    (void)r;
+    calls->n_farewell--;
+}
+
+/* Nobody waits for the job any more: the service may stop. */
+static void abandon_job(pdl_call *c) {
+    if (c->job.get.len && c->job.cancel.len) {
+        pdl_http_request req = {
+            .method = "POST",
+            .url = pdl_buf_z(&c->job.cancel),
+            .headers = (const char *const *)c->headers.p,
+            .n_headers = c->headers.n,
+            .body = PDL_STR("{}"),
+            .total_ms = FAREWELL_MS,
+            .user = c->calls,
+            .done = on_farewell,
+        };
+        c->calls->n_farewell++;
+        pdl_http_start(c->calls->http, &req);
+    }
+    end_job(c);
+}
+
 /* Everything but the effect. */
 static void release(pdl_call *c) {
     if (c->http_id) pdl_http_cancel(c->calls->http, c->http_id);
     pdl_timer_stop(c->timer);
+    pdl_token_unwant(&c->token);
+    abandon_job(c);
     reset_answer(c);
     pdl_call_unwrite(c);
     pdl_drop(c->given);
@@ -61,9 +100,7 @@ void pdl_call_cancel(pdl_call *c) {
     pdl_effect_free(e);
 }
 
-static double seconds_since(uint64_t start_ns) {
-    return (double)(pdl_clock_ns() - start_ns) / 1e9;
-}
+static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() - start_ns) / 1e9; }
 
 /* --- success ----------------------------------------------------------------------------- */
 
@@ -93,8 +130,8 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_effect_answer(e, reply, seconds);
 }
 
-/* The text of a reply that came whole although a stream was asked for, in pieces of n code points (0: at
- * once). */
+/* The text of a reply that came whole although a stream was asked for, but for what was shown of a job, in
+ * pieces of n code points (0: at once). */
 static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
     pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
     pdl_vref first = pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
@@ -102,6 +139,7 @@ static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
     pdl_vref content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
     if (!pdl_is_str(content)) return true;
     pdl_str s = pdl_str_get(content);
+    s = pdl_str_sub(s, c->n_shown, s.n);
     if (n_cp == 0) return show(c, s);
     for (size_t pos = 0; pos < s.n;) {
         size_t end = pos;
@@ -114,15 +152,28 @@ static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
 
 /* --- failure ----------------------------------------------------------------------------- */
 
-/* The message without the key, should the service have repeated it. */
-static void put_masked(pdl_str msg, pdl_str key, pdl_buf *out) {
+/* msg without a secret, should the service have repeated it. */
+static void mask(pdl_buf *msg, pdl_str secret) {
+    pdl_buf out = PDL_BUF;
+    pdl_str s = pdl_buf_str(msg);
     size_t pos = 0;
-    if (key.n >= SHORTEST_SECRET)
-        for (size_t at; (at = pdl_str_find(msg, key, pos)) != PDL_NOT_FOUND; pos = at + key.n) {
-            pdl_buf_put(out, pdl_str_sub(msg, pos, at));
-            PDL_PUT(out, "***");
-        }
-    pdl_buf_put(out, pdl_str_sub(msg, pos, msg.n));
+    if (secret.n < SHORTEST_SECRET || pdl_str_find(s, secret, 0) == PDL_NOT_FOUND) return;
+    for (size_t at; (at = pdl_str_find(s, secret, pos)) != PDL_NOT_FOUND; pos = at + secret.n) {
+        pdl_buf_put(&out, pdl_str_sub(s, pos, at));
+        PDL_PUT(&out, "***");
+    }
+    pdl_buf_put(&out, pdl_str_sub(s, pos, s.n));
+    pdl_buf_fini(msg);
+    *msg = out;
+}
+
+/* The message without the key of the route and without the credentials of the headers. */
+static void put_masked(const pdl_call *c, pdl_str msg, pdl_buf *out) {
+    pdl_str secret;
+    pdl_buf_put(out, msg);
+    mask(out, pdl_buf_str(&c->route.key));
+    for (size_t i = 0; i < c->headers.n; i++)
+        if (pdl_headers_is_secret(c->headers.p[i], &secret)) mask(out, secret);
 }
 
 static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
@@ -151,7 +202,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_buf msg = PDL_BUF, detail = PDL_BUF;
     pdl_vref asked = pdl_dict_getz(e->request, "model");
     pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
-    put_masked(pdl_buf_str(&f->msg), pdl_buf_str(&c->route.key), &msg);
+    put_masked(c, pdl_buf_str(&f->msg), &msg);
     if (c->n_fallback) PDL_PUT(&msg, ". All fallback attempts failed.");
     put_detail(c, f, &detail);
     const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
@@ -209,7 +260,15 @@ static unsigned max_retries(const pdl_call *c) {
 static void on_wait(void *user) {
     pdl_call *c = user;
     c->timer = NULL;
-    send(c);
+    if (c->anew && c->job.get.len == 0)
+        begin(c);
+    else
+        send(c);
+}
+
+/* A token of the cache may have been withdrawn before its time. */
+static bool blames_token(const pdl_call *c, const pdl_fault *f) {
+    return c->token_url.len && f->status == 401 && c->http_id && !c->new_token;
 }
 
 /* Takes the content of f. */
@@ -217,17 +276,23 @@ static void fail(pdl_call *c, pdl_fault *f) {
     uint64_t wait_ms;
     PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind),
               f->status);
-    if (blames_schema(c, f)) {
+    if (blames_token(c, f)) {
+        pdl_token_forget(&c->calls->tokens, pdl_buf_str(&c->token_url), pdl_buf_str(&c->token_request));
+        c->new_token = true;
+        pdl_fault_fini(f);
+        begin(c);
+    } else if (blames_schema(c, f)) {
         c->ask.no_schema = true;
         pdl_fault_fini(f);
         begin(c);
-    } else if (c->http_id && !c->shown && c->attempt < max_retries(c) &&
+    } else if (c->sent && !c->shown && c->attempt < max_retries(c) &&
                pdl_backoff(f, c->attempt, &c->calls->rng, &wait_ms)) {
         c->attempt++;
         c->http_id = 0;
         pdl_fault_fini(f);
         c->timer = pdl_timer_start(c->calls->loop, wait_ms, on_wait, c);
     } else if (next_fallback(c, f)) {
+        abandon_job(c);
         pdl_fault_fini(f);
         begin(c);
     } else {
@@ -245,6 +310,53 @@ static bool is_error(pdl_vref json) {
     return !pdl_is_absent(error) && !pdl_is_null(error) && pdl_is_absent(pdl_dict_getz(json, "choices"));
 }
 
+static uint64_t timeout_ms(const pdl_call *c) {
+    double s = pdl_params_number(c->given, "timeout", DEFAULT_TIMEOUT_S);
+    return s <= 0 || s > 1e9 ? 0 : (uint64_t)(s * 1000 + 0.5);
+}
+
+/* A job goes on: show what is new of its text and ask again later, half as late again each time. */
+static void wait_for_job(pdl_call *c) {
+    pdl_fault f = {0};
+    uint64_t now = pdl_clock_ns(), wait = FIRST_POLL_MS, limit = timeout_ms(c);
+    pdl_str text = pdl_buf_str(&c->job.text);
+    if (!pdl_url_same_origin(pdl_buf_str(&c->job.get), pdl_buf_str(&c->url))) {
+        end_job(c);
+        pdl_fault_set(&f, PDL_E_protocol, 200, "the service names an address of another host for its answer");
+        f.should_retry = 0;
+        fail(c, &f);
+        return;
+    }
+    if (!pdl_url_same_origin(pdl_buf_str(&c->job.cancel), pdl_buf_str(&c->url)))
+        pdl_buf_clear(&c->job.cancel);
+    if (c->n_polls == 0 || (c->ask.stream && text.n > c->n_shown)) c->job_ns = now;
+    if (limit && now - c->job_ns > limit * 1000000) {
+        pdl_fault_set(&f, PDL_E_timeout, 0, "Request timed out.");
+        f.should_retry = 0;
+        fail(c, &f);
+        return;
+    }
+    pdl_str fresh = pdl_str_sub(text, c->n_shown, text.n);
+    if (c->ask.stream) c->n_shown = text.n > c->n_shown ? text.n : c->n_shown;
+    if (!show(c, fresh)) {
+        pdl_call_cancel(c);
+        return;
+    }
+    for (unsigned i = 0; i < c->n_polls && wait < LONGEST_POLL_MS; i++) wait += wait / 2;
+    if (wait > LONGEST_POLL_MS) wait = LONGEST_POLL_MS;
+    c->n_polls++;
+    c->attempt = 0;
+    c->http_id = 0;
+    c->timer = pdl_timer_start(c->calls->loop, wait, on_wait, c);
+}
+
+static bool is_pending(pdl_call *c, pdl_vref json) {
+    const pdl_dialect *d = c->ask.provider->dialect;
+    pdl_buf_fini(&c->job.text);
+    c->job.text = PDL_BUF;
+    return d->pending && d->pending(&c->ask, json, &c->job);
+}
+
 static void read_whole(pdl_call *c, pdl_str body, int status) {
     pdl_fault f = {0};
     pdl_err err = {0};
@@ -259,16 +371,23 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         pdl_fault_set(&f, PDL_E_protocol, status,
                       "Empty or invalid response from LLM endpoint. Received: '%.*s'",
                       PDL_FMT(pdl_str_sub(body, 0, 200)));
+    } else if (is_pending(c, json)) {
+        pdl_drop(json);
+        pdl_buf_fini(&fixed);
+        wait_for_job(c);
+        return;
     } else if (is_error(json)) {
         pdl_fault_of_object(status, json, &f);
+        if (c->job.get.len) f.should_retry = 0; /* a job that failed costs: it is not begun again */
+        end_job(c);
         pdl_drop(json);
     } else if (!c->ask.provider->dialect->read(&c->ask, json, &raw, &err)) {
         pdl_fault_of_err(&err, status, &f);
     } else {
         pdl_buf_fini(&fixed);
+        end_job(c);
         if (!show_whole(c, raw, 0)) {
             pdl_drop(raw);
-            c->gone = false;
             pdl_call_cancel(c);
             return;
         }
@@ -305,7 +424,11 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
 }
 
 static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
-    if (c->ask.provider->dialect->ndjson)
+    pdl_framing framing = c->ask.provider->dialect->framing;
+    if (framing == PDL_STREAM_FRAMES)
+        return end ? pdl_eventstream_end(&c->frames, err)
+                   : pdl_eventstream_feed(&c->frames, bytes, on_event, c, err);
+    if (framing == PDL_STREAM_LINES)
         return end ? pdl_lines_end(&c->sse.lines, on_line, c, err)
                    : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
     return end ? pdl_sse_end(&c->sse, on_event, c, err) : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
@@ -324,7 +447,8 @@ static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
 
 static bool on_data(void *user, pdl_str bytes) {
     pdl_call *c = user;
-    if (!c->began && !c->is_whole && c->sse.lines.part.len == 0 && !c->ask.provider->dialect->ndjson) {
+    if (!c->began && !c->is_whole && c->sse.lines.part.len == 0 &&
+        c->ask.provider->dialect->framing == PDL_STREAM_EVENTS) {
         /* Some servers do not stream although asked to: then one object comes, and no line begins with '{' in
          * an event stream. */
         pdl_str s = pdl_str_trim(bytes);
@@ -368,6 +492,10 @@ static void end_stream(pdl_call *c, int status) {
     finish(c, raw, status);
 }
 
+static bool is_streamed(const pdl_call *c) {
+    return c->ask.stream && c->ask.provider->dialect->framing != PDL_STREAM_NONE;
+}
+
 static void on_done(void *user, const pdl_http_reply *r) {
     pdl_call *c = user;
     pdl_fault f = c->fault;
@@ -380,39 +508,37 @@ static void on_done(void *user, const pdl_http_reply *r) {
     } else if (r->status < 200 || r->status > 299) {
         pdl_fault_of_status(r, &f);
         fail(c, &f);
-    } else if (c->ask.stream && !c->is_whole) {
+    } else if (is_streamed(c) && !c->is_whole) {
         end_stream(c, r->status);
     } else {
-        read_whole(c, c->ask.stream ? pdl_buf_str(&c->whole) : r->body, r->status);
+        read_whole(c, is_streamed(c) ? pdl_buf_str(&c->whole) : r->body, r->status);
     }
 }
 
 /* --- start ------------------------------------------------------------------------------- */
 
-static uint64_t timeout_ms(const pdl_call *c) {
-    double s = pdl_params_number(c->given, "timeout", DEFAULT_TIMEOUT_S);
-    return s <= 0 || s > 1e9 ? 0 : (uint64_t)(s * 1000 + 0.5);
-}
-
+/* The request, or the question after the job that it began. */
 static void send(pdl_call *c) {
+    bool poll = c->job.get.len > 0, stream = is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
     uint64_t limit = timeout_ms(c);
     reset_answer(c);
     pdl_draft_init(&c->draft);
     pdl_http_request req = {
-        .method = "POST",
-        .url = pdl_buf_z(&c->url),
+        .method = poll ? "GET" : "POST",
+        .url = pdl_buf_z(poll ? &c->job.get : &c->url),
         .headers = (const char *const *)c->headers.p,
         .n_headers = c->headers.n,
-        .body = pdl_buf_str(&c->body),
-        .total_ms = c->ask.stream ? 0 : limit,
-        .idle_ms = c->ask.stream ? limit : 0,
+        .body = poll ? (pdl_str){0} : pdl_buf_str(&c->body),
+        .total_ms = stream ? 0 : limit,
+        .idle_ms = stream ? limit : 0,
         .insecure = pdl_is_bool(verify) && !pdl_bool_of(verify),
-        .compressed = !c->ask.stream,
+        .compressed = !stream,
         .user = c,
-        .data = c->ask.stream ? on_data : NULL,
+        .data = stream ? on_data : NULL,
         .done = on_done,
     };
+    c->sent = true;
     c->http_id = pdl_http_start(c->calls->http, &req);
 }
 
@@ -440,9 +566,36 @@ static void answer_mock(pdl_call *c) {
     }
 }
 
+static void on_token(void *user, pdl_fault *f) {
+    pdl_call *c = user;
+    c->sent = c->anew = true;
+    if (f)
+        fail(c, f);
+    else
+        send_off(c);
+}
+
+/* Sends, with the token when the key is to be exchanged for one. */
+static void send_off(pdl_call *c) {
+    pdl_str url = pdl_buf_str(&c->token_url), form = pdl_buf_str(&c->token_request);
+    if (url.n && !pdl_headers_has(&c->headers, "Authorization")) {
+        pdl_str token = pdl_token_find(&c->calls->tokens, url, form);
+        if (token.n == 0) {
+            c->token.fn = on_token;
+            c->token.user = c;
+            pdl_token_want(&c->calls->tokens, url, form, &c->token);
+            return;
+        }
+        pdl_headers_bearer(&c->headers, token);
+    }
+    send(c);
+}
+
 static void begin(pdl_call *c) {
     pdl_err err = {0};
     c->http_id = 0;
+    c->sent = false;
+    c->n_shown = 0;
     if (!pdl_call_write(c, &err)) {
         pdl_fault f = {0};
         c->ask.provider = c->route.provider;
@@ -451,7 +604,7 @@ static void begin(pdl_call *c) {
     } else if (pdl_mock_is(&c->ask)) {
         answer_mock(c);
     } else {
-        send(c);
+        send_off(c);
     }
 }
 

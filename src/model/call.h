@@ -7,8 +7,10 @@
 #include "io/http.h"
 #include "io/sse.h"
 #include "model/dialect.h"
+#include "model/eventstream.h"
 #include "model/fault.h"
 #include "model/model.h"
+#include "model/token.h"
 
 typedef struct pdl_call pdl_call;
 
@@ -21,6 +23,8 @@ typedef struct pdl_calls {
     pdl_env env;
     pdl_rand rng; /* jitter of waits only */
     char *ca_file;
+    pdl_tokens tokens;
+    size_t n_farewell;      /* requests that end jobs, on their way */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
 } pdl_calls;
@@ -41,14 +45,24 @@ struct pdl_call {
     pdl_ask ask;
     /* the request */
     pdl_buf url, body;
-    PDL_VEC(char *) headers;
+    pdl_headers headers;
+    pdl_buf token_url, token_request;
+    pdl_token_wait token;
     unsigned attempt;
+    bool sent;      /* a request went out since the call began: a failure may be tried again */
+    bool anew;      /* the next try is written anew */
+    bool new_token; /* a refused token was replaced once */
     uint64_t http_id;
     pdl_timer *timer;
     /* the answer */
     pdl_draft draft;
     pdl_sse sse;
-    pdl_buf whole; /* a stream was asked for, one object came */
+    pdl_eventstream frames;
+    pdl_job job;     /* its get is set while one is waited for */
+    uint64_t job_ns; /* when it made progress */
+    unsigned n_polls;
+    size_t n_shown; /* bytes of its text */
+    pdl_buf whole;  /* a stream was asked for, one object came */
     bool is_whole, began, shown, busy, gone;
     pdl_fault fault; /* found inside the stream */
 };

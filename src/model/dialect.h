@@ -4,11 +4,13 @@
 #define PDL_MODEL_DIALECT_H
 
 #include "model/draft.h"
+#include "model/headers.h"
 #include "model/providers.h"
 
 /* One call as a dialect sees it. Values are owned by the call. */
 typedef struct pdl_ask {
     const pdl_provider *provider;
+    const pdl_env *env;
     pdl_str name;    /* model name on the wire */
     bool base_given; /* see pdl_route */
     bool plain;      /* platform openai: parameters go out as they are */
@@ -23,22 +25,59 @@ typedef struct pdl_ask {
     bool asked_schema; /* a constraint made from `schema` went out */
 } pdl_ask;
 
+/* A request that is written but for its credentials. */
+typedef struct pdl_sign {
+    const pdl_ask *ask;
+    pdl_str key; /* of the route; may be empty */
+    pdl_str url, body;
+    pdl_headers *headers;   /* a header that is there is the program's own and stays */
+    pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
+    pdl_buf *token_request; /* by this form */
+} pdl_sign;
+
+/* A job that the service works at: where to ask for it, where to end it, its text so far. */
+typedef struct pdl_job {
+    pdl_buf get, cancel, text;
+} pdl_job;
+
+typedef enum {
+    PDL_STREAM_EVENTS, /* server-sent events */
+    PDL_STREAM_LINES,  /* lines of JSON */
+    PDL_STREAM_FRAMES, /* AWS event stream; an event is {TYPE: payload} */
+    PDL_STREAM_NONE,   /* replies come whole */
+} pdl_framing;
+
 /* Vtable contracts:
- * write  append the path to path and hand over the body. Errors: unsupported_params, bad_request; msg is the
- * bare message. read   a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors:
- * protocol. event  one event (text of a data line, or a line of NDJSON) into the draft. An error object of
- * the server goes to draft->error. Errors: protocol. */
+ * write    append the path to path, which holds the address, and hand over the body. Errors:
+ *          unsupported_params, bad_request, config; msg is the bare message.
+ * read     a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors: protocol.
+ * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of the server
+ *          goes to draft->error. Errors: protocol.
+ * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
+ * pending  is the reply a job that is not done? Then fill job. NULL: never. */
 struct pdl_dialect {
     const char *name;
-    bool ndjson; /* streams are lines of JSON, not server-sent events */
+    pdl_framing framing;
+    bool resign; /* credentials are bound to the time: a retry needs new ones */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);
     bool (*event)(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err);
+    bool (*sign)(const pdl_sign *s, pdl_err *err);
+    bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
 };
 
 extern const pdl_dialect pdl_dialect_openai;
 extern const pdl_dialect pdl_dialect_completion;
 extern const pdl_dialect pdl_dialect_ollama;
 extern const pdl_dialect pdl_dialect_ollama_chat;
+extern const pdl_dialect pdl_dialect_watsonx;
+extern const pdl_dialect pdl_dialect_watsonx_text;
+extern const pdl_dialect pdl_dialect_anthropic;
+extern const pdl_dialect pdl_dialect_gemini;
+extern const pdl_dialect pdl_dialect_vertex;
+extern const pdl_dialect pdl_dialect_azure;
+extern const pdl_dialect pdl_dialect_azure_ai;
+extern const pdl_dialect pdl_dialect_replicate;
+extern const pdl_dialect pdl_dialect_bedrock;
 
 #endif

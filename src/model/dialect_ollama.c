@@ -1,8 +1,8 @@
 /* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate. Spec: providers 11. */
 #include "base/num.h"
-#include "io/rand.h"
 #include "model/messages.h"
 #include "model/params.h"
+#include "model/parts.h"
 #include "model/structured.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -18,9 +18,7 @@ typedef struct writer {
     pdl_unsupported unsupported;
 } writer;
 
-static void put(writer *w, const char *key, pdl_val v) {
-    w->body = pdl_dict_putz(w->body, key, v);
-}
+static void put(writer *w, const char *key, pdl_val v) { w->body = pdl_dict_putz(w->body, key, v); }
 
 static void put_format(writer *w, pdl_vref v) {
     pdl_vref schema = pdl_structured_schema(v);
@@ -105,16 +103,6 @@ static writer writer_of(pdl_ask *a, bool generate) {
 
 /* --- /api/chat: request ------------------------------------------------------------------ */
 
-/* Arguments as an object; text that is no JSON object stays text. */
-static pdl_val parsed_arguments(pdl_vref args) {
-    pdl_err err = {0};
-    pdl_val v;
-    if (!pdl_is_str(args)) return pdl_is_absent(args) ? pdl_dict_new(0) : pdl_keep(args);
-    if (pdl_json_read(pdl_str_get(args), PDL_JSON_PYTHON, &v, NULL, &err)) return v;
-    pdl_err_fini(&err);
-    return pdl_keep(args);
-}
-
 static pdl_val chat_calls(pdl_vref calls) {
     pdl_val out = pdl_list_new(pdl_list_len(calls));
     for (size_t i = 0; i < pdl_list_len(calls); i++) {
@@ -124,7 +112,7 @@ static pdl_val chat_calls(pdl_vref calls) {
         pdl_vref name = pdl_dict_getz(f, "name");
         pdl_val g =
             pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_absent(name) ? pdl_textz("") : pdl_keep(name));
-        g = pdl_dict_putz(g, "arguments", parsed_arguments(pdl_dict_getz(f, "arguments")));
+        g = pdl_dict_putz(g, "arguments", pdl_call_arguments(call));
         out = pdl_list_push(out, pdl_dict_putz(pdl_dict_new(1), "function", g));
     }
     return out;
@@ -266,29 +254,11 @@ static bool write_generate(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *er
 
 /* --- replies ----------------------------------------------------------------------------- */
 
-static pdl_val fresh_id(void) {
-    return pdl_textf("call_%016llx", (unsigned long long)pdl_rand_fresh_seed());
-}
-
 /* {function: {name, arguments: {...}}} -> {id, type, function: {name, arguments: text}}. */
 static pdl_val openai_call(pdl_vref call) {
     pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
-    pdl_vref args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent(),
-             name = pdl_is_dict(f) ? pdl_dict_getz(f, "name") : pdl_absent();
-    pdl_vref id = pdl_is_dict(call) ? pdl_dict_getz(call, "id") : pdl_absent();
-    pdl_buf text = PDL_BUF;
-    pdl_err err = {0};
-    if (pdl_is_str(args))
-        pdl_buf_put(&text, pdl_str_get(args));
-    else if (pdl_is_absent(args))
-        PDL_PUT(&text, "{}");
-    else if (!pdl_json_write(args, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
-        pdl_err_fini(&err);
-    pdl_val g = pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
-    g = pdl_dict_putz(g, "arguments", pdl_text_of_buf(&text));
-    pdl_val out = pdl_dict_putz(pdl_dict_new(3), "id", pdl_is_str(id) ? pdl_keep(id) : fresh_id());
-    out = pdl_dict_putz(out, "type", pdl_textz("function"));
-    return pdl_dict_putz(out, "function", g);
+    if (!pdl_is_dict(f)) return pdl_call_new(pdl_absent(), pdl_absent(), pdl_absent());
+    return pdl_call_new(pdl_dict_getz(call, "id"), pdl_dict_getz(f, "name"), pdl_dict_getz(f, "arguments"));
 }
 
 static pdl_val openai_calls(pdl_vref calls) {
@@ -421,5 +391,13 @@ static bool event_generate(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err
     return event_with(true, text, d, err);
 }
 
-const pdl_dialect pdl_dialect_ollama_chat = {"ollama_chat", true, write_chat, read_chat, event_chat};
-const pdl_dialect pdl_dialect_ollama = {"ollama", true, write_generate, read_generate, event_generate};
+const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",
+                                             .framing = PDL_STREAM_LINES,
+                                             .write = write_chat,
+                                             .read = read_chat,
+                                             .event = event_chat};
+const pdl_dialect pdl_dialect_ollama = {.name = "ollama",
+                                        .framing = PDL_STREAM_LINES,
+                                        .write = write_generate,
+                                        .read = read_generate,
+                                        .event = event_generate};

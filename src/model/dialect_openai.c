@@ -21,9 +21,7 @@ typedef struct writer {
     pdl_unsupported unsupported;
 } writer;
 
-static void put(writer *w, const char *key, pdl_val v) {
-    w->body = pdl_dict_putz(w->body, key, v);
-}
+static void put(writer *w, const char *key, pdl_val v) { w->body = pdl_dict_putz(w->body, key, v); }
 
 static bool refused_by_family(const writer *w, const pdl_param *p) {
     if (!p || w->family == PDL_FAMILY_PLAIN) return false;
@@ -113,7 +111,7 @@ static void put_schema(writer *w) {
     } else if (w->quirks & PDL_Q_JSON_OBJECT) {
         if (pdl_structured_says_json(a->messages))
             put(w, "response_format", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("json_object")));
-    } else if (w->quirks & PDL_Q_OPENAI_NAMES && !a->base_given) {
+    } else if (w->quirks & PDL_Q_STRICT || (w->quirks & PDL_Q_OPENAI_NAMES && !a->base_given)) {
         pdl_val format = pdl_structured_openai(a->schema);
         if (!pdl_is_absent(format)) put(w, "response_format", format);
     } else {
@@ -249,9 +247,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 /* --- stream ------------------------------------------------------------------------------ */
 
-static bool is_null(pdl_vref v) {
-    return pdl_is_absent(v) || pdl_is_null(v);
-}
+static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
 static void add_logprobs(pdl_draft *d, pdl_vref v) {
     pdl_vref more = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
@@ -341,4 +337,4 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     return true;
 }
 
-const pdl_dialect pdl_dialect_openai = {"openai", false, write, read, event};
+const pdl_dialect pdl_dialect_openai = {.name = "openai", .write = write, .read = read, .event = event};

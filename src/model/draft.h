@@ -26,6 +26,7 @@ typedef struct pdl_draft {
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_draft_tool) tools;
+    size_t mark;        /* a dialect's own: where the thought being read begins in reasoning */
     pdl_think think;    /* <think> at the start of the content */
     pdl_buf held;       /* text that may be the beginning of a tag */
     pdl_buf piece;      /* text to show that came since the caller last cleared it */

@@ -1,13 +1,14 @@
 /* model.c -- the world; see model.h. */
 #include "model/model.h"
 
+#include "io/clock.h"
 #include "model/call.h"
 
 #include "base/banned.h"
 
-static pdl_calls *calls_of(pdl_world *w) {
-    return (pdl_calls *)(void *)w; /* world is the first member */
-}
+#define FAREWELL_NS UINT64_C(1000000000) /* what the end of a run waits for jobs to be ended */
+
+static pdl_calls *calls_of(pdl_world *w) { return (pdl_calls *)(void *)w; /* world is the first member */ }
 
 static void start(pdl_world *w, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_model) {
@@ -37,6 +38,9 @@ static bool poll(pdl_world *w, int timeout_ms) {
 static void close(pdl_world *w) {
     pdl_calls *calls = calls_of(w);
     while (calls->first) pdl_call_cancel(calls->first);
+    for (uint64_t start = pdl_clock_ns(); calls->n_farewell && pdl_clock_ns() - start < FAREWELL_NS;)
+        pdl_loop_run(calls->loop, 50);
+    pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);
     pdl_free(calls->ca_file);
     pdl_free(calls);
@@ -56,9 +60,8 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     if (ca) calls->ca_file = pdl_str_dup(pdl_str_of(ca));
     pdl_http_options http = {.ca_file = calls->ca_file, .debug = calls->opt.debug};
     calls->http = pdl_http_new(loop, &http);
+    calls->tokens.http = calls->http;
     return &calls->world;
 }
 
-size_t pdl_model_world_open(const pdl_world *w) {
-    return ((const pdl_calls *)(const void *)w)->n_open;
-}
+size_t pdl_model_world_open(const pdl_world *w) { return ((const pdl_calls *)(const void *)w)->n_open; }

@@ -7,8 +7,8 @@
 #include "base/banned.h"
 
 static const pdl_param params[] = {
-#define YES true
-#define NO false
+#define YES                                  true
+#define NO                                   false
 #define P(name, type, ollama, oseries, gpt5) {#name, PDL_PARAM_##type, PDL_OLLAMA_##ollama, oseries, gpt5},
 #include "model/params.def"
 #undef P
@@ -51,6 +51,17 @@ static const char *const control_keys[] = {
     "no-log",
     "ssl_verify",
     "stream",
+    "apikey",
+    "token",
+    "zen_api_key",
+    "azure_ad_token",
+    "aws_access_key_id",
+    "aws_secret_access_key",
+    "aws_session_token",
+    "aws_region_name",
+    "vertex_project",
+    "vertex_location",
+    "vertex_credentials",
     "model",
     "messages",
 };
@@ -140,6 +151,43 @@ pdl_family pdl_params_family(pdl_str name) {
     if (pdl_str_starts(name, PDL_STR("gpt-5"))) return PDL_FAMILY_GPT5;
     bool o = name.n >= 2 && name.p[0] == 'o' && (name.p[1] == '1' || name.p[1] == '3' || name.p[1] == '4');
     return o ? PDL_FAMILY_O : PDL_FAMILY_PLAIN;
+}
+
+/* --- dialects with names of their own ---------------------------------------------------- */
+
+static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pdl_str name) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(name, rules[i].name)) return &rules[i];
+    return NULL;
+}
+
+bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest, pdl_val *top,
+                      pdl_val *inner, pdl_err *err) {
+    pdl_unsupported u = {pdl_absent()};
+    for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
+        pdl_vref key = pdl_dict_key_at(a->params, i), v = pdl_dict_val_at(a->params, i);
+        pdl_str k = pdl_str_get(key);
+        const pdl_param_rule *r = find_rule(rules, n, k);
+        pdl_param_to to = r ? r->to : rest;
+        if (pdl_str_is(k, "extra_body") || pdl_str_is(k, "guided_json")) continue;
+        if (!r && pdl_str_starts(k, PDL_STR("guided_"))) to = PDL_TO_REFUSED;
+        if (to == PDL_TO_REFUSED && pdl_params_allowed(a->given, k)) to = rest;
+        pdl_val name = r && r->as ? pdl_textz(r->as) : pdl_keep(key);
+        pdl_val x =
+            r && r->list && !pdl_is_list(v) ? pdl_list_push(pdl_list_new(1), pdl_keep(v)) : pdl_keep(v);
+        if (to == PDL_TO_TOP) {
+            *top = pdl_dict_put(*top, name, x);
+            continue;
+        }
+        if (to == PDL_TO_INNER) {
+            *inner = pdl_dict_put(*inner, name, x);
+            continue;
+        }
+        if (to == PDL_TO_REFUSED) pdl_unsupported_add(&u, k);
+        pdl_drop(name);
+        pdl_drop(x);
+    }
+    return pdl_unsupported_end(&u, a, err);
 }
 
 double pdl_params_number(pdl_vref given, const char *key, double dflt) {

@@ -42,6 +42,26 @@ PDL_MUST bool pdl_unsupported_end(pdl_unsupported *u, const pdl_ask *a, pdl_err 
 /* drop_params: true? */
 bool pdl_params_drop(pdl_vref given);
 
+/* Where a parameter goes in a dialect with names of its own. */
+typedef enum {
+    PDL_TO_TOP,     /* top level of the body */
+    PDL_TO_INNER,   /* the object of generation parameters */
+    PDL_TO_OWN,     /* the dialect looks at it */
+    PDL_TO_NOBODY,  /* dropped without a word */
+    PDL_TO_REFUSED, /* the route cannot express it */
+} pdl_param_to;
+
+typedef struct pdl_param_rule {
+    const char *name, *as; /* as: name on the wire, NULL: the same */
+    pdl_param_to to;
+    bool list; /* a single value becomes a list of one */
+} pdl_param_rule;
+
+/* Put the parameters of a into *top and *inner (dicts, taken and given back, also on failure); those without
+ * a rule go to rest. extra_body and guided_json are left out. Error: unsupported_params. */
+PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
+                               pdl_val *top, pdl_val *inner, pdl_err *err);
+
 /* OpenAI's reasoning models, by name after an optional prefix. */
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;
 pdl_family pdl_params_family(pdl_str name);

@@ -6,7 +6,7 @@
 #include "base/banned.h"
 
 #define CHAT &pdl_dialect_openai
-#define KEY PDL_Q_KEY
+#define KEY  PDL_Q_KEY
 
 static const pdl_provider providers[] = {
     {"openai", "https://api.openai.com/v1", "OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY", CHAT,
@@ -67,6 +67,12 @@ static const pdl_provider providers[] = {
     {"cloudflare", "https://api.cloudflare.com/client/v4/accounts/${CLOUDFLARE_ACCOUNT_ID}/ai/v1",
      "CLOUDFLARE_API_BASE", "CLOUDFLARE_API_KEY", CHAT, KEY},
     {"minimax", "https://api.minimax.io/v1", "MINIMAX_API_BASE", "MINIMAX_API_KEY", CHAT, KEY},
+    {"watsonx", NULL, "WATSONX_API_BASE WATSONX_URL WX_URL WML_URL",
+     "WX_API_KEY WATSONX_API_KEY WATSONX_APIKEY", &pdl_dialect_watsonx, PDL_Q_WATSONX},
+    {"watsonx_text", NULL, "WATSONX_API_BASE WATSONX_URL WX_URL WML_URL",
+     "WX_API_KEY WATSONX_API_KEY WATSONX_APIKEY", &pdl_dialect_watsonx_text, PDL_Q_WATSONX},
+    {"anthropic", "https://api.anthropic.com", "ANTHROPIC_API_BASE ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY",
+     &pdl_dialect_anthropic, 0},
     /* Spec 4.2: base and key only. */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},
@@ -155,6 +161,10 @@ static const struct {
     {"gemini-", "gemini"},
 };
 
+/* Vendors of models that are named <vendor>.<model>-v<d> (spec 3). */
+static const char *const bedrock_vendors[] = {"anthropic.", "amazon.", "meta.",    "mistral.",
+                                              "cohere.",    "ai21.",   "deepseek."};
+
 const pdl_provider *pdl_provider_find(pdl_str prefix) {
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++)
         if (pdl_str_is(prefix, providers[i].prefix)) return &providers[i];
@@ -191,7 +201,7 @@ static const pdl_provider *find_by_base(pdl_str base) {
     if (base.n == 0) return NULL;
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++) {
         pdl_str known = without_slash(pdl_str_of(providers[i].base));
-        if (known.n == 0 || !pdl_str_starts(base, known)) continue;
+        if (known.n == 0 || providers[i].dialect != CHAT || !pdl_str_starts(base, known)) continue;
         if (base.n == known.n || base.p[known.n] == '/') return &providers[i];
     }
     return NULL;
@@ -201,6 +211,11 @@ static const pdl_provider *find_bare(pdl_str model) {
     for (size_t i = 0; i < sizeof bare_names / sizeof bare_names[0]; i++)
         if (pdl_str_starts(model, pdl_str_of(bare_names[i].start)))
             return pdl_provider_find(pdl_str_of(bare_names[i].prefix));
+    size_t v = pdl_str_rfind(model, PDL_STR("-v"));
+    if (v == PDL_NOT_FOUND || v + 2 >= model.n || model.p[v + 2] < '0' || model.p[v + 2] > '9') return NULL;
+    for (size_t i = 0; i < sizeof bedrock_vendors / sizeof bedrock_vendors[0]; i++)
+        if (pdl_str_starts(model, pdl_str_of(bedrock_vendors[i])))
+            return pdl_provider_find(PDL_STR("bedrock"));
     return NULL;
 }
 
@@ -257,8 +272,34 @@ static const char *common_base(const char *prefix, const pdl_env *env) {
     return pdl_env_get(env, name);
 }
 
-/* The default address, ${NAME} replaced. */
-static bool put_default(const pdl_provider *p, const pdl_env *env, pdl_buf *out, pdl_err *err) {
+pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env) {
+    char name[64];
+    for (pdl_str rest = pdl_str_of(names); rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
+        pdl_str word = pdl_str_sub(rest, 0, end), found = {0};
+        if (word.n && word.n < sizeof name) {
+            memcpy(name, word.p, word.n);
+            name[word.n] = 0;
+            found = word.p[0] >= 'a' ? text_param(params, name) : pdl_str_of(pdl_env_get(env, name));
+            if (found.n) return found;
+        }
+        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+    }
+    return (pdl_str){0};
+}
+
+/* A setting inside the name of a host: nothing that could name another one. */
+static bool is_label(pdl_str s) {
+    for (size_t i = 0; i < s.n; i++)
+        if (!((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') &&
+            s.p[i] != '-')
+            return false;
+    return s.n > 0;
+}
+
+/* The default address, ${names} replaced. */
+static bool put_default(const pdl_provider *p, pdl_vref params, const pdl_env *env, pdl_buf *out,
+                        pdl_err *err) {
     pdl_str s = pdl_str_of(p->base);
     size_t at = pdl_str_find(s, PDL_STR("${"), 0), end;
     if (at == PDL_NOT_FOUND) {
@@ -266,13 +307,17 @@ static bool put_default(const pdl_provider *p, const pdl_env *env, pdl_buf *out,
         return true;
     }
     end = pdl_str_find(s, PDL_STR("}"), at);
-    pdl_str name = pdl_str_sub(s, at + 2, end);
-    char *z = pdl_str_dup(name);
-    const char *v = pdl_env_get(env, z);
+    pdl_str names = pdl_str_sub(s, at + 2, end);
+    char *z = pdl_str_dup(names);
+    pdl_str v = pdl_setting(z, params, env);
     pdl_free(z);
-    if (!v) return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "set %.*s or %s", PDL_FMT(name), p->base_env);
+    if (v.n == 0)
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "set %.*s or %s", PDL_FMT(names), p->base_env);
+    if (!is_label(v))
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%.*s: %.*s cannot stand in an address",
+                           PDL_FMT(names), PDL_FMT(v));
     pdl_buf_put(out, pdl_str_sub(s, 0, at));
-    pdl_buf_put(out, pdl_str_of(v));
+    pdl_buf_put(out, v);
     pdl_buf_put(out, without_slash(pdl_str_sub(s, end + 1, s.n)));
     return true;
 }
@@ -281,6 +326,7 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
     const pdl_provider *p = r->provider;
     pdl_str given = given_base(params);
     r->base = PDL_BUF;
+    if (given.n == 0 && p->quirks & PDL_Q_WATSONX) given = text_param(params, "url");
     if (given.n == 0) given = pdl_str_of(first_set(p->base_env, env));
     if (given.n == 0) given = pdl_str_of(common_base(p->prefix, env));
     r->base_given = given.n > 0;
@@ -288,21 +334,16 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
         pdl_buf_put(&r->base, without_slash(given));
         return true;
     }
-    if (p->base) return put_default(p, env, &r->base, err);
+    if (p->base) return put_default(p, params, env, &r->base, err);
+    if (p->quirks & PDL_Q_WATSONX)
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                           "Watsonx URL not set. Set WATSONX_API_BASE in environment variables or pass in as "
+                           "a parameter.");
     return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "no address: give parameters.api_base%s%s",
                        p->base_env[0] ? " or set " : "", p->base_env);
 }
 
-static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
-    const pdl_provider *p = r->provider;
-    pdl_str key = text_param(params, "api_key");
-    r->key = PDL_BUF;
-    if (key.n == 0) key = pdl_str_of(first_set(p->key_env, env));
-    if (key.n) {
-        pdl_buf_put(&r->key, key);
-        return true;
-    }
-    if (!(p->quirks & PDL_Q_KEY)) return true;
+bool pdl_key_missing(const pdl_provider *p, pdl_err *err) {
     pdl_buf names = PDL_BUF;
     for (const char *c = p->key_env; *c; c++)
         pdl_buf_put(&names, *c == ' ' ? PDL_STR(" or ") : (pdl_str){c, 1});
@@ -310,6 +351,16 @@ static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err 
                 pdl_buf_z(&names));
     pdl_buf_fini(&names);
     return false;
+}
+
+static bool find_key(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
+    const pdl_provider *p = r->provider;
+    pdl_str key = text_param(params, "api_key");
+    r->key = PDL_BUF;
+    if (key.n == 0 && p->quirks & PDL_Q_WATSONX) key = text_param(params, "apikey");
+    if (key.n == 0) key = pdl_str_of(first_set(p->key_env, env));
+    if (key.n) pdl_buf_put(&r->key, key);
+    return key.n || !(p->quirks & PDL_Q_KEY) || pdl_key_missing(p, err);
 }
 
 bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {

@@ -31,13 +31,16 @@ enum {
     PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
     PDL_Q_CONST_ROLES = 1u << 22, /* text prompt: honours the roles template */
+    PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
+    PDL_Q_STRICT = 1u << 24,      /* schemas in OpenAI's strict form at every address */
 };
 
 typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    const char *base;     /* default address; NULL: must be given. ${NAME} stands for a variable */
+    const char *base;     /* default address; NULL: must be given. ${names} stands for the first of these
+                           * settings, see pdl_setting */
     const char *base_env; /* variables that may hold it, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
     const pdl_dialect *dialect;
@@ -52,6 +55,10 @@ typedef struct pdl_env {
 
 /* A variable that is set and not empty, else NULL. */
 const char *pdl_env_get(const pdl_env *env, const char *name);
+
+/* The first that is a non-empty text: names separated by blanks, in lower case parameters, in upper case
+ * variables. Empty slice with p == NULL: none. Borrowed until the next call. */
+pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
 /* Where a call goes. All-zero is empty; release with pdl_route_fini. */
 typedef struct pdl_route {
@@ -68,6 +75,9 @@ PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, p
 /* Address and key of a route that was found. Errors: auth (no key), config (no address). */
 PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err);
 void pdl_route_fini(pdl_route *r);
+
+/* The error auth of a provider without a key. */
+PDL_MUST bool pdl_key_missing(const pdl_provider *p, pdl_err *err);
 
 /* The row with this prefix or NULL. */
 const pdl_provider *pdl_provider_find(pdl_str prefix);

@@ -6,39 +6,20 @@
 
 #include "base/banned.h"
 
-PDL_PRINTF(2, 3) static void add_header(pdl_call *c, const char *fmt, ...) {
-    pdl_buf line = PDL_BUF;
-    va_list ap;
-    va_start(ap, fmt);
-    pdl_buf_vputf(&line, fmt, ap);
-    va_end(ap);
-    *pdl_vec_push(&c->headers) = pdl_buf_take(&line);
-}
-
-static bool has_header(const pdl_call *c, const char *name) {
-    pdl_str want = pdl_str_of(name);
-    for (size_t i = 0; i < c->headers.n; i++) {
-        pdl_str line = pdl_str_of(c->headers.p[i]);
-        if (line.n > want.n && line.p[want.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, want.n), want))
-            return true;
-    }
-    return false;
-}
-
 /* Headers written by the program win over ours. */
 static void add_given(pdl_call *c, const char *key) {
     pdl_vref d = pdl_dict_getz(c->given, key);
     if (!pdl_is_dict(d)) return;
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i), v = pdl_dict_val_at(d, i);
-        if (!pdl_is_str(k) || !pdl_is_str(v) || has_header(c, pdl_str_get(k).p)) continue;
-        add_header(c, "%s: %s", pdl_str_get(k).p, pdl_str_get(v).p);
+        if (!pdl_is_str(k) || !pdl_is_str(v) || pdl_headers_has(&c->headers, pdl_str_get(k).p)) continue;
+        pdl_headers_add(&c->headers, "%s: %s", pdl_str_get(k).p, pdl_str_get(v).p);
     }
 }
 
 static void add_env(pdl_call *c, const char *name, const char *variable) {
     const char *v = pdl_env_get(&c->calls->env, variable);
-    if (v && !has_header(c, name)) add_header(c, "%s: %s", name, v);
+    if (v) pdl_headers_default(&c->headers, name, v);
 }
 
 static void write_headers(pdl_call *c) {
@@ -46,18 +27,32 @@ static void write_headers(pdl_call *c) {
     pdl_vref org = pdl_dict_getz(c->given, "organization");
     add_given(c, "extra_headers");
     add_given(c, "headers");
-    if (!has_header(c, "Content-Type")) add_header(c, "Content-Type: application/json");
-    if (!has_header(c, "Accept")) add_header(c, "Accept: application/json");
-    if (c->route.key.len && !has_header(c, "Authorization"))
-        add_header(c, "Authorization: Bearer %s", pdl_buf_z(&c->route.key));
+    pdl_headers_default(&c->headers, "Content-Type", "application/json");
+    pdl_headers_default(&c->headers, "Accept", "application/json");
     if (quirks & PDL_Q_ORG && pdl_is_str(org))
-        add_header(c, "OpenAI-Organization: %s", pdl_str_get(org).p);
+        pdl_headers_add(&c->headers, "OpenAI-Organization: %s", pdl_str_get(org).p);
     else if (quirks & PDL_Q_ORG)
         add_env(c, "OpenAI-Organization", "OPENAI_ORGANIZATION");
     if (quirks & PDL_Q_SITE) {
         add_env(c, "HTTP-Referer", "OR_SITE_URL");
         add_env(c, "X-Title", "OR_APP_NAME");
     }
+}
+
+static bool sign(pdl_call *c, pdl_err *err) {
+    const pdl_dialect *d = c->route.provider->dialect;
+    pdl_sign s = {.ask = &c->ask,
+                  .key = pdl_buf_str(&c->route.key),
+                  .url = pdl_buf_str(&c->url),
+                  .body = pdl_buf_str(&c->body),
+                  .headers = &c->headers,
+                  .token_url = &c->token_url,
+                  .token_request = &c->token_request};
+    c->token_url = c->token_request = PDL_BUF;
+    c->anew = d->resign;
+    if (d->sign) return d->sign(&s, err);
+    if (s.key.n) pdl_headers_bearer(&c->headers, s.key);
+    return true;
 }
 
 static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
@@ -77,6 +72,7 @@ static void fill_ask(pdl_call *c, bool plain) {
     bool no_schema = c->ask.no_schema;
     c->ask = (pdl_ask){
         .provider = c->route.provider,
+        .env = &c->calls->env,
         .name = c->route.name,
         .plain = plain,
         .stream = pdl_is_bool(stream) && pdl_bool_of(stream),
@@ -113,7 +109,7 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
     write_headers(c);
-    return true;
+    return sign(c, err);
 }
 
 void pdl_call_unwrite(pdl_call *c) {
@@ -121,10 +117,9 @@ void pdl_call_unwrite(pdl_call *c) {
     c->clean = pdl_absent();
     pdl_buf_fini(&c->url);
     pdl_buf_fini(&c->body);
-    for (size_t i = 0; i < c->headers.n; i++) {
-        explicit_bzero(c->headers.p[i], strlen(c->headers.p[i])); /* one of them is the key */
-        pdl_free(c->headers.p[i]);
-    }
-    pdl_vec_fini(&c->headers);
+    pdl_headers_fini(&c->headers);
+    pdl_buf_fini(&c->token_url);
+    if (c->token_request.p) explicit_bzero(c->token_request.p, c->token_request.cap);
+    pdl_buf_fini(&c->token_request);
     pdl_route_fini(&c->route);
 }

@@ -14,9 +14,7 @@ static pdl_val format(pdl_val schema, bool strict) {
     return pdl_dict_putz(out, "json_schema", js);
 }
 
-pdl_val pdl_structured_format(pdl_vref schema) {
-    return format(pdl_keep(schema), true);
-}
+pdl_val pdl_structured_format(pdl_vref schema) { return format(pdl_keep(schema), true); }
 
 pdl_vref pdl_structured_schema(pdl_vref response_format) {
     if (!pdl_is_dict(response_format) || !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema"))
@@ -79,6 +77,39 @@ pdl_val pdl_structured_openai(pdl_vref schema) {
     if (ok) return format(strict, true);
     pdl_drop(strict);
     return format(pdl_keep(schema), false);
+}
+
+/* --- fewer keywords ---------------------------------------------------------------------- */
+
+static bool is_named(pdl_vref k, const char *const *names) {
+    for (; *names; names++)
+        if (pdl_text_is(k, *names)) return true;
+    return false;
+}
+
+/* is_map: the keys are names of the user's, not keywords. */
+static pdl_val without(pdl_vref v, const char *const *names, bool is_map, unsigned depth) {
+    if (depth > PDL_MAX_SCHEMA_DEPTH || (!pdl_is_dict(v) && !pdl_is_list(v))) return pdl_keep(v);
+    if (pdl_is_list(v)) {
+        pdl_val list = pdl_list_new(pdl_list_len(v));
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            list = pdl_list_push(list, without(pdl_list_at(v, i), names, false, depth + 1));
+        return list;
+    }
+    pdl_val out = pdl_dict_new(pdl_dict_len(v));
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
+        bool map = !is_map && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs"));
+        bool data =
+            !is_map && (pdl_text_is(k, "enum") || pdl_text_is(k, "const") || pdl_text_is(k, "default"));
+        if (!is_map && is_named(k, names)) continue;
+        out = pdl_dict_put(out, pdl_keep(k), data ? pdl_keep(x) : without(x, names, map, depth + 1));
+    }
+    return out;
+}
+
+pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords) {
+    return without(schema, keywords, false, 0);
 }
 
 /* --- forced tool, plain JSON mode -------------------------------------------------------- */

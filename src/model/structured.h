@@ -20,6 +20,9 @@ pdl_vref pdl_structured_schema(pdl_vref response_format);
 pdl_val pdl_structured_tool(pdl_vref schema);
 pdl_val pdl_structured_choice(void);
 
+/* The schema without the keywords named (NULL ends the list), at every level. */
+pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords);
+
 /* Does the word json occur in a message? Services with plain json_object mode want it. */
 bool pdl_structured_says_json(pdl_vref messages);
 

@@ -1,0 +1,26 @@
+/* eventstream.h -- incremental reader of AWS event streams (application/vnd.amazon.eventstream). Inside of
+ * model only. */
+#ifndef PDL_MODEL_EVENTSTREAM_H
+#define PDL_MODEL_EVENTSTREAM_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* All-zero is the start. */
+typedef struct pdl_eventstream {
+    pdl_buf in;   /* bytes of a frame that is not whole yet */
+    pdl_buf text; /* the event being handed out */
+} pdl_eventstream;
+
+/* One event as JSON text: {TYPE: payload}, for an exception {"error": {"code": TYPE, ...payload}}. Borrowed.
+ */
+typedef bool pdl_eventstream_fn(void *user, pdl_str name, pdl_str text, pdl_err *err);
+
+/* Read more bytes. False: fn returned false, or PDL_E_protocol for a frame that is none. */
+PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn, void *user,
+                                   pdl_err *err);
+/* The input is over. Error: a part of a frame is left. */
+PDL_MUST bool pdl_eventstream_end(pdl_eventstream *s, pdl_err *err);
+void pdl_eventstream_fini(pdl_eventstream *s);
+
+#endif

@@ -1,0 +1,108 @@
+/* headers.c -- see headers.h. */
+#include "model/headers.h"
+
+#include "base/banned.h"
+
+void pdl_headers_add(pdl_headers *h, const char *fmt, ...) {
+    pdl_buf line = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&line, fmt, ap);
+    va_end(ap);
+    *pdl_vec_push(h) = pdl_buf_take(&line);
+}
+
+static bool is_named(pdl_str line, pdl_str name) {
+    return line.n > name.n && line.p[name.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, name.n), name);
+}
+
+bool pdl_headers_has(const pdl_headers *h, const char *name) {
+    for (size_t i = 0; i < h->n; i++)
+        if (is_named(pdl_str_of(h->p[i]), pdl_str_of(name))) return true;
+    return false;
+}
+
+pdl_str pdl_headers_get(const pdl_headers *h, const char *name) {
+    size_t skip = strlen(name) + 1;
+    for (size_t i = 0; i < h->n; i++) {
+        pdl_str line = pdl_str_of(h->p[i]);
+        if (is_named(line, pdl_str_of(name))) return pdl_str_trim(pdl_str_sub(line, skip, line.n));
+    }
+    return (pdl_str){"", 0};
+}
+
+void pdl_headers_default(pdl_headers *h, const char *name, const char *value) {
+    if (!pdl_headers_has(h, name)) pdl_headers_add(h, "%s: %s", name, value);
+}
+
+void pdl_headers_bearer(pdl_headers *h, pdl_str token) {
+    if (!pdl_headers_has(h, "Authorization"))
+        pdl_headers_add(h, "Authorization: Bearer %.*s", PDL_FMT(token));
+}
+
+bool pdl_headers_is_secret(const char *line, pdl_str *value) {
+    static const char *const names[] = {"Authorization", "x-api-key", "api-key", "x-goog-api-key",
+                                        "x-amz-security-token"};
+    pdl_str l = pdl_str_of(line);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!is_named(l, pdl_str_of(names[i]))) continue;
+        pdl_str v = pdl_str_trim(pdl_str_sub(l, strlen(names[i]) + 1, l.n));
+        size_t blank = pdl_str_rfind(v, PDL_STR(" ")); /* behind "Bearer", "Token" */
+        *value = blank == PDL_NOT_FOUND ? v : pdl_str_sub(v, blank + 1, v.n);
+        return true;
+    }
+    return false;
+}
+
+void pdl_headers_fini(pdl_headers *h) {
+    for (size_t i = 0; i < h->n; i++) {
+        explicit_bzero(h->p[i], strlen(h->p[i]));
+        pdl_free(h->p[i]);
+    }
+    pdl_vec_fini(h);
+}
+
+/* --- URLs -------------------------------------------------------------------------------- */
+
+static bool is_plain(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out) {
+    static const char hex[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (is_plain(s.p[i]) || (c && strchr(keep, s.p[i]))) {
+            pdl_buf_putc(out, s.p[i]);
+        } else {
+            pdl_buf_putc(out, '%');
+            pdl_buf_putc(out, hex[c >> 4]);
+            pdl_buf_putc(out, hex[c & 15]);
+        }
+    }
+}
+
+static size_t origin_end(pdl_str url) {
+    size_t at = pdl_str_find(url, PDL_STR("://"), 0);
+    size_t i = at == PDL_NOT_FOUND ? 0 : at + 3;
+    while (i < url.n && url.p[i] != '/' && url.p[i] != '?' && url.p[i] != '#') i++;
+    return i;
+}
+
+pdl_str pdl_url_host(pdl_str url) {
+    size_t at = pdl_str_find(url, PDL_STR("://"), 0), end = origin_end(url);
+    pdl_str host = pdl_str_sub(url, at == PDL_NOT_FOUND ? 0 : at + 3, end);
+    size_t user = pdl_str_rfind(host, PDL_STR("@"));
+    return user == PDL_NOT_FOUND ? host : pdl_str_sub(host, user + 1, host.n);
+}
+
+pdl_str pdl_url_path(pdl_str url) {
+    size_t start = origin_end(url), end = pdl_str_find(url, PDL_STR("?"), start);
+    return pdl_str_sub(url, start, end == PDL_NOT_FOUND ? url.n : end);
+}
+
+bool pdl_url_same_origin(pdl_str a, pdl_str b) {
+    if (pdl_str_find(a, PDL_STR("://"), 0) == PDL_NOT_FOUND) return false;
+    return pdl_str_eq_nocase(pdl_str_sub(a, 0, origin_end(a)), pdl_str_sub(b, 0, origin_end(b)));
+}

@@ -1,0 +1,38 @@
+/* headers.h -- header lines of a request, and percent-encoding of what goes into its URL. Inside of model
+ * only. */
+#ifndef PDL_MODEL_HEADERS_H
+#define PDL_MODEL_HEADERS_H
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+/* All-zero is empty. Lines may hold keys: fini wipes them. */
+typedef struct pdl_headers {
+    char **p;
+    size_t n, cap;
+} pdl_headers;
+
+PDL_PRINTF(2, 3) void pdl_headers_add(pdl_headers *h, const char *fmt, ...);
+bool pdl_headers_has(const pdl_headers *h, const char *name);
+/* The value of a line, or an empty slice; borrowed. */
+pdl_str pdl_headers_get(const pdl_headers *h, const char *name);
+/* Add unless there is one. */
+void pdl_headers_default(pdl_headers *h, const char *name, const char *value);
+/* "Authorization: Bearer TOKEN", unless there is one. */
+void pdl_headers_bearer(pdl_headers *h, pdl_str token);
+/* Is it a line whose value is a credential? Then value is what must not be shown. */
+bool pdl_headers_is_secret(const char *line, pdl_str *value);
+void pdl_headers_fini(pdl_headers *h);
+
+/* --- URLs -------------------------------------------------------------------------------- */
+
+/* Append s percent-encoded: everything but letters, digits and "-._~" (and the bytes of keep). */
+void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
+/* The host with its port in "scheme://host[:port]/..."; borrowed. */
+pdl_str pdl_url_host(pdl_str url);
+/* What stands behind the host, up to a question mark; borrowed. "" when there is nothing. */
+pdl_str pdl_url_path(pdl_str url);
+/* Same scheme, host and port? Credentials go nowhere else. */
+bool pdl_url_same_origin(pdl_str a, pdl_str b);
+
+#endif

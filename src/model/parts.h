@@ -1,0 +1,52 @@
+/* parts.h -- pieces of messages that native interfaces write in their own way: media, tools, tool calls,
+ * usage. Inside of model only. */
+#ifndef PDL_MODEL_PARTS_H
+#define PDL_MODEL_PARTS_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+/* --- content ----------------------------------------------------------------------------- */
+
+typedef enum { PDL_PART_TEXT, PDL_PART_IMAGE, PDL_PART_AUDIO, PDL_PART_FILE, PDL_PART_OTHER } pdl_part_kind;
+
+/* A content part (spec 4.5). Borrowed from the value. */
+typedef struct pdl_part {
+    pdl_part_kind kind;
+    pdl_vref value; /* the part itself; for a content that is no list of parts, absent */
+    pdl_str text;
+    pdl_str mime, data; /* base64 */
+    pdl_str url;        /* when the data is elsewhere */
+} pdl_part;
+
+/* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it). */
+size_t pdl_parts_count(pdl_vref content);
+pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
+
+/* --- tools ------------------------------------------------------------------------------- */
+
+/* The {name, description, parameters} of a tool of type function, or absent. Borrowed. */
+pdl_vref pdl_tool_function(pdl_vref tool);
+/* Its parameters, or the schema of an object without any. */
+pdl_val pdl_tool_schema(pdl_vref function);
+
+/* The calls of a message, a list or absent. Borrowed. */
+pdl_vref pdl_message_calls(pdl_vref message);
+pdl_str pdl_call_name(pdl_vref call);
+/* Arguments as data; text that is no JSON stays text. */
+pdl_val pdl_call_arguments(pdl_vref call);
+/* The same where an object is required: {} for anything else. */
+pdl_val pdl_call_input(pdl_vref call);
+/* {id, type, function: {name, arguments: text}} from borrowed values; id absent: a fresh one. */
+pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref arguments);
+/* Name of the call with this id in the messages before n; empty: none. */
+pdl_str pdl_call_name_of(pdl_vref messages, size_t n, pdl_str id);
+
+/* --- usage ------------------------------------------------------------------------------- */
+
+/* An integer of an object, or dflt. */
+int64_t pdl_count_of(pdl_vref dict, const char *key, int64_t dflt);
+/* {prompt_tokens, completion_tokens, total_tokens}; cached and reasoning are left out when negative. */
+pdl_val pdl_usage_new(int64_t prompt, int64_t completion, int64_t cached, int64_t reasoning);
+
+#endif

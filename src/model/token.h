@@ -1,0 +1,36 @@
+/* token.h -- keys exchanged for tokens that hold for a while: one exchange for all calls that want the same
+ * token. Inside of model only. */
+#ifndef PDL_MODEL_TOKEN_H
+#define PDL_MODEL_TOKEN_H
+
+#include "model/fault.h"
+
+typedef struct pdl_token pdl_token;
+
+/* The tokens of a world. All-zero but http is empty. */
+typedef struct pdl_tokens {
+    pdl_http *http;
+    pdl_token *first;
+} pdl_tokens;
+
+/* One who waits; part of a call. All-zero waits for nothing. */
+typedef struct pdl_token_wait {
+    pdl_token *token;
+    struct pdl_token_wait *next, **prev;
+    /* Called once: f is NULL when the token is there now, else why not (taken). */
+    void (*fn)(void *user, pdl_fault *f);
+    void *user;
+} pdl_token_wait;
+
+/* The token got by posting this form, while it holds; else an empty slice. Borrowed. */
+pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str form);
+/* Exchange, and tell w. Never calls back from inside. */
+void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str form, pdl_token_wait *w);
+/* Nobody is told any more. */
+void pdl_token_unwant(pdl_token_wait *w);
+/* It was refused: the next one who wants it gets a new one. */
+void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str form);
+/* Cancels exchanges. Nobody may be waiting. */
+void pdl_tokens_fini(pdl_tokens *t);
+
+#endif
