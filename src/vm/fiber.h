@@ -81,6 +81,7 @@ typedef struct pdl_attempts {
     pdl_err err;                /* of the last attempt while it is handled */
     pdl_val pdl_error;          /* what pdl_error was before the fallback */
     bool in_fallback;
+    bool unmet;                 /* an expectation of this attempt wants another one */
     bool sleeping;
 } pdl_attempts;
 
@@ -174,6 +175,7 @@ struct pdl_fiber {
     bool handled;               /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
+    bool waits;                 /* an iteration of a map with maxWorkers: open until its calls have ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
     void *done_user;
     pdl_fiber *prev_all, *next_all;
@@ -267,6 +269,7 @@ struct pdl_run {
     pdl_idmap templates;        /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;
     PDL_VEC(pdl_val) files;     /* open file aggregators */
+    uint64_t sched;             /* state of PDL_STRESS=sched */
     uint64_t rng[4];
     bool rng_ready;
     pdl_err rng_err;            /* no seed was to be had: the run fails */
@@ -428,7 +431,7 @@ pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 void op_catch_end(pdl_fiber *f);
 pdl_step op_expect(pdl_fiber *f, pdl_err *err);
-pdl_step op_expect_done(pdl_fiber *f, uint32_t attempt, pdl_err *err);
+pdl_step op_expect_done(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 bool err_matches(const pdl_err *e, pdl_str class_name);
 bool is_exception_name(pdl_str name);
 void attempts_free(pdl_attempts *a);

@@ -154,11 +154,28 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     fiber_ended(f);
 }
 
+/* PDL_STRESS=sched:SEED: which of the first ready fibers goes on. What a program says may not depend on it. */
+static size_t random_place(pdl_run *r) {
+    enum { WINDOW = 64 };
+    size_t n = 0;
+    for (const pdl_fiber *f = r->ready_first; f && n < WINDOW; f = f->next_ready) n++;
+    if (!r->sched) r->sched = r->opt.debug->sched_seed * 0x9e3779b97f4a7c15u | 1;
+    r->sched ^= r->sched << 13;
+    r->sched ^= r->sched >> 7;
+    r->sched ^= r->sched << 17;
+    return n ? (size_t)(r->sched >> 11) % n : 0;
+}
+
 static pdl_fiber *next_ready(pdl_run *r) {
-    pdl_fiber *f = r->ready_first;
+    pdl_fiber *f = r->ready_first, *before = NULL;
     if (!f) return NULL;
-    r->ready_first = f->next_ready;
-    if (!r->ready_first) r->ready_last = NULL;
+    for (size_t skip = r->opt.debug && r->opt.debug->sched_seed ? random_place(r) : 0; skip; skip--) {
+        before = f;
+        f = f->next_ready;
+    }
+    if (before) before->next_ready = f->next_ready;
+    else r->ready_first = f->next_ready;
+    if (r->ready_last == f) r->ready_last = before;
     f->queued = false;
     return f;
 }

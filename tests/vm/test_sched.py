@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""test_sched.py -- what a program says does not depend on the order of its fibers or on how long models take.
+
+    test_sched.py BUILD_DIR
+
+Each program runs over the model server of the conformance kit, for many seeds of PDL_STRESS=sched and for different delays. Standard
+output, files, the set of requests and the exit status must be the same each time. Python standard library only.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+SERVER = HERE.parent / "conformance" / "model_server.py"
+SEEDS = 30
+# D1..D3 are replaced by delays in ms.
+DELAYS = [(0, 0, 0), (30, 1, 10), (1, 20, 0)]
+
+PROGRAMS = {
+    "map": """
+for: {i: "${ range(8) }"}
+map:
+  model: openai/slow-${ [D1, D2, D3][i % 3] }ms+echo
+  input: say ${ i }
+join: {with: "|"}
+""",
+    "independent calls": """
+text:
+- {model: openai/slow-D1ms+echo, input: one, def: a}
+- " and "
+- {model: openai/slow-D2ms+upper, input: two, def: b}
+- " so ${ b } ${ a }"
+- {model: openai/slow-D3ms+dump, def: c}
+- {data: "${ pdl_context|length }", contribute: [result]}
+""",
+    "fallback in a map": """
+for: {i: "${ range(6) }"}
+map:
+  text:
+  - "<"
+  - model: ${ 'openai/fail-400' if i % 2 else 'openai/slow-D2ms+echo' }
+    input: n${ i }
+    fallback: {model: openai/slow-D1ms+upper, input: "f${ i }"}
+  - ">"
+join: {as: array}
+""",
+    "nested maps": """
+for: {i: "${ range(3) }"}
+map:
+  for: {j: "${ range(3) }"}
+  map:
+    text:
+    - "${ i }${ j }:"
+    - {model: "openai/slow-${ [D1, D2, D3][(i + j) % 3] }ms+echo", input: "p${ i * j }"}
+    - ";"
+  join: {as: array}
+join: {as: array}
+""",
+    "contributions of a map": """
+defs:
+  out: {aggregator: {file: out.txt}}
+text:
+- for: {i: "${ range(5) }"}
+  map:
+    text:
+    - {text: "start ${ i } ", contribute: [stdout]}
+    - {model: openai/slow-D1ms+echo, input: "m${ i }", contribute: [stdout, context]}
+- "\\n${ pdl_context|length }\\n"
+""",
+    "reduce": """
+defs:
+  add:
+    function: {acc: string, x: string}
+    return: ${ acc + '-' + x }
+for: {i: "${ range(5) }"}
+map: {model: openai/slow-D2ms+echo, input: "i${ i }"}
+join: {reduce: "${ add }"}
+""",
+    "retry and expectations": """
+for: {i: "${ range(4) }"}
+map:
+  model: openai/fail-400-2+slow-D1ms+say:r${ i }
+  input: go
+  retry: 5
+join: {as: array}
+""",
+    "definitions and functions": """
+defs:
+  ask:
+    function: {q: string}
+    return: {model: openai/slow-D3ms+reverse, input: "${ q }"}
+text:
+- for: {i: "${ range(4) }"}
+  map: {def: x, call: "${ ask }", args: {q: "q${ i }"}}
+  join: {as: array}
+  def: all
+- "\\n${ all[2] } ${ all|length } "
+- for: {y: "${ all }"}
+  repeat: "${ ask(q=y) }"
+  join: {with: ","}
+""",
+    "the first error of a map": """
+for: {i: "${ range(6) }"}
+map:
+  text:
+  - {model: openai/slow-D2ms+echo, input: "${ i }", def: r}
+  - ${ nope if i in [2, 4] else r }
+""",
+}
+
+
+def start_server():
+    p = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
+    return p, p.stdout.readline().strip()
+
+
+def run(pdl, base, name, text, seed, delays, session):
+    for i, d in enumerate(delays):
+        text = text.replace("D%d" % (i + 1), str(d))
+    url = base + "/s/" + session
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "PDL_"))}
+    env.update(OPENAI_API_BASE=url + "/v1", OPENAI_BASE_URL=url + "/v1", OPENAI_API_KEY="sk-test")
+    if seed:
+        env["PDL_STRESS"] = "sched:%d" % seed
+    with tempfile.TemporaryDirectory() as work:
+        (pathlib.Path(work) / "p.pdl").write_text(text)
+        p = subprocess.run([pdl, "p.pdl"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+        out = pathlib.Path(work) / "out.txt"
+        file = out.read_text() if out.exists() else None
+    log = json.load(urllib.request.urlopen(url + "/log"))
+    def bare(x):  # requests without the delays in the names of models
+        s = json.dumps(x, sort_keys=True)
+        for d in sorted(delays, reverse=True):
+            s = s.replace("slow-%dms" % d, "slow")
+        return s
+    asked = sorted(bare({k: v for k, v in e.items() if k in ("body", "request", "model", "messages")}) for e in log)
+    if p.returncode: # an error ends the run: how many calls were made before it depends on time
+        asked = None
+    return p.returncode, p.stdout, file, asked, p.stderr
+
+
+def main():
+    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+    only = sys.argv[2:]
+    server, base = start_server()
+    passed = failed = n = 0
+    try:
+        for name, text in PROGRAMS.items():
+            if only and not any(o in name for o in only):
+                continue
+            want = None
+            cases = [(seed, DELAYS[seed % len(DELAYS)]) for seed in range(SEEDS + 1)]
+            for seed, delays in cases:
+                n += 1
+                got = run(pdl, base, name, text.lstrip(), seed, delays, "s%d" % n)
+                if want is None:
+                    want = got
+                    if want[0] != (1 if "error" in name else 0):
+                        print("FAIL %s: exit status %d\n%s" % (name, want[0], want[4].decode()))
+                        failed += 1
+                        break
+                elif got[:4] != want[:4]:
+                    print("FAIL %s: seed %d, delays %s:\n%r\nnot\n%r\n%s" % (name, seed, delays, got[:4], want[:4], got[4].decode()))
+                    failed += 1
+                    break
+            else:
+                passed += 1
+    finally:
+        server.terminate()
+        server.wait()
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
