@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "api/compose.h"
+#include "api/debug.h"
 #include "api/env.h"
 #include "compile/compile.h"
 #include "io/clock.h"
@@ -79,8 +80,13 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, name, text, &ok);
-    if (ok) *out = pdl_compile_program(p, s->names, trace);
-    else load_failed(s, p, errors, err);
+    debug_program(s->opt.debug, p);
+    if (ok) {
+        *out = pdl_compile_program(p, s->names, trace);
+        debug_code(s->opt.debug, *out);
+    } else {
+        load_failed(s, p, errors, err);
+    }
     pdl_program_drop(p);
     return ok;
 }
@@ -270,6 +276,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
     if (o->record.n && !pdl_journal_record(o->record, s->outside, &info, &s->journal, err)) return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
+    if (s->journal) pdl_journal_debug(s->journal, o->debug);
     s->world = s->journal ? pdl_journal_world(s->journal) : s->outside;
     return true;
 }
@@ -315,6 +322,7 @@ bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program
     bool ok;
     s->program = pdl_program_new();
     pdl_program_load(s->program, s->opt.file, bytes, &ok);
+    debug_program(s->opt.debug, s->program);
     *program = s->program;
     return ok;
 }
@@ -343,6 +351,7 @@ pdl_step pdl_session_run(pdl_session *s) {
     add_sinks(s, &o.sinks);
     s->run = pdl_run_new(&o);
     pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace);
+    debug_code(s->opt.debug, code);
     pdl_val vars = with_defaults(s->opt.variables);
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);

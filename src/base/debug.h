@@ -22,8 +22,7 @@
     X(sse, "events of a stream")                   \
     X(worker, "messages of the worker protocol")   \
     X(journal, "rows written and answered")        \
-    X(label, "joins of labels")                    \
-    X(mem, "live values at the end")
+    X(mem, "live values at the end (counted in builds with assertions)")
 
 enum {
 #define X(id, doc) PDL_DBG_BIT_##id,
@@ -47,9 +46,10 @@ void pdl_debug_fini(pdl_debug *d);
 
 PDL_PRINTF(3, 4) void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);
 
-#define PDL_TRACE(d, id, ...)                                        \
-    do {                                                             \
-        if ((d) && (d)->on & (1u << PDL_DBG_BIT_##id)) pdl_debug_line((d), #id, __VA_ARGS__); \
+#define PDL_TRACES(d, id) ((d) && ((d)->on & (1u << PDL_DBG_BIT_##id)))
+#define PDL_TRACE(d, id, ...)                                           \
+    do {                                                                \
+        if (PDL_TRACES(d, id)) pdl_debug_line((d), #id, __VA_ARGS__);   \
     } while (0)
 
 #endif

@@ -244,6 +244,7 @@ int cmd_run(const arguments *a) {
     }
     pdl_session_free(r.session);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
+    PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);
     return code;
 }

@@ -58,14 +58,18 @@ static void dump_operand(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
     }
 }
 
+void pdl_code_dump_at(const pdl_code *c, size_t pc, pdl_buf *out) {
+    const pdl_ins *ins = &c->ins.p[pc];
+    uint32_t line = pdl_loc_line(c->sites.p[c->where.p[pc].site].loc);
+    pdl_buf_putf(out, "%5zu  %4u  %-16s", pc, line, ops[ins->op].name);
+    if (ins->a || ins->b) pdl_buf_putf(out, " a=%u b=%u", ins->a, ins->b);
+    pdl_buf_putf(out, " %d", (int)ins->c);
+    dump_operand(c, ins, out);
+}
+
 void pdl_code_dump(const pdl_code *c, pdl_buf *out) {
     for (size_t i = 0; i < c->ins.n; i++) {
-        const pdl_ins *ins = &c->ins.p[i];
-        uint32_t line = pdl_loc_line(c->sites.p[c->where.p[i].site].loc);
-        pdl_buf_putf(out, "%5zu  %4u  %-16s", i, line, ops[ins->op].name);
-        if (ins->a || ins->b) pdl_buf_putf(out, " a=%u b=%u", ins->a, ins->b);
-        pdl_buf_putf(out, " %d", (int)ins->c);
-        dump_operand(c, ins, out);
+        pdl_code_dump_at(c, i, out);
         pdl_buf_putc(out, '\n');
     }
 }

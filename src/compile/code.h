@@ -116,5 +116,6 @@ void pdl_code_drop(pdl_code *c); /* NULL is fine */
 const char *pdl_opcode_name(pdl_opcode op);
 /* Listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
+void pdl_code_dump_at(const pdl_code *c, size_t pc, struct pdl_buf *out); /* one line, without its end */
 
 #endif

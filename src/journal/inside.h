@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/debug.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "journal/db.h"
@@ -12,6 +13,7 @@
 struct pdl_journal {
     pdl_world world;           /* what the run sees */
     db *db;
+    const pdl_debug *debug;    /* category journal; NULL: none */
     pdl_err problem;           /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
 };

@@ -79,6 +79,8 @@ pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
 
 const pdl_err *pdl_journal_problem(const pdl_journal *j) { return j->problem.kind ? &j->problem : NULL; }
 
+void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug) { j->debug = debug; }
+
 void pdl_journal_close(pdl_journal *j) {
     if (!j) return;
     j->fini(j);

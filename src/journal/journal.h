@@ -7,6 +7,7 @@
 #ifndef PDL_JOURNAL_JOURNAL_H
 #define PDL_JOURNAL_JOURNAL_H
 
+#include "base/debug.h"
 #include "effect/effect.h"
 #include "trace/sink.h"
 
@@ -29,6 +30,8 @@ PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
 /* The world of the run; belongs to the journal (its close does nothing). */
 pdl_world *pdl_journal_world(pdl_journal *j);
+/* Tells rows written and answered (category journal). Borrows debug. */
+void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
 /* Writes the times of blocks when recording with info.blocks. */
 pdl_sink pdl_journal_sink(pdl_journal *j);
 /* Why nothing more is written (disk full): NULL while all is well. */

@@ -124,6 +124,7 @@ static void write_answer(open_effect *o, const pdl_reply *reply) {
     if (reply->err.kind) row.error = pdl_buf_str(&text);
     else row.reply = pdl_buf_str(&text);
     ok = ok && db_end_effect(r->base.db, &row, &err);
+    if (ok) PDL_TRACE(r->base.debug, journal, "row %lld: %s of %zu bytes", (long long)o->row, reply->err.kind ? "error" : "reply", text.len);
     if (!ok) note_problem(r, &err);
     pdl_buf_fini(&text);
     commit_if_many(r);
@@ -146,6 +147,7 @@ static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_er
         .hash = pdl_str_of(id.hash), .request = pdl_buf_str(&id.request), .start = o->start,
     };
     bool ok = db_begin_effect(r->base.db, &row, &o->row, err);
+    if (ok) PDL_TRACE(r->base.debug, journal, "row %lld: %.*s at %s", (long long)o->row, PDL_FMT(row.kind), pdl_buf_z(&id.place));
     journal_id_fini(&id);
     commit_if_many(r);
     return ok;

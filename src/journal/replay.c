@@ -106,6 +106,8 @@ static void find_answer(replayer *r, answer *a) {
     } else if (!l.found) {
         not_recorded(r, a->e, &id, &a->err);
     }
+    PDL_TRACE(r->base.debug, journal, "%s %u at %s: %s", pdl_effect_kind_name(a->e->kind), a->e->id, pdl_buf_z(&id.place),
+              ok && l.ok && l.found ? "answered" : "no row");
     journal_id_fini(&id);
 }
 

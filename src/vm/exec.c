@@ -171,9 +171,18 @@ static void field_event(pdl_fiber *f, const pdl_ins *i) {
     if (wants_blocks(f->run)) send_field(f, f->code->consts.p[i->c], *top(f), i->a ? i->b + 1u : 0);
 }
 
+PDL_COLD static void trace_instruction(const pdl_fiber *f) {
+    pdl_buf b = PDL_BUF;
+    pdl_code_dump_at(f->code, f->pc, &b);
+    PDL_TRACE(f->run->opt.debug, exec, "fiber %u: %s", f->id, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
 /* Flat switch: one case an opcode. */
 pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
+    const bool traced = PDL_TRACES(f->run->opt.debug, exec);
     for (;;) {
+        if (PDL_UNLIKELY(traced)) trace_instruction(f);
         const pdl_ins *i = &f->code->ins.p[f->pc++];
         switch ((pdl_opcode)i->op) {
         case PDL_OP_CONST: push(f, pdl_keep(f->code->consts.p[i->c])); break;

@@ -350,6 +350,8 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
     pdl_run *r = c->run;
     c->done = true;
     if (c->kind == PDL_EFFECT_model) r->open_models--;
+    PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id, reply->err.kind ? ": " : "",
+              reply->err.kind ? reply->err.msg : "");
     if (reply->err.kind) fail_call(c, &reply->err);
     else if (c->kind == PDL_EFFECT_model) fill_model(c, reply->value);
     else pdl_promise_fill(pdl_promise_of(c->value), pdl_keep(reply->value));
@@ -404,6 +406,8 @@ bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, 
     pdl_problems problems = {0};
     bool fits = false;
     bool done = pdl_type_check(t, v, args, r->scratch, &fits, &problems, err);
+    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", loc.src ? (int)loc.src->name.n : 0, loc.src ? loc.src->name.p : "", pdl_loc_line(loc),
+              fits ? "fits" : "does not fit");
     if (done && !fits) {
         pdl_buf b = PDL_BUF;
         PDL_PUT(&b, "");

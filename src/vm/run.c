@@ -125,13 +125,32 @@ static void fiber_ended(pdl_fiber *f) {
     }
 }
 
+static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
+    if (s != PDL_STEP_WAIT) return s == PDL_STEP_FAIL ? "fails" : "ends";
+    switch (f->state) {
+    case FIBER_READY: return "lets others run";
+    case FIBER_WAIT_CALL: return "waits for a call";
+    case FIBER_WAIT_CALLS: return "waits for the calls it made";
+    case FIBER_WAIT_MAP: return "waits for iterations";
+    case FIBER_DONE: case FIBER_FAILED: break;
+    }
+    PDL_BUG("fiber %u waits in state %d", f->id, (int)f->state);
+}
+
+static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
+    if (s == PDL_STEP_WAIT && f->state == FIBER_WAIT_CALL) PDL_TRACE(r->opt.debug, sched, "fiber %u waits for call %u", f->id, f->wait_id);
+    else PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
+}
+
 /* One turn of a fiber: until it ends, waits, or fails past all handlers. */
 static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
     if (f == r->main && f->state == FIBER_DONE) return;
     f->state = FIBER_READY;
+    PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
     pdl_step s = f == r->main && !f->frames.n ? finish(r, &err) : fiber_run(f, &err);
     while (s == PDL_STEP_FAIL && fiber_unwind(f, &err)) s = fiber_run(f, &err);
+    if (PDL_TRACES(r->opt.debug, sched)) trace_turn(r, f, s);
     if (s == PDL_STEP_WAIT) return;
     if (f == r->main) {
         if (s == PDL_STEP_FAIL) {

@@ -1,0 +1,13 @@
+/* debug.h -- PDL_DEBUG lines about programs: what each stage made of a file. Private to api. */
+#ifndef PDL_API_DEBUG_H
+#define PDL_API_DEBUG_H
+
+#include "base/debug.h"
+#include "compile/code.h"
+
+/* Categories nodes, expr, types, blocks. debug may be NULL. */
+void debug_program(const pdl_debug *debug, const pdl_program *p);
+/* Category code. */
+void debug_code(const pdl_debug *debug, const pdl_code *c);
+
+#endif
