@@ -20,7 +20,8 @@
  * read     {path, shown} -> text          (shown: the path as messages print it)
  * write    {path, mode, text, encoding, flush, close} -> null
  * input    {prompt, multiline} -> text, or null at the end of input
- * source   {path} -> text of a program file, or null when there is none
+ * source   {path} -> text of a program file, or null when there is none; {path, under: folders} -> {path, text} of the first
+ *          folder that has it, or null: where a library stands is no part of the question, so recordings replay elsewhere
  * sleep    {seconds} -> null
  * now      {} -> seconds since the epoch (float)
  * random   {} -> 64-bit seed (int) */

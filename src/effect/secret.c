@@ -96,6 +96,7 @@ bool pdl_effect_canonical(const pdl_effect *e, pdl_buf *out, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(e->request); i++) {
         pdl_vref key = pdl_dict_key_at(e->request, i), x = pdl_dict_val_at(e->request, i);
         if (model && pdl_text_is(key, "stream")) continue;
+        if (e->kind == PDL_EFFECT_source && pdl_text_is(key, "under")) continue;
         bool params = model && pdl_text_is(key, "parameters") && pdl_is_dict(x);
         d = pdl_dict_put(d, pdl_keep(key), params ? model_params(x) : pdl_keep(x));
     }

@@ -69,25 +69,54 @@ static void read_file(pdl_effect *e) {
     pdl_buf_fini(&b);
 }
 
-static void read_source(pdl_effect *e) {
-    pdl_str path = host_text(e, "path");
-    pdl_buf b = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+/* The text of a program file into b; null when there is none. Answered: an error went out. */
+typedef enum { SOURCE_FOUND, SOURCE_MISSING, SOURCE_ANSWERED } source_state;
+
+static source_state open_source(pdl_effect *e, pdl_str path, pdl_buf *b) {
     pdl_err err = {0};
     if (!path.p || memchr(path.p, 0, path.n)) {
         refuse(e, PDL_E_io, "not a path");
-    } else if (pdl_file_read(path.p, &b, &err)) {
-        if (pdl_utf8_check(pdl_buf_str(&b)) == PDL_NOT_FOUND) {
-            pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
-        } else {
-            pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));
-            pdl_effect_refuse(e, &err);
-        }
+        return SOURCE_ANSWERED;
+    }
+    if (pdl_file_read(path.p, b, &err)) {
+        if (pdl_utf8_check(pdl_buf_str(b)) == PDL_NOT_FOUND) return SOURCE_FOUND;
+        pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));
     } else if (is_missing(&err)) {
         pdl_err_fini(&err);
-        pdl_effect_answer(e, pdl_null(), 0);
-    } else {
-        pdl_effect_refuse(e, &err);
+        return SOURCE_MISSING;
     }
+    pdl_effect_refuse(e, &err);
+    return SOURCE_ANSWERED;
+}
+
+static void find_source(pdl_effect *e, pdl_str path, pdl_vref folders) {
+    pdl_buf full = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    source_state s = SOURCE_MISSING;
+    for (size_t i = 0; i < pdl_list_len(folders) && s == SOURCE_MISSING; i++) {
+        pdl_buf_clear(&full);
+        pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))), PDL_FMT(path));
+        s = open_source(e, (pdl_str){pdl_buf_z(&full), full.len}, &text);
+    }
+    if (s == SOURCE_FOUND) {
+        pdl_val found = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&full)));
+        pdl_effect_answer(e, pdl_dict_putz(found, "text", pdl_text_of_buf(&text)), 0);
+    } else if (s == SOURCE_MISSING) {
+        pdl_effect_answer(e, pdl_null(), 0);
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&full);
+}
+
+static void read_source(pdl_effect *e) {
+    pdl_vref folders = pdl_dict_getz(e->request, "under");
+    if (pdl_is_list(folders)) {
+        find_source(e, host_text(e, "path"), folders);
+        return;
+    }
+    pdl_buf b = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    source_state s = open_source(e, host_text(e, "path"), &b);
+    if (s == SOURCE_FOUND) pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
+    if (s == SOURCE_MISSING) pdl_effect_answer(e, pdl_null(), 0);
     pdl_buf_fini(&b);
 }
 

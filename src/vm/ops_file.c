@@ -71,23 +71,27 @@ pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
 
 /* --- include and import --------------------------------------------------------------------------------------------------- */
 
-/* Folders in which a file is looked for, in order; its name as tried. False when there are no more. */
+/* Where a file is looked for, in this order: beside the main program, beside the file that names it, in the folders of PDL_PATH
+ * and of the library (imports). */
+enum { IN_PROGRAM, IN_FILE, IN_PATH };
+
+/* The name to ask for in place k; false when there are no more places. */
 static bool candidate(pdl_fiber *f, const pdl_block *b, bool import, size_t k, pdl_buf *out) {
     pdl_str name = import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
     pdl_str suffix = import ? PDL_STR(".pdl") : (pdl_str){0};
     pdl_buf_clear(out);
-    if (k == 0) {
+    if (k == IN_PROGRAM) {
         join_path(f->run->opt.dir, name, suffix, out);
         return true;
     }
-    if (k == 1) { /* the folder of the file that holds the block */
+    if (k == IN_FILE) { /* the folder of the file that holds the block */
         pdl_str file = b->loc.src ? b->loc.src->name : (pdl_str){0};
         size_t slash = pdl_str_rfind(file, PDL_STR("/"));
         join_path(slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash), name, suffix, out);
         return true;
     }
-    if (!import || k - 2 >= f->run->opt.n_path) return false;
-    join_path(f->run->opt.path[k - 2], name, suffix, out);
+    if (!import || k != IN_PATH || !f->run->opt.n_path) return false;
+    join_path((pdl_str){0}, name, suffix, out);
     return true;
 }
 
@@ -202,8 +206,13 @@ pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-static void ask_source(pdl_fiber *f, const pdl_block *b, pdl_str path) {
-    pdl_val r = pdl_dict_putz(pdl_dict_new(1), "path", pdl_text(path));
+static void ask_source(pdl_fiber *f, const pdl_block *b, pdl_str path, int64_t k) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(path));
+    if (k == IN_PATH) {
+        pdl_val folders = pdl_list_new(f->run->opt.n_path);
+        for (size_t i = 0; i < f->run->opt.n_path; i++) folders = pdl_list_push(folders, pdl_text(f->run->opt.path[i]));
+        r = pdl_dict_putz(r, "under", folders);
+    }
     start_effect(f, PDL_EFFECT_source, r, b->loc);
 }
 
@@ -216,7 +225,7 @@ pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err)
         candidate(f, b, import, 0, &path);
         push(f, pdl_absent());
         push(f, pdl_int(0));
-        ask_source(f, b, pdl_buf_str(&path));
+        ask_source(f, b, pdl_buf_str(&path), 0);
     }
     for (;;) {
         pdl_step s = force(f, top(f), err);
@@ -233,9 +242,17 @@ pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err)
             return missing(f, b, import, err);
         }
         push(f, pdl_int(k + 1));
-        ask_source(f, b, pdl_buf_str(&path));
+        ask_source(f, b, pdl_buf_str(&path), k + 1);
     }
     pdl_val text = pop(f);
+    if (pdl_is_dict(text)) { /* {path, text} of a file that was searched for */
+        pdl_vref where = pdl_dict_getz(text, "path"), what = pdl_dict_getz(text, "text");
+        pdl_buf_clear(&path);
+        if (pdl_is_str(where)) pdl_buf_put(&path, pdl_str_get(where));
+        pdl_val inner = pdl_is_str(what) ? pdl_keep(what) : pdl_textz("");
+        pdl_drop(text);
+        text = inner;
+    }
     cut_stack(f, f->stack.n - 2);
     push(f, text);
     pdl_step s = run_file(f, b, import, pdl_buf_str(&path), err);
