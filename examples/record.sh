@@ -25,10 +25,13 @@ done
 OPENAI_API_KEY=none
 export OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_KEY
 
-for program in hello ten tour chatbot react rag; do
-    OPENAI_API_BASE=$(head -n 1 "$address")/s/$program/v1
+for program in hello ten tour chatbot react rag patterns/*.pdl; do
+    program=${program%.pdl}
+    OPENAI_API_BASE=$(head -n 1 "$address")/s/$(echo "$program" | tr / -)/v1
     OPENAI_BASE_URL=$OPENAI_API_BASE
     echo "== $program"
     rm -f "$program.journal"
-    "$pdl" --record "$program.journal" "$program.pdl" < questions.txt
+    typed=questions.txt
+    [ ! -f "$program.txt" ] || typed=$program.txt
+    "$pdl" --record "$program.journal" "$program.pdl" < "$typed"
 done

@@ -3,10 +3,12 @@
 
     examples/serve.py        # prints its address; PROGRAM's base URL is ADDRESS/s/PROGRAM/v1
 
-The server is the one of the conformance kit, so models it knows (openai/upper ...) answer as there.
+Those of patterns/NAME.pdl come from patterns/replies.json, at ADDRESS/s/patterns-NAME/v1. The server is the one of the conformance kit, so models
+it knows (openai/upper ...) answer as there. It also completes texts; a reply {"scores": {TEXT: NUMBER}} rates continuations (parameter `score`).
 """
 import json
 import pathlib
+import re
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -15,12 +17,55 @@ sys.path.insert(0, str(HERE.parent / "tests" / "conformance"))
 import model_server  # noqa: E402
 
 
-def serve():
+class Handler(model_server.Handler):
+    def do_POST(self):
+        m = re.fullmatch(r"/s/([^/]+)/v1/completions", self.path)
+        if not m:
+            return super().do_POST()
+        body, session = self._body(), self.server.session(m.group(1))
+        prompts = body["prompt"] if isinstance(body["prompt"], list) else [body["prompt"]]
+        choices = [(self.rated if body.get("echo") else self.completed)(session, body, i, p) for i, p in enumerate(prompts)]
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        value = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": body["model"], "choices": choices, "usage": usage}
+        if not body.get("stream"):
+            return self._send_json(200, value)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self._chunk(b"data: " + json.dumps(value).encode() + b"\n\ndata: [DONE]\n\n")
+        self._chunk(b"")
+
+    @staticmethod
+    def completed(session, body, i, prompt):
+        reply = model_server.answer(session, body["model"], dict(body, messages=[{"role": "user", "content": prompt}]))
+        return {"index": i, "text": reply["content"], "finish_reason": "stop", "logprobs": None}
+
+    @staticmethod
+    def rated(session, body, i, prompt):
+        with session.lock:
+            table = next(r["scores"] for r in session.replies["default"] if r.get("scores"))
+            tail = next(t for t in table if prompt.endswith(t))
+            value = table.pop(tail)
+        cut = len(prompt) - len(tail)
+        lp = {"tokens": [prompt[:cut], tail], "token_logprobs": [None, value], "text_offset": [0, cut], "top_logprobs": None}
+        return {"index": i, "text": prompt, "finish_reason": "length", "logprobs": lp}
+
+
+def start():
+    """A server without replies; sessions are added by the caller."""
     known = model_server.answer
     model_server.answer = lambda session, model, body: known(session, "script" if model == "gpt-4o-mini" else model, body)
     server = model_server.ModelServer()
-    for name, replies in json.loads((HERE / "replies.json").read_text("utf-8")).items():
-        server.sessions[name] = model_server.Session({"default": replies})
+    server.RequestHandlerClass = Handler
+    return server
+
+
+def serve():
+    server = start()
+    for prefix, folder in (("", HERE), ("patterns-", HERE / "patterns")):
+        for name, replies in json.loads((folder / "replies.json").read_text("utf-8")).items():
+            server.sessions[prefix + name] = model_server.Session({"default": replies})
     return server
 
 

@@ -6,11 +6,12 @@
 In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error behind it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
-file=NAME are written beside the programs of the page. Models are those of the conformance kit (openai/echo, openai/upper, ...).
+file=NAME are written beside the programs of the page. A block ```replies, a JSON list, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
 
 In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree.
 Last line: `N passed, N failed`.
 """
+import json
 import os
 import pathlib
 import re
@@ -20,8 +21,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "tests" / "conformance"))
-import model_server  # noqa: E402
+sys.path.insert(0, str(ROOT / "examples"))
+import serve  # noqa: E402
+from serve import model_server  # noqa: E402
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.M | re.S)
 
@@ -33,18 +35,20 @@ def option(info, key, default=None):
 
 def cases(text):
     """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files."""
-    program = stdin = None
+    program = stdin = replies = None
     for m in FENCE.finditer(text):
         kind, info, body = m.groups()
         line = text.count("\n", 0, m.start()) + 1
         if kind == "pdl":
             name = option(info, "file", "main.pdl")
-            program, stdin = (line, name, option(info, "args", "")), ""
+            program, stdin, replies = (line, name, option(info, "args", "")), "", []
             yield "file", name, body
         elif kind == "input" and program:
             stdin = body
+        elif kind == "replies" and program:
+            replies = json.loads(body)
         elif kind in ("output", "error") and program:
-            yield "case", program + (stdin, kind, body)
+            yield "case", program + (stdin, kind, body), replies
             program = None
         else:
             program = None
@@ -110,8 +114,7 @@ def main():
     if pdl.is_dir():
         pdl = pdl / "pdl"
     pages = [pathlib.Path(a) for a in sys.argv[2:]] or sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / "README.md"]
-    url = model_server.ModelServer().start().url + "/v1"
-    env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
+    server = serve.start().start()
     passed, failed = check_names() if len(sys.argv) == 2 else (0, 0)
     for page in pages:
         with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
@@ -119,6 +122,10 @@ def main():
                 if what == "file":
                     (pathlib.Path(work) / rest[0]).write_text(rest[1], "utf-8")
                     continue
+                session = "%s-%d" % (page.stem, rest[0][0])
+                server.sessions[session] = model_server.Session({"default": rest[1]})
+                url = "%s/s/%s/v1" % (server.url, session)
+                env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
                 why = run_case(pdl, work, env, rest[0])
                 passed += why is None
                 failed += why is not None

@@ -15,6 +15,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"
 NAMES = ["hello", "ten", "tour", "chatbot", "react", "rag"]
+PATTERNS = sorted("patterns/" + p.stem for p in (EXAMPLES / "patterns").glob("*.pdl"))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(EXAMPLES))
 import serve  # noqa: E402
@@ -48,7 +49,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pdl_examples_") as tmp:
         work = pathlib.Path(tmp) / "examples"
         shutil.copytree(EXAMPLES, work)
-        for name in NAMES:
+        for name in NAMES + PATTERNS:
             outcome = run([pdl, "--replay", name + ".journal", name + ".pdl"], work, {**quiet, "PATH": "/nonexistent"})
             file = HERE / "expected" / (name + ".txt")
             if "--update" in sys.argv:
