@@ -10,7 +10,7 @@
 typedef struct router {
     pdl_world world;
     pdl_compose_options opt;
-    pdl_world *model, *worker, *host; /* NULL until needed */
+    pdl_world *model, *worker, *host, *hooks; /* NULL until needed */
 } router;
 
 static pdl_val record_of(void *user, pdl_vref record) {
@@ -67,8 +67,14 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind) {
     PDL_BUG("effect kind %d", (int)kind);
 }
 
+static pdl_world *hooks_of(router *r) {
+    if (!r->hooks) r->hooks = pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks);
+    return r->hooks;
+}
+
 static void start(pdl_world *w, pdl_effect *e) {
-    pdl_world *room = room_of((router *)(void *)w, e->kind);
+    router *r = (router *)(void *)w;
+    pdl_world *room = pdl_hooks_take(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r) : room_of(r, e->kind);
     room->ops->start(room, e);
 }
 
@@ -77,15 +83,25 @@ static void cancel(pdl_world *w, uint32_t id) {
     if (r->model) r->model->ops->cancel(r->model, id);
     if (r->worker) r->worker->ops->cancel(r->worker, id);
     if (r->host) r->host->ops->cancel(r->host, id);
+    if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
 }
 
-static bool poll_loop(pdl_world *w, int timeout_ms) { return pdl_loop_run(((router *)(void *)w)->opt.loop, timeout_ms); }
+static bool poll_loop(pdl_world *w, int timeout_ms) {
+    router *r = (router *)(void *)w;
+    return r->hooks ? r->hooks->ops->poll(r->hooks, timeout_ms) : pdl_loop_run(r->opt.loop, timeout_ms);
+}
+
+bool pdl_compose_is_ready(const pdl_world *w) {
+    const router *r = (const router *)(const void *)w;
+    return r->hooks && pdl_hooks_are_ready(r->hooks);
+}
 
 static void close_all(pdl_world *w) {
     router *r = (router *)(void *)w;
     if (r->model) r->model->ops->close(r->model);
     if (r->worker) r->worker->ops->close(r->worker);
     if (r->host) r->host->ops->close(r->host);
+    if (r->hooks) r->hooks->ops->close(r->hooks);
     pdl_free(r);
 }
 

@@ -2,8 +2,7 @@
 #ifndef PDL_API_COMPOSE_H
 #define PDL_API_COMPOSE_H
 
-#include "effect/effect.h"
-#include "io/loop.h"
+#include "api/hooks.h"
 #include "worker/worker.h"
 
 typedef struct pdl_compose_options {
@@ -17,9 +16,14 @@ typedef struct pdl_compose_options {
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done, void *done_user);
     void *user;
+    const pdl_hook *hooks; /* what the host program answers itself */
+    size_t n_hooks;
 } pdl_compose_options;
 
 /* Rooms are opened when they are first asked. Borrows the loop and what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
+
+/* Has the host program given an answer that poll delivers? */
+bool pdl_compose_is_ready(const pdl_world *w);
 
 #endif

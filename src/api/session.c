@@ -1,6 +1,7 @@
 /* session.c -- see session.h. */
 #include "api/session.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include "api/compose.h"
@@ -222,14 +223,24 @@ static const char *env_of(void *user, const char *name) { return pdl_environ_get
 #define PDL_LIBDIR "/usr/local/share/pdl"
 #endif
 
+static pdl_str folder_of(pdl_arena *a, pdl_str file) {
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(file, 0, slash));
+}
+
 /* Folder that holds the running command, without a slash behind; empty when it cannot be known. */
 static pdl_str command_dir(pdl_arena *a) {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    if (n <= 0 || (size_t)n == sizeof path) return (pdl_str){0};
-    pdl_str p = {path, (size_t)n};
-    size_t slash = pdl_str_rfind(p, PDL_STR("/"));
-    return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(p, 0, slash));
+    return n <= 0 || (size_t)n == sizeof path ? (pdl_str){0} : folder_of(a, (pdl_str){path, (size_t)n});
+}
+
+/* Folder that holds the shared library; empty when the library is a part of the command. */
+static pdl_str library_dir(pdl_arena *a) {
+    Dl_info info;
+    if (!dladdr(pdl_stdlib_text, &info) || !info.dli_fname) return (pdl_str){0};
+    pdl_str file = pdl_str_of(info.dli_fname);
+    return pdl_str_find(file, PDL_STR("libpdl.so"), 0) == PDL_NOT_FOUND ? (pdl_str){0} : folder_of(a, file);
 }
 
 static void add_path(pdl_session *s, pdl_str dir, const char *more) {
@@ -239,11 +250,12 @@ static void add_path(pdl_session *s, pdl_str dir, const char *more) {
     pdl_buf_fini(&b);
 }
 
-/* PDL_PATH; then where lib/ stands: above the folder of the command (a build tree), its share folder, the installed one. */
+/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command (a build tree), its share folder, that
+ * of the shared library (which may lie one level deeper), the installed one. */
 static void find_path(pdl_session *s) {
     const char *var = pdl_environ_get(s->env, "PDL_PATH");
     pdl_str rest = pdl_str_of(var ? var : "");
-    size_t n = 4;
+    size_t n = 6 + s->opt.n_path;
     for (size_t i = 0; i < rest.n; i++) n += rest.p[i] == ':';
     s->path = pdl_arena_new_n(s->arena, pdl_str, n + 1);
     while (rest.n) {
@@ -251,10 +263,15 @@ static void find_path(pdl_session *s) {
         if (k) s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_str_sub(rest, 0, k));
         rest = pdl_str_sub(rest, k + 1, rest.n);
     }
-    pdl_str dir = command_dir(s->arena);
+    for (size_t i = 0; i < s->opt.n_path; i++) s->path[s->n_path++] = pdl_arena_str(s->arena, s->opt.path[i]);
+    pdl_str dir = command_dir(s->arena), lib = library_dir(s->arena);
     if (dir.n) {
         add_path(s, dir, "/..");
         add_path(s, dir, "/../share/pdl");
+    }
+    if (lib.n) {
+        add_path(s, lib, "/../share/pdl");
+        add_path(s, lib, "/../../share/pdl");
     }
     s->path[s->n_path++] = PDL_STR(PDL_LIBDIR);
 }
@@ -269,6 +286,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     pdl_compose_options c = {
         .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug, .show_prompt = o->show_prompt,
         .show_user = o->sink.user, .ask_input = ask_input, .run_program = run_program, .user = s,
+        .hooks = o->hooks, .n_hooks = o->n_hooks,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
@@ -327,6 +345,8 @@ bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program
     return ok;
 }
 
+void pdl_session_use(pdl_session *s, pdl_program *program) { s->program = pdl_program_keep(program); }
+
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = wall;
     if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
@@ -345,7 +365,7 @@ static bool any_ready(const pdl_session *s) {
     return ready;
 }
 
-pdl_step pdl_session_run(pdl_session *s) {
+void pdl_session_start(pdl_session *s) {
     pdl_run_options o = run_options(s);
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);
@@ -359,15 +379,44 @@ pdl_step pdl_session_run(pdl_session *s) {
     pdl_drop(vars);
     pdl_code_drop(code);
     if (!ok) pdl_run_cancel(s->run, &err);
+}
+
+/* What is left of a time that began at start; -1: no limit. */
+static int time_left(uint64_t start, int timeout_ms) {
+    uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
+    if (timeout_ms <= 0) return timeout_ms;
+    return gone >= (uint64_t)timeout_ms ? 0 : timeout_ms - (int)gone;
+}
+
+pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
+    uint64_t start = timeout_ms > 0 ? pdl_clock_ns() : 0;
     for (;;) {
         pdl_step step = pdl_run_step(s->run);
         if (step != PDL_STEP_WAIT) return step;
         if (step_subs(s)) continue;
-        bool open = s->world->ops->poll(s->world, any_ready(s) ? 0 : -1);
-        if (open || any_ready(s)) continue;
-        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
-        pdl_run_cancel(s->run, &err);
+        int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
+        bool open = s->world->ops->poll(s->world, left);
+        if (!open && !any_ready(s)) {
+            pdl_err err = {0};
+            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+            pdl_run_cancel(s->run, &err);
+        } else if (timeout_ms >= 0 && time_left(start, timeout_ms) == 0) {
+            return PDL_STEP_WAIT;
+        }
     }
+}
+
+pdl_step pdl_session_run(pdl_session *s) {
+    pdl_session_start(s);
+    return pdl_session_step(s, -1);
+}
+
+/* libuv tells the kernel about a new descriptor when the loop runs next, hence the limit. */
+int pdl_session_deadline_ms(const pdl_session *s) {
+    enum { AT_MOST_MS = 50 };
+    if (!s->run || any_ready(s) || (s->outside && pdl_compose_is_ready(s->outside))) return 0;
+    int ms = pdl_loop_deadline_ms(s->loop);
+    return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
 }
 
 void pdl_session_cancel(pdl_session *s, pdl_err *err) {

@@ -22,6 +22,10 @@ typedef struct pdl_session_options {
     pdl_sink sink;           /* the caller's; event NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
     const pdl_debug *debug;
+    const pdl_str *path;     /* further folders for imports, before those of the installation */
+    size_t n_path;
+    const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
+    size_t n_hooks;
 } pdl_session_options;
 
 /* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage (the record file exists), io. */
@@ -31,8 +35,16 @@ void pdl_session_free(pdl_session *s); /* NULL is fine */
 /* Load the program's text. False: it has errors, which are in the program (borrowed until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
+/* A program that is loaded already; kept. In place of pdl_session_load. */
+void pdl_session_use(pdl_session *s, pdl_program *program);
+
 /* Run to the end. DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);
+/* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside at most timeout_ms (-1: no limit). */
+void pdl_session_start(pdl_session *s);
+pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
+/* How long the next step may be put off: 0: not at all, -1: until the loop's descriptor is readable. */
+int pdl_session_deadline_ms(const pdl_session *s);
 /* End the run with this error; callable from sinks and signal callbacks of the loop. Takes the content of err. */
 void pdl_session_cancel(pdl_session *s, pdl_err *err);
 

@@ -46,6 +46,14 @@ void pdl_free(void *p);
 typedef void pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
 
+/* Where memory comes from instead of malloc, for the whole process. NULL restores malloc. Before anything was allocated. */
+typedef struct pdl_allocator {
+    void *(*alloc)(size_t n);            /* n > 0 */
+    void *(*resize)(void *p, size_t n);  /* p may be NULL, n > 0 */
+    void (*release)(void *p);            /* p may be NULL */
+} pdl_allocator;
+void pdl_alloc_from(const pdl_allocator *a);
+
 /* Prints file:line and aborts: a broken promise of the program to itself, never bad input. */
 PDL_NORETURN PDL_COLD PDL_PRINTF(3, 4) void pdl_bug(const char *file, int line, const char *fmt, ...);
 #define PDL_BUG(...) pdl_bug(__FILE__, __LINE__, __VA_ARGS__)

@@ -1,0 +1,187 @@
+/* engine.c -- pdl_engine: settings, handlers; programs: loading, checking. */
+#include <string.h>
+
+#include "api/find.h"
+#include "api/handles.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "io/file.h"
+#include "lang/check.h"
+#include "lang/load.h"
+#include "lang/schema.h"
+
+#include "base/banned.h"
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+const char *pdl_version(void) { return PDL_VERSION; }
+
+static pdl_str own(const char *z) { return (pdl_str){pdl_str_dup(pdl_str_of(z)), strlen(z)}; }
+static void disown(pdl_str s) { pdl_free((char *)(uintptr_t)s.p); }
+static bool is_utf8(const char *p, size_t n) { return pdl_utf8_check((pdl_str){p, n}) == PDL_NOT_FOUND; }
+
+pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error) {
+    pdl_engine_options o = {0};
+    if (!pdl_options_read(&o, options, sizeof o, "pdl_engine_options", error)) return NULL;
+    if (o.jobs > PDL_MAX_MAP_WORKERS) {
+        pdl_misuse(error, "pdl_engine_options.jobs is %u, at most %d", o.jobs, PDL_MAX_MAP_WORKERS);
+        return NULL;
+    }
+    for (size_t i = 0; i < o.n_paths; i++)
+        if (!o.paths || !o.paths[i]) {
+            pdl_misuse(error, "pdl_engine_options.paths: folder %zu is NULL", i);
+            return NULL;
+        }
+    pdl_engine *e = PDL_NEW(pdl_engine);
+    e->refs = 1;
+    e->jobs = o.jobs;
+    for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
+    return e;
+}
+
+pdl_engine *pdl_engine_keep(pdl_engine *e) {
+    e->refs++;
+    return e;
+}
+
+void pdl_engine_free(pdl_engine *engine) {
+    if (!engine || --engine->refs > 0) return;
+    for (size_t i = 0; i < engine->paths.n; i++) disown(engine->paths.p[i]);
+    for (size_t i = 0; i < engine->hooks.n; i++) disown(engine->hooks.p[i].prefix);
+    pdl_vec_fini(&engine->paths);
+    pdl_vec_fini(&engine->hooks);
+    pdl_free(engine);
+}
+
+bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix, pdl_handler_fn *fn, void *user, pdl_error **error) {
+    pdl_effect_kind k;
+    if (!engine || !kind || !fn)
+        return pdl_misuse(error, "pdl_engine_handle: the %s is NULL", !engine ? "engine" : !kind ? "kind" : "handler");
+    if (!pdl_effect_kind_find(pdl_str_of(kind), &k) || k == PDL_EFFECT_object) return pdl_misuse(error, "pdl_engine_handle: no kind '%s'", kind);
+    *pdl_vec_push(&engine->hooks) = (pdl_hook){k, own(prefix ? prefix : ""), fn, user};
+    return true;
+}
+
+/* --- programs -------------------------------------------------------------------------------------------------------- */
+
+/* A program with its diagnostics; NULL: misuse. */
+static pdl_program *load(const char *text, size_t n, const char *name, bool *ok, pdl_error **error) {
+    pdl_str file = pdl_str_of(name ? name : "");
+    if (!is_utf8(file.p, file.n)) {
+        pdl_misuse(error, "the name of the program is not UTF-8");
+        return NULL;
+    }
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, file, (pdl_str){text, n}, ok);
+    return p;
+}
+
+static bool read_file(pdl_engine *engine, const char *path, const char *what, pdl_buf *out, pdl_error **error) {
+    pdl_err err = {0};
+    if (!engine || !path) return pdl_misuse(error, "%s: the %s is NULL", what, engine ? "path" : "engine");
+    *out = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    if (pdl_file_read(path, out, &err)) return true;
+    pdl_buf_fini(out);
+    return pdl_error_give(error, &err, NULL);
+}
+
+/* A program without errors, or NULL. */
+static pdl_program *loaded(const char *text, size_t n, const char *name, pdl_error **error) {
+    bool ok;
+    pdl_program *p = load(text, n, name, &ok, error);
+    if (!p || ok) return p;
+    pdl_error_of_program(error, p);
+    pdl_program_drop(p);
+    return NULL;
+}
+
+pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **error) {
+    pdl_buf b;
+    if (!read_file(engine, path, "pdl_load_file", &b, error)) return NULL;
+    pdl_program *p = loaded(pdl_buf_z(&b), b.len, path, error);
+    pdl_buf_fini(&b);
+    return p;
+}
+
+static bool has_text(const pdl_engine *engine, const char *text, const char *what, pdl_error **error) {
+    return (engine && text) || pdl_misuse(error, "%s: the %s is NULL", what, engine ? "text" : "engine");
+}
+
+pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name, pdl_error **error) {
+    return has_text(engine, text, "pdl_load_text", error) ? loaded(text, n_bytes, name, error) : NULL;
+}
+
+void pdl_program_free(pdl_program *program) { pdl_program_drop(program); }
+
+/* --- checking -------------------------------------------------------------------------------------------------------- */
+
+static pdl_val put_place(pdl_val d, pdl_loc at) {
+    pdl_source const *s = at.src;
+    d = pdl_dict_putz(d, "file", pdl_text(s ? s->name : PDL_STR("")));
+    d = pdl_dict_putz(d, "line", pdl_int(pdl_loc_line(at)));
+    d = pdl_dict_putz(d, "column", pdl_int(s ? pdl_source_column(s, at.start) : 0));
+    d = pdl_dict_putz(d, "end_line", pdl_int(s ? pdl_source_line(s, at.end) : 0));
+    return pdl_dict_putz(d, "end_column", pdl_int(s ? pdl_source_column(s, at.end) : 0));
+}
+
+static pdl_value *list_of(const pdl_program *p) {
+    pdl_val list = pdl_list_new(p->diags.n);
+    for (size_t i = 0; i < p->diags.n; i++) {
+        const pdl_diag *d = &p->diags.p[i];
+        if (d->reference_only) continue;
+        pdl_val v = put_place(pdl_dict_new(9), d->mark.src ? d->mark : d->loc);
+        v = pdl_dict_putz(v, "severity", pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
+        v = pdl_dict_putz(v, "code", pdl_textz(d->code));
+        v = pdl_dict_putz(v, "message", pdl_text(d->text));
+        list = pdl_list_push(list, pdl_dict_putz(v, "hint", pdl_text(d->hint)));
+    }
+    return pdl_value_box(list);
+}
+
+static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name, pdl_error **error) {
+    bool ok;
+    pdl_program *p = load(text, n, name, &ok, error);
+    if (!p) return NULL;
+    pdl_err err = {0};
+    pdl_finder finder = {.file = pdl_str_of(name ? name : "")};
+    pdl_session_options o = {.path = engine->paths.p, .n_path = engine->paths.n};
+    pdl_session *s = NULL;
+    pdl_value *list = NULL;
+    if (!pdl_session_new(&o, &s, &err)) {
+        pdl_error_give(error, &err, NULL);
+    } else {
+        finder.path = pdl_session_path(s, &finder.n_path);
+        if (ok) pdl_program_check(p, &(pdl_check_options){.open = pdl_find_open, .user = &finder});
+        list = list_of(p);
+    }
+    pdl_session_free(s);
+    pdl_program_drop(p);
+    return list;
+}
+
+pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error) {
+    pdl_buf b;
+    if (!read_file(engine, path, "pdl_check_file", &b, error)) return NULL;
+    pdl_value *list = check(engine, pdl_buf_z(&b), b.len, path, error);
+    pdl_buf_fini(&b);
+    return list;
+}
+
+pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name, pdl_error **error) {
+    return has_text(engine, text, "pdl_check_text", error) ? check(engine, text, n_bytes, name, error) : NULL;
+}
+
+pdl_value *pdl_schema_of_language(void) { return pdl_value_box(pdl_language_schema()); }
+
+/* --- memory ------------------------------------------------------------------------------------------------------------ */
+
+bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n), void (*release)(void *p)) {
+    bool none = !alloc && !resize && !release;
+    if (!none && (!alloc || !resize || !release)) return false;
+    pdl_alloc_from(none ? NULL : &(pdl_allocator){alloc, resize, release});
+    return true;
+}
+
+void pdl_set_out_of_memory(void (*fn)(size_t n)) { pdl_alloc_on_oom(fn); }

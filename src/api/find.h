@@ -1,0 +1,18 @@
+/* find.h -- the files that a program names, found without running it. */
+#ifndef PDL_API_FIND_H
+#define PDL_API_FIND_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef struct pdl_finder {
+    pdl_str file;        /* the main program */
+    const pdl_str *path; /* further folders for imports */
+    size_t n_path;
+} pdl_finder;
+
+/* A pdl_open_source_fn whose user is a pdl_finder. Folders in the order of a run: of the main program, of the file that holds the block,
+ * of the path (imports). */
+PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes, pdl_err *err);
+
+#endif

@@ -1,0 +1,39 @@
+/* handles.h -- what stands behind the opaque types of pdl.h, and errors for its users. Private to api. */
+#ifndef PDL_API_HANDLES_H
+#define PDL_API_HANDLES_H
+
+#include "api/hooks.h"
+#include "api/session.h"
+#include "base/vec.h"
+#include "pdl.h"
+
+struct pdl_value {
+    pdl_val v;
+};
+
+/* Settings and handlers. Tasks keep it. */
+struct pdl_engine {
+    uint32_t refs;
+    uint32_t jobs;
+    PDL_VEC(pdl_str) paths; /* owned texts */
+    PDL_VEC(pdl_hook) hooks; /* owned prefixes */
+};
+pdl_engine *pdl_engine_keep(pdl_engine *e);
+
+/* A handle; takes v. */
+pdl_value *pdl_value_box(pdl_val v);
+
+/* All of these return false and set *out (may be NULL) to an error of kind usage ... */
+PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
+/* ... or to this error, whose content is taken; s (may be NULL) knows the secrets that must not be shown. */
+bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s);
+/* The errors of a program that was loaded. */
+bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
+/* An error as its users see it; borrows err. */
+pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
+
+/* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of size bytes. A member that we do not know
+ * and that is not zero is a misuse. */
+PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what, pdl_error **error);
+
+#endif

@@ -1,0 +1,439 @@
+/* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it goes when the run ends. */
+#include "api/hooks.h"
+
+#include <string.h>
+
+#include "api/handles.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "io/clock.h"
+#include "value/handle.h"
+
+#include "base/banned.h"
+
+enum { DAY_MS = 86400000 };
+
+typedef struct hooks hooks;
+
+/* Host functions are objects whose operations are effects, as the objects of code are. */
+typedef struct host_function {
+    char *name;
+    pdl_handler_fn *fn;
+    void *user;
+} host_function;
+
+struct pdl_request {
+    hooks *room;    /* NULL: closed */
+    pdl_effect *e;  /* NULL: no longer wanted */
+    pdl_value data;
+    pdl_buf pieces; /* not delivered yet */
+    pdl_buf told;   /* all pieces */
+    bool answered;
+    pdl_val answer;
+    pdl_err err;
+    uint64_t start_ns;
+    struct list *in; /* the list that it stands in; NULL: none */
+    pdl_request *next, *prev;
+};
+
+typedef struct list {
+    pdl_request *first, *last;
+} list;
+
+struct hooks {
+    pdl_world world;
+    pdl_loop *loop;
+    const pdl_hook *rows;
+    size_t n_rows;
+    list waiting;      /* for the host program */
+    list ready;        /* answered, or with pieces to deliver, in order */
+    pdl_timer *keeper; /* keeps the loop open while there are requests */
+};
+
+/* --- who answers --------------------------------------------------------------------------------------------------- */
+
+static void function_gone(void *user, uint64_t id) {
+    host_function *f = user;
+    (void)id;
+    pdl_free(f->name);
+    pdl_free(f);
+}
+
+/* The function behind an effect on a value of pdl_value_function, NULL for others. */
+static const host_function *function_of(const pdl_effect *e) {
+    if (e->kind != PDL_EFFECT_object) return NULL;
+    pdl_vref object = pdl_dict_getz(e->request, "object");
+    if (!pdl_is(object, PDL_V_HANDLE) || pdl_handle_of(object)->gone != function_gone) return NULL;
+    return pdl_handle_of(object)->user;
+}
+
+static pdl_str text_at(pdl_vref request, const char *key) {
+    pdl_vref v = pdl_dict_getz(request, key);
+    if (pdl_is_list(v) && pdl_list_len(v)) v = pdl_list_at(v, 0);
+    return pdl_is_str(v) ? pdl_str_get(v) : PDL_STR("");
+}
+
+static pdl_str subject_of(const pdl_effect *e) {
+    static const struct {
+        pdl_effect_kind kind;
+        const char *key;
+    } rows[] = {
+        {PDL_EFFECT_model, "model"}, {PDL_EFFECT_embed, "model"}, {PDL_EFFECT_code, "lang"},  {PDL_EFFECT_command, "argv"},
+        {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},  {PDL_EFFECT_write, "path"}, {PDL_EFFECT_source, "path"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].kind == e->kind) return text_at(e->request, rows[i].key);
+    return PDL_STR("");
+}
+
+static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e) {
+    const pdl_hook *best = NULL;
+    pdl_str subject = n ? subject_of(e) : PDL_STR("");
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].kind == e->kind && pdl_str_starts(subject, rows[i].prefix) && (!best || rows[i].prefix.n >= best->prefix.n))
+            best = &rows[i];
+    return best;
+}
+
+bool pdl_hooks_take(const pdl_hook *rows, size_t n, const pdl_effect *e) {
+    return function_of(e) != NULL || find(rows, n, e) != NULL;
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------- */
+
+static bool misfit(const char *kind, pdl_vref v, const char *want, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the host program answered a request of kind %s with a value of type %s, not %s",
+                       kind, pdl_type_name(v), want);
+}
+
+static pdl_val default_to(pdl_val d, const char *key, pdl_val v) {
+    if (pdl_is_absent(pdl_dict_getz(d, key))) return pdl_dict_putz(d, key, v);
+    pdl_drop(v);
+    return d;
+}
+
+static pdl_val no_tokens(void) {
+    return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt_tokens", pdl_int(0)), "completion_tokens", pdl_int(0));
+}
+
+/* {content, message, raw, usage}, whose raw has the form of a chat completion. */
+static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
+    bool is_text = pdl_is_str(v);
+    if (!is_text && (!pdl_is_dict(v) || !pdl_is_str(pdl_dict_getz(v, "content")))) return misfit("model", v, "text or {content, ...}", err);
+    pdl_val d = is_text ? pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(v)) : pdl_keep(v);
+    pdl_val message = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    message = pdl_dict_putz(message, "content", pdl_keep(pdl_dict_getz(d, "content")));
+    d = default_to(d, "message", message);
+    d = default_to(d, "usage", no_tokens());
+    pdl_val choice = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
+    choice = pdl_dict_putz(choice, "finish_reason", pdl_textz("stop"));
+    choice = pdl_dict_putz(choice, "message", pdl_keep(pdl_dict_getz(d, "message")));
+    pdl_val raw = pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(pdl_dict_getz(e->request, "model")));
+    raw = pdl_dict_putz(raw, "choices", pdl_list_push(pdl_list_new(1), choice));
+    raw = pdl_dict_putz(raw, "usage", pdl_keep(pdl_dict_getz(d, "usage")));
+    *out = default_to(d, "raw", raw);
+    return true;
+}
+
+static pdl_val code_answer(pdl_vref v, pdl_str told) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "result", pdl_keep(v));
+    d = pdl_dict_putz(d, "rebound", pdl_dict_new(0));
+    return pdl_dict_putz(d, "stdout", pdl_text(told));
+}
+
+static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
+    if (!pdl_is_str(v) && !pdl_is_dict(v)) return misfit("command", v, "text or {stdout, stderr, status}", err);
+    pdl_val d = pdl_is_str(v) ? pdl_dict_putz(pdl_dict_new(3), "stdout", pdl_keep(v)) : pdl_keep(v);
+    d = default_to(d, "stdout", pdl_textz(""));
+    d = default_to(d, "stderr", pdl_textz(""));
+    d = default_to(d, "status", pdl_int(0));
+    bool ok = pdl_is_str(pdl_dict_getz(d, "stdout")) && pdl_is_str(pdl_dict_getz(d, "stderr")) && pdl_is(pdl_dict_getz(d, "status"), PDL_V_INT);
+    if (ok) *out = d;
+    else {
+        misfit("command", v, "text or {stdout: text, stderr: text, status: integer}", err);
+        pdl_drop(d);
+    }
+    return ok;
+}
+
+/* What the machine expects as the reply of this effect. Flat switch over the kinds. */
+static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl_err *err) {
+    const char *kind = pdl_effect_kind_name(e->kind);
+    switch (e->kind) {
+    case PDL_EFFECT_model: return model_answer(e, v, out, err);
+    case PDL_EFFECT_code: *out = code_answer(v, told); return true;
+    case PDL_EFFECT_command: return command_answer(v, out, err);
+    case PDL_EFFECT_embed:
+        if (!pdl_is_dict(v)) return misfit(kind, v, "{data, usage}", err);
+        break;
+    case PDL_EFFECT_input: case PDL_EFFECT_source:
+        if (!pdl_is_str(v) && !pdl_is_null(v)) return misfit(kind, v, "text or null", err);
+        break;
+    case PDL_EFFECT_read:
+        if (!pdl_is_str(v)) return misfit(kind, v, "text", err);
+        break;
+    case PDL_EFFECT_now:
+        if (pdl_is(v, PDL_V_INT)) {
+            *out = pdl_float((double)pdl_int_of(v));
+            return true;
+        }
+        if (!pdl_is(v, PDL_V_FLOAT)) return misfit(kind, v, "a number", err);
+        break;
+    case PDL_EFFECT_random:
+        if (!pdl_is(v, PDL_V_INT)) return misfit(kind, v, "an integer", err);
+        break;
+    case PDL_EFFECT_write: case PDL_EFFECT_sleep: *out = pdl_null(); return true;
+    case PDL_EFFECT_object: case PDL_EFFECT_COUNT: break;
+    }
+    *out = pdl_keep(v);
+    return true;
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------------ */
+
+static void take_out(pdl_request *r) {
+    list *l = r->in;
+    if (!l) return;
+    if (r->next) r->next->prev = r->prev;
+    else l->last = r->prev;
+    if (r->prev) r->prev->next = r->next;
+    else l->first = r->next;
+    r->in = NULL;
+    r->next = r->prev = NULL;
+}
+
+static void move_to(pdl_request *r, list *l) {
+    take_out(r);
+    r->in = l;
+    r->prev = l->last;
+    if (l->last) l->last->next = r;
+    else l->first = r;
+    l->last = r;
+}
+
+static void keep_open(void *user);
+
+static void mind_keeper(hooks *h) {
+    bool open = h->waiting.first || h->ready.first;
+    if (open && !h->keeper) h->keeper = pdl_timer_start(h->loop, DAY_MS, keep_open, h);
+    if (open || !h->keeper) return;
+    pdl_timer_stop(h->keeper);
+    h->keeper = NULL;
+}
+
+static void keep_open(void *user) {
+    hooks *h = user;
+    h->keeper = NULL;
+    mind_keeper(h);
+}
+
+/* Out of the room; the effect is the caller's. */
+static pdl_effect *leave(pdl_request *r) {
+    pdl_effect *e = r->e;
+    hooks *h = r->room;
+    take_out(r);
+    r->room = NULL;
+    r->e = NULL;
+    mind_keeper(h);
+    return e;
+}
+
+static void request_free(pdl_request *r) {
+    pdl_drop(r->data.v);
+    pdl_drop(r->answer);
+    pdl_err_fini(&r->err);
+    pdl_buf_fini(&r->pieces);
+    pdl_buf_fini(&r->told);
+    pdl_free(r);
+}
+
+/* The effect is not wanted any more; the request lives until the host program has answered it. */
+static void give_up(pdl_request *r) {
+    pdl_effect_free(leave(r));
+    if (r->answered) request_free(r);
+}
+
+const pdl_value *pdl_request_data(const pdl_request *request) { return request ? &request->data : NULL; }
+bool pdl_request_is_cancelled(const pdl_request *request) { return !request || !request->e; }
+
+bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
+    if (!request || !request->e || !text || request->answered) return false;
+    if (n_bytes > PDL_MAX_TEXT - request->told.len || pdl_utf8_check((pdl_str){text, n_bytes}) != PDL_NOT_FOUND) return false;
+    if (!n_bytes) return true;
+    if (request->in != &request->room->ready) move_to(request, &request->room->ready);
+    pdl_buf_put(&request->pieces, (pdl_str){text, n_bytes});
+    pdl_buf_put(&request->told, (pdl_str){text, n_bytes});
+    return true;
+}
+
+/* Ready for the next poll. */
+static void answered(pdl_request *r) {
+    if (!r->e) {
+        request_free(r);
+        return;
+    }
+    r->answered = true;
+    if (r->in != &r->room->ready) move_to(r, &r->room->ready);
+}
+
+void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
+    if (!request || request->answered) return;
+    pdl_vref v = answer ? answer->v : pdl_null();
+    if (request->e && fit(request->e, v, pdl_buf_str(&request->told), &request->answer, &request->err) &&
+        request->e->kind == PDL_EFFECT_model && !request->told.len && pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
+        pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content")); /* who reads a stream gets it in one piece */
+        pdl_request_piece(request, all.p, all.n);
+    }
+    answered(request);
+}
+
+static pdl_err_kind kind_of(const char *name) {
+    for (int k = PDL_E_NONE + 1; name && k < PDL_E_COUNT; k++)
+        if (strcmp(pdl_err_kind_name((pdl_err_kind)k), name) == 0) return (pdl_err_kind)k;
+    return PDL_E_runtime;
+}
+
+void pdl_request_refuse(pdl_request *request, const char *kind, const char *message) {
+    if (!request || request->answered) return;
+    const char *why = message ? message : "refused by the host program";
+    if (pdl_utf8_check(pdl_str_of(why)) != PDL_NOT_FOUND) why = "refused by the host program, for a reason that is not UTF-8";
+    bool model = request->e && request->e->kind == PDL_EFFECT_model;
+    pdl_str name = model ? subject_of(request->e) : PDL_STR("");
+    if (model) pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "Error during '%.*s' model call: %s", PDL_FMT(name), why);
+    else pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "%s", why);
+    answered(request);
+}
+
+/* --- the room ------------------------------------------------------------------------------------------------------ */
+
+/* {args, kwargs} of a call; nothing else can be done with a function. */
+static bool call_data(const pdl_effect *e, const host_function *f, pdl_val *out, pdl_err *err) {
+    pdl_vref name = pdl_dict_getz(e->request, "name");
+    if (!pdl_text_is(pdl_dict_getz(e->request, "op"), "call") || pdl_is_str(name))
+        return pdl_err_host(err, "TypeError", "%s is a function of the host program: it can be called and nothing else", f->name);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "args", pdl_keep(pdl_dict_getz(e->request, "args")));
+    *out = pdl_dict_putz(d, "kwargs", pdl_keep(pdl_dict_getz(e->request, "kwargs")));
+    return true;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    hooks *h = (hooks *)(void *)w;
+    const host_function *f = function_of(e);
+    const pdl_hook *row = f ? NULL : find(h->rows, h->n_rows, e);
+    pdl_err err = {0};
+    pdl_val data = pdl_keep(e->request);
+    if (f) {
+        pdl_drop(data);
+        if (!call_data(e, f, &data, &err)) {
+            pdl_effect_refuse(e, &err);
+            return;
+        }
+    }
+    pdl_request *r = PDL_NEW(pdl_request);
+    *r = (pdl_request){
+        .room = h, .e = e, .data = {data}, .pieces = PDL_BUF, .told = PDL_BUF, .answer = pdl_absent(), .start_ns = pdl_clock_ns(),
+    };
+    move_to(r, &h->waiting);
+    mind_keeper(h);
+    if (f) f->fn(f->user, r);
+    else row->fn(row->user, r);
+}
+
+static pdl_request *find_request(const list *l, uint32_t id) {
+    pdl_request *r = l->first;
+    while (r && r->e->id != id) r = r->next;
+    return r;
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    hooks *h = (hooks *)(void *)w;
+    pdl_request *r = find_request(&h->waiting, id);
+    if (!r) r = find_request(&h->ready, id);
+    if (r) give_up(r);
+}
+
+static void deliver_pieces(const pdl_effect *e, pdl_str text) {
+    bool wanted = e->kind != PDL_EFFECT_model || pdl_val_truth(pdl_dict_getz(e->request, "stream"));
+    if (text.n && wanted && e->sink.piece) e->sink.piece(e->sink.user, e, text);
+}
+
+/* The request is gone before its effect ends: what that starts may cancel others. */
+static void deliver_answer(pdl_request *r) {
+    double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
+    pdl_val v = r->answer;
+    pdl_err err = r->err;
+    pdl_effect *e = leave(r);
+    r->answer = pdl_absent();
+    r->err = (pdl_err){0};
+    request_free(r);
+    if (err.kind) pdl_effect_refuse(e, &err);
+    else pdl_effect_answer(e, v, seconds);
+}
+
+static void deliver(hooks *h, pdl_request *r) {
+    if (r->pieces.len) {
+        pdl_buf pieces = r->pieces;
+        r->pieces = PDL_BUF;
+        if (!r->answered) move_to(r, &h->waiting);
+        deliver_pieces(r->e, pdl_buf_str(&pieces));
+        pdl_buf_fini(&pieces);
+        return; /* an answer follows in the next turn, unless the piece ended the run */
+    }
+    deliver_answer(r);
+}
+
+bool pdl_hooks_deliver(pdl_world *w) {
+    hooks *h = (hooks *)(void *)w;
+    bool any = h->ready.first != NULL;
+    while (h->ready.first) deliver(h, h->ready.first);
+    return any;
+}
+
+bool pdl_hooks_are_ready(const pdl_world *w) { return ((const hooks *)(const void *)w)->ready.first != NULL; }
+
+static bool poll_answers(pdl_world *w, int timeout_ms) {
+    hooks *h = (hooks *)(void *)w;
+    return pdl_loop_run(h->loop, pdl_hooks_deliver(w) ? 0 : timeout_ms) || h->waiting.first;
+}
+
+static void close_room(pdl_world *w) {
+    hooks *h = (hooks *)(void *)w;
+    while (h->waiting.first) give_up(h->waiting.first);
+    while (h->ready.first) give_up(h->ready.first);
+    pdl_free(h);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_answers, close_room};
+
+pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n) {
+    hooks *h = PDL_NEW(hooks);
+    h->world.ops = &ops;
+    h->loop = loop;
+    h->rows = rows;
+    h->n_rows = n;
+    return &h->world;
+}
+
+/* --- functions ------------------------------------------------------------------------------------------------------ */
+
+/* FNV-1a: the same in every process, so that journals of requests with functions in them can be replayed. No object of code has such a
+ * number. */
+static uint64_t number_of(pdl_str name) {
+    uint64_t x = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < name.n; i++) x = (x ^ (unsigned char)name.p[i]) * UINT64_C(0x100000001b3);
+    return x | UINT64_C(0xffff) << 48;
+}
+
+pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user) {
+    pdl_str s = pdl_str_of(name ? name : "");
+    if (!s.n || !fn || s.n > PDL_MAX_TEXT / 2 || pdl_utf8_check(s) != PDL_NOT_FOUND) return NULL;
+    host_function *f = PDL_NEW(host_function);
+    *f = (host_function){pdl_str_dup(s), fn, user};
+    pdl_val shown = pdl_textf("<function %s>", name);
+    pdl_val v = pdl_handle_new(number_of(s), pdl_textz("function"), shown, pdl_keep(shown), true, -1);
+    pdl_handle *h = pdl_handle_of(v);
+    h->callable = true;
+    h->gone = function_gone;
+    h->user = f;
+    return pdl_value_box(v);
+}

@@ -1,0 +1,31 @@
+/* hooks.h -- the room that the host program is: effects that handlers of an embedder answer. Private to api.
+ *
+ * Answers are kept until poll, so that a handler may answer inside its call, inside any other callback, or between two steps.
+ */
+#ifndef PDL_API_HOOKS_H
+#define PDL_API_HOOKS_H
+
+#include "effect/effect.h"
+#include "io/loop.h"
+#include "pdl.h"
+
+/* One handler. */
+typedef struct pdl_hook {
+    pdl_effect_kind kind;
+    pdl_str prefix;
+    pdl_handler_fn *fn;
+    void *user;
+} pdl_hook;
+
+/* Does the host program answer this effect? */
+bool pdl_hooks_take(const pdl_hook *hooks, size_t n, const pdl_effect *e);
+
+/* Borrows the hooks and the loop. */
+pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *hooks, size_t n);
+
+/* Deliver the answers that were given. True when there were any. */
+bool pdl_hooks_deliver(pdl_world *w);
+/* Is there an answer to deliver? */
+bool pdl_hooks_are_ready(const pdl_world *w);
+
+#endif

@@ -1,0 +1,276 @@
+/* tasks.c -- pdl_task: one run of a program for users of the library. */
+#include <string.h>
+
+#include "api/handles.h"
+#include "base/limits.h"
+#include "io/loop.h"
+#include "trace/sink.h"
+#include "value/context.h"
+#include "value/promise.h"
+
+#include "base/banned.h"
+
+struct pdl_task {
+    pdl_engine *engine;
+    pdl_session *session;
+    pdl_task_options opt;
+    char *file, *record, *replay; /* owned */
+    pdl_hook *hooks;              /* those of the engine when the task was started */
+    pdl_state state;
+    pdl_error *error;
+    bool busy;   /* inside a step: callbacks may be running */
+    bool doomed; /* freed inside a callback */
+};
+
+/* --- what happens, for the callbacks ------------------------------------------------------------------------------ */
+
+static const char *const shown_kinds[] = {"block_begin", "block_end", "block_fail", "field"};
+
+static bool is_of_blocks(const char *kind) {
+    for (size_t i = 0; i < sizeof shown_kinds / sizeof shown_kinds[0]; i++)
+        if (strcmp(kind, shown_kinds[i]) == 0) return true;
+    return false;
+}
+
+/* NUL-terminated copies of what an event holds, for one call. */
+static void report(const pdl_task *t, const pdl_event *e) {
+    const char *kind = pdl_event_name(e->kind);
+    if (!t->opt.blocks && is_of_blocks(kind)) return;
+    pdl_buf place = PDL_BUF, text = PDL_BUF, role = PDL_BUF, file = PDL_BUF;
+    pdl_value value = {e->value};
+    bool has_value = !pdl_is_absent(e->value);
+    if (!has_value && e->reply) {
+        value.v = e->reply->value;
+        has_value = !pdl_is_absent(value.v);
+    }
+    const pdl_err *why = e->err ? e->err : e->reply && e->reply->err.kind ? &e->reply->err : NULL;
+    pdl_error *error = why ? pdl_error_make(why, t->session) : NULL;
+    pdl_loc loc = e->effect ? e->effect->loc : e->block ? e->block->loc : (pdl_loc){0};
+    pdl_path_text(e->path ? e->path : e->effect ? e->effect->place : NULL, &place);
+    pdl_buf_put(&text, e->kind == PDL_EVENT_field ? e->key : e->text);
+    pdl_buf_put(&role, e->role);
+    if (loc.src) pdl_buf_put(&file, loc.src->name);
+    pdl_report r = {
+        .size = sizeof r, .kind = kind, .place = pdl_buf_z(&place), .file = pdl_buf_z(&file), .line = pdl_loc_line(loc), .text = pdl_buf_z(&text),
+        .n_text = text.len, .role = pdl_buf_z(&role), .effect = e->effect ? pdl_effect_kind_name(e->effect->kind) : "",
+        .value = has_value ? &value : NULL, .error = error, .number = e->number,
+    };
+    t->opt.report(t->opt.user, &r);
+    pdl_error_free(error);
+    pdl_buf_fini(&place);
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&role);
+    pdl_buf_fini(&file);
+}
+
+static void give(void (*fn)(void *user, const char *text, size_t n_bytes), void *user, pdl_str s) {
+    if (fn && s.n) fn(user, s.p, s.n);
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_task *t = user;
+    const pdl_task_options *o = &t->opt;
+    if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2)) give(o->text, o->user, e->text);
+    if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2)) give(o->error_text, o->user, e->text);
+    if (e->kind == PDL_EVENT_message && o->message) {
+        char *role = pdl_str_dup(e->role.n ? e->role : PDL_STR("assistant"));
+        o->message(o->user, role, e->text.p ? e->text.p : "", e->text.n);
+        pdl_free(role);
+    }
+    if (o->report) report(t, e);
+}
+
+/* --- start and end --------------------------------------------------------------------------------------------------- */
+
+static pdl_str dir_of(pdl_str file) {
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    if (slash == PDL_NOT_FOUND) return PDL_STR("");
+    return slash == 0 ? PDL_STR("/") : pdl_str_sub(file, 0, slash);
+}
+
+static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : "")); }
+
+static void task_free(pdl_task *t) {
+    pdl_session_free(t->session);
+    pdl_error_free(t->error);
+    pdl_free(t->hooks);
+    pdl_free(t->file);
+    pdl_free(t->record);
+    pdl_free(t->replay);
+    pdl_engine_free(t->engine);
+    pdl_free(t);
+}
+
+static bool read_options(pdl_task_options *o, const pdl_task_options *options, pdl_error **error) {
+    if (!pdl_options_read(o, options, sizeof *o, "pdl_task_options", error)) return false;
+    if (o->inputs && pdl_value_kind(o->inputs) != PDL_KIND_DICT) return pdl_misuse(error, "pdl_task_options.inputs is not a dict");
+    if (o->output != PDL_OUTPUT_NONE && o->output != PDL_OUTPUT_RESULT && o->output != PDL_OUTPUT_CONTEXT)
+        return pdl_misuse(error, "pdl_task_options.output is %d", (int)o->output);
+    bool record = o->record && *o->record, replay = o->replay && *o->replay;
+    if (record && replay) return pdl_misuse(error, "pdl_task_options: record and replay exclude each other");
+    return true;
+}
+
+static bool open_session(pdl_task *t, pdl_err *err) {
+    pdl_str file = pdl_str_of(t->file);
+    static const pdl_stream streams[] = {PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT};
+    size_t n_hooks = t->engine->hooks.n;
+    t->hooks = PDL_NEW_N(pdl_hook, n_hooks);
+    if (n_hooks) memcpy(t->hooks, t->engine->hooks.p, n_hooks * sizeof *t->hooks);
+    pdl_session_options o = {
+        .file = file, .dir = dir_of(file), .stream = streams[t->opt.output], .record = pdl_str_of(t->record),
+        .replay = pdl_str_of(t->replay), .jobs = t->engine->jobs, .trace = t->opt.trace, .sink = {t, on_event, t->opt.blocks},
+        .path = t->engine->paths.p, .n_path = t->engine->paths.n, .hooks = t->hooks, .n_hooks = n_hooks,
+        .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
+    };
+    return pdl_session_new(&o, &t->session, err);
+}
+
+pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options, pdl_error **error) {
+    pdl_task_options o = {0};
+    pdl_err err = {0};
+    if (!engine || !program) {
+        pdl_misuse(error, "pdl_task_start: the %s is NULL", engine ? "program" : "engine");
+        return NULL;
+    }
+    if (!read_options(&o, options, error)) return NULL;
+    pdl_task *t = PDL_NEW(pdl_task);
+    t->engine = pdl_engine_keep(engine);
+    t->opt = o;
+    t->file = pdl_str_dup(program->source ? program->source->name : PDL_STR(""));
+    t->record = copy_of(o.record);
+    t->replay = copy_of(o.replay);
+    if (!open_session(t, &err)) {
+        pdl_error_give(error, &err, NULL);
+        task_free(t);
+        return NULL;
+    }
+    pdl_session_use(t->session, program);
+    t->busy = true; /* the first report comes from here */
+    pdl_session_start(t->session);
+    t->busy = false;
+    t->opt.inputs = NULL; /* the run has its own */
+    return t;
+}
+
+void pdl_task_free(pdl_task *task) {
+    if (!task) return;
+    if (task->busy) task->doomed = true;
+    else task_free(task);
+}
+
+/* --- running ------------------------------------------------------------------------------------------------------------ */
+
+static pdl_state advance(pdl_task *t, int timeout_ms) {
+    if (!t) return PDL_TASK_FAILED;
+    if (t->busy || t->state != PDL_TASK_WAITING) return t->state;
+    t->busy = true;
+    pdl_step step = pdl_session_step(t->session, timeout_ms);
+    t->busy = false;
+    if (step == PDL_STEP_DONE) t->state = PDL_TASK_DONE;
+    if (step == PDL_STEP_FAIL) {
+        t->state = PDL_TASK_FAILED;
+        t->error = pdl_error_make(pdl_run_error(pdl_session_get(t->session)), t->session);
+    }
+    pdl_state state = t->state;
+    if (t->doomed) task_free(t);
+    return state;
+}
+
+pdl_state pdl_task_step(pdl_task *task) { return advance(task, 0); }
+pdl_state pdl_task_wait(pdl_task *task, int timeout_ms) { return advance(task, timeout_ms < 0 ? -1 : timeout_ms); }
+
+void pdl_task_cancel(pdl_task *task) {
+    if (!task || task->state != PDL_TASK_WAITING) return;
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "cancelled by the host program");
+    bool inside = task->busy;
+    task->busy = true;
+    pdl_session_cancel(task->session, &err);
+    task->busy = inside;
+    if (!inside) advance(task, 0);
+}
+
+void pdl_task_wake(pdl_task *task) {
+    if (task) pdl_loop_wake(pdl_session_loop(task->session));
+}
+
+pdl_state pdl_task_state(const pdl_task *task) { return task ? task->state : PDL_TASK_FAILED; }
+int pdl_task_fd(const pdl_task *task) { return task ? pdl_loop_fd(pdl_session_loop(task->session)) : -1; }
+
+int pdl_task_deadline_ms(const pdl_task *task) {
+    return task && task->state == PDL_TASK_WAITING ? pdl_session_deadline_ms(task->session) : -1;
+}
+
+/* --- afterwards ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
+    if (!t) return pdl_misuse(error, "%s: the task is NULL", what);
+    if (t->state == PDL_TASK_WAITING) return pdl_misuse(error, "%s: the task has not ended", what);
+    if (t->state == PDL_TASK_DONE) return true;
+    if (error) *error = pdl_error_make(pdl_run_error(pdl_session_get(t->session)), t->session);
+    return false;
+}
+
+/* Takes v; promises in it are replaced by what filled them. */
+static pdl_value *settled(pdl_val v) {
+    pdl_val out;
+    pdl_err err = {0};
+    if (pdl_may_wait(v) && pdl_is_absent(pdl_promise_blocking(v)) && pdl_promise_resolve(v, &out, &err)) {
+        pdl_drop(v);
+        v = out;
+    }
+    pdl_err_fini(&err);
+    return pdl_value_box(v);
+}
+
+pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error) {
+    if (!is_done(task, "pdl_task_result", error)) return NULL;
+    return settled(pdl_keep(pdl_run_result(pdl_session_get(task->session))));
+}
+
+pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error) {
+    if (!is_done(task, "pdl_task_variables", error)) return NULL;
+    return settled(pdl_run_scope(pdl_session_get(task->session)));
+}
+
+pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error) {
+    if (!is_done(task, "pdl_task_messages", error)) return NULL;
+    pdl_vref context = pdl_run_context(pdl_session_get(task->session));
+    return settled(pdl_is(context, PDL_V_CONTEXT) ? pdl_context_to_list(context) : pdl_list_new(0));
+}
+
+pdl_value *pdl_task_usage(const pdl_task *task) {
+    if (!task) return NULL;
+    int64_t calls, completion, prompt;
+    pdl_run_usage(pdl_session_get(task->session), &calls, &completion, &prompt);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
+    d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
+    return pdl_value_box(pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt)));
+}
+
+pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
+    pdl_err err = {0};
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool can = task && task->opt.trace && task->state != PDL_TASK_WAITING;
+    if (!can) {
+        pdl_misuse(error, "pdl_task_trace: %s", !task ? "the task is NULL" : !task->opt.trace ? "pdl_task_options.trace was not set" : "the task has not ended");
+        return NULL;
+    }
+    if (pdl_session_trace(task->session, &b, &err)) return pdl_value_box(pdl_text_of_buf(&b));
+    pdl_buf_fini(&b);
+    pdl_error_give(error, &err, NULL);
+    return NULL;
+}
+
+const pdl_error *pdl_task_error(const pdl_task *task) { return task ? task->error : NULL; }
+
+pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs, pdl_error **error) {
+    pdl_task_options o = {.size = sizeof o, .inputs = inputs};
+    pdl_task *t = pdl_task_start(engine, program, &o, error);
+    if (!t) return NULL;
+    pdl_task_wait(t, -1);
+    pdl_value *result = pdl_task_result(t, error);
+    pdl_task_free(t);
+    return result;
+}
