@@ -430,7 +430,15 @@ static int expression(reader *r) {
     return e;
 }
 
+/* Line breaks and comments around the expression. */
+static void skip_lines(reader *r) {
+    r->open++;
+    skip_blanks(r);
+    r->open--;
+}
+
 static int whole(reader *r) {
+    skip_lines(r);
     int e = expression(r);
     bool tuple = false;
     while (e != NONE && accept(r, ",")) {
@@ -438,6 +446,7 @@ static int whole(reader *r) {
         skip_blanks(r);
         if (!scan_done(&r->s) && expression(r) == NONE) e = NONE;
     }
+    skip_lines(r);
     if (e == NONE || !scan_done(&r->s)) return NONE;
     return tuple ? refused(r, unsupported) : e;
 }

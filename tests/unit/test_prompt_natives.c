@@ -35,6 +35,7 @@ static const row rows[] = {
     {"pdl_fail", "[{\"message\":\"m\",\"kind\":\"timeout\",\"status\":408}]", "!m"},
     {"pdl_show", "[\"x\"]", "!nothing can be shown here"},
     {"pdl_calculate", "[\" (1+2) * -3 # x\"]", "-9"},
+    {"pdl_calculate", "[\"# c\\n1+1\\n# d\"]", "2"},
     {"pdl_calculate", "[\"-2**2\"]", "-4"},
     {"pdl_calculate", "[\"2**3**2\"]", "512"},
     {"pdl_calculate", "[\"2**-1\"]", "0.5"},
