@@ -378,8 +378,6 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         return;
     } else if (is_error(json)) {
         pdl_fault_of_object(status, json, &f);
-        if (c->job.get.len) f.should_retry = 0; /* a job that failed costs: it is not begun again */
-        end_job(c);
         pdl_drop(json);
     } else if (!c->ask.provider->dialect->read(&c->ask, json, &raw, &err)) {
         pdl_fault_of_err(&err, status, &f);
@@ -395,6 +393,8 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         return;
     }
     pdl_buf_fini(&fixed);
+    if (c->ask.provider->dialect->pending) f.should_retry = 0; /* a job costs: it is not begun again */
+    end_job(c);
     fail(c, &f);
 }
 

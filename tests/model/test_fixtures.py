@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KIT = os.path.join(os.environ.get("PDL_SHARED") or os.path.join(HERE, "..", "..", "..", "shared"), "conformance")
-DONE = ["openai-*", "ollama*", "other-*", "compat-*", "watsonx*", "anthropic-*"]
+DONE = ["openai-*", "ollama*", "other-*", "compat-*", "watsonx*", "anthropic-*", "gemini-*", "azure-*",
+        "replicate-*"]
 
 
 def load_kit():
