@@ -134,13 +134,13 @@ static bool g_fail(PDL_ARGS) {
 
 static bool g_show(PDL_ARGS) {
     if (!env->show) return pdl_err_host(err, "RuntimeError", "nothing can be shown here");
-    pdl_val text, end = pdl_textz("\n");
+    pdl_val text, end = pdl_absent();
     if (!pdl_arg_text(env, argv[0], &text, err)) return false;
     bool ok = pdl_is_absent(argv[1]) || pdl_arg_text(env, argv[1], &end, err);
     if (ok) {
         pdl_buf b = PDL_BUF;
         pdl_buf_put(&b, pdl_str_get(text));
-        pdl_buf_put(&b, pdl_str_get(end));
+        pdl_buf_put(&b, pdl_is_absent(end) ? PDL_STR("\n") : pdl_str_get(end));
         env->show(env->user, pdl_buf_str(&b));
         pdl_buf_fini(&b);
         *out = pdl_textz("");
