@@ -65,7 +65,8 @@ static bool put_message(pdl_vref json, pdl_buf *out) {
     pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error");
     return put_text(get(error, "message"), out) || put_text(error, out) ||
            put_text(get(body, "message"), out) || put_text(get(first(get(body, "errors")), "message"), out) ||
-           put_detail(get(body, "detail"), out) || put_text(get(body, "msg"), out);
+           put_detail(get(body, "detail"), out) || put_text(get(body, "msg"), out) ||
+           put_text(get(body, "errorMessage"), out) || put_text(get(body, "error_description"), out);
 }
 
 /* --- the kind ---------------------------------------------------------------------------- */
@@ -139,6 +140,12 @@ static const struct {
     {"RESOURCE_EXHAUSTED", PDL_E_rate_limit},
     {"ThrottlingException", PDL_E_rate_limit},
     {"throttlingException", PDL_E_rate_limit},
+    {"validationException", PDL_E_bad_request},
+    {"accessDeniedException", PDL_E_permission},
+    {"serviceUnavailableException", PDL_E_unavailable},
+    {"internalServerException", PDL_E_server},
+    {"modelStreamErrorException", PDL_E_server},
+    {"modelTimeoutException", PDL_E_timeout},
     {"overloaded_error", PDL_E_unavailable},
     {"invalid_api_key", PDL_E_auth},
     {"authentication_error", PDL_E_auth},

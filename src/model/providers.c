@@ -83,6 +83,9 @@ static const pdl_provider providers[] = {
     {"azure_ai", NULL, "AZURE_AI_API_BASE", "AZURE_AI_API_KEY", &pdl_dialect_azure_ai, KEY},
     {"replicate", "https://api.replicate.com", "REPLICATE_API_BASE", "REPLICATE_API_KEY REPLICATE_API_TOKEN",
      &pdl_dialect_replicate, KEY},
+    {"bedrock",
+     "https://bedrock-runtime.${aws_region_name AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION}.amazonaws.com",
+     "AWS_BEDROCK_RUNTIME_ENDPOINT BEDROCK_API_BASE", "AWS_BEARER_TOKEN_BEDROCK", &pdl_dialect_bedrock, 0},
     /* Spec 4.2: base and key only. */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},

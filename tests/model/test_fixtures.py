@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 HERE = os.path.dirname(os.path.abspath(__file__))
 KIT = os.path.join(os.environ.get("PDL_SHARED") or os.path.join(HERE, "..", "..", "..", "shared"), "conformance")
 DONE = ["openai-*", "ollama*", "other-*", "compat-*", "watsonx*", "anthropic-*", "gemini-*", "azure-*",
-        "replicate-*"]
+        "replicate-*", "bedrock-[!s]*"]
 
 
 def load_kit():

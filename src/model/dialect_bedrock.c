@@ -1,0 +1,462 @@
+/* dialect_bedrock.c -- Converse of AWS Bedrock. Spec: providers 13.5. */
+#include "io/clock.h"
+#include "model/messages.h"
+#include "model/params.h"
+#include "model/parts.h"
+#include "model/sigv4.h"
+#include "model/structured.h"
+
+#include "base/banned.h"
+
+/* --- messages ---------------------------------------------------------------------------- */
+
+/* Turns being gathered: neighbours of the same role are one. */
+typedef struct turns {
+    pdl_val done, head; /* lists; head: what the system says */
+    const char *role;   /* of the turn being written, or NULL */
+    pdl_val blocks;     /* list */
+} turns;
+
+static pdl_val object_with(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(2), key, v); }
+
+static void end_turn(turns *t) {
+    if (t->role && pdl_list_len(t->blocks)) {
+        pdl_val m = object_with("role", pdl_textz(t->role));
+        t->done = pdl_list_push(t->done, pdl_dict_putz(m, "content", t->blocks));
+    } else {
+        pdl_drop(t->blocks);
+    }
+    t->blocks = pdl_list_new(1);
+}
+
+static void add_block(turns *t, const char *role, pdl_val block) {
+    if (t->role && strcmp(t->role, role) != 0) end_turn(t);
+    t->role = role;
+    t->blocks = pdl_list_push(t->blocks, block);
+}
+
+/* "image/png" -> "png"; "document" for what has no type behind a slash. */
+static pdl_str format_of(pdl_str mime) {
+    size_t slash = pdl_str_find(mime, PDL_STR("/"), 0);
+    return slash == PDL_NOT_FOUND ? PDL_STR("png") : pdl_str_sub(mime, slash + 1, mime.n);
+}
+
+static pdl_val media_block(const pdl_part *p) {
+    pdl_val m = object_with("format", pdl_text(format_of(p->mime)));
+    if (p->kind == PDL_PART_FILE) m = pdl_dict_putz(m, "name", pdl_textz("document"));
+    m = pdl_dict_putz(m, "source", object_with("bytes", pdl_text(p->data)));
+    return object_with(p->kind == PDL_PART_FILE ? "document" : "image", m);
+}
+
+/* Absent for what the service refuses: empty texts, media that are elsewhere. */
+static pdl_val block_of_part(const pdl_part *p) {
+    switch (p->kind) {
+    case PDL_PART_TEXT: return p->text.n ? object_with("text", pdl_text(p->text)) : pdl_absent();
+    case PDL_PART_IMAGE:
+    case PDL_PART_FILE: return p->data.n ? media_block(p) : pdl_absent();
+    case PDL_PART_AUDIO: return pdl_absent();
+    case PDL_PART_OTHER: return pdl_keep(p->value);
+    }
+    return pdl_absent();
+}
+
+static pdl_val blocks_of(pdl_vref message, pdl_val list) {
+    pdl_vref content = pdl_dict_getz(message, "content");
+    pdl_buf scratch = PDL_BUF;
+    for (size_t i = 0; i < pdl_parts_count(content); i++) {
+        pdl_part p = pdl_parts_at(content, i, &scratch);
+        pdl_val block = block_of_part(&p);
+        if (!pdl_is_absent(block)) list = pdl_list_push(list, block);
+    }
+    pdl_buf_fini(&scratch);
+    return list;
+}
+
+static void add_blocks(turns *t, const char *role, pdl_vref message) {
+    pdl_val list = blocks_of(message, pdl_list_new(1));
+    for (size_t i = 0; i < pdl_list_len(list); i++) add_block(t, role, pdl_keep(pdl_list_at(list, i)));
+    pdl_drop(list);
+}
+
+static pdl_val id_of(pdl_vref id) { return pdl_is_str(id) ? pdl_keep(id) : pdl_textz(""); }
+
+static void add_tool_result(turns *t, pdl_vref m) {
+    pdl_val r = object_with("toolUseId", id_of(pdl_dict_getz(m, "tool_call_id")));
+    r = pdl_dict_putz(r, "content", blocks_of(m, pdl_list_new(1)));
+    add_block(t, "user", object_with("toolResult", r));
+}
+
+static void add_assistant(turns *t, pdl_vref m) {
+    pdl_vref calls = pdl_message_calls(m), thoughts = pdl_dict_getz(m, "thinking_blocks");
+    for (size_t i = 0; pdl_is_list(thoughts) && i < pdl_list_len(thoughts); i++) {
+        pdl_vref b = pdl_list_at(thoughts, i),
+                 text = pdl_is_dict(b) ? pdl_dict_getz(b, "thinking") : pdl_absent(),
+                 mark = pdl_is_dict(b) ? pdl_dict_getz(b, "signature") : pdl_absent();
+        if (!pdl_is_str(text)) continue;
+        pdl_val r = object_with("text", pdl_keep(text));
+        if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
+        add_block(t, "assistant", object_with("reasoningContent", object_with("reasoningText", r)));
+    }
+    add_blocks(t, "assistant", m);
+    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
+        pdl_vref call = pdl_list_at(calls, i);
+        if (!pdl_is_dict(call)) continue;
+        pdl_val u = object_with("toolUseId", id_of(pdl_dict_getz(call, "id")));
+        u = pdl_dict_putz(u, "name", pdl_text(pdl_call_name(call)));
+        u = pdl_dict_putz(u, "input", pdl_call_input(call));
+        add_block(t, "assistant", object_with("toolUse", u));
+    }
+}
+
+static void add_message(turns *t, pdl_vref m) {
+    pdl_str role = pdl_message_role(m);
+    if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
+        t->head = blocks_of(m, t->head);
+    else if (pdl_str_is(role, "assistant"))
+        add_assistant(t, m);
+    else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
+        add_tool_result(t, m);
+    else
+        add_blocks(t, "user", m);
+}
+
+static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
+    turns t = {.done = pdl_list_new(4), .head = pdl_list_new(1), .blocks = pdl_list_new(1)};
+    for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
+        if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, pdl_list_at(a->messages, i));
+    end_turn(&t);
+    pdl_drop(t.blocks);
+    body = pdl_dict_putz(body, "messages", t.done);
+    if (pdl_list_len(t.head)) return pdl_dict_putz(body, "system", t.head);
+    pdl_drop(t.head);
+    return body;
+}
+
+/* --- tools and schema -------------------------------------------------------------------- */
+
+static pdl_val spec_of(const char *name, pdl_vref function, pdl_val schema) {
+    pdl_vref text = pdl_is_dict(function) ? pdl_dict_getz(function, "description") : pdl_absent();
+    pdl_val s = object_with("inputSchema", object_with("json", schema));
+    s = pdl_dict_putz(s, "name", pdl_textz(name));
+    if (pdl_is_str(text) && pdl_str_get(text).n) s = pdl_dict_putz(s, "description", pdl_keep(text));
+    return object_with("toolSpec", s);
+}
+
+static pdl_val tool_of(pdl_vref tool) {
+    pdl_vref f = pdl_tool_function(tool);
+    if (!pdl_is_dict(f)) return pdl_keep(tool);
+    pdl_vref name = pdl_dict_getz(f, "name");
+    return spec_of(pdl_is_str(name) ? pdl_str_get(name).p : "", f, pdl_tool_schema(f));
+}
+
+/* Absent: the service has no word for it. */
+static pdl_val choice_of(pdl_vref choice) {
+    pdl_str name = pdl_call_name(choice);
+    if (name.n) return object_with("tool", object_with("name", pdl_text(name)));
+    if (pdl_text_is(choice, "required")) return object_with("any", pdl_dict_new(0));
+    if (pdl_text_is(choice, "auto")) return object_with("auto", pdl_dict_new(0));
+    return pdl_absent();
+}
+
+/* The schema of response_format, or the block's own; absent when there is none that a tool can have. */
+static pdl_vref wanted_schema(pdl_ask *a) {
+    pdl_vref format = pdl_dict_getz(a->params, "response_format"), given = pdl_structured_schema(format);
+    if (pdl_is_dict(given)) return given;
+    if (!pdl_is_absent(format) || !pdl_is_dict(a->schema) || a->no_schema) return pdl_absent();
+    if (!pdl_text_is(pdl_dict_getz(a->schema, "type"), "object")) return pdl_absent();
+    a->asked_schema = true;
+    return a->schema;
+}
+
+static pdl_val put_tools(pdl_ask *a, pdl_val body) {
+    pdl_vref given = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice"),
+             schema = wanted_schema(a);
+    pdl_val tools = pdl_list_new(2), how = choice_of(choice);
+    for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
+        tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
+    if (pdl_is_dict(schema)) {
+        bool alone = pdl_list_len(tools) == 0;
+        tools = pdl_list_push(tools, spec_of(PDL_SCHEMA_TOOL, pdl_absent(), pdl_keep(schema)));
+        a->forced_tool = true;
+        if (alone && pdl_is_absent(how))
+            how = object_with("tool", object_with("name", pdl_textz(PDL_SCHEMA_TOOL)));
+    }
+    if (pdl_list_len(tools) == 0) {
+        pdl_drop(tools);
+        pdl_drop(how);
+        return body;
+    }
+    pdl_val config = object_with("tools", tools);
+    if (!pdl_is_absent(how)) config = pdl_dict_putz(config, "toolChoice", how);
+    return pdl_dict_putz(body, "toolConfig", config);
+}
+
+/* --- request ----------------------------------------------------------------------------- */
+
+static const pdl_param_rule rules[] = {
+    {.name = "max_tokens", .as = "maxTokens", .to = PDL_TO_INNER},
+    {.name = "max_completion_tokens", .as = "maxTokens", .to = PDL_TO_INNER},
+    {.name = "temperature", .to = PDL_TO_INNER},
+    {.name = "top_p", .as = "topP", .to = PDL_TO_INNER},
+    {.name = "stop", .as = "stopSequences", .to = PDL_TO_INNER, .list = true},
+    {.name = "tools", .to = PDL_TO_OWN},
+    {.name = "tool_choice", .to = PDL_TO_OWN},
+    {.name = "response_format", .to = PDL_TO_OWN},
+    {.name = "reasoning_effort", .to = PDL_TO_OWN},
+    {.name = "aws_bedrock_runtime_endpoint", .to = PDL_TO_NOBODY},
+    {.name = "user", .to = PDL_TO_NOBODY},
+    {.name = "stream_options", .to = PDL_TO_NOBODY},
+    {.name = "parallel_tool_calls", .to = PDL_TO_NOBODY},
+    {.name = "n", .to = PDL_TO_REFUSED},
+    {.name = "seed", .to = PDL_TO_REFUSED},
+    {.name = "logprobs", .to = PDL_TO_REFUSED},
+    {.name = "top_logprobs", .to = PDL_TO_REFUSED},
+    {.name = "presence_penalty", .to = PDL_TO_REFUSED},
+    {.name = "frequency_penalty", .to = PDL_TO_REFUSED},
+    {.name = "logit_bias", .to = PDL_TO_REFUSED},
+};
+
+/* Fields of Converse; anything else is the model's own business. */
+static bool is_converse_field(pdl_str k) {
+    static const char *const names[] = {"guardrailConfig",
+                                        "performanceConfig",
+                                        "requestMetadata",
+                                        "promptVariables",
+                                        "additionalModelResponseFieldPaths",
+                                        "additionalModelRequestFields"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_is(k, names[i])) return true;
+    return false;
+}
+
+static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
+    static const struct {
+        const char *name;
+        int64_t tokens;
+    } budgets[] = {{"minimal", 1024}, {"low", 1024}, {"medium", 2048}, {"high", 4096}};
+    pdl_vref effort = pdl_dict_getz(a->params, "reasoning_effort");
+    pdl_val fields = pdl_dict_new(2);
+    for (size_t i = 0; i < pdl_dict_len(rest); i++) {
+        pdl_vref k = pdl_dict_key_at(rest, i), v = pdl_dict_val_at(rest, i);
+        if (is_converse_field(pdl_str_get(k)))
+            body = pdl_dict_put(body, pdl_keep(k), pdl_keep(v));
+        else
+            fields = pdl_dict_put(fields, pdl_keep(k), pdl_keep(v));
+    }
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
+        if (pdl_text_is(effort, budgets[i].name)) {
+            pdl_val t = object_with("type", pdl_textz("enabled"));
+            fields = pdl_dict_putz(fields, "thinking",
+                                   pdl_dict_putz(t, "budget_tokens", pdl_int(budgets[i].tokens)));
+        }
+    pdl_drop(rest);
+    pdl_vref own = pdl_dict_getz(body, "additionalModelRequestFields");
+    if (pdl_is_dict(own)) fields = pdl_dict_merge(fields, own);
+    if (pdl_dict_len(fields)) return pdl_dict_putz(body, "additionalModelRequestFields", fields);
+    pdl_drop(fields);
+    return body;
+}
+
+static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+    pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
+    pdl_str name = a->name, converse = PDL_STR("converse/");
+    pdl_val b = put_messages(a, pdl_dict_new(6)), config = pdl_dict_new(4), rest = pdl_dict_new(2);
+    if (pdl_str_starts(name, converse)) name = pdl_str_sub(name, converse.n, name.n);
+    PDL_PUT(path, "/model/");
+    pdl_url_quote(name, "", path);
+    pdl_buf_put(path, a->stream ? PDL_STR("/converse-stream") : PDL_STR("/converse"));
+    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &rest, &config, err)) {
+        pdl_drop(b);
+        pdl_drop(config);
+        pdl_drop(rest);
+        return false;
+    }
+    b = put_rest(a, pdl_dict_putz(b, "inferenceConfig", config), rest);
+    b = put_tools(a, b);
+    *body = pdl_is_dict(extra) ? pdl_dict_merge(b, extra) : b;
+    return true;
+}
+
+/* A key of the service's own, or a signature. */
+static bool sign(const pdl_sign *s, pdl_err *err) {
+    const pdl_ask *a = s->ask;
+    pdl_buf time = PDL_BUF, value = PDL_BUF;
+    if (pdl_headers_has(s->headers, "Authorization")) return true;
+    pdl_sigv4 v = {
+        .access_key = pdl_setting("aws_access_key_id AWS_ACCESS_KEY_ID", a->given, a->env),
+        .secret_key = pdl_setting("aws_secret_access_key AWS_SECRET_ACCESS_KEY", a->given, a->env),
+        .session_token = pdl_setting("aws_session_token AWS_SESSION_TOKEN", a->given, a->env),
+        .region =
+            pdl_setting("aws_region_name AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION", a->given, a->env),
+        .service = PDL_STR("bedrock"),
+        .host = pdl_url_host(s->url),
+        .path = pdl_url_path(s->url),
+        .content_type = pdl_headers_get(s->headers, "Content-Type"),
+        .body = s->body,
+    };
+    bool given = pdl_setting("aws_access_key_id", a->given, a->env).n > 0;
+    if (s->key.n && !given) {
+        pdl_headers_bearer(s->headers, s->key);
+        return true;
+    }
+    if (v.access_key.n == 0 || v.secret_key.n == 0)
+        return pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
+                           "Missing credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+                           "AWS_BEARER_TOKEN_BEDROCK");
+    if (v.region.n == 0)
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                           "set AWS_REGION or give parameters.aws_region_name");
+    /* A token of the environment belongs to the keys of the environment. */
+    if (given) v.session_token = pdl_setting("aws_session_token", a->given, a->env);
+    pdl_sigv4_time(pdl_clock_wall_ns(), &time);
+    v.timestamp = pdl_buf_str(&time);
+    pdl_sigv4_write(&v, &value);
+    pdl_headers_add(s->headers, "x-amz-date: %s", pdl_buf_z(&time));
+    if (v.session_token.n)
+        pdl_headers_add(s->headers, "x-amz-security-token: %.*s", PDL_FMT(v.session_token));
+    pdl_headers_add(s->headers, "Authorization: %s", pdl_buf_z(&value));
+    pdl_buf_fini(&time);
+    pdl_buf_fini(&value);
+    return true;
+}
+
+/* --- replies ----------------------------------------------------------------------------- */
+
+static pdl_vref get(pdl_vref v, const char *key) {
+    return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
+}
+
+static void add_usage(pdl_vref u, pdl_draft *d) {
+    if (!pdl_is_dict(u)) return;
+    pdl_draft_set(&d->usage,
+                  pdl_usage_new(pdl_count_of(u, "inputTokens", 0), pdl_count_of(u, "outputTokens", 0),
+                                pdl_count_of(u, "cacheReadInputTokens", -1), -1));
+}
+
+/* tool_use of the schema tool is an end like any other. */
+static void add_stop(pdl_vref reason, pdl_draft *d) {
+    if (!pdl_is_str(reason)) return;
+    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
+    pdl_draft_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
+}
+
+static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_draft *d) {
+    pdl_val call = pdl_call_new(get(use, "toolUseId"), get(use, "name"), input);
+    pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "index", pdl_int(index)));
+    pdl_draft_tools(d, list);
+    pdl_drop(list);
+}
+
+/* Thoughts in the form of Anthropic's, whose models they are. */
+static void add_thought(pdl_vref text, pdl_vref mark, pdl_draft *d) {
+    pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
+    pdl_val b = object_with("type", pdl_textz("thinking"));
+    b = pdl_dict_putz(b, "thinking", pdl_is_str(text) ? pdl_keep(text) : pdl_textz(""));
+    if (pdl_is_str(mark)) b = pdl_dict_putz(b, "signature", pdl_keep(mark));
+    pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), b);
+    d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
+}
+
+static void add_block_of_reply(pdl_vref block, int64_t index, pdl_draft *d) {
+    pdl_vref text = get(block, "text"), use = get(block, "toolUse"),
+             thought = get(get(block, "reasoningContent"), "reasoningText");
+    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
+    if (pdl_is_dict(use)) add_call(use, index, get(use, "input"), d);
+    if (pdl_is_str(get(thought, "text"))) {
+        pdl_draft_reasoning(d, pdl_str_get(get(thought, "text")));
+        add_thought(get(thought, "text"), get(thought, "signature"), d);
+    }
+}
+
+static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
+    pdl_draft d;
+    pdl_vref content = get(get(get(json, "output"), "message"), "content");
+    if (!pdl_is_list(content)) {
+        pdl_drop(json);
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no output.message");
+    }
+    pdl_draft_init(&d);
+    d.head = pdl_dict_putz(d.head, "model", pdl_text(a->name));
+    for (size_t i = 0; i < pdl_list_len(content); i++)
+        add_block_of_reply(pdl_list_at(content, i), (int64_t)i, &d);
+    add_stop(get(json, "stopReason"), &d);
+    add_usage(get(json, "usage"), &d);
+    *raw = pdl_draft_take(&d);
+    pdl_draft_fini(&d);
+    pdl_drop(json);
+    return true;
+}
+
+/* --- stream ------------------------------------------------------------------------------ */
+
+static bool is_open_call(const pdl_draft *d, int64_t index) {
+    for (size_t i = 0; i < d->tools.n; i++)
+        if (d->tools.p[i].index == index) return true;
+    return false;
+}
+
+static void add_input(const pdl_ask *a, int64_t index, pdl_vref piece, pdl_draft *d) {
+    if (!is_open_call(d, index)) {
+        if (a->forced_tool) pdl_draft_text(d, pdl_str_get(piece));
+        return;
+    }
+    pdl_val call = object_with("index", pdl_int(index));
+    call = pdl_dict_putz(call, "function", object_with("arguments", pdl_keep(piece)));
+    pdl_val list = pdl_list_push(pdl_list_new(1), call);
+    pdl_draft_tools(d, list);
+    pdl_drop(list);
+}
+
+static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_draft *d) {
+    pdl_vref text = get(delta, "text"), input = get(get(delta, "toolUse"), "input"),
+             thought = get(delta, "reasoningContent");
+    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
+    if (pdl_is_str(input)) add_input(a, index, input, d);
+    if (pdl_is_str(get(thought, "text"))) pdl_draft_reasoning(d, pdl_str_get(get(thought, "text")));
+    if (!pdl_is_str(get(thought, "signature"))) return;
+    /* The signature ends a thought. */
+    pdl_val all = pdl_text(pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));
+    add_thought(all, get(thought, "signature"), d);
+    d->mark = d->reasoning.len;
+    pdl_drop(all);
+}
+
+static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
+    pdl_vref delta = get(json, "contentBlockDelta"), start = get(json, "contentBlockStart"),
+             stop = get(json, "messageStop"), meta = get(json, "metadata");
+    if (pdl_is_dict(delta)) {
+        add_delta(a, pdl_count_of(delta, "contentBlockIndex", 0), get(delta, "delta"), d);
+    } else if (pdl_is_dict(start)) {
+        pdl_vref use = get(get(start, "start"), "toolUse");
+        bool schema = a->forced_tool && pdl_text_is(get(use, "name"), PDL_SCHEMA_TOOL);
+        pdl_val none = pdl_textz("");
+        if (pdl_is_dict(use) && !schema) add_call(use, pdl_count_of(start, "contentBlockIndex", 0), none, d);
+        pdl_drop(none);
+    } else if (pdl_is_dict(stop)) {
+        add_stop(get(stop, "stopReason"), d);
+    } else if (pdl_is_dict(meta)) {
+        add_usage(get(meta, "usage"), d);
+    }
+}
+
+static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+    pdl_val json;
+    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
+    if (pdl_is_absent(pdl_dict_getz(d->head, "model")))
+        d->head = pdl_dict_putz(d->head, "model", pdl_text(a->name));
+    if (pdl_is_dict(get(json, "error"))) {
+        pdl_draft_set(&d->error, json);
+        return true;
+    }
+    add_event(a, json, d);
+    pdl_drop(json);
+    return true;
+}
+
+const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
+                                         .framing = PDL_STREAM_FRAMES,
+                                         .resign = true,
+                                         .write = write,
+                                         .read = read,
+                                         .event = event,
+                                         .sign = sign};

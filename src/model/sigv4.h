@@ -1,0 +1,24 @@
+/* sigv4.h -- AWS Signature Version 4 of a POST without query. Inside of model only. */
+#ifndef PDL_MODEL_SIGV4_H
+#define PDL_MODEL_SIGV4_H
+
+#include "base/buf.h"
+
+typedef struct pdl_sigv4 {
+    pdl_str access_key, secret_key;
+    pdl_str session_token; /* or empty */
+    pdl_str region, service;
+    pdl_str timestamp; /* "20240102T030405Z" */
+    pdl_str host;
+    pdl_str path; /* as it stands in the request: percent-encoded once */
+    pdl_str content_type, body;
+} pdl_sigv4;
+
+/* Append the value of the Authorization header. Signed: content-type, host, x-amz-date and, with a session
+ * token, x-amz-security-token. */
+void pdl_sigv4_write(const pdl_sigv4 *s, pdl_buf *out);
+
+/* Append the time in the form that is signed; ns since 1970. */
+void pdl_sigv4_time(int64_t wall_ns, pdl_buf *out);
+
+#endif
