@@ -116,6 +116,9 @@ def main():
     pages = [pathlib.Path(a) for a in sys.argv[2:]] or sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / "README.md"]
     server = serve.start().start()
     passed, failed = check_names() if len(sys.argv) == 2 else (0, 0)
+    if len(sys.argv) == 2:
+        stale = subprocess.run([sys.executable, ROOT / "tools" / "patterns-page", "--check"]).returncode
+        passed, failed = passed + (not stale), failed + stale
     for page in pages:
         with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
             for what, *rest in cases(page.read_text("utf-8")):
