@@ -330,7 +330,10 @@ void check_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
         check_tree(c, b->expectations.p[i].feedback);
         check_inner(c, b->expectations.p[i].feedback_block, (pdl_str){0});
     }
-    if (b->fallback) check_block(c, b->fallback, (pdl_str){0});
+    if (b->fallback) {
+        scope_add(c, PDL_STR("pdl_error"));
+        check_block(c, b->fallback, (pdl_str){0});
+    }
     scope_add(c, b->def.s);
     check_contribute(c, b);
 }

@@ -52,7 +52,6 @@ static void collect_child(void *user, const pdl_block *child) { scope_collect(us
 void scope_collect(pdl_checker *c, const pdl_block *b) {
     scope_add(c, b->def.s);
     for (uint32_t i = 0; i < b->defs.n; i++) scope_add(c, b->defs.names[i]);
-    if (b->fallback) scope_add(c, PDL_STR("pdl_error"));
     if (b->kind == PDL_BLOCK_model) scope_add(c, PDL_AS(model, b)->response.s);
     if (b->kind == PDL_BLOCK_repeat) {
         scope_add(c, PDL_AS(repeat, b)->index.s);
