@@ -46,7 +46,8 @@ void pdl_free(void *p);
 typedef void pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
 
-/* Where memory comes from instead of malloc, for the whole process. NULL restores malloc. Before anything was allocated. */
+/* Where memory comes from instead of malloc, for the whole process. NULL restores malloc. Before anything was
+ * allocated. */
 typedef struct pdl_allocator {
     void *(*alloc)(size_t n);            /* n > 0 */
     void *(*resize)(void *p, size_t n);  /* p may be NULL, n > 0 */

@@ -20,7 +20,8 @@ struct pdl_buf {
 };
 
 #define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max)})
-#define PDL_BUF ((pdl_buf){NULL, 0, 0, (size_t)-1 >> 2}) /* for text whose size is bounded by what exists already */
+/* for text whose size is bounded by what exists already */
+#define PDL_BUF ((pdl_buf){NULL, 0, 0, (size_t)-1 >> 2})
 
 /* Append; false and PDL_E_limit when the ceiling is passed, the buffer then unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);

@@ -41,7 +41,8 @@ typedef struct pdl_debug {
 
 /* Read categories ("exec,http", "all", "help") and stress switches. False and a message in *why (static or
  * owned by the caller's buffer) when a word is unknown. */
-bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file, char why[128]);
+bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
+                    char why[128]);
 void pdl_debug_fini(pdl_debug *d);
 
 PDL_PRINTF(3, 4) void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);

@@ -68,7 +68,8 @@ typedef struct pdl_err {
     pdl_loc mark;      /* the exact span for the caret; all-zero: none better than loc */
     char *msg;         /* owned; may have several lines (type errors); no final newline */
     char *hint;        /* owned or NULL: "did you mean 'name'?" */
-    char *foreign;     /* owned or NULL: class of the host error, "ValueError", "KeyError,LookupError" (bases follow) */
+    /* owned or NULL: class of the host error, "ValueError", "KeyError,LookupError" (bases follow) */
+    char *foreign;
     char *detail;      /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
     int status;        /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;

@@ -14,7 +14,8 @@ size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]);
  * with sign and at least two digits, else always a fractional part; inf, -inf, nan. Returns the length. */
 size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
 
-/* Strict: optional '-', digits; the whole of s. False when it is not that or does not fit (INT64_MIN fits). */
+/* Strict: optional '-', digits; the whole of s. False when it is not that or does not fit (INT64_MIN
+ * fits). */
 bool pdl_num_read_int(pdl_str s, int64_t *out);
 
 /* A float of the form [+-]digits[.digits][e[+-]digits] (a digit on at least one side of the dot); the whole

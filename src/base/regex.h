@@ -1,8 +1,8 @@
 /* regex.h -- Python-dialect regular expressions over UTF-8. The only user of PCRE2.
  *
  * Patterns are Python `re` syntax: the pattern is checked and translated (\Z, \uXXXX, (?P<n>), (?a)...; what
- * Python refuses, such as \p \z \K \h or unknown letter escapes, is refused with Python's message) before PCRE2
- * sees it. \w \d \s are Unicode-aware. Matching is bounded by PDL_MAX_REGEX_STEPS.
+ * Python refuses, such as \p \z \K \h or unknown letter escapes, is refused with Python's message) before
+ * PCRE2 sees it. \w \d \s are Unicode-aware. Matching is bounded by PDL_MAX_REGEX_STEPS.
  */
 #ifndef PDL_BASE_REGEX_H
 #define PDL_BASE_REGEX_H

@@ -12,7 +12,8 @@ typedef struct pdl_regex_text {
     pdl_buf text;   /* for PCRE2, with UTF and UCP */
     unsigned flags; /* PDL_RX_* that hold from the start of the pattern */
     size_t groups;  /* without group 0 */
-    bool plain;     /* to be interpreted: PCRE2's machine code keeps captures of possessive groups that failed */
+    /* to be interpreted: PCRE2's machine code keeps captures of possessive groups that failed */
+    bool plain;
     pdl_map names;  /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
 } pdl_regex_text;
 

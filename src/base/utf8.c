@@ -130,7 +130,8 @@ static bool between(utf8proc_category_t c, utf8proc_category_t lo, utf8proc_cate
     return c >= lo && c <= hi;
 }
 
-/* The order of categories in utf8proc: Cn, Lu Ll Lt Lm Lo, Mn Mc Me, Nd Nl No, Pc.., Zs Zl Zp, Cc Cf Cs Co. */
+/* The order of categories in utf8proc: Cn, Lu Ll Lt Lm Lo, Mn Mc Me, Nd Nl No, Pc.., Zs Zl Zp, Cc Cf Cs
+ * Co. */
 bool pdl_cp_is_alpha(uint32_t cp) {
     return between(category(cp), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
 }
