@@ -1,5 +1,5 @@
-/* exotic.h -- what expressions, YAML and code yield beyond JSON: set, bytes, date, datetime, range, dict views,
- * undefined. Tuples are in val.h. */
+/* exotic.h -- what expressions, YAML and code yield beyond JSON: set, bytes, date, datetime, range, dict
+ * views, undefined. Tuples are in val.h. */
 #ifndef PDL_VALUE_EXOTIC_H
 #define PDL_VALUE_EXOTIC_H
 
@@ -20,8 +20,8 @@ typedef struct {
     int zone_seconds; /* east of UTC */
 } pdl_time;
 
-/* False when the fields are not a date of the proleptic Gregorian calendar: PDL error ValueError with Python's text
- * ("day is out of range for month", "month must be in 1..12"). */
+/* False when the fields are not a date of the proleptic Gregorian calendar: PDL error ValueError with
+ * Python's text ("day is out of range for month", "month must be in 1..12"). */
 PDL_MUST bool pdl_date_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 pdl_time pdl_time_get(pdl_vref v); /* of a date or datetime */
@@ -39,12 +39,13 @@ pdl_val pdl_view_new(pdl_val dict, pdl_view_kind kind); /* takes dict */
 pdl_view_kind pdl_view_kind_of(pdl_vref v);
 pdl_vref pdl_view_dict(pdl_vref v);
 
-/* Undefined with its explanation, "'x' is undefined". Takes why (str); name of the missing thing for did-you-mean. */
+/* Undefined with its explanation, "'x' is undefined". Takes why (str); name of the missing thing for
+ * did-you-mean. */
 pdl_val pdl_undefined(pdl_val why);
 pdl_vref pdl_undefined_why(pdl_vref v);
 
-/* Sequence protocol over everything iterable: list, tuple, str (code points), dict (keys), set, range, view, context,
- * bytes. pdl_iter_next gives owned items. All-zero is an ended iterator. Error of init: TypeError
+/* Sequence protocol over everything iterable: list, tuple, str (code points), dict (keys), set, range, view,
+ * context, bytes. pdl_iter_next gives owned items. All-zero is an ended iterator. Error of init: TypeError
  * "'int' object is not iterable". */
 typedef struct pdl_iter {
     pdl_val over; /* kept */

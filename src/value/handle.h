@@ -1,7 +1,7 @@
 /* handle.h -- opaque object that lives in a code worker (architecture D7).
  *
- * What natives may see came with it: class name, str, repr, truth, length. Dropping the last reference tells the
- * worker through the release function.
+ * What natives may see came with it: class name, str, repr, truth, length. Dropping the last reference tells
+ * the worker through the release function.
  */
 #ifndef PDL_VALUE_HANDLE_H
 #define PDL_VALUE_HANDLE_H

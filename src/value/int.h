@@ -1,14 +1,17 @@
 /* int.h -- arithmetic on PDL numbers with Python's rules. int.c is the only user of GMP.
  *
  * Integers are int64 until an operation overflows, then big; results are normalised back. Booleans count as
- * integers. Errors carry Python's class and text ("division by zero", "unsupported operand type(s) for +: ...").
+ * integers. Errors carry Python's class and text ("division by zero", "unsupported operand type(s) for +:
+ * ...").
  */
 #ifndef PDL_VALUE_INT_H
 #define PDL_VALUE_INT_H
 
 #include "value/val.h"
 
-typedef enum { PDL_OP_ADD, PDL_OP_SUB, PDL_OP_MUL, PDL_OP_DIV, PDL_OP_FLOORDIV, PDL_OP_MOD, PDL_OP_POW } pdl_arith;
+typedef enum {
+    PDL_OP_ADD, PDL_OP_SUB, PDL_OP_MUL, PDL_OP_DIV, PDL_OP_FLOORDIV, PDL_OP_MOD, PDL_OP_POW
+} pdl_arith;
 
 /* a op b for numbers (bool, int, float) only; *handled is false when an operand is not a number. */
 PDL_MUST bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out, pdl_err *err);
@@ -23,8 +26,8 @@ PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, 
 /* -1, 0, 1; or 2 when one is NaN. Exact for int against float. Numbers and bools only. */
 int pdl_num_cmp(pdl_vref a, pdl_vref b);
 
-/* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks, base prefix when
- * base is 0 or matches). False when it is not one. */
+/* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks, base
+ * prefix when base is 0 or matches). False when it is not one. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
 /* Decimal digits only (optional '-'): JSON and YAML integers of any size. */
 bool pdl_int_read_decimal(pdl_str s, pdl_val *out);

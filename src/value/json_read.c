@@ -161,7 +161,8 @@ static bool read_escaped(reader *r, const char *quote, pdl_buf *b, uint64_t *see
         if (r->p == r->end) return fail_at(r, quote, "Unterminated string starting at");
         if (*r->p == '"') return true;
         bool control = *r->p != '\\';
-        if (control && !(r->flags & PDL_JSON_CONTROL)) return fail_at(r, r->p, "Invalid control character at");
+        if (control && !(r->flags & PDL_JSON_CONTROL))
+            return fail_at(r, r->p, "Invalid control character at");
         if (!control && !read_escape(r, b, quote)) return false;
         from = r->p;
         r->p = skip_plain(control ? r->p + 1 : r->p, r->end, seen);

@@ -6,17 +6,18 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_ASCII = 1,    /* \uXXXX for everything beyond ASCII */
-    PDL_JSON_SPACED = 2,   /* ", " and ": " (Python's default); otherwise no blanks */
-    PDL_JSON_SORT = 4,     /* keys in order of their text: canonical form with no other flag */
-    PDL_JSON_NAN = 8,      /* write NaN, Infinity, -Infinity; otherwise they are an error */
-    PDL_JSON_LOOSE = 16,   /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and sets, ranges, views
+    PDL_JSON_ASCII = 1,  /* \uXXXX for everything beyond ASCII */
+    PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
+    PDL_JSON_SORT = 4,   /* keys in order of their text: canonical form with no other flag */
+    PDL_JSON_NAN = 8,    /* write NaN, Infinity, -Infinity; otherwise they are an error */
+    PDL_JSON_LOOSE =
+        16, /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and sets, ranges, views
                               lists. Otherwise only tuples pass, and anything else is an error (TypeError "Object of type date is
                               not JSON serializable") */
 };
 
-/* indent: 0 for one line, else spaces a level (separators then "," newline and ": "). Keys that are numbers, bools,
- * null are converted as Python's json does. Error: type, limit. */
+/* indent: 0 for one line, else spaces a level (separators then "," newline and ": "). Keys that are numbers,
+ * bools, null are converted as Python's json does. Error: type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
 
 /* The string s quoted and escaped. flags: PDL_JSON_ASCII. */

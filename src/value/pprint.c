@@ -25,7 +25,8 @@ typedef struct {
 
 static bool enter(printer *p) {
     if (p->depth >= MAX_DEPTH)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels", MAX_DEPTH);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           MAX_DEPTH);
     p->depth++;
     return true;
 }

@@ -26,12 +26,12 @@ static inline pdl_promise *pdl_promise_of(pdl_vref v) { return (pdl_promise *)(v
 void pdl_promise_fill(pdl_promise *p, pdl_val v); /* takes v; p is pending */
 void pdl_promise_fail(pdl_promise *p, const pdl_err *err); /* copies err */
 
-/* The first promise inside v, to any depth of containers, that is not filled with a ready value (borrowed), or
- * absent when v is ready. A failed promise counts as not ready. Iterative in join depth. */
+/* The first promise inside v, to any depth of containers, that is not filled with a ready value (borrowed),
+ * or absent when v is ready. A failed promise counts as not ready. Iterative in join depth. */
 pdl_vref pdl_promise_blocking(pdl_vref v);
 
-/* v with every filled promise replaced by its value, to any depth. v must be ready (pdl_promise_blocking absent).
- * Shares what has no promises inside. Error: limit. */
+/* v with every filled promise replaced by its value, to any depth. v must be ready (pdl_promise_blocking
+ * absent). Shares what has no promises inside. Error: limit. */
 PDL_MUST bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err);
 
 #endif

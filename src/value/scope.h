@@ -33,6 +33,7 @@ void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pd
 pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
 
 /* Scope as a child of an extension object: an internal value with its own tag is not needed; objects that own
- * scopes (closures) hand them to pdl_scope_drop in fini, which defers nested releases to the same work list. */
+ * scopes (closures) hand them to pdl_scope_drop in fini, which defers nested releases to the same work
+ * list. */
 
 #endif

@@ -152,7 +152,9 @@ static inline bool pdl_is_list(pdl_vref v) { return pdl_tag_of(v) == PDL_V_LIST;
 static inline bool pdl_is_dict(pdl_vref v) { return pdl_tag_of(v) == PDL_V_DICT; }
 static inline bool pdl_is_bool(pdl_vref v) { return pdl_tag_of(v) == PDL_V_BOOL; }
 /* An integer of any size (a boolean is not). */
-static inline bool pdl_is_int(pdl_vref v) { return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT; }
+static inline bool pdl_is_int(pdl_vref v) {
+    return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT;
+}
 static inline bool pdl_may_wait(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_PROMISE) != 0; }
 
 /* Extension objects: kinds whose inside is known to a room above. */
@@ -173,12 +175,15 @@ typedef struct pdl_ext {
     const pdl_class *cls;
 } pdl_ext;
 
-static inline const pdl_class *pdl_class_of(pdl_vref v) { return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls; }
+static inline const pdl_class *pdl_class_of(pdl_vref v) {
+    return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls;
+}
 
 /* New extension object of size bytes (zeroed behind the head), refs 1. */
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
 
-/* Live counted objects of this process: tests assert that it returns to its start. Debug builds only, else 0. */
+/* Live counted objects of this process: tests assert that it returns to its start. Debug builds only, else
+ * 0. */
 size_t pdl_live_objects(void);
 
 /* --- strings (string.c) ------------------------------------------------------------------------- */
@@ -203,7 +208,9 @@ static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v 
     return (pdl_str){s->p, s->n};
 }
 size_t pdl_text_len_cp(pdl_vref v);          /* code points; cached */
-static inline bool pdl_text_is(pdl_vref v, const char *z) { return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z); }
+static inline bool pdl_text_is(pdl_vref v, const char *z) {
+    return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z);
+}
 
 /* v with more behind it: in place for a sole owner. Takes v. Error PDL_E_limit (v is then dropped). */
 PDL_MUST bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err);
@@ -231,7 +238,9 @@ pdl_val pdl_list_as_tuple(pdl_val list);                /* takes list */
 #ifndef PDL_CHECK_OWNERSHIP
 static inline size_t pdl_list_len(pdl_vref v) { return ((const pdl_listobj *)(const void *)v.u.o)->n; }
 /* Borrowed; i < length. For lists and tuples. */
-static inline pdl_vref pdl_list_at(pdl_vref v, size_t i) { return ((const pdl_listobj *)(const void *)v.u.o)->items[i]; }
+static inline pdl_vref pdl_list_at(pdl_vref v, size_t i) {
+    return ((const pdl_listobj *)(const void *)v.u.o)->items[i];
+}
 #else
 size_t pdl_list_len(pdl_vref v);
 pdl_vref pdl_list_at(pdl_vref v, size_t i);
@@ -241,7 +250,8 @@ pdl_vref pdl_list_at(pdl_vref v, size_t i);
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
-pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);          /* takes all; replaces the value, keeps the position */
+/* takes all; replaces the value, keeps the position */
+pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x);     /* takes d and x */
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x);
 pdl_val pdl_dict_del(pdl_val d, pdl_vref key);                    /* takes d; absent key: unchanged. O(n) */
