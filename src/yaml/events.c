@@ -175,7 +175,8 @@ void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out) {
 
 /* --- surrogates: libyaml refuses "\ud83d\ude00", which is one character -------------------------------- */
 
-/* The escape at off of a double-quoted scalar, its length in *n: the code point of \xXX, \uXXXX, \UXXXXXXXX; 0 else. */
+/* The escape at off of a double-quoted scalar, its length in *n: the code point of \xXX, \uXXXX, \UXXXXXXXX;
+ * 0 else. */
 static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
     char kind = off + 1 < s.n ? s.p[off + 1] : '\0';
     size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
@@ -194,8 +195,8 @@ static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
 static bool is_high(uint32_t cp) { return cp >= 0xd800 && cp <= 0xdbff; }
 static bool is_low(uint32_t cp) { return cp >= 0xdc00 && cp <= 0xdfff; }
 
-/* From off to the end of its scalar every surrogate is spelled as U+FFFD, which has the same length; join_surrogates
- * tells them apart. */
+/* From off to the end of its scalar every surrogate is spelled as U+FFFD, which has the same length;
+ * join_surrogates tells them apart. */
 static bool respell_surrogates(pdl_yreader *r, uint32_t off) {
     pdl_str s = r->src->text;
     size_t n = 0;

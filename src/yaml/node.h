@@ -10,15 +10,20 @@ typedef enum { PDL_NODE_SCALAR, PDL_NODE_SEQ, PDL_NODE_MAP } pdl_node_kind;
 
 /* What a scalar (or tagged collection) resolved to. */
 typedef enum {
-    PDL_NT_STR, PDL_NT_NULL, PDL_NT_BOOL, PDL_NT_INT, PDL_NT_FLOAT, PDL_NT_TIMESTAMP, PDL_NT_BINARY, PDL_NT_SEQ, PDL_NT_MAP,
+    PDL_NT_STR, PDL_NT_NULL, PDL_NT_BOOL, PDL_NT_INT, PDL_NT_FLOAT, PDL_NT_TIMESTAMP, PDL_NT_BINARY,
+    PDL_NT_SEQ, PDL_NT_MAP,
     PDL_NT_SET, PDL_NT_OMAP, PDL_NT_PAIRS
 } pdl_node_type;
 
-typedef enum { PDL_STYLE_PLAIN, PDL_STYLE_SINGLE, PDL_STYLE_DOUBLE, PDL_STYLE_LITERAL, PDL_STYLE_FOLDED, PDL_STYLE_FLOW, PDL_STYLE_BLOCK } pdl_node_style;
+typedef enum {
+    PDL_STYLE_PLAIN, PDL_STYLE_SINGLE, PDL_STYLE_DOUBLE, PDL_STYLE_LITERAL, PDL_STYLE_FOLDED, PDL_STYLE_FLOW,
+    PDL_STYLE_BLOCK
+} pdl_node_style;
 
 typedef struct pdl_node pdl_node;
 
-/* One entry of a mapping, merge keys already applied. key is a scalar for everything PDL accepts as a field. */
+/* One entry of a mapping, merge keys already applied. key is a scalar for everything PDL accepts as a
+ * field. */
 typedef struct pdl_pair {
     const pdl_node *key;
     const pdl_node *value;
@@ -31,7 +36,8 @@ struct pdl_node {
     uint32_t start, end;   /* bytes in src */
     uint32_t depth;        /* height of the tree below: 0 for a scalar */
     const pdl_source *src;
-    pdl_val scalar;        /* SCALAR: its value (null, bool, int, float, str, date, bytes); dropped with the arena */
+    /* SCALAR: its value (null, bool, int, float, str, date, bytes); dropped with the arena */
+    pdl_val scalar;
     pdl_str text;          /* SCALAR: the text after unquoting and folding */
     const pdl_node **items;/* SEQ */
     pdl_pair *pairs;       /* MAP */
@@ -39,17 +45,23 @@ struct pdl_node {
     const pdl_node *alias_of; /* set on nodes with several parents; not used by readers of the tree */
 };
 
-static inline pdl_loc pdl_node_loc(const pdl_node *n) { return n ? (pdl_loc){n->src, n->start, n->end} : (pdl_loc){0}; }
+static inline pdl_loc pdl_node_loc(const pdl_node *n) {
+    return n ? (pdl_loc){n->src, n->start, n->end} : (pdl_loc){0};
+}
 
-/* Place of bytes [from, to) of a scalar's text in the source: follows quoting, escapes, folding and indentation. For the caret
- * under a part of an expression. Falls back to the whole scalar. */
+/* Place of bytes [from, to) of a scalar's text in the source: follows quoting, escapes, folding and
+ * indentation. For the caret under a part of an expression. Falls back to the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
 /* Value under a string key of a mapping, or NULL; *pair (may be NULL) the entry. */
 const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair **pair);
 
-static inline bool pdl_node_is_null(const pdl_node *n) { return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_NULL; }
-static inline bool pdl_node_is_str(const pdl_node *n) { return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR; }
+static inline bool pdl_node_is_null(const pdl_node *n) {
+    return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_NULL;
+}
+static inline bool pdl_node_is_str(const pdl_node *n) {
+    return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR;
+}
 
 /* Indented outline for `pdl dump --nodes`: kind, type, place, text. */
 struct pdl_buf;
