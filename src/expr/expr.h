@@ -1,8 +1,9 @@
 /* expr.h -- the text of `${ }` and of Jinja templates -> tree.
  *
- * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules). The dialect is Jinja 3.1's.
- * Trees live in an arena and are immutable. Spans are byte offsets in the source text of the expression.
- * A text that cannot be read gives a pdl_expr whose form is PDL_X_BROKEN: it fails when it is evaluated, not before.
+ * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules). The
+ * dialect is Jinja 3.1's. Trees live in an arena and are immutable. Spans are byte offsets in the source text
+ * of the expression. A text that cannot be read gives a pdl_expr whose form is PDL_X_BROKEN: it fails when it
+ * is evaluated, not before.
  */
 #ifndef PDL_EXPR_EXPR_H
 #define PDL_EXPR_EXPR_H
@@ -59,26 +60,32 @@ typedef struct pdl_xlist {
  *   IF                               cond with statement SEQs (elif is nested; no may be NULL)
  *   FOR                              loop
  *   SET                              set {target, value}; target: NAME, TUPLE of targets, or NSREF
- *   SETBLOCK                         set {target, filter (FILTER chain with NULL innermost obj, or NULL), body}
+ *   SETBLOCK                         set {target, filter (FILTER chain with NULL innermost obj, or NULL),
+ *                                    body}
  *   NSREF  ns.attr as target         access {obj: NAME, name}
  *   MACRO                            macro {name, params, defaults, body}
  *   CALLBLOCK                        macro (params of `call(x)`), value: the CALL
  *   FILTERBLOCK                      set {filter, body}
  *   WITH                             with {n, targets, values, body}
- *   BLOCK                            macro {name, body, scoped: sees the variables around it, required: fails when executed}
+ *   BLOCK                            macro {name, body, scoped: sees the variables around it, required: fails
+ *                                    when executed}
  *   AUTOESCAPE                       set {value, body}
- *   RAISE                            fault {text, cls, value}: fails when executed with text ("no loader for this environment
- *                                    specified") of class cls, after value (may be NULL) was evaluated; strict: an undefined
- *                                    value fails as such first. extends: it was `extends`
+ *   RAISE                            fault {text, cls, value}: fails when executed with text ("no loader for
+ *                                    this environment specified") of class cls, after value (may be NULL) was
+ *                                    evaluated; strict: an undefined value fails as such first. extends: it
+ *                                    was `extends`
  *
- * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a conditional expression. Operand and
- * arguments are evaluated, then it fails: TemplateRuntimeError "No filter named 'x' found." ("No test named ...").
- * Left-associative chains (a + b + c, x|f|g, a.b.c, f()()) are left-deep and of any length, `no` of COND and IF (else chains)
- * right-deep and of any length: walk these spines in a loop. All other nesting is at most PDL_MAX_EXPR_DEPTH deep. */
+ * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a conditional
+ * expression. Operand and arguments are evaluated, then it fails: TemplateRuntimeError "No filter named 'x'
+ * found." ("No test named ..."). Left-associative chains (a + b + c, x|f|g, a.b.c, f()()) are left-deep and
+ * of any length, `no` of COND and IF (else chains) right-deep and of any length: walk these spines in a loop.
+ * All other nesting is at most PDL_MAX_EXPR_DEPTH deep. */
 typedef enum {
-    PDL_X_CONST, PDL_X_NAME, PDL_X_ATTR, PDL_X_ITEM, PDL_X_SLICE, PDL_X_CALL, PDL_X_FILTER, PDL_X_TEST, PDL_X_UNARY, PDL_X_BINARY,
+    PDL_X_CONST, PDL_X_NAME, PDL_X_ATTR, PDL_X_ITEM, PDL_X_SLICE, PDL_X_CALL, PDL_X_FILTER, PDL_X_TEST,
+    PDL_X_UNARY, PDL_X_BINARY,
     PDL_X_AND, PDL_X_OR, PDL_X_COMPARE, PDL_X_CONCAT, PDL_X_COND, PDL_X_LIST, PDL_X_TUPLE, PDL_X_DICT,
-    PDL_X_TEXT, PDL_X_OUTPUT, PDL_X_SEQ, PDL_X_IF, PDL_X_FOR, PDL_X_SET, PDL_X_SETBLOCK, PDL_X_NSREF, PDL_X_MACRO, PDL_X_CALLBLOCK,
+    PDL_X_TEXT, PDL_X_OUTPUT, PDL_X_SEQ, PDL_X_IF, PDL_X_FOR, PDL_X_SET, PDL_X_SETBLOCK, PDL_X_NSREF,
+    PDL_X_MACRO, PDL_X_CALLBLOCK,
     PDL_X_FILTERBLOCK, PDL_X_WITH, PDL_X_BLOCK, PDL_X_AUTOESCAPE, PDL_X_RAISE,
     PDL_X_COUNT
 } pdl_xkind;
@@ -101,10 +108,14 @@ struct pdl_xnode {
         struct { uint32_t n; const pdl_xnode **keys, **vals; } dict;
         struct { const pdl_xnode *target, *over, *test, *body, *otherwise; bool recursive; } loop;
         struct { const pdl_xnode *target, *value, *filter, *body; } set;
-        struct { pdl_str name; uint32_t n_params, n_defaults; pdl_str *params; const pdl_xnode **defaults; /* of the last n_defaults */
-                 const pdl_xnode *body, *call; bool uses_caller, uses_varargs, uses_kwargs, scoped, required; } macro;
+        /* of the last n_defaults */
+        struct { pdl_str name; uint32_t n_params, n_defaults; pdl_str *params; const pdl_xnode **defaults;
+            const pdl_xnode *body, *call;
+            bool uses_caller, uses_varargs, uses_kwargs, scoped, required;
+        } macro;
         struct { uint32_t n; const pdl_xnode **targets, **values; const pdl_xnode *body; } with;
-        struct { pdl_str text; const char *cls; const pdl_xnode *value; bool strict, extends; } fault; /* RAISE; u.text is its text */
+        /* RAISE; u.text is its text */
+        struct { pdl_str text; const char *cls; const pdl_xnode *value; bool strict, extends; } fault;
     } u;
 };
 
@@ -120,14 +131,18 @@ typedef struct pdl_expr {
     pdl_str source;           /* the whole text as written, in the arena */
     const pdl_xnode *root;
     pdl_str err_msg;          /* "unexpected '}', expected ')'" */
-    const char *err_class;    /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword argument */
+    /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword argument */
+    const char *err_class;
     uint32_t err_start, err_end;
-    pdl_str err_hint;         /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
-    pdl_str *free_names;      /* names read but not set by the text itself, each once, in order of first use */
+    /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
+    pdl_str err_hint;
+    /* names read but not set by the text itself, each once, in order of first use */
+    pdl_str *free_names;
     uint32_t n_free;
 } pdl_expr;
 
-/* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the defaults. */
+/* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the
+ * defaults. */
 typedef struct pdl_xoptions {
     pdl_str block_start, block_end, variable_start, variable_end, comment_start, comment_end;
     pdl_str line_statement, line_comment; /* empty: off */
@@ -143,14 +158,17 @@ typedef struct pdl_xnames {
     pdl_str (*near_test)(pdl_str name);
 } pdl_xnames;
 
-/* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is copied into the arena. */
+/* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is copied into
+ * the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
 /* A whole Jinja template: form is TEMPLATE or BROKEN. */
-const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options, const pdl_xnames *names);
+const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options,
+                                       const pdl_xnames *names);
 
-/* Options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python words it for an unknown option
- * ("Template.__new__() got an unexpected keyword argument 'foo'"), or a bad value. Strings are copied into a. */
+/* Options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python words it for an
+ * unknown option ("Template.__new__() got an unexpected keyword argument 'foo'"), or a bad value. Strings are
+ * copied into a. */
 PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
 
 /* True when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN without being read. */
