@@ -1,8 +1,9 @@
 /* native.h -- C functions that PDL programs call: filters, tests, globals, Python-style methods.
  *
- * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound to the row's
- * parameters: argv[i] is the i-th parameter or absent. Natives never wait and never re-enter the machine; what they get
- * holds no unfilled promise (the machine resolves first) unless the row says PDL_N_RAW.
+ * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound to the
+ * row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never re-enter the
+ * machine; what they get holds no unfilled promise (the machine resolves first) unless the row says
+ * PDL_N_RAW.
  */
 #ifndef PDL_NATIVE_NATIVE_H
 #define PDL_NATIVE_NATIVE_H
@@ -14,23 +15,27 @@
 typedef struct pdl_native_env {
     bool autoescape;
     bool lenient;                         /* undefined prints as nothing (Jinja blocks) */
-    double (*random)(void *user);         /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
-    void (*show)(void *user, pdl_str text); /* prints at once, beside result and context; NULL: natives that need it fail */
+    /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
+    double (*random)(void *user);
+    /* prints at once, beside result and context; NULL: natives that need it fail */
+    void (*show)(void *user, pdl_str text);
     void *user;
 } pdl_native_env;
 
-/* argv: parameters in order of the row; extra positional ones (rows with PDL_N_VARARGS) follow in argv[n_params..argc).
- * kwargs: dict of unknown keywords (PDL_N_KWARGS rows) or absent. Result owned. */
-typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs, pdl_val *out,
-                           pdl_err *err);
+/* argv: parameters in order of the row; extra positional ones (rows with PDL_N_VARARGS) follow in
+ * argv[n_params..argc). kwargs: dict of unknown keywords (PDL_N_KWARGS rows) or absent. Result owned. */
+typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs,
+                           pdl_val *out, pdl_err *err);
 
 enum {
     PDL_N_VARARGS = 1,   /* more positional arguments than parameters */
     PDL_N_KWARGS = 2,    /* unknown keywords */
     PDL_N_RAW = 4,       /* takes promises as they are */
-    PDL_N_UNDEFINED = 8, /* may be given undefined values (default, defined, ...); others fail on them first */
+    /* may be given undefined values (default, defined, ...); others fail on them first */
+    PDL_N_UNDEFINED = 8,
     PDL_N_IMPURE = 16,   /* not folded at compile time (random, lipsum) */
-    PDL_N_MUTATES = 32,  /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
+    /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
+    PDL_N_MUTATES = 32,
 };
 
 typedef struct pdl_native {
@@ -40,7 +45,8 @@ typedef struct pdl_native {
     uint8_t n_min, n_max; /* arguments, the first included; n_max is the number of names in params */
     uint8_t flags;
     const char *doc;      /* one sentence for the manual and hover */
-    const char *py;       /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
+    /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
+    const char *py;
     uint8_t style;        /* how the host words wrong arguments: a pdl_native_style */
 } pdl_native;
 
@@ -69,21 +75,24 @@ const pdl_native *pdl_globals(size_t *n);
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 
-/* Bind positional and keyword arguments to the row's parameters and call it. pos[0] is the receiver / piped value for filters,
- * tests, methods. kw_names/kw may be NULL when n_kw is 0. Errors as Python words them ("do_round() got an unexpected
- * keyword argument 'x'", "upper() takes no arguments (1 given)", "... missing 1 required positional argument: 'y'"). */
-PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
-                              const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err);
+/* Bind positional and keyword arguments to the row's parameters and call it. pos[0] is the receiver / piped
+ * value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0. Errors as Python words them
+ * ("do_round() got an unexpected keyword argument 'x'", "upper() takes no arguments (1 given)", "... missing
+ * 1 required positional argument: 'y'"). */
+PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
+                              size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
+                              pdl_val *out, pdl_err *err);
 
-/* Bound method or global as a value: prints as Python does ("<built-in method upper of str object ...>" without address),
- * callable by the machine. Takes receiver (absent for a global). */
+/* Bound method or global as a value: prints as Python does ("<built-in method upper of str object ...>"
+ * without address), callable by the machine. Takes receiver (absent for a global). */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
 const pdl_native *pdl_native_row(pdl_vref v);      /* of a PDL_V_NATIVE */
 pdl_vref pdl_native_receiver(pdl_vref v);          /* absent for a global */
 
-/* --- attribute and item access (spec language-syntax 4.3) ------------------------------------------------- */
+/* --- attribute and item access (spec language-syntax 4.3) ----------------------------------------------- */
 
-/* x.name: attribute or method first, then item; gives an undefined value with Python's explanation when missing. */
+/* x.name: attribute or method first, then item; gives an undefined value with Python's explanation when
+ * missing. */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
 /* x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
@@ -92,8 +101,9 @@ PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, p
 /* Error of using an undefined value: UndefinedError with its explanation. Always false. */
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
-/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class: every class used with
- * these two tags is the first part of a pdl_attr_class. attr gives an owned value, false when there is no such name; it may be NULL. */
+/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class: every class
+ * used with these two tags is the first part of a pdl_attr_class. attr gives an owned value, false when there
+ * is no such name; it may be NULL. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
@@ -102,21 +112,25 @@ typedef struct pdl_attr_class {
 /* How Jinja names the type of x in messages: "dict object", "None", "datetime.date object". */
 void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 
-/* --- cells: objects of templates with state (namespace, cycler, joiner) ---------------------------------- */
+/* --- cells: objects of templates with state (namespace, cycler, joiner) --------------------------------- */
 
 bool pdl_is_namespace(pdl_vref v);
-PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err); /* takes x; refuses x that holds a namespace */
+/* takes x; refuses x that holds a namespace */
+PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
 /* A cell that can be called: joiner() gives text. False when it is not callable. */
-PDL_MUST bool pdl_cell_call(pdl_vref cell, const pdl_val *pos, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_cell_call(pdl_vref cell, const pdl_val *pos, size_t n_pos, bool *handled, pdl_val *out,
+                            pdl_err *err);
 
-/* --- formatting (format.c) ----------------------------------------------------------------------------------- */
+/* --- formatting (format.c) ------------------------------------------------------------------------------ */
 
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err); /* '%s' % x */
-PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
+                                pdl_val *out, pdl_err *err);
 /* format(x, spec): the mini-language "{:>5}". */
 PDL_MUST bool pdl_format_value(pdl_vref x, pdl_str spec, pdl_val *out, pdl_err *err);
 
 /* str(x) as the piped-text filters see it; safe text stays safe when they say so. Escapes for autoescape. */
-PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err); /* Markup.escape: safe text unchanged; result is safe */
+/* Markup.escape: safe text unchanged; result is safe */
+PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 
 #endif

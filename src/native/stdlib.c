@@ -1,12 +1,14 @@
-/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of one's own, text
- * shown at once; and the table of its natives (others: slots.c, find_object.c, calculate.c, tfidf.c).
+/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of one's
+ * own, text shown at once; and the table of its natives (others: slots.c, find_object.c, calculate.c,
+ * tfidf.c).
  *
- * A judge answers `true` or `false`. The raw response tells for each token of the answer which others the model weighed:
+ * A judge answers `true` or `false`. The raw response tells for each token of the answer which others the
+ * model weighed:
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
  *
- * The last token that the answer starts with is the place where the model decided (models put white space and role tokens
- * first). There the two words compete: p(true) / (p(true) + p(false)). Spec execution 1.5.
+ * The last token that the answer starts with is the place where the model decided (models put white space and
+ * role tokens first). There the two words compete: p(true) / (p(true) + p(false)). Spec execution 1.5.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -28,7 +30,8 @@ static bool member(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
 static bool member_list(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
     pdl_vref v;
     if (!member(x, key, &v, err)) return false;
-    if (!pdl_is_list(v)) return pdl_err_host(err, "TypeError", "%s is of type %s, not a list", key, pdl_py_type(v));
+    if (!pdl_is_list(v))
+        return pdl_err_host(err, "TypeError", "%s is of type %s, not a list", key, pdl_py_type(v));
     *out = v;
     return true;
 }
@@ -66,7 +69,8 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
 /* The tokens weighed where the answer was decided. */
 static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *err) {
     pdl_vref logprobs, content;
-    if (!member(choice, "logprobs", &logprobs, err) || !member_list(logprobs, "content", &content, err)) return false;
+    if (!member(choice, "logprobs", &logprobs, err) || !member_list(logprobs, "content", &content, err))
+        return false;
     for (size_t i = pdl_list_len(content); i-- > 0;) {
         bool hit = false;
         if (!token_starts(pdl_list_at(content, i), answer, &hit, err)) return false;
@@ -79,7 +83,8 @@ static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *er
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;
-    if (pdl_list_len(choices) == 0) return pdl_err_host(err, "IndexError,LookupError", "list index out of range");
+    if (pdl_list_len(choices) == 0)
+        return pdl_err_host(err, "IndexError,LookupError", "list index out of range");
     pdl_vref choice = pdl_list_at(choices, 0);
     if (!member(choice, "message", &message, err) || !member(message, "content", &content, err)) return false;
     bool yes = pdl_text_is(content, "true");
@@ -94,11 +99,13 @@ static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
         return false;
     }
     double p_true = 0, p_false = 0;
-    if (!decision(choice, pdl_str_get(content), &top, err) || !probability(PDL_STR("true"), top, &p_true, err) ||
+    if (!decision(choice, pdl_str_get(content), &top, err) ||
+        !probability(PDL_STR("true"), top, &p_true, err) ||
         !probability(PDL_STR("false"), top, &p_false, err))
         return false;
     double p = own && !yes ? p_false : p_true;
-    *out = pdl_with_label(pdl_float(p > 0 || isnan(p) ? log(p / (p_true + p_false)) : -INFINITY), pdl_label_of(response));
+    *out = pdl_with_label(pdl_float(p > 0 || isnan(p) ? log(p / (p_true + p_false)) : -INFINITY),
+                          pdl_label_of(response));
     return true;
 }
 
@@ -151,20 +158,21 @@ static bool g_show(PDL_ARGS) {
 }
 
 static const pdl_native natives[] = {
-    {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0,
-     "Log probability of the judge's answer.", "bool_confidence", PDL_NS_DEF},
+    {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0, "Log probability of the judge's answer.",
+     "bool_confidence", PDL_NS_DEF},
     {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
      "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
-    {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE, "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
-    {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.", "fill",
-     PDL_NS_DEF},
+    {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE,
+     "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
+    {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.",
+     "fill", PDL_NS_DEF},
     {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
-     "The first JSON object in a text that has keys of these types: {value, start, end}, or null.", "find_object",
-     PDL_NS_DEF},
+     "The first JSON object in a text that has keys of these types: {value, start, end}, or null.",
+     "find_object", PDL_NS_DEF},
     {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.", "reward",
      PDL_NS_DEF},
-    {"pdl_show", g_show, "text, end", 1, 2, PDL_N_IMPURE, "Prints a text at once; it is part of no result.", "show",
-     PDL_NS_DEF},
+    {"pdl_show", g_show, "text, end", 1, 2, PDL_N_IMPURE, "Prints a text at once; it is part of no result.",
+     "show", PDL_NS_DEF},
     {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots", PDL_NS_DEF},
     {"pdl_tfidf", pdl_g_tfidf, "texts, query, k", 3, 3, 0,
      "The k texts most like the query: [{index, score}], by TF-IDF and cosine.", "tfidf", PDL_NS_DEF},
