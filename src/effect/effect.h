@@ -1,7 +1,8 @@
 /* effect.h -- the only way out of the machine (architecture D6).
  *
- * Whatever a run wants from the outside is one pdl_effect handed to a pdl_world; the world answers with one pdl_reply
- * (preceded, for streams, by pieces). Policy, record, replay, cache, dry run and tests are worlds in front of a world.
+ * Whatever a run wants from the outside is one pdl_effect handed to a pdl_world; the world answers with one
+ * pdl_reply (preceded, for streams, by pieces). Policy, record, replay, cache, dry run and tests are worlds
+ * in front of a world.
  */
 #ifndef PDL_EFFECT_EFFECT_H
 #define PDL_EFFECT_EFFECT_H
@@ -12,16 +13,19 @@
 #include "value/val.h"
 
 /*   X(id, doc)   request -> reply, as values:
- * model    {model, platform, messages, parameters, schema|null, stream: bool} -> {content, message, raw, usage|null}
+ * model    {model, platform, messages, parameters, schema|null, stream: bool} -> {content, message, raw,
+ *          usage|null}
  * embed    {model, input, parameters} -> {data, usage}
- * code     {lang, code, vars: dict, cwd, names: [..]} -> {result, rebound: dict, stdout}   (lang python, ipython)
+ * code     {lang, code, vars: dict, cwd, names: [..]} -> {result, rebound: dict, stdout}   (lang python,
+ *          ipython)
  * object   {op: attr|item|call|iter|next|len|drop, id, ...} -> value                        (worker handles)
  * command  {argv: [..]} -> {stdout, stderr, status}
  * read     {path, shown} -> text          (shown: the path as messages print it)
  * write    {path, mode, text, encoding, flush, close} -> null
  * input    {prompt, multiline} -> text, or null at the end of input
- * source   {path} -> text of a program file, or null when there is none; {path, under: folders} -> {path, text} of the first
- *          folder that has it, or null: where a library stands is no part of the question, so recordings replay elsewhere
+ * source   {path} -> text of a program file, or null when there is none; {path, under: folders} -> {path,
+ *          text} of the first folder that has it, or null: where a library stands is no part of the question,
+ *          so recordings replay elsewhere
  * sleep    {seconds} -> null
  * now      {} -> seconds since the epoch (float)
  * random   {} -> 64-bit seed (int) */
@@ -48,12 +52,15 @@ typedef enum {
 
 typedef struct pdl_effect pdl_effect;
 
-/* How code outside calls a PDL function (declared here, implemented by vm): start a call of `func` with arguments; `done` is called when
- * it has ended. Arguments are taken. Used by worker for callbacks from Python. */
+/* How code outside calls a PDL function (declared here, implemented by vm): start a call of `func` with
+ * arguments; `done` is called when it has ended. Arguments are taken. Used by worker for callbacks from
+ * Python. */
 typedef struct pdl_call_in {
     void *user;
     void (*start)(void *user, pdl_val func, pdl_val args /* list */, pdl_val kwargs /* dict */,
-                  void (*done)(void *done_user, pdl_val result /* taken; absent on failure */, const pdl_err *err), void *done_user);
+                  void (*done)(void *done_user, pdl_val result /* taken; absent on failure */,
+                               const pdl_err *err),
+                  void *done_user);
 } pdl_call_in;
 
 /* The final answer. Exactly one of value (present) and err (kind set). */
@@ -67,9 +74,11 @@ void pdl_reply_fini(pdl_reply *r);
 /* Who asked: both callbacks come on the run's thread, possibly inside start(). */
 typedef struct pdl_effect_sink {
     void *user;
-    /* A piece of a streamed answer: text for models (valid UTF-8), stdout of code. Borrowed. Never after reply. */
+    /* A piece of a streamed answer: text for models (valid UTF-8), stdout of code. Borrowed. Never after
+     * reply. */
     void (*piece)(void *user, const pdl_effect *e, pdl_str text);
-    /* The end. Borrows r: copy what is kept. The effect is released by the world's caller after this returns. */
+    /* The end. Borrows r: copy what is kept. The effect is released by the world's caller after this
+     * returns. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
 } pdl_effect_sink;
 
@@ -84,28 +93,33 @@ struct pdl_effect {
     const pdl_call_in *call_in; /* for code; borrowed from the run */
 };
 
-pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */, uint32_t seq, pdl_loc loc,
-                           pdl_val request /* taken */, pdl_effect_sink sink);
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */, uint32_t seq,
+                           pdl_loc loc, pdl_val request /* taken */, pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 
-/* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and stored. Values that are not
- * JSON appear in a tagged form that pdl_effect_decode reads back. */
+/* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and
+ * stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, pdl_buf *out, pdl_err *err);
-/* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles keep their number. */
+/* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles
+ * keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* True for names of parameters and headers whose values are secret (api_key, token, ...authorization..., ...key). */
+/* True for names of parameters and headers whose values are secret (api_key, token, ...authorization...,
+ * ...key). */
 bool pdl_is_secret_key(pdl_str name);
 
 /* A world answers effects. Vtable contracts:
- * start   takes e (it is released with pdl_effect_free by the world after the reply was delivered or the effect cancelled). May call
- *         e->sink.reply inside start. Never blocks longer than a local file operation.
- * cancel  the effect with this id, if still open, ends: its sink is not called any more. Unknown ids are ignored.
- * poll    do what is ready; wait for something at most timeout_ms (-1: until something happens, 0: do not wait). Returns false when nothing
- *         is open in this world (waiting would be for ever). A front world forwards to the one behind it.
+ * start   takes e (it is released with pdl_effect_free by the world after the reply was delivered or the
+ *         effect cancelled). May call e->sink.reply inside start. Never blocks longer than a local file
+ *         operation.
+ * cancel  the effect with this id, if still open, ends: its sink is not called any more. Unknown ids are
+ *         ignored.
+ * poll    do what is ready; wait for something at most timeout_ms (-1: until something happens, 0: do not
+ *         wait). Returns false when nothing is open in this world (waiting would be for ever). A front world
+ *         forwards to the one behind it.
  * close   release the world and what it owns; a front world does not close the one behind it. */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
@@ -126,8 +140,8 @@ void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
 /* Answers everything with an error: unit tests, fuzzing. Static lifetime. */
 pdl_world *pdl_null_world(void);
 
-/* Answers from a list: tests. Takes script, a list of {kind, reply | error, pieces?} consumed in order; `order`: 0 at once inside start, 1 later
- * in order of poll, 2 later in reverse order. */
+/* Answers from a list: tests. Takes script, a list of {kind, reply | error, pieces?} consumed in order;
+ * `order`: 0 at once inside start, 1 later in order of poll, 2 later in reverse order. */
 pdl_world *pdl_script_world_new(pdl_val script, int order);
 
 #endif

@@ -165,8 +165,9 @@ static void put_bytes(enc *e, pdl_str s) {
 static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     const pdl_handle *h = pdl_handle_of(v);
     open_tag(e, "handle");
-    pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[", (unsigned long long)h->id, (long long)h->len,
-                 h->truth ? "true" : "false", h->callable ? "true" : "false");
+    pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[",
+                 (unsigned long long)h->id, (long long)h->len, h->truth ? "true" : "false",
+                 h->callable ? "true" : "false");
     pdl_json_quote(pdl_str_get(h->type_name), 0, e->out);
     pdl_buf_putc(e->out, ',');
     pdl_json_quote(pdl_str_get(h->str), 0, e->out);
