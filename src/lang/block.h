@@ -1,7 +1,8 @@
 /* block.h -- programs as blocks: structs and tables made from blocks.def and common.def (architecture D5).
  *
- * Everything lives in the program's arena and is immutable after loading. Each part knows its place: `loc` is what FILE:LINE
- * prints (the key of a mapping entry, the first character of a list item), `node` is the syntax it was made from (NULL when made up).
+ * Everything lives in the program's arena and is immutable after loading. Each part knows its place: `loc` is
+ * what FILE:LINE prints (the key of a mapping entry, the first character of a list item), `node` is the
+ * syntax it was made from (NULL when made up).
  */
 #ifndef PDL_LANG_BLOCK_H
 #define PDL_LANG_BLOCK_H
@@ -56,7 +57,8 @@ typedef enum {
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* REQ: must be there; OPT: may be absent or null; DEF: may be absent, not null; NUL: must be there, may be null; OLD: accepted old name. */
+/* REQ: must be there; OPT: may be absent or null; DEF: may be absent, not null; NUL: must be there, may be
+ * null; OLD: accepted old name. */
 typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_DEF, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
 
 /* A literal string field. s.p == NULL: absent or null. */
@@ -103,7 +105,9 @@ typedef struct pdl_params {
     bool is_null;            /* `function:` with nothing */
 } pdl_params;
 
-typedef enum { PDL_JOIN_TEXT, PDL_JOIN_ARRAY, PDL_JOIN_OBJECT, PDL_JOIN_LASTOF, PDL_JOIN_REDUCE } pdl_join_kind;
+typedef enum {
+    PDL_JOIN_TEXT, PDL_JOIN_ARRAY, PDL_JOIN_OBJECT, PDL_JOIN_LASTOF, PDL_JOIN_REDUCE
+} pdl_join_kind;
 typedef struct pdl_join {
     pdl_join_kind kind;
     pdl_str with;            /* TEXT */
@@ -159,7 +163,9 @@ typedef struct pdl_retry {
     const pdl_node *node;
 } pdl_retry;
 
-typedef enum { PDL_TO_RESULT, PDL_TO_CONTEXT, PDL_TO_STDOUT, PDL_TO_STDERR, PDL_TO_NAME, PDL_TO_INVALID } pdl_target;
+typedef enum {
+    PDL_TO_RESULT, PDL_TO_CONTEXT, PDL_TO_STDOUT, PDL_TO_STDERR, PDL_TO_NAME, PDL_TO_INVALID
+} pdl_target;
 typedef struct pdl_contribute {
     pdl_target target;       /* INVALID: a mapping with no or several keys: fails when executed */
     pdl_str name;            /* NAME: the aggregator */
@@ -259,7 +265,8 @@ const pdl_field *pdl_common_fields(size_t *n);
 /* Field of a kind by key (own or common, `context` only where allowed), NULL when there is none. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 
-const char *pdl_block_name(pdl_block_kind k);  /* "text", ...; "data" is the trace name of scalar blocks: see pdl_block_trace_name */
+/* "text", ...; "data" is the trace name of scalar blocks: see pdl_block_trace_name */
+const char *pdl_block_name(pdl_block_kind k);
 const char *pdl_block_trace_name(pdl_block_kind k);
 const char *pdl_block_doc(pdl_block_kind k);
 bool pdl_block_is_structured(pdl_block_kind k);

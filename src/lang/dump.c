@@ -87,8 +87,10 @@ static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const
 }
 
 /* The words of a command: each of them is an expression. */
-static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, const char *key, const pdl_tree *t) {
-    pdl_val words = written(t), all = d->view && d->view->value ? d->view->value(d->view->user, b, key, 0) : pdl_absent();
+static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, const char *key,
+                                       const pdl_tree *t) {
+    pdl_val words = written(t),
+            all = d->view && d->view->value ? d->view->value(d->view->user, b, key, 0) : pdl_absent();
     pdl_val out = pdl_list_new(pdl_is_list(words) ? pdl_list_len(words) : 0);
     for (size_t i = 0; pdl_is_list(words) && i < pdl_list_len(words); i++) {
         pdl_val word = pdl_keep(pdl_list_at(words, i));

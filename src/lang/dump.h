@@ -33,8 +33,8 @@ pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 /* A block inside a trace that was not executed: as in traces, plain values as themselves. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
-/* Every expression, fully parenthesised, and every type, as JSON Schema: one line each, `LINE:COLUMN KEY TEXT`
- * with tabs between (listing.c). */
+/* Every expression, fully parenthesised, and every type, as JSON Schema: one line each, `LINE:COLUMN KEY
+ * TEXT` with tabs between (listing.c). */
 void pdl_list_exprs(const pdl_program *p, pdl_buf *out);
 PDL_MUST bool pdl_list_types(const pdl_program *p, pdl_buf *out, pdl_err *err);
 

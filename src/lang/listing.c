@@ -20,7 +20,9 @@ static void on_expr(void *user, const pdl_block *b, const char *key, const pdl_t
     pdl_buf_putc(out, '\n');
 }
 
-void pdl_list_exprs(const pdl_program *p, pdl_buf *out) { pdl_program_walk(p, &(pdl_walk){.user = out, .expr = on_expr}); }
+void pdl_list_exprs(const pdl_program *p, pdl_buf *out) {
+    pdl_program_walk(p, &(pdl_walk){.user = out, .expr = on_expr});
+}
 
 typedef struct typed {
     pdl_buf *out;

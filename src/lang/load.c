@@ -490,7 +490,8 @@ static const pdl_block *load_any(pdl_loader *l, const pdl_node *n, pdl_loc loc, 
 const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
     if (!load_spend(l, n)) return NULL;
     if (l->depth >= PDL_MAX_BLOCK_DEPTH) {
-        load_diag(l, "too-deep", loc, pdl_node_loc(n), "blocks are nested more than %d deep", PDL_MAX_BLOCK_DEPTH);
+        load_diag(l, "too-deep", loc, pdl_node_loc(n), "blocks are nested more than %d deep",
+                  PDL_MAX_BLOCK_DEPTH);
         return NULL;
     }
     l->depth++;

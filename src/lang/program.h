@@ -13,7 +13,8 @@ typedef struct pdl_diag {
     const char *code;   /* static id: "field-unknown", "name-undefined", ... */
     bool at_load;       /* refuses to run (schema); others are reported by `pdl check` only */
     bool reference_only;/* something ours accepts and the reference refuses: --strict */
-    bool general;       /* the reference says only that the file does not respect the schema: that line follows the list */
+    /* the reference says only that the file does not respect the schema: that line follows the list */
+    bool general;
     pdl_loc loc;        /* FILE:LINE */
     pdl_loc mark;       /* exact span */
     pdl_str text;       /* without place; in the arena */
@@ -38,7 +39,8 @@ void pdl_program_drop(pdl_program *p); /* NULL is fine */
 
 /* Adds a diagnostic; text is formatted into the arena. Returns it for a hint. */
 PDL_PRINTF(6, 7)
-pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                           const char *fmt, ...);
 void pdl_program_sort_diags(pdl_program *p);
 
 /* The load errors as users see them, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */

@@ -65,11 +65,16 @@ static void walk_expectations(const walker *at, const pdl_expectations *e) {
 static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     const void *member = (const char *)at->b + f->offset;
     switch ((int)f->type) {
-    case PDL_FT_EXPR: case PDL_FT_XBOOL: case PDL_FT_XINT: case PDL_FT_XSTR: case PDL_FT_XDICT: case PDL_FT_ARGV:
-        walk_tree(at, *(const pdl_tree *const *)member);
-        return;
+    case PDL_FT_EXPR:
+    case PDL_FT_XBOOL:
+    case PDL_FT_XINT:
+    case PDL_FT_XSTR:
+    case PDL_FT_XDICT:
+    case PDL_FT_ARGV: walk_tree(at, *(const pdl_tree *const *)member); return;
     case PDL_FT_TYPE: walk_type(at, *(const pdl_type *const *)member, at->b->spec_loc); return;
-    case PDL_FT_PARAMS: walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key)); return;
+    case PDL_FT_PARAMS:
+        walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key));
+        return;
     case PDL_FT_JOIN:
         if (*(const pdl_join *const *)member) walk_tree(at, (*(const pdl_join *const *)member)->reduce);
         return;
@@ -134,7 +139,8 @@ static void on_type(void *user, const pdl_block *b, const char *key, const pdl_t
     pdl_type_deprecated(t, on_old, user);
 }
 
-void pdl_program_each_deprecated(const pdl_program *p, void (*fn)(void *user, const char *old, const char *now), void *user) {
+void pdl_program_each_deprecated(const pdl_program *p,
+                                 void (*fn)(void *user, const char *old, const char *now), void *user) {
     told t = {.fn = fn, .user = user};
     pdl_program_walk(p, &(pdl_walk){.user = &t, .type = on_type});
     pdl_vec_fini(&t.words);

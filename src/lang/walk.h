@@ -7,7 +7,8 @@
 /* Functions may be NULL. key: of the field, "" inside of lists of a field that have no keys of their own. */
 typedef struct pdl_walk {
     void *user;
-    void (*expr)(void *user, const pdl_block *b, const char *key, const pdl_tree *t); /* t is a PDL_TREE_EXPR */
+    /* t is a PDL_TREE_EXPR */
+    void (*expr)(void *user, const pdl_block *b, const char *key, const pdl_tree *t);
     void (*type)(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc);
 } pdl_walk;
 
@@ -15,6 +16,7 @@ typedef struct pdl_walk {
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 
 /* Calls back once for each deprecated word of a type that the program uses ("str", "string"). */
-void pdl_program_each_deprecated(const pdl_program *p, void (*fn)(void *user, const char *old, const char *now), void *user);
+void pdl_program_each_deprecated(const pdl_program *p,
+                                 void (*fn)(void *user, const char *old, const char *now), void *user);
 
 #endif
