@@ -7,12 +7,16 @@ void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
     c_tree(e, b->cond);
     c_trace_field(e, "if");
     uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
-    c_block(e, b->then_, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("then"), .no_context = info->no_context});
+    c_block(e, b->then_, (pdl_pos){
+        .seg = PDL_SEG_NAME, .name = PDL_STR("then"), .no_context = info->no_context,
+    });
     emit(e, PDL_OP_CHILD, 0, 0, 0);
     uint32_t over = emit_jump(e, PDL_OP_JUMP);
     patch(e, no);
     if (b->else_) {
-        c_block(e, b->else_, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("else_"), .no_context = info->no_context});
+        c_block(e, b->else_, (pdl_pos){
+            .seg = PDL_SEG_NAME, .name = PDL_STR("else_"), .no_context = info->no_context,
+        });
         emit(e, PDL_OP_CHILD, 0, 0, 0);
     } else {
         emit_text(e, PDL_STR(""));
@@ -57,8 +61,8 @@ void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 
 /* Names and lists of `for`, the bound, and the reducing function (deepest on the stack). */
-static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors, const pdl_text_field *index, const pdl_tree *max,
-                        const pdl_join *join) {
+static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors, const pdl_text_field *index,
+                        const pdl_tree *max, const pdl_join *join) {
     uint32_t n = fors ? fors->n : 0;
     if (fors) {
         for (uint32_t i = 0; i < n; i++) {
@@ -93,7 +97,9 @@ static void c_loop_add(pdl_emit *e, const pdl_join *join) {
         emit(e, PDL_OP_SWAP, 0, 0, 0);
         emit(e, PDL_OP_POP, 0, 0, 0);
         return;
-    case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit(e, PDL_OP_LIST_ADD, 0, 0, 0); return;
+    case PDL_JOIN_ARRAY:
+    case PDL_JOIN_OBJECT:
+    case PDL_JOIN_REDUCE: emit(e, PDL_OP_LIST_ADD, 0, 0, 0); return;
     }
 }
 

@@ -135,7 +135,8 @@ static void c_include(pdl_emit *e, pdl_opcode op, const pdl_block *b) {
     if (op == PDL_OP_INCLUDE) emit(e, PDL_OP_CHILD, 0, 0, 0);
 }
 
-static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY}, text_join = {.kind = PDL_JOIN_TEXT};
+static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY},
+                      text_join = {.kind = PDL_JOIN_TEXT};
 
 /* Body of a block by kind: the exhaustive switch of the compiler. */
 void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
@@ -144,7 +145,9 @@ void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     case PDL_BLOCK_lastOf: c_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join, b->kind); return;
     case PDL_BLOCK_array: c_list_body(e, &PDL_AS(array, b)->items, info, &array_join, b->kind); return;
     case PDL_BLOCK_object: c_object(e, PDL_AS(object, b), info); return;
-    case PDL_BLOCK_sequence: c_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join, b->kind); return;
+    case PDL_BLOCK_sequence:
+        c_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join, b->kind);
+        return;
     case PDL_BLOCK_if: c_if(e, PDL_AS(if, b), info); return;
     case PDL_BLOCK_match: c_match(e, PDL_AS(match, b), info); return;
     case PDL_BLOCK_repeat: c_repeat(e, PDL_AS(repeat, b), info); return;

@@ -1,5 +1,5 @@
-/* c_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled down their left spine, so C depth follows only
- * what the reader bounds (PDL_MAX_EXPR_DEPTH). */
+/* c_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled down their left
+ * spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH). */
 #include "compile/emit.h"
 
 #include "value/int.h"
@@ -13,7 +13,8 @@ static void span(pdl_emit *e, const pdl_xnode *x) {
 
 static pdl_arith arith_of(pdl_xop op) {
     static const pdl_arith table[] = {
-        [PDL_XOP_ADD] = PDL_OP_ADD, [PDL_XOP_SUB] = PDL_OP_SUB, [PDL_XOP_MUL] = PDL_OP_MUL, [PDL_XOP_DIV] = PDL_OP_DIV,
+        [PDL_XOP_ADD] = PDL_OP_ADD, [PDL_XOP_SUB] = PDL_OP_SUB, [PDL_XOP_MUL] = PDL_OP_MUL,
+        [PDL_XOP_DIV] = PDL_OP_DIV,
         [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD, [PDL_XOP_POW] = PDL_OP_POW,
     };
     return table[op];
@@ -43,7 +44,8 @@ static pdl_shape *c_args(pdl_emit *e, const pdl_xargs *args) {
     return s;
 }
 
-/* The variable a chain of attributes and items starts from: receivers of mutating methods are rebound along it. */
+/* The variable a chain of attributes and items starts from: receivers of mutating methods are rebound along
+ * it. */
 static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     *n_keys = 0;
     while (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) {
@@ -71,7 +73,8 @@ static const pdl_xnode *root_of(const pdl_xnode *x) {
 }
 
 static bool is_mutator(pdl_str name) {
-    static const char *const names[] = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort", "popitem", "setdefault", "update"};
+    static const char *const names[] = {"append",  "clear", "extend",  "insert",     "pop",   "remove",
+                                        "reverse", "sort",  "popitem", "setdefault", "update"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (pdl_str_is(name, names[i])) return true;
     return false;
@@ -80,7 +83,8 @@ static bool is_mutator(pdl_str name) {
 /* A call of a mutating method on something that a variable leads to. */
 static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
     const pdl_xnode *callee = x->u.call.obj;
-    return callee->kind == PDL_X_ATTR && is_mutator(callee->u.access.name) && path_root(callee->u.access.obj, n_keys);
+    return callee->kind == PDL_X_ATTR && is_mutator(callee->u.access.name) &&
+           path_root(callee->u.access.obj, n_keys);
 }
 
 /* The callee, or the receiver of a method, is on the stack. */
@@ -138,7 +142,8 @@ static void c_compare(pdl_emit *e, const pdl_xnode *x) {
     }
     if (n < 2) return;
     uint32_t over = emit_jump(e, PDL_OP_JUMP);
-    for (uint32_t i = 0; i + 1 < n; i++) patch(e, outs[i]); /* middle false: drop the operand kept for the next comparison */
+    /* middle false: drop the operand kept for the next comparison */
+    for (uint32_t i = 0; i + 1 < n; i++) patch(e, outs[i]);
     emit(e, PDL_OP_SWAP, 0, 0, 0);
     emit(e, PDL_OP_POP, 0, 0, 0);
     patch(e, over);
@@ -159,7 +164,9 @@ static void c_logic(pdl_emit *e, const pdl_xnode *x) {
     }
 }
 
-static void c_undefined(pdl_emit *e, const char *why) { emit(e, PDL_OP_UNDEFINED, 0, 0, add_const(e, pdl_textz(why))); }
+static void c_undefined(pdl_emit *e, const char *why) {
+    emit(e, PDL_OP_UNDEFINED, 0, 0, add_const(e, pdl_textz(why)));
+}
 
 /* a if b else c if d ...: a chain is a loop, however long. */
 static void c_cond(pdl_emit *e, const pdl_xnode *x) {
@@ -249,7 +256,9 @@ static void c_chain(pdl_emit *e, const pdl_xnode *x) {
 static void c_unary(pdl_emit *e, const pdl_xnode *x) {
     c_x(e, x->u.op.a);
     span(e, x);
-    pdl_opcode op = x->u.op.op == PDL_XOP_NOT ? PDL_OP_NOT : x->u.op.op == PDL_XOP_NEG ? PDL_OP_NEG : PDL_OP_POS;
+    pdl_opcode op = x->u.op.op == PDL_XOP_NOT   ? PDL_OP_NOT
+                    : x->u.op.op == PDL_XOP_NEG ? PDL_OP_NEG
+                                                : PDL_OP_POS;
     emit(e, op, 0, 0, 0);
 }
 

@@ -1,4 +1,5 @@
-/* c_func.c -- functions and calls. Bodies stand behind the code of the program; a pending list keeps the compiler from recursing into them. */
+/* c_func.c -- functions and calls. Bodies stand behind the code of the program; a pending list keeps the
+ * compiler from recursing into them. */
 #include "compile/emit.h"
 
 #include "base/banned.h"

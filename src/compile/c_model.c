@@ -3,16 +3,19 @@
 
 #include "base/banned.h"
 
-/* Parameters that are numbers with a fraction: a whole number written for one of them is sent with a point, as the reference does. */
+/* Parameters that are numbers with a fraction: a whole number written for one of them is sent with a point,
+ * as the reference does. */
 static bool is_float_parameter(pdl_str name) {
-    static const char *const names[] = {"temperature", "top_p", "presence_penalty", "frequency_penalty", "timeout"};
+    static const char *const names[] = {"temperature", "top_p", "presence_penalty", "frequency_penalty",
+                                        "timeout"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (pdl_str_is(name, names[i])) return true;
     return false;
 }
 
 static pdl_val as_float(pdl_vref key, pdl_vref v) {
-    if (pdl_is_str(key) && is_float_parameter(pdl_str_get(key)) && pdl_is(v, PDL_V_INT)) return pdl_float((double)pdl_int_of(v));
+    if (pdl_is_str(key) && is_float_parameter(pdl_str_get(key)) && pdl_is(v, PDL_V_INT))
+        return pdl_float((double)pdl_int_of(v));
     return pdl_keep(v);
 }
 

@@ -31,13 +31,16 @@ static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info
         bool last = i + 1 == items->n;
         if (items->n > 1 && i == 0) emit(e, PDL_OP_QUIET, 0, 0, 0);
         if (last && items->n > 1 && !info->has_parser) emit(e, PDL_OP_LOUD, 0, 0, 0);
-        c_block(e, items->p[i], (pdl_pos){.seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context});
+        c_block(e, items->p[i], (pdl_pos){
+            .seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context,
+        });
         emit(e, PDL_OP_CHILD, 0, 0, 0);
         if (!last) emit(e, PDL_OP_POP, 0, 0, 0);
     }
 }
 
-void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join, pdl_block_kind kind) {
+void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join,
+                 pdl_block_kind kind) {
     if (join->kind == PDL_JOIN_LASTOF) {
         c_last_of(e, items, info);
         return;
@@ -45,7 +48,8 @@ void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl
     if (join->kind == PDL_JOIN_REDUCE) c_reduce(e, info->block, join);
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
-        if (i && join->kind == PDL_JOIN_TEXT && join->with.n) emit(e, PDL_OP_EMIT_TEXT, 0, 0, add_const(e, pdl_text(join->with)));
+        if (i && join->kind == PDL_JOIN_TEXT && join->with.n)
+            emit(e, PDL_OP_EMIT_TEXT, 0, 0, add_const(e, pdl_text(join->with)));
         pdl_pos pos = {.seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context};
         if (items->single) pos.seg = PDL_SEG_NONE;
         c_block(e, items->p[i], pos);

@@ -1,5 +1,6 @@
-/* c_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the scope of its frame; what a loop, macro or
- * `with` sets does not leak because the scope is saved before and taken back after. */
+/* c_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the scope of its
+ * frame; what a loop, macro or `with` sets does not leak because the scope is saved before and taken back
+ * after. */
 #include "compile/emit.h"
 
 #include "base/banned.h"
@@ -53,7 +54,8 @@ static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
 }
 
-/* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with its own text. */
+/* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with its own
+ * text. */
 static void c_loop_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) c_loop_filter(e, x);
     span(e, x->u.loop.over);
@@ -147,7 +149,8 @@ static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) 
     m->defaults = pdl_arena_new_n(e->a, uint32_t, m->n_defaults);
     uint32_t over = emit_jump(e, PDL_OP_JUMP);
     m->entry = here(e);
-    /* An argument that was not given is absent in the scope: its default is made inside the macro, in order. */
+    /* An argument that was not given is absent in the scope: its default is made inside the macro, in
+     * order. */
     for (uint32_t i = 0; i < m->n_defaults; i++) {
         pdl_name param = m->names[m->n_params - m->n_defaults + i];
         emit(e, PDL_OP_NAME, 1, 0, param);
@@ -221,7 +224,8 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_AUTOESCAPE_BACK, 0, 0, 0);
 }
 
-/* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The routines are in `self`. */
+/* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The routines
+ * are in `self`. */
 static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
@@ -236,7 +240,8 @@ static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_OUT, 0, 0, 0);
 }
 
-/* Pushes name and routine of every block below x; returns how many. C depth follows the nesting of statements, which the reader bounds. */
+/* Pushes name and routine of every block below x; returns how many. C depth follows the nesting of
+ * statements, which the reader bounds. */
 static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return 0;
     uint32_t n = 0;
@@ -249,7 +254,9 @@ static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
         return n + c_block_routines(e, x);
     case PDL_X_FOR: return c_block_routines(e, x->u.loop.body) + c_block_routines(e, x->u.loop.otherwise);
     case PDL_X_WITH: return c_block_routines(e, x->u.with.body);
-    case PDL_X_SETBLOCK: case PDL_X_FILTERBLOCK: case PDL_X_AUTOESCAPE: return c_block_routines(e, x->u.set.body);
+    case PDL_X_SETBLOCK:
+    case PDL_X_FILTERBLOCK:
+    case PDL_X_AUTOESCAPE: return c_block_routines(e, x->u.set.body);
     case PDL_X_MACRO: case PDL_X_CALLBLOCK: return c_block_routines(e, x->u.macro.body);
     case PDL_X_BLOCK:
         if (x->u.macro.required) return 0;
@@ -269,7 +276,8 @@ void c_self(pdl_emit *e, const pdl_xnode *root) {
 
 static void c_required(pdl_emit *e, const pdl_xnode *x) {
     span(e, x);
-    pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
+    pdl_val what = pdl_list_push(pdl_list_new(2),
+                                 pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
     emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
@@ -281,7 +289,8 @@ static void c_raise(pdl_emit *e, const pdl_xnode *x) {
         emit(e, PDL_OP_POP, 0, 0, 0);
     }
     span(e, x);
-    pdl_val what = pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)), pdl_textz(x->u.fault.cls));
+    pdl_val what =
+        pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)), pdl_textz(x->u.fault.cls));
     emit(e, PDL_OP_FAIL, 0, 1, add_const(e, what));
 }
 

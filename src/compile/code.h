@@ -1,4 +1,5 @@
-/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each instruction. Immutable, shared by runs. */
+/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each instruction.
+ * Immutable, shared by runs. */
 #ifndef PDL_COMPILE_CODE_H
 #define PDL_COMPILE_CODE_H
 

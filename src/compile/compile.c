@@ -31,7 +31,8 @@ pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
     return end(&e);
 }
 
-pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, pdl_loc loc, pdl_interner *names) {
+pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, pdl_loc loc,
+                           pdl_interner *names) {
     pdl_emit e = begin(names, NULL);
     e.code->jinja = jinja;
     if (jinja) {

@@ -4,13 +4,14 @@
 
 #include "compile/code.h"
 
-/* Code of a whole program; keeps p, whose main block must be there. Names are interned in `names`, which must outlive the code. trace: with the
- * instructions that report the values of fields. */
+/* Code of a whole program; keeps p, whose main block must be there. Names are interned in `names`, which must
+ * outlive the code. trace: with the instructions that report the values of fields. */
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace);
 
-/* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing of e: the arena of e must outlive the code.
- * node, loc: for errors. */
-pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc, pdl_interner *names);
+/* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing of e: the
+ * arena of e must outlive the code. node, loc: for errors. */
+pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc,
+                           pdl_interner *names);
 
 /* Code of a tree of data (tests). */
 pdl_code *pdl_compile_tree(const pdl_tree *t, pdl_interner *names);

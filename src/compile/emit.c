@@ -35,7 +35,9 @@ void emit_text(pdl_emit *e, pdl_str s) { emit_const(e, pdl_text(s)); }
 pdl_name name_of(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
 
 /* Ids outlive the code: contexts and traces keep them. */
-const char *segment(pdl_emit *e, pdl_str s) { return pdl_name_str(e->code->names, pdl_intern(e->code->names, s)).p; }
+const char *segment(pdl_emit *e, pdl_str s) {
+    return pdl_name_str(e->code->names, pdl_intern(e->code->names, s)).p;
+}
 
 emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc) {
     emit_place old = {e->site, e->start, e->end};

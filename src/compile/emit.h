@@ -38,12 +38,15 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 void c_x(pdl_emit *e, const pdl_xnode *x);
 void c_stmt(pdl_emit *e, const pdl_xnode *x);
-void c_self(pdl_emit *e, const pdl_xnode *root); /* binds `self`, the blocks of a template, when there are any */
-void c_filter_on_top(pdl_emit *e, const pdl_xnode *x); /* FILTER chain whose innermost obj is NULL: value is on the stack */
+/* binds `self`, the blocks of a template, when there are any */
+void c_self(pdl_emit *e, const pdl_xnode *root);
+/* FILTER chain whose innermost obj is NULL: value is on the stack */
+void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* c_data.c: trees and small leaf blocks. */
 void c_tree(pdl_emit *e, const pdl_tree *t);
-void c_reduce(pdl_emit *e, const pdl_block *b, const pdl_join *join); /* the function; its errors are at the block */
+/* the function; its errors are at the block */
+void c_reduce(pdl_emit *e, const pdl_block *b, const pdl_join *join);
 
 /* c_block.c: a block in a position; leaves its result. */
 typedef struct pdl_pos {
@@ -54,14 +57,16 @@ typedef struct pdl_pos {
     pdl_str def_name; /* a function block in defs is called so */
 } pdl_pos;
 void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
-/* A block evaluated for its value only: silent, background dropped (input, code, content: background kept in the register). */
+/* A block evaluated for its value only: silent, background dropped (input, code, content: background kept in
+ * the register). */
 void c_sub(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 pdl_loc c_field_loc(const pdl_block *b, const char *key);
 void c_at(pdl_emit *e, pdl_loc loc);
 void c_trace_field(pdl_emit *e, const char *key);
 
 /* bodies by family of kinds */
-void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join, pdl_block_kind kind);
+void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join,
+                 pdl_block_kind kind);
 void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
 void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
 void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);
