@@ -29,7 +29,8 @@ typedef struct pdl_event {
     pdl_event_kind kind;
     pdl_entry entry;         /* block_begin */
     uint32_t fiber;          /* 1: the main fiber */
-    uint32_t parent;         /* block_begin: the fiber that runs the map of which this fiber is an iteration; 0: none */
+    /* block_begin: the fiber that runs the map of which this fiber is an iteration; 0: none */
+    uint32_t parent;
     struct pdl_program *program; /* block_begin: the program that the block belongs to; NULL: unknown */
     const pdl_block *block;
     pdl_path *path;

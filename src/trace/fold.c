@@ -1,7 +1,8 @@
 /* fold.c -- see fold.h: from events to nodes. What nodes look like when they are written is in fold_write.c.
  *
- * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the first of an iteration of a map, of the map's
- * node, which is the innermost one of the fiber that waits for the iteration.
+ * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the first of
+ * an iteration of a map, of the map's node, which is the innermost one of the fiber that waits for the
+ * iteration.
  */
 #include "trace/fold.h"
 
@@ -75,7 +76,8 @@ static void set_path(fold_node *n, pdl_path *p) {
     n->path = kept;
 }
 
-/* A block with definitions is copied by the reference before it runs: the one that stays as written has no id. */
+/* A block with definitions is copied by the reference before it runs: the one that stays as written has no
+ * id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     if (b->defs.n) return;
     pdl_path_drop(fold_find(&f->last, (uintptr_t)b));
@@ -186,7 +188,8 @@ static const char *intern_key(pdl_fold *f, pdl_str key) {
 static void on_field(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
-    if (pdl_is(e->value, PDL_V_FUNC) && n->block->kind == PDL_BLOCK_function && !fold_find(&f->funcs, (uintptr_t)pdl_obj_of(e->value))) {
+    if (pdl_is(e->value, PDL_V_FUNC) && n->block->kind == PDL_BLOCK_function &&
+        !fold_find(&f->funcs, (uintptr_t)pdl_obj_of(e->value))) {
         fold_put(&f->funcs, (uintptr_t)pdl_obj_of(e->value), (void *)(uintptr_t)n->block);
         *pdl_vec_push(&f->closures) = pdl_keep(e->value);
     }
@@ -217,12 +220,14 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
     n->usage[2] += prompt;
 }
 
-/* A model block ends before its reply is there. A failure that nobody handles is told to no block that still runs. */
+/* A model block ends before its reply is there. A failure that nobody handles is told to no block that still
+ * runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->path && e->block ? fold_find(&f->calls, (uintptr_t)e->path) : NULL;
     if (!n) return;
     n->end = e->nanos;
-    if (e->err && n->over && !n->failure && !n->part_failed) n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
+    if (e->err && n->over && !n->failure && !n->part_failed)
+        n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
 }
 
 static void on_event(void *user, const pdl_event *e) {

@@ -1,7 +1,7 @@
 /* fold.h -- the trace of a run: events folded into the program's tree (spec language-execution 14).
  *
- * Every block that was executed is replaced by what is known of its execution; the rest stays as written. Values that wait for a reply are
- * resolved when the tree is written.
+ * Every block that was executed is replaced by what is known of its execution; the rest stays as written.
+ * Values that wait for a reply are resolved when the tree is written.
  */
 #ifndef PDL_TRACE_FOLD_H
 #define PDL_TRACE_FOLD_H

@@ -1,4 +1,5 @@
-/* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds what was recorded. */
+/* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds what was
+ * recorded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
 #include "base/banned.h"
 
 enum {
-    DEEPEST = PDL_MAX_JSON_DEPTH / 4 /* executions inside each other that are shown; a level is up to three of the JSON */
+    DEEPEST = PDL_MAX_JSON_DEPTH /
+              4 /* executions inside each other that are shown; a level is up to three of the JSON */
 };
 
 /* What a view of one node knows. */
@@ -27,9 +29,10 @@ typedef struct view_of {
 static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name);
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
 
-/* --- values ----------------------------------------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------------------------------------- */
 
-/* The form of a value in traces (owned), or absent when it can stay: closures are their block, contexts lists of messages. */
+/* The form of a value in traces (owned), or absent when it can stay: closures are their block, contexts lists
+ * of messages. */
 static pdl_val shown(const pdl_fold *f, pdl_vref v, unsigned depth);
 
 static pdl_val shown_list(const pdl_fold *f, pdl_vref v, unsigned depth) {
@@ -93,9 +96,10 @@ static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
     return pdl_absent();
 }
 
-/* --- parts --------------------------------------------------------------------------------------------------- */
+/* --- parts ---------------------------------------------------------------------------------------------- */
 
-/* The execution of a part, looked for from where the last one was found: parts run in the order in which they are asked for. */
+/* The execution of a part, looked for from where the last one was found: parts run in the order in which they
+ * are asked for. */
 static fold_node *child_node(fold_node *n, const pdl_block *child) {
     for (fold_node *c = n->cursor; c; c = c->next)
         if (c->block == child) return n->cursor = c;
@@ -113,10 +117,13 @@ static pdl_str def_name(const pdl_block *b, const char *key, uint32_t index) {
     return strcmp(key, "defs") == 0 && index < b->defs.n ? b->defs.names[index] : (pdl_str){0};
 }
 
-/* A block that was not executed here, in the form of traces; it carries the id of its last execution elsewhere, as in the reference. */
-static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
+/* A block that was not executed here, in the form of traces; it carries the id of its last execution
+ * elsewhere, as in the reference. */
+static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key,
+                             uint32_t index) {
     const view_of *v = user;
-    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : written_value(v->fold, child, def_name(b, key, index));
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent()
+                                           : written_value(v->fold, child, def_name(b, key, index));
 }
 
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
@@ -151,15 +158,17 @@ static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name
     return pdl_block_dump(b, &(pdl_dump_view){&v, written_child, NULL, written_more});
 }
 
-/* --- match ----------------------------------------------------------------------------------------------------- */
+/* --- match ---------------------------------------------------------------------------------------------- */
 
-/* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent: it was not looked at. */
+/* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent: it was
+ * not looked at. */
 static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
     bool taken = child_node(n, c->then) != NULL;
     if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds)) return pdl_absent();
-    if (strcmp(key, "pdl__case_result") == 0) return pdl_is_absent(fits) ? pdl_absent() : pdl_bool(pdl_val_truth(fits));
+    if (strcmp(key, "pdl__case_result") == 0)
+        return pdl_is_absent(fits) ? pdl_absent() : pdl_bool(pdl_val_truth(fits));
     if (strcmp(key, "pdl__matched") == 0) return pdl_bool(taken);
     if (!pdl_is_absent(holds)) return pdl_bool(pdl_val_truth(holds));
     return taken ? pdl_bool(true) : pdl_absent();
@@ -172,7 +181,7 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
     return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
 }
 
-/* --- what is added to the fields ------------------------------------------------------------------------------- */
+/* --- what is added to the fields ------------------------------------------------------------------------ */
 
 static pdl_val timing(const fold_node *n) {
     int64_t end = n->over && !n->part_failed ? n->end : 0;
@@ -196,7 +205,8 @@ static pdl_val default_input(const view_of *v) {
     const fold_node *n = v->node;
     pdl_val messages = settled(v->fold, n->context);
     if (pdl_is_absent(messages)) messages = pdl_list_new(0);
-    pdl_path *up = n->path ? pdl_path_name(n->path, "input") : NULL, *id = up ? pdl_path_name(up, "data") : NULL;
+    pdl_path *up = n->path ? pdl_path_name(n->path, "input") : NULL,
+             *id = up ? pdl_path_name(up, "data") : NULL;
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data"));
     d = pdl_dict_putz(with_id(n->block, id, d), "defs", pdl_dict_new(0));
     d = put_recorded(d, "data", pdl_textz("${ pdl_context }"), pdl_keep(messages));
@@ -212,7 +222,8 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     static const char *const names[] = {"model_calls", "completion_tokens", "prompt_tokens"};
     const fold_node *n = v->node;
     pdl_vref input = fact_of(n, "pdl__model_input", 0);
-    if (!PDL_AS(model, n->block)->input && !pdl_is_absent(input)) dict = pdl_dict_putz(dict, "input", default_input(v));
+    if (!PDL_AS(model, n->block)->input && !pdl_is_absent(input))
+        dict = pdl_dict_putz(dict, "input", default_input(v));
     pdl_val usage = pdl_dict_new(3);
     for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
     dict = pdl_dict_putz(dict, "pdl__usage", usage);
@@ -234,7 +245,8 @@ static pdl_val iterations(const view_of *v) {
     if (list.n && n->block->kind == PDL_BLOCK_map) qsort(list.p, list.n, sizeof *list.p, by_number);
     for (size_t i = 0; i < list.n; i++) {
         bool deep = list.p[i]->depth > DEEPEST;
-        pdl_val x = deep ? written_value(v->fold, list.p[i]->block, (pdl_str){0}) : node_value(v->fold, list.p[i], (pdl_str){0});
+        pdl_val x = deep ? written_value(v->fold, list.p[i]->block, (pdl_str){0})
+                         : node_value(v->fold, list.p[i], (pdl_str){0});
         out = pdl_list_push(out, x);
     }
     pdl_vec_fini(&list);
@@ -255,7 +267,8 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     pdl_vref list = pdl_dict_getz(dict, key);
     size_t done = 0;
     if (n->over && !n->part_failed) return dict;
-    for (const fold_node *c = n->first; c; c = c->next) done += c->entry == PDL_ENTRY_PART && c->block != n->block->fallback;
+    for (const fold_node *c = n->first; c; c = c->next)
+        done += c->entry == PDL_ENTRY_PART && c->block != n->block->fallback;
     if (!done || !pdl_is_list(list) || done >= pdl_list_len(list)) return dict;
     pdl_val cut = pdl_list_new(done);
     for (size_t i = 0; i < done; i++) cut = pdl_list_push(cut, pdl_keep(pdl_list_at(list, i)));
@@ -275,7 +288,10 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_repeat: case PDL_BLOCK_map: return pdl_dict_putz(dict, "pdl__trace", iterations(v));
     case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
-    case PDL_BLOCK_lastOf: case PDL_BLOCK_array: case PDL_BLOCK_object: case PDL_BLOCK_sequence: return cut_list(n, pdl_block_name(b->kind), dict);
+    case PDL_BLOCK_lastOf:
+    case PDL_BLOCK_array:
+    case PDL_BLOCK_object:
+    case PDL_BLOCK_sequence: return cut_list(n, pdl_block_name(b->kind), dict);
     case PDL_BLOCK_function: return with_name(v, b, dict);
     default: return dict;
     }
@@ -304,7 +320,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
     return dict;
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------------------------------------- */
 
 static pdl_val error_block(const fold_node *n, pdl_val program) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("error"));
@@ -333,7 +349,8 @@ pdl_val pdl_fold_value(const pdl_fold *f) {
 
 bool pdl_fold_json(const pdl_fold *f, pdl_buf *out, pdl_err *err) {
     pdl_val v = pdl_fold_value(f);
-    bool ok = pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, out, err);
+    bool ok =
+        pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, out, err);
     pdl_drop(v);
     return ok;
 }

@@ -87,7 +87,8 @@ static pdl_val redacted_dict(redactor *r, pdl_vref v, bool headers) {
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         pdl_str k = pdl_is_str(key) ? pdl_str_get(key) : PDL_STR("");
-        bool secret = listed(k, secret_keys, sizeof secret_keys / sizeof *secret_keys) || (headers && is_secret_header(k));
+        bool secret = listed(k, secret_keys, sizeof secret_keys / sizeof *secret_keys) ||
+                      (headers && is_secret_header(k));
         bool inside = listed(k, header_keys, sizeof header_keys / sizeof *header_keys);
         pdl_val now = secret && pdl_is_str(x) && pdl_str_get(x).n ? pdl_textz(SHOWN) : redacted(r, x, inside);
         if (pdl_is_absent(now)) continue;
@@ -100,7 +101,8 @@ static pdl_val redacted_dict(redactor *r, pdl_vref v, bool headers) {
 static pdl_val redacted(redactor *r, pdl_vref v, bool headers) {
     if (pdl_is_str(v)) return r->n ? redacted_text(r, v) : pdl_absent();
     if (!pdl_is_list(v) && !pdl_is_dict(v)) return pdl_absent();
-    if (r->depth >= PDL_MAX_JSON_DEPTH) return pdl_textz(SHOWN); /* deeper than anything that can be written */
+    /* deeper than anything that can be written */
+    if (r->depth >= PDL_MAX_JSON_DEPTH) return pdl_textz(SHOWN);
     r->depth++;
     pdl_val out = pdl_is_list(v) ? redacted_list(r, v) : redacted_dict(r, v, headers);
     r->depth--;

@@ -8,8 +8,8 @@
 /* Text with every occurrence of a secret replaced by [REDACTED]. Empty secrets are ignored. */
 void pdl_redact_text(pdl_str text, const pdl_str *secrets, size_t n, pdl_buf *out);
 
-/* A value with the same done to every text in lists and dicts, and with the texts under secret keys (api_key, ..., headers with authorization or
- * key) replaced. Takes v. */
+/* A value with the same done to every text in lists and dicts, and with the texts under secret keys (api_key,
+ * ..., headers with authorization or key) replaced. Takes v. */
 pdl_val pdl_redact_val(pdl_val v, const pdl_str *secrets, size_t n);
 
 #endif

@@ -8,7 +8,8 @@
 typedef struct pdl_sink {
     void *user;
     void (*event)(void *user, const pdl_event *e);
-    bool wants_blocks; /* block_*, field, attempt events; without any such sink the machine does not make them */
+    bool
+        wants_blocks; /* block_*, field, attempt events; without any such sink the machine does not make them */
 } pdl_sink;
 
 /* At most PDL_MAX_SINKS sinks in order. */
