@@ -1,4 +1,5 @@
-/* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec execution 4.7, 4.8). */
+/* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec execution
+ * 4.7, 4.8). */
 #include "vm/fiber.h"
 
 #include "base/limits.h"
@@ -53,7 +54,9 @@ static pdl_val write_request(const aggregator *a, pdl_val text, bool close) {
 
 static bool need_text(pdl_vref v, const char *field, pdl_err *err) {
     if (pdl_is_str(v)) return true;
-    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s of a file aggregator is expected to be a string but got a value of type %s", field, pdl_type_name(v));
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                       "%s of a file aggregator is expected to be a string but got a value of type %s", field,
+                       pdl_type_name(v));
 }
 
 pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
@@ -82,7 +85,8 @@ pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
     pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
     *pdl_vec_push(&f->run->files) = pdl_keep(v);
     push(f, v);
-    start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0}); /* opens the file now */
+    /* opens the file now */
+    start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
     pdl_val opened = pop(f);
     pdl_promise *p = pdl_promise_of(opened);
     bool failed = p->state == PDL_PROMISE_FAILED;
@@ -94,7 +98,8 @@ pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
 void files_close(pdl_run *r) {
     for (size_t i = 0; i < r->files.n; i++) {
         if (r->main) {
-            start_effect(r->main, PDL_EFFECT_write, write_request(agg_of(r->files.p[i]), pdl_textz(""), true), (pdl_loc){0});
+            start_effect(r->main, PDL_EFFECT_write, write_request(agg_of(r->files.p[i]), pdl_textz(""), true),
+                         (pdl_loc){0});
             pdl_drop(pop(r->main));
         }
         pdl_drop(r->files.p[i]);
@@ -105,7 +110,8 @@ void files_close(pdl_run *r) {
 /* prefix + text + suffix to the file. */
 static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) && pdl_buf_add(&b, pdl_str_get(a->suffix), err);
+    bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) &&
+              pdl_buf_add(&b, pdl_str_get(a->suffix), err);
     if (ok) {
         start_effect(f, PDL_EFFECT_write, write_request(a, pdl_text(pdl_buf_str(&b)), false), (pdl_loc){0});
         pdl_val reply = pop(f);
@@ -132,11 +138,14 @@ static pdl_step to_name(pdl_fiber *f, const pdl_contribute *c, pdl_vref v, pdl_e
     pdl_name name = pdl_intern(f->run->opt.names, c->name);
     pdl_vref a = pdl_scope_find(f->scope, name);
     if (pdl_is_absent(a)) {
-        pdl_err_set(err, PDL_E_expression, c->loc, "Error during the evaluation of ${ %.*s }: '%.*s' is undefined", PDL_FMT(c->name), PDL_FMT(c->name));
+        pdl_err_set(err, PDL_E_expression, c->loc,
+                    "Error during the evaluation of ${ %.*s }: '%.*s' is undefined", PDL_FMT(c->name),
+                    PDL_FMT(c->name));
         return PDL_STEP_FAIL;
     }
     if (!pdl_is(a, PDL_V_AGGREGATOR)) {
-        pdl_err_set(err, PDL_E_type, c->loc, "An aggregator was expected but got a value of type <class '%s'>.", pdl_type_name(a));
+        pdl_err_set(err, PDL_E_type, c->loc,
+                    "An aggregator was expected but got a value of type <class '%s'>.", pdl_type_name(a));
         return PDL_STEP_FAIL;
     }
     if (agg_of(a)->is_file) return to_file(f, agg_of(a), v, err);
@@ -168,7 +177,8 @@ static pdl_step to_context(pdl_fiber *f, pdl_vref v, pdl_err *err) {
 
 pdl_step op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err) {
     if (c->target == PDL_TO_INVALID) {
-        pdl_err_set(err, PDL_E_type, c->loc, "Contributions are expected to be strings or dictionaries of length 1 but got {elem}");
+        pdl_err_set(err, PDL_E_type, c->loc,
+                    "Contributions are expected to be strings or dictionaries of length 1 but got {elem}");
         return PDL_STEP_FAIL;
     }
     if (c->target == PDL_TO_RESULT) { /* the visible result; the variable of `def` keeps the block's own */

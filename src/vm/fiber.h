@@ -1,7 +1,7 @@
 /* fiber.h -- the inside of the machine: fibers, frames, block records, calls, output. Private to vm.
  *
- * A fiber is a strand: a value stack, a frame stack (routines), a block stack, saves, loops, handlers, and registers. A parked fiber has no
- * C state: the instruction it stands at is executed again when it resumes.
+ * A fiber is a strand: a value stack, a frame stack (routines), a block stack, saves, loops, handlers, and
+ * registers. A parked fiber has no C state: the instruction it stands at is executed again when it resumes.
  */
 #ifndef PDL_VM_FIBER_H
 #define PDL_VM_FIBER_H
@@ -131,7 +131,9 @@ typedef struct pdl_handler {
     size_t out_mark;
 } pdl_handler;
 
-typedef enum { FIBER_READY, FIBER_WAIT_CALL, FIBER_WAIT_CALLS, FIBER_WAIT_MAP, FIBER_DONE, FIBER_FAILED } pdl_fiber_state;
+typedef enum {
+    FIBER_READY, FIBER_WAIT_CALL, FIBER_WAIT_CALLS, FIBER_WAIT_MAP, FIBER_DONE, FIBER_FAILED
+} pdl_fiber_state;
 
 /* A model call of a fiber that is open, or that failed and may still be noticed. */
 struct pdl_made {
@@ -275,7 +277,8 @@ struct pdl_run {
     pdl_err rng_err;            /* no seed was to be had: the run fails */
     pdl_call_in call_in;
     struct {
-        pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle, judge, transformer;
+        pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle, judge,
+            transformer;
     } names;
     pdl_scope *globals;         /* what an imported file starts with */
     pdl_arena *scratch;
@@ -286,7 +289,8 @@ struct pdl_run {
 pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);
 void fiber_free(pdl_fiber *f);
 void fiber_ready(pdl_fiber *f);
-/* An error arrived: unwind to the nearest handler. False when there is none: the fiber has failed. Takes err. */
+/* An error arrived: unwind to the nearest handler. False when there is none: the fiber has failed. Takes
+ * err. */
 bool fiber_unwind(pdl_fiber *f, pdl_err *err);
 void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_t entry, pdl_loc loc);
 void frame_pop(pdl_fiber *f); /* registers of the caller come back; the stack is cut to the base */
@@ -333,7 +337,8 @@ void call_answered(pdl_call *c, const pdl_reply *reply);
 void run_queue_models(pdl_run *r);
 pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err);
 pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err);
-bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc, const pdl_node *args, pdl_err *err);
+bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc,
+                 const pdl_node *args, pdl_err *err);
 pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
 void adopt_calls(pdl_fiber *to, pdl_fiber *from);
 
@@ -376,8 +381,8 @@ pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 bool loop_next(pdl_fiber *f, pdl_val *item);
 pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *m);
-pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw,
-                   bool *handled, pdl_val *out, pdl_err *err);
+pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                   const pdl_val *kwv, size_t n_kw, bool *handled, pdl_val *out, pdl_err *err);
 pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err);
 void templates_fini(pdl_run *r);
 
@@ -421,10 +426,12 @@ bool pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
 pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info);
 pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err);
 /* Push the frame of an expression call; arguments are taken. */
-pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err);
+pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                      const pdl_val *kwv, size_t n_kw, pdl_err *err);
 pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended);
 bool returns_function_error(pdl_vref v);
-void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs, void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
+void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
+                 void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
 
 /* retry.c */
 pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
@@ -447,7 +454,8 @@ pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_stdlib(pdl_fiber *f, pdl_err *err); /* pushes the standard library, running it on first use */
 pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err);
-void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs); /* pushes a promise; takes all */
+/* pushes a promise; takes all */
+void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs);
 
 /* globals.c */
 void run_globals(pdl_run *r);

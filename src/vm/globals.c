@@ -1,4 +1,5 @@
-/* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random numbers of the run. */
+/* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random numbers of
+ * the run. */
 #include "vm/fiber.h"
 
 #include "base/banned.h"
@@ -24,7 +25,7 @@ void run_globals(pdl_run *r) {
     r->globals = s;
 }
 
-/* --- pdl_usage: a snapshot with three attributes --------------------------------------------------------------------- */
+/* --- pdl_usage: a snapshot with three attributes -------------------------------------------------------- */
 
 typedef struct usage_obj {
     pdl_ext ext;
@@ -44,11 +45,14 @@ static bool usage_attr(pdl_vref self, pdl_str name, pdl_val *out) {
 
 static void usage_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     const pdl_usage *u = &((const usage_obj *)(const void *)o)->u;
-    pdl_buf_putf(out, "%smodel_calls=%lld%s completion_tokens=%lld%s prompt_tokens=%lld%s", repr ? "PdlUsage(" : "", (long long)u->calls, repr ? "," : "",
-                 (long long)u->completion, repr ? "," : "", (long long)u->prompt, repr ? ")" : "");
+    pdl_buf_putf(out, "%smodel_calls=%lld%s completion_tokens=%lld%s prompt_tokens=%lld%s",
+                 repr ? "PdlUsage(" : "", (long long)u->calls, repr ? "," : "", (long long)u->completion,
+                 repr ? "," : "", (long long)u->prompt, repr ? ")" : "");
 }
 
-static const pdl_attr_class usage_class = {.base = {.type_name = "PdlUsage", .text = usage_text}, .attr = usage_attr};
+static const pdl_attr_class usage_class = {
+    .base = {.type_name = "PdlUsage", .text = usage_text}, .attr = usage_attr,
+};
 
 pdl_val usage_value(pdl_run *r) {
     usage_obj *o = pdl_ext_new(PDL_V_RECORD, &usage_class.base, sizeof *o);
@@ -64,7 +68,7 @@ pdl_val scope_value(pdl_fiber *f) {
     return d;
 }
 
-/* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ------------------------- */
+/* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ----------- */
 
 static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 

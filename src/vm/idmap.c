@@ -1,5 +1,5 @@
-/* idmap.c -- map from small ids (not 0) to pointers: fibers and calls are named by id, so that a late reply finds nobody instead of a freed
- * object. Linear probing; deletion closes the gap. */
+/* idmap.c -- map from small ids (not 0) to pointers: fibers and calls are named by id, so that a late reply
+ * finds nobody instead of a freed object. Linear probing; deletion closes the gap. */
 #include "vm/fiber.h"
 
 #include "base/banned.h"

@@ -3,7 +3,10 @@
 
 #include "base/banned.h"
 
-static bool is_sequence(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is_str(v) || pdl_is(v, PDL_V_CONTEXT) || pdl_is(v, PDL_V_RANGE); }
+static bool is_sequence(pdl_vref v) {
+    return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is_str(v) || pdl_is(v, PDL_V_CONTEXT) ||
+           pdl_is(v, PDL_V_RANGE);
+}
 
 static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     pdl_val list;
@@ -51,6 +54,7 @@ bool pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     case PDL_PAT_ARRAY: ok = match_array(f, p, v); break;
     case PDL_PAT_OBJECT: ok = match_object(f, p, v); break;
     }
-    if (ok && p->def.p) f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, p->def), pdl_keep(v));
+    if (ok && p->def.p)
+        f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, p->def), pdl_keep(v));
     return ok;
 }

@@ -11,7 +11,8 @@ static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
     const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
-    bool first = f->blks.n == fr->blks + (fr->kind == FRAME_EXPR ? 2u : 1u); /* behind the record of the call */
+    /* behind the record of the call */
+    bool first = f->blks.n == fr->blks + (fr->kind == FRAME_EXPR ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
     case FRAME_MAIN: return f->parent || f == f->run->main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
@@ -23,7 +24,10 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
 }
 
 void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err) {
-    pdl_event e = {.kind = kind, .fiber = f->id, .block = info->block, .path = blk_path(f), .value = value, .context = f->ctx, .err = err};
+    pdl_event e = {
+        .kind = kind, .fiber = f->id, .block = info->block, .path = blk_path(f), .value = value,
+        .context = f->ctx, .err = err,
+    };
     if (kind == PDL_EVENT_block_begin) {
         e.entry = entry_of(f, info);
         e.parent = f->parent ? f->parent->id : 0;
@@ -37,8 +41,14 @@ void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vre
 
 void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index) {
     if (!f->blks.n || !blk(f)->info) return;
-    pdl_event e = {.kind = PDL_EVENT_field, .fiber = f->id, .block = blk(f)->info->block, .path = blk_path(f), .value = value,
-                   .context = pdl_absent(), .key = pdl_str_get(key), .number = index};
+    pdl_event e = {.kind = PDL_EVENT_field,
+                   .fiber = f->id,
+                   .block = blk(f)->info->block,
+                   .path = blk_path(f),
+                   .value = value,
+                   .context = pdl_absent(),
+                   .key = pdl_str_get(key),
+                   .number = index};
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 
@@ -50,7 +60,10 @@ pdl_val bg_add(pdl_val a, pdl_val b) {
 
 void op_enter(pdl_fiber *f, const pdl_info *info) {
     pdl_blk *b = pdl_vec_push(&f->blks);
-    *b = (pdl_blk){.info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(), .print_in = f->print};
+    *b = (pdl_blk){
+        .info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(),
+        .print_in = f->print,
+    };
     f->role = pdl_keep(pdl_is_absent(info->role) ? b->role_in : info->role);
     if (info->no_result) f->print &= (uint8_t)~PRINT_RESULT;
     if (info->untold) f->print &= (uint8_t)~PRINT_CONTEXT;
@@ -92,7 +105,8 @@ void op_child(pdl_fiber *f) {
 }
 
 void op_sub_begin(pdl_fiber *f, bool silent) {
-    *pdl_vec_push(&f->saves) = (pdl_save){pdl_scope_keep(f->scope), pdl_keep(f->ctx), f->print, (uint32_t)f->frames.n};
+    *pdl_vec_push(&f->saves) =
+        (pdl_save){pdl_scope_keep(f->scope), pdl_keep(f->ctx), f->print, (uint32_t)f->frames.n};
     if (silent) f->print = 0;
 }
 
@@ -114,9 +128,11 @@ pdl_step op_set_context(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------ */
+/* --- messages ------------------------------------------------------------------------------------------- */
 
-static pdl_path *own_path(pdl_fiber *f, const pdl_info *info) { return info ? part_path(f, info) : pdl_path_keep(blk_path(f)); }
+static pdl_path *own_path(pdl_fiber *f, const pdl_info *info) {
+    return info ? part_path(f, info) : pdl_path_keep(blk_path(f));
+}
 
 /* How a content prints in a context stream: Python's str. */
 static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_err *err) {
@@ -177,7 +193,7 @@ pdl_step op_to_message(pdl_fiber *f, const pdl_b_message *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- printing ------------------------------------------------------------------------------------------------- */
+/* --- printing ------------------------------------------------------------------------------------------- */
 
 pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
     (void)how;
@@ -196,7 +212,7 @@ pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
     return done(ok);
 }
 
-/* --- joins -------------------------------------------------------------------------------------------------------- */
+/* --- joins ---------------------------------------------------------------------------------------------- */
 
 static pdl_step join_pending(pdl_fiber *f, size_t n) {
     pdl_val pieces = pdl_list_new(n);
@@ -248,7 +264,8 @@ static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the 
 /* The text so far becomes a join with a further piece. The pieces are a list that grows in place. */
 static void piece_add(pdl_fiber *f, pdl_val x) {
     pdl_val acc = *top(f);
-    bool is_join = pdl_is(acc, PDL_V_PROMISE) && pdl_promise_of(acc)->state == PDL_PROMISE_PENDING && !pdl_promise_of(acc)->id;
+    bool is_join = pdl_is(acc, PDL_V_PROMISE) && pdl_promise_of(acc)->state == PDL_PROMISE_PENDING &&
+                   !pdl_promise_of(acc)->id;
     if (is_join && pdl_obj_of(acc)->refs == 1) {
         pdl_promise *p = pdl_promise_of(acc);
         p->pieces = pdl_list_push(p->pieces, x);
@@ -314,9 +331,13 @@ static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     pdl_val list = *top(f);
     for (size_t i = 0, n = pdl_list_len(list); i < n; i++) { /* only the top of each element is looked at */
         pdl_vref x = pdl_list_at(list, i);
-        if (pdl_is(x, PDL_V_PROMISE)) return force(f, top(f), err) == PDL_STEP_DONE ? list_object(f, err) : (err->kind ? PDL_STEP_FAIL : PDL_STEP_WAIT);
+        if (pdl_is(x, PDL_V_PROMISE))
+            return force(f, top(f), err) == PDL_STEP_DONE ? list_object(f, err)
+                                                          : (err->kind ? PDL_STEP_FAIL : PDL_STEP_WAIT);
         if (!pdl_is_dict(x)) {
-            pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "objects are expected to be joined as an object, but element %zu is of type %s", i + 1, pdl_type_name(x));
+            pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                        "objects are expected to be joined as an object, but element %zu is of type %s",
+                        i + 1, pdl_type_name(x));
             return PDL_STEP_FAIL;
         }
     }
@@ -346,7 +367,8 @@ pdl_step op_factor(pdl_fiber *f, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
-        pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "factor is expected to be a number but got a value of type %s", pdl_type_name(v));
+        pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                    "factor is expected to be a number but got a value of type %s", pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
     f->run->score += pdl_num_to_double(v);

@@ -8,8 +8,8 @@
 
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 
-/* Pushes the promise of an operation on an object of the worker (worker.h has the requests). Takes handle, arg, kwargs. The handle stays in the
- * request, so that the object is there until the answer is. */
+/* Pushes the promise of an operation on an object of the worker (worker.h has the requests). Takes handle,
+ * arg, kwargs. The handle stays in the request, so that the object is there until the answer is. */
 void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs) {
     pdl_val r = pdl_dict_new(6);
     bool method = pdl_str_is(pdl_str_of(op), "method"), call = method || pdl_str_is(pdl_str_of(op), "call");
@@ -21,7 +21,8 @@ void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl
         size_t from = method ? 1 : 0;
         pdl_val args = pdl_list_new(pdl_list_len(arg));
         if (method) r = pdl_dict_putz(r, "name", pdl_keep(pdl_list_at(arg, 0)));
-        for (size_t i = from; i < pdl_list_len(arg); i++) args = pdl_list_push(args, pdl_keep(pdl_list_at(arg, i)));
+        for (size_t i = from; i < pdl_list_len(arg); i++)
+            args = pdl_list_push(args, pdl_keep(pdl_list_at(arg, i)));
         r = pdl_dict_putz(r, "args", args);
         r = pdl_dict_putz(r, "kwargs", pdl_is_absent(kwargs) ? pdl_dict_new(0) : pdl_keep(kwargs));
     }
@@ -32,7 +33,10 @@ void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl
     start_effect(f, PDL_EFFECT_object, r, loc);
 }
 
-static bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80; }
+static bool is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (unsigned char)c >= 0x80;
+}
 
 /* Does name occur as a word of text? */
 static bool has_word(pdl_str text, pdl_str name) {
@@ -71,13 +75,16 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     if (pdl_is_dict(scope)) {
         for (size_t i = 0; i < pdl_dict_len(scope); i++) {
             pdl_vref k = pdl_dict_key_at(scope, i);
-            if (pdl_is_str(k) && (p.all || has_word(text, pdl_str_get(k)))) p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_keep(pdl_dict_val_at(scope, i)));
+            if (pdl_is_str(k) && (p.all || has_word(text, pdl_str_get(k))))
+                p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_keep(pdl_dict_val_at(scope, i)));
         }
         return p.vars;
     }
     pdl_scope_each(f->scope, pick_variable, &p);
-    if (p.all || has_word(text, PDL_STR("pdl_context"))) p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
-    if (p.all || has_word(text, PDL_STR("pdl_usage"))) p.vars = pdl_dict_putz(p.vars, "pdl_usage", usage_value(f->run));
+    if (p.all || has_word(text, PDL_STR("pdl_context")))
+        p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
+    if (p.all || has_word(text, PDL_STR("pdl_usage")))
+        p.vars = pdl_dict_putz(p.vars, "pdl_usage", usage_value(f->run));
     return p.vars;
 }
 
@@ -88,11 +95,15 @@ pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref scope = *top(f), text = *under(f, 1);
     if (!pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope)) {
-        pdl_err_set(err, PDL_E_code, b->head.loc, "Python Code error: TypeError: scope should be an object but is of type %s", pdl_type_name(scope));
+        pdl_err_set(err, PDL_E_code, b->head.loc,
+                    "Python Code error: TypeError: scope should be an object but is of type %s",
+                    pdl_type_name(scope));
         return PDL_STEP_FAIL;
     }
     if (!pdl_is_str(text)) {
-        pdl_err_set(err, PDL_E_code, b->head.loc, "Python Code error: Traceback (most recent call last):\nTypeError: compile() arg 1 must be a string, bytes or AST object");
+        pdl_err_set(
+            err, PDL_E_code, b->head.loc,
+            "Python Code error: Traceback (most recent call last):\nTypeError: compile() arg 1 must be a string, bytes or AST object");
         return PDL_STEP_FAIL;
     }
     pdl_val vars = variables(f, scope, pdl_str_get(text));
@@ -128,7 +139,9 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_buf_fini(&out);
     }
     if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {
-        pdl_err_set(err, PDL_E_code, b->head.loc, "Shell Code error: ValueError('command exited with non zero code: %lld')", (long long)status);
+        pdl_err_set(err, PDL_E_code, b->head.loc,
+                    "Shell Code error: ValueError('command exited with non zero code: %lld')",
+                    (long long)status);
         err->foreign = pdl_str_dup(PDL_STR("ValueError"));
         err->status = (int)status;
         err->has_status = true;
@@ -145,13 +158,14 @@ pdl_step op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *e
     for (size_t i = 0, n = pdl_is_dict(rebound) ? pdl_dict_len(rebound) : 0; i < n; i++) {
         pdl_vref k = pdl_dict_key_at(rebound, i);
         if (!pdl_text_is(k, "pdl_context") && !pdl_text_is(k, "pdl_usage"))
-            f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(rebound, i)));
+            f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)),
+                                     pdl_keep(pdl_dict_val_at(rebound, i)));
     }
     set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(*top(f), "result")), PDL_LABEL_code));
     return PDL_STEP_DONE;
 }
 
-/* --- commands ---------------------------------------------------------------------------------------------------------- */
+/* --- commands ------------------------------------------------------------------------------------------- */
 
 static pdl_step shell_error(pdl_err *err, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
@@ -174,13 +188,17 @@ static bool add_word(void *user, pdl_str w) {
 static bool words_of(pdl_vref v, pdl_val *argv, pdl_err *err) {
     *argv = pdl_list_new(4);
     if (!pdl_is_list(v)) {
-        if (!pdl_is_str(v)) return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'", pdl_type_name(v));
+        if (!pdl_is_str(v))
+            return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'",
+                                pdl_type_name(v));
         return pdl_shlex_split(pdl_str_get(v), add_word, argv, err);
     }
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         pdl_vref w = pdl_list_at(v, i);
         if (pdl_is_str(w)) *argv = pdl_list_push(*argv, pdl_keep(w));
-        else return pdl_err_host(err, "TypeError", "expected str, bytes or os.PathLike object, not %s", pdl_type_name(w));
+        else
+            return pdl_err_host(err, "TypeError", "expected str, bytes or os.PathLike object, not %s",
+                                pdl_type_name(w));
     }
     return true;
 }

@@ -1,5 +1,6 @@
-/* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises are waited for first, to any depth;
- * objects of a code worker are used through effects, which leave a promise. */
+/* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises
+ * are waited for first, to any depth; objects of a code worker are used through effects, which leave a
+ * promise. */
 #include "vm/fiber.h"
 
 #include "base/limits.h"
@@ -13,7 +14,10 @@ static double env_random(void *user) { return run_random(((pdl_fiber *)user)->ru
 static void env_show(void *user, pdl_str text) { out_write(user, text, 1); }
 
 pdl_native_env native_env(pdl_fiber *f) {
-    return (pdl_native_env){.autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show, .user = f};
+    return (pdl_native_env){
+        .autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show,
+        .user = f,
+    };
 }
 
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
@@ -65,7 +69,8 @@ pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     pdl_val out;
     if (!refuse_undefined(v, err)) return PDL_STEP_FAIL;
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
-        pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'", op == PDL_OP_NEG ? "-" : "+", pdl_type_name(v));
+        pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'", op == PDL_OP_NEG ? "-" : "+",
+                     pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
     if (op == PDL_OP_NEG) {
@@ -105,7 +110,8 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     }
 }
 
-/* Lenient undefined: == and != compare it with undefined only, `in` sees it as empty; everything else fails. */
+/* Lenient undefined: == and != compare it with undefined only, `in` sees it as empty; everything else
+ * fails. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out, pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
     bool equality = op == PDL_XOP_EQ || op == PDL_XOP_NE;
@@ -127,8 +133,11 @@ pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     bool out, ok;
-    if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT) && int_compare((pdl_xop)i->a, pdl_int_of(a), pdl_int_of(b), &out)) ok = true;
-    else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED)) ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
+    if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT) &&
+        int_compare((pdl_xop)i->a, pdl_int_of(a), pdl_int_of(b), &out))
+        ok = true;
+    else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED))
+        ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
     else ok = compare((pdl_xop)i->a, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
     replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
@@ -237,11 +246,13 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     return done(ok);
 }
 
-pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, f->autoescape && any_safe(f, n), err); }
+pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) {
+    return join_str(f, n, f->autoescape && any_safe(f, n), err);
+}
 
 pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, false, err); }
 
-/* --- containers ------------------------------------------------------------------------------------------- */
+/* --- containers ----------------------------------------------------------------------------------------- */
 
 pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
@@ -266,9 +277,10 @@ pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- calls ------------------------------------------------------------------------------------------------- */
+/* --- calls ---------------------------------------------------------------------------------------------- */
 
-/* Arguments of a call as laid on the stack, *list and **dict spread out. Borrowed from the stack or, when spread, owned by the vectors. */
+/* Arguments of a call as laid on the stack, *list and **dict spread out. Borrowed from the stack or, when
+ * spread, owned by the vectors. */
 typedef struct spread {
     pdl_val *pos;
     size_t n_pos;
@@ -289,14 +301,19 @@ static bool spread_star(spread *s, pdl_vref list, pdl_err *err) {
         for (size_t i = 0; i < pdl_list_len(list); i++) *pdl_vec_push(&s->all) = pdl_list_at(list, i);
         return true;
     }
-    return pdl_err_host(err, "TypeError", "argument after * must be an iterable, not %s", pdl_type_name(list));
+    return pdl_err_host(err, "TypeError", "argument after * must be an iterable, not %s",
+                        pdl_type_name(list));
 }
 
-/* The shape's arguments on top of the stack; `first`: values below them that count as positional (a receiver). */
+/* The shape's arguments on top of the stack; `first`: values below them that count as positional (a
+ * receiver). */
 static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, pdl_err *err) {
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
-    *s = (spread){.pos = base, .n_pos = first + sh->n_pos, .kw = sh->kw, .kwv = base + first + sh->n_pos, .n_kw = sh->n_kw};
+    *s = (spread){
+        .pos = base, .n_pos = first + sh->n_pos, .kw = sh->kw, .kwv = base + first + sh->n_pos,
+        .n_kw = sh->n_kw,
+    };
     if (!sh->star && !sh->starstar) return true;
     for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
     if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], err)) return false;
@@ -307,9 +324,12 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
     }
     if (sh->starstar) {
         pdl_vref d = *top(f);
-        if (!pdl_is_dict(d)) return pdl_err_host(err, "TypeError", "argument after ** must be a mapping, not %s", pdl_type_name(d));
+        if (!pdl_is_dict(d))
+            return pdl_err_host(err, "TypeError", "argument after ** must be a mapping, not %s",
+                                pdl_type_name(d));
         for (size_t i = 0; i < pdl_dict_len(d); i++) {
-            if (!pdl_is_str(pdl_dict_key_at(d, i))) return pdl_err_host(err, "TypeError", "keywords must be strings");
+            if (!pdl_is_str(pdl_dict_key_at(d, i)))
+                return pdl_err_host(err, "TypeError", "keywords must be strings");
             *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
             *pdl_vec_push(&s->all) = pdl_dict_val_at(d, i);
         }
@@ -331,7 +351,8 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
-/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below afterwards. */
+/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below
+ * afterwards. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
     pdl_native_env env = native_env(f);
     pdl_val out = pdl_absent();
@@ -359,7 +380,8 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_vref receiver = pdl_native_receiver(callee);
         size_t n = 0;
         if (!pdl_is_absent(receiver)) with[n++] = receiver;
-        if (s->n_pos > PDL_NATIVE_MAX_ARGS) return done(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
+        if (s->n_pos > PDL_NATIVE_MAX_ARGS)
+            return done(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
         for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
         if (!pdl_native_call(row, &env, with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
         if (row->flags & PDL_N_MUTATES) { /* called through a value: there is no variable to change */
@@ -371,7 +393,8 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         size_t before = f->stack.n;
         pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
-        if (!handled) return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+        if (!handled)
+            return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
         if (pdl_is_absent(out)) { /* a frame was pushed, perhaps with a value for its routine */
             pdl_frame *fr = &f->frames.p[f->frames.n - 1];
             bool has_value = f->stack.n > before;
@@ -440,7 +463,8 @@ pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
         if (lay_out(f, sh, 0, &s, err)) {
             if (sh->root) { /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
                 st = call_value(f, out, &s, n, err);
-                if (st == PDL_STEP_DONE && f->frames.n && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
+                if (st == PDL_STEP_DONE && f->frames.n && !pdl_is(out, PDL_V_FUNC))
+                    set_val(under(f, 1), pdl_absent());
             } else {
                 st = call_value(f, out, &s, n + 1, err);
             }
@@ -450,7 +474,8 @@ pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
         return st;
     }
     pdl_native_env env = native_env(f);
-    bool ok = lay_out(f, sh, 1, &s, err) && pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
+    bool ok = lay_out(f, sh, 1, &s, err) &&
+              pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
     spread_fini(&s);
     if (!ok) return PDL_STEP_FAIL;
     pdl_label label = pdl_label_of(x);
@@ -511,7 +536,8 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
 
 pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
-        pdl_err_host(err, test ? "TemplateRuntimeError" : "TemplateRuntimeError", "No %s named '%.*s' found.", test ? "test" : "filter", PDL_FMT(sh->name));
+        pdl_err_host(err, test ? "TemplateRuntimeError" : "TemplateRuntimeError", "No %s named '%.*s' found.",
+                     test ? "test" : "filter", PDL_FMT(sh->name));
         return PDL_STEP_FAIL;
     }
     size_t n = arg_count(sh);
@@ -520,9 +546,11 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         if (st != PDL_STEP_DONE) return st;
     }
     pdl_val x = *under(f, n), out;
-    if (is_handle(x) && !test) { /* what the object can be turned into decides; a list for everything that walks */
+    /* what the object can be turned into decides; a list for everything that walks */
+    if (is_handle(x) && !test) {
         pdl_handle *h = pdl_handle_of(x);
-        if (h->len >= 0 && (pdl_str_is(sh->name, "list") || pdl_str_is(sh->name, "join") || pdl_str_is(sh->name, "map"))) {
+        if (h->len >= 0 &&
+            (pdl_str_is(sh->name, "list") || pdl_str_is(sh->name, "join") || pdl_str_is(sh->name, "map"))) {
             start_object(f, "iter", pdl_keep(x), pdl_null(), pdl_absent());
             pdl_val items = pop(f);
             set_val(under(f, n), items);
@@ -531,7 +559,8 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
     }
     pdl_native_env env = native_env(f);
     spread s;
-    bool ok = lay_out(f, sh, 1, &s, err) && pdl_native_call(sh->row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
+    bool ok = lay_out(f, sh, 1, &s, err) &&
+              pdl_native_call(sh->row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
     spread_fini(&s);
     if (!ok) return PDL_STEP_FAIL;
     pdl_label label = pdl_label_of(x);

@@ -7,7 +7,8 @@
 
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 
-/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends a suffix unless it is there. */
+/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends a suffix unless it is
+ * there. */
 static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
     bool here = !dir.n || pdl_str_is(dir, ".");
     if (!here && !(name.n && name.p[0] == '/')) {
@@ -19,7 +20,7 @@ static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
     if (suffix.n && !pdl_str_ends(name, suffix)) pdl_buf_put(out, suffix);
 }
 
-/* --- read --------------------------------------------------------------------------------------------------------------- */
+/* --- read ----------------------------------------------------------------------------------------------- */
 
 pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
@@ -30,7 +31,8 @@ pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
         return op_input(f, b, err);
     }
     if (!pdl_is_str(name)) {
-        pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "read"), "read should be a file name but is of type <class '%s'>", pdl_type_name(name));
+        pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "read"),
+                    "read should be a file name but is of type <class '%s'>", pdl_type_name(name));
         return PDL_STEP_FAIL;
     }
     pdl_buf path = PDL_BUF;
@@ -48,7 +50,8 @@ pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = await_calls(f, 0, false, err);
     if (s != PDL_STEP_DONE) return s;
     bool many = b->multiline.given && b->multiline.value;
-    pdl_str dflt = many ? PDL_STR("Enter/Paste your content. Ctrl-D to save it.") : PDL_STR("How can I help you?: ");
+    pdl_str dflt =
+        many ? PDL_STR("Enter/Paste your content. Ctrl-D to save it.") : PDL_STR("How can I help you?: ");
     pdl_val prompt = pdl_text(b->prompt.s.p ? b->prompt.s : dflt);
     out_write(f, pdl_str_get(prompt), 1);
     if (many) out_write(f, PDL_STR("\n"), 1);
@@ -69,10 +72,10 @@ pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- include and import --------------------------------------------------------------------------------------------------- */
+/* --- include and import --------------------------------------------------------------------------------- */
 
-/* Where a file is looked for, in this order: beside the main program, beside the file that names it, in the folders of PDL_PATH
- * and of the library (imports). */
+/* Where a file is looked for, in this order: beside the main program, beside the file that names it, in the
+ * folders of PDL_PATH and of the library (imports). */
 enum { IN_PROGRAM, IN_FILE, IN_PATH };
 
 /* The name to ask for in place k; false when there are no more places. */
@@ -109,7 +112,8 @@ static pdl_step bad_file(pdl_err *err, pdl_val errors, const char *verb, pdl_str
         pdl_err_fini(err);
         pdl_buf b = PDL_BUF;
         pdl_val_show(errors, true, (size_t)1 << 30, &b);
-        pdl_err_set(err, PDL_E_include, loc, "Attempting to %s invalid yaml: %.*s\n%s", verb, PDL_FMT(path), pdl_buf_z(&b));
+        pdl_err_set(err, PDL_E_include, loc, "Attempting to %s invalid yaml: %.*s\n%s", verb, PDL_FMT(path),
+                    pdl_buf_z(&b));
         pdl_buf_fini(&b);
         pdl_drop(errors);
     } else {
@@ -121,11 +125,13 @@ static pdl_step bad_file(pdl_err *err, pdl_val errors, const char *verb, pdl_str
 
 static size_t include_depth(const pdl_fiber *f) {
     size_t n = 0;
-    for (size_t i = 0; i < f->frames.n; i++) n += f->frames.p[i].kind == FRAME_INCLUDE || f->frames.p[i].kind == FRAME_IMPORT;
+    for (size_t i = 0; i < f->frames.n; i++)
+        n += f->frames.p[i].kind == FRAME_INCLUDE || f->frames.p[i].kind == FRAME_IMPORT;
     return n;
 }
 
-static pdl_step run_import(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl_val key, pdl_str path, pdl_err *err) {
+static pdl_step run_import(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl_val key, pdl_str path,
+                           pdl_err *err) {
     (void)path;
     (void)err;
     pdl_run *r = f->run;
@@ -160,8 +166,9 @@ static pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str 
             return PDL_STEP_DONE;
         }
     }
-    bool ok = include_depth(f) < PDL_MAX_INCLUDE_DEPTH ||
-              pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep", PDL_MAX_INCLUDE_DEPTH);
+    bool ok =
+        include_depth(f) < PDL_MAX_INCLUDE_DEPTH ||
+        pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep", PDL_MAX_INCLUDE_DEPTH);
     ok = ok && r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors, err);
     if (!ok) {
         pdl_drop(text);
@@ -190,7 +197,8 @@ pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_code *code = NULL;
-    if (!r->opt.build(r->opt.build_user, PDL_STR("stdlib"), r->opt.stdlib, false, &code, &errors, err)) PDL_BUG("the standard library does not load: %s", err->msg);
+    if (!r->opt.build(r->opt.build_user, PDL_STR("stdlib"), r->opt.stdlib, false, &code, &errors, err))
+        PDL_BUG("the standard library does not load: %s", err->msg);
     pdl_val bg = f->bg; /* an expression leaves the background of the last block alone */
     f->bg = pdl_absent();
     frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
@@ -210,14 +218,15 @@ static void ask_source(pdl_fiber *f, const pdl_block *b, pdl_str path, int64_t k
     pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(path));
     if (k == IN_PATH) {
         pdl_val folders = pdl_list_new(f->run->opt.n_path);
-        for (size_t i = 0; i < f->run->opt.n_path; i++) folders = pdl_list_push(folders, pdl_text(f->run->opt.path[i]));
+        for (size_t i = 0; i < f->run->opt.n_path; i++)
+            folders = pdl_list_push(folders, pdl_text(f->run->opt.path[i]));
         r = pdl_dict_putz(r, "under", folders);
     }
     start_effect(f, PDL_EFFECT_source, r, b->loc);
 }
 
-/* While it looks for the file the stack holds: number of the candidate, promise of its text. MARK (absent) below tells a first execution from a
- * later one. */
+/* While it looks for the file the stack holds: number of the candidate, promise of its text. MARK (absent)
+ * below tells a first execution from a later one. */
 pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err) {
     bool asking = f->stack.n >= 3 && pdl_is_absent(*under(f, 2)) && pdl_is(*under(f, 1), PDL_V_INT);
     pdl_buf path = PDL_BUF;
@@ -260,13 +269,15 @@ pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err)
     return s;
 }
 
-/* --- lang: pdl ------------------------------------------------------------------------------------------------------------------ */
+/* --- lang: pdl ------------------------------------------------------------------------------------------ */
 
 static pdl_scope *scope_of(pdl_fiber *f, pdl_vref d) {
     pdl_scope *s = NULL;
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i);
-        if (pdl_is_str(k)) s = pdl_scope_put(s, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
+        if (pdl_is_str(k))
+            s = pdl_scope_put(s, pdl_intern(f->run->opt.names, pdl_str_get(k)),
+                              pdl_keep(pdl_dict_val_at(d, i)));
     }
     return s;
 }
@@ -274,7 +285,8 @@ static pdl_scope *scope_of(pdl_fiber *f, pdl_vref d) {
 /* text scope -> runs the program in the text. */
 pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
-        return done(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep", PDL_MAX_INCLUDE_DEPTH));
+        return done(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep",
+                                PDL_MAX_INCLUDE_DEPTH));
     pdl_step s = await_calls(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
@@ -282,7 +294,8 @@ pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_val text, errors = pdl_absent();
     if (!pdl_stringify_val(*under(f, 1), &text, err)) return PDL_STEP_FAIL;
     pdl_code *code = NULL;
-    bool ok = f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text), wants_blocks(f->run), &code, &errors, err);
+    bool ok = f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text), wants_blocks(f->run),
+                                &code, &errors, err);
     pdl_drop(text);
     if (!ok) {
         pdl_buf m = PDL_BUF;

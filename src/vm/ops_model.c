@@ -1,4 +1,5 @@
-/* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply (spec execution 8, providers 1). */
+/* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply (spec
+ * execution 8, providers 1). */
 #include "vm/fiber.h"
 
 #include "base/banned.h"
@@ -13,7 +14,8 @@ static bool add_message(void *user, const pdl_message *m) {
     d = pdl_dict_putz(d, "content", pdl_keep(m->content));
     for (size_t i = 0, n = pdl_is_dict(m->extra) ? pdl_dict_len(m->extra) : 0; i < n; i++) {
         pdl_vref k = pdl_dict_key_at(m->extra, i);
-        if (!pdl_text_is(k, "pdl__defsite")) d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(m->extra, i)));
+        if (!pdl_text_is(k, "pdl__defsite"))
+            d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(m->extra, i)));
     }
     *list = pdl_list_push(*list, d);
     return true;
@@ -48,7 +50,8 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
 
 /* Parameters with the defaults for the model filled in. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out, pdl_err *err) {
-    if (!pdl_is_dict(given) && !pdl_is_null(given)) return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
+    if (!pdl_is_dict(given) && !pdl_is_null(given))
+        return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
     pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
     if (!f->run->opt.defaults || !pdl_is_list(list)) {
@@ -77,10 +80,13 @@ static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
     f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
-static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages, pdl_val params) {
+static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages,
+                          pdl_val params) {
     pdl_val r = pdl_dict_new(6);
     r = pdl_dict_putz(r, "model", pdl_keep(model));
-    r = pdl_dict_putz(r, "platform", b->platform.s.p ? pdl_text(b->platform.s) : pdl_textz(b->model ? "litellm" : "granite-io"));
+    r = pdl_dict_putz(r, "platform",
+                      b->platform.s.p ? pdl_text(b->platform.s)
+                                      : pdl_textz(b->model ? "litellm" : "granite-io"));
     r = pdl_dict_putz(r, "messages", messages);
     pdl_val schema = schema_of(b, params);
     r = pdl_dict_putz(r, "parameters", params);
@@ -94,11 +100,14 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
     pdl_val params, messages;
     if (b->model && !pdl_is_str(model)) {
-        pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "model"), "model should be a string but is of type <class '%s'>", pdl_type_name(model));
+        pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "model"),
+                    "model should be a string but is of type <class '%s'>", pdl_type_name(model));
         return PDL_STEP_FAIL;
     }
     if (!b->model) { /* the Python library behind granite-io is not here */
-        pdl_err_set(err, PDL_E_unknown_provider, b->head.loc, "platform granite-io is not available: it needs a Python library that this implementation does not use");
+        pdl_err_set(
+            err, PDL_E_unknown_provider, b->head.loc,
+            "platform granite-io is not available: it needs a Python library that this implementation does not use");
         return PDL_STEP_FAIL;
     }
     if (!parameters_of(f, model, given, &params, err)) return model_error(err, model, b->head.loc);

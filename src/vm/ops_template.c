@@ -1,4 +1,5 @@
-/* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja code block. */
+/* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja code
+ * block. */
 #include "vm/fiber.h"
 
 #include "base/hash.h"
@@ -36,7 +37,7 @@ pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- loops ------------------------------------------------------------------------------------------------ */
+/* --- loops ---------------------------------------------------------------------------------------------- */
 
 typedef struct loop_obj {
     pdl_ext ext;
@@ -83,10 +84,13 @@ static void loop_text(const pdl_obj *o, bool repr, pdl_buf *out) {
 }
 
 static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out);
-static const pdl_attr_class loop_class = {.base = {.type_name = "LoopContext", .child = loop_child, .text = loop_text}, .attr = loop_attr};
+static const pdl_attr_class loop_class = {
+    .base = {.type_name = "LoopContext", .child = loop_child, .text = loop_text}, .attr = loop_attr,
+};
 
 static loop_obj *loop_of(pdl_vref v) {
-    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &loop_class.base ? (loop_obj *)(void *)pdl_obj_of(v) : NULL;
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &loop_class.base ? (loop_obj *)(void *)pdl_obj_of(v)
+                                                                        : NULL;
 }
 
 static pdl_val item_or_undefined(const loop_obj *l, size_t i, const char *what) {
@@ -159,7 +163,8 @@ pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), list;
-    if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+    if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja)
+        return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
     if (pdl_is(v, PDL_V_UNDEFINED)) list = pdl_list_new(0);
     else if (!pdl_val_to_list(v, &list, err)) {
         pdl_err_fini(err);
@@ -179,7 +184,7 @@ pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- macros ------------------------------------------------------------------------------------------------- */
+/* --- macros --------------------------------------------------------------------------------------------- */
 
 typedef struct macro_obj {
     pdl_ext ext;
@@ -196,10 +201,13 @@ static void macro_fini(pdl_obj *o) {
 }
 
 static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out);
-static const pdl_attr_class macro_class = {.base = {.type_name = "Macro", .fini = macro_fini}, .attr = macro_attr};
+static const pdl_attr_class macro_class = {
+    .base = {.type_name = "Macro", .fini = macro_fini}, .attr = macro_attr,
+};
 
 static macro_obj *macro_of(pdl_vref v) {
-    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &macro_class.base ? (macro_obj *)(void *)pdl_obj_of(v) : NULL;
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &macro_class.base ? (macro_obj *)(void *)pdl_obj_of(v)
+                                                                         : NULL;
 }
 
 static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out) {
@@ -221,7 +229,8 @@ pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     m->info = info;
     m->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
     m->scope = pdl_scope_keep(f->scope);
-    m->nested = f->saves.n > f->frames.p[f->frames.n - 1].saves || f->frames.p[f->frames.n - 1].kind == FRAME_MACRO;
+    m->nested =
+        f->saves.n > f->frames.p[f->frames.n - 1].saves || f->frames.p[f->frames.n - 1].kind == FRAME_MACRO;
     return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
 }
 
@@ -243,21 +252,29 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
             i = fr->below + 1; /* not one by one: a macro that calls itself would be quadratic */
             continue;
         }
-        if (i + 1 == f->frames.n) return pdl_scope_keep(f->saves.n > fr->saves && f->saves.p[fr->saves].scope ? f->saves.p[fr->saves].scope : f->scope);
+        if (i + 1 == f->frames.n)
+            return pdl_scope_keep(f->saves.n > fr->saves && f->saves.p[fr->saves].scope
+                                      ? f->saves.p[fr->saves].scope
+                                      : f->scope);
         const pdl_frame *above = &f->frames.p[i + 1];
-        return pdl_scope_keep(above->saves > fr->saves && f->saves.p[fr->saves].scope ? f->saves.p[fr->saves].scope : above->scope);
+        return pdl_scope_keep(above->saves > fr->saves && f->saves.p[fr->saves].scope
+                                  ? f->saves.p[fr->saves].scope
+                                  : above->scope);
     }
     return pdl_scope_keep(m->scope);
 }
 
-static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                           const pdl_val *kwv, size_t n_kw, pdl_err *err) {
     const pdl_macro_info *info = m->info;
     pdl_interner *in = f->run->opt.names;
     pdl_scope *scope = template_scope(f, m);
     size_t given = n_pos < info->n_params ? n_pos : info->n_params;
     for (size_t i = 0; i < given; i++) scope = pdl_scope_put(scope, info->names[i], pdl_keep(pos[i]));
     for (size_t i = given; i < info->n_params; i++)
-        scope = pdl_scope_put(scope, info->names[i], pdl_undefined(pdl_textf("parameter '%.*s' was not provided", PDL_FMT(info->params[i]))));
+        scope = pdl_scope_put(
+            scope, info->names[i],
+            pdl_undefined(pdl_textf("parameter '%.*s' was not provided", PDL_FMT(info->params[i]))));
     pdl_val extra = pdl_dict_new(0), caller = pdl_absent();
     pdl_str unknown = {0};
     for (size_t i = 0; i < n_kw; i++) {
@@ -269,11 +286,17 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
         else unknown = kw[i];
     }
     bool ok = true;
-    if (unknown.p) ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes no keyword argument '%.*s'", PDL_FMT(info->name), PDL_FMT(unknown));
+    if (unknown.p)
+        ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes no keyword argument '%.*s'",
+                          PDL_FMT(info->name), PDL_FMT(unknown));
     else if (n_pos > info->n_params && !info->uses_varargs)
-        ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes not more than %u argument(s)", PDL_FMT(info->name), info->n_params);
+        ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes not more than %u argument(s)",
+                          PDL_FMT(info->name), info->n_params);
     else if (!pdl_is_absent(caller) && !info->uses_caller)
-        ok = pdl_err_host(err, "TypeError", "macro '%.*s' was invoked with two values for the special caller argument. This is most likely a bug.", PDL_FMT(info->name));
+        ok = pdl_err_host(
+            err, "TypeError",
+            "macro '%.*s' was invoked with two values for the special caller argument. This is most likely a bug.",
+            PDL_FMT(info->name));
     if (info->uses_varargs) {
         pdl_val rest = pdl_list_new(0);
         for (size_t i = info->n_params; i < n_pos; i++) rest = pdl_list_push(rest, pdl_keep(pos[i]));
@@ -281,7 +304,9 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
     }
     if (info->uses_kwargs) scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(extra));
     if (info->uses_caller)
-        scope = pdl_scope_put(scope, f->run->names.caller, pdl_is_absent(caller) ? pdl_undefined(pdl_textz("No caller defined")) : pdl_keep(caller));
+        scope = pdl_scope_put(scope, f->run->names.caller,
+                              pdl_is_absent(caller) ? pdl_undefined(pdl_textz("No caller defined"))
+                                                    : pdl_keep(caller));
     pdl_drop(extra);
     pdl_drop(caller);
     if (!ok || f->frames.n >= PDL_MAX_CALL_DEPTH) {
@@ -296,13 +321,15 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
 }
 
 /* loop(items) of a recursive loop: its body runs as a routine with the items on the stack. */
-static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos, size_t n_pos, pdl_err *err) {
+static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos, size_t n_pos,
+                          pdl_err *err) {
     if (!l->recursive) {
         pdl_err_host(err, "TypeError", "The loop must have the 'recursive' marker to be called recursively.");
         return PDL_STEP_FAIL;
     }
     if (n_pos != 1) {
-        pdl_err_host(err, "TypeError", "LoopContext.__call__() takes 2 positional arguments but %zu were given", n_pos + 1);
+        pdl_err_host(err, "TypeError",
+                     "LoopContext.__call__() takes 2 positional arguments but %zu were given", n_pos + 1);
         return PDL_STEP_FAIL;
     }
     if (f->frames.n >= PDL_MAX_CALL_DEPTH) {
@@ -336,19 +363,20 @@ static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_v
     return true;
 }
 
-pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw,
-                   bool *handled, pdl_val *out, pdl_err *err) {
+pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                   const pdl_val *kwv, size_t n_kw, bool *handled, pdl_val *out, pdl_err *err) {
     macro_obj *m = macro_of(callee);
     loop_obj *l = loop_of(callee);
     *handled = true;
     *out = pdl_absent();
     if (m) return macro_call(f, m, pos, n_pos, kw, kwv, n_kw, err);
     if (l) return loop_call(f, callee, l, pos, n_pos, err);
-    if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err)) return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;
+    if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err))
+        return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;
     return pdl_cell_call(callee, pos, n_pos, handled, out, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
-/* --- jinja code blocks ----------------------------------------------------------------------------------------- */
+/* --- jinja code blocks ---------------------------------------------------------------------------------- */
 
 /* A template compiled once: found again by its text and options. */
 struct pdl_template {
@@ -380,7 +408,10 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     uint32_t hash = pdl_hash_str(pdl_str_get(text));
     struct pdl_template *first = idmap_find(&r->templates, hash);
     for (struct pdl_template *t = first; t; t = t->same_hash)
-        if (pdl_val_eq(t->text, text) && (pdl_is_absent(options) ? pdl_is_absent(t->options) : !pdl_is_absent(t->options) && pdl_val_eq(t->options, options))) return t;
+        if (pdl_val_eq(t->text, text) &&
+            (pdl_is_absent(options) ? pdl_is_absent(t->options)
+                                    : !pdl_is_absent(t->options) && pdl_val_eq(t->options, options)))
+            return t;
     pdl_arena *a = pdl_arena_make();
     pdl_xoptions opt = {0};
     if (!pdl_is_absent(options) && !pdl_is_null(options) && !pdl_expr_options(a, options, &opt, err)) {
@@ -392,7 +423,8 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     t->text = pdl_keep(text);
     t->options = pdl_keep(options);
     t->autoescape = opt.autoescape;
-    t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &names), true, NULL, (pdl_loc){0}, r->opt.names);
+    t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &names), true, NULL,
+                               (pdl_loc){0}, r->opt.names);
     t->same_hash = first;
     idmap_put(&r->templates, hash, t);
     *pdl_vec_push(&r->template_list) = t;
@@ -403,7 +435,8 @@ static pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d) {
     pdl_scope *s = NULL;
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i);
-        if (pdl_is_str(k)) s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
+        if (pdl_is_str(k))
+            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
     }
     return s;
 }

@@ -1,7 +1,8 @@
 /* out.c -- output in the order of the program (architecture D2): one cursor over a tree of queues.
  *
- * Text behind a model call that is still open waits; a call under the cursor prints its pieces as they come. An iteration of a map has a queue
- * of its own, which stands in its parent's at the place of the iteration. Nothing is queued when the cursor is at the end: text goes straight out.
+ * Text behind a model call that is still open waits; a call under the cursor prints its pieces as they come.
+ * An iteration of a map has a queue of its own, which stands in its parent's at the place of the iteration.
+ * Nothing is queued when the cursor is at the end: text goes straight out.
  */
 #include "vm/fiber.h"
 
@@ -74,8 +75,12 @@ void outq_end(pdl_outq *q) {
     out_flush(q->run);
 }
 
-static void send(pdl_run *r, pdl_event_kind kind, pdl_vref role, pdl_str text, pdl_look look, uint32_t number) {
-    pdl_event e = {.kind = kind, .text = text, .look = look, .number = number, .value = pdl_absent(), .context = pdl_absent()};
+static void send(pdl_run *r, pdl_event_kind kind, pdl_vref role, pdl_str text, pdl_look look,
+                 uint32_t number) {
+    pdl_event e = {
+        .kind = kind, .text = text, .look = look, .number = number, .value = pdl_absent(),
+        .context = pdl_absent(),
+    };
     if (pdl_is_str(role)) e.role = pdl_str_get(role);
     pdl_sinks_send(&r->opt.sinks, &e);
 }
@@ -92,7 +97,9 @@ static bool pass_call(pdl_run *r, outitem *i) {
     pdl_call *c = i->call;
     if (!c) return true;
     if (c->pieces.len && i->visible) {
-        if (i->message && !i->begun) send(r, PDL_EVENT_message, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(), PDL_STR(""), PDL_LOOK_MODEL, 0);
+        if (i->message && !i->begun)
+            send(r, PDL_EVENT_message, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(),
+                 PDL_STR(""), PDL_LOOK_MODEL, 0);
         i->begun = true;
         send(r, PDL_EVENT_text, pdl_absent(), pdl_buf_str(&c->pieces), PDL_LOOK_MODEL, 1);
     }
@@ -103,7 +110,8 @@ static bool pass_call(pdl_run *r, outitem *i) {
     return false;
 }
 
-/* Sends what may be sent of q. True when it is empty and ended. Nesting of maps is nesting of the source: C recursion is bounded by it. */
+/* Sends what may be sent of q. True when it is empty and ended. Nesting of maps is nesting of the source: C
+ * recursion is bounded by it. */
 static bool flush(pdl_run *r, pdl_outq *q) {
     while (q->first) {
         outitem *i = q->first;

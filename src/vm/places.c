@@ -38,7 +38,8 @@ static int64_t line_of(const pdl_err *err) {
     return line;
 }
 
-/* Where line1 of text is, without its indent. False: it is not there, or something is put in before it and lines may have moved. */
+/* Where line1 of text is, without its indent. False: it is not there, or something is put in before it and
+ * lines may have moved. */
 static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
     size_t at = 0;
     for (; line1 > 1; line1--) {
@@ -62,5 +63,6 @@ void mark_code(const pdl_fiber *f, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
     if (!code || code->kind != PDL_BLOCK_scalar || !code->node || !pdl_node_is_str(code->node)) return;
     size_t from, to;
-    if (find_line(pdl_str_get(code->node->scalar), line_of(err), &from, &to)) err->mark = pdl_node_text_loc(code->node, from, to);
+    if (find_line(pdl_str_get(code->node->scalar), line_of(err), &from, &to))
+        err->mark = pdl_node_text_loc(code->node, from, to);
 }

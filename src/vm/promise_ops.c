@@ -41,7 +41,8 @@ pdl_step force_n(pdl_fiber *f, size_t n, pdl_err *err) {
 
 pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
     uint32_t open = 0;
-    for (size_t i = f->calls.n; i-- > 0 && f->calls.p[i].number >= from;) open += pdl_is_absent(f->calls.p[i].failed);
+    for (size_t i = f->calls.n; i-- > 0 && f->calls.p[i].number >= from;)
+        open += pdl_is_absent(f->calls.p[i].failed);
     if (open) {
         f->state = FIBER_WAIT_CALLS;
         f->wait_from = from;
@@ -78,8 +79,11 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
     pdl_call *c = idmap_find(&r->calls, e->id);
     if (!c) return;
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent()});
-    if (c->kind == PDL_EFFECT_code) { /* what code prints goes straight out: L4 made it wait for all that stands before */
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+        .kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent(),
+    });
+    /* what code prints goes straight out: L4 made it wait for all that stands before */
+    if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = idmap_find(&r->fibers, c->fiber);
         if (f) out_write(f, text, 1);
         return;
@@ -92,8 +96,14 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = user;
     pdl_call *c = idmap_find(&r->calls, e->id);
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply, .effect = e, .reply = reply, .block = c ? c->block : NULL, .path = e->place,
-                                               .err = reply->err.kind ? &reply->err : NULL, .value = pdl_absent(), .context = pdl_absent()});
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply,
+                                               .effect = e,
+                                               .reply = reply,
+                                               .block = c ? c->block : NULL,
+                                               .path = e->place,
+                                               .err = reply->err.kind ? &reply->err : NULL,
+                                               .value = pdl_absent(),
+                                               .context = pdl_absent()});
     if (c) call_answered(c, reply);
 }
 
@@ -142,7 +152,9 @@ static void launch(pdl_run *r, pdl_call *c) {
     pdl_effect *e = c->effect;
     c->effect = NULL;
     if (c->kind == PDL_EFFECT_model) r->open_models++;
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_effect, .effect = e, .value = pdl_absent(), .context = pdl_absent()});
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+        .kind = PDL_EVENT_effect, .effect = e, .value = pdl_absent(), .context = pdl_absent(),
+    });
     PDL_TRACE(r->opt.debug, effect, "%s %u starts", pdl_effect_kind_name(e->kind), e->id);
     r->opt.world->ops->start(r->opt.world, e);
 }
@@ -156,32 +168,37 @@ void run_queue_models(pdl_run *r) {
     if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
 }
 
-/* The record that counts what an expression starts. A plain value has a record of its own only when the run is traced, so it never counts. */
+/* The record that counts what an expression starts. A plain value has a record of its own only when the run
+ * is traced, so it never counts. */
 pdl_blk *place_blk(pdl_fiber *f) {
     size_t k = f->blks.n;
     while (k > 1 && f->blks.p[k - 1].info && f->blks.p[k - 1].info->block->kind == PDL_BLOCK_scalar) k--;
     return k ? &f->blks.p[k - 1] : NULL;
 }
 
-/* Its id; an iteration of a map, which has no block of its own, is told from the others by its number. Owned. */
+/* Its id; an iteration of a map, which has no block of its own, is told from the others by its number.
+ * Owned. */
 pdl_path *place_path(pdl_fiber *f) {
     blk_path(f);
     pdl_blk *b = place_blk(f);
     if (!b) return NULL;
-    return !b->info && f->parent && b == f->blks.p ? pdl_path_index(b->path, b->iter) : pdl_path_keep(b->path);
+    return !b->info && f->parent && b == f->blks.p ? pdl_path_index(b->path, b->iter)
+                                                   : pdl_path_keep(b->path);
 }
 
 /* Where an effect stands in the run: the ids of the expression calls around it, then the block's own. */
 static pdl_path *place_of(pdl_fiber *f) {
     pdl_path *prefix = NULL;
-    for (size_t i = f->frames.n; i-- > 0 && !prefix;) prefix = f->frames.p[i].kind == FRAME_EXPR ? f->frames.p[i].place : NULL;
+    for (size_t i = f->frames.n; i-- > 0 && !prefix;)
+        prefix = f->frames.p[i].kind == FRAME_EXPR ? f->frames.p[i].place : NULL;
     pdl_path *own = place_path(f);
     if (!prefix) prefix = f->run->opt.place;
     if (!prefix) return own;
     pdl_buf b = PDL_BUF;
     pdl_path_text(own, &b);
     pdl_path_drop(own);
-    pdl_path *p = pdl_path_name(prefix, pdl_name_str(f->run->opt.names, pdl_intern(f->run->opt.names, pdl_buf_str(&b))).p);
+    pdl_path *p = pdl_path_name(
+        prefix, pdl_name_str(f->run->opt.names, pdl_intern(f->run->opt.names, pdl_buf_str(&b))).p);
     pdl_buf_fini(&b);
     return p;
 }
@@ -217,7 +234,8 @@ void start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc l
 }
 
 static void fail_promise(pdl_val p, const pdl_err *err) {
-    if (!pdl_is_absent(p) && pdl_promise_of(p)->state == PDL_PROMISE_PENDING) pdl_promise_fail(pdl_promise_of(p), err);
+    if (!pdl_is_absent(p) && pdl_promise_of(p)->state == PDL_PROMISE_PENDING)
+        pdl_promise_fail(pdl_promise_of(p), err);
 }
 
 /* Applies parser and spec in order; each stage takes the value of the one before. */
@@ -265,18 +283,24 @@ static void count_usage(pdl_call *c, pdl_vref usage) {
     u->calls++;
     u->prompt += prompt;
     u->completion += completion;
-    pdl_sinks_send(&c->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_usage, .block = c->block, .path = c->path, .value = usage, .context = pdl_absent()});
+    pdl_sinks_send(&c->run->opt.sinks, &(pdl_event){
+        .kind = PDL_EVENT_usage, .block = c->block, .path = c->path, .value = usage, .context = pdl_absent(),
+    });
 }
 
 static void fill_model(pdl_call *c, pdl_vref v) {
-    pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"), raw = pdl_dict_getz(v, "raw");
+    pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"),
+             raw = pdl_dict_getz(v, "raw");
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
     pdl_err ignored = {0};
-    if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored)) pdl_err_fini(&ignored); /* did not come in pieces */
+    /* did not come in pieces */
+    if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored))
+        pdl_err_fini(&ignored);
     pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), PDL_LABEL_model));
     pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_keep(role) : pdl_textz("assistant"));
     pdl_promise_fill(pdl_promise_of(c->extra), message_extra(message));
-    if (!pdl_is_absent(c->raw)) pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_keep(raw), PDL_LABEL_model));
+    if (!pdl_is_absent(c->raw))
+        pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_keep(raw), PDL_LABEL_model));
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
@@ -313,11 +337,13 @@ static void mark_code_line(const pdl_call *c, pdl_err *err) {
     pdl_val detail;
     pdl_err ignored = {0};
     int64_t line = 0;
-    if (!err->detail || !code || !code->node || !pdl_effect_decode(pdl_str_of(err->detail), &detail, &ignored)) {
+    if (!err->detail || !code || !code->node ||
+        !pdl_effect_decode(pdl_str_of(err->detail), &detail, &ignored)) {
         pdl_err_fini(&ignored);
         return;
     }
-    if (pdl_is_dict(detail) && pdl_int_get(pdl_dict_getz(detail, "line"), &line) && code->node->kind == PDL_NODE_SCALAR) {
+    if (pdl_is_dict(detail) && pdl_int_get(pdl_dict_getz(detail, "line"), &line) &&
+        code->node->kind == PDL_NODE_SCALAR) {
         pdl_str text = code->node->text;
         size_t from = 0, to;
         while (--line > 0 && from != PDL_NOT_FOUND) {
@@ -350,15 +376,16 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
     pdl_run *r = c->run;
     c->done = true;
     if (c->kind == PDL_EFFECT_model) r->open_models--;
-    PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id, reply->err.kind ? ": " : "",
-              reply->err.kind ? reply->err.msg : "");
+    PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id,
+              reply->err.kind ? ": " : "", reply->err.kind ? reply->err.msg : "");
     if (reply->err.kind) fail_call(c, &reply->err);
     else if (c->kind == PDL_EFFECT_model) fill_model(c, reply->value);
     else pdl_promise_fill(pdl_promise_of(c->value), pdl_keep(reply->value));
     pdl_val failed = c->failed ? pdl_keep(c->text) : pdl_absent();
     for (pdl_stage *s = c->stages; s; s = s->next) {
         run_stage(r, s);
-        if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED) failed = pdl_keep(s->out);
+        if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED)
+            failed = pdl_keep(s->out);
     }
     if (!pdl_is_absent(failed) && c->code) keep_code(r, c->code);
     tell_owner(c, failed);
@@ -381,7 +408,10 @@ static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc)
     pdl_call *c = p->state == PDL_PROMISE_PENDING && p->id ? idmap_find(&f->run->calls, p->id) : NULL;
     if (!c || c->kind != PDL_EFFECT_model) return false;
     pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
-    *s = (pdl_stage){.block = b, .in = *top(f), .out = pdl_promise_new(c->id), .parse = parse, .check = !parse, .func_name = pdl_absent(), .loc = loc};
+    *s = (pdl_stage){
+        .block = b, .in = *top(f), .out = pdl_promise_new(c->id), .parse = parse, .check = !parse,
+        .func_name = pdl_absent(), .loc = loc,
+    };
     *top(f) = pdl_keep(s->out);
     while (*end) end = &(*end)->next;
     *end = s;
@@ -401,13 +431,14 @@ pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc, const pdl_node *args, pdl_err *err) {
+bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc,
+                 const pdl_node *args, pdl_err *err) {
     pdl_mark m = pdl_arena_mark(r->scratch);
     pdl_problems problems = {0};
     bool fits = false;
     bool done = pdl_type_check(t, v, args, r->scratch, &fits, &problems, err);
-    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", loc.src ? (int)loc.src->name.n : 0, loc.src ? loc.src->name.p : "", pdl_loc_line(loc),
-              fits ? "fits" : "does not fit");
+    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", loc.src ? (int)loc.src->name.n : 0,
+              loc.src ? loc.src->name.p : "", pdl_loc_line(loc), fits ? "fits" : "does not fit");
     if (done && !fits) {
         pdl_buf b = PDL_BUF;
         PDL_PUT(&b, "");
@@ -415,7 +446,8 @@ bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, 
         for (size_t i = 0; i < problems.n; i++) {
             pdl_loc at = problems.p[i].loc.src && !problems.p[i].at_header ? problems.p[i].loc : loc;
             pdl_buf_putc(&b, '\n');
-            if (at.src && at.src->name.n) pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(at.src->name), pdl_loc_line(at));
+            if (at.src && at.src->name.n)
+                pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(at.src->name), pdl_loc_line(at));
             else if (at.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(at));
             pdl_buf_put(&b, problems.p[i].text);
         }
@@ -433,7 +465,9 @@ pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err)
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return check_value(f->run, b->spec, *top(f), "Type errors during spec checking:", loc, NULL, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+    return check_value(f->run, b->spec, *top(f), "Type errors during spec checking:", loc, NULL, err)
+               ? PDL_STEP_DONE
+               : PDL_STEP_FAIL;
 }
 
 pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {

@@ -1,4 +1,5 @@
-/* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls awaited), cancellation. */
+/* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls awaited),
+ * cancellation. */
 #include "vm/fiber.h"
 
 #include "base/banned.h"
@@ -57,14 +58,16 @@ void pdl_run_free(pdl_run *r) {
     pdl_free(r);
 }
 
-/* Variables of the command line; pdl_context among them is the first context, a list of messages being enough. */
+/* Variables of the command line; pdl_context among them is the first context, a list of messages being
+ * enough. */
 static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
         pdl_err ignored = {0};
         pdl_val ctx;
         if (pdl_text_is(k, "pdl_context") && pdl_context_from(v, &ctx, &ignored)) set_val(&f->ctx, ctx);
-        else if (pdl_is_str(k)) f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(v));
+        else if (pdl_is_str(k))
+            f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(v));
         pdl_err_fini(&ignored);
     }
 }
@@ -74,9 +77,13 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
     r->main = f;
     f->out = r->out;
     f->scope = pdl_scope_keep(r->globals);
-    f->print = r->opt.stream == PDL_STREAM_RESULT ? PRINT_RESULT : r->opt.stream == PDL_STREAM_CONTEXT ? PRINT_CONTEXT : 0;
+    f->print = r->opt.stream == PDL_STREAM_RESULT    ? PRINT_RESULT
+               : r->opt.stream == PDL_STREAM_CONTEXT ? PRINT_CONTEXT
+                                                     : 0;
     if (pdl_is_dict(variables)) bind_variables(f, variables);
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_run_begin, .value = pdl_absent(), .context = pdl_absent()});
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+        .kind = PDL_EVENT_run_begin, .value = pdl_absent(), .context = pdl_absent(),
+    });
     fiber_ready(f);
 }
 
@@ -86,7 +93,9 @@ static void fail_run(pdl_run *r, pdl_err *err) {
         pdl_err_move(&r->err, err);
         cancel_calls(r);
         files_close(r);
-        pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_run_end, .err = &r->err, .value = pdl_absent(), .context = pdl_absent()});
+        pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+            .kind = PDL_EVENT_run_end, .err = &r->err, .value = pdl_absent(), .context = pdl_absent(),
+        });
     }
     pdl_err_fini(err);
 }
@@ -102,7 +111,9 @@ static pdl_step finish(pdl_run *r, pdl_err *err) {
     files_close(r);
     f->state = FIBER_DONE;
     r->finished = true;
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_run_end, .value = r->result, .context = pdl_absent()});
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+        .kind = PDL_EVENT_run_end, .value = r->result, .context = pdl_absent(),
+    });
     return PDL_STEP_DONE;
 }
 
@@ -138,7 +149,8 @@ static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
 }
 
 static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
-    if (s == PDL_STEP_WAIT && f->state == FIBER_WAIT_CALL) PDL_TRACE(r->opt.debug, sched, "fiber %u waits for call %u", f->id, f->wait_id);
+    if (s == PDL_STEP_WAIT && f->state == FIBER_WAIT_CALL)
+        PDL_TRACE(r->opt.debug, sched, "fiber %u waits for call %u", f->id, f->wait_id);
     else PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
@@ -173,7 +185,8 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     fiber_ended(f);
 }
 
-/* PDL_STRESS=sched:SEED: which of the first ready fibers goes on. What a program says may not depend on it. */
+/* PDL_STRESS=sched:SEED: which of the first ready fibers goes on. What a program says may not depend on
+ * it. */
 static size_t random_place(pdl_run *r) {
     enum { WINDOW = 64 };
     size_t n = 0;
@@ -229,9 +242,11 @@ pdl_step pdl_run_wait(pdl_run *r) {
     for (;;) {
         pdl_step s = pdl_run_step(r);
         if (s != PDL_STEP_WAIT) return s;
-        if (!r->opt.world->ops->poll(r->opt.world, r->ready_first ? 0 : -1) && !r->ready_first && !r->stream_failed) {
+        if (!r->opt.world->ops->poll(r->opt.world, r->ready_first ? 0 : -1) && !r->ready_first &&
+            !r->stream_failed) {
             pdl_err err = {0};
-            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                        "the run waits for something that nobody will answer");
             fail_run(r, &err);
         }
     }
@@ -240,7 +255,8 @@ pdl_step pdl_run_wait(pdl_run *r) {
 void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     err->final = true;
     pdl_fiber *f = r->main;
-    if (f && f->code && f->pc && !err->loc.src) err->loc = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
+    if (f && f->code && f->pc && !err->loc.src)
+        err->loc = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
     fail_run(r, err);
 }
 

@@ -1,7 +1,8 @@
 /* vm.h -- door of the machine: one run of one program.
  *
- * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and the queue of its output. It knows
- * neither models nor files: everything outside is a pdl_effect given to the world of the options. Single-threaded.
+ * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and the queue of
+ * its output. It knows neither models nor files: everything outside is a pdl_effect given to the world of the
+ * options. Single-threaded.
  */
 #ifndef PDL_VM_VM_H
 #define PDL_VM_VM_H
@@ -16,9 +17,11 @@ typedef struct pdl_run pdl_run;
 typedef enum { PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT } pdl_stream;
 typedef enum { PDL_STEP_DONE, PDL_STEP_WAIT, PDL_STEP_FAIL } pdl_step;
 
-/* Text met while running (include, import, lang: pdl) becomes code: implemented above (yaml + lang + compile). Owned result in *out. On
- * failure *errors is a list of message lines (owned value) when the program does not respect the schema, and err is set. */
-typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors, pdl_err *err);
+/* Text met while running (include, import, lang: pdl) becomes code: implemented above (yaml + lang +
+ * compile). Owned result in *out. On failure *errors is a list of message lines (owned value) when the
+ * program does not respect the schema, and err is set. */
+typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors,
+                          pdl_err *err);
 
 /* Fills in default parameters of a model (installed from the model room). Takes params. */
 typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out, pdl_err *err);
@@ -37,7 +40,8 @@ typedef struct pdl_run_options {
     pdl_defaults_fn *defaults;
     const pdl_debug *debug;   /* may be NULL */
     uint32_t first_id;        /* ids of effects begin behind it: runs that share a world */
-    pdl_path *place;          /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
+    /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
+    pdl_path *place;
     pdl_str stdlib;           /* text of the standard library; empty: none */
 } pdl_run_options;
 
@@ -47,14 +51,16 @@ void pdl_run_free(pdl_run *r); /* cancels what is open; NULL is fine */
 /* Begin running code (kept) with these variables (a dict, borrowed; absent: none). Once a run. */
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 
-/* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the world, then step again. */
+/* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the world, then
+ * step again. */
 pdl_step pdl_run_step(pdl_run *r);
 /* After WAIT: is there something to run all the same? Then the world is polled without waiting. */
 bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* End the run with this error (Ctrl-C): open effects are cancelled, the next step says FAIL. Takes the content of err. */
+/* End the run with this error (Ctrl-C): open effects are cancelled, the next step says FAIL. Takes the
+ * content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
 
 /* After DONE. Borrowed. */
