@@ -1,4 +1,5 @@
-/* db.h -- the file of a journal. Private to journal; db.c alone knows SQLite, which is loaded when the first journal is opened. */
+/* db.h -- the file of a journal. Private to journal; db.c alone knows SQLite, which is loaded when the first
+ * journal is opened. */
 #ifndef PDL_JOURNAL_DB_H
 #define PDL_JOURNAL_DB_H
 
@@ -32,9 +33,12 @@ typedef struct db_effect {
 
 PDL_MUST bool db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err);
 PDL_MUST bool db_end_effect(db *d, const db_effect *e, pdl_err *err);
-PDL_MUST bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end, bool failed, pdl_err *err);
+PDL_MUST bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end, bool failed,
+                           pdl_err *err);
 
-/* Answered effects with this key in the order of the recording, or all of them when key is NULL; until fn returns false. Texts live during the call. */
-PDL_MUST bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err);
+/* Answered effects with this key in the order of the recording, or all of them when key is NULL; until fn
+ * returns false. Texts live during the call. */
+PDL_MUST bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
+                      pdl_err *err);
 
 #endif

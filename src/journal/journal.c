@@ -5,7 +5,8 @@
 
 #include "base/banned.h"
 
-/* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control parameters are not in the request. */
+/* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control
+ * parameters are not in the request. */
 bool journal_key(const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
@@ -34,7 +35,9 @@ void journal_id_fini(journal_id *id) {
 
 /* --- errors as values ----------------------------------------------------------------------------------- */
 
-static pdl_val put_z(pdl_val d, const char *key, const char *z) { return z ? pdl_dict_putz(d, key, pdl_textz(z)) : d; }
+static pdl_val put_z(pdl_val d, const char *key, const char *z) {
+    return z ? pdl_dict_putz(d, key, pdl_textz(z)) : d;
+}
 
 /* Places are not kept: the block that asks again has its own. */
 pdl_val journal_error_value(const pdl_err *e) {
@@ -73,7 +76,7 @@ void journal_error_read(pdl_vref v, pdl_err *out) {
     out->bare = pdl_is_bool(pdl_dict_getz(v, "bare"));
 }
 
-/* --- door ----------------------------------------------------------------------------------------------------- */
+/* --- door ----------------------------------------------------------------------------------------------- */
 
 pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
 
@@ -96,12 +99,20 @@ struct each {
 
 static bool on_row(void *user, const db_effect *e) {
     struct each *x = user;
-    pdl_journal_row row = {.id = e->id, .place = e->place, .kind = e->kind, .request = e->request, .reply = e->reply, .error = e->error,
-                           .seq = e->seq, .start = e->start, .seconds = e->seconds};
+    pdl_journal_row row = {.id = e->id,
+                           .place = e->place,
+                           .kind = e->kind,
+                           .request = e->request,
+                           .reply = e->reply,
+                           .error = e->error,
+                           .seq = e->seq,
+                           .start = e->start,
+                           .seconds = e->seconds};
     return x->fn(x->user, &row);
 }
 
-bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row), void *user, pdl_err *err) {
+bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row), void *user,
+                      pdl_err *err) {
     db *d;
     if (!db_open(path, &d, err)) return false;
     bool ok = db_each(d, NULL, on_row, &(struct each){fn, user}, err);

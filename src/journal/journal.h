@@ -1,8 +1,10 @@
-/* journal.h -- record and replay: a world in front of a world (spec language-execution 10.5, architecture D6).
+/* journal.h -- record and replay: a world in front of a world (spec language-execution 10.5, architecture
+ * D6).
  *
- * A journal is one SQLite file with a row for each effect: where it was asked (place, number), what (kind, canonical request, hash), and what
- * came back (pieces, reply or error). Recording writes the row when the effect starts and completes it with the reply; a file whose run was
- * killed is valid and holds what was answered up to the last fraction of a second. Replaying answers from the rows and asks nobody.
+ * A journal is one SQLite file with a row for each effect: where it was asked (place, number), what (kind,
+ * canonical request, hash), and what came back (pieces, reply or error). Recording writes the row when the
+ * effect starts and completes it with the reply; a file whose run was killed is valid and holds what was
+ * answered up to the last fraction of a second. Replaying answers from the rows and asks nobody.
  */
 #ifndef PDL_JOURNAL_JOURNAL_H
 #define PDL_JOURNAL_JOURNAL_H
@@ -18,13 +20,15 @@ typedef struct pdl_journal_info {
     pdl_str file;     /* the program */
     pdl_str version;  /* of the command */
     pdl_str options;  /* as text: "--stream none" */
-    const pdl_str *secrets; /* texts that are replaced by [REDACTED] in what is stored; borrowed until close */
+    /* texts that are replaced by [REDACTED] in what is stored; borrowed until close */
+    const pdl_str *secrets;
     size_t n_secrets;
     bool blocks;      /* rows of blocks as well, from pdl_journal_sink */
 } pdl_journal_info;
 
 /* Record into a new file what `behind` (borrowed) answers. Errors: usage when the file exists, io. */
-PDL_MUST bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info, pdl_journal **out, pdl_err *err);
+PDL_MUST bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info,
+                                 pdl_journal **out, pdl_err *err);
 /* Answer from a file. Errors: io when it is not there, replay when it is no journal. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
@@ -46,6 +50,7 @@ typedef struct pdl_journal_row {
     uint32_t seq;
     double start, seconds; /* seconds since the epoch; duration, negative while there is no reply */
 } pdl_journal_row;
-PDL_MUST bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row), void *user, pdl_err *err);
+PDL_MUST bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row), void *user,
+                               pdl_err *err);
 
 #endif

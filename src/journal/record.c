@@ -1,6 +1,7 @@
 /* record.c -- see journal.h: effects go on to the world behind; what comes back is written down.
  *
- * Rows are written in transactions that end before the run waits for long, so that a kill loses nothing that was answered before.
+ * Rows are written in transactions that end before the run waits for long, so that a kill loses nothing that
+ * was answered before.
  */
 #include <time.h>
 
@@ -84,7 +85,7 @@ static void hide(const recorder *r, pdl_buf *b) {
     *b = clean;
 }
 
-/* --- effects --------------------------------------------------------------------------------------------- */
+/* --- effects -------------------------------------------------------------------------------------------- */
 
 static void forget(open_effect *o) {
     if (o->prev) o->prev->next = o->next;
@@ -119,12 +120,16 @@ static void write_answer(open_effect *o, const pdl_reply *reply) {
         pdl_buf_putc(&o->pieces, ']');
         hide(r, &o->pieces);
     }
-    db_effect row = {.id = o->row, .seconds = reply->seconds > 0 ? reply->seconds : wall_seconds() - o->start};
+    db_effect row = {
+        .id = o->row, .seconds = reply->seconds > 0 ? reply->seconds : wall_seconds() - o->start,
+    };
     if (o->pieces.len) row.pieces = pdl_buf_str(&o->pieces);
     if (reply->err.kind) row.error = pdl_buf_str(&text);
     else row.reply = pdl_buf_str(&text);
     ok = ok && db_end_effect(r->base.db, &row, &err);
-    if (ok) PDL_TRACE(r->base.debug, journal, "row %lld: %s of %zu bytes", (long long)o->row, reply->err.kind ? "error" : "reply", text.len);
+    if (ok)
+        PDL_TRACE(r->base.debug, journal, "row %lld: %s of %zu bytes", (long long)o->row,
+                  reply->err.kind ? "error" : "reply", text.len);
     if (!ok) note_problem(r, &err);
     pdl_buf_fini(&text);
     commit_if_many(r);
@@ -143,11 +148,14 @@ static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_er
     if (!journal_key(e, &id, err)) return false;
     hide(r, &id.request);
     db_effect row = {
-        .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq, .kind = pdl_str_of(pdl_effect_kind_name(e->kind)),
-        .hash = pdl_str_of(id.hash), .request = pdl_buf_str(&id.request), .start = o->start,
+        .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq,
+        .kind = pdl_str_of(pdl_effect_kind_name(e->kind)), .hash = pdl_str_of(id.hash),
+        .request = pdl_buf_str(&id.request), .start = o->start,
     };
     bool ok = db_begin_effect(r->base.db, &row, &o->row, err);
-    if (ok) PDL_TRACE(r->base.debug, journal, "row %lld: %.*s at %s", (long long)o->row, PDL_FMT(row.kind), pdl_buf_z(&id.place));
+    if (ok)
+        PDL_TRACE(r->base.debug, journal, "row %lld: %.*s at %s", (long long)o->row, PDL_FMT(row.kind),
+                  pdl_buf_z(&id.place));
     journal_id_fini(&id);
     commit_if_many(r);
     return ok;
@@ -157,7 +165,9 @@ static void start(pdl_world *w, pdl_effect *e) {
     recorder *r = of(w);
     pdl_err err = {0};
     open_effect *o = PDL_NEW(open_effect);
-    *o = (open_effect){.r = r, .asker = e->sink, .id = e->id, .start = wall_seconds(), .pieces = PDL_BUF, .next = r->open};
+    *o = (open_effect){
+        .r = r, .asker = e->sink, .id = e->id, .start = wall_seconds(), .pieces = PDL_BUF, .next = r->open,
+    };
     if (r->open) r->open->prev = o;
     r->open = o;
     if (r->base.problem.kind || !write_start(r, e, o, &err)) {
@@ -182,7 +192,8 @@ static void cancel(pdl_world *w, uint32_t id) {
     }
 }
 
-/* A wait that may be long begins with a commit, unless the last one was just now: then it is cut short and its continuation commits. */
+/* A wait that may be long begins with a commit, unless the last one was just now: then it is cut short and
+ * its continuation commits. */
 static bool poll(pdl_world *w, int timeout_ms) {
     recorder *r = of(w);
     if (timeout_ms != 0 && db_pending(r->base.db)) {
@@ -196,7 +207,7 @@ static void close_world(pdl_world *w) { (void)w; }
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-/* --- blocks ------------------------------------------------------------------------------------------------ */
+/* --- blocks --------------------------------------------------------------------------------------------- */
 
 static void write_block(recorder *r, const pdl_event *e) {
     size_t i = r->running.n;
@@ -210,7 +221,9 @@ static void write_block(recorder *r, const pdl_event *e) {
     PDL_PUT(&place, "");
     pdl_path_text(e->path, &place);
     bool failed = e->kind == PDL_EVENT_block_fail;
-    bool ok = r->base.problem.kind || db_put_block(r->base.db, pdl_buf_str(&place), pdl_block_trace_name(b.block->kind), b.start, e->nanos, failed, &err);
+    bool ok = r->base.problem.kind ||
+              db_put_block(r->base.db, pdl_buf_str(&place), pdl_block_trace_name(b.block->kind), b.start,
+                           e->nanos, failed, &err);
     if (!ok) note_problem(r, &err);
     pdl_buf_fini(&place);
     commit_if_many(r);
@@ -218,7 +231,8 @@ static void write_block(recorder *r, const pdl_event *e) {
 
 static void on_event(void *user, const pdl_event *e) {
     recorder *r = user;
-    if (e->kind == PDL_EVENT_block_begin) *pdl_vec_push(&r->running) = (open_block){e->block, e->fiber, e->nanos};
+    if (e->kind == PDL_EVENT_block_begin)
+        *pdl_vec_push(&r->running) = (open_block){e->block, e->fiber, e->nanos};
     else if (e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail) write_block(r, e);
 }
 
@@ -232,7 +246,7 @@ pdl_sink pdl_journal_sink(pdl_journal *j) {
     return blocks ? (pdl_sink){j, on_event, true} : (pdl_sink){j, no_event, false};
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------------------- */
 
 static void fini(pdl_journal *j) {
     recorder *r = (recorder *)(void *)j;
@@ -240,7 +254,8 @@ static void fini(pdl_journal *j) {
     pdl_vec_fini(&r->running);
 }
 
-bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info, pdl_journal **out, pdl_err *err) {
+bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info, pdl_journal **out,
+                        pdl_err *err) {
     recorder *r = PDL_NEW(recorder);
     r->base.world.ops = &ops;
     r->base.fini = fini;
@@ -250,7 +265,8 @@ bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info 
     r->blocks = info->blocks;
     pdl_val started = pdl_textf("%.3f", wall_seconds());
     bool ok = db_create(path, &r->base.db, err) && db_put_info(r->base.db, "program", info->file, err) &&
-              db_put_info(r->base.db, "version", info->version, err) && db_put_info(r->base.db, "options", info->options, err) &&
+              db_put_info(r->base.db, "version", info->version, err) &&
+              db_put_info(r->base.db, "options", info->options, err) &&
               db_put_info(r->base.db, "started", pdl_str_get(started), err) && db_commit(r->base.db, err);
     pdl_drop(started);
     if (ok) *out = &r->base;

@@ -1,7 +1,8 @@
 /* replay.c -- see journal.h: effects are answered from the file, nobody is asked.
  *
- * Two effects with the same identity get the recorded answers in their order. Models and code answer from poll, first come first served, as a
- * run expects of them; what the machine waits for at once is answered at once.
+ * Two effects with the same identity get the recorded answers in their order. Models and code answer from
+ * poll, first come first served, as a run expects of them; what the machine waits for at once is answered at
+ * once.
  */
 #include "journal/inside.h"
 
@@ -27,7 +28,7 @@ typedef struct replayer {
 
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
 
-/* --- looking up ---------------------------------------------------------------------------------------------- */
+/* --- looking up ----------------------------------------------------------------------------------------- */
 
 static bool is_used(const replayer *r, int64_t id) {
     size_t i = (size_t)id;
@@ -71,8 +72,9 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
 
 static bool on_row(void *user, const db_effect *row) {
     struct lookup *l = user;
-    if (is_used(l->r, row->id) || row->seq != l->e->seq || !pdl_str_is(row->kind, pdl_effect_kind_name(l->e->kind)) ||
-        !pdl_str_is(row->hash, l->id->hash) || !pdl_str_eq(row->place, pdl_buf_str(&l->id->place)))
+    if (is_used(l->r, row->id) || row->seq != l->e->seq ||
+        !pdl_str_is(row->kind, pdl_effect_kind_name(l->e->kind)) || !pdl_str_is(row->hash, l->id->hash) ||
+        !pdl_str_eq(row->place, pdl_buf_str(&l->id->place)))
         return true;
     use(l->r, row->id);
     l->found = true;
@@ -82,8 +84,10 @@ static bool on_row(void *user, const db_effect *row) {
 
 /* The error of an effect that was not recorded. */
 static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id, pdl_err *err) {
-    pdl_err_set(err, PDL_E_replay, e->loc, "replay: %.*s has no reply for %.*s (%s): the program asks something else than was recorded",
-                PDL_FMT(db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)), pdl_effect_kind_name(e->kind));
+    pdl_err_set(err, PDL_E_replay, e->loc,
+                "replay: %.*s has no reply for %.*s (%s): the program asks something else than was recorded",
+                PDL_FMT(db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
+                pdl_effect_kind_name(e->kind));
     err->final = true;
 }
 
@@ -106,12 +110,12 @@ static void find_answer(replayer *r, answer *a) {
     } else if (!l.found) {
         not_recorded(r, a->e, &id, &a->err);
     }
-    PDL_TRACE(r->base.debug, journal, "%s %u at %s: %s", pdl_effect_kind_name(a->e->kind), a->e->id, pdl_buf_z(&id.place),
-              ok && l.ok && l.found ? "answered" : "no row");
+    PDL_TRACE(r->base.debug, journal, "%s %u at %s: %s", pdl_effect_kind_name(a->e->kind), a->e->id,
+              pdl_buf_z(&id.place), ok && l.ok && l.found ? "answered" : "no row");
     journal_id_fini(&id);
 }
 
-/* --- the world ------------------------------------------------------------------------------------------------ */
+/* --- the world ------------------------------------------------------------------------------------------ */
 
 /* Takes everything of a. */
 static void deliver(replayer *r, answer a) {
