@@ -1,4 +1,5 @@
-/* reply.c -- what every reply goes through, streamed or not; see draft.h. Spec: providers 1.7, 4.6, 10, 15.3 */
+/* reply.c -- what every reply goes through, streamed or not; see draft.h. Spec: providers 1.7, 4.6, 10,
+ * 15.3 */
 #include "model/draft.h"
 
 #include "model/messages.h"

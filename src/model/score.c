@@ -1,6 +1,6 @@
-/* score.c -- see score.h. The prompts go out in one request, each with one continuation behind it; the service writes
- * nothing (max_tokens 0) but tells the log-probability of each token that it was given (echo). A score is the sum over
- * the tokens from the continuation's place on.
+/* score.c -- see score.h. The prompts go out in one request, each with one continuation behind it; the
+ * service writes nothing (max_tokens 0) but tells the log-probability of each token that it was given (echo).
+ * A score is the sum over the tokens from the continuation's place on.
  */
 #include "model/score.h"
 
@@ -25,7 +25,8 @@ bool pdl_score_check(const pdl_ask *a, pdl_err *err) {
     bool ok = pdl_is_list(score) && pdl_list_len(score) > 0;
     for (size_t i = 0; ok && i < pdl_list_len(score); i++) ok = pdl_is_str(pdl_list_at(score, i));
     if (ok && pdl_is_list(a->messages) && pdl_list_len(a->messages) <= 1) return true;
-    return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "score is a list of continuations of one prompt");
+    return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
+                       "score is a list of continuations of one prompt");
 }
 
 pdl_val pdl_score_write(const pdl_ask *a, pdl_val body) {
@@ -50,13 +51,15 @@ static bool sum_from(pdl_vref choice, size_t from, double *out) {
     pdl_vref lp = pdl_is_dict(choice) ? pdl_dict_getz(choice, "logprobs") : pdl_absent();
     if (!pdl_is_dict(lp)) return false;
     pdl_vref logs = pdl_dict_getz(lp, "token_logprobs"), places = pdl_dict_getz(lp, "text_offset");
-    if (!pdl_is_list(logs) || !pdl_is_list(places) || pdl_list_len(logs) != pdl_list_len(places)) return false;
+    if (!pdl_is_list(logs) || !pdl_is_list(places) || pdl_list_len(logs) != pdl_list_len(places))
+        return false;
     double sum = 0;
     bool any = false;
     for (size_t i = 0; i < pdl_list_len(logs); i++) {
         pdl_vref x = pdl_list_at(logs, i);
         int64_t at;
-        if (!pdl_is(pdl_list_at(places, i), PDL_V_INT) || !pdl_int_get(pdl_list_at(places, i), &at)) return false;
+        if (!pdl_is(pdl_list_at(places, i), PDL_V_INT) || !pdl_int_get(pdl_list_at(places, i), &at))
+            return false;
         if (at < (int64_t)from) continue;
         if (!pdl_is(x, PDL_V_INT) && !pdl_is(x, PDL_V_FLOAT)) return false;
         sum += pdl_num_to_double(x);
@@ -69,7 +72,8 @@ static bool sum_from(pdl_vref choice, size_t from, double *out) {
 /* The choice for the i-th prompt: the one with this index. */
 static pdl_vref choice_of(pdl_vref choices, size_t i) {
     for (size_t k = 0; k < pdl_list_len(choices); k++) {
-        pdl_vref c = pdl_list_at(choices, k), index = pdl_is_dict(c) ? pdl_dict_getz(c, "index") : pdl_absent();
+        pdl_vref c = pdl_list_at(choices, k),
+                 index = pdl_is_dict(c) ? pdl_dict_getz(c, "index") : pdl_absent();
         if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) == (int64_t)i) return c;
     }
     return pdl_absent();
