@@ -25,7 +25,8 @@ static bool check_argv(job *j, pdl_vref argv) {
         pdl_vref a = pdl_list_at(argv, i);
         if (!pdl_is_str(a)) {
             pdl_buf b = PDL_BUF;
-            pdl_buf_putf(&b, "TypeError('expected str, bytes or os.PathLike object, not %s')", pdl_type_name(a));
+            pdl_buf_putf(&b, "TypeError('expected str, bytes or os.PathLike object, not %s')",
+                         pdl_type_name(a));
             refuse(j, "TypeError,Exception", pdl_buf_z(&b));
             pdl_buf_fini(&b);
             return false;
@@ -59,7 +60,8 @@ static void ended(void *user, const pdl_proc_result *r) {
     job *j = user;
     if (r->too_large) {
         pdl_err err = {0};
-        pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "Shell Code error: output is longer than %d bytes", PDL_MAX_COMMAND_BYTES);
+        pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "Shell Code error: output is longer than %d bytes",
+                    PDL_MAX_COMMAND_BYTES);
         job_refuse(j, &err);
         return;
     }
@@ -92,7 +94,8 @@ void command_start(job *j) {
     if (!check_argv(j, argv)) return;
     size_t n = pdl_list_len(argv);
     const char **words = PDL_NEW_N(const char *, n + 1);
-    for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p; /* strings end with a NUL */
+    /* strings end with a NUL */
+    for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p;
     pdl_err err = {0};
     pdl_proc_options po = {.argv = words, .user = j, .done = ended, .inherit_stdin = true};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);

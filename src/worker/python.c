@@ -1,4 +1,5 @@
-/* python.c -- the Python process: start, requests, what it sends, its end. The protocol is described in worker.py. */
+/* python.c -- the Python process: start, requests, what it sends, its end. The protocol is described in
+ * worker.py. */
 #include "worker/room.h"
 
 #include <signal.h>
@@ -23,8 +24,8 @@ enum {
 extern const unsigned char pdl_worker_py[], pdl_worker_later_py[];
 extern const size_t pdl_worker_py_len, pdl_worker_later_py_len;
 
-/* Reads worker.py and later.py from descriptor 3; the second is compiled when it is needed. The working directory must not offer
- * modules. */
+/* Reads worker.py and later.py from descriptor 3; the second is compiled when it is needed. The working
+ * directory must not offer modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"
                            "import os\n"
@@ -46,12 +47,15 @@ static void send_raw(worker *w, pdl_str message) {
     pdl_buf_fini(&b);
 }
 
-static bool is_alive(const worker *w) { return w->proc && pdl_proc_is_running(w->proc) && w->broken.kind == PDL_E_NONE; }
+static bool is_alive(const worker *w) {
+    return w->proc && pdl_proc_is_running(w->proc) && w->broken.kind == PDL_E_NONE;
+}
 
-/* --- end --------------------------------------------------------------------------------------------------------- */
+/* --- end ------------------------------------------------------------------------------------------------ */
 
 static void forget_questions(worker *w) {
-    for (question *q = w->questions; q; q = q->next) q->generation = 0; /* released by their answer, or at the end */
+    /* released by their answer, or at the end */
+    for (question *q = w->questions; q; q = q->next) q->generation = 0;
 }
 
 static void free_questions(worker *w) {
@@ -91,8 +95,12 @@ static void ended(void *user, const pdl_proc_result *r) {
     worker *w = user;
     char msg[200];
     if (w->broken.kind != PDL_E_NONE) snprintf(msg, sizeof msg, "Python Code error: %s", w->broken.msg);
-    else if (r->signal) snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (signal %d)", r->signal);
-    else snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
+    else if (r->signal)
+        snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (signal %d)",
+                 r->signal);
+    else
+        snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (status %d)",
+                 r->status);
     let_go(w);
     fail_jobs(w, "RuntimeError,Exception", msg);
 }
@@ -105,7 +113,8 @@ static void wait_a_moment(void) {
 static bool gone_within(int pid, int ms) {
     for (int i = 0; i < 2 * ms; i++) {
         siginfo_t info = {0};
-        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid) return true;
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid)
+            return true;
         wait_a_moment();
     }
     return false;
@@ -122,11 +131,14 @@ void python_close(worker *w) {
     free_questions(w);
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------------ */
+/* --- questions ------------------------------------------------------------------------------------------ */
 
 static question *question_new(worker *w, uint64_t id, uint64_t job_id) {
     question *q = PDL_NEW(question);
-    *q = (question){.w = w, .id = id, .job = job_id, .generation = w->generation, .next = w->questions, .link = &w->questions};
+    *q = (question){
+        .w = w, .id = id, .job = job_id, .generation = w->generation, .next = w->questions,
+        .link = &w->questions,
+    };
     if (q->next) q->next->link = &q->next;
     w->questions = q;
     return q;
@@ -197,7 +209,8 @@ static void on_input(void *user, pdl_str line, bool eof) {
     uint64_t id = q->id;
     if (!question_end(q)) return;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"eof\":%s,\"text\":", (unsigned long long)id, eof ? "true" : "false");
+    pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"eof\":%s,\"text\":", (unsigned long long)id,
+                 eof ? "true" : "false");
     pdl_json_quote(line, 0, &b);
     pdl_buf_putc(&b, '}');
     send_raw(w, pdl_buf_str(&b));
@@ -214,7 +227,7 @@ static void answer_cancel(question *q) {
     q->generation = 0; /* who was asked may still answer: nobody listens */
 }
 
-/* --- messages from Python --------------------------------------------------------------------------------------------- */
+/* --- messages from Python ------------------------------------------------------------------------------- */
 
 static uint64_t number_at(pdl_vref m, const char *key) {
     pdl_vref v = pdl_dict_getz(m, key);
@@ -240,7 +253,8 @@ static void on_out(worker *w, job *j, pdl_str text) {
     if (!pdl_buf_add(&j->out, text, &err)) {
         pdl_err_fini(&err);
         pdl_buf_clear(&j->out);
-        pdl_err_set(&w->broken, PDL_E_limit, (pdl_loc){0}, "the output of a block is longer than %d bytes", PDL_MAX_COMMAND_BYTES);
+        pdl_err_set(&w->broken, PDL_E_limit, (pdl_loc){0}, "the output of a block is longer than %d bytes",
+                    PDL_MAX_COMMAND_BYTES);
         pdl_proc_kill(w->proc, SIGKILL);
         return;
     }
@@ -270,7 +284,9 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
 static void on_fail(job *j, pdl_vref m) {
     pdl_err err = {0};
     pdl_str kind = text_at(m, "kind"), msg = text_at(m, "msg"), foreign = text_at(m, "foreign");
-    pdl_err_kind k = pdl_str_is(kind, "exit") ? PDL_E_exit : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt : PDL_E_code;
+    pdl_err_kind k = pdl_str_is(kind, "exit")        ? PDL_E_exit
+                     : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt
+                                                     : PDL_E_code;
     pdl_err_set(&err, k, (pdl_loc){0}, "%.*s", PDL_FMT(msg));
     if (foreign.n) err.foreign = pdl_str_dup(foreign);
     if (k == PDL_E_exit) {
@@ -353,7 +369,8 @@ static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
         on_fail(j, m);
         return true;
     }
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a message of kind %.*s", PDL_FMT(type));
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a message of kind %.*s",
+                       PDL_FMT(type));
 }
 
 static bool on_message(void *user, pdl_str text, pdl_err *err) {
@@ -361,11 +378,14 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
     pdl_val m;
     PDL_TRACE(w->opt.debug, worker, "<- %.*s", (int)(text.n < 400 ? text.n : 400), text.p);
     if (pdl_utf8_check(text) != PDL_NOT_FOUND)
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent text that is not UTF-8");
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                           "the Python process sent text that is not UTF-8");
     if (!pdl_json_read(text, PDL_JSON_PYTHON, &m, NULL, err)) return false;
     bool ok = pdl_is_dict(m) ? on_dict(w, m, err)
-                             : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a message that is none");
-    if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released")); /* afterwards: its values may name them */
+                             : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                                           "the Python process sent a message that is none");
+    /* afterwards: its values may name them */
+    if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released"));
     pdl_drop(m);
     return ok;
 }
@@ -393,13 +413,14 @@ static void on_stdout(void *user, pdl_str bytes) {
     pdl_buf_fini(&b);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------------------------------------- */
 
 static bool launch(worker *w, pdl_err *err) {
     for (size_t i = 0; i < w->pythons.n; i++) {
         const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
         pdl_proc_options po = {
-            .argv = argv, .inherit_stderr = true, .extra_fds = 1, .user = w, .on_out = on_stdout, .on_msg = on_msg, .done = ended,
+            .argv = argv, .inherit_stderr = true, .extra_fds = 1, .user = w, .on_out = on_stdout,
+            .on_msg = on_msg, .done = ended,
         };
         if (!*w->pythons.p[i]) continue;
         if (pdl_proc_start(w->loop, &po, &w->proc, err)) {
@@ -419,7 +440,8 @@ static bool launch(worker *w, pdl_err *err) {
 static void send_drops(worker *w) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "{\"t\":\"drop\",\"ids\":[");
-    for (size_t i = 0; i < w->drops.n; i++) pdl_buf_putf(&b, "%s%llu", i ? "," : "", (unsigned long long)w->drops.p[i]);
+    for (size_t i = 0; i < w->drops.n; i++)
+        pdl_buf_putf(&b, "%s%llu", i ? "," : "", (unsigned long long)w->drops.p[i]);
     PDL_PUT(&b, "]}");
     if (w->drops.n) send_raw(w, pdl_buf_str(&b));
     w->drops.n = 0;
@@ -431,10 +453,14 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     pdl_vref r = j->e->request, cwd = pdl_dict_getz(r, "cwd"), vars = pdl_dict_getz(r, "vars");
     bool ipython = pdl_str_eq_nocase(text_at(r, "lang"), PDL_STR("ipython"));
     pdl_str dir = pdl_is_str(cwd) ? pdl_str_get(cwd) : w->opt.dir;
-    if (!pdl_is_dict(vars)) return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "a code effect without variables");
-    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"%s\",\"dir\":", (unsigned long long)j->id, ipython ? "ipython" : "python");
+    if (!pdl_is_dict(vars))
+        return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "a code effect without variables");
+    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"%s\",\"dir\":", (unsigned long long)j->id,
+                 ipython ? "ipython" : "python");
     pdl_json_quote(dir.n ? dir : PDL_STR("."), 0, &o->body);
-    if (ipython) pdl_buf_putf(&o->body, ",\"seconds\":%g", (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
+    if (ipython)
+        pdl_buf_putf(&o->body, ",\"seconds\":%g",
+                     (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
     PDL_PUT(&o->body, ",\"code\":");
     if (!wire_put(o, pdl_dict_getz(r, "code"))) return false;
     PDL_PUT(&o->body, ",\"vars\":{");
@@ -456,7 +482,8 @@ static bool put_object(job *j, wire_out *o, pdl_err *err) {
     worker *w = j->w;
     pdl_val r = pdl_keep(j->e->request);
     pdl_vref id = pdl_dict_getz(r, "id");
-    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"object\",\"request\":", (unsigned long long)j->id);
+    pdl_buf_putf(&o->body,
+                 "{\"t\":\"code\",\"id\":%llu,\"lang\":\"object\",\"request\":", (unsigned long long)j->id);
     if (pdl_is(id, PDL_V_INT)) {
         uint64_t n = (uint64_t)pdl_int_of(id);
         if (n >> HANDLE_BITS != w->generation) {
@@ -475,13 +502,15 @@ static void on_limit(void *user) {
     worker *w = j->w;
     char msg[120];
     j->limit = NULL;
-    snprintf(msg, sizeof msg, "Python Code error: TimeoutError: the block ran longer than %g seconds", (double)w->opt.time_limit_ms / 1000);
+    snprintf(msg, sizeof msg, "Python Code error: TimeoutError: the block ran longer than %g seconds",
+             (double)w->opt.time_limit_ms / 1000);
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
     err.foreign = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
     let_go(w);
     job_refuse(j, &err);
-    fail_jobs(w, "RuntimeError,Exception", "Python Code error: the Python process was ended: another block ran longer than allowed");
+    fail_jobs(w, "RuntimeError,Exception",
+              "Python Code error: the Python process was ended: another block ran longer than allowed");
 }
 
 void python_start(job *j) {
@@ -489,7 +518,8 @@ void python_start(job *j) {
     pdl_err err = {0};
     wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
     bool code = j->e->kind == PDL_EFFECT_code;
-    bool ok = pdl_is_dict(j->e->request) || pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is no object");
+    bool ok = pdl_is_dict(j->e->request) ||
+              pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is no object");
     if (w->proc && !is_alive(w) && !w->n_python) let_go(w); /* it ended while idle */
     if (ok && !w->proc) ok = launch(w, &err);
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
@@ -501,13 +531,15 @@ void python_start(job *j) {
         send_raw(w, pdl_buf_str(&o.body));
         j->python = true;
         if (w->n_python++ == 0) pdl_proc_set_open(w->proc, true);
-        if (code && w->opt.time_limit_ms) j->limit = pdl_timer_start(w->loop, w->opt.time_limit_ms, on_limit, j);
+        if (code && w->opt.time_limit_ms)
+            j->limit = pdl_timer_start(w->loop, w->opt.time_limit_ms, on_limit, j);
     }
     wire_fini(&o);
     if (!ok) job_refuse(j, &err);
 }
 
-/* A block that waits for an answer is told with the answer; one that computes is interrupted, when it is alone. */
+/* A block that waits for an answer is told with the answer; one that computes is interrupted, when it is
+ * alone. */
 void python_cancel(job *j) {
     worker *w = j->w;
     bool waits = false;

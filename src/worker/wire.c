@@ -1,5 +1,6 @@
-/* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND, ...}; functions and objects
- * without a Python form are numbers in a table, described once in a message beside its values. */
+/* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND, ...};
+ * functions and objects without a Python form are numbers in a table, described once in a message beside its
+ * values. */
 #include "worker/room.h"
 
 #include "base/limits.h"
@@ -22,7 +23,7 @@ void wire_fini(wire_out *o) {
     pdl_buf_fini(&o->refs);
 }
 
-/* --- values to Python ------------------------------------------------------------------------------------- */
+/* --- values to Python ----------------------------------------------------------------------------------- */
 
 static bool put_hex(wire_out *o, pdl_str bytes) {
     static const char digits[] = "0123456789abcdef";
@@ -98,7 +99,8 @@ static bool put_context(wire_out *o, pdl_vref v) {
 }
 
 static bool put_time(wire_out *o, pdl_vref v) {
-    pdl_buf_put(&o->body, pdl_is(v, PDL_V_DATE) ? PDL_STR("{\"$pdl\":\"date\",\"iso\":\"") : PDL_STR("{\"$pdl\":\"datetime\",\"iso\":\""));
+    pdl_buf_put(&o->body, pdl_is(v, PDL_V_DATE) ? PDL_STR("{\"$pdl\":\"date\",\"iso\":\"")
+                                                : PDL_STR("{\"$pdl\":\"datetime\",\"iso\":\""));
     pdl_time_iso(v, ' ', &o->body);
     PDL_PUT(&o->body, "\"}");
     return true;
@@ -107,21 +109,24 @@ static bool put_time(wire_out *o, pdl_vref v) {
 static bool put_range(wire_out *o, pdl_vref v) {
     int64_t start, stop, step;
     pdl_range_get(v, &start, &stop, &step);
-    pdl_buf_putf(&o->body, "{\"$pdl\":\"range\",\"start\":%lld,\"stop\":%lld,\"step\":%lld}", (long long)start, (long long)stop,
-                 (long long)step);
+    pdl_buf_putf(&o->body, "{\"$pdl\":\"range\",\"start\":%lld,\"stop\":%lld,\"step\":%lld}",
+                 (long long)start, (long long)stop, (long long)step);
     return true;
 }
 
 static bool put_handle(wire_out *o, pdl_vref v) {
     uint64_t id = pdl_handle_of(v)->id;
     if (id >> HANDLE_BITS != o->w->generation)
-        return pdl_err_host(o->err, "RuntimeError", "the object of class %.*s is gone: its Python process ended",
+        return pdl_err_host(o->err, "RuntimeError",
+                            "the object of class %.*s is gone: its Python process ended",
                             PDL_FMT(pdl_str_get(pdl_handle_of(v)->type_name)));
-    pdl_buf_putf(&o->body, "{\"$pdl\":\"handle\",\"id\":%llu}", (unsigned long long)(id & ((1ull << HANDLE_BITS) - 1)));
+    pdl_buf_putf(&o->body, "{\"$pdl\":\"handle\",\"id\":%llu}",
+                 (unsigned long long)(id & ((1ull << HANDLE_BITS) - 1)));
     return true;
 }
 
-/* One field of the description of a held value; the text is written by wire_put, so the buffers change places meanwhile. */
+/* One field of the description of a held value; the text is written by wire_put, so the buffers change places
+ * meanwhile. */
 static bool put_about(wire_out *o, const char *key, pdl_vref v) {
     pdl_buf body = o->body;
     o->body = o->refs;
@@ -138,8 +143,8 @@ static bool put_func_about(wire_out *o, pdl_vref v) {
     const pdl_func *f = pdl_func_of(v);
     pdl_vref inner = pdl_is_dict(f->signature) ? pdl_dict_getz(f->signature, "function") : pdl_absent();
     pdl_vref about = pdl_is_dict(inner) ? pdl_dict_getz(inner, "description") : pdl_absent();
-    return put_about(o, "name", f->name) && put_about(o, "signature", f->signature) && put_about(o, "params", f->params) &&
-           (pdl_is_absent(about) || put_about(o, "description", about));
+    return put_about(o, "name", f->name) && put_about(o, "signature", f->signature) &&
+           put_about(o, "params", f->params) && (pdl_is_absent(about) || put_about(o, "description", about));
 }
 
 static bool put_other_about(wire_out *o, pdl_vref v) {
@@ -163,7 +168,8 @@ static bool put_held(wire_out *o, pdl_vref v) {
     *h = (held){++w->next_held, pdl_keep(v)};
     uint64_t id = h->id;
     pdl_buf_putf(&o->body, "{\"$pdl\":\"ref\",\"id\":%llu}", (unsigned long long)id);
-    pdl_buf_putf(&o->refs, "%s\"%llu\":{\"kind\":\"%s\"", o->refs.len ? "," : "", (unsigned long long)id, func ? "func" : "other");
+    pdl_buf_putf(&o->refs, "%s\"%llu\":{\"kind\":\"%s\"", o->refs.len ? "," : "", (unsigned long long)id,
+                 func ? "func" : "other");
     if (!(func ? put_func_about(o, v) : put_other_about(o, v))) return false;
     pdl_buf_putc(&o->refs, '}');
     return true;
@@ -214,16 +220,18 @@ static bool put_kind(wire_out *o, pdl_vref v) {
 
 bool wire_put(wire_out *o, pdl_vref v) {
     if (o->depth >= PDL_MAX_VALUE_DEPTH - 100) /* the message and the tags add levels */
-        return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0}, "a value for code is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH - 100);
+        return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
+                           "a value for code is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH - 100);
     if (o->body.len > PDL_MAX_FRAME_BYTES / 2)
-        return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0}, "the values for code are larger than %d bytes", PDL_MAX_FRAME_BYTES / 2);
+        return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0}, "the values for code are larger than %d bytes",
+                           PDL_MAX_FRAME_BYTES / 2);
     o->depth++;
     bool ok = put_kind(o, v);
     o->depth--;
     return ok;
 }
 
-/* --- what Python holds --------------------------------------------------------------------------------------- */
+/* --- what Python holds ---------------------------------------------------------------------------------- */
 
 static held *find_held(worker *w, uint64_t id) {
     size_t lo = 0, hi = w->held.n;
@@ -261,7 +269,7 @@ void wire_forget(worker *w) {
     w->n_released = 0;
 }
 
-/* --- values from Python ---------------------------------------------------------------------------------------- */
+/* --- values from Python --------------------------------------------------------------------------------- */
 
 static bool bad(pdl_err *err, const char *what) {
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a bad %s", what);
@@ -286,7 +294,8 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     if (!pdl_is(id, PDL_V_INT)) return bad(err, "handle");
     if (!pdl_is_absent(form) && !wire_get(w, form, &json, err)) return false;
     uint64_t n = (uint64_t)pdl_int_of(id) | (uint64_t)w->generation << HANDLE_BITS;
-    *out = pdl_handle_new(n, text_at(j, "type"), text_at(j, "str"), text_at(j, "repr"), !pdl_is_bool(truth) || pdl_bool_of(truth),
+    *out = pdl_handle_new(n, text_at(j, "type"), text_at(j, "str"), text_at(j, "repr"),
+                          !pdl_is_bool(truth) || pdl_bool_of(truth),
                           pdl_is(len, PDL_V_INT) ? pdl_int_of(len) : -1);
     pdl_handle *h = pdl_handle_of(*out);
     h->json = json;
@@ -389,8 +398,10 @@ static bool get_time(pdl_str iso, pdl_val *out, pdl_err *err) {
 }
 
 static bool get_range(pdl_vref j, pdl_val *out, pdl_err *err) {
-    pdl_vref start = pdl_dict_getz(j, "start"), stop = pdl_dict_getz(j, "stop"), step = pdl_dict_getz(j, "step");
-    if (!pdl_is(start, PDL_V_INT) || !pdl_is(stop, PDL_V_INT) || !pdl_is(step, PDL_V_INT) || pdl_int_of(step) == 0)
+    pdl_vref start = pdl_dict_getz(j, "start"), stop = pdl_dict_getz(j, "stop"),
+             step = pdl_dict_getz(j, "step");
+    if (!pdl_is(start, PDL_V_INT) || !pdl_is(stop, PDL_V_INT) || !pdl_is(step, PDL_V_INT) ||
+        pdl_int_of(step) == 0)
         return bad(err, "range");
     *out = pdl_range_new(pdl_int_of(start), pdl_int_of(stop), pdl_int_of(step));
     return true;
@@ -417,7 +428,8 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
     if (pdl_str_is(kind, "set")) return get_set(w, j, out, err);
     if (pdl_str_is(kind, "range")) return get_range(j, out, err);
     if (pdl_str_is(kind, "bytes") && pdl_is_str(hex)) return get_bytes(pdl_str_get(hex), out, err);
-    if (pdl_str_is(kind, "int") && pdl_is_str(hex)) return pdl_int_read(pdl_str_get(hex), 16, out) || bad(err, "integer");
+    if (pdl_str_is(kind, "int") && pdl_is_str(hex))
+        return pdl_int_read(pdl_str_get(hex), 16, out) || bad(err, "integer");
     if (pdl_is_str(iso)) return get_time(pdl_str_get(iso), out, err);
     if (!pdl_str_is(kind, "undefined") || !pdl_is_str(why)) return bad(err, "value");
     *out = pdl_undefined(pdl_keep(why));

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* --- jobs --------------------------------------------------------------------------------------------------- */
+/* --- jobs ----------------------------------------------------------------------------------------------- */
 
 static job *job_new(worker *w, pdl_effect *e) {
     job *j = PDL_NEW(job);
@@ -55,13 +55,14 @@ void job_refuse(job *j, pdl_err *err) {
     else pdl_err_fini(err);
 }
 
-/* --- the world ------------------------------------------------------------------------------------------------ */
+/* --- the world ------------------------------------------------------------------------------------------ */
 
 static worker *worker_of(pdl_world *w) { return (worker *)(void *)w; }
 
 static void refuse_kind(pdl_effect *e) {
     pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no code worker answers effects of kind %s", pdl_effect_kind_name(e->kind));
+    pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no code worker answers effects of kind %s",
+                pdl_effect_kind_name(e->kind));
     pdl_effect_refuse(e, &err);
 }
 
