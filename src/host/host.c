@@ -1,4 +1,5 @@
-/* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c, standard input in input.c. */
+/* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c, standard input
+ * in input.c. */
 #include "host/host.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ bool host_flag(const pdl_effect *e, const char *key) {
     return pdl_is_bool(v) && pdl_bool_of(v);
 }
 
-/* --- read, source --------------------------------------------------------------------------------------------- */
+/* --- read, source --------------------------------------------------------------------------------------- */
 
 /* s with every line end a newline, in place. */
 void host_newlines(pdl_buf *b) {
@@ -47,7 +48,9 @@ void host_newlines(pdl_buf *b) {
     pdl_buf_cut(b, to);
 }
 
-static bool is_missing(const pdl_err *err) { return err->foreign && strncmp(err->foreign, "FileNotFoundError", 17) == 0; }
+static bool is_missing(const pdl_err *err) {
+    return err->foreign && strncmp(err->foreign, "FileNotFoundError", 17) == 0;
+}
 
 static void read_file(pdl_effect *e) {
     pdl_str path = host_text(e, "path"), shown = host_text(e, "shown");
@@ -60,8 +63,11 @@ static void read_file(pdl_effect *e) {
         pdl_effect_answer(e, pdl_with_label(pdl_text_of_buf(&b), PDL_LABEL_file), 0);
     } else {
         bool missing = !ok && is_missing(&err);
-        pdl_err_set(&out, PDL_E_io, (pdl_loc){0}, missing ? "file %.*s not found" : "Fail to open file %.*s", PDL_FMT(shown));
-        const char *foreign = missing ? "FileNotFoundError,OSError,Exception" : ok ? "UnicodeDecodeError,ValueError,Exception" : err.foreign;
+        pdl_err_set(&out, PDL_E_io, (pdl_loc){0}, missing ? "file %.*s not found" : "Fail to open file %.*s",
+                    PDL_FMT(shown));
+        const char *foreign = missing ? "FileNotFoundError,OSError,Exception"
+                              : ok    ? "UnicodeDecodeError,ValueError,Exception"
+                                      : err.foreign;
         out.foreign = foreign ? pdl_str_dup(pdl_str_of(foreign)) : NULL;
         pdl_effect_refuse(e, &out);
     }
@@ -120,7 +126,7 @@ static void read_source(pdl_effect *e) {
     pdl_buf_fini(&b);
 }
 
-/* --- sleep, now, random --------------------------------------------------------------------------------------- */
+/* --- sleep, now, random --------------------------------------------------------------------------------- */
 
 static void wake(void *user) {
     host_wait *s = user;
@@ -150,7 +156,7 @@ static void answer_random(pdl_effect *e) {
     pdl_effect_answer(e, pdl_with_label(pdl_int((int64_t)pdl_rand_fresh_seed()), PDL_LABEL_clock), 0);
 }
 
-/* --- what waits -------------------------------------------------------------------------------------------------- */
+/* --- what waits ----------------------------------------------------------------------------------------- */
 
 host_wait *host_wait_new(host *h, pdl_effect *e) {
     host_wait *s = PDL_NEW(host_wait);
@@ -171,7 +177,7 @@ void host_wait_end(host_wait *s) {
     pdl_free(s);
 }
 
-/* --- the world ----------------------------------------------------------------------------------------------------- */
+/* --- the world ------------------------------------------------------------------------------------------ */
 
 static void start(pdl_world *w, pdl_effect *e) {
     host *h = host_of(w);

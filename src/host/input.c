@@ -1,5 +1,6 @@
-/* input.c -- standard input: lines for effects in the order they asked, without holding up the loop. A terminal or pipe is
- * watched while somebody waits; a regular file is read at once. What was read and not asked for is kept. */
+/* input.c -- standard input: lines for effects in the order they asked, without holding up the loop. A
+ * terminal or pipe is watched while somebody waits; a regular file is read at once. What was read and not
+ * asked for is kept. */
 #include "host/room.h"
 
 #include <errno.h>
@@ -43,7 +44,8 @@ static bool read_more(host *h) {
     return true;
 }
 
-/* The next line without its end (LF, CR LF or CR); false when it is not all there. *ended: it is the last one, without an end. */
+/* The next line without its end (LF, CR LF or CR); false when it is not all there. *ended: it is the last
+ * one, without an end. */
 static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     const char *p = h->in.p ? h->in.p + from : "";
     size_t n = h->in.len - from, i = h->in_seen;
@@ -107,7 +109,8 @@ static bool serve_one(host *h, host_wait *s) {
         return false;
     }
     compact(h);
-    if (h->in_end && h->in_off == h->in.len && isatty(h->opt.input_fd)) h->in_end = false; /* Ctrl-D ends one read only */
+    /* Ctrl-D ends one read only */
+    if (h->in_end && h->in_off == h->in.len && isatty(h->opt.input_fd)) h->in_end = false;
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* write.c -- files that programs write: opened by the first request, kept under path, mode and encoding until closed. Nothing is
- * held back here, so what was answered is in the file. */
+/* write.c -- files that programs write: opened by the first request, kept under path, mode and encoding until
+ * closed. Nothing is held back here, so what was answered is in the file. */
 #include "host/room.h"
 
 #include <errno.h>
@@ -12,7 +12,9 @@
 
 #include "base/banned.h"
 
-typedef enum { ENC_UTF8, ENC_UTF8_SIG, ENC_ASCII, ENC_LATIN1, ENC_UTF16, ENC_UTF16_LE, ENC_UTF16_BE } encoding;
+typedef enum {
+    ENC_UTF8, ENC_UTF8_SIG, ENC_ASCII, ENC_LATIN1, ENC_UTF16, ENC_UTF16_LE, ENC_UTF16_BE
+} encoding;
 
 static const struct {
     const char *name; /* lower case, '-' for '_' and blanks */
@@ -67,15 +69,22 @@ static bool read_mode(pdl_str mode, int *flags, pdl_err *err) {
         pdl_buf_fini(&b);
         return false;
     }
-    if (text && binary) return pdl_err_host(err, "ValueError,Exception", "can't have text and binary mode at once");
-    if (!kind) return pdl_err_host(err, "ValueError,Exception", "Must have exactly one of create/read/write/append mode and at most one plus");
-    if (binary) return pdl_err_host(err, "ValueError,Exception", "binary mode doesn't take an encoding argument");
-    *flags = kind == 'r' ? 0 : kind == 'w' ? O_CREAT | O_TRUNC : kind == 'a' ? O_CREAT | O_APPEND : O_CREAT | O_EXCL;
+    if (text && binary)
+        return pdl_err_host(err, "ValueError,Exception", "can't have text and binary mode at once");
+    if (!kind)
+        return pdl_err_host(err, "ValueError,Exception",
+                            "Must have exactly one of create/read/write/append mode and at most one plus");
+    if (binary)
+        return pdl_err_host(err, "ValueError,Exception", "binary mode doesn't take an encoding argument");
+    *flags = kind == 'r'   ? 0
+             : kind == 'w' ? O_CREAT | O_TRUNC
+             : kind == 'a' ? O_CREAT | O_APPEND
+                           : O_CREAT | O_EXCL;
     *flags |= plus ? O_RDWR : kind == 'r' ? O_RDONLY : O_WRONLY;
     return true;
 }
 
-/* --- encoding -------------------------------------------------------------------------------------------------- */
+/* --- encoding ------------------------------------------------------------------------------------------- */
 
 static bool cannot_encode(pdl_err *err, const char *codec, uint32_t cp, size_t pos, int limit) {
     char shown[16];
@@ -86,7 +95,8 @@ static bool cannot_encode(pdl_err *err, const char *codec, uint32_t cp, size_t p
     shown[n] = 0;
     pdl_buf_fini(&b);
     return pdl_err_host(err, "UnicodeEncodeError,UnicodeError,ValueError,Exception",
-                        "'%s' codec can't encode character '%s' in position %zu: ordinal not in range(%d)", codec, shown, pos, limit);
+                        "'%s' codec can't encode character '%s' in position %zu: ordinal not in range(%d)",
+                        codec, shown, pos, limit);
 }
 
 static bool put_bytes(pdl_str text, uint32_t limit, const char *codec, pdl_buf *out, pdl_err *err) {
@@ -137,7 +147,7 @@ static bool encode(const host_file *f, pdl_str text, pdl_buf *out, pdl_err *err)
     PDL_BUG("encoding %d", f->encoding);
 }
 
-/* --- files ------------------------------------------------------------------------------------------------------- */
+/* --- files ---------------------------------------------------------------------------------------------- */
 
 static void close_file(host *h, host_file *f) {
     close(f->fd);
@@ -185,7 +195,8 @@ static bool write_text(host_file *f, pdl_str text, pdl_err *err) {
 }
 
 void write_file(host *h, pdl_effect *e) {
-    pdl_str path = host_text(e, "path"), mode = host_text(e, "mode"), enc = host_text(e, "encoding"), text = host_text(e, "text");
+    pdl_str path = host_text(e, "path"), mode = host_text(e, "mode"), enc = host_text(e, "encoding"),
+            text = host_text(e, "text");
     pdl_err err = {0};
     pdl_buf key = PDL_BUF;
     if (!mode.p) mode = PDL_STR("w");
