@@ -42,8 +42,8 @@ static pdl_world *open_worker(router *r) {
         candidates[n++] = "python3";
     }
     pdl_worker_options o = {
-        .pythons = candidates, .n_pythons = n, .dir = r->opt.dir, .debug = r->opt.debug, .user = r->opt.user, .ask_input = r->opt.ask_input,
-        .run_program = r->opt.run_program, .record = record_of,
+        .pythons = candidates, .n_pythons = n, .dir = r->opt.dir, .debug = r->opt.debug, .user = r->opt.user,
+        .ask_input = r->opt.ask_input, .run_program = r->opt.run_program, .record = record_of,
     };
     pdl_world *w = pdl_worker_world_new(r->opt.loop, &o);
     pdl_buf_fini(&venv);
@@ -53,14 +53,23 @@ static pdl_world *open_worker(router *r) {
 static pdl_world *room_of(router *r, pdl_effect_kind kind) {
     switch (kind) {
     case PDL_EFFECT_model: case PDL_EFFECT_embed:
-        if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){.env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug});
+        if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
+            .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug,
+        });
         return r->model;
     case PDL_EFFECT_code: case PDL_EFFECT_object: case PDL_EFFECT_command:
         if (!r->worker) r->worker = open_worker(r);
         return r->worker;
-    case PDL_EFFECT_read: case PDL_EFFECT_write: case PDL_EFFECT_input: case PDL_EFFECT_source: case PDL_EFFECT_sleep: case PDL_EFFECT_now:
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_source:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_now:
     case PDL_EFFECT_random:
-        if (!r->host) r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){.show = r->opt.show_prompt, .user = r->opt.show_user});
+        if (!r->host) r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){
+            .show = r->opt.show_prompt, .user = r->opt.show_user,
+        });
         return r->host;
     case PDL_EFFECT_COUNT: break;
     }

@@ -1,4 +1,5 @@
-/* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that knows all of them. */
+/* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that knows all
+ * of them. */
 #ifndef PDL_API_COMPOSE_H
 #define PDL_API_COMPOSE_H
 
@@ -14,7 +15,8 @@ typedef struct pdl_compose_options {
     void (*show_prompt)(void *user, pdl_str prompt);
     void *show_user;
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);
-    void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done, void *done_user);
+    void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
+                        void *done_user);
     void *user;
     const pdl_hook *hooks; /* what the host program answers itself */
     size_t n_hooks;

@@ -55,16 +55,21 @@ void pdl_engine_free(pdl_engine *engine) {
     pdl_free(engine);
 }
 
-bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix, pdl_handler_fn *fn, void *user, pdl_error **error) {
+bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix, pdl_handler_fn *fn,
+                       void *user, pdl_error **error) {
     pdl_effect_kind k;
     if (!engine || !kind || !fn)
-        return pdl_misuse(error, "pdl_engine_handle: the %s is NULL", !engine ? "engine" : !kind ? "kind" : "handler");
-    if (!pdl_effect_kind_find(pdl_str_of(kind), &k) || k == PDL_EFFECT_object) return pdl_misuse(error, "pdl_engine_handle: no kind '%s'", kind);
+        return pdl_misuse(error, "pdl_engine_handle: the %s is NULL",
+                          !engine ? "engine"
+                          : !kind ? "kind"
+                                  : "handler");
+    if (!pdl_effect_kind_find(pdl_str_of(kind), &k) || k == PDL_EFFECT_object)
+        return pdl_misuse(error, "pdl_engine_handle: no kind '%s'", kind);
     *pdl_vec_push(&engine->hooks) = (pdl_hook){k, own(prefix ? prefix : ""), fn, user};
     return true;
 }
 
-/* --- programs -------------------------------------------------------------------------------------------------------- */
+/* --- programs ------------------------------------------------------------------------------------------- */
 
 /* A program with its diagnostics; NULL: misuse. */
 static pdl_program *load(const char *text, size_t n, const char *name, bool *ok, pdl_error **error) {
@@ -78,7 +83,8 @@ static pdl_program *load(const char *text, size_t n, const char *name, bool *ok,
     return p;
 }
 
-static bool read_file(pdl_engine *engine, const char *path, const char *what, pdl_buf *out, pdl_error **error) {
+static bool read_file(pdl_engine *engine, const char *path, const char *what, pdl_buf *out,
+                      pdl_error **error) {
     pdl_err err = {0};
     if (!engine || !path) return pdl_misuse(error, "%s: the %s is NULL", what, engine ? "path" : "engine");
     *out = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
@@ -109,13 +115,14 @@ static bool has_text(const pdl_engine *engine, const char *text, const char *wha
     return (engine && text) || pdl_misuse(error, "%s: the %s is NULL", what, engine ? "text" : "engine");
 }
 
-pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name, pdl_error **error) {
+pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
+                           pdl_error **error) {
     return has_text(engine, text, "pdl_load_text", error) ? loaded(text, n_bytes, name, error) : NULL;
 }
 
 void pdl_program_free(pdl_program *program) { pdl_program_drop(program); }
 
-/* --- checking -------------------------------------------------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------------------------------------- */
 
 static pdl_val put_place(pdl_val d, pdl_loc at) {
     pdl_source const *s = at.src;
@@ -140,7 +147,8 @@ static pdl_value *list_of(const pdl_program *p) {
     return pdl_value_box(list);
 }
 
-static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name, pdl_error **error) {
+static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name,
+                        pdl_error **error) {
     bool ok;
     pdl_program *p = load(text, n, name, &ok, error);
     if (!p) return NULL;
@@ -169,15 +177,17 @@ pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **erro
     return list;
 }
 
-pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name, pdl_error **error) {
+pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
+                          pdl_error **error) {
     return has_text(engine, text, "pdl_check_text", error) ? check(engine, text, n_bytes, name, error) : NULL;
 }
 
 pdl_value *pdl_schema_of_language(void) { return pdl_value_box(pdl_language_schema()); }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------ */
+/* --- memory --------------------------------------------------------------------------------------------- */
 
-bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n), void (*release)(void *p)) {
+bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n),
+                       void (*release)(void *p)) {
     bool none = !alloc && !resize && !release;
     if (!none && (!alloc || !resize || !release)) return false;
     pdl_alloc_from(none ? NULL : &(pdl_allocator){alloc, resize, release});

@@ -102,7 +102,8 @@ pdl_environ *pdl_environ_load(void) {
         size_t eq = pdl_str_find(s, PDL_STR("="), 0);
         if (eq != PDL_NOT_FOUND) note_secret(e, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
     }
-    for (size_t i = 0; i < e->vars.n; i++) note_secret(e, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
+    for (size_t i = 0; i < e->vars.n; i++)
+        note_secret(e, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
     return e;
 }
 

@@ -1,5 +1,5 @@
-/* env.h -- the environment of a run: variables of the process, then lines of a `.env` file found from the working directory upwards. Private
- * to api. Existing variables are not overridden. */
+/* env.h -- the environment of a run: variables of the process, then lines of a `.env` file found from the
+ * working directory upwards. Private to api. Existing variables are not overridden. */
 #ifndef PDL_API_ENV_H
 #define PDL_API_ENV_H
 
@@ -13,7 +13,8 @@ void pdl_environ_free(pdl_environ *e);
 /* Value of a variable, NULL when not set; borrowed from e. Fits pdl_model_options.env. */
 const char *pdl_environ_get(void *env, const char *name);
 
-/* Values that must never be shown: those of variables whose names say key, token, secret or password. Borrowed. */
+/* Values that must never be shown: those of variables whose names say key, token, secret or password.
+ * Borrowed. */
 const pdl_str *pdl_environ_secrets(const pdl_environ *e, size_t *n);
 
 #endif

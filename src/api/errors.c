@@ -25,8 +25,8 @@ static pdl_error *made(maker *m, pdl_loc place, int exit_code, int status) {
     char *texts = (char *)(e + 1);
     memcpy(texts, m->texts.p, m->texts.len);
     *e = (pdl_error){
-        .kind = texts + m->at[0], .message = texts + m->at[1], .file = texts + m->at[2], .hint = texts + m->at[3],
-        .text = texts + m->at[4], .exit_code = exit_code, .status = status,
+        .kind = texts + m->at[0], .message = texts + m->at[1], .file = texts + m->at[2],
+        .hint = texts + m->at[3], .text = texts + m->at[4], .exit_code = exit_code, .status = status,
     };
     if (place.src) {
         e->line = pdl_loc_line(place);
@@ -96,9 +96,11 @@ bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
     size_t given = 0;
     if (!from) return true;
     memcpy(&given, from, sizeof given);
-    if (given < sizeof given) return pdl_misuse(error, "%s.size is %zu: set it to sizeof(%s)", what, given, what);
+    if (given < sizeof given)
+        return pdl_misuse(error, "%s.size is %zu: set it to sizeof(%s)", what, given, what);
     for (size_t i = size; i < given; i++)
-        if (((const char *)from)[i]) return pdl_misuse(error, "%s: an option that version %s does not know", what, pdl_version());
+        if (((const char *)from)[i])
+            return pdl_misuse(error, "%s: an option that version %s does not know", what, pdl_version());
     memcpy(to, from, given < size ? given : size);
     return true;
 }

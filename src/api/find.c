@@ -36,7 +36,9 @@ static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, p
     return false;
 }
 
-bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes, pdl_err *err) {
-    if (!find(user, from, path, import, name)) return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
+bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,
+                   pdl_err *err) {
+    if (!find(user, from, path, import, name))
+        return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
     return pdl_file_read(pdl_buf_z(name), bytes, err);
 }

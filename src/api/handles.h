@@ -32,8 +32,8 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
 /* An error as its users see it; borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 
-/* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of size bytes. A member that we do not know
- * and that is not zero is a misuse. */
+/* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of size bytes. A
+ * member that we do not know and that is not zero is a misuse. */
 PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what, pdl_error **error);
 
 #endif

@@ -1,4 +1,5 @@
-/* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it goes when the run ends. */
+/* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it goes when
+ * the run ends. */
 #include "api/hooks.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ struct hooks {
     pdl_timer *keeper; /* keeps the loop open while there are requests */
 };
 
-/* --- who answers --------------------------------------------------------------------------------------------------- */
+/* --- who answers ---------------------------------------------------------------------------------------- */
 
 static void function_gone(void *user, uint64_t id) {
     host_function *f = user;
@@ -90,7 +91,8 @@ static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e)
     const pdl_hook *best = NULL;
     pdl_str subject = n ? subject_of(e) : PDL_STR("");
     for (size_t i = 0; i < n; i++)
-        if (rows[i].kind == e->kind && pdl_str_starts(subject, rows[i].prefix) && (!best || rows[i].prefix.n >= best->prefix.n))
+        if (rows[i].kind == e->kind && pdl_str_starts(subject, rows[i].prefix) &&
+            (!best || rows[i].prefix.n >= best->prefix.n))
             best = &rows[i];
     return best;
 }
@@ -99,11 +101,12 @@ bool pdl_hooks_take(const pdl_hook *rows, size_t n, const pdl_effect *e) {
     return function_of(e) != NULL || find(rows, n, e) != NULL;
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------- */
+/* --- answers -------------------------------------------------------------------------------------------- */
 
 static bool misfit(const char *kind, pdl_vref v, const char *want, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the host program answered a request of kind %s with a value of type %s, not %s",
-                       kind, pdl_type_name(v), want);
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the host program answered a request of kind %s with a value of type %s, not %s", kind,
+                       pdl_type_name(v), want);
 }
 
 static pdl_val default_to(pdl_val d, const char *key, pdl_val v) {
@@ -113,13 +116,15 @@ static pdl_val default_to(pdl_val d, const char *key, pdl_val v) {
 }
 
 static pdl_val no_tokens(void) {
-    return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt_tokens", pdl_int(0)), "completion_tokens", pdl_int(0));
+    return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt_tokens", pdl_int(0)), "completion_tokens",
+                         pdl_int(0));
 }
 
 /* {content, message, raw, usage}, whose raw has the form of a chat completion. */
 static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
     bool is_text = pdl_is_str(v);
-    if (!is_text && (!pdl_is_dict(v) || !pdl_is_str(pdl_dict_getz(v, "content")))) return misfit("model", v, "text or {content, ...}", err);
+    if (!is_text && (!pdl_is_dict(v) || !pdl_is_str(pdl_dict_getz(v, "content"))))
+        return misfit("model", v, "text or {content, ...}", err);
     pdl_val d = is_text ? pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(v)) : pdl_keep(v);
     pdl_val message = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
     message = pdl_dict_putz(message, "content", pdl_keep(pdl_dict_getz(d, "content")));
@@ -142,12 +147,14 @@ static pdl_val code_answer(pdl_vref v, pdl_str told) {
 }
 
 static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
-    if (!pdl_is_str(v) && !pdl_is_dict(v)) return misfit("command", v, "text or {stdout, stderr, status}", err);
+    if (!pdl_is_str(v) && !pdl_is_dict(v))
+        return misfit("command", v, "text or {stdout, stderr, status}", err);
     pdl_val d = pdl_is_str(v) ? pdl_dict_putz(pdl_dict_new(3), "stdout", pdl_keep(v)) : pdl_keep(v);
     d = default_to(d, "stdout", pdl_textz(""));
     d = default_to(d, "stderr", pdl_textz(""));
     d = default_to(d, "status", pdl_int(0));
-    bool ok = pdl_is_str(pdl_dict_getz(d, "stdout")) && pdl_is_str(pdl_dict_getz(d, "stderr")) && pdl_is(pdl_dict_getz(d, "status"), PDL_V_INT);
+    bool ok = pdl_is_str(pdl_dict_getz(d, "stdout")) && pdl_is_str(pdl_dict_getz(d, "stderr")) &&
+              pdl_is(pdl_dict_getz(d, "status"), PDL_V_INT);
     if (ok) *out = d;
     else {
         misfit("command", v, "text or {stdout: text, stderr: text, status: integer}", err);
@@ -189,7 +196,7 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
     return true;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------------------------------------- */
 
 static void take_out(pdl_request *r) {
     list *l = r->in;
@@ -258,7 +265,9 @@ bool pdl_request_is_cancelled(const pdl_request *request) { return !request || !
 
 bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
     if (!request || !request->e || !text || request->answered) return false;
-    if (n_bytes > PDL_MAX_TEXT - request->told.len || pdl_utf8_check((pdl_str){text, n_bytes}) != PDL_NOT_FOUND) return false;
+    if (n_bytes > PDL_MAX_TEXT - request->told.len ||
+        pdl_utf8_check((pdl_str){text, n_bytes}) != PDL_NOT_FOUND)
+        return false;
     if (!n_bytes) return true;
     if (request->in != &request->room->ready) move_to(request, &request->room->ready);
     pdl_buf_put(&request->pieces, (pdl_str){text, n_bytes});
@@ -280,8 +289,10 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     if (!request || request->answered) return;
     pdl_vref v = answer ? answer->v : pdl_null();
     if (request->e && fit(request->e, v, pdl_buf_str(&request->told), &request->answer, &request->err) &&
-        request->e->kind == PDL_EFFECT_model && !request->told.len && pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
-        pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content")); /* who reads a stream gets it in one piece */
+        request->e->kind == PDL_EFFECT_model && !request->told.len &&
+        pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
+        /* who reads a stream gets it in one piece */
+        pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content"));
         pdl_request_piece(request, all.p, all.n);
     }
     answered(request);
@@ -296,21 +307,26 @@ static pdl_err_kind kind_of(const char *name) {
 void pdl_request_refuse(pdl_request *request, const char *kind, const char *message) {
     if (!request || request->answered) return;
     const char *why = message ? message : "refused by the host program";
-    if (pdl_utf8_check(pdl_str_of(why)) != PDL_NOT_FOUND) why = "refused by the host program, for a reason that is not UTF-8";
+    if (pdl_utf8_check(pdl_str_of(why)) != PDL_NOT_FOUND)
+        why = "refused by the host program, for a reason that is not UTF-8";
     bool model = request->e && request->e->kind == PDL_EFFECT_model;
     pdl_str name = model ? subject_of(request->e) : PDL_STR("");
-    if (model) pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "Error during '%.*s' model call: %s", PDL_FMT(name), why);
+    if (model)
+        pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "Error during '%.*s' model call: %s",
+                    PDL_FMT(name), why);
     else pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "%s", why);
     answered(request);
 }
 
-/* --- the room ------------------------------------------------------------------------------------------------------ */
+/* --- the room ------------------------------------------------------------------------------------------- */
 
 /* {args, kwargs} of a call; nothing else can be done with a function. */
 static bool call_data(const pdl_effect *e, const host_function *f, pdl_val *out, pdl_err *err) {
     pdl_vref name = pdl_dict_getz(e->request, "name");
     if (!pdl_text_is(pdl_dict_getz(e->request, "op"), "call") || pdl_is_str(name))
-        return pdl_err_host(err, "TypeError", "%s is a function of the host program: it can be called and nothing else", f->name);
+        return pdl_err_host(err, "TypeError",
+                            "%s is a function of the host program: it can be called and nothing else",
+                            f->name);
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "args", pdl_keep(pdl_dict_getz(e->request, "args")));
     *out = pdl_dict_putz(d, "kwargs", pdl_keep(pdl_dict_getz(e->request, "kwargs")));
     return true;
@@ -331,7 +347,8 @@ static void start(pdl_world *w, pdl_effect *e) {
     }
     pdl_request *r = PDL_NEW(pdl_request);
     *r = (pdl_request){
-        .room = h, .e = e, .data = {data}, .pieces = PDL_BUF, .told = PDL_BUF, .answer = pdl_absent(), .start_ns = pdl_clock_ns(),
+        .room = h, .e = e, .data = {data}, .pieces = PDL_BUF, .told = PDL_BUF, .answer = pdl_absent(),
+        .start_ns = pdl_clock_ns(),
     };
     move_to(r, &h->waiting);
     mind_keeper(h);
@@ -414,10 +431,10 @@ pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n) {
     return &h->world;
 }
 
-/* --- functions ------------------------------------------------------------------------------------------------------ */
+/* --- functions ------------------------------------------------------------------------------------------ */
 
-/* FNV-1a: the same in every process, so that journals of requests with functions in them can be replayed. No object of code has such a
- * number. */
+/* FNV-1a: the same in every process, so that journals of requests with functions in them can be replayed. No
+ * object of code has such a number. */
 static uint64_t number_of(pdl_str name) {
     uint64_t x = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < name.n; i++) x = (x ^ (unsigned char)name.p[i]) * UINT64_C(0x100000001b3);

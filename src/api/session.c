@@ -50,7 +50,7 @@ struct pdl_session {
     uint32_t next_input;    /* ids of INPUT effects made for code */
 };
 
-/* --- programs met while running ------------------------------------------------------------------------------------------- */
+/* --- programs met while running ------------------------------------------------------------------------- */
 
 /* The place of the error outlives the program: its source is copied. */
 static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
@@ -76,7 +76,8 @@ static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, p
     pdl_buf_fini(&text);
 }
 
-static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors, pdl_err *err) {
+static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors,
+                  pdl_err *err) {
     pdl_session *s = user;
     pdl_program *p = pdl_program_new();
     bool ok;
@@ -92,7 +93,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     return ok;
 }
 
-/* --- what code asks of the run ------------------------------------------------------------------------------------------------ */
+/* --- what code asks of the run -------------------------------------------------------------------------- */
 
 typedef struct asked {
     pdl_worker_answer_fn *answer;
@@ -118,7 +119,8 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
     pdl_session *s = user;
     asked *a = PDL_NEW(asked);
     *a = (asked){answer, answer_user};
-    pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")), "multiline", pdl_bool(false));
+    pdl_val request =
+        pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")), "multiline", pdl_bool(false));
     uint32_t n = ++s->next_input;
     pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
                                    (pdl_effect_sink){a, no_piece, input_reply});
@@ -127,9 +129,9 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
 
 static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
-        .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path, .jobs = s->opt.jobs, .build = build,
-        .build_user = s, .defaults = pdl_model_defaults_apply, .debug = s->opt.debug,
-        .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
+        .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
+        .jobs = s->opt.jobs, .build = build, .build_user = s, .defaults = pdl_model_defaults_apply,
+        .debug = s->opt.debug, .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     return o;
 }
@@ -139,14 +141,17 @@ static pdl_val with_defaults(pdl_vref vars) {
     return pdl_is_dict(vars) ? pdl_dict_merge(d, vars) : d;
 }
 
-static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done, void *done_user) {
+static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
+                        void *done_user) {
     (void)code;
     pdl_session *s = user;
-    pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"), dir = pdl_dict_getz(request, "dir");
+    pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"),
+             dir = pdl_dict_getz(request, "dir");
     pdl_code *built = NULL;
     pdl_val errors = pdl_absent();
     pdl_err err = {0};
-    bool ok = build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false, &built, &errors, &err);
+    bool ok = build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false, &built,
+                    &errors, &err);
     pdl_drop(errors);
     if (!ok || pdl_text_is(pdl_dict_getz(request, "op"), "parse")) {
         done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);
@@ -188,7 +193,8 @@ static pdl_val all_of(const pdl_run *r) {
 }
 
 static void end_sub(subrun *sub, pdl_step step) {
-    if (step == PDL_STEP_DONE) sub->done(sub->done_user, sub->all ? all_of(sub->run) : pdl_keep(pdl_run_result(sub->run)), NULL);
+    if (step == PDL_STEP_DONE)
+        sub->done(sub->done_user, sub->all ? all_of(sub->run) : pdl_keep(pdl_run_result(sub->run)), NULL);
     else sub->done(sub->done_user, pdl_absent(), pdl_run_error(sub->run));
     pdl_run_free(sub->run);
     pdl_free((char *)(uintptr_t)sub->dir.p);
@@ -212,9 +218,11 @@ static bool step_subs(pdl_session *s) {
     return any;
 }
 
-/* --- session ------------------------------------------------------------------------------------------------------------------------ */
+/* --- session -------------------------------------------------------------------------------------------- */
 
-static const char *env_of(void *user, const char *name) { return pdl_environ_get(((pdl_session *)user)->env, name); }
+static const char *env_of(void *user, const char *name) {
+    return pdl_environ_get(((pdl_session *)user)->env, name);
+}
 
 #ifndef PDL_VERSION
 #define PDL_VERSION "0.1.0"
@@ -250,8 +258,8 @@ static void add_path(pdl_session *s, pdl_str dir, const char *more) {
     pdl_buf_fini(&b);
 }
 
-/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command (a build tree), its share folder, that
- * of the shared library (which may lie one level deeper), the installed one. */
+/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command (a build
+ * tree), its share folder, that of the shared library (which may lie one level deeper), the installed one. */
 static void find_path(pdl_session *s) {
     const char *var = pdl_environ_get(s->env, "PDL_PATH");
     pdl_str rest = pdl_str_of(var ? var : "");
@@ -284,13 +292,16 @@ static int64_t wall(void *user) {
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
-        .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug, .show_prompt = o->show_prompt,
-        .show_user = o->sink.user, .ask_input = ask_input, .run_program = run_program, .user = s,
-        .hooks = o->hooks, .n_hooks = o->n_hooks,
+        .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug,
+        .show_prompt = o->show_prompt, .show_user = o->sink.user, .ask_input = ask_input,
+        .run_program = run_program, .user = s, .hooks = o->hooks, .n_hooks = o->n_hooks,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
-    pdl_journal_info info = {.file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]), .blocks = true};
+    pdl_journal_info info = {
+        .file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]),
+        .blocks = true,
+    };
     info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
     if (o->record.n && !pdl_journal_record(o->record, s->outside, &info, &s->journal, err)) return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
@@ -398,7 +409,8 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
         bool open = s->world->ops->poll(s->world, left);
         if (!open && !any_ready(s)) {
             pdl_err err = {0};
-            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+            pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                        "the run waits for something that nobody will answer");
             pdl_run_cancel(s->run, &err);
         } else if (timeout_ms >= 0 && time_left(start, timeout_ms) == 0) {
             return PDL_STEP_WAIT;
@@ -433,7 +445,9 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
     return s->path;
 }
 
-bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) { return pdl_fold_json(s->fold, out, err); }
+bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) {
+    return pdl_fold_json(s->fold, out, err);
+}
 
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {
     size_t n, at = 0;

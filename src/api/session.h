@@ -1,7 +1,8 @@
-/* session.h -- one run with everything around it: environment, loop, worlds in their order, program, sinks. What the command and the
- * library's public functions share.
+/* session.h -- one run with everything around it: environment, loop, worlds in their order, program, sinks.
+ * What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: journal (when recording or replaying), then the rooms that answer: model, worker, host.
+ * The worlds, from the machine outwards: journal (when recording or replaying), then the rooms that answer:
+ * model, worker, host.
  */
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
@@ -28,7 +29,8 @@ typedef struct pdl_session_options {
     size_t n_hooks;
 } pdl_session_options;
 
-/* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage (the record file exists), io. */
+/* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage (the record
+ * file exists), io. */
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
 void pdl_session_free(pdl_session *s); /* NULL is fine */
 
@@ -40,12 +42,14 @@ void pdl_session_use(pdl_session *s, pdl_program *program);
 
 /* Run to the end. DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);
-/* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside at most timeout_ms (-1: no limit). */
+/* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside at most
+ * timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
 /* How long the next step may be put off: 0: not at all, -1: until the loop's descriptor is readable. */
 int pdl_session_deadline_ms(const pdl_session *s);
-/* End the run with this error; callable from sinks and signal callbacks of the loop. Takes the content of err. */
+/* End the run with this error; callable from sinks and signal callbacks of the loop. Takes the content of
+ * err. */
 void pdl_session_cancel(pdl_session *s, pdl_err *err);
 
 /* The run, for its result and error. Borrowed. */

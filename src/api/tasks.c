@@ -22,7 +22,7 @@ struct pdl_task {
     bool doomed; /* freed inside a callback */
 };
 
-/* --- what happens, for the callbacks ------------------------------------------------------------------------------ */
+/* --- what happens, for the callbacks -------------------------------------------------------------------- */
 
 static const char *const shown_kinds[] = {"block_begin", "block_end", "block_fail", "field"};
 
@@ -51,9 +51,10 @@ static void report(const pdl_task *t, const pdl_event *e) {
     pdl_buf_put(&role, e->role);
     if (loc.src) pdl_buf_put(&file, loc.src->name);
     pdl_report r = {
-        .size = sizeof r, .kind = kind, .place = pdl_buf_z(&place), .file = pdl_buf_z(&file), .line = pdl_loc_line(loc), .text = pdl_buf_z(&text),
-        .n_text = text.len, .role = pdl_buf_z(&role), .effect = e->effect ? pdl_effect_kind_name(e->effect->kind) : "",
-        .value = has_value ? &value : NULL, .error = error, .number = e->number,
+        .size = sizeof r, .kind = kind, .place = pdl_buf_z(&place), .file = pdl_buf_z(&file),
+        .line = pdl_loc_line(loc), .text = pdl_buf_z(&text), .n_text = text.len, .role = pdl_buf_z(&role),
+        .effect = e->effect ? pdl_effect_kind_name(e->effect->kind) : "", .value = has_value ? &value : NULL,
+        .error = error, .number = e->number,
     };
     t->opt.report(t->opt.user, &r);
     pdl_error_free(error);
@@ -70,8 +71,10 @@ static void give(void (*fn)(void *user, const char *text, size_t n_bytes), void 
 static void on_event(void *user, const pdl_event *e) {
     pdl_task *t = user;
     const pdl_task_options *o = &t->opt;
-    if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2)) give(o->text, o->user, e->text);
-    if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2)) give(o->error_text, o->user, e->text);
+    if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2))
+        give(o->text, o->user, e->text);
+    if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2))
+        give(o->error_text, o->user, e->text);
     if (e->kind == PDL_EVENT_message && o->message) {
         char *role = pdl_str_dup(e->role.n ? e->role : PDL_STR("assistant"));
         o->message(o->user, role, e->text.p ? e->text.p : "", e->text.n);
@@ -80,7 +83,7 @@ static void on_event(void *user, const pdl_event *e) {
     if (o->report) report(t, e);
 }
 
-/* --- start and end --------------------------------------------------------------------------------------------------- */
+/* --- start and end -------------------------------------------------------------------------------------- */
 
 static pdl_str dir_of(pdl_str file) {
     size_t slash = pdl_str_rfind(file, PDL_STR("/"));
@@ -103,7 +106,8 @@ static void task_free(pdl_task *t) {
 
 static bool read_options(pdl_task_options *o, const pdl_task_options *options, pdl_error **error) {
     if (!pdl_options_read(o, options, sizeof *o, "pdl_task_options", error)) return false;
-    if (o->inputs && pdl_value_kind(o->inputs) != PDL_KIND_DICT) return pdl_misuse(error, "pdl_task_options.inputs is not a dict");
+    if (o->inputs && pdl_value_kind(o->inputs) != PDL_KIND_DICT)
+        return pdl_misuse(error, "pdl_task_options.inputs is not a dict");
     if (o->output != PDL_OUTPUT_NONE && o->output != PDL_OUTPUT_RESULT && o->output != PDL_OUTPUT_CONTEXT)
         return pdl_misuse(error, "pdl_task_options.output is %d", (int)o->output);
     bool record = o->record && *o->record, replay = o->replay && *o->replay;
@@ -119,14 +123,15 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     if (n_hooks) memcpy(t->hooks, t->engine->hooks.p, n_hooks * sizeof *t->hooks);
     pdl_session_options o = {
         .file = file, .dir = dir_of(file), .stream = streams[t->opt.output], .record = pdl_str_of(t->record),
-        .replay = pdl_str_of(t->replay), .jobs = t->engine->jobs, .trace = t->opt.trace, .sink = {t, on_event, t->opt.blocks},
-        .path = t->engine->paths.p, .n_path = t->engine->paths.n, .hooks = t->hooks, .n_hooks = n_hooks,
-        .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
+        .replay = pdl_str_of(t->replay), .jobs = t->engine->jobs, .trace = t->opt.trace,
+        .sink = {t, on_event, t->opt.blocks}, .path = t->engine->paths.p, .n_path = t->engine->paths.n,
+        .hooks = t->hooks, .n_hooks = n_hooks, .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
     return pdl_session_new(&o, &t->session, err);
 }
 
-pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options, pdl_error **error) {
+pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options,
+                         pdl_error **error) {
     pdl_task_options o = {0};
     pdl_err err = {0};
     if (!engine || !program) {
@@ -159,7 +164,7 @@ void pdl_task_free(pdl_task *task) {
     else task_free(task);
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------------ */
+/* --- running -------------------------------------------------------------------------------------------- */
 
 static pdl_state advance(pdl_task *t, int timeout_ms) {
     if (!t) return PDL_TASK_FAILED;
@@ -178,7 +183,9 @@ static pdl_state advance(pdl_task *t, int timeout_ms) {
 }
 
 pdl_state pdl_task_step(pdl_task *task) { return advance(task, 0); }
-pdl_state pdl_task_wait(pdl_task *task, int timeout_ms) { return advance(task, timeout_ms < 0 ? -1 : timeout_ms); }
+pdl_state pdl_task_wait(pdl_task *task, int timeout_ms) {
+    return advance(task, timeout_ms < 0 ? -1 : timeout_ms);
+}
 
 void pdl_task_cancel(pdl_task *task) {
     if (!task || task->state != PDL_TASK_WAITING) return;
@@ -202,7 +209,7 @@ int pdl_task_deadline_ms(const pdl_task *task) {
     return task && task->state == PDL_TASK_WAITING ? pdl_session_deadline_ms(task->session) : -1;
 }
 
-/* --- afterwards ------------------------------------------------------------------------------------------------------------ */
+/* --- afterwards ----------------------------------------------------------------------------------------- */
 
 static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
     if (!t) return pdl_misuse(error, "%s: the task is NULL", what);
@@ -254,7 +261,10 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool can = task && task->opt.trace && task->state != PDL_TASK_WAITING;
     if (!can) {
-        pdl_misuse(error, "pdl_task_trace: %s", !task ? "the task is NULL" : !task->opt.trace ? "pdl_task_options.trace was not set" : "the task has not ended");
+        pdl_misuse(error, "pdl_task_trace: %s",
+                   !task              ? "the task is NULL"
+                   : !task->opt.trace ? "pdl_task_options.trace was not set"
+                                      : "the task has not ended");
         return NULL;
     }
     if (pdl_session_trace(task->session, &b, &err)) return pdl_value_box(pdl_text_of_buf(&b));
@@ -265,7 +275,8 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
 
 const pdl_error *pdl_task_error(const pdl_task *task) { return task ? task->error : NULL; }
 
-pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs, pdl_error **error) {
+pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
+                           pdl_error **error) {
     pdl_task_options o = {.size = sizeof o, .inputs = inputs};
     pdl_task *t = pdl_task_start(engine, program, &o, error);
     if (!t) return NULL;

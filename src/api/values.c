@@ -18,7 +18,7 @@ pdl_value *pdl_value_box(pdl_val v) {
     return box;
 }
 
-/* --- making ---------------------------------------------------------------------------------------------------- */
+/* --- making --------------------------------------------------------------------------------------------- */
 
 static bool is_text(const char *p, size_t n) {
     return p && n <= PDL_MAX_TEXT && pdl_utf8_check((pdl_str){p, n}) == PDL_NOT_FOUND;
@@ -44,7 +44,8 @@ void pdl_value_drop(pdl_value *v) {
     pdl_free(v);
 }
 
-/* Containers copy themselves when somebody else holds them. A value cannot come to hold itself: the item is then a second owner. */
+/* Containers copy themselves when somebody else holds them. A value cannot come to hold itself: the item is
+ * then a second owner. */
 bool pdl_value_push(pdl_value *v, const pdl_value *item) {
     if (!v || !item || !pdl_is_list(v->v)) return false;
     pdl_val x = pdl_keep(item->v);
@@ -59,12 +60,13 @@ bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
     return true;
 }
 
-/* --- looking ------------------------------------------------------------------------------------------------------ */
+/* --- looking -------------------------------------------------------------------------------------------- */
 
 /* The value that a promise was filled with. */
 static pdl_vref settled(const pdl_value *v) {
     pdl_vref x = v->v;
-    while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED && !pdl_is_absent(pdl_promise_of(x)->value))
+    while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED &&
+           !pdl_is_absent(pdl_promise_of(x)->value))
         x = pdl_promise_of(x)->value;
     return x;
 }
@@ -141,9 +143,11 @@ pdl_value *pdl_value_get(const pdl_value *v, const char *key) {
     return pdl_is_absent(x) ? NULL : pdl_value_box(pdl_keep(x));
 }
 
-bool pdl_value_equal(const pdl_value *a, const pdl_value *b) { return a && b && pdl_val_eq(settled(a), settled(b)); }
+bool pdl_value_equal(const pdl_value *a, const pdl_value *b) {
+    return a && b && pdl_val_eq(settled(a), settled(b));
+}
 
-/* --- text -------------------------------------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------------------------------------- */
 
 pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error) {
     pdl_err err = {0};
