@@ -20,7 +20,7 @@ typedef struct checker {
     int code; /* of a failed write */
 } checker;
 
-/* --- files that programs name ---------------------------------------------------------------------------------------------- */
+/* --- files that programs name --------------------------------------------------------------------------- */
 
 static pdl_str folder_of(pdl_str file) {
     size_t slash = pdl_str_rfind(file, PDL_STR("/"));
@@ -40,7 +40,8 @@ static void join(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
 
 static bool is_file(const pdl_buf *path) { return pdl_file_kind_of(pdl_buf_z(path)) != PDL_FILE_NONE; }
 
-/* Folders in the order of a run: of the main program, of the file that holds the block, of PDL_PATH (imports). */
+/* Folders in the order of a run: of the main program, of the file that holds the block, of PDL_PATH
+ * (imports). */
 static bool find(const checker *c, pdl_str from, pdl_str path, bool import, pdl_buf *name) {
     join(folder_of(c->file), path, import, name);
     if (is_file(name)) return true;
@@ -56,12 +57,14 @@ static bool find(const checker *c, pdl_str from, pdl_str path, bool import, pdl_
     return false;
 }
 
-static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes, pdl_err *err) {
-    if (!find(user, from, path, import, name)) return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
+static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,
+                        pdl_err *err) {
+    if (!find(user, from, path, import, name))
+        return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
     return pdl_file_read(pdl_buf_z(name), bytes, err);
 }
 
-/* --- the report ------------------------------------------------------------------------------------------------------------ */
+/* --- the report ----------------------------------------------------------------------------------------- */
 
 static pdl_val put_num(pdl_val d, const char *key, uint32_t n) { return pdl_dict_putz(d, key, pdl_int(n)); }
 
@@ -124,7 +127,9 @@ static void check_file(checker *c) {
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, c->file, pdl_buf_str(&text), &ok);
-    if (ok) pdl_program_check(p, &(pdl_check_options){.open = open_source, .user = c, .names = c->names.p, .n_names = c->names.n});
+    if (ok) pdl_program_check(p, &(pdl_check_options){
+        .open = open_source, .user = c, .names = c->names.p, .n_names = c->names.n,
+    });
     report(c, p);
     pdl_program_drop(p);
     pdl_buf_fini(&text);
@@ -137,7 +142,7 @@ static void check_files(checker *c) {
     }
 }
 
-/* --- the command ------------------------------------------------------------------------------------------------------------- */
+/* --- the command ---------------------------------------------------------------------------------------- */
 
 int cmd_check(const arguments *a) {
     if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
@@ -145,11 +150,13 @@ int cmd_check(const arguments *a) {
     pdl_session *s = NULL;
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
-    bool ok = pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err) && read_data(a, &vars, &err);
+    bool ok =
+        pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err) && read_data(a, &vars, &err);
     if (ok) {
         c.session = s;
         for (size_t i = 0; i < pdl_dict_len(vars); i++)
-            if (pdl_is_str(pdl_dict_key_at(vars, i))) *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));
+            if (pdl_is_str(pdl_dict_key_at(vars, i)))
+                *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));
         check_files(&c);
     } else {
         print_error(&err, s);

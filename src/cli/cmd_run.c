@@ -25,7 +25,8 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
     char chunk[65536];
     for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;)
         if (!pdl_buf_add(out, (pdl_str){chunk, n}, err)) return false;
-    return !ferror(stdin) || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot read standard input: %s", strerror(errno));
+    return !ferror(stdin) ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot read standard input: %s", strerror(errno));
 }
 
 bool read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
@@ -43,13 +44,17 @@ static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err
     if (!pdl_yaml_read(text, &v, &line, &column, err)) {
         pdl_err inner = {0};
         pdl_err_move(&inner, err);
-        if (line) pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line, inner.msg, column);
+        if (line)
+            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line, inner.msg,
+                        column);
         else pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
         pdl_err_fini(&inner);
         return false;
     }
     if (!pdl_is_dict(v)) {
-        pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s should be a YAML mapping from names to values but is of type %s", what, pdl_type_name(v));
+        pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                    "%s should be a YAML mapping from names to values but is of type %s", what,
+                    pdl_type_name(v));
         pdl_drop(v);
         return false;
     }
@@ -209,10 +214,12 @@ static int early(const arguments *a) {
     if (a->given[OPT_schema]) return cmd_schema(a);
     if (!a->files.n) return cmd_help(a);
     if (a->given[OPT_sandbox]) {
-        fprintf(stderr, "pdl: error: --sandbox is not available: this build cannot confine code and commands\n");
+        fprintf(stderr,
+                "pdl: error: --sandbox is not available: this build cannot confine code and commands\n");
         return 2;
     }
-    if (a->given[OPT_record] && a->given[OPT_replay]) return refuse(a, "--record and --replay exclude each other");
+    if (a->given[OPT_record] && a->given[OPT_replay])
+        return refuse(a, "--record and --replay exclude each other");
     return -1;
 }
 
@@ -225,12 +232,14 @@ int cmd_run(const arguments *a) {
     uint32_t jobs;
     pdl_debug debug = {0};
     char why[128];
-    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why)) return refuse(a, why);
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
+        return refuse(a, why);
     if (!read_jobs(a, &jobs)) return refuse(a, "argument --jobs: expected a whole number from 1 up");
     term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream, .record = a->value[OPT_record], .replay = a->value[OPT_replay],
-        .jobs = jobs, .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
+        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream,
+        .record = a->value[OPT_record], .replay = a->value[OPT_replay], .jobs = jobs,
+        .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
     };
     bool ok = read_data(a, &vars, &err);
     o.variables = vars;

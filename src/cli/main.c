@@ -35,8 +35,8 @@ static int wrong_usage(const arguments *a, char *message) {
     return code;
 }
 
-/* A standard descriptor that is closed would be given to the next file that is opened. What stands in for it cannot be written, so that output
- * fails and is reported. */
+/* A standard descriptor that is closed would be given to the next file that is opened. What stands in for it
+ * cannot be written, so that output fails and is reported. */
 static void hold_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);

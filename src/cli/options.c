@@ -1,5 +1,5 @@
-/* options.c -- see options.h. Parsing follows what users of the reference's command know: long options may be cut to a unique beginning,
- * `--name=value`, `-xVALUE`. */
+/* options.c -- see options.h. Parsing follows what users of the reference's command know: long options may be
+ * cut to a unique beginning, `--name=value`, `-xVALUE`. */
 #include "cli/options.h"
 
 #include <assert.h>
@@ -29,10 +29,12 @@ static const option options[] = {
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
-static const opt_id run_options[] = {OPT_help, OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data, OPT_stream, OPT_trace, OPT_record, OPT_replay,
-                                     OPT_jobs, OPT_schema, OPT_version, OPT_COUNT};
+static const opt_id run_options[] = {OPT_help,   OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,
+                                     OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_jobs,
+                                     OPT_schema, OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
-static const opt_id dump_options[] = {OPT_help, OPT_nodes, OPT_blocks, OPT_expr, OPT_types, OPT_code, OPT_COUNT};
+static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
+                                      OPT_types, OPT_code,  OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -45,7 +47,8 @@ static const command table[] = {
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
      "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard output went away.\n"},
-    {"check", cmd_check, check_options, "FILE...", "Report everything about programs that can be known without running them.",
+    {"check", cmd_check, check_options, "FILE...",
+     "Report everything about programs that can be known without running them.",
      "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
     {"dump", cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
     {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
@@ -93,7 +96,8 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
         pdl_buf_putc(&words, *p);
         if (*p == ',') pdl_buf_putc(&words, ' ');
     }
-    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name, PDL_FMT(value), pdl_buf_z(&words));
+    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name, PDL_FMT(value),
+          pdl_buf_z(&words));
     pdl_buf_fini(&words);
     return false;
 }
@@ -114,7 +118,8 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
         if (pdl_str_is(name, options[i].name)) return &options[i];
         if (!pdl_str_starts(pdl_str_of(options[i].name), name)) continue;
         if (found) {
-            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name), found->name, options[i].name);
+            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name), found->name,
+                  options[i].name);
             return NULL;
         }
         found = &options[i];
@@ -125,7 +130,8 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
     for (size_t i = 0; i < OPT_COUNT; i++)
         if (has_option(c, options[i].id)) names[n++] = pdl_str_of(options[i].name);
     pdl_str near = pdl_str_nearest(name, names, n);
-    if (near.p) wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name), PDL_FMT(near));
+    if (near.p)
+        wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name), PDL_FMT(near));
     else wrong(message, "unrecognized arguments: --%.*s", PDL_FMT(name));
     return NULL;
 }
@@ -136,14 +142,17 @@ static const option *find_letter(const command *c, char letter) {
     return NULL;
 }
 
-/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in the same word. */
-static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv, int *i, char **message) {
+/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in the same
+ * word. */
+static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv, int *i,
+                            char **message) {
     if (o->kind == OPT_FLAG) {
         if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
         return take(a, o, attached, message);
     }
     if (attached.p) return take(a, o, attached, message);
-    bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 || (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
+    bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 ||
+                                  (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
     if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
     if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
     if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);
@@ -182,7 +191,8 @@ bool arguments_read(int argc, char **argv, arguments *out, char **message) {
         else if (!read_one(out, argc, argv, &i, message)) return false;
     }
     size_t most = out->command->run == cmd_check ? (size_t)-1 : *out->command->operands ? 1 : 0;
-    if (out->files.n > most) return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
+    if (out->files.n > most)
+        return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
     return true;
 }
 

@@ -30,8 +30,8 @@ void put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf_fini(&shown);
 }
 
-/* Below a message: the source line, a suggestion, the calls. For people; what reads a pipe wants the message, whose end
- * is the text that a program failed with. PDL_ERRORS=long or short decides otherwise. */
+/* Below a message: the source line, a suggestion, the calls. For people; what reads a pipe wants the message,
+ * whose end is the text that a program failed with. PDL_ERRORS=long or short decides otherwise. */
 static bool is_explained(void) {
     const char *how = getenv("PDL_ERRORS");
     if (how && *how) return strcmp(how, "short") != 0;

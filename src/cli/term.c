@@ -1,5 +1,5 @@
-/* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when the program waits for the outside, and at the
- * end. */
+/* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when the program
+ * waits for the outside, and at the end. */
 #include "cli/term.h"
 
 #include <errno.h>
