@@ -1,0 +1,35 @@
+/* fuzz.h -- shared by the fuzz targets: a target is LLVMFuzzerTestOneInput over one reader and states a property. */
+#ifndef PDL_FUZZ_H
+#define PDL_FUZZ_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+#include "value/text.h"
+#include "value/val.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FUZZ_MUST(cond)                                                             \
+    do {                                                                            \
+        if (!(cond)) PDL_BUG("property does not hold: %s (%s:%d)", #cond, __FILE__, __LINE__); \
+    } while (0)
+
+/* Readers are given text that was checked where it came in. Owned. */
+static inline pdl_buf fuzz_text(const uint8_t *data, size_t size) {
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, (pdl_str){(const char *)data, size});
+    return b;
+}
+
+/* Cut the text at its first NUL or line that is only "---": two inputs in one. */
+static inline void fuzz_split(pdl_str s, pdl_str *a, pdl_str *b) {
+    size_t at = pdl_str_find(s, PDL_STR("\n---\n"), 0);
+    *a = pdl_str_sub(s, 0, at == PDL_NOT_FOUND ? s.n : at);
+    *b = at == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(s, at + 5, s.n);
+}
+
+#endif

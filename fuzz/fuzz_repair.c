@@ -1,0 +1,24 @@
+/* fuzz_repair.c -- property: the tolerant reader accepts every text within the limits, and makes JSON. */
+#include "fuzz.h"
+
+#include "parse/parse.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    pdl_buf text = fuzz_text(data, size), b = PDL_BUF;
+    pdl_val v, again;
+    pdl_err err = {0};
+    if (pdl_json_repair(pdl_buf_str(&text), &v, &err)) {
+        FUZZ_MUST(pdl_json_write(v, 0, 0, &b, &err));
+        FUZZ_MUST(pdl_json_read(pdl_buf_str(&b), PDL_JSON_PYTHON, &again, NULL, &err));
+        pdl_drop(again);
+        pdl_drop(v);
+    } else {
+        FUZZ_MUST(err.kind == PDL_E_limit);
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&text);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/* fuzz_schema.c -- a spec or JSON Schema (YAML), line "---", a value. Property: a check that fails names a problem. */
+#include "fuzz.h"
+
+#include "types/type.h"
+#include "yaml/yaml.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    pdl_buf text = fuzz_text(data, size);
+    pdl_str spec, subject;
+    fuzz_split(pdl_buf_str(&text), &spec, &subject);
+    pdl_arena *a = pdl_arena_make();
+    pdl_val s = pdl_null(), v = pdl_null();
+    pdl_err err = {0};
+    const pdl_type *t;
+    if (pdl_yaml_read(spec, &s, NULL, NULL, &err) && pdl_yaml_read(subject, &v, NULL, NULL, &err)
+        && pdl_type_from_val(a, s, &t, &err)) {
+        bool ok = true;
+        pdl_problems problems = {0};
+        if (pdl_type_check(t, v, NULL, a, &ok, &problems, &err)) FUZZ_MUST(ok || problems.n);
+        pdl_drop(pdl_type_schema(t, true));
+        pdl_drop(pdl_type_as_written(t));
+    }
+    FUZZ_MUST(!err.kind || err.msg);
+    pdl_err_fini(&err);
+    pdl_drop(s);
+    pdl_drop(v);
+    pdl_arena_free(a);
+    pdl_buf_fini(&text);
+    return 0;
+}

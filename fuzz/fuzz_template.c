@@ -1,0 +1,3 @@
+/* fuzz_template.c -- a Jinja template, line "---", YAML of its variables: as fuzz_expr.c. */
+#define FUZZ_JINJA true
+#include "fuzz_expr.c"

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""run.py -- replays the corpora, or fuzzes.
+
+    fuzz/run.py BUILD_DIR                     replay fuzz/corpus with the library of the build (BUILD_DIR/libpdl.a), any compiler
+    fuzz/run.py --fuzz SECONDS [TARGET ...]   fuzz with clang's libFuzzer, ASan and UBSan, one target after the other
+
+What was built is kept in BUILD_DIR/fuzz (--fuzz: build-fuzz). Inputs that fail are written to build-fuzz/.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+LIBS = "-lyaml -luv -lpcre2-8 -lutf8proc -lgmp -ldl -lm -lpthread".split()
+FLAGS = "-std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Ifuzz -g".split() + ['-DPDL_VERSION="fuzz"']
+TARGETS = sorted(p.stem[5:] for p in HERE.glob("fuzz_*.c"))
+
+
+def replay(build):
+    out = build / "fuzz"
+    out.mkdir(exist_ok=True)
+    passed = failed = 0
+    asan = b"__asan_init" in (build / "pdl").read_bytes()
+    for t in TARGETS:
+        exe = out / t
+        cmd = ["cc", *FLAGS, "-O1", *(["-fsanitize=address,undefined"] if asan else []), "fuzz/fuzz_%s.c" % t, "fuzz/replay.c", "-o", str(exe), str(build / "libpdl.a"), *LIBS]
+        subprocess.run(cmd, cwd=ROOT, check=True)
+        files = sorted((HERE / "corpus" / t).iterdir())
+        for f in files:
+            p = subprocess.run([str(exe), str(f)], capture_output=True, timeout=60)
+            if p.returncode == 0:
+                passed += 1
+            else:
+                failed += 1
+                print("FAIL %s %s: exit status %d\n%s" % (t, f.name, p.returncode, p.stderr.decode("utf-8", "replace")[-1500:]))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+def fuzz(seconds, targets):
+    out = ROOT / "build-fuzz"
+    (out / "obj").mkdir(parents=True, exist_ok=True)
+    san = ["-O1", "-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-recover=undefined"]
+    subprocess.run(["cc", "-o", str(out / "embed"), "tools/embed.c"], cwd=ROOT, check=True)
+    for source, name in (("src/worker/worker.py", "pdl_worker_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")):
+        subprocess.run([str(out / "embed"), source, str(out / (name + ".c")), name], cwd=ROOT, check=True)
+    sources = sorted(p for p in (ROOT / "src").glob("*/*.c") if p.parent.name not in ("cli", "api", "host", "worker", "journal"))
+    jobs = []
+    for s in sources:
+        o = out / "obj" / (s.parent.name + "_" + s.stem + ".o")
+        newest = max([s.stat().st_mtime] + [h.stat().st_mtime for h in (ROOT / "src").glob("*/*.h")])
+        if not o.exists() or o.stat().st_mtime < newest:
+            jobs.append(subprocess.Popen(["clang", *FLAGS, *san, "-c", str(s), "-o", str(o)], cwd=ROOT))
+        while sum(j.poll() is None for j in jobs) >= (os.cpu_count() or 2):
+            next(j for j in jobs if j.poll() is None).wait()
+    if any(j.wait() for j in jobs):
+        return 1
+    objects = [str(out / "obj" / (s.parent.name + "_" + s.stem + ".o")) for s in sources]
+    bad = 0
+    for t in targets or TARGETS:
+        exe = out / t
+        subprocess.run(["clang", *FLAGS, "-O1", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined", "fuzz/fuzz_%s.c" % t, "-o", str(exe),
+                        *objects, *LIBS, "-lcurl"], cwd=ROOT, check=True)
+        found = out / ("found-" + t)
+        found.mkdir(exist_ok=True)
+        p = subprocess.run([str(exe), "-max_total_time=%d" % seconds, "-timeout=15", "-rss_limit_mb=3000", "-malloc_limit_mb=2500", "-max_len=4096", "-print_final_stats=0",
+                            "-verbosity=0", "-dict=" + str(HERE / "dict" / "pdl.dict"), "-artifact_prefix=%s/%s-" % (out, t), str(found), str(HERE / "corpus" / t)], cwd=out)
+        print("%s: %s" % (t, "failed" if p.returncode else "passed"), flush=True)
+        bad += p.returncode != 0
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--fuzz":
+        sys.exit(fuzz(int(sys.argv[2]), sys.argv[3:]))
+    sys.exit(replay(pathlib.Path(sys.argv[1]).resolve()))
