@@ -85,7 +85,7 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
         else if (x->feedback_block) c_sub(e, x->feedback_block, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("feedback"), .no_context = true});
         else c_default_feedback(e);
         emit(e, PDL_OP_EXPECT, 0, 0, 0);
-        emit(e, PDL_OP_EXPECT_DONE, 0, 0, attempt);
+        emit(e, PDL_OP_EXPECT_DONE, i + 1 == b->expectations.n, 0, attempt);
     }
 }
 

@@ -238,10 +238,11 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
 
 /* The module object of an import: everything its file has defined. */
 static pdl_val module_value(pdl_fiber *f) {
-    pdl_scope *s = pdl_scope_keep(f->scope);
-    s = pdl_scope_put(s, f->run->names.context, pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg));
-    pdl_val d = pdl_scope_to_dict(s, f->run->opt.names);
-    pdl_scope_drop(s);
+    pdl_val context = pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg);
+    pdl_val names = pdl_scope_to_dict(f->scope, f->run->opt.names);
+    pdl_val first = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(context));
+    pdl_val d = pdl_dict_putz(pdl_dict_merge(first, names), "pdl_context", context);
+    pdl_drop(names);
     return d;
 }
 
@@ -282,6 +283,10 @@ pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
     pdl_step s = PDL_STEP_DONE;
     switch (fr->kind) {
     case FRAME_MAIN:
+        if (f->waits) {
+            s = await_calls(f, 0, false, err);
+            if (s != PDL_STEP_DONE) return s;
+        }
         f->state = FIBER_DONE;
         *ended = true;
         return PDL_STEP_DONE;

@@ -296,7 +296,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_CATCH: STEP(op_catch(f, i, err)); break;
         case PDL_OP_CATCH_END: op_catch_end(f); break;
         case PDL_OP_EXPECT: STEP(op_expect(f, err)); break;
-        case PDL_OP_EXPECT_DONE: STEP(op_expect_done(f, i->c, err)); break;
+        case PDL_OP_EXPECT_DONE: STEP(op_expect_done(f, i, err)); break;
         case PDL_OP_FORS: STEP(op_fors(f, i, err)); break;
         case PDL_OP_FOR_NEXT:
             if (!op_for_next(f)) f->pc = i->c;

@@ -290,7 +290,8 @@ static void frame_note(const pdl_frame *fr, pdl_err *err) {
 
 /* Places of errors point into the sources of their program, which must outlive them. */
 void keep_code(pdl_run *r, pdl_code *code) {
-    for (size_t i = r->failed_code.n; i-- > 0;)
+    enum { LOOK_BACK = 8 }; /* a loop that fails fails in the same few programs; one too many costs little */
+    for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->failed_code.p[i] == code) return;
     *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
 }

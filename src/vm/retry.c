@@ -206,10 +206,16 @@ static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_str
     a->extra = bg_add(a->extra, m);
 }
 
+/* The incoming context of the block and what was added to it. */
+static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
+    pdl_val in = pdl_keep(blk(f)->ctx_in);
+    return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));
+}
+
 static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s", a->err.msg);
-    pdl_val ctx = pdl_is_absent(a->extra) ? pdl_keep(blk(f)->ctx_in) : pdl_context_dep(pdl_keep(blk(f)->ctx_in), pdl_keep(a->extra));
+    pdl_val ctx = next_context(f, a);
     pdl_message last;
     pdl_buf was = PDL_BUF;
     if (pdl_context_last(ctx, &last)) pdl_val_show(last.content, false, (size_t)1 << 30, &was);
@@ -298,6 +304,7 @@ pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     }
     pdl_err_fini(&a->err);
     a->done++;
+    a->unmet = false;
     path_again(b);
     f->pc = i->c;
     return PDL_STEP_DONE;
@@ -332,53 +339,76 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     pdl_val func = *top(f);
     if (!pdl_is(func, PDL_V_FUNC)) return done(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s", pdl_type_name(func)));
     const pdl_closure *c = closure_of(func);
-    pdl_str kw[4] = {PDL_STR("expectation"), PDL_STR("response")};
-    pdl_val kwv[4] = {pdl_keep(*under(f, 1)), pdl_keep(*under(f, 2))};
+    pdl_str kw[5] = {PDL_STR("expectation"), PDL_STR("response")};
+    pdl_val kwv[5] = {pdl_keep(*under(f, 1)), pdl_keep(*under(f, 2))};
     size_t n = 2;
     add_if_declared(f, c, f->run->names.judge, kw, kwv, &n);
     add_if_declared(f, c, f->run->names.transformer, kw, kwv, &n);
     const pdl_type *params = c->info->block->params.all;
+    const pdl_block *b = blk(f)->info->block;
     pdl_val args = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
-    bool ok = !params || check_value(f->run, params, args, "Type errors during function call to feedback:", c->loc, NULL, err);
+    bool ok = !params || check_value(f->run, params, args, "Type errors during function call to feedback:", b->loc, b->node, err);
     pdl_drop(args);
     if (!ok) {
         for (size_t i = 0; i < n; i++) pdl_drop(kwv[i]);
         return PDL_STEP_FAIL;
     }
+    kw[n] = PDL_STR("pdl_context");
+    kwv[n++] = next_context(f, blk(f)->attempts);
     pdl_keep(func);
     cut_stack(f, f->stack.n - 2);
     return call_closure(f, func, NULL, 0, kw, kwv, n, err);
 }
 
-pdl_step op_expect_done(pdl_fiber *f, uint32_t attempt, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    pdl_val answer = pop(f);
+/* As after a failure: the handler's state comes back, and the attempt begins anew. */
+static void attempt_again(pdl_fiber *f, pdl_attempts *a, uint32_t attempt) {
+    pdl_drop(pop(f)); /* the result that did not satisfy */
+    a->done++;
+    a->unmet = false;
+    set_val(&blk(f)->acc, pdl_absent());
+    pdl_handler h = f->handlers.p[--f->handlers.n];
+    pdl_scope_drop(f->scope);
+    f->scope = h.scope;
+    set_val(&f->ctx, h.ctx);
+    set_val(&f->role, h.role);
+    f->print = h.print;
+    f->pc = attempt;
+    pdl_path_drop(blk(f)->path);
+    blk(f)->path = NULL;
+}
+
+static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
     pdl_vref score = answer, instruction = answer;
     if ((pdl_is_list(answer) || pdl_is(answer, PDL_V_TUPLE)) && pdl_list_len(answer) == 2) {
         score = pdl_list_at(answer, 0);
         instruction = pdl_list_at(answer, 1);
     }
     if (pdl_is(score, PDL_V_FLOAT)) f->run->score += pdl_float_of(score);
-    pdl_attempts *a = blk(f)->attempts;
     bool again = pdl_is_str(instruction) && pdl_str_get(instruction).n && (a->tries < 0 || a->done < a->tries);
-    if (again) {
-        add_context(f, a, "user", pdl_str_get(instruction));
-        pdl_drop(pop(f)); /* the result that did not satisfy */
-        a->done++;
-        set_val(&blk(f)->acc, pdl_absent());
-        /* As after a failure: the handler's state comes back, and the attempt begins anew. */
-        pdl_handler h = f->handlers.p[--f->handlers.n];
-        pdl_scope_drop(f->scope);
-        f->scope = h.scope;
-        set_val(&f->ctx, h.ctx);
-        set_val(&f->role, h.role);
-        f->print = h.print;
-        f->pc = attempt;
-        pdl_path_drop(blk(f)->path);
-        blk(f)->path = NULL;
-    }
+    if (!again) return;
+    add_context(f, a, "user", pdl_str_get(instruction));
+    a->unmet = true;
+}
+
+/* All expectations have their say before the next attempt. */
+pdl_step op_expect_done(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_attempts *a = blk(f)->attempts;
+    bool slept = a->sleeping; /* the timer was on top */
+    pdl_val answer = pop(f);
+    if (!slept) take_feedback(f, a, answer);
     pdl_drop(answer);
+    a->sleeping = false;
+    if (!a->unmet || i->a == 0) return PDL_STEP_DONE;
+    double d = slept ? 0 : delay_of(f, a);
+    if (d <= 0) {
+        attempt_again(f, a, i->c);
+        return PDL_STEP_DONE;
+    }
+    start_sleep(f, d);
+    a->sleeping = true;
+    f->pc--; /* comes back here */
     return PDL_STEP_DONE;
 }
