@@ -9,8 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_val v, again;
     pdl_err err = {0};
     if (pdl_json_read(pdl_buf_str(&text), 0, &v, NULL, &err)) {
-        FUZZ_MUST(pdl_json_write(v, 0, 0, &b, &err));
-        FUZZ_MUST(pdl_json_read(pdl_buf_str(&b), 0, &again, NULL, &err));
+        FUZZ_MUST(pdl_json_write(v, PDL_JSON_NAN, 0, &b, &err));
+        FUZZ_MUST(pdl_json_read(pdl_buf_str(&b), PDL_JSON_PYTHON, &again, NULL, &err));
         FUZZ_MUST(pdl_val_eq(v, again));
         pdl_drop(again);
         pdl_drop(v);

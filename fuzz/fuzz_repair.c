@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_val v, again;
     pdl_err err = {0};
     if (pdl_json_repair(pdl_buf_str(&text), &v, &err)) {
-        FUZZ_MUST(pdl_json_write(v, 0, 0, &b, &err));
+        FUZZ_MUST(pdl_json_write(v, PDL_JSON_NAN, 0, &b, &err));
         FUZZ_MUST(pdl_json_read(pdl_buf_str(&b), PDL_JSON_PYTHON, &again, NULL, &err));
         pdl_drop(again);
         pdl_drop(v);
