@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""run.py -- the library as other programs use it: installed into a folder, found by pkg-config, used from C11 and C++17.
+
+    tests/api/run.py BUILD_DIR
+
+Last line: `N passed, N failed`.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+C = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wstrict-prototypes", "-g"]
+CXX = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
+
+
+class Tests:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, title, ok, text=""):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        if not ok:
+            print("FAIL %s\n%s" % (title, text))
+        return ok
+
+    def add(self, title, status, text):
+        """A program that counts by itself."""
+        found = COUNTS.findall(text)
+        if not found or (status != 0 and found[-1][1] == "0"):
+            self.check(title, False, "exit status %s\n%s" % (status, text[-6000:]))
+            return
+        self.passed += int(found[-1][0])
+        self.failed += int(found[-1][1])
+        if found[-1][1] != "0":
+            print("FAIL %s\n%s" % (title, text[-6000:]))
+
+
+def run(argv, env=None, cwd=None):
+    p = subprocess.run([str(x) for x in argv], env={**os.environ, **(env or {})}, cwd=cwd, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+    return p.returncode, p.stdout.decode("utf-8", "replace")
+
+
+def exported(so):
+    """Names that the library exports; names that the header declares."""
+    _, text = run(["nm", "-D", "--defined-only", so])
+    names = {line.split()[-1].split("@")[0] for line in text.splitlines() if re.match(r"[0-9a-f]+ [TDBVR] ", line)}
+    header = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / "pdl.h").read_text("utf-8"), flags=re.S)
+    declared = set(re.findall(r"^PDL_API [^;]*?\b(pdl_\w+)\(", header, re.M))
+    return {n for n in names if not n.startswith(("__asan", "__odr_asan", "__ubsan", "_"))}, declared
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    build = build.parent if build.is_file() else build
+    t = Tests()
+    with tempfile.TemporaryDirectory(prefix="pdl_api_") as tmp:
+        work = pathlib.Path(tmp)
+        dest = work / "root"
+        status, text = run(["meson", "install", "--no-rebuild", "-C", build], {"DESTDIR": str(dest)})
+        if t.check("install", status == 0, text):
+            use(t, work, dest)
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return 1 if t.failed else 0
+
+
+def use(t, work, dest):
+    found = {name: next(iter(sorted(dest.rglob(name))), None) for name in
+             ["libpdl.pc", "libpdl.so", "libpdl.a", "pdl.h", "pdl.1*", "_pdl", "pdl.fish", "bash-completion", "rag.pdl"]}
+    for name, path in found.items():
+        t.check("%s is installed" % name, path is not None)
+    if not all(found.values()):
+        return
+    so = found["libpdl.so"]
+    config = {"PKG_CONFIG_PATH": str(found["libpdl.pc"].parent), "PKG_CONFIG_SYSROOT_DIR": str(dest)}
+    status, text = run(["pkg-config", "--cflags", "--libs", "libpdl"], config)
+    t.check("pkg-config knows libpdl", status == 0 and "-lpdl" in text, text)
+    flags = text.split()
+    names, declared = exported(so)
+    t.check("what is exported is what the header declares", names == declared, "%s" % sorted(names ^ declared))
+    soname = re.search(r"SONAME.*\[(.*)\]", run(["readelf", "-d", so])[1])
+    t.check("the library has a SONAME", soname and soname.group(1) == "libpdl.so.0")
+    sanitized = "libasan" in run(["readelf", "-d", so])[1]
+    if sanitized:
+        flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] + flags
+    flags += ["-Wl,-rpath," + str(so.parent), "-lpthread"]
+    programs = [("embed", os.environ.get("CC", "cc"), C, ROOT / "examples" / "embed" / "embed.c"),
+                ("use", os.environ.get("CC", "cc"), C, HERE / "use.c"),
+                ("use++", os.environ.get("CXX", "c++"), CXX, HERE / "use.cpp")]
+    for name, compiler, options, source in programs:
+        if not shutil.which(compiler):
+            t.check("%s: there is no %s" % (name, compiler), False)
+            continue
+        status, text = run([compiler, *options, source, "-o", work / name, *flags])
+        if not t.check("%s compiles" % name, status == 0, text):
+            continue
+        if name == "embed":
+            status, text = run([work / name], cwd=work)
+            t.check("the example prints what it should", status == 0 and text == (HERE / "embed.txt").read_text("utf-8"), text)
+        else:
+            t.add(name, *run([work / name], cwd=work))
+    if (work / "use").exists():
+        t.add("use --allocator", *run([work / "use", "--allocator"], cwd=work))
+    libraries(t, work, dest, sanitized)
+
+
+def libraries(t, work, dest, sanitized):
+    """The installed command finds the installed library of PDL programs; both stay small."""
+    pdl = next(iter(sorted(dest.rglob("bin/pdl"))))
+    (work / "imports.pdl").write_text("defs:\n  cot: {import: lib/cot}\ndata: ${ cot.keys() | list | length > 0 }\n", "utf-8")
+    status, text = run([pdl, "--stream", "none", "imports.pdl"], cwd=work)
+    t.check("the installed command imports lib/cot", status == 0 and text.strip() == "true", text)
+    if sanitized:
+        return
+    sizes = 0
+    for path in [pdl, next(iter(sorted(dest.rglob("libpdl.so"))))]:
+        run(["strip", "-o", work / "stripped", path])
+        sizes += (work / "stripped").stat().st_size
+    t.check("command and library, stripped, are under 3 MB: %d bytes" % sizes, sizes < 3 << 20)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

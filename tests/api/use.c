@@ -1,0 +1,537 @@
+/* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines. Prints what failed, then the counts. */
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <pdl.h>
+
+static int passed, failed;
+
+static void check(bool ok, int line, const char *what) {
+    if (ok) passed++;
+    else {
+        failed++;
+        printf("use.c:%d: %s\n", line, what);
+    }
+}
+#define CHECK(x) check((x), __LINE__, #x)
+
+static bool is_text(pdl_value *v, const char *want) {
+    const char *got = pdl_value_get_text(v, NULL);
+    bool ok = got && strcmp(got, want) == 0;
+    if (!ok) printf("  got %s\n", got ? got : "no text");
+    pdl_value_drop(v);
+    return ok;
+}
+
+/* The error is of this kind and says this; it is released. */
+static bool is_error(pdl_error **error, const char *kind, const char *part) {
+    bool ok = *error && strcmp((*error)->kind, kind) == 0 && strstr((*error)->text, part);
+    if (!ok) printf("  got %s: %s\n", *error ? (*error)->kind : "no error", *error ? (*error)->text : "");
+    pdl_error_free(*error);
+    *error = NULL;
+    return ok;
+}
+
+static pdl_program *load(pdl_engine *e, const char *text) {
+    pdl_error *error = NULL;
+    pdl_program *p = pdl_load_text(e, text, strlen(text), "test.pdl", &error);
+    if (!p) pdl_error_print(error, stdout);
+    pdl_error_free(error);
+    return p;
+}
+
+/* The result as text, or the message of the error. */
+static pdl_value *run_text(pdl_engine *e, const char *text, const pdl_value *inputs) {
+    pdl_error *error = NULL;
+    pdl_program *p = load(e, text);
+    pdl_value *v = pdl_run_program(e, p, inputs, &error);
+    pdl_value *out = v ? pdl_value_to_text(v, NULL) : pdl_value_text(error ? error->message : "");
+    pdl_error_free(error);
+    pdl_value_drop(v);
+    pdl_program_free(p);
+    return out;
+}
+
+/* --- values -------------------------------------------------------------------------------------------------- */
+
+static void test_values(void) {
+    pdl_error *error = NULL;
+    bool b = false;
+    int64_t i = 0;
+    double d = 0;
+    size_t n = 0;
+    pdl_value *t = pdl_value_bool(true), *k = pdl_value_int(INT64_MIN), *f = pdl_value_float(1.5), *s = pdl_value_text_n("a\0b", 3);
+    CHECK(pdl_value_get_bool(t, &b) && b && !pdl_value_get_int(t, &i) && pdl_value_kind(t) == PDL_KIND_BOOL);
+    CHECK(pdl_value_get_int(k, &i) && i == INT64_MIN && pdl_value_get_float(k, &d) && d < 0);
+    CHECK(pdl_value_get_float(f, &d) && d == 1.5 && !pdl_value_get_int(f, &i) && pdl_value_kind(f) == PDL_KIND_FLOAT);
+    CHECK(pdl_value_get_text(s, &n) && n == 3 && pdl_value_len(s) == 3 && pdl_value_get_text(k, &n) == NULL);
+    pdl_value *list = pdl_value_list(), *dict = pdl_value_dict();
+    CHECK(pdl_value_push(list, t) && pdl_value_push(list, k) && pdl_value_push(list, list) && pdl_value_len(list) == 3);
+    pdl_value *other = pdl_value_keep(list);
+    CHECK(pdl_value_push(other, s) && pdl_value_len(other) == 4 && pdl_value_len(list) == 3);
+    CHECK(pdl_value_put(dict, "list", list) && pdl_value_put(dict, "f", f) && pdl_value_put(dict, "list", f) && pdl_value_len(dict) == 2);
+    CHECK(is_text(pdl_value_key_at(dict, 1), "f") && is_text(pdl_value_to_json(dict, 0, &error), "{\"list\": 1.5, \"f\": 1.5}"));
+    pdl_value *x = pdl_value_get(dict, "f");
+    CHECK(pdl_value_equal(x, f) && !pdl_value_equal(x, t) && !pdl_value_equal(x, NULL) && pdl_value_get(dict, "none") == NULL);
+    CHECK(pdl_value_at(list, 3) == NULL && pdl_value_at(f, 0) == NULL && pdl_value_key_at(list, 0) == NULL);
+    CHECK(!pdl_value_push(dict, t) && !pdl_value_put(list, "a", t) && !pdl_value_put(dict, "\xff", t) && !pdl_value_put(dict, NULL, t));
+    CHECK(!pdl_value_push(list, NULL) && !pdl_value_push(NULL, t) && pdl_value_text("\xc3") == NULL && pdl_value_text(NULL) == NULL);
+    CHECK(pdl_value_kind(NULL) == PDL_KIND_NONE && pdl_value_len(NULL) == 0 && pdl_value_keep(NULL) == NULL && !pdl_value_get_int(k, NULL));
+    const char json[] = "{\"a\": [1, 2.5, null, \"\\u00e9\"], \"big\": 123456789012345678901234567890}";
+    pdl_value *read = pdl_value_from_json(json, sizeof json - 1, &error), *big = pdl_value_get(read, "big");
+    CHECK(read && !error && pdl_value_kind(big) == PDL_KIND_INT && !pdl_value_get_int(big, &i));
+    CHECK(is_text(pdl_value_to_text(big, &error), "123456789012345678901234567890"));
+    CHECK(!pdl_value_from_json("[1,", 3, &error) && is_error(&error, "syntax", "line 1 column 4"));
+    CHECK(!pdl_value_from_json("\"\xff\"", 3, &error) && is_error(&error, "syntax", "UTF-8"));
+    CHECK(!pdl_value_from_json(NULL, 3, &error) && is_error(&error, "usage", "NULL"));
+    CHECK(!pdl_value_to_json(NULL, 0, &error) && is_error(&error, "usage", "NULL") && !pdl_value_to_text(NULL, NULL));
+    CHECK(!pdl_value_from_json("]", 1, NULL));
+    pdl_value *all[] = {t, k, f, s, list, dict, other, x, read, big};
+    for (size_t j = 0; j < sizeof all / sizeof all[0]; j++) pdl_value_drop(all[j]);
+    pdl_value_drop(NULL);
+}
+
+/* --- programs ------------------------------------------------------------------------------------------------ */
+
+static void test_programs(pdl_engine *e) {
+    pdl_error *error = NULL;
+    const char wrong[] = "text:\n- nope: 1\n  modle: x\n";
+    CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error && error->line == 2 && strcmp(error->file, "w.pdl") == 0);
+    CHECK(is_error(&error, "schema", "w.pdl:2"));
+    CHECK(!pdl_load_text(e, "a: [", 4, NULL, &error) && is_error(&error, "syntax", ""));
+    CHECK(!pdl_load_text(e, "\xff\xfe", 2, NULL, &error) && is_error(&error, "syntax", ""));
+    CHECK(!pdl_load_text(e, "a", 1, "\xff", &error) && is_error(&error, "usage", "UTF-8"));
+    CHECK(!pdl_load_text(NULL, "a", 1, NULL, &error) && is_error(&error, "usage", "engine"));
+    CHECK(!pdl_load_text(e, NULL, 1, NULL, &error) && is_error(&error, "usage", "text"));
+    CHECK(!pdl_load_file(e, "/nonexistent/x.pdl", &error) && is_error(&error, "io", "x.pdl"));
+    CHECK(!pdl_load_file(e, NULL, &error) && is_error(&error, "usage", "path") && !pdl_load_file(e, NULL, NULL));
+    const char unclear[] = "text: ${ undefined_name }\n";
+    pdl_value *list = pdl_check_text(e, unclear, sizeof unclear - 1, "u.pdl", &error), *first = pdl_value_at(list, 0);
+    CHECK(!error && pdl_value_len(list) == 1 && is_text(pdl_value_get(first, "severity"), "warning") && is_text(pdl_value_get(first, "file"), "u.pdl"));
+    pdl_value_drop(first);
+    pdl_value_drop(list);
+    list = pdl_check_text(e, wrong, sizeof wrong - 1, NULL, &error);
+    first = pdl_value_at(list, 0);
+    CHECK(pdl_value_len(list) >= 1 && is_text(pdl_value_get(first, "severity"), "error"));
+    pdl_value_drop(first);
+    pdl_value_drop(list);
+    list = pdl_check_text(e, "text: hi\n", 9, NULL, &error);
+    CHECK(list && pdl_value_len(list) == 0);
+    pdl_value_drop(list);
+    CHECK(!pdl_check_file(e, "/nonexistent/x.pdl", &error) && is_error(&error, "io", "x.pdl") && !pdl_check_text(e, NULL, 0, NULL, NULL));
+    pdl_value *schema = pdl_schema_of_language(), *defs = pdl_value_get(schema, "$defs");
+    CHECK(pdl_value_kind(defs) == PDL_KIND_DICT && pdl_value_len(defs) > 10);
+    pdl_value_drop(defs);
+    pdl_value_drop(schema);
+}
+
+/* --- runs ---------------------------------------------------------------------------------------------------- */
+
+typedef struct seen {
+    char text[4000];
+    int blocks, effects, messages, ends;
+    pdl_task *task;
+} seen;
+
+static void add_text(void *user, const char *text, size_t n) {
+    seen *s = user;
+    strncat(s->text, text, n < 1000 ? n : 1000);
+}
+
+static void add_message(void *user, const char *role, const char *text, size_t n) {
+    seen *s = user;
+    s->messages++;
+    add_text(user, role, strlen(role));
+    add_text(user, "=", 1);
+    add_text(user, text, n);
+    add_text(user, ";", 1);
+}
+
+static void add_report(void *user, const pdl_report *r) {
+    seen *s = user;
+    if (strcmp(r->kind, "block_begin") == 0) s->blocks++;
+    if (strcmp(r->kind, "effect") == 0) s->effects++;
+    if (strcmp(r->kind, "run_end") == 0) s->ends++;
+    if (s->task && s->blocks == 2) pdl_task_cancel(s->task);
+}
+
+static void test_runs(pdl_engine *e) {
+    pdl_error *error = NULL;
+    seen s = {.text = ""};
+    pdl_value *inputs = pdl_value_dict(), *name = pdl_value_text("Ada");
+    pdl_value_put(inputs, "name", name);
+    pdl_program *p = load(e, "text:\n- \"Hello ${ name }\"\n- def: n\n  data: ${ name | length }\n");
+    pdl_task_options o = {.size = sizeof o, .inputs = inputs, .output = PDL_OUTPUT_RESULT, .trace = true, .blocks = true, .user = &s,
+                          .text = add_text, .report = add_report};
+    pdl_task *t = pdl_task_start(e, p, &o, &error);
+    CHECK(t && !error && pdl_task_state(t) == PDL_TASK_WAITING && pdl_task_fd(t) >= 0);
+    CHECK(!pdl_task_result(t, &error) && is_error(&error, "usage", "not ended"));
+    CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "not ended"));
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && pdl_task_wait(t, -1) == PDL_TASK_DONE && pdl_task_step(t) == PDL_TASK_DONE);
+    CHECK(strcmp(s.text, "Hello Ada3") == 0 && s.blocks >= 2 && s.ends == 1 && pdl_task_error(t) == NULL && pdl_task_deadline_ms(t) == -1);
+    pdl_value *vars = pdl_task_variables(t, &error), *trace = pdl_task_trace(t, &error), *messages = pdl_task_messages(t, &error);
+    CHECK(is_text(pdl_task_result(t, &error), "Hello Ada3") && pdl_value_len(messages) == 2 && trace && pdl_value_get_text(trace, NULL)[0] == '{');
+    pdl_value *n = pdl_value_get(vars, "n"), *usage = pdl_task_usage(t);
+    int64_t i = 0;
+    CHECK(pdl_value_get_int(n, &i) && i == 3 && pdl_value_len(usage) == 3);
+    pdl_value *gone[] = {vars, trace, messages, n, usage, name};
+    for (size_t j = 0; j < sizeof gone / sizeof gone[0]; j++) pdl_value_drop(gone[j]);
+    pdl_task_free(t);
+    s = (seen){.text = ""};
+    o = (pdl_task_options){.size = sizeof o, .inputs = inputs, .output = PDL_OUTPUT_CONTEXT, .user = &s, .message = add_message, .report = add_report};
+    t = pdl_task_start(e, p, &o, &error);
+    CHECK(pdl_task_wait(t, 5000) == PDL_TASK_DONE && s.messages == 2 && strstr(s.text, "user=Hello Ada;") && s.blocks == 0);
+    CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "trace was not set"));
+    pdl_task_free(t);
+    o.blocks = true; /* cancelled from a callback */
+    s = (seen){.text = ""};
+    t = pdl_task_start(e, p, &o, &error);
+    s.task = t;
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && strcmp(pdl_task_error(t)->kind, "interrupt") == 0 && pdl_task_error(t)->exit_code == 130);
+    CHECK(!pdl_task_result(t, &error) && is_error(&error, "interrupt", "cancelled"));
+    pdl_task_free(t);
+    t = pdl_task_start(e, p, NULL, &error); /* cancelled before it began */
+    pdl_task_cancel(t);
+    CHECK(pdl_task_state(t) == PDL_TASK_FAILED);
+    pdl_task_free(t);
+    t = pdl_task_start(e, p, NULL, &error); /* name is not there */
+    pdl_program_free(p);
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && pdl_task_error(t)->line == 2 && strstr(pdl_task_error(t)->text, "'name' is undefined"));
+    pdl_task_free(t);
+    pdl_value_drop(inputs);
+}
+
+static void test_misuse(pdl_engine *e) {
+    pdl_error *error = NULL;
+    pdl_program *p = load(e, "text: hi\n");
+    pdl_value *list = pdl_value_list();
+    pdl_task_options o = {.size = 0};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "size"));
+    o = (pdl_task_options){.size = sizeof o, .inputs = list};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "inputs"));
+    o = (pdl_task_options){.size = sizeof o, .record = "a", .replay = "b"};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "exclude"));
+    o = (pdl_task_options){.size = sizeof o, .output = (pdl_output)7};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "output"));
+    o = (pdl_task_options){.size = sizeof o, .replay = "/nonexistent/j"};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "io", "/nonexistent/j"));
+    CHECK(!pdl_task_start(NULL, p, NULL, &error) && is_error(&error, "usage", "engine"));
+    CHECK(!pdl_task_start(e, NULL, NULL, &error) && is_error(&error, "usage", "program") && !pdl_task_start(e, NULL, NULL, NULL));
+    CHECK(!pdl_run_program(e, NULL, NULL, &error) && is_error(&error, "usage", "program"));
+    struct {
+        pdl_engine_options o;
+        char more[8];
+    } newer = {.o = {.size = sizeof newer}};
+    pdl_engine *other = pdl_engine_new(&newer.o, &error);
+    CHECK(other && !error);
+    pdl_engine_free(other);
+    newer.more[0] = 1;
+    CHECK(!pdl_engine_new(&newer.o, &error) && is_error(&error, "usage", "does not know"));
+    pdl_engine_options bad = {.size = sizeof bad, .n_paths = 1};
+    CHECK(!pdl_engine_new(&bad, &error) && is_error(&error, "usage", "paths"));
+    CHECK(!pdl_engine_handle(e, "nothing", "", (pdl_handler_fn *)abort, NULL, &error) && is_error(&error, "usage", "nothing"));
+    CHECK(!pdl_engine_handle(NULL, "model", "", NULL, NULL, &error) && is_error(&error, "usage", "engine"));
+    CHECK(!pdl_engine_handle(e, "model", "", NULL, NULL, &error) && is_error(&error, "usage", "handler"));
+    CHECK(pdl_task_step(NULL) == PDL_TASK_FAILED && pdl_task_wait(NULL, 0) == PDL_TASK_FAILED && pdl_task_state(NULL) == PDL_TASK_FAILED);
+    CHECK(!pdl_task_result(NULL, &error) && is_error(&error, "usage", "NULL") && !pdl_task_variables(NULL, NULL) && !pdl_task_messages(NULL, NULL));
+    CHECK(!pdl_task_trace(NULL, &error) && is_error(&error, "usage", "NULL") && !pdl_task_usage(NULL) && !pdl_task_error(NULL));
+    CHECK(pdl_task_fd(NULL) == -1 && pdl_task_deadline_ms(NULL) == -1 && !pdl_request_data(NULL) && pdl_request_is_cancelled(NULL));
+    CHECK(!pdl_request_piece(NULL, "", 0) && !pdl_value_function(NULL, NULL, NULL) && !pdl_set_allocator(malloc, NULL, NULL));
+    pdl_request_answer(NULL, NULL);
+    pdl_request_refuse(NULL, NULL, NULL);
+    pdl_task_cancel(NULL);
+    pdl_task_wake(NULL);
+    pdl_task_free(NULL);
+    pdl_program_free(NULL);
+    pdl_engine_free(NULL);
+    pdl_error_free(NULL);
+    pdl_error_print(NULL, stdout);
+    pdl_value_drop(list);
+    pdl_program_free(p);
+}
+
+/* --- requests ------------------------------------------------------------------------------------------------ */
+
+static void echo(void *user, pdl_request *r) { /* the value `user`, as text */
+    pdl_value *v = user ? pdl_value_text(user) : pdl_value_null();
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+}
+
+static void in_pieces(void *user, pdl_request *r) {
+    (void)user;
+    CHECK(pdl_request_piece(r, "one ", 4) && pdl_request_piece(r, "two", 3) && !pdl_request_piece(r, "\xff", 1) && !pdl_request_piece(r, NULL, 1));
+    pdl_value *v = pdl_value_dict(), *content = pdl_value_text("one two");
+    pdl_value_put(v, "content", content);
+    pdl_request_answer(r, v);
+    pdl_value_drop(content);
+    pdl_value_drop(v);
+}
+
+static void refuse(void *user, pdl_request *r) { pdl_request_refuse(r, user, "too much"); }
+static void answer_number(void *user, pdl_request *r) {
+    (void)user;
+    pdl_value *v = pdl_value_int(7);
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+}
+static void keep_request(void *user, pdl_request *r) { *(pdl_request **)user = r; }
+
+typedef struct kept {
+    pdl_request *r[4];
+    size_t n;
+} kept;
+static void collect(void *user, pdl_request *r) {
+    kept *k = user;
+    k->r[k->n++] = r;
+}
+
+static void add_args(void *user, pdl_request *r) {
+    (void)user;
+    int64_t sum = 0, i;
+    pdl_value *args = pdl_value_get(pdl_request_data(r), "args"), *kwargs = pdl_value_get(pdl_request_data(r), "kwargs");
+    for (size_t j = 0; j < pdl_value_len(args) + pdl_value_len(kwargs); j++) {
+        pdl_value *x = j < pdl_value_len(args) ? pdl_value_at(args, j) : pdl_value_at(kwargs, j - pdl_value_len(args));
+        if (pdl_value_get_int(x, &i)) sum += i;
+        pdl_value_drop(x);
+    }
+    pdl_value *v = pdl_value_int(sum);
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+    pdl_value_drop(args);
+    pdl_value_drop(kwargs);
+}
+
+static void test_requests(void) {
+    pdl_error *error = NULL;
+    pdl_engine *e = pdl_engine_new(NULL, &error);
+    static char any[] = "any", longer[] = "longer", line[] = "a line", file[] = "of a file", shell[] = "output", quota[] = "quota", code[] = "from code";
+    CHECK(pdl_engine_handle(e, "model", "my/", echo, any, &error) && pdl_engine_handle(e, "model", "my/long", echo, longer, &error));
+    CHECK(pdl_engine_handle(e, "model", "pieces", in_pieces, NULL, &error) && pdl_engine_handle(e, "model", "bad", refuse, quota, &error));
+    CHECK(pdl_engine_handle(e, "model", "number", answer_number, NULL, &error) && pdl_engine_handle(e, "input", NULL, echo, line, &error));
+    CHECK(pdl_engine_handle(e, "read", "", echo, file, &error) && pdl_engine_handle(e, "command", "uname", echo, shell, &error));
+    CHECK(pdl_engine_handle(e, "code", "python", echo, code, &error));
+    static const struct {
+        const char *program, *want;
+    } rows[] = {
+        {"model: my/x\ninput: hi\n", "any"},
+        {"model: my/longest\ninput: hi\n", "longer"},
+        {"model: pieces\ninput: hi\n", "one two"},
+        {"lastOf:\n- model: pieces\n  input: hi\n  modelResponse: raw\n- ${ raw.choices[0].message.role }\n", "assistant"},
+        {"model: bad\ninput: hi\n", "Error during 'bad' model call: too much"},
+        {"model: bad\ninput: hi\nfallback:\n  text: kept\n", "kept"},
+        {"model: number\ninput: hi\n", "the host program answered a request of kind model with a value of type int, not text or {content, ...}"},
+        {"read: null\nmessage: \"? \"\n", "a line"},
+        {"read: ./nowhere.txt\n", "of a file"},
+        {"lang: command\ncode: uname -a\n", "output"},
+        {"lang: python\ncode: |\n  result = 1\n", "from code"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bool ok = is_text(run_text(e, rows[i].program, NULL), rows[i].want);
+        check(ok, __LINE__, rows[i].program);
+    }
+    pdl_value *inputs = pdl_value_dict(), *add = pdl_value_function("add", add_args, NULL);
+    CHECK(pdl_value_put(inputs, "add", add) && pdl_value_kind(add) == PDL_KIND_OTHER);
+    pdl_value_drop(add);
+    CHECK(is_text(run_text(e, "text: ${ add(1, 2, three=3) + add() }\n", inputs), "6"));
+    CHECK(is_text(run_text(e, "for: {i: [1, 2, 3]}\nrepeat: ${ add(i, 10) }\njoin: {as: array}\n", inputs), "[11, 12, 13]"));
+    CHECK(is_text(run_text(e, "text: ${ add.name }\nfallback: none\n", inputs), "none"));
+    CHECK(is_text(run_text(e, "text: ${ add }\n", inputs), "<function add>"));
+    pdl_value_drop(inputs);
+    pdl_engine_free(e);
+}
+
+/* An answer between two steps, as a program with its own loop gives it. */
+static void test_loop(void) {
+    pdl_error *error = NULL;
+    kept open = {.n = 0};
+    pdl_engine *e = pdl_engine_new(NULL, &error);
+    CHECK(pdl_engine_handle(e, "model", "", collect, &open, &error));
+    pdl_program *p = load(e, "text:\n- model: any\n  input: hi\n- \" \"\n- model: any\n  input: there\n");
+    pdl_task *t = pdl_task_start(e, p, NULL, &error);
+    pdl_engine_free(e); /* the task keeps it */
+    pdl_program_free(p);
+    pdl_state state = PDL_TASK_WAITING;
+    for (int turns = 0; state == PDL_TASK_WAITING && turns < 100; turns++) {
+        state = pdl_task_step(t);
+        if (open.n == 2 && turns > 2) { /* both calls are open; the last is answered first */
+            static char last[] = "world", first[] = "hello";
+            echo(last, open.r[--open.n]);
+            state = pdl_task_step(t);
+            CHECK(state == PDL_TASK_WAITING);
+            echo(first, open.r[--open.n]);
+        }
+        struct pollfd fd = {.fd = pdl_task_fd(t), .events = POLLIN};
+        if (state == PDL_TASK_WAITING) poll(&fd, 1, pdl_task_deadline_ms(t));
+    }
+    CHECK(state == PDL_TASK_DONE && is_text(pdl_task_result(t, &error), "hello world"));
+    pdl_task_free(t);
+}
+
+static void *wake_later(void *task) {
+    usleep(30000);
+    pdl_task_wake(task);
+    return NULL;
+}
+
+static void test_cancelled_requests(void) {
+    pdl_error *error = NULL;
+    pdl_request *open = NULL;
+    pdl_engine *e = pdl_engine_new(NULL, &error);
+    CHECK(pdl_engine_handle(e, "model", "", keep_request, &open, &error));
+    pdl_program *p = load(e, "model: any\ninput: hi\n");
+    pdl_task *t = pdl_task_start(e, p, NULL, &error);
+    CHECK(pdl_task_wait(t, 20) == PDL_TASK_WAITING && open && !pdl_request_is_cancelled(open));
+    pthread_t thread;
+    pthread_create(&thread, NULL, wake_later, t);
+    CHECK(pdl_task_wait(t, 100) == PDL_TASK_WAITING); /* woken, nothing to do, waits on */
+    pthread_join(thread, NULL);
+    pdl_task_cancel(t);
+    CHECK(pdl_task_state(t) == PDL_TASK_FAILED && pdl_request_is_cancelled(open) && !pdl_request_piece(open, "x", 1));
+    pdl_request_answer(open, NULL);
+    pdl_task_free(t);
+    open = NULL;
+    t = pdl_task_start(e, p, NULL, &error);
+    CHECK(pdl_task_step(t) == PDL_TASK_WAITING && open);
+    pdl_task_free(t);
+    CHECK(pdl_request_is_cancelled(open));
+    pdl_request_refuse(open, "timeout", "late");
+    open = NULL;
+    t = pdl_task_start(e, p, NULL, &error); /* answered, and never looked at */
+    CHECK(pdl_task_step(t) == PDL_TASK_WAITING && open);
+    pdl_request_refuse(open, NULL, NULL);
+    pdl_task_free(t);
+    pdl_program_free(p);
+    pdl_engine_free(e);
+}
+
+static void test_journal(void) {
+    pdl_error *error = NULL;
+    static char said[] = "recorded";
+    char file[] = "/tmp/pdl_api_XXXXXX";
+    int fd = mkstemp(file);
+    if (fd >= 0) close(fd);
+    unlink(file);
+    pdl_engine *e = pdl_engine_new(NULL, &error), *plain = pdl_engine_new(NULL, &error);
+    CHECK(pdl_engine_handle(e, "model", "", echo, said, &error));
+    pdl_program *p = load(e, "model: any\ninput: hi\n");
+    pdl_task_options o = {.size = sizeof o, .record = file};
+    pdl_task *t = pdl_task_start(e, p, &o, &error);
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE);
+    pdl_task_free(t);
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "exist"));
+    o = (pdl_task_options){.size = sizeof o, .replay = file};
+    t = pdl_task_start(plain, p, &o, &error);
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && is_text(pdl_task_result(t, &error), "recorded"));
+    pdl_task_free(t);
+    pdl_program_free(p);
+    pdl_engine_free(e);
+    pdl_engine_free(plain);
+    unlink(file);
+}
+
+static void free_inside(void *user, const pdl_report *r) {
+    seen *s = user;
+    if (s->task && strcmp(r->kind, "run_end") == 0) {
+        CHECK(pdl_task_wait(s->task, -1) == PDL_TASK_WAITING && pdl_task_step(s->task) == PDL_TASK_WAITING);
+        pdl_task_free(s->task);
+        s->task = NULL;
+    }
+}
+
+static void test_free_inside(pdl_engine *e) {
+    pdl_error *error = NULL;
+    seen s = {.text = ""};
+    pdl_program *p = load(e, "text: hi\n");
+    pdl_task_options o = {.size = sizeof o, .user = &s, .report = free_inside};
+    s.task = pdl_task_start(e, p, &o, &error);
+    CHECK(pdl_task_wait(s.task, -1) == PDL_TASK_DONE && !s.task);
+    s.task = pdl_task_start(e, p, &o, &error);
+    pdl_task_cancel(s.task);
+    CHECK(!s.task);
+    pdl_program_free(p);
+}
+
+/* --- many ---------------------------------------------------------------------------------------------------- */
+
+static bool run_once(int i) {
+    static char said[] = "yes";
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    pdl_engine_handle(e, "model", "", echo, said, NULL);
+    char text[200];
+    snprintf(text, sizeof text, "text:\n- model: m\n  input: hi\n- ${ %d + 1 }\n", i);
+    pdl_value *v = run_text(e, text, NULL);
+    pdl_engine_free(e);
+    char want[40];
+    snprintf(want, sizeof want, "yes%d", i + 1);
+    return is_text(v, want);
+}
+
+static void *run_many(void *unused) {
+    (void)unused;
+    intptr_t good = 0;
+    for (int i = 0; i < 100; i++) good += run_once(i);
+    return (void *)good;
+}
+
+static void test_many(void) {
+    int good = 0;
+    for (int i = 0; i < 1000; i++) good += run_once(i);
+    CHECK(good == 1000);
+    pdl_engine *engines[1000];
+    for (int i = 0; i < 1000; i++) engines[i] = pdl_engine_new(NULL, NULL);
+    pdl_program *p = load(engines[0], "text: hi\n");
+    for (int i = 0; i < 1000; i++) {
+        pdl_value *v = pdl_run_program(engines[i], p, NULL, NULL);
+        good += v != NULL;
+        pdl_value_drop(v);
+    }
+    for (int i = 0; i < 1000; i++) pdl_engine_free(engines[i]);
+    pdl_program_free(p);
+    CHECK(good == 2000);
+    pthread_t threads[4];
+    void *said;
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, run_many, NULL);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &said);
+        CHECK((intptr_t)said == 100);
+    }
+}
+
+static size_t n_allocated;
+static void *count_alloc(size_t n) {
+    n_allocated++;
+    return malloc(n);
+}
+static void *count_resize(void *p, size_t n) {
+    n_allocated++;
+    return realloc(p, n);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--allocator") == 0) {
+        CHECK(pdl_set_allocator(count_alloc, count_resize, free));
+        CHECK(run_once(1) && n_allocated > 100);
+        printf("%d passed, %d failed\n", passed, failed);
+        return failed > 0;
+    }
+    pdl_error *error = NULL;
+    pdl_engine *e = pdl_engine_new(NULL, &error);
+    CHECK(e && !error && strchr(pdl_version(), '.'));
+    test_values();
+    test_programs(e);
+    test_runs(e);
+    test_misuse(e);
+    test_free_inside(e);
+    pdl_engine_free(e);
+    test_requests();
+    test_loop();
+    test_cancelled_requests();
+    test_journal();
+    test_many();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
