@@ -390,11 +390,17 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
     return ok;
 }
 
+/* Code that writes on our descriptor: what follows is no message, and its length would be waited for. */
+static bool begins_message(const pdl_frame *f, pdl_err *err) {
+    if (f->in.len < 5 || f->in.p[4] == '{') return true;
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process wrote what is no message on descriptor 4");
+}
+
 static void on_msg(void *user, pdl_str bytes) {
     worker *w = user;
     pdl_err err = {0};
     if (w->broken.kind != PDL_E_NONE) return;
-    if (pdl_frame_feed(&w->frame, bytes, on_message, w, &err)) return;
+    if (pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err)) return;
     /* Its messages make no sense any more: the end of the process tells the jobs. */
     if (w->broken.kind == PDL_E_NONE) pdl_err_move(&w->broken, &err);
     else pdl_err_fini(&err);
