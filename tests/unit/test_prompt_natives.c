@@ -1,5 +1,6 @@
-/* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the calculator, TF-IDF,
- * values in prompts. Rows: name of a filter or global, arguments as JSON, result as repr or "!message". */
+/* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the calculator,
+ * TF-IDF, values in prompts. Rows: name of a filter or global, arguments as JSON, result as repr or
+ * "!message". */
 #include "t.h"
 
 #include "native/native.h"
@@ -13,9 +14,11 @@ typedef struct {
 } row;
 
 static const row rows[] = {
-    {"json", "[{\"b\":[1,12.0,true,null],\"a\":\"<\u00e9>\"}]", "'{\"b\": [1, 12.0, true, null], \"a\": \"<\u00e9>\"}'"},
+    {"json", "[{\"b\":[1,12.0,true,null],\"a\":\"<\u00e9>\"}]",
+     "'{\"b\": [1, 12.0, true, null], \"a\": \"<\u00e9>\"}'"},
     {"json", "[\"\u00e9\",true]", "'\"\\\\u00e9\"'"},
-    {"pylist", "[[\"a\",\"it's\",\"'\\\"\",\"\\\\\"]]", "'[\\'a\\', \"it\\'s\", \\'\\\\\\'\"\\', \\'\\\\\\\\\\']'"},
+    {"pylist", "[[\"a\",\"it's\",\"'\\\"\",\"\\\\\"]]",
+     "'[\\'a\\', \"it\\'s\", \\'\\\\\\'\"\\', \\'\\\\\\\\\\']'"},
     {"pylist", "[[]]", "'[]'"},
     {"pdl_slots", "[\"{a} {{b}} { c} {} {d-e} {a} {\u00e9_1} {\"]", "['a', 'b', '\u00e9_1']"},
     {"pdl_fill", "[\"{a}{b}{{a}}{x\",{\"a\":\"{b}\",\"b\":[1]}]", "'{b}[1]{{b}}{x'"},
@@ -100,7 +103,8 @@ static void calculates(const char *open, const char *middle, const char *close, 
     const pdl_native_env env = {0};
     pdl_val got, text = pdl_text_of_buf(&b);
     pdl_err err = {0};
-    bool ok = pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &text, 1, NULL, NULL, 0, &got, &err);
+    bool ok =
+        pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &text, 1, NULL, NULL, 0, &got, &err);
     t_assert(ok == good);
     if (ok) pdl_drop(got);
     pdl_err_fini(&err);
