@@ -23,7 +23,7 @@ static void c_end(pdl_emit *e, const pdl_info *info, unsigned message) {
 
 static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
     if (b->args) {
-        c_tree(e, b->args);
+        c_tree_at(e, b->args, b->head.loc);
         c_trace_field(e, "args");
     } else {
         c_text_of(e, b);

@@ -79,7 +79,10 @@ static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors
     if (idx > UINT16_MAX) PDL_BUG("too many constants before a loop");
     c_at(e, fors ? fors->loc : pdl_field_loc(head, "maxIterations"));
     emit(e, PDL_OP_FORS, (max ? 1u : 0u) | (fors ? 2u : 0u), idx, n);
-    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e, head, join);
+    if (join->kind == PDL_JOIN_REDUCE) {
+        c_at(e, join->loc);
+        c_tree_at(e, join->reduce, head->loc);
+    }
 }
 
 static void c_loop_start(pdl_emit *e, const pdl_join *join) {

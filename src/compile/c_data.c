@@ -22,11 +22,15 @@ void c_tree(pdl_emit *e, const pdl_tree *t) {
     }
 }
 
-void c_reduce(pdl_emit *e, const pdl_block *b, const pdl_join *join) {
-    const pdl_tree *t = join->reduce;
-    c_at(e, join->loc);
-    if (t->kind == PDL_TREE_EXPR) c_expr(e, t->expr, t->node, b->loc);
-    else c_tree(e, t);
+void c_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc) {
+    if (t->kind == PDL_TREE_EXPR) {
+        c_expr(e, t->expr, t->node, loc);
+    } else if (t->kind == PDL_TREE_LIST) {
+        for (uint32_t i = 0; i < t->n; i++) c_tree_at(e, t->items[i], loc);
+        emit(e, PDL_OP_LIST, 0, 0, t->n);
+    } else {
+        c_tree(e, t);
+    }
 }
 
 static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {

@@ -45,7 +45,10 @@ void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl
         c_last_of(e, items, info);
         return;
     }
-    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e, info->block, join);
+    if (join->kind == PDL_JOIN_REDUCE) {
+        c_at(e, join->loc);
+        c_tree_at(e, join->reduce, info->block->loc);
+    }
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (i && join->kind == PDL_JOIN_TEXT && join->with.n)

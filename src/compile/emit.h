@@ -45,8 +45,7 @@ void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* c_data.c: trees and small leaf blocks. */
 void c_tree(pdl_emit *e, const pdl_tree *t);
-/* the function; its errors are at the block */
-void c_reduce(pdl_emit *e, const pdl_block *b, const pdl_join *join);
+void c_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc); /* errors of its expressions are at loc */
 
 /* c_block.c: a block in a position; leaves its result. */
 typedef struct pdl_pos {
