@@ -40,7 +40,8 @@ def main():
     def check(title, outcome, want):
         nonlocal passed, failed
         status, out, err = outcome
-        if status == 0 and out == want and "\033" not in out:
+        coloured = title == "replay of patterns/qwen"  # the program asks for it
+        if status == 0 and out == want and ("\033" in out) == coloured:
             passed += 1
             return
         failed += 1
