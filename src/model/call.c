@@ -285,7 +285,7 @@ static void fail(pdl_call *c, pdl_fault *f) {
         c->ask.no_schema = true;
         pdl_fault_fini(f);
         begin(c);
-    } else if (c->sent && !c->shown && c->attempt < max_retries(c) &&
+    } else if (c->sent && (!c->shown || c->job.get.len) && c->attempt < max_retries(c) &&
                pdl_backoff(f, c->attempt, &c->calls->rng, &wait_ms)) {
         c->attempt++;
         c->http_id = 0;
@@ -568,11 +568,24 @@ static void answer_mock(pdl_call *c) {
 
 static void on_token(void *user, pdl_fault *f) {
     pdl_call *c = user;
+    pdl_timer_stop(c->timer);
+    c->timer = NULL;
     c->sent = c->anew = true;
     if (f)
         fail(c, f);
     else
         send_off(c);
+}
+
+/* The exchange is shared: it goes on for others. */
+static void on_late_token(void *user) {
+    pdl_call *c = user;
+    pdl_fault f = {0};
+    c->timer = NULL;
+    c->sent = c->anew = true;
+    pdl_token_unwant(&c->token);
+    pdl_fault_set(&f, PDL_E_timeout, 0, "Request timed out.");
+    fail(c, &f);
 }
 
 /* Sends, with the token when the key is to be exchanged for one. */
@@ -584,6 +597,7 @@ static void send_off(pdl_call *c) {
             c->token.fn = on_token;
             c->token.user = c;
             pdl_token_want(&c->calls->tokens, url, form, &c->token);
+            if (timeout_ms(c)) c->timer = pdl_timer_start(c->calls->loop, timeout_ms(c), on_late_token, c);
             return;
         }
         pdl_headers_bearer(&c->headers, token);

@@ -169,7 +169,8 @@ bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn 
 }
 
 bool pdl_eventstream_end(pdl_eventstream *s, pdl_err *err) {
-    return s->in.len == 0 || broken(err, "is cut off");
+    return s->in.len == 0 ||
+           pdl_err_set(err, PDL_E_stream, (pdl_loc){0}, "the stream ended inside of a frame");
 }
 
 void pdl_eventstream_fini(pdl_eventstream *s) {

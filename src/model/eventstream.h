@@ -19,7 +19,7 @@ typedef bool pdl_eventstream_fn(void *user, pdl_str name, pdl_str text, pdl_err 
 /* Read more bytes. False: fn returned false, or PDL_E_protocol for a frame that is none. */
 PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn, void *user,
                                    pdl_err *err);
-/* The input is over. Error: a part of a frame is left. */
+/* The input is over. Error PDL_E_stream: a part of a frame is left. */
 PDL_MUST bool pdl_eventstream_end(pdl_eventstream *s, pdl_err *err);
 void pdl_eventstream_fini(pdl_eventstream *s);
 
