@@ -270,7 +270,7 @@ pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
         }
     }
     (void)data;
-    pdl_val *base = f->stack.p + f->stack.n - 2 * n;
+    const pdl_val *base = n ? f->stack.p + f->stack.n - 2 * n : NULL;
     for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, base[2 * i], base[2 * i + 1]);
     f->stack.n -= 2 * n;
     push(f, d);

@@ -498,7 +498,7 @@ static bool on_open(loader *l, const pdl_yevent *e, pdl_err *err) {
 
 static bool on_close(loader *l, const pdl_yevent *e, pdl_err *err) {
     frame f = l->stack.p[--l->stack.n];
-    yn *n = f.node, **kids = l->pending.p + f.base;
+    yn *n = f.node, **kids = l->pending.p ? l->pending.p + f.base : NULL;
     size_t count = l->pending.n - f.base;
     l->pending.n = f.base;
     n->open = false;
