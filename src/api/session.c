@@ -316,9 +316,10 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->arena = pdl_arena_make();
     s->names = pdl_interner_new();
     s->env = pdl_environ_load();
-    s->loop = pdl_loop_new();
+    s->loop = pdl_loop_try();
     find_path(s);
-    if (!open_worlds(s, err)) {
+    bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: the process is out of descriptors");
+    if (!ok || !open_worlds(s, err)) {
         pdl_session_free(s);
         return false;
     }

@@ -55,12 +55,22 @@ static void ignore_sigpipe(void) {
     if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(SIGPIPE, &ignore, NULL);
 }
 
-pdl_loop *pdl_loop_new(void) {
+pdl_loop *pdl_loop_try(void) {
     ignore_sigpipe();
     pdl_loop *l = PDL_NEW(pdl_loop);
-    if (uv_loop_init(&l->uv) != 0 || uv_async_init(&l->uv, &l->wake, on_wake) != 0 ||
-        uv_timer_init(&l->uv, &l->limit) != 0)
-        PDL_BUG("no event loop: the system is out of descriptors");
+    bool begun = uv_loop_init(&l->uv) == 0;
+    if (begun && uv_async_init(&l->uv, &l->wake, on_wake) == 0) {
+        uv_timer_init(&l->uv, &l->limit); /* cannot fail */
+        return l;
+    }
+    if (begun) uv_loop_close(&l->uv);
+    pdl_free(l);
+    return NULL;
+}
+
+pdl_loop *pdl_loop_new(void) {
+    pdl_loop *l = pdl_loop_try();
+    if (!l) PDL_BUG("no event loop: the system is out of descriptors");
     return l;
 }
 

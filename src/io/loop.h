@@ -16,6 +16,8 @@ typedef struct pdl_loop pdl_loop;
 
 /* Also makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an error of the write. */
 pdl_loop *pdl_loop_new(void);
+/* The same; NULL when the process is out of descriptors. */
+pdl_loop *pdl_loop_try(void);
 /* Everything started on the loop must have been stopped or freed before. NULL is fine. */
 void pdl_loop_free(pdl_loop *l);
 

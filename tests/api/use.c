@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <pdl.h>
@@ -501,6 +502,30 @@ static void test_many(void) {
     }
 }
 
+/* A process without descriptors: an error, and all is well when there are some again. */
+static void test_descriptors(void) {
+    enum { MANY = 300 };
+    struct rlimit old, few;
+    pdl_error *error = NULL;
+    pdl_task *tasks[MANY] = {NULL};
+    size_t n = 0;
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    pdl_program *p = load(e, "text: hi\n");
+    getrlimit(RLIMIT_NOFILE, &old);
+    few = old;
+    few.rlim_cur = 100;
+    setrlimit(RLIMIT_NOFILE, &few);
+    while (n < MANY && (tasks[n] = pdl_task_start(e, p, NULL, &error)) != NULL) n++;
+    setrlimit(RLIMIT_NOFILE, &old);
+    CHECK(n > 10 && n < MANY && is_error(&error, "io", "descriptors"));
+    for (size_t i = 0; i < n; i++) {
+        if (i % 2) CHECK(pdl_task_wait(tasks[i], -1) == PDL_TASK_DONE);
+        pdl_task_free(tasks[i]);
+    }
+    pdl_program_free(p);
+    pdl_engine_free(e);
+}
+
 static size_t n_allocated;
 static void *count_alloc(size_t n) {
     n_allocated++;
@@ -532,6 +557,7 @@ int main(int argc, char **argv) {
     test_cancelled_requests();
     test_journal();
     test_many();
+    test_descriptors();
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }
