@@ -22,4 +22,11 @@ bool pdl_num_read_int(pdl_str s, int64_t *out);
  * of s, correctly rounded, overflow to infinity. False when it is not that. No hex, inf, nan, underscores. */
 bool pdl_num_read_double(pdl_str s, double *out);
 
+/* 0 to 15, or -1. */
+static inline int pdl_hex_digit(int32_t c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/regex_scan.h"
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -111,16 +112,11 @@ bool pdl_rx_until(pdl_rx_scan *s, char end, const char *what, pdl_str *out) {
     }
 }
 
-static int hex_value(int32_t c) {
-    if (pdl_rx_is_digit(c)) return c - '0';
-    return (c | 32) >= 'a' && (c | 32) <= 'f' && c < 0x80 ? (c | 32) - 'a' + 10 : -1;
-}
-
 /* At most max digits of a base (8 or 16) into *value; *n counts them. */
 static bool read_based(pdl_rx_scan *s, int base, size_t max, uint32_t *value, size_t *n) {
     pdl_rx_token t;
     for (*n = 0; *n < max; ++*n) {
-        int digit = hex_value(s->next.cp);
+        int digit = pdl_hex_digit(s->next.cp);
         if (digit < 0 || digit >= base) return true;
         *value = *value * (uint32_t)base + (uint32_t)digit;
         if (!pdl_rx_get(s, &t)) return false;

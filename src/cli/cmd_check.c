@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/find.h"
 #include "cli/cli.h"
-#include "io/file.h"
 #include "lang/check.h"
 #include "lang/load.h"
 #include "value/json_write.h"
@@ -19,50 +19,6 @@ typedef struct checker {
     bool failed;
     int code; /* of a failed write */
 } checker;
-
-/* --- files that programs name --------------------------------------------------------------------------- */
-
-static pdl_str folder_of(pdl_str file) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    return slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash == 0 ? 1 : slash);
-}
-
-static void join(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
-    pdl_buf_clear(out);
-    if (dir.n && !pdl_str_starts(path, PDL_STR("/"))) {
-        pdl_buf_put(out, dir);
-        if (!pdl_str_ends(dir, PDL_STR("/"))) pdl_buf_putc(out, '/');
-    }
-    while (!dir.n && pdl_str_starts(path, PDL_STR("./"))) path = pdl_str_sub(path, 2, path.n);
-    pdl_buf_put(out, path);
-    if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
-}
-
-static bool is_file(const pdl_buf *path) { return pdl_file_kind_of(pdl_buf_z(path)) != PDL_FILE_NONE; }
-
-/* Folders in the order of a run: of the main program, of the file that holds the block, of PDL_PATH
- * (imports). */
-static bool find(const checker *c, pdl_str from, pdl_str path, bool import, pdl_buf *name) {
-    join(folder_of(c->file), path, import, name);
-    if (is_file(name)) return true;
-    join(folder_of(from), path, import, name);
-    if (is_file(name)) return true;
-    size_t n;
-    const pdl_str *folders = pdl_session_path(c->session, &n);
-    for (size_t i = 0; import && i < n; i++) {
-        join(folders[i], path, import, name);
-        if (is_file(name)) return true;
-    }
-    join(folder_of(c->file), path, import, name);
-    return false;
-}
-
-static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,
-                        pdl_err *err) {
-    if (!find(user, from, path, import, name))
-        return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
-    return pdl_file_read(pdl_buf_z(name), bytes, err);
-}
 
 /* --- the report ----------------------------------------------------------------------------------------- */
 
@@ -127,8 +83,10 @@ static void check_file(checker *c) {
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, c->file, pdl_buf_str(&text), &ok);
+    pdl_finder finder = {.file = c->file};
+    finder.path = pdl_session_path(c->session, &finder.n_path);
     if (ok) pdl_program_check(p, &(pdl_check_options){
-        .open = open_source, .user = c, .names = c->names.p, .n_names = c->names.n,
+        .open = pdl_find_open, .user = &finder, .names = c->names.p, .n_names = c->names.n,
     });
     report(c, p);
     pdl_program_drop(p);

@@ -32,13 +32,6 @@ typedef struct {
     pdl_buf out;
 } unescape;
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 /* A lone surrogate is no text: it becomes U+FFFD. */
 static void put_cp(unescape *u, uint32_t cp) {
     pdl_buf_put_cp(&u->out, cp >= 0xd800 && cp < 0xe000 ? 0xfffd : cp);
@@ -47,7 +40,7 @@ static void put_cp(unescape *u, uint32_t cp) {
 static const char *read_hex(unescape *u, int digits, const char *truncated) {
     uint64_t cp = 0;
     for (int k = 0; k < digits; k++, u->i++) {
-        int d = u->i < u->in.n ? hex_digit(u->in.p[u->i]) : -1;
+        int d = u->i < u->in.n ? pdl_hex_digit(u->in.p[u->i]) : -1;
         if (d < 0) return truncated;
         cp = cp * 16 + (unsigned)d;
     }
@@ -194,7 +187,7 @@ static uint32_t float_end(const pdl_lexer *x) {
 }
 
 static bool is_digit_of(char c, int base) {
-    int d = hex_digit(c);
+    int d = pdl_hex_digit(c);
     return d >= 0 && d < base;
 }
 
@@ -231,7 +224,7 @@ static pdl_str without_underscores(pdl_lexer *x, pdl_str s) {
 static pdl_val read_int(pdl_lexer *x, pdl_str digits, int base) {
     int64_t v = 0;
     for (size_t i = 0; i < digits.n; i++) {
-        if (PDL_MUL_OVERFLOWS(v, base, &v) || PDL_ADD_OVERFLOWS(v, hex_digit(digits.p[i]), &v)) {
+        if (PDL_MUL_OVERFLOWS(v, base, &v) || PDL_ADD_OVERFLOWS(v, pdl_hex_digit(digits.p[i]), &v)) {
             pdl_val big;
             if (!pdl_int_read(digits, base, &big)) PDL_BUG("integer literal in base %d", base);
             pdl_hold(x->holder, big);

@@ -3,6 +3,7 @@
  * The question at each quote is whether it ends the string or belongs to it, and at each separator whether
  * the closing quote was forgotten before it. Both are decided by what follows up to the next quotes.
  */
+#include "base/num.h"
 #include "base/utf8.h"
 #include "parse/repair.h"
 
@@ -61,17 +62,11 @@ static size_t next_quote(token *t, size_t i) {
 
 /* --- escapes ----------------------------------------------------------------------------------------- */
 
-static int hex_value(int c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* n hex digits at i, or -1. */
 static int32_t hex_at(const pdl_rp *r, size_t i, size_t n) {
     int32_t v = 0;
     for (size_t k = 0; k < n; k++) {
-        int d = hex_value(rp_at(r, i + k));
+        int d = pdl_hex_digit(rp_at(r, i + k));
         if (d < 0) return -1;
         v = v * 16 + d;
     }

@@ -102,19 +102,12 @@ static const char *skip_plain(const char *p, const char *end, uint64_t *seen) {
     return p;
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 /* Four hex digits at p; something must stand behind them (Python's scanner wants the closing quote there). */
 static bool read_hex4(reader *r, const char *p, uint32_t *out) {
     if (r->end - p <= 4) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
     uint32_t v = 0;
     for (int i = 0; i < 4; i++) {
-        int d = hex_digit(p[i]);
+        int d = pdl_hex_digit(p[i]);
         if (d < 0) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
         v = v * 16 + (uint32_t)d;
     }

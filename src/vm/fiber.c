@@ -211,17 +211,26 @@ pdl_path *part_path(pdl_fiber *f, const pdl_info *info) {
     return with_kind(seg_path(up, info, f->blks.n ? blk(f)->iter : 0), info->kind);
 }
 
+pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d) {
+    pdl_scope *s = NULL;
+    for (size_t i = 0; i < pdl_dict_len(d); i++) {
+        pdl_vref k = pdl_dict_key_at(d, i);
+        if (pdl_is_str(k))
+            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
+    }
+    return s;
+}
+
 /* --- errors ------------------------------------------------------------------------------------------ */
 
-/* "Jinja Code error: CLASS('message')" for a failure of template code. */
-static void jinja_message(pdl_err *err, pdl_loc loc) {
+void code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "Jinja Code error: %s(", err->foreign ? err->foreign : "TypeError");
+    pdl_buf_putf(&b, "%s Code error: %s(", language, err->foreign ? err->foreign : class_name);
     pdl_str_repr(pdl_str_of(err->msg), &b);
     pdl_buf_putc(&b, ')');
     pdl_free(err->msg);
     err->msg = pdl_buf_take(&b);
-    err->kind = err->kind == PDL_E_limit ? PDL_E_limit : PDL_E_code;
+    err->kind = PDL_E_code;
     err->loc = loc;
 }
 
@@ -244,7 +253,9 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     const pdl_where *w = &f->code->where.p[f->pc - 1];
     const pdl_site *site = &f->code->sites.p[w->site];
     if (f->code->jinja) {
-        jinja_message(err, f->frames.p[f->frames.n - 1].loc);
+        bool limit = err->kind == PDL_E_limit;
+        code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
+        if (limit) err->kind = PDL_E_limit;
         return;
     }
     bool plain = err->kind == PDL_E_expression || (err->kind == PDL_E_limit && site->expr);

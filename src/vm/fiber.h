@@ -297,6 +297,9 @@ void frame_pop(pdl_fiber *f); /* registers of the caller come back; the stack is
 pdl_path *blk_path(pdl_fiber *f);                    /* id of the innermost running block, borrowed */
 pdl_path *part_path(pdl_fiber *f, const pdl_info *info); /* id of a part that has no record, owned */
 void keep_code(pdl_run *r, pdl_code *code); /* for errors, which point into its sources */
+/* The error becomes one of code: "LANGUAGE Code error: CLASS('message')", class_name where it has none. */
+void code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
+pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d); /* owned; keys that are text */
 void blk_fini(pdl_blk *b);
 void loop_fini(pdl_fiber *f, pdl_loop *l);
 void cut_blks(pdl_fiber *f, size_t n);

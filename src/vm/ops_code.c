@@ -167,18 +167,6 @@ pdl_step op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *e
 
 /* --- commands ------------------------------------------------------------------------------------------- */
 
-static pdl_step shell_error(pdl_err *err, pdl_loc loc) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "Shell Code error: %s(", err->foreign ? err->foreign : "ValueError");
-    pdl_str_repr(pdl_str_of(err->msg), &b);
-    pdl_buf_putc(&b, ')');
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(&b);
-    err->kind = PDL_E_code;
-    err->loc = loc;
-    return PDL_STEP_FAIL;
-}
-
 static bool add_word(void *user, pdl_str w) {
     pdl_val *argv = user;
     *argv = pdl_list_push(*argv, pdl_text(w));
@@ -213,7 +201,8 @@ pdl_step op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err
     if (ok && !pdl_list_len(argv)) ok = pdl_err_host(err, "IndexError", "list index out of range");
     if (!ok) {
         pdl_drop(argv);
-        return shell_error(err, b->head.loc);
+        code_error("Shell", "ValueError", b->head.loc, err);
+        return PDL_STEP_FAIL;
     }
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "argv", argv);
     pdl_drop(pop(f));

@@ -271,17 +271,6 @@ pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err)
 
 /* --- lang: pdl ------------------------------------------------------------------------------------------ */
 
-static pdl_scope *scope_of(pdl_fiber *f, pdl_vref d) {
-    pdl_scope *s = NULL;
-    for (size_t i = 0; i < pdl_dict_len(d); i++) {
-        pdl_vref k = pdl_dict_key_at(d, i);
-        if (pdl_is_str(k))
-            s = pdl_scope_put(s, pdl_intern(f->run->opt.names, pdl_str_get(k)),
-                              pdl_keep(pdl_dict_val_at(d, i)));
-    }
-    return s;
-}
-
 /* text scope -> runs the program in the text. */
 pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
@@ -313,7 +302,7 @@ pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_drop(errors);
         return PDL_STEP_FAIL;
     }
-    pdl_scope *vars = pdl_is_dict(scope) ? scope_of(f, scope) : pdl_scope_keep(f->scope);
+    pdl_scope *vars = pdl_is_dict(scope) ? scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
     cut_stack(f, f->stack.n - 2);
     frame_push(f, FRAME_PDL, code, 0, b->head.loc);
     pdl_code_drop(code);

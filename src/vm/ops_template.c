@@ -431,28 +431,6 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     return t;
 }
 
-static pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d) {
-    pdl_scope *s = NULL;
-    for (size_t i = 0; i < pdl_dict_len(d); i++) {
-        pdl_vref k = pdl_dict_key_at(d, i);
-        if (pdl_is_str(k))
-            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
-    }
-    return s;
-}
-
-static pdl_step jinja_error(pdl_err *err, pdl_loc loc) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "Jinja Code error: %s(", err->foreign ? err->foreign : "TypeError");
-    pdl_str_repr(pdl_str_of(err->msg), &b);
-    pdl_buf_putc(&b, ')');
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(&b);
-    err->kind = PDL_E_code;
-    err->loc = loc;
-    return PDL_STEP_FAIL;
-}
-
 pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
@@ -466,7 +444,10 @@ pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     struct pdl_template *t = bad_scope ? NULL : template_get(f->run, text, options, err);
     pdl_drop(as_text);
     if (bad_scope) pdl_err_host(err, "TypeError", "'%s' object is not a mapping", pdl_type_name(scope));
-    if (!t) return jinja_error(err, b->head.loc);
+    if (!t) {
+        code_error("Jinja", "TypeError", b->head.loc, err);
+        return PDL_STEP_FAIL;
+    }
     pdl_scope *vars = pdl_is_dict(scope) ? scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
     cut_stack(f, f->stack.n - 3);
     frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);

@@ -4,6 +4,7 @@
 #include "worker/room.h"
 
 #include "base/limits.h"
+#include "base/num.h"
 #include "value/context.h"
 #include "value/exotic.h"
 #include "value/func.h"
@@ -373,15 +374,11 @@ static bool get_set(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool get_bytes(pdl_str hex, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = hex.n % 2 == 0;
     for (size_t i = 0; ok && i < hex.n; i += 2) {
-        int hi = hex_digit(hex.p[i]), lo = hex_digit(hex.p[i + 1]);
+        int hi = pdl_hex_digit(hex.p[i]), lo = pdl_hex_digit(hex.p[i + 1]);
         ok = hi >= 0 && lo >= 0;
         if (ok) pdl_buf_putc(&b, (char)(hi << 4 | lo));
     }
