@@ -1,4 +1,4 @@
-/* test_model_sigv4.c -- signatures of AWS against known answers; frames of its event streams, cut anywhere. */
+/* test_model_sigv4.c -- signatures of AWS against known answers; frames of its event streams. */
 #include "t.h"
 
 #include "model/eventstream.h"
@@ -12,7 +12,8 @@ static void signatures(void **state) {
         const char *token, *path, *body, *want;
     } rows[] = {
         {"", "/model/anthropic.claude-3-5-sonnet-20240620-v1%3A0/converse",
-         "{\"messages\": [{\"role\": \"user\", \"content\": [{\"text\": \"Hello\"}]}], \"inferenceConfig\": {}}",
+         "{\"messages\": [{\"role\": \"user\", \"content\": [{\"text\": \"Hello\"}]}], "
+         "\"inferenceConfig\": {}}",
          "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20240102/us-east-1/bedrock/aws4_request, "
          "SignedHeaders=content-type;host;x-amz-date, "
          "Signature=390cc7db46f2ec97f5a7c81b274c29cd556d9c51cb54e7dfde255fe7979af1de"},
@@ -45,7 +46,7 @@ static void signatures(void **state) {
     }
 }
 
-/* event messageStart {"role": "assistant"}: the first frame of conformance/providers/bedrock-converse-stream */
+/* The first frame of conformance/providers/bedrock-converse-stream.json. */
 static const char frame[] = "\x00\x00\x00\x77\x00\x00\x00\x52\xab\xb5\xd3\x6e\r:message-type\x07\x00\x05"
                             "event\x0b:event-type\x07\x00\x0cmessageStart\r:content-type\x07\x00\x10"
                             "application/json{\"role\": \"assistant\"}\xc1\x2c\x0f\x38";
