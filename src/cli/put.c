@@ -1,12 +1,9 @@
 /* put.c -- what the commands print, and what becomes of it when it cannot be printed. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-#include "io/tty.h"
 
 #include "base/banned.h"
 
@@ -30,24 +27,16 @@ void put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf_fini(&shown);
 }
 
-/* Below a message: the source line, a suggestion, the calls. For people; what reads a pipe wants the message,
- * whose end is the text that a program failed with. PDL_ERRORS=long or short decides otherwise. */
-static bool is_explained(void) {
-    const char *how = getenv("PDL_ERRORS");
-    if (how && *how) return strcmp(how, "short") != 0;
-    return pdl_tty_is(STDERR_FILENO);
-}
-
 void print_error(const pdl_err *err, const pdl_session *s) {
     pdl_buf b = PDL_BUF;
-    pdl_err_print(err, is_explained(), &b);
+    pdl_err_print(err, true, &b);
     put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
 }
 
 void print_load_errors(const pdl_program *p, const pdl_session *s) {
     pdl_buf b = PDL_BUF;
-    pdl_program_errors(p, &b, is_explained());
+    pdl_program_errors(p, &b, true);
     put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
 }

@@ -128,7 +128,7 @@ def main():
                 session = "%s-%d" % (page.stem, rest[0][0])
                 server.sessions[session] = model_server.Session({"default": rest[1]})
                 url = "%s/s/%s/v1" % (server.url, session)
-                env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1", "PDL_ERRORS": "long"}
+                env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
                 why = run_case(pdl, work, env, rest[0])
                 passed += why is None
                 failed += why is not None
