@@ -334,12 +334,21 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->pc = h->pc;
 }
 
-/* An error that leaves a library function is told as one of the call: the user wrote neither the lines above nor below. */
-static void leave_library(const pdl_fiber *f, const pdl_frame *fr, pdl_err *err) {
-    if (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR) return;
-    bool inside = f->frames.n > 1 && f->frames.p[f->frames.n - 2].code->library;
-    if (!fr->code->library || inside || !fr->loc.src || err->bare) return;
-    err->loc = fr->loc;
+/* Does the program call the library in this frame? */
+static bool enters_library(const pdl_frame *fr) {
+    if (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR) return false;
+    return fr->code->library && !fr[-1].code->library && fr->loc.src;
+}
+
+pdl_loc library_call(const pdl_fiber *f) {
+    for (size_t i = f->frames.n; i-- > 1 && f->frames.p[i].code->library;)
+        if (enters_library(&f->frames.p[i])) return f->frames.p[i].loc;
+    return (pdl_loc){0};
+}
+
+void told_at_call(pdl_err *err, pdl_loc call) {
+    if (!call.src || err->bare) return;
+    err->loc = call;
     err->mark = (pdl_loc){0};
     err->terse = true;
 }
@@ -366,7 +375,7 @@ bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;
         frame_note(fr, err);
-        leave_library(f, fr, err);
+        if (f->frames.n > 1 && enters_library(fr)) told_at_call(err, fr->loc);
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
         keep_code(f->run, fr->code);
         frame_pop(f);

@@ -217,6 +217,7 @@ struct pdl_call {
     pdl_val text, role, extra, raw; /* model: promises of the parts; absent unless a model */
     pdl_str model;              /* owned text */
     pdl_loc loc;
+    pdl_loc library_call;       /* where the program called the library; all-zero outside of it */
     const pdl_block *block;     /* in the program of code */
     pdl_code *code;             /* kept */
     pdl_path *path;
@@ -292,6 +293,10 @@ void fiber_ready(pdl_fiber *f);
 /* An error arrived: unwind to the nearest handler. False when there is none: the fiber has failed. Takes
  * err. */
 bool fiber_unwind(pdl_fiber *f, pdl_err *err);
+/* An error that leaves a library function is told as one of the call: the user wrote neither the lines above nor below.
+ * library_call: where the program calls the library function that runs; all-zero when none does. */
+pdl_loc library_call(const pdl_fiber *f);
+void told_at_call(pdl_err *err, pdl_loc call); /* nothing when call is all-zero */
 void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_t entry, pdl_loc loc);
 void frame_pop(pdl_fiber *f); /* registers of the caller come back; the stack is cut to the base */
 pdl_path *blk_path(pdl_fiber *f);                    /* id of the innermost running block, borrowed */

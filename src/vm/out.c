@@ -218,5 +218,6 @@ bool out_failed(pdl_run *r, pdl_err *err) {
     pdl_call *c = failed_call(r->out);
     if (!c) return false;
     pdl_err_copy(err, &pdl_promise_of(c->text)->err);
+    told_at_call(err, c->library_call);
     return true;
 }

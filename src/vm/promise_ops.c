@@ -115,6 +115,7 @@ pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     c->kind = kind;
     c->run = r;
     c->loc = loc;
+    c->library_call = library_call(f);
     c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
     c->path = pdl_path_keep(blk_path(f));
     if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
