@@ -66,7 +66,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pdl_api_") as tmp:
         work = pathlib.Path(tmp)
         dest = work / "root"
-        status, text = run(["meson", "install", "--no-rebuild", "-C", build], {"DESTDIR": str(dest)})
+        status, text = run(["meson", "install", "--no-rebuild", "--quiet", "-C", build], {"DESTDIR": str(dest)})
         if t.check("install", status == 0, text):
             use(t, work, dest)
     print("%d passed, %d failed" % (t.passed, t.failed))
