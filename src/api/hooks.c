@@ -24,8 +24,8 @@ typedef struct host_function {
 } host_function;
 
 struct pdl_request {
-    hooks *room;    /* NULL: closed */
-    pdl_effect *e;  /* NULL: no longer wanted */
+    hooks *room;   /* NULL: closed */
+    pdl_effect *e; /* NULL: no longer wanted */
     pdl_value data;
     pdl_buf pieces; /* not delivered yet */
     pdl_buf told;   /* all pieces */
@@ -79,8 +79,9 @@ static pdl_str subject_of(const pdl_effect *e) {
         pdl_effect_kind kind;
         const char *key;
     } rows[] = {
-        {PDL_EFFECT_model, "model"}, {PDL_EFFECT_embed, "model"}, {PDL_EFFECT_code, "lang"},  {PDL_EFFECT_command, "argv"},
-        {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},  {PDL_EFFECT_write, "path"}, {PDL_EFFECT_source, "path"},
+        {PDL_EFFECT_model, "model"},  {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
+        {PDL_EFFECT_command, "argv"}, {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
+        {PDL_EFFECT_write, "path"},   {PDL_EFFECT_source, "path"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].kind == e->kind) return text_at(e->request, rows[i].key);
@@ -155,7 +156,8 @@ static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     d = default_to(d, "status", pdl_int(0));
     bool ok = pdl_is_str(pdl_dict_getz(d, "stdout")) && pdl_is_str(pdl_dict_getz(d, "stderr")) &&
               pdl_is(pdl_dict_getz(d, "status"), PDL_V_INT);
-    if (ok) *out = d;
+    if (ok)
+        *out = d;
     else {
         misfit("command", v, "text or {stdout: text, stderr: text, status: integer}", err);
         pdl_drop(d);
@@ -173,7 +175,8 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
     case PDL_EFFECT_embed:
         if (!pdl_is_dict(v)) return misfit(kind, v, "{data, usage}", err);
         break;
-    case PDL_EFFECT_input: case PDL_EFFECT_source:
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_source:
         if (!pdl_is_str(v) && !pdl_is_null(v)) return misfit(kind, v, "text or null", err);
         break;
     case PDL_EFFECT_read:
@@ -189,8 +192,10 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
     case PDL_EFFECT_random:
         if (!pdl_is(v, PDL_V_INT)) return misfit(kind, v, "an integer", err);
         break;
-    case PDL_EFFECT_write: case PDL_EFFECT_sleep: *out = pdl_null(); return true;
-    case PDL_EFFECT_object: case PDL_EFFECT_COUNT: break;
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_sleep: *out = pdl_null(); return true;
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_COUNT: break;
     }
     *out = pdl_keep(v);
     return true;
@@ -201,10 +206,14 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
 static void take_out(pdl_request *r) {
     list *l = r->in;
     if (!l) return;
-    if (r->next) r->next->prev = r->prev;
-    else l->last = r->prev;
-    if (r->prev) r->prev->next = r->next;
-    else l->first = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    else
+        l->last = r->prev;
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        l->first = r->next;
     r->in = NULL;
     r->next = r->prev = NULL;
 }
@@ -213,8 +222,10 @@ static void move_to(pdl_request *r, list *l) {
     take_out(r);
     r->in = l;
     r->prev = l->last;
-    if (l->last) l->last->next = r;
-    else l->first = r;
+    if (l->last)
+        l->last->next = r;
+    else
+        l->first = r;
     l->last = r;
 }
 
@@ -314,7 +325,8 @@ void pdl_request_refuse(pdl_request *request, const char *kind, const char *mess
     if (model)
         pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "Error during '%.*s' model call: %s",
                     PDL_FMT(name), why);
-    else pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "%s", why);
+    else
+        pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "%s", why);
     answered(request);
 }
 
@@ -347,13 +359,20 @@ static void start(pdl_world *w, pdl_effect *e) {
     }
     pdl_request *r = PDL_NEW(pdl_request);
     *r = (pdl_request){
-        .room = h, .e = e, .data = {data}, .pieces = PDL_BUF, .told = PDL_BUF, .answer = pdl_absent(),
+        .room = h,
+        .e = e,
+        .data = {data},
+        .pieces = PDL_BUF,
+        .told = PDL_BUF,
+        .answer = pdl_absent(),
         .start_ns = pdl_clock_ns(),
     };
     move_to(r, &h->waiting);
     mind_keeper(h);
-    if (f) f->fn(f->user, r);
-    else row->fn(row->user, r);
+    if (f)
+        f->fn(f->user, r);
+    else
+        row->fn(row->user, r);
 }
 
 static pdl_request *find_request(const list *l, uint32_t id) {
@@ -383,8 +402,10 @@ static void deliver_answer(pdl_request *r) {
     r->answer = pdl_absent();
     r->err = (pdl_err){0};
     request_free(r);
-    if (err.kind) pdl_effect_refuse(e, &err);
-    else pdl_effect_answer(e, v, seconds);
+    if (err.kind)
+        pdl_effect_refuse(e, &err);
+    else
+        pdl_effect_answer(e, v, seconds);
 }
 
 static void deliver(hooks *h, pdl_request *r) {

@@ -318,7 +318,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->env = pdl_environ_load();
     s->loop = pdl_loop_try();
     find_path(s);
-    bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: the process is out of descriptors");
+    bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
     if (!ok || !open_worlds(s, err)) {
         pdl_session_free(s);
         return false;

@@ -1,4 +1,5 @@
-/* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines. Prints what failed, then the counts. */
+/* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines. Prints what
+ * failed, then the counts. */
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 static int passed, failed;
 
 static void check(bool ok, int line, const char *what) {
-    if (ok) passed++;
+    if (ok)
+        passed++;
     else {
         failed++;
         printf("use.c:%d: %s\n", line, what);
@@ -56,7 +58,7 @@ static pdl_value *run_text(pdl_engine *e, const char *text, const pdl_value *inp
     return out;
 }
 
-/* --- values -------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------ */
 
 static void test_values(void) {
     pdl_error *error = NULL;
@@ -64,23 +66,32 @@ static void test_values(void) {
     int64_t i = 0;
     double d = 0;
     size_t n = 0;
-    pdl_value *t = pdl_value_bool(true), *k = pdl_value_int(INT64_MIN), *f = pdl_value_float(1.5), *s = pdl_value_text_n("a\0b", 3);
+    pdl_value *t = pdl_value_bool(true), *k = pdl_value_int(INT64_MIN), *f = pdl_value_float(1.5),
+              *s = pdl_value_text_n("a\0b", 3);
     CHECK(pdl_value_get_bool(t, &b) && b && !pdl_value_get_int(t, &i) && pdl_value_kind(t) == PDL_KIND_BOOL);
     CHECK(pdl_value_get_int(k, &i) && i == INT64_MIN && pdl_value_get_float(k, &d) && d < 0);
-    CHECK(pdl_value_get_float(f, &d) && d == 1.5 && !pdl_value_get_int(f, &i) && pdl_value_kind(f) == PDL_KIND_FLOAT);
+    CHECK(pdl_value_get_float(f, &d) && d == 1.5 && !pdl_value_get_int(f, &i) &&
+          pdl_value_kind(f) == PDL_KIND_FLOAT);
     CHECK(pdl_value_get_text(s, &n) && n == 3 && pdl_value_len(s) == 3 && pdl_value_get_text(k, &n) == NULL);
     pdl_value *list = pdl_value_list(), *dict = pdl_value_dict();
-    CHECK(pdl_value_push(list, t) && pdl_value_push(list, k) && pdl_value_push(list, list) && pdl_value_len(list) == 3);
+    CHECK(pdl_value_push(list, t) && pdl_value_push(list, k) && pdl_value_push(list, list) &&
+          pdl_value_len(list) == 3);
     pdl_value *other = pdl_value_keep(list);
     CHECK(pdl_value_push(other, s) && pdl_value_len(other) == 4 && pdl_value_len(list) == 3);
-    CHECK(pdl_value_put(dict, "list", list) && pdl_value_put(dict, "f", f) && pdl_value_put(dict, "list", f) && pdl_value_len(dict) == 2);
-    CHECK(is_text(pdl_value_key_at(dict, 1), "f") && is_text(pdl_value_to_json(dict, 0, &error), "{\"list\": 1.5, \"f\": 1.5}"));
+    CHECK(pdl_value_put(dict, "list", list) && pdl_value_put(dict, "f", f) &&
+          pdl_value_put(dict, "list", f) && pdl_value_len(dict) == 2);
+    CHECK(is_text(pdl_value_key_at(dict, 1), "f") &&
+          is_text(pdl_value_to_json(dict, 0, &error), "{\"list\": 1.5, \"f\": 1.5}"));
     pdl_value *x = pdl_value_get(dict, "f");
-    CHECK(pdl_value_equal(x, f) && !pdl_value_equal(x, t) && !pdl_value_equal(x, NULL) && pdl_value_get(dict, "none") == NULL);
+    CHECK(pdl_value_equal(x, f) && !pdl_value_equal(x, t) && !pdl_value_equal(x, NULL) &&
+          pdl_value_get(dict, "none") == NULL);
     CHECK(pdl_value_at(list, 3) == NULL && pdl_value_at(f, 0) == NULL && pdl_value_key_at(list, 0) == NULL);
-    CHECK(!pdl_value_push(dict, t) && !pdl_value_put(list, "a", t) && !pdl_value_put(dict, "\xff", t) && !pdl_value_put(dict, NULL, t));
-    CHECK(!pdl_value_push(list, NULL) && !pdl_value_push(NULL, t) && pdl_value_text("\xc3") == NULL && pdl_value_text(NULL) == NULL);
-    CHECK(pdl_value_kind(NULL) == PDL_KIND_NONE && pdl_value_len(NULL) == 0 && pdl_value_keep(NULL) == NULL && !pdl_value_get_int(k, NULL));
+    CHECK(!pdl_value_push(dict, t) && !pdl_value_put(list, "a", t) && !pdl_value_put(dict, "\xff", t) &&
+          !pdl_value_put(dict, NULL, t));
+    CHECK(!pdl_value_push(list, NULL) && !pdl_value_push(NULL, t) && pdl_value_text("\xc3") == NULL &&
+          pdl_value_text(NULL) == NULL);
+    CHECK(pdl_value_kind(NULL) == PDL_KIND_NONE && pdl_value_len(NULL) == 0 && pdl_value_keep(NULL) == NULL &&
+          !pdl_value_get_int(k, NULL));
     const char json[] = "{\"a\": [1, 2.5, null, \"\\u00e9\"], \"big\": 123456789012345678901234567890}";
     pdl_value *read = pdl_value_from_json(json, sizeof json - 1, &error), *big = pdl_value_get(read, "big");
     CHECK(read && !error && pdl_value_kind(big) == PDL_KIND_INT && !pdl_value_get_int(big, &i));
@@ -88,19 +99,21 @@ static void test_values(void) {
     CHECK(!pdl_value_from_json("[1,", 3, &error) && is_error(&error, "syntax", "line 1 column 4"));
     CHECK(!pdl_value_from_json("\"\xff\"", 3, &error) && is_error(&error, "syntax", "UTF-8"));
     CHECK(!pdl_value_from_json(NULL, 3, &error) && is_error(&error, "usage", "NULL"));
-    CHECK(!pdl_value_to_json(NULL, 0, &error) && is_error(&error, "usage", "NULL") && !pdl_value_to_text(NULL, NULL));
+    CHECK(!pdl_value_to_json(NULL, 0, &error) && is_error(&error, "usage", "NULL") &&
+          !pdl_value_to_text(NULL, NULL));
     CHECK(!pdl_value_from_json("]", 1, NULL));
     pdl_value *all[] = {t, k, f, s, list, dict, other, x, read, big};
     for (size_t j = 0; j < sizeof all / sizeof all[0]; j++) pdl_value_drop(all[j]);
     pdl_value_drop(NULL);
 }
 
-/* --- programs ------------------------------------------------------------------------------------------------ */
+/* --- programs ------------------------------ */
 
 static void test_programs(pdl_engine *e) {
     pdl_error *error = NULL;
     const char wrong[] = "text:\n- nope: 1\n  modle: x\n";
-    CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error && error->line == 2 && strcmp(error->file, "w.pdl") == 0);
+    CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error && error->line == 2 &&
+          strcmp(error->file, "w.pdl") == 0);
     CHECK(is_error(&error, "schema", "w.pdl:2"));
     CHECK(!pdl_load_text(e, "a: [", 4, NULL, &error) && is_error(&error, "syntax", ""));
     CHECK(!pdl_load_text(e, "\xff\xfe", 2, NULL, &error) && is_error(&error, "syntax", ""));
@@ -108,10 +121,13 @@ static void test_programs(pdl_engine *e) {
     CHECK(!pdl_load_text(NULL, "a", 1, NULL, &error) && is_error(&error, "usage", "engine"));
     CHECK(!pdl_load_text(e, NULL, 1, NULL, &error) && is_error(&error, "usage", "text"));
     CHECK(!pdl_load_file(e, "/nonexistent/x.pdl", &error) && is_error(&error, "io", "x.pdl"));
-    CHECK(!pdl_load_file(e, NULL, &error) && is_error(&error, "usage", "path") && !pdl_load_file(e, NULL, NULL));
+    CHECK(!pdl_load_file(e, NULL, &error) && is_error(&error, "usage", "path") &&
+          !pdl_load_file(e, NULL, NULL));
     const char unclear[] = "text: ${ undefined_name }\n";
-    pdl_value *list = pdl_check_text(e, unclear, sizeof unclear - 1, "u.pdl", &error), *first = pdl_value_at(list, 0);
-    CHECK(!error && pdl_value_len(list) == 1 && is_text(pdl_value_get(first, "severity"), "warning") && is_text(pdl_value_get(first, "file"), "u.pdl"));
+    pdl_value *list = pdl_check_text(e, unclear, sizeof unclear - 1, "u.pdl", &error),
+              *first = pdl_value_at(list, 0);
+    CHECK(!error && pdl_value_len(list) == 1 && is_text(pdl_value_get(first, "severity"), "warning") &&
+          is_text(pdl_value_get(first, "file"), "u.pdl"));
     pdl_value_drop(first);
     pdl_value_drop(list);
     list = pdl_check_text(e, wrong, sizeof wrong - 1, NULL, &error);
@@ -122,14 +138,15 @@ static void test_programs(pdl_engine *e) {
     list = pdl_check_text(e, "text: hi\n", 9, NULL, &error);
     CHECK(list && pdl_value_len(list) == 0);
     pdl_value_drop(list);
-    CHECK(!pdl_check_file(e, "/nonexistent/x.pdl", &error) && is_error(&error, "io", "x.pdl") && !pdl_check_text(e, NULL, 0, NULL, NULL));
+    CHECK(!pdl_check_file(e, "/nonexistent/x.pdl", &error) && is_error(&error, "io", "x.pdl") &&
+          !pdl_check_text(e, NULL, 0, NULL, NULL));
     pdl_value *schema = pdl_schema_of_language(), *defs = pdl_value_get(schema, "$defs");
     CHECK(pdl_value_kind(defs) == PDL_KIND_DICT && pdl_value_len(defs) > 10);
     pdl_value_drop(defs);
     pdl_value_drop(schema);
 }
 
-/* --- runs ---------------------------------------------------------------------------------------------------- */
+/* --- runs ------------------------------ */
 
 typedef struct seen {
     char text[4000];
@@ -165,16 +182,26 @@ static void test_runs(pdl_engine *e) {
     pdl_value *inputs = pdl_value_dict(), *name = pdl_value_text("Ada");
     pdl_value_put(inputs, "name", name);
     pdl_program *p = load(e, "text:\n- \"Hello ${ name }\"\n- def: n\n  data: ${ name | length }\n");
-    pdl_task_options o = {.size = sizeof o, .inputs = inputs, .output = PDL_OUTPUT_RESULT, .trace = true, .blocks = true, .user = &s,
-                          .text = add_text, .report = add_report};
+    pdl_task_options o = {.size = sizeof o,
+                          .inputs = inputs,
+                          .output = PDL_OUTPUT_RESULT,
+                          .trace = true,
+                          .blocks = true,
+                          .user = &s,
+                          .text = add_text,
+                          .report = add_report};
     pdl_task *t = pdl_task_start(e, p, &o, &error);
     CHECK(t && !error && pdl_task_state(t) == PDL_TASK_WAITING && pdl_task_fd(t) >= 0);
     CHECK(!pdl_task_result(t, &error) && is_error(&error, "usage", "not ended"));
     CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "not ended"));
-    CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && pdl_task_wait(t, -1) == PDL_TASK_DONE && pdl_task_step(t) == PDL_TASK_DONE);
-    CHECK(strcmp(s.text, "Hello Ada3") == 0 && s.blocks >= 2 && s.ends == 1 && pdl_task_error(t) == NULL && pdl_task_deadline_ms(t) == -1);
-    pdl_value *vars = pdl_task_variables(t, &error), *trace = pdl_task_trace(t, &error), *messages = pdl_task_messages(t, &error);
-    CHECK(is_text(pdl_task_result(t, &error), "Hello Ada3") && pdl_value_len(messages) == 2 && trace && pdl_value_get_text(trace, NULL)[0] == '{');
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && pdl_task_wait(t, -1) == PDL_TASK_DONE &&
+          pdl_task_step(t) == PDL_TASK_DONE);
+    CHECK(strcmp(s.text, "Hello Ada3") == 0 && s.blocks >= 2 && s.ends == 1 && pdl_task_error(t) == NULL &&
+          pdl_task_deadline_ms(t) == -1);
+    pdl_value *vars = pdl_task_variables(t, &error), *trace = pdl_task_trace(t, &error),
+              *messages = pdl_task_messages(t, &error);
+    CHECK(is_text(pdl_task_result(t, &error), "Hello Ada3") && pdl_value_len(messages) == 2 && trace &&
+          pdl_value_get_text(trace, NULL)[0] == '{');
     pdl_value *n = pdl_value_get(vars, "n"), *usage = pdl_task_usage(t);
     int64_t i = 0;
     CHECK(pdl_value_get_int(n, &i) && i == 3 && pdl_value_len(usage) == 3);
@@ -182,16 +209,23 @@ static void test_runs(pdl_engine *e) {
     for (size_t j = 0; j < sizeof gone / sizeof gone[0]; j++) pdl_value_drop(gone[j]);
     pdl_task_free(t);
     s = (seen){.text = ""};
-    o = (pdl_task_options){.size = sizeof o, .inputs = inputs, .output = PDL_OUTPUT_CONTEXT, .user = &s, .message = add_message, .report = add_report};
+    o = (pdl_task_options){.size = sizeof o,
+                           .inputs = inputs,
+                           .output = PDL_OUTPUT_CONTEXT,
+                           .user = &s,
+                           .message = add_message,
+                           .report = add_report};
     t = pdl_task_start(e, p, &o, &error);
-    CHECK(pdl_task_wait(t, 5000) == PDL_TASK_DONE && s.messages == 2 && strstr(s.text, "user=Hello Ada;") && s.blocks == 0);
+    CHECK(pdl_task_wait(t, 5000) == PDL_TASK_DONE && s.messages == 2 && strstr(s.text, "user=Hello Ada;") &&
+          s.blocks == 0);
     CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "trace was not set"));
     pdl_task_free(t);
     o.blocks = true; /* cancelled from a callback */
     s = (seen){.text = ""};
     t = pdl_task_start(e, p, &o, &error);
     s.task = t;
-    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && strcmp(pdl_task_error(t)->kind, "interrupt") == 0 && pdl_task_error(t)->exit_code == 130);
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && strcmp(pdl_task_error(t)->kind, "interrupt") == 0 &&
+          pdl_task_error(t)->exit_code == 130);
     CHECK(!pdl_task_result(t, &error) && is_error(&error, "interrupt", "cancelled"));
     pdl_task_free(t);
     t = pdl_task_start(e, p, NULL, &error); /* cancelled before it began */
@@ -200,7 +234,8 @@ static void test_runs(pdl_engine *e) {
     pdl_task_free(t);
     t = pdl_task_start(e, p, NULL, &error); /* name is not there */
     pdl_program_free(p);
-    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && pdl_task_error(t)->line == 2 && strstr(pdl_task_error(t)->text, "'name' is undefined"));
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && pdl_task_error(t)->line == 2 &&
+          strstr(pdl_task_error(t)->text, "'name' is undefined"));
     pdl_task_free(t);
     pdl_value_drop(inputs);
 }
@@ -220,7 +255,8 @@ static void test_misuse(pdl_engine *e) {
     o = (pdl_task_options){.size = sizeof o, .replay = "/nonexistent/j"};
     CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "io", "/nonexistent/j"));
     CHECK(!pdl_task_start(NULL, p, NULL, &error) && is_error(&error, "usage", "engine"));
-    CHECK(!pdl_task_start(e, NULL, NULL, &error) && is_error(&error, "usage", "program") && !pdl_task_start(e, NULL, NULL, NULL));
+    CHECK(!pdl_task_start(e, NULL, NULL, &error) && is_error(&error, "usage", "program") &&
+          !pdl_task_start(e, NULL, NULL, NULL));
     CHECK(!pdl_run_program(e, NULL, NULL, &error) && is_error(&error, "usage", "program"));
     struct {
         pdl_engine_options o;
@@ -233,14 +269,20 @@ static void test_misuse(pdl_engine *e) {
     CHECK(!pdl_engine_new(&newer.o, &error) && is_error(&error, "usage", "does not know"));
     pdl_engine_options bad = {.size = sizeof bad, .n_paths = 1};
     CHECK(!pdl_engine_new(&bad, &error) && is_error(&error, "usage", "paths"));
-    CHECK(!pdl_engine_handle(e, "nothing", "", (pdl_handler_fn *)abort, NULL, &error) && is_error(&error, "usage", "nothing"));
+    CHECK(!pdl_engine_handle(e, "nothing", "", (pdl_handler_fn *)abort, NULL, &error) &&
+          is_error(&error, "usage", "nothing"));
     CHECK(!pdl_engine_handle(NULL, "model", "", NULL, NULL, &error) && is_error(&error, "usage", "engine"));
     CHECK(!pdl_engine_handle(e, "model", "", NULL, NULL, &error) && is_error(&error, "usage", "handler"));
-    CHECK(pdl_task_step(NULL) == PDL_TASK_FAILED && pdl_task_wait(NULL, 0) == PDL_TASK_FAILED && pdl_task_state(NULL) == PDL_TASK_FAILED);
-    CHECK(!pdl_task_result(NULL, &error) && is_error(&error, "usage", "NULL") && !pdl_task_variables(NULL, NULL) && !pdl_task_messages(NULL, NULL));
-    CHECK(!pdl_task_trace(NULL, &error) && is_error(&error, "usage", "NULL") && !pdl_task_usage(NULL) && !pdl_task_error(NULL));
-    CHECK(pdl_task_fd(NULL) == -1 && pdl_task_deadline_ms(NULL) == -1 && !pdl_request_data(NULL) && pdl_request_is_cancelled(NULL));
-    CHECK(!pdl_request_piece(NULL, "", 0) && !pdl_value_function(NULL, NULL, NULL) && !pdl_set_allocator(malloc, NULL, NULL));
+    CHECK(pdl_task_step(NULL) == PDL_TASK_FAILED && pdl_task_wait(NULL, 0) == PDL_TASK_FAILED &&
+          pdl_task_state(NULL) == PDL_TASK_FAILED);
+    CHECK(!pdl_task_result(NULL, &error) && is_error(&error, "usage", "NULL") &&
+          !pdl_task_variables(NULL, NULL) && !pdl_task_messages(NULL, NULL));
+    CHECK(!pdl_task_trace(NULL, &error) && is_error(&error, "usage", "NULL") && !pdl_task_usage(NULL) &&
+          !pdl_task_error(NULL));
+    CHECK(pdl_task_fd(NULL) == -1 && pdl_task_deadline_ms(NULL) == -1 && !pdl_request_data(NULL) &&
+          pdl_request_is_cancelled(NULL));
+    CHECK(!pdl_request_piece(NULL, "", 0) && !pdl_value_function(NULL, NULL, NULL) &&
+          !pdl_set_allocator(malloc, NULL, NULL));
     pdl_request_answer(NULL, NULL);
     pdl_request_refuse(NULL, NULL, NULL);
     pdl_task_cancel(NULL);
@@ -254,7 +296,7 @@ static void test_misuse(pdl_engine *e) {
     pdl_program_free(p);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------ */
+/* --- requests ------------------------------ */
 
 static void echo(void *user, pdl_request *r) { /* the value `user`, as text */
     pdl_value *v = user ? pdl_value_text(user) : pdl_value_null();
@@ -264,7 +306,8 @@ static void echo(void *user, pdl_request *r) { /* the value `user`, as text */
 
 static void in_pieces(void *user, pdl_request *r) {
     (void)user;
-    CHECK(pdl_request_piece(r, "one ", 4) && pdl_request_piece(r, "two", 3) && !pdl_request_piece(r, "\xff", 1) && !pdl_request_piece(r, NULL, 1));
+    CHECK(pdl_request_piece(r, "one ", 4) && pdl_request_piece(r, "two", 3) &&
+          !pdl_request_piece(r, "\xff", 1) && !pdl_request_piece(r, NULL, 1));
     pdl_value *v = pdl_value_dict(), *content = pdl_value_text("one two");
     pdl_value_put(v, "content", content);
     pdl_request_answer(r, v);
@@ -293,9 +336,11 @@ static void collect(void *user, pdl_request *r) {
 static void add_args(void *user, pdl_request *r) {
     (void)user;
     int64_t sum = 0, i;
-    pdl_value *args = pdl_value_get(pdl_request_data(r), "args"), *kwargs = pdl_value_get(pdl_request_data(r), "kwargs");
+    pdl_value *args = pdl_value_get(pdl_request_data(r), "args"),
+              *kwargs = pdl_value_get(pdl_request_data(r), "kwargs");
     for (size_t j = 0; j < pdl_value_len(args) + pdl_value_len(kwargs); j++) {
-        pdl_value *x = j < pdl_value_len(args) ? pdl_value_at(args, j) : pdl_value_at(kwargs, j - pdl_value_len(args));
+        pdl_value *x =
+            j < pdl_value_len(args) ? pdl_value_at(args, j) : pdl_value_at(kwargs, j - pdl_value_len(args));
         if (pdl_value_get_int(x, &i)) sum += i;
         pdl_value_drop(x);
     }
@@ -309,11 +354,16 @@ static void add_args(void *user, pdl_request *r) {
 static void test_requests(void) {
     pdl_error *error = NULL;
     pdl_engine *e = pdl_engine_new(NULL, &error);
-    static char any[] = "any", longer[] = "longer", line[] = "a line", file[] = "of a file", shell[] = "output", quota[] = "quota", code[] = "from code";
-    CHECK(pdl_engine_handle(e, "model", "my/", echo, any, &error) && pdl_engine_handle(e, "model", "my/long", echo, longer, &error));
-    CHECK(pdl_engine_handle(e, "model", "pieces", in_pieces, NULL, &error) && pdl_engine_handle(e, "model", "bad", refuse, quota, &error));
-    CHECK(pdl_engine_handle(e, "model", "number", answer_number, NULL, &error) && pdl_engine_handle(e, "input", NULL, echo, line, &error));
-    CHECK(pdl_engine_handle(e, "read", "", echo, file, &error) && pdl_engine_handle(e, "command", "uname", echo, shell, &error));
+    static char any[] = "any", longer[] = "longer", line[] = "a line", file[] = "of a file",
+                shell[] = "output", quota[] = "quota", code[] = "from code";
+    CHECK(pdl_engine_handle(e, "model", "my/", echo, any, &error) &&
+          pdl_engine_handle(e, "model", "my/long", echo, longer, &error));
+    CHECK(pdl_engine_handle(e, "model", "pieces", in_pieces, NULL, &error) &&
+          pdl_engine_handle(e, "model", "bad", refuse, quota, &error));
+    CHECK(pdl_engine_handle(e, "model", "number", answer_number, NULL, &error) &&
+          pdl_engine_handle(e, "input", NULL, echo, line, &error));
+    CHECK(pdl_engine_handle(e, "read", "", echo, file, &error) &&
+          pdl_engine_handle(e, "command", "uname", echo, shell, &error));
     CHECK(pdl_engine_handle(e, "code", "python", echo, code, &error));
     static const struct {
         const char *program, *want;
@@ -321,10 +371,12 @@ static void test_requests(void) {
         {"model: my/x\ninput: hi\n", "any"},
         {"model: my/longest\ninput: hi\n", "longer"},
         {"model: pieces\ninput: hi\n", "one two"},
-        {"lastOf:\n- model: pieces\n  input: hi\n  modelResponse: raw\n- ${ raw.choices[0].message.role }\n", "assistant"},
+        {"lastOf:\n- model: pieces\n  input: hi\n  modelResponse: raw\n- ${ raw.choices[0].message.role }\n",
+         "assistant"},
         {"model: bad\ninput: hi\n", "Error during 'bad' model call: too much"},
         {"model: bad\ninput: hi\nfallback:\n  text: kept\n", "kept"},
-        {"model: number\ninput: hi\n", "the host program answered a request of kind model with a value of type int, not text or {content, ...}"},
+        {"model: number\ninput: hi\n", "the host program answered a request of kind model with a value of "
+                                       "type int, not text or {content, ...}"},
         {"read: null\nmessage: \"? \"\n", "a line"},
         {"read: ./nowhere.txt\n", "of a file"},
         {"lang: command\ncode: uname -a\n", "output"},
@@ -338,7 +390,8 @@ static void test_requests(void) {
     CHECK(pdl_value_put(inputs, "add", add) && pdl_value_kind(add) == PDL_KIND_OTHER);
     pdl_value_drop(add);
     CHECK(is_text(run_text(e, "text: ${ add(1, 2, three=3) + add() }\n", inputs), "6"));
-    CHECK(is_text(run_text(e, "for: {i: [1, 2, 3]}\nrepeat: ${ add(i, 10) }\njoin: {as: array}\n", inputs), "[11, 12, 13]"));
+    CHECK(is_text(run_text(e, "for: {i: [1, 2, 3]}\nrepeat: ${ add(i, 10) }\njoin: {as: array}\n", inputs),
+                  "[11, 12, 13]"));
     CHECK(is_text(run_text(e, "text: ${ add.name }\nfallback: none\n", inputs), "none"));
     CHECK(is_text(run_text(e, "text: ${ add }\n", inputs), "<function add>"));
     pdl_value_drop(inputs);
@@ -391,7 +444,8 @@ static void test_cancelled_requests(void) {
     CHECK(pdl_task_wait(t, 100) == PDL_TASK_WAITING); /* woken, nothing to do, waits on */
     pthread_join(thread, NULL);
     pdl_task_cancel(t);
-    CHECK(pdl_task_state(t) == PDL_TASK_FAILED && pdl_request_is_cancelled(open) && !pdl_request_piece(open, "x", 1));
+    CHECK(pdl_task_state(t) == PDL_TASK_FAILED && pdl_request_is_cancelled(open) &&
+          !pdl_request_piece(open, "x", 1));
     pdl_request_answer(open, NULL);
     pdl_task_free(t);
     open = NULL;
@@ -456,7 +510,7 @@ static void test_free_inside(pdl_engine *e) {
     pdl_program_free(p);
 }
 
-/* --- many ---------------------------------------------------------------------------------------------------- */
+/* --- many ------------------------------ */
 
 static bool run_once(int i) {
     static char said[] = "yes";

@@ -1,4 +1,5 @@
-/* use.cpp -- the library from C++17: handles that release themselves, lambdas as handlers. Prints what failed, then the counts. */
+/* use.cpp -- the library from C++17: handles that release themselves, lambdas as handlers. Prints what
+ * failed, then the counts. */
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -8,10 +9,8 @@
 
 namespace {
 
-template <auto fn>
-struct release {
-    template <class T>
-    void operator()(T *p) const { fn(p); }
+template <auto fn> struct release {
+    template <class T> void operator()(T *p) const { fn(p); }
 };
 using engine = std::unique_ptr<pdl_engine, release<pdl_engine_free>>;
 using program = std::unique_ptr<pdl_program, release<pdl_program_free>>;
@@ -62,7 +61,9 @@ void test_streams() {
     o.size = sizeof o;
     o.output = PDL_OUTPUT_RESULT;
     o.user = &out;
-    o.text = [](void *user, const char *text, size_t n) { static_cast<std::string *>(user)->append(text, n); };
+    o.text = [](void *user, const char *text, size_t n) {
+        static_cast<std::string *>(user)->append(text, n);
+    };
     task t(pdl_task_start(e.get(), p.get(), &o, &error));
     if (!t) throw failure(error);
     check(pdl_task_wait(t.get(), -1) == PDL_TASK_DONE, "the run is done");
@@ -82,7 +83,8 @@ void test_errors() {
     program p = load(e, "data: ${ 1 / 0 }\n");
     pdl_error *error = nullptr;
     value v(pdl_run_program(e.get(), p.get(), nullptr, &error));
-    check(!v && error && std::string_view(error->kind) == "expression" && error->line == 1, "division by zero is an error with a place");
+    check(!v && error && std::string_view(error->kind) == "expression" && error->line == 1,
+          "division by zero is an error with a place");
     pdl_error_free(error);
 }
 
