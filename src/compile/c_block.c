@@ -1,5 +1,5 @@
-/* c_block.c -- what every block does, in order (spec execution 2): enter, defs, attempts of (body, parser, spec, expectations), fallback,
- * def, contribute, leave. */
+/* c_block.c -- what every block does, in order (spec execution 2): enter, defs, attempts of (body, parser,
+ * spec, expectations), fallback, def, contribute, leave. */
 #include "compile/emit.h"
 
 #include "base/banned.h"
@@ -43,7 +43,9 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
 static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
     emit(e, PDL_OP_SUB_BEGIN, 1, 0, 0);
-    c_block(e, defs->p[i], (pdl_pos){.seg = PDL_SEG_DEFS, .name = name, .no_context = true, .def_name = name});
+    c_block(e, defs->p[i], (pdl_pos){
+        .seg = PDL_SEG_DEFS, .name = name, .no_context = true, .def_name = name,
+    });
     emit(e, PDL_OP_SUB_END, 0, 0, 0);
     if (pdl_str_is(name, "pdl_context")) emit(e, PDL_OP_SET_CONTEXT, 0, 0, 0);
     else emit(e, PDL_OP_BIND, 0, 0, name_of(e, name));
@@ -82,7 +84,9 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
         c_at(e, x->loc);
         c_tree(e, x->expect);
         if (x->feedback) c_tree(e, x->feedback);
-        else if (x->feedback_block) c_sub(e, x->feedback_block, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("feedback"), .no_context = true});
+        else if (x->feedback_block) c_sub(e, x->feedback_block, (pdl_pos){
+            .seg = PDL_SEG_NAME, .name = PDL_STR("feedback"), .no_context = true,
+        });
         else c_default_feedback(e);
         emit(e, PDL_OP_EXPECT, 0, 0, 0);
         emit(e, PDL_OP_EXPECT_DONE, i + 1 == b->expectations.n, 0, attempt);
@@ -117,7 +121,9 @@ static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info)
 }
 
 static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
-    c_block(e, b->fallback, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("fallback"), .no_context = info->no_context});
+    c_block(e, b->fallback, (pdl_pos){
+        .seg = PDL_SEG_NAME, .name = PDL_STR("fallback"), .no_context = info->no_context,
+    });
     if (!info->leaf) emit(e, PDL_OP_CHILD, 0, 0, 0);
     if (b->spec) {
         c_at(e, b->fallback->loc);
