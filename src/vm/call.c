@@ -32,7 +32,9 @@ static void closure_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     else PDL_PUT(out, "<function>");
 }
 
-static const pdl_class closure_class = {.type_name = "ClosureBlock", .child = closure_child, .fini = closure_fini, .text = closure_text};
+static const pdl_class closure_class = {
+    .type_name = "ClosureBlock", .child = closure_child, .fini = closure_fini, .text = closure_text,
+};
 
 /* {"type": "function", "function": {"name", "description", "parameters"}} (spec execution 6.4). */
 static pdl_val signature_of(const pdl_func_info *info) {
@@ -40,7 +42,8 @@ static pdl_val signature_of(const pdl_func_info *info) {
     pdl_val f = pdl_dict_new(3);
     if (info->name_text.n) f = pdl_dict_putz(f, "name", pdl_text(info->name_text));
     if (b->head.description.s.p) f = pdl_dict_putz(f, "description", pdl_text(b->head.description.s));
-    f = pdl_dict_putz(f, "parameters", b->params.is_null ? pdl_dict_new(0) : pdl_type_schema(b->params.all, true));
+    f = pdl_dict_putz(f, "parameters",
+                      b->params.is_null ? pdl_dict_new(0) : pdl_type_schema(b->params.all, true));
     pdl_val s = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
     return pdl_dict_putz(s, "function", f);
 }
@@ -64,7 +67,8 @@ pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
     return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
 }
 
-/* The scope of the body: that of the definition, its own name, and unbound parameters so that outer variables do not show. */
+/* The scope of the body: that of the definition, its own name, and unbound parameters so that outer variables
+ * do not show. */
 static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
     pdl_scope *s = pdl_scope_keep(c->scope);
     if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
@@ -77,7 +81,7 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
     return true;
 }
 
-/* --- call blocks -------------------------------------------------------------------------------------------------- */
+/* --- call blocks ---------------------------------------------------------------------------------------- */
 
 static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pdl_err *err) {
     pdl_buf src = PDL_BUF;
@@ -85,9 +89,12 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
     if (t->kind == PDL_TREE_EXPR) pdl_buf_put(&src, t->expr->source);
     else pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
     const char *type = pdl_type_name(v);
-    bool named = pdl_is_str(v) && pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
-    pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"), "Type error: %s is of type <class '%s'> but should be a function.%s%s%s", pdl_buf_z(&src), type,
-                named ? " You might want to call `${ " : "", named ? pdl_buf_z(&src) : "", named ? " }`." : "");
+    bool named = pdl_is_str(v) &&
+                 pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
+    pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"),
+                "Type error: %s is of type <class '%s'> but should be a function.%s%s%s", pdl_buf_z(&src),
+                type, named ? " You might want to call `${ " : "", named ? pdl_buf_z(&src) : "",
+                named ? " }`." : "");
     pdl_buf_fini(&src);
     return PDL_STEP_FAIL;
 }
@@ -97,8 +104,10 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Untyped parameters take promises as they are; a typed one is looked at, and so is everything when arguments do not fit by name. */
-static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args, pdl_err *err) {
+/* Untyped parameters take promises as they are; a typed one is looked at, and so is everything when arguments
+ * do not fit by name. */
+static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
+                           pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
     size_t n = pdl_dict_len(*args), named = 0;
     bool any = true;
@@ -145,7 +154,8 @@ pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
         if (s != PDL_STEP_DONE) return s;
     }
     if (!pdl_is_dict(*args)) {
-        pdl_err_set(err, PDL_E_type, b->args ? b->args->loc : b->head.loc, "args of a call should be an object but got a value of type %s", pdl_type_name(*args));
+        pdl_err_set(err, PDL_E_type, b->args ? b->args->loc : b->head.loc,
+                    "args of a call should be an object but got a value of type %s", pdl_type_name(*args));
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));
@@ -162,7 +172,8 @@ pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     for (uint32_t i = 0; i < c->info->n_params; i++) {
         pdl_vref v = pdl_dict_gets(given, c->info->block->params.names[i]);
         if (!pdl_is_absent(v)) scope = pdl_scope_put(scope, c->info->params[i], pdl_keep(v));
-        else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i]))) scope = pdl_scope_del(scope, c->info->params[i]);
+        else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i])))
+            scope = pdl_scope_del(scope, c->info->params[i]);
     }
     pdl_drop(given);
     pdl_val func = pop(f);
@@ -177,7 +188,7 @@ pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- calls from expressions ------------------------------------------------------------------------------------------- */
+/* --- calls from expressions ----------------------------------------------------------------------------- */
 
 static void drop_all(const pdl_val *v, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_drop(v[i]);
@@ -193,15 +204,20 @@ static void push_instance(pdl_fiber *f, pdl_closure *c) {
     }
     f->frames.p[f->frames.n - 1].place = place;
     pdl_blk *b = pdl_vec_push(&f->blks);
-    *b = (pdl_blk){.path = pdl_path_numbered(c->path, "instance", c->instances++), .ctx_in = pdl_null(), .role_in = pdl_null(), .acc = pdl_absent()};
+    *b = (pdl_blk){
+        .path = pdl_path_numbered(c->path, "instance", c->instances++), .ctx_in = pdl_null(),
+        .role_in = pdl_null(), .acc = pdl_absent(),
+    };
 }
 
-pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                      const pdl_val *kwv, size_t n_kw, pdl_err *err) {
     pdl_closure *c = closure_of(func);
     const pdl_func_info *info = c->info;
     bool ok = !too_deep(f, err);
     if (ok && n_pos > info->n_params) {
-        ok = pdl_err_set(err, PDL_E_type, c->loc, "Too many arguments to the call%s%.*s", info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
+        ok = pdl_err_set(err, PDL_E_type, c->loc, "Too many arguments to the call%s%.*s",
+                         info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
     }
     pdl_val ctx = pdl_absent();
     for (size_t i = 0; ok && i < n_kw; i++)
@@ -214,7 +230,8 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
     }
     pdl_scope *scope = body_scope(c, func);
     for (size_t i = n_pos; i < info->n_params; i++)
-        if (!pdl_is_absent(pdl_scope_find(scope, info->params[i]))) scope = pdl_scope_del(scope, info->params[i]);
+        if (!pdl_is_absent(pdl_scope_find(scope, info->params[i])))
+            scope = pdl_scope_del(scope, info->params[i]);
     for (size_t i = 0; i < n_pos; i++) scope = pdl_scope_put(scope, info->params[i], pos[i]);
     for (size_t i = 0; i < n_kw; i++) {
         if (pdl_str_is(kw[i], "pdl_context")) pdl_drop(kwv[i]);
@@ -234,7 +251,7 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
     return PDL_STEP_DONE;
 }
 
-/* --- returns ---------------------------------------------------------------------------------------------------------------- */
+/* --- returns -------------------------------------------------------------------------------------------- */
 
 /* The module object of an import: everything its file has defined. */
 static pdl_val module_value(pdl_fiber *f) {
@@ -313,9 +330,10 @@ bool returns_function_error(pdl_vref v) {
     return false;
 }
 
-/* --- calls from outside ---------------------------------------------------------------------------------------------------------- */
+/* --- calls from outside --------------------------------------------------------------------------------- */
 
-void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs, void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
+void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
+                 void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
     pdl_run *r = user;
     pdl_err err = {0};
     if (!pdl_is(func, PDL_V_FUNC)) {

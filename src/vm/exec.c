@@ -1,4 +1,5 @@
-/* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves with DONE (the fiber ended), WAIT or FAIL. */
+/* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves with DONE
+ * (the fiber ended), WAIT or FAIL. */
 #include "vm/fiber.h"
 
 #include "base/limits.h"
@@ -65,7 +66,8 @@ static pdl_step op_defined(pdl_fiber *f, pdl_err *err) {
 }
 
 static void op_scope_save(pdl_fiber *f) {
-    *pdl_vec_push(&f->saves) = (pdl_save){pdl_scope_keep(f->scope), pdl_absent(), f->print, (uint32_t)f->frames.n};
+    *pdl_vec_push(&f->saves) =
+        (pdl_save){pdl_scope_keep(f->scope), pdl_absent(), f->print, (uint32_t)f->frames.n};
 }
 
 static void op_scope_back(pdl_fiber *f, bool forget) {
@@ -88,8 +90,8 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
     *h = (pdl_handler){
         .pc = pc, .frame = (uint32_t)f->frames.n, .stack = (uint32_t)f->stack.n, .blks = (uint32_t)f->blks.n,
         .saves = (uint32_t)f->saves.n, .loops = (uint32_t)f->loops.n, .bufs = (uint32_t)f->bufs.n,
-        .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role), .print = f->print,
-        .autoescape = f->autoescape, .calls_from = f->n_calls, .out_mark = out_mark(f),
+        .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role),
+        .print = f->print, .autoescape = f->autoescape, .calls_from = f->n_calls, .out_mark = out_mark(f),
     };
 }
 
@@ -212,7 +214,8 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_JUMP: {
             bool back = i->c < f->pc;
             f->pc = i->c;
-            if (back && PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) { /* a loop that never waits lets signals and other fibers in */
+            /* a loop that never waits lets signals and other fibers in */
+            if (back && PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) {
                 f->run->turns = 0;
                 f->run->yielded = true;
                 fiber_ready(f);
@@ -240,7 +243,8 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = PDL_BUF_INIT(PDL_MAX_TEXT); break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
-            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1], pdl_str_get(f->code->consts.p[i->c]), err)) return PDL_STEP_FAIL;
+            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1], pdl_str_get(f->code->consts.p[i->c]), err))
+                return PDL_STEP_FAIL;
             break;
         case PDL_OP_OUT: STEP(op_out(f, i->a == 1, err)); break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
@@ -282,7 +286,9 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         case PDL_OP_JOIN_TEXT: STEP(op_join_text(f, i->c, err)); break;
         case PDL_OP_TEXT_ADD: STEP(op_text_add(f, err)); break;
-        case PDL_OP_JOIN_LIST: STEP(op_join_list(f, (pdl_join_kind)i->a, f->code->consts.p[i->c], err)); break;
+        case PDL_OP_JOIN_LIST:
+            STEP(op_join_list(f, (pdl_join_kind)i->a, f->code->consts.p[i->c], err));
+            break;
         case PDL_OP_RESULT_NONE: set_top(f, pdl_textz("")); break;
         case PDL_OP_CONTRIBUTE: STEP(op_contribute(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
         case PDL_OP_PARSE: STEP(op_parse(f, f->code->ptrs.p[i->c], err)); break;

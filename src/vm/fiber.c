@@ -193,7 +193,8 @@ static void make_path(pdl_fiber *f, size_t k) {
     pdl_blk *b = &f->blks.p[k];
     pdl_path *up = k ? f->blks.p[k - 1].path : NULL;
     b->path = with_kind(seg_path(up, b->info, k ? f->blks.p[k - 1].iter : 0), b->info->kind);
-    if (!b->info->has_retry || !b->attempts || b->attempts->in_fallback) return; /* a fallback belongs to no attempt */
+    /* a fallback belongs to no attempt */
+    if (!b->info->has_retry || !b->attempts || b->attempts->in_fallback) return;
     pdl_path *p = b->path;
     b->path = pdl_path_numbered(p, "retry", (uint32_t)b->attempts->done);
     pdl_path_drop(p);
@@ -239,7 +240,8 @@ static void suggest_name(pdl_fiber *f, pdl_err *err);
 static void expression_message(const pdl_fiber *f, const pdl_site *site, const pdl_where *w, pdl_err *err) {
     bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL && f->code->ins.p[f->pc - 1].b == 0;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%s %.*s: %s", syntax ? "Syntax error in" : "Error during the evaluation of", PDL_FMT(site->expr->source), err->msg);
+    pdl_buf_putf(&b, "%s %.*s: %s", syntax ? "Syntax error in" : "Error during the evaluation of",
+                 PDL_FMT(site->expr->source), err->msg);
     pdl_free(err->msg);
     err->msg = pdl_buf_take(&b);
     err->loc = site->loc;

@@ -293,8 +293,9 @@ void fiber_ready(pdl_fiber *f);
 /* An error arrived: unwind to the nearest handler. False when there is none: the fiber has failed. Takes
  * err. */
 bool fiber_unwind(pdl_fiber *f, pdl_err *err);
-/* An error that leaves a library function is told as one of the call: the user wrote neither the lines above nor below.
- * library_call: where the program calls the library function that runs; all-zero when none does. */
+/* An error that leaves a library function is told as one of the call: the user wrote neither the lines above
+ * nor below. library_call: where the program calls the library function that runs; all-zero when none
+ * does. */
 pdl_loc library_call(const pdl_fiber *f);
 void told_at_call(pdl_err *err, pdl_loc call); /* nothing when call is all-zero */
 void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_t entry, pdl_loc loc);

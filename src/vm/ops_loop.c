@@ -16,7 +16,8 @@ static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_val_to_list(v, out, err)) return true;
     pdl_err_fini(err);
     const char *name = pdl_is_null(v) ? "NoneType" : pdl_type_name(v);
-    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "Values inside the For block must be lists but got <class '%s'>.", name);
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                       "Values inside the For block must be lists but got <class '%s'>.", name);
 }
 
 static size_t seq_len(pdl_vref v) { return pdl_is(v, PDL_V_RANGE) ? pdl_range_len(v) : pdl_list_len(v); }
@@ -37,7 +38,9 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
         return true;
     }
     if (!pdl_int_get(v, max)) {
-        return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "maxIterations is expected to be an integer but got a value of type %s", pdl_type_name(v));
+        return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                           "maxIterations is expected to be an integer but got a value of type %s",
+                           pdl_type_name(v));
     }
     if (*max < 0) *max = 0;
     return true;
@@ -58,14 +61,18 @@ static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_f
             pdl_err_at(err, list_loc(f, i));
             return false;
         }
-        if (!pdl_is_str(name)) return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "names inside the For block must be strings but got <class '%s'>", pdl_type_name(name));
+        if (!pdl_is_str(name))
+            return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                               "names inside the For block must be strings but got <class '%s'>",
+                               pdl_type_name(name));
         l->names[i] = pdl_intern(f->run->opt.names, pdl_str_get(name));
         if (i == 0) l->len = seq_len(l->lists[0]);
         else if (seq_len(l->lists[i]) != l->len) has_for = false;
     }
     if (l->n && has_for) return true;
     if (!l->n && !has_for) return true;
-    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "Lists inside the For block must be of the same length.");
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                       "Lists inside the For block must be of the same length.");
 }
 
 /* The field `for` as it was evaluated: pairs of name and list. */
@@ -122,7 +129,8 @@ bool op_for_next(pdl_fiber *f) {
 
 void op_for_bind(pdl_fiber *f) {
     const pdl_loop *l = &f->loops.p[f->loops.n - 1];
-    for (uint32_t k = 0; k < l->n; k++) f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
+    for (uint32_t k = 0; k < l->n; k++)
+        f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
 }
 
 void op_for_end(pdl_fiber *f) {
@@ -130,9 +138,10 @@ void op_for_end(pdl_fiber *f) {
     loop_fini(f, &l);
 }
 
-/* --- map ------------------------------------------------------------------------------------------------------- */
+/* --- map ------------------------------------------------------------------------------------------------ */
 
-enum { OPEN_UNBOUNDED = 16384 }; /* iterations open at a time when maxWorkers says nothing: memory, not order */
+/* iterations open at a time when maxWorkers says nothing: memory, not order */
+enum { OPEN_UNBOUNDED = 16384 };
 
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     /* Calls of an iteration that nobody waits for any more are told to stop. */
@@ -158,7 +167,8 @@ void mapping_free(pdl_run *r, pdl_mapping *m) {
 }
 
 static void bind_iteration(pdl_fiber *c, const pdl_loop *l, size_t i) {
-    for (uint32_t k = 0; k < l->n; k++) c->scope = pdl_scope_put(c->scope, l->names[k], seq_at(l->lists[k], i));
+    for (uint32_t k = 0; k < l->n; k++)
+        c->scope = pdl_scope_put(c->scope, l->names[k], seq_at(l->lists[k], i));
     if (l->index) c->scope = pdl_scope_put(c->scope, l->index, pdl_int((int64_t)i));
 }
 
@@ -179,7 +189,10 @@ static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, con
     c->out = out_child(f);
     /* A record that only carries the id of the map, so that parts of the iteration find theirs. */
     pdl_blk *b = pdl_vec_push(&c->blks);
-    *b = (pdl_blk){.path = pdl_path_keep(blk_path(f)), .ctx_in = pdl_null(), .role_in = pdl_null(), .acc = pdl_absent(), .iter = (uint32_t)i};
+    *b = (pdl_blk){
+        .path = pdl_path_keep(blk_path(f)), .ctx_in = pdl_null(), .role_in = pdl_null(), .acc = pdl_absent(),
+        .iter = (uint32_t)i,
+    };
     if (i >= m->fibers_cap) {
         size_t cap = m->fibers_cap ? m->fibers_cap * 2 : 16;
         m->fibers = pdl_realloc_n(m->fibers, cap, sizeof *m->fibers);
@@ -233,7 +246,10 @@ static bool begin_map(pdl_fiber *f, pdl_loop *l, pdl_err *err) {
     l->map = m;
     size_t n = l->len;
     if (l->max >= 0 && (uint64_t)l->max < n) n = (size_t)l->max;
-    if (n > PDL_MAX_RANGE_ITEMS) return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a map of more than %d iterations: give it a `for` list or maxIterations", PDL_MAX_RANGE_ITEMS);
+    if (n > PDL_MAX_RANGE_ITEMS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "a map of more than %d iterations: give it a `for` list or maxIterations",
+                           PDL_MAX_RANGE_ITEMS);
     m->n = n;
     m->failed = (size_t)-1;
     m->results = PDL_NEW_N(pdl_val, n);
@@ -266,10 +282,10 @@ pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- fold ----------------------------------------------------------------------------------------------------------- */
+/* --- fold ----------------------------------------------------------------------------------------------- */
 
-/* function list -> value. While it runs the stack is: function list index MARK accumulator, the accumulator being the result of the last call;
- * MARK is an absent value, which nothing else puts there. */
+/* function list -> value. While it runs the stack is: function list index MARK accumulator, the accumulator
+ * being the result of the last call; MARK is an absent value, which nothing else puts there. */
 pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
     bool running = f->stack.n >= 5 && pdl_is_absent(*under(f, 1)) && pdl_is(*under(f, 2), PDL_V_INT);
     if (!running) {
@@ -277,7 +293,8 @@ pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
         if (s != PDL_STEP_DONE) return s;
         pdl_vref list = *top(f);
         size_t n = pdl_list_len(list);
-        if (!n) return done(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
+        if (!n)
+            return done(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
         pdl_val first = pdl_keep(pdl_list_at(list, 0));
         push(f, pdl_int(1));
         push(f, pdl_absent());
@@ -300,6 +317,7 @@ pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
         return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(func)));
     }
     pdl_step s = call_closure(f, pdl_keep(func), args, 2, NULL, NULL, 0, err);
-    if (s == PDL_STEP_DONE) f->frames.p[f->frames.n - 1].return_pc--; /* back to this instruction with the result on top */
+    /* back to this instruction with the result on top */
+    if (s == PDL_STEP_DONE) f->frames.p[f->frames.n - 1].return_pc--;
     return s;
 }

@@ -295,7 +295,8 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
     else if (!pdl_is_absent(caller) && !info->uses_caller)
         ok = pdl_err_host(
             err, "TypeError",
-            "macro '%.*s' was invoked with two values for the special caller argument. This is most likely a bug.",
+            "macro '%.*s' was invoked with two values for the special caller argument. This is most likely "
+            "a bug.",
             PDL_FMT(info->name));
     if (info->uses_varargs) {
         pdl_val rest = pdl_list_new(0);

@@ -7,7 +7,7 @@
 
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 
-/* --- exception names ------------------------------------------------------------------------------------------------- */
+/* --- exception names ------------------------------------------------------------------------------------ */
 
 /* Built-in exceptions of Python with their base; PDL's own at the end. */
 static const struct {
@@ -51,7 +51,8 @@ static bool is_kind_name(pdl_str name) {
 }
 
 bool is_exception_name(pdl_str name) {
-    if (pdl_str_is(name, "JSONDecodeError")) return false; /* not a builtin of Python: known only as a class of errors */
+    /* not a builtin of Python: known only as a class of errors */
+    if (pdl_str_is(name, "JSONDecodeError")) return false;
     return base_of(name) != NULL || is_kind_name(name);
 }
 
@@ -84,9 +85,12 @@ static const char *host_class(const pdl_err *e) {
 
 bool err_matches(const pdl_err *err, pdl_str name) {
     for (const pdl_err *e = err; e; e = e->cause) {
-        if (pdl_str_is(name, "Exception") || pdl_str_is(name, "BaseException") || pdl_str_is(name, "PDLException") ||
-            pdl_str_is(name, "PDLRuntimeError") || pdl_str_is(name, "PDLRuntimeProcessBlocksError")) return true;
-        if (pdl_str_is(name, pdl_class_of_kind(e->kind)) || pdl_str_is(name, pdl_err_kind_name(e->kind))) return true;
+        if (pdl_str_is(name, "Exception") || pdl_str_is(name, "BaseException") ||
+            pdl_str_is(name, "PDLException") || pdl_str_is(name, "PDLRuntimeError") ||
+            pdl_str_is(name, "PDLRuntimeProcessBlocksError"))
+            return true;
+        if (pdl_str_is(name, pdl_class_of_kind(e->kind)) || pdl_str_is(name, pdl_err_kind_name(e->kind)))
+            return true;
         pdl_str list = pdl_str_of(e->foreign ? e->foreign : host_class(e));
         for (size_t from = 0; from <= list.n;) { /* "ZeroDivisionError,ArithmeticError,..." */
             size_t comma = pdl_str_find(list, PDL_STR(","), from);
@@ -98,20 +102,25 @@ bool err_matches(const pdl_err *err, pdl_str name) {
     return false;
 }
 
-/* --- settings ------------------------------------------------------------------------------------------------------------ */
+/* --- settings ------------------------------------------------------------------------------------------- */
 
 static bool number(pdl_vref v, const char *field, double *out, pdl_err *err) {
     if (pdl_is_int(v) || pdl_is_bool(v) || pdl_is(v, PDL_V_FLOAT)) {
         *out = pdl_num_to_double(v);
         return true;
     }
-    return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s of retry is expected to be a number but got a value of type %s", field, pdl_type_name(v));
+    return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                       "%s of retry is expected to be a number but got a value of type %s", field,
+                       pdl_type_name(v));
 }
 
 static bool read_jitter(pdl_attempts *a, pdl_vref v, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) {
-        if (pdl_list_len(v) != 2) return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "jitter of retry is expected to be a number or a pair of numbers");
-        return number(pdl_list_at(v, 0), "jitter", &a->jitter_min, err) && number(pdl_list_at(v, 1), "jitter", &a->jitter_max, err);
+        if (pdl_list_len(v) != 2)
+            return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                               "jitter of retry is expected to be a number or a pair of numbers");
+        return number(pdl_list_at(v, 0), "jitter", &a->jitter_min, err) &&
+               number(pdl_list_at(v, 1), "jitter", &a->jitter_max, err);
     }
     if (!number(v, "jitter", &a->jitter_min, err)) return false;
     a->jitter_max = a->jitter_min;
@@ -119,7 +128,8 @@ static bool read_jitter(pdl_attempts *a, pdl_vref v, pdl_err *err) {
 }
 
 static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
-    pdl_val list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) ? pdl_keep(v) : pdl_list_push(pdl_list_new(1), pdl_keep(v));
+    pdl_val list =
+        pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) ? pdl_keep(v) : pdl_list_push(pdl_list_new(1), pdl_keep(v));
     a->exceptions = list;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref x = pdl_list_at(list, i);
@@ -127,7 +137,8 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
         pdl_buf b = PDL_BUF;
         pdl_val_show(x, true, 80, &b);
         if (!pdl_is_str(x) || !is_exception_name(pdl_str_get(x)))
-            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "Invalid exception in the retry configuration: %s", pdl_buf_z(&b));
+            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "Invalid exception in the retry configuration: %s",
+                        pdl_buf_z(&b));
         pdl_buf_fini(&b);
         if (err->kind) return false;
     }
@@ -175,7 +186,7 @@ pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- after a failure ---------------------------------------------------------------------------------------------------------- */
+/* --- after a failure ------------------------------------------------------------------------------------ */
 
 static bool wants_retry(const pdl_attempts *a) {
     if (a->err.final) return false;
@@ -195,8 +206,14 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     if (loc.src && loc.src->name.n) pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(loc.src->name), pdl_loc_line(loc));
     else if (loc.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(loc));
     pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\n\n", a->err.msg);
-    pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note, .text = pdl_buf_str(&b), .err = &a->err, .block = blk(f)->info->block,
-                                                    .path = blk_path(f), .number = (uint32_t)a->done + 1, .value = pdl_absent(), .context = pdl_absent()});
+    pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
+                                                    .text = pdl_buf_str(&b),
+                                                    .err = &a->err,
+                                                    .block = blk(f)->info->block,
+                                                    .path = blk_path(f),
+                                                    .number = (uint32_t)a->done + 1,
+                                                    .value = pdl_absent(),
+                                                    .context = pdl_absent()});
     pdl_buf_fini(&b);
 }
 
@@ -220,7 +237,8 @@ static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     pdl_buf was = PDL_BUF;
     if (pdl_context_last(ctx, &last)) pdl_val_show(last.content, false, (size_t)1 << 30, &was);
     bool again = was.len && pdl_str_ends(pdl_str_trim(pdl_buf_str(&was)), pdl_str_trim(pdl_buf_str(&b)));
-    add_context(f, a, "assistant", again ? PDL_STR("The previous error occurs multiple times.") : pdl_buf_str(&b));
+    add_context(f, a, "assistant",
+                again ? PDL_STR("The previous error occurs multiple times.") : pdl_buf_str(&b));
     pdl_buf_fini(&b);
     pdl_buf_fini(&was);
     pdl_drop(ctx);
@@ -229,7 +247,8 @@ static void trace_error(pdl_fiber *f, pdl_attempts *a) {
 static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
     double d = a->delay * pow(a->backoff, (double)a->done);
     if (a->has_max && d > a->max_delay) d = a->max_delay;
-    if (a->jitter_max > a->jitter_min) d += a->jitter_min + run_random(f->run) * (a->jitter_max - a->jitter_min);
+    if (a->jitter_max > a->jitter_min)
+        d += a->jitter_min + run_random(f->run) * (a->jitter_max - a->jitter_min);
     else d += a->jitter_min;
     return d > 0 ? d : 0;
 }
@@ -320,9 +339,10 @@ void op_catch_end(pdl_fiber *f) {
     path_again(blk(f));
 }
 
-/* --- expectations --------------------------------------------------------------------------------------------------------------- */
+/* --- expectations --------------------------------------------------------------------------------------- */
 
-static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, pdl_str *kw, pdl_val *kwv, size_t *n) {
+static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, pdl_str *kw, pdl_val *kwv,
+                            size_t *n) {
     for (uint32_t i = 0; i < c->info->n_params; i++) {
         if (c->info->params[i] != name) continue;
         pdl_vref v = pdl_scope_find(f->scope, name);
@@ -337,7 +357,9 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     pdl_step s = force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val func = *top(f);
-    if (!pdl_is(func, PDL_V_FUNC)) return done(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s", pdl_type_name(func)));
+    if (!pdl_is(func, PDL_V_FUNC))
+        return done(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s",
+                                 pdl_type_name(func)));
     const pdl_closure *c = closure_of(func);
     pdl_str kw[5] = {PDL_STR("expectation"), PDL_STR("response")};
     pdl_val kwv[5] = {pdl_keep(*under(f, 1)), pdl_keep(*under(f, 2))};
@@ -348,7 +370,8 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     const pdl_block *b = blk(f)->info->block;
     pdl_val args = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
-    bool ok = !params || check_value(f->run, params, args, "Type errors during function call to feedback:", b->loc, b->node, err);
+    bool ok = !params || check_value(f->run, params, args,
+                                     "Type errors during function call to feedback:", b->loc, b->node, err);
     pdl_drop(args);
     if (!ok) {
         for (size_t i = 0; i < n; i++) pdl_drop(kwv[i]);
@@ -385,7 +408,8 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
         instruction = pdl_list_at(answer, 1);
     }
     if (pdl_is(score, PDL_V_FLOAT)) f->run->score += pdl_float_of(score);
-    bool again = pdl_is_str(instruction) && pdl_str_get(instruction).n && (a->tries < 0 || a->done < a->tries);
+    bool again =
+        pdl_is_str(instruction) && pdl_str_get(instruction).n && (a->tries < 0 || a->done < a->tries);
     if (!again) return;
     add_context(f, a, "user", pdl_str_get(instruction));
     a->unmet = true;
