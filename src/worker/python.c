@@ -393,7 +393,8 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
 /* Code that writes on our descriptor: what follows is no message, and its length would be waited for. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
     if (f->in.len < 5 || f->in.p[4] == '{') return true;
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process wrote what is no message on descriptor 4");
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the Python process wrote what is no message on descriptor 4");
 }
 
 static void on_msg(void *user, pdl_str bytes) {
