@@ -428,52 +428,58 @@ pdl_step op_call(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     return st;
 }
 
+/* obj.name(args) of an object of the worker: one request does both. */
+static pdl_step method_of_handle(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+    size_t n = arg_count(sh);
+    spread s;
+    if (!lay_out(f, sh, 0, &s, err)) {
+        spread_fini(&s);
+        return PDL_STEP_FAIL;
+    }
+    pdl_val pos = pdl_list_new(s.n_pos + 1), kw = pdl_dict_new(s.n_kw);
+    pos = pdl_list_push(pos, pdl_text(sh->name));
+    for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
+    for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
+    spread_fini(&s);
+    start_object(f, "method", pdl_keep(*under(f, n)), pos, kw);
+    pdl_val out = pop(f);
+    cut_stack(f, f->stack.n - n - 1);
+    if (sh->root) push(f, pdl_absent()); /* REBIND expects keys, receiver, value: nothing to bind */
+    push(f, out);
+    return PDL_STEP_DONE;
+}
+
+/* An attribute that can be called: a function in an object, a macro, a value of a module. */
+static pdl_step method_of_value(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+    size_t n = arg_count(sh);
+    pdl_val out;
+    if (!pdl_attr(*under(f, n), sh->name, &out, err)) return PDL_STEP_FAIL;
+    pdl_step st = PDL_STEP_FAIL;
+    spread s;
+    if (lay_out(f, sh, 0, &s, err)) {
+        if (sh->root) { /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
+            st = call_value(f, out, &s, n, err);
+            if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
+        } else {
+            st = call_value(f, out, &s, n + 1, err);
+        }
+    }
+    spread_fini(&s);
+    pdl_drop(out);
+    return st;
+}
+
 pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     size_t n = arg_count(sh);
     pdl_step st = force_n(f, n + 1, err);
     if (st != PDL_STEP_DONE) return st;
-    pdl_val x = *under(f, n);
+    pdl_val x = *under(f, n), out;
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
-    spread s;
-    if (pdl_is(x, PDL_V_HANDLE)) { /* obj.name(args): attribute first, call when it is there */
-        if (!lay_out(f, sh, 0, &s, err)) {
-            spread_fini(&s);
-            return PDL_STEP_FAIL;
-        }
-        pdl_val pos = pdl_list_new(s.n_pos + 1), kw = pdl_dict_new(s.n_kw);
-        pos = pdl_list_push(pos, pdl_text(sh->name));
-        for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
-        for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
-        start_object(f, "method", pdl_keep(x), pos, kw);
-        pdl_val out = pop(f);
-        spread_fini(&s);
-        cut_stack(f, f->stack.n - n - 1);
-        push(f, out);
-        if (sh->root) { /* REBIND expects keys, receiver, value */
-            push(f, pdl_keep(out));
-            set_val(under(f, 1), pdl_absent());
-        }
-        return PDL_STEP_DONE;
-    }
+    if (pdl_is(x, PDL_V_HANDLE)) return method_of_handle(f, sh, err);
     const pdl_native *row = pdl_method_find(x, sh->name);
-    pdl_val out;
-    if (!row) {
-        if (!pdl_attr(x, sh->name, &out, err)) return PDL_STEP_FAIL;
-        st = PDL_STEP_FAIL;
-        if (lay_out(f, sh, 0, &s, err)) {
-            if (sh->root) { /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
-                st = call_value(f, out, &s, n, err);
-                if (st == PDL_STEP_DONE && f->frames.n && !pdl_is(out, PDL_V_FUNC))
-                    set_val(under(f, 1), pdl_absent());
-            } else {
-                st = call_value(f, out, &s, n + 1, err);
-            }
-        }
-        spread_fini(&s);
-        pdl_drop(out);
-        return st;
-    }
+    if (!row) return method_of_value(f, sh, err);
     pdl_native_env env = native_env(f);
+    spread s;
     bool ok = lay_out(f, sh, 1, &s, err) &&
               pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
     spread_fini(&s);
