@@ -101,12 +101,9 @@ static void c_for(pdl_emit *e, const pdl_xnode *x) {
 
 static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     /* elif chains are nested on the right: walk them. */
-    size_t base = e->spine.n, n = 0;
-    uint32_t *outs = NULL;
-    (void)base;
-    size_t count = 0;
+    size_t n = 0, count = 0;
     for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
-    outs = pdl_arena_new_n(e->a, uint32_t, count);
+    uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, count);
     for (;;) {
         c_x(e, x->u.cond.test);
         span(e, x);

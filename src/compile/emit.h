@@ -10,7 +10,6 @@ typedef struct pdl_emit {
     uint32_t site;           /* of the next instruction */
     uint32_t start, end;     /* span of the next instruction */
     bool trace;
-    bool in_loop_filter;
     PDL_VEC(struct pending_func *) functions; /* bodies to be emitted behind the main code */
     PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
 } pdl_emit;

@@ -308,7 +308,6 @@ pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
         *ended = true;
         return PDL_STEP_DONE;
     case FRAME_EXPR:
-        if (returns_function_error(*top(f))) break;
         s = force(f, top(f), err);
         if (s == PDL_STEP_DONE) s = check_function_result(f, closure_of(fr->func), err);
         if (s == PDL_STEP_DONE) end_plain(f, false);
@@ -323,11 +322,6 @@ pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
     case FRAME_IMPORT: end_import(f, fr); break;
     }
     return s;
-}
-
-bool returns_function_error(pdl_vref v) {
-    (void)v;
-    return false;
 }
 
 /* --- calls from outside --------------------------------------------------------------------------------- */

@@ -114,8 +114,6 @@ static pdl_step op_usage(pdl_fiber *f, pdl_name name, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-static pdl_step op_await(pdl_fiber *f, pdl_err *err) { return force(f, top(f), err); }
-
 static void op_context(pdl_fiber *f) { push(f, pdl_keep(f->ctx)); }
 
 static void swap(pdl_fiber *f) {
@@ -293,7 +291,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_CONTRIBUTE: STEP(op_contribute(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
         case PDL_OP_PARSE: STEP(op_parse(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_CHECK: STEP(op_check(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
-        case PDL_OP_AWAIT: STEP(op_await(f, err)); break;
+        case PDL_OP_AWAIT: STEP(force(f, top(f), err)); break;
         case PDL_OP_BARRIER: STEP(await_calls(f, 0, false, err)); break;
         case PDL_OP_TRACE_FIELD: field_event(f, i); break;
         case PDL_OP_RETRY_INIT: STEP(op_retry_init(f, i, err)); break;

@@ -438,7 +438,6 @@ pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err);
 pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
                       const pdl_val *kwv, size_t n_kw, pdl_err *err);
 pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended);
-bool returns_function_error(pdl_vref v);
 void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
                  void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
 
