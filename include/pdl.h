@@ -298,8 +298,8 @@ PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, con
 
 /* --- memory ------------------------------ */
 
-/* Where memory comes from, for the whole process: call it before anything else. All three are given, or all
- * NULL for the default. False when they are not. */
+/* Where memory comes from, for the whole process: call it before anything else. Memory is aligned as malloc's. All
+ * three are given, or all NULL for the default. False when they are not. */
 PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n),
                                void (*release)(void *p));
 /* Called when memory runs out, with the size that was asked for. When it returns the process ends with exit

@@ -36,6 +36,7 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
         }
     pdl_engine *e = PDL_NEW(pdl_engine);
     e->refs = 1;
+    e->pool = pdl_pool_new();
     e->jobs = o.jobs;
     for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
     return e;
@@ -52,6 +53,7 @@ void pdl_engine_free(pdl_engine *engine) {
     for (size_t i = 0; i < engine->hooks.n; i++) disown(engine->hooks.p[i].prefix);
     pdl_vec_fini(&engine->paths);
     pdl_vec_fini(&engine->hooks);
+    pdl_pool_close(engine->pool);
     pdl_free(engine);
 }
 
@@ -94,19 +96,24 @@ static bool read_file(pdl_engine *engine, const char *path, const char *what, pd
 }
 
 /* A program without errors, or NULL. */
-static pdl_program *loaded(const char *text, size_t n, const char *name, pdl_error **error) {
+static pdl_program *loaded(const pdl_engine *engine, const char *text, size_t n, const char *name,
+                           pdl_error **error) {
+    pdl_pool *before = pdl_pool_enter(engine->pool);
     bool ok;
     pdl_program *p = load(text, n, name, &ok, error);
-    if (!p || ok) return p;
-    pdl_error_of_program(error, p);
-    pdl_program_drop(p);
-    return NULL;
+    if (p && !ok) {
+        pdl_error_of_program(error, p);
+        pdl_program_drop(p);
+        p = NULL;
+    }
+    pdl_pool_enter(before);
+    return p;
 }
 
 pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **error) {
     pdl_buf b;
     if (!read_file(engine, path, "pdl_load_file", &b, error)) return NULL;
-    pdl_program *p = loaded(pdl_buf_z(&b), b.len, path, error);
+    pdl_program *p = loaded(engine, pdl_buf_z(&b), b.len, path, error);
     pdl_buf_fini(&b);
     return p;
 }
@@ -117,7 +124,7 @@ static bool has_text(const pdl_engine *engine, const char *text, const char *wha
 
 pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
                            pdl_error **error) {
-    return has_text(engine, text, "pdl_load_text", error) ? loaded(text, n_bytes, name, error) : NULL;
+    return has_text(engine, text, "pdl_load_text", error) ? loaded(engine, text, n_bytes, name, error) : NULL;
 }
 
 void pdl_program_free(pdl_program *program) { pdl_program_drop(program); }
@@ -147,8 +154,8 @@ static pdl_value *list_of(const pdl_program *p) {
     return pdl_value_box(list);
 }
 
-static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name,
-                        pdl_error **error) {
+static pdl_value *checked(const pdl_engine *engine, const char *text, size_t n, const char *name,
+                          pdl_error **error) {
     bool ok;
     pdl_program *p = load(text, n, name, &ok, error);
     if (!p) return NULL;
@@ -166,6 +173,14 @@ static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, co
     }
     pdl_session_free(s);
     pdl_program_drop(p);
+    return list;
+}
+
+static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name,
+                        pdl_error **error) {
+    pdl_pool *before = pdl_pool_enter(engine->pool);
+    pdl_value *list = checked(engine, text, n, name, error);
+    pdl_pool_enter(before);
     return list;
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/hooks.h"
 #include "api/session.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "pdl.h"
 
@@ -15,6 +16,7 @@ struct pdl_value {
 struct pdl_engine {
     uint32_t refs;
     uint32_t jobs;
+    pdl_pool *pool; /* where small objects made by its functions live; entered by each of them */
     PDL_VEC(pdl_str) paths; /* owned texts */
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };

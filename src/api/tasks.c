@@ -94,14 +94,17 @@ static pdl_str dir_of(pdl_str file) {
 static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : "")); }
 
 static void task_free(pdl_task *t) {
+    pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_session_free(t->session);
     pdl_error_free(t->error);
     pdl_free(t->hooks);
     pdl_free(t->file);
     pdl_free(t->record);
     pdl_free(t->replay);
-    pdl_engine_free(t->engine);
+    pdl_engine *engine = t->engine;
     pdl_free(t);
+    pdl_pool_enter(before);
+    pdl_engine_free(engine); /* and with the last of its references the pool */
 }
 
 static bool read_options(pdl_task_options *o, const pdl_task_options *options, pdl_error **error) {
@@ -130,15 +133,9 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     return pdl_session_new(&o, &t->session, err);
 }
 
-pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options,
-                         pdl_error **error) {
-    pdl_task_options o = {0};
+/* Inside the pool of the engine. */
+static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_options o, pdl_error **error) {
     pdl_err err = {0};
-    if (!engine || !program) {
-        pdl_misuse(error, "pdl_task_start: the %s is NULL", engine ? "program" : "engine");
-        return NULL;
-    }
-    if (!read_options(&o, options, error)) return NULL;
     pdl_task *t = PDL_NEW(pdl_task);
     t->engine = pdl_engine_keep(engine);
     t->opt = o;
@@ -158,6 +155,20 @@ pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_tas
     return t;
 }
 
+pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options,
+                         pdl_error **error) {
+    pdl_task_options o = {0};
+    if (!engine || !program) {
+        pdl_misuse(error, "pdl_task_start: the %s is NULL", engine ? "program" : "engine");
+        return NULL;
+    }
+    if (!read_options(&o, options, error)) return NULL;
+    pdl_pool *before = pdl_pool_enter(engine->pool);
+    pdl_task *t = start(engine, program, o, error);
+    pdl_pool_enter(before);
+    return t;
+}
+
 void pdl_task_free(pdl_task *task) {
     if (!task) return;
     if (task->busy) task->doomed = true;
@@ -170,6 +181,7 @@ static pdl_state advance(pdl_task *t, int timeout_ms) {
     if (!t) return PDL_TASK_FAILED;
     if (t->busy || t->state != PDL_TASK_WAITING) return t->state;
     t->busy = true;
+    pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_step step = pdl_session_step(t->session, timeout_ms);
     t->busy = false;
     if (step == PDL_STEP_DONE) t->state = PDL_TASK_DONE;
@@ -177,6 +189,7 @@ static pdl_state advance(pdl_task *t, int timeout_ms) {
         t->state = PDL_TASK_FAILED;
         t->error = pdl_error_make(pdl_run_error(pdl_session_get(t->session)), t->session);
     }
+    pdl_pool_enter(before);
     pdl_state state = t->state;
     if (t->doomed) task_free(t);
     return state;

@@ -8,6 +8,7 @@
 #ifndef PDL_BASE_ALLOC_H
 #define PDL_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__GNUC__)
@@ -49,11 +50,12 @@ void pdl_alloc_on_oom(pdl_oom_fn *fn);
 /* Where memory comes from instead of malloc, for the whole process. NULL restores malloc. Before anything was
  * allocated. */
 typedef struct pdl_allocator {
-    void *(*alloc)(size_t n);            /* n > 0 */
+    void *(*alloc)(size_t n);            /* n > 0; aligned as malloc's */
     void *(*resize)(void *p, size_t n);  /* p may be NULL, n > 0 */
     void (*release)(void *p);            /* p may be NULL */
 } pdl_allocator;
 void pdl_alloc_from(const pdl_allocator *a);
+bool pdl_alloc_is_custom(void);
 
 /* Prints file:line and aborts: a broken promise of the program to itself, never bad input. */
 PDL_NORETURN PDL_COLD PDL_PRINTF(3, 4) void pdl_bug(const char *file, int line, const char *fmt, ...);

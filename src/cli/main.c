@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/pool.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -46,6 +47,7 @@ int main(int argc, char **argv) {
     arguments a;
     char *message = NULL;
     hold_descriptors();
+    pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     bool ok = arguments_read(argc, argv, &a, &message);
     int code = !ok ? wrong_usage(&a, message) : a.given[OPT_help] ? show_help(a.command) : a.command->run(&a);

@@ -1,0 +1,304 @@
+/* pool.c -- see pool.h. Regions of 2 MB are cut into slabs of 64 KB, a slab into blocks of one size.
+ *
+ * A slab of a pool is in one of four states: free (its bit in region.vacant), current (blocks of its class are taken
+ * from it), waiting (in the list of its class: has blocks to give), full (nowhere; the first block released makes it
+ * wait again). The heads of a region's slabs stand together, so that they do not fight for one set of the cache.
+ */
+#include "base/pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/alloc.h"
+
+#include "base/banned.h"
+
+enum {
+    GRAIN = 16, /* block sizes are its multiples */
+    CLASSES = PDL_POOL_MAX / GRAIN + 1,
+    OFFSET = 8, /* of every block, modulo GRAIN */
+    REGION = 1 << 21,
+    SLAB = 1 << 16,
+    SLABS = REGION / SLAB,
+    BATCH = 2048,   /* bytes made into blocks at a time: untouched memory costs nothing */
+    SMALL_POOL = 4, /* regions; a pool that has more asks for huge pages, a page fault for each 4 KB being slow */
+};
+static_assert(SLABS == 32, "region.vacant has a bit for each slab");
+static_assert(PDL_POOL_MAX % GRAIN == 0, "classes end at the maximum");
+
+typedef struct block {
+    struct block *next;
+} block;
+
+typedef struct slab {
+    block *ready; /* to be given out */
+    char *fresh, *end; /* not made into blocks yet */
+    uint32_t live;     /* blocks given out */
+    uint16_t class;
+    bool full;
+    struct slab *next, *prev; /* while waiting */
+} slab;
+
+/* At the start of its 2 MB; slab 0 begins behind it. */
+typedef struct region {
+    pdl_pool *pool;
+    uint32_t vacant;
+    struct region *next, *prev; /* all of the pool */
+    slab slabs[SLABS];
+} region;
+
+struct pdl_pool {
+    slab *current[CLASSES]; /* `none` until the first block of the class */
+    slab *waiting[CLASSES];
+    region *regions;
+    size_t n_regions;
+    region *roomy; /* where to look first for a vacant slab; may be NULL */
+    region *spare; /* all vacant when last seen: the one such region that is kept */
+    /* What others released, and the end of the pool, under the lock. */
+    pthread_mutex_t lock;
+    _Atomic(block *) strays; /* written under the lock, looked at without */
+    bool closed;
+    size_t left; /* after closing: blocks not released yet */
+};
+
+static slab none; /* never changes: without blocks */
+static _Thread_local pdl_pool *here;
+
+/* --- places ---------------------------------------------------------------------------------------- */
+
+static region *region_of(const void *p) { return (region *)((uintptr_t)p & ~(uintptr_t)(REGION - 1)); }
+
+static slab *slab_of(const void *p) {
+    return &region_of(p)->slabs[((uintptr_t)p & (REGION - 1)) / SLAB];
+}
+
+static size_t block_size(size_t class) { return class ? class * GRAIN : GRAIN; }
+
+/* --- regions --------------------------------------------------------------------------------------- */
+
+/* REGION bytes at a multiple of REGION, or NULL. */
+static void *map_region(void) {
+    char *p = mmap(NULL, 2 * REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = (size_t)(-(uintptr_t)p & (REGION - 1));
+    if (before) munmap(p, before);
+    munmap(p + before + REGION, REGION - before);
+    return p + before;
+}
+
+static region *region_new(pdl_pool *pool) {
+    region *r = map_region();
+    if (!r) return NULL;
+#ifdef MADV_HUGEPAGE
+    if (pool->n_regions >= SMALL_POOL) (void)madvise(r, REGION, MADV_HUGEPAGE);
+#endif
+    r->pool = pool;
+    r->vacant = UINT32_MAX;
+    r->next = pool->regions;
+    if (r->next) r->next->prev = r;
+    pool->regions = r;
+    pool->n_regions++;
+    return r;
+}
+
+static void region_free(pdl_pool *pool, region *r) {
+    if (pool->roomy == r) pool->roomy = NULL;
+    if (pool->spare == r) pool->spare = NULL;
+    if (r->prev) r->prev->next = r->next;
+    else pool->regions = r->next;
+    if (r->next) r->next->prev = r->prev;
+    pool->n_regions--;
+    munmap(r, REGION);
+}
+
+static region *find_roomy(pdl_pool *pool) {
+    if (pool->roomy && pool->roomy->vacant) return pool->roomy;
+    for (region *r = pool->regions; r; r = r->next)
+        if (r->vacant) return r;
+    return region_new(pool);
+}
+
+/* --- slabs ----------------------------------------------------------------------------------------- */
+
+static slab *slab_new(pdl_pool *pool, size_t class) {
+    region *r = pool->roomy = find_roomy(pool);
+    if (!r) return NULL;
+    size_t i = (size_t)__builtin_ctz(r->vacant);
+    r->vacant &= r->vacant - 1;
+    char *start = (char *)r + i * SLAB;
+    slab *s = &r->slabs[i];
+    *s = (slab){.fresh = start + OFFSET, .end = start + SLAB, .class = (uint16_t)class};
+    if (i == 0) s->fresh += (sizeof *r + GRAIN - 1) / GRAIN * GRAIN;
+    return s;
+}
+
+static void wait_in_list(pdl_pool *pool, slab *s) {
+    s->prev = NULL;
+    s->next = pool->waiting[s->class];
+    if (s->next) s->next->prev = s;
+    pool->waiting[s->class] = s;
+}
+
+static void leave_list(pdl_pool *pool, slab *s) {
+    if (s->prev) s->prev->next = s->next;
+    else pool->waiting[s->class] = s->next;
+    if (s->next) s->next->prev = s->prev;
+}
+
+/* A waiting slab without live blocks serves any class again. */
+static void slab_free(pdl_pool *pool, slab *s) {
+    region *r = region_of(s);
+    leave_list(pool, s);
+    r->vacant |= (uint32_t)1 << (s - r->slabs);
+    pool->roomy = r;
+    if (r->vacant != UINT32_MAX) return;
+    if (pool->spare && pool->spare != r && pool->spare->vacant == UINT32_MAX) region_free(pool, r);
+    else pool->spare = r;
+}
+
+/* Fresh memory of s as blocks; none are left before. */
+static bool refill(slab *s) {
+    size_t size = block_size(s->class), n = (size_t)(s->end - s->fresh) / size;
+    if (n > BATCH / size) n = BATCH / size;
+    if (!n) return false;
+    char *p = s->fresh;
+    s->fresh += n * size;
+    s->ready = (block *)(void *)p;
+    for (; n > 1; n--, p += size) ((block *)(void *)p)->next = (block *)(void *)(p + size);
+    ((block *)(void *)p)->next = NULL;
+    return true;
+}
+
+/* --- blocks ---------------------------------------------------------------------------------------- */
+
+static void *take_from(slab *s) {
+    block *b = s->ready;
+    s->ready = b->next;
+    s->live++;
+    return b;
+}
+
+static void give_back(pdl_pool *pool, void *p) {
+    slab *s = slab_of(p);
+    block *b = p;
+    b->next = s->ready;
+    s->ready = b;
+    s->live--;
+    if (PDL_LIKELY(s->live && !s->full)) return;
+    if (s == pool->current[s->class]) return;
+    if (s->full) {
+        s->full = false;
+        wait_in_list(pool, s);
+    }
+    if (!s->live) slab_free(pool, s);
+}
+
+/* The blocks that others released. */
+static void gather(pdl_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    block *b = atomic_exchange(&pool->strays, NULL);
+    pthread_mutex_unlock(&pool->lock);
+    while (b) {
+        block *next = b->next;
+        give_back(pool, b);
+        b = next;
+    }
+}
+
+/* The current slab of the class has no block left. */
+PDL_COLD static void *take_slowly(pdl_pool *pool, size_t class) {
+    slab *s = pool->current[class];
+    if (s != &none) {
+        if (refill(s)) return take_from(s);
+        s->full = true;
+        pool->current[class] = &none;
+    }
+    if (!pool->waiting[class] && atomic_load_explicit(&pool->strays, memory_order_relaxed)) gather(pool);
+    if (pool->waiting[class]) {
+        s = pool->waiting[class];
+        leave_list(pool, s);
+    } else if (!(s = slab_new(pool, class))) {
+        return NULL;
+    }
+    pool->current[class] = s;
+    return s->ready || refill(s) ? take_from(s) : NULL;
+}
+
+void *pdl_pool_take(size_t n) {
+    pdl_pool *pool = here;
+    if (!pool) return NULL;
+    size_t class = (n + GRAIN - 1) / GRAIN;
+    slab *s = pool->current[class];
+    return PDL_LIKELY(s->ready != NULL) ? take_from(s) : take_slowly(pool, class);
+}
+
+static void destroy(pdl_pool *pool) {
+    while (pool->regions) region_free(pool, pool->regions);
+    pthread_mutex_destroy(&pool->lock);
+    pdl_free(pool);
+}
+
+/* A block of a pool that this thread is not in. */
+PDL_COLD static void give_away(pdl_pool *pool, void *p) {
+    block *b = p;
+    pthread_mutex_lock(&pool->lock);
+    bool last = pool->closed && --pool->left == 0;
+    b->next = atomic_load(&pool->strays);
+    atomic_store(&pool->strays, b);
+    pthread_mutex_unlock(&pool->lock);
+    if (last) destroy(pool);
+}
+
+void pdl_pool_give(void *p) {
+    pdl_pool *pool = region_of(p)->pool;
+    if (PDL_LIKELY(pool == here)) give_back(pool, p);
+    else give_away(pool, p);
+}
+
+size_t pdl_pool_block_size(void *p) { return block_size(slab_of(p)->class); }
+
+/* --- pools ----------------------------------------------------------------------------------------- */
+
+pdl_pool *pdl_pool_new(void) {
+    if (!PDL_POOLS || pdl_alloc_is_custom()) return NULL;
+    pdl_pool *before = pdl_pool_enter(NULL); /* a pool outlives the one it is made under */
+    pdl_pool *pool = PDL_NEW(pdl_pool);
+    pdl_pool_enter(before);
+    pthread_mutex_init(&pool->lock, NULL);
+    for (size_t i = 0; i < CLASSES; i++) pool->current[i] = &none;
+    return pool;
+}
+
+pdl_pool *pdl_pool_enter(pdl_pool *pool) {
+    pdl_pool *before = here;
+    here = pool;
+    return before;
+}
+
+static size_t count_live(const pdl_pool *pool) {
+    size_t n = 0;
+    for (const region *r = pool->regions; r; r = r->next)
+        for (size_t i = 0; i < SLABS; i++)
+            if (!(r->vacant >> i & 1)) n += r->slabs[i].live;
+    return n;
+}
+
+void pdl_pool_close(pdl_pool *pool) {
+    if (!pool) return;
+    if (here == pool) here = NULL;
+    gather(pool);
+    pthread_mutex_lock(&pool->lock);
+    pool->closed = true;
+    pool->left = count_live(pool);
+    for (block *b = atomic_load(&pool->strays); b; b = b->next) pool->left--;
+    bool last = pool->left == 0;
+    pthread_mutex_unlock(&pool->lock);
+    if (last) destroy(pool);
+}
+
+size_t pdl_pool_size(const pdl_pool *pool) { return pool ? pool->n_regions * REGION : 0; }
