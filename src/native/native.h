@@ -19,6 +19,9 @@ typedef struct pdl_native_env {
     double (*random)(void *user);
     /* prints at once, beside result and context; NULL: natives that need it fail */
     void (*show)(void *user, pdl_str text);
+    /* is v of the type that is written as a value? Error: schema (no such type), type (what does not fit).
+     * NULL: natives that need it fail */
+    bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
     void *user;
 } pdl_native_env;
 

@@ -139,6 +139,13 @@ static bool g_fail(PDL_ARGS) {
     return false;
 }
 
+static bool g_check(PDL_ARGS) {
+    if (!env->check) return pdl_err_host(err, "RuntimeError", "nothing can be checked here");
+    if (!env->check(env->user, argv[1], argv[0], err)) return false;
+    *out = pdl_keep(argv[0]);
+    return true;
+}
+
 static bool g_show(PDL_ARGS) {
     if (!env->show) return pdl_err_host(err, "RuntimeError", "nothing can be shown here");
     pdl_val text, end = pdl_absent();
@@ -162,6 +169,8 @@ static const pdl_native natives[] = {
      "bool_confidence", PDL_NS_DEF},
     {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
      "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
+    {"pdl_check", g_check, "value, type", 2, 2, PDL_N_IMPURE,
+     "The value, if it is of a type written as data; fails otherwise.", "check", PDL_NS_DEF},
     {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE,
      "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
     {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.",

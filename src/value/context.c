@@ -31,6 +31,7 @@ struct ctx {
     size_t len, count;
     pdl_val left, right;          /* groups: parts; right absent for one part, both for none */
     pdl_val role, content, extra; /* ONE */
+    pdl_val wire;                 /* ONE: what a model gets of it, once somebody asked; or absent */
     pdl_path *defsite;
     flat_list *flat; /* or NULL */
 };
@@ -41,7 +42,11 @@ static ctx *ctx_of(pdl_vref v) { return (ctx *)(void *)pdl_obj_of(v); }
 
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const ctx *c = (const ctx *)(const void *)o;
-    if (c->kind == ONE) return i == 0 ? c->role : i == 1 ? c->content : i == 2 ? c->extra : pdl_absent();
+    if (c->kind == ONE) {
+        const pdl_val parts[] = {c->role, c->content, c->extra, c->wire, pdl_absent()};
+        size_t gap = i >= 2 && pdl_is_absent(c->extra); /* the first absent child ends them */
+        return i + gap < 5 ? parts[i + gap] : pdl_absent();
+    }
     return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
 }
 
@@ -68,7 +73,7 @@ static pdl_val wrap_up(ctx *c, pdl_label label, unsigned flags) {
 static ctx *new_node(ctx_kind kind) {
     ctx *c = pdl_ext_new(PDL_V_CONTEXT, &context_class, sizeof(ctx));
     c->kind = kind;
-    c->left = c->right = c->role = c->content = c->extra = pdl_absent();
+    c->left = c->right = c->role = c->content = c->extra = c->wire = pdl_absent();
     return c;
 }
 
@@ -256,6 +261,43 @@ pdl_val pdl_context_to_list(pdl_vref c) {
     flat_list *f = flatten(ctx_of(c));
     for (size_t i = 0; i < n; i++) list = pdl_list_push(list, message_dict(f->all.p[i]));
     return pdl_with_label(list, pdl_label_of(c));
+}
+
+/* Made once for a message that waits for nothing: a conversation is sent again in every turn. */
+static pdl_val wire_of(ctx *c) {
+    if (!pdl_is_absent(c->wire)) return pdl_keep(c->wire);
+    pdl_val d = pdl_dict_new(4);
+    d = pdl_dict_putz(d, "role", pdl_keep(c->role));
+    d = pdl_dict_putz(d, "content", pdl_keep(c->content));
+    for (size_t i = 0, n = pdl_is_dict(c->extra) ? pdl_dict_len(c->extra) : 0; i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(c->extra, i);
+        if (!pdl_text_is(k, "pdl__defsite"))
+            d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(c->extra, i)));
+    }
+    bool waits = pdl_may_wait(c->role) || pdl_may_wait(c->content) || pdl_may_wait(c->extra);
+    if (!waits) c->wire = pdl_keep(d);
+    return d;
+}
+
+pdl_val pdl_context_messages(pdl_vref c) {
+    size_t n = ctx_of(c)->count;
+    pdl_val list = pdl_list_new(n);
+    flat_list *f = n ? flatten(ctx_of(c)) : NULL;
+    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, wire_of(f->all.p[i]));
+    return list;
+}
+
+/* Is this what pdl_context_messages would make of it? */
+static bool is_wire(pdl_vref v) {
+    if (!pdl_is_dict(v) || pdl_dict_len(v) < 2) return false;
+    return pdl_text_is(pdl_dict_key_at(v, 0), "role") && pdl_text_is(pdl_dict_key_at(v, 1), "content") &&
+           (pdl_dict_len(v) == 2 || pdl_is_absent(pdl_dict_getz(v, "pdl__defsite")));
+}
+
+bool pdl_messages_are_plain(pdl_vref v) {
+    size_t n = pdl_is_list(v) ? pdl_list_len(v) : 0, i = 0;
+    while (i < n && is_wire(pdl_list_at(v, i))) i++;
+    return n > 0 && i == n;
 }
 
 void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user) {

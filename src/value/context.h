@@ -37,6 +37,11 @@ size_t pdl_context_count(pdl_vref c);
 pdl_val pdl_context_at(pdl_vref c, size_t i);
 /* All of them as a list of dicts. */
 pdl_val pdl_context_to_list(pdl_vref c);
+/* The messages as a model gets them: dicts of role, content and the extras, without ids of blocks. The dicts are
+ * made once and shared, so asking again after one message more costs a reference per message. */
+pdl_val pdl_context_messages(pdl_vref c);
+/* Is v a list (not empty) of such dicts already? */
+bool pdl_messages_are_plain(pdl_vref v);
 /* Calls back per message in order until fn returns false. Iterative. */
 void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
 /* Last message; false when empty. Cheap. */

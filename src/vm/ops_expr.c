@@ -13,10 +13,35 @@ static double env_random(void *user) { return run_random(((pdl_fiber *)user)->ru
 
 static void env_show(void *user, pdl_str text) { out_write(user, text, 1); }
 
+/* A field that is wrong is told by its path, since the value is not in the program. */
+static void put_problem(pdl_buf *b, const pdl_problem *p) {
+    pdl_str path = p->path.n && p->path.p[0] == '.' ? pdl_str_sub(p->path, 1, p->path.n) : p->path;
+    if (b->len) PDL_PUT(b, "; ");
+    if (path.n) pdl_buf_putf(b, "%.*s: ", PDL_FMT(path));
+    pdl_buf_put(b, p->text);
+}
+
+static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
+    (void)user;
+    pdl_arena *own = pdl_arena_make(); /* a type has parts to release: a mark would not do */
+    pdl_problems problems = {0};
+    const pdl_type *t = NULL;
+    bool fits = false;
+    bool done = pdl_type_from_val(own, type, &t, err) && pdl_type_check(t, v, NULL, own, &fits, &problems, err);
+    if (done && !fits) {
+        pdl_buf b = PDL_BUF;
+        for (size_t i = 0; i < problems.n; i++) put_problem(&b, &problems.p[i]);
+        pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "%s", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+    }
+    pdl_arena_free(own);
+    return done && fits;
+}
+
 pdl_native_env native_env(pdl_fiber *f) {
     return (pdl_native_env){
         .autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show,
-        .user = f,
+        .check = env_check, .user = f,
     };
 }
 

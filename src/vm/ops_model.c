@@ -7,30 +7,16 @@
 static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 
 /* Messages without the ids of their blocks. */
-static bool add_message(void *user, const pdl_message *m) {
-    pdl_val *list = user;
-    pdl_val d = pdl_dict_new(4);
-    d = pdl_dict_putz(d, "role", pdl_keep(m->role));
-    d = pdl_dict_putz(d, "content", pdl_keep(m->content));
-    for (size_t i = 0, n = pdl_is_dict(m->extra) ? pdl_dict_len(m->extra) : 0; i < n; i++) {
-        pdl_vref k = pdl_dict_key_at(m->extra, i);
-        if (!pdl_text_is(k, "pdl__defsite"))
-            d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(m->extra, i)));
-    }
-    *list = pdl_list_push(*list, d);
-    return true;
-}
-
 static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_err *err) {
-    pdl_val ctx, list = pdl_list_new(pdl_is(input, PDL_V_CONTEXT) ? pdl_context_count(input) : 1);
-    if (pdl_is_str(input)) ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
-    else if (!pdl_context_from(input, &ctx, err)) {
-        pdl_drop(list);
-        return false;
+    pdl_val ctx;
+    if (pdl_messages_are_plain(input)) {
+        *out = pdl_keep(input);
+        return true;
     }
-    pdl_context_each(ctx, add_message, &list);
+    if (pdl_is_str(input)) ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
+    else if (!pdl_context_from(input, &ctx, err)) return false;
+    *out = pdl_context_messages(ctx);
     pdl_drop(ctx);
-    *out = list;
     return true;
 }
 

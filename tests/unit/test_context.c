@@ -165,12 +165,67 @@ static void test_branches(void **state) {
     assert_int_equal(pdl_live_objects(), live);
 }
 
+/* What a model gets is made once for a message and shared; a message that waits is made anew. */
+static void test_messages(void **state) {
+    (void)state;
+    size_t live = pdl_live_objects();
+    pdl_path *site = pdl_path_name(NULL, "text");
+    pdl_val extra = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("n")), "pdl__defsite", pdl_textz("x"));
+    pdl_val c = dep(pdl_context_one(pdl_textz("tool"), pdl_textz("a"), extra, site), one("b"));
+    pdl_val waiting = pdl_with_flags(pdl_int(1), PDL_F_PROMISE);
+    pdl_val d = dep(pdl_keep(c), pdl_context_one(pdl_textz("user"), waiting, pdl_absent(), NULL));
+    pdl_path_drop(site);
+    pdl_val first = pdl_context_messages(d), again = pdl_context_messages(d), want;
+    pdl_err err = {0};
+    pdl_str json = PDL_STR("[{\"role\":\"tool\",\"content\":\"a\",\"name\":\"n\"},{\"role\":\"user\",\"content\":\"b\"},"
+                           "{\"role\":\"user\",\"content\":1}]");
+    assert_true(pdl_json_read(json, 0, &want, NULL, &err));
+    assert_true(pdl_val_eq(first, want) && pdl_val_eq(again, want));
+    for (size_t i = 0; i < 3; i++) {
+        bool shared = pdl_obj_of(pdl_list_at(first, i)) == pdl_obj_of(pdl_list_at(again, i));
+        assert_int_equal(shared, i < 2);
+    }
+    pdl_drop(want);
+    pdl_drop(first);
+    pdl_drop(again);
+    pdl_drop(c);
+    pdl_drop(d);
+    assert_int_equal(pdl_live_objects(), live);
+}
+
+static void test_plain_messages(void **state) {
+    (void)state;
+    const struct {
+        const char *json;
+        bool plain;
+    } rows[] = {
+        {"[]", false},
+        {"{\"role\":\"user\",\"content\":\"a\"}", false},
+        {"[{\"role\":\"user\",\"content\":\"a\"}]", true},
+        {"[{\"role\":\"user\",\"content\":\"a\",\"name\":\"n\"}]", true},
+        {"[{\"content\":\"a\",\"role\":\"user\"}]", false},
+        {"[{\"role\":\"user\"}]", false},
+        {"[{\"role\":\"user\",\"content\":\"a\",\"pdl__defsite\":\"x\"}]", false},
+        {"[{\"role\":\"user\",\"content\":\"a\"},[{\"role\":\"user\",\"content\":\"b\"}]]", false},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_val v;
+        pdl_err err = {0};
+        assert_true(pdl_json_read(pdl_str_of(rows[i].json), 0, &v, NULL, &err));
+        assert_int_equal(pdl_messages_are_plain(v), rows[i].plain);
+        pdl_drop(v);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_message),
         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_plain_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

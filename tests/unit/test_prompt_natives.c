@@ -34,6 +34,7 @@ static const row rows[] = {
      "[{'index': 0, 'score': 0.782408}, {'index': 1, 'score': 0.366447}]"},
     {"pdl_tfidf", "[[\"a b\",\"cc\"],\"zz\",5]", "[{'index': 0, 'score': 0.0}, {'index': 1, 'score': 0.0}]"},
     {"pdl_tfidf", "[[1],\"zz\",5]", "!a text is of type int, not str"},
+    {"pdl_check", "[1,\"string\"]", "!nothing can be checked here"},
     {"pdl_fail", "[\"a\\nb\"]", "!a\nb"},
     {"pdl_fail", "[{\"message\":\"m\",\"kind\":\"timeout\",\"status\":408}]", "!m"},
     {"pdl_show", "[\"x\"]", "!nothing can be shown here"},
