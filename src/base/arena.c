@@ -1,16 +1,18 @@
 /* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its own. */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdalign.h>
 
 #include "base/banned.h"
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
+enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, ALIGN = 8 };
+static_assert(alignof(void *) <= ALIGN && alignof(int64_t) <= ALIGN && alignof(double) <= ALIGN, "what is kept in arenas");
 
 typedef struct chunk {
     struct chunk *prev;
     size_t cap, used;
-    alignas(max_align_t) char data[];
+    alignas(ALIGN) char data[];
 } chunk;
 
 typedef struct deferred {
@@ -49,14 +51,18 @@ void pdl_arena_free(pdl_arena *a) {
     pdl_free(a);
 }
 
-void *pdl_arena_get(pdl_arena *a, size_t n) {
-    size_t align = alignof(max_align_t);
-    if (n > (size_t)-1 - 2 * align) PDL_BUG("arena object of %zu bytes", n);
-    n = (n + align - 1) & ~(align - 1);
+void *pdl_arena_raw(pdl_arena *a, size_t n) {
+    if (n > (size_t)-1 - 2 * ALIGN) PDL_BUG("arena object of %zu bytes", n);
+    n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->top || a->top->cap - a->top->used < n) add_chunk(a, n);
     void *p = a->top->data + a->top->used;
     a->top->used += n;
     a->total += n;
+    return p;
+}
+
+void *pdl_arena_get(pdl_arena *a, size_t n) {
+    void *p = pdl_arena_raw(a, n);
     memset(p, 0, n);
     return p;
 }
@@ -68,8 +74,9 @@ void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size) {
 }
 
 pdl_str pdl_arena_str(pdl_arena *a, pdl_str s) {
-    char *p = pdl_arena_get(a, s.n + 1);
+    char *p = pdl_arena_raw(a, s.n + 1);
     if (s.n) memcpy(p, s.p, s.n);
+    p[s.n] = 0;
     return (pdl_str){p, s.n};
 }
 

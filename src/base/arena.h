@@ -14,8 +14,10 @@ typedef struct pdl_arena pdl_arena;
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is fine */
 
-/* n zeroed bytes aligned for any type; lives as long as the arena (or until a reset). Never NULL. */
+/* n zeroed bytes aligned for pointers, 64-bit integers and doubles; live as long as the arena (or until a reset). Never
+ * NULL. raw: not zeroed. */
 void *pdl_arena_get(pdl_arena *a, size_t n);
+void *pdl_arena_raw(pdl_arena *a, size_t n);
 
 /* n zeroed items of size bytes; the product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);

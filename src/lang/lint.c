@@ -36,9 +36,10 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
         n->style != PDL_STYLE_PLAIN)
         return;
     if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false"))) return;
+    bool value = pdl_str_eq_nocase(n->text, PDL_STR("yes")) || pdl_str_eq_nocase(n->text, PDL_STR("on"));
     pdl_diag *d =
         check_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s",
-                   PDL_FMT(n->text), pdl_bool_of(n->scalar) ? "true" : "false");
+                   PDL_FMT(n->text), value ? "true" : "false");
     check_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 

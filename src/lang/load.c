@@ -464,6 +464,11 @@ static PDL_NOINLINE const pdl_block *load_scalar(pdl_loader *l, const pdl_node *
     return &b->head;
 }
 
+pdl_val load_own(pdl_loader *l, pdl_val v) {
+    if (pdl_tag_of(v) > PDL_V_FLOAT) *pdl_vec_push(&l->p->constants) = v;
+    return v;
+}
+
 bool load_spend(pdl_loader *l, const pdl_node *n) {
     if (l->budget > 0) {
         l->budget--;
@@ -510,6 +515,7 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     if (!p->source) p->source = root->src;
     p->main = load_block(l, root, pdl_node_loc(root), true);
     pdl_vec_fini(&l->open);
+    pdl_recent_fini(&l->recent);
     pdl_free(l);
     pdl_program_sort_diags(p);
     *ok = pdl_program_error_count(p) == 0;

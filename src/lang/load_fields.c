@@ -14,13 +14,12 @@ bool load_as_bool(const pdl_node *n, bool words, bool *out) {
                                                                                           "off",   "n",
                                                                                           "f",     "0"};
     if (n->kind != PDL_NODE_SCALAR) return false;
-    if (n->type == PDL_NT_BOOL) {
-        *out = pdl_bool_of(n->scalar);
-        return true;
-    }
-    if (n->type == PDL_NT_INT || n->type == PDL_NT_FLOAT) {
-        *out = pdl_val_eq(n->scalar, pdl_int(1));
-        return *out || pdl_val_eq(n->scalar, pdl_int(0));
+    if (n->type == PDL_NT_BOOL || n->type == PDL_NT_INT || n->type == PDL_NT_FLOAT) {
+        pdl_val v = pdl_node_value(n);
+        *out = pdl_val_eq(v, pdl_int(1));
+        bool zero = pdl_val_eq(v, pdl_int(0));
+        pdl_drop(v);
+        return *out || zero;
     }
     for (size_t i = 0; words && n->type == PDL_NT_STR && i < 6; i++) {
         *out = pdl_str_eq_nocase(n->text, pdl_str_of(yes[i]));
@@ -53,19 +52,14 @@ static bool text_as_int(pdl_str s, int64_t *out) {
 bool load_as_int(const pdl_node *n, int64_t *out) {
     if (n->kind != PDL_NODE_SCALAR) return false;
     if (n->type == PDL_NT_STR) return text_as_int(n->text, out);
-    if (n->type == PDL_NT_BOOL) {
-        *out = pdl_bool_of(n->scalar);
-        return true;
-    }
-    if (n->type == PDL_NT_INT && pdl_is(n->scalar, PDL_V_INT)) {
-        *out = pdl_int_of(n->scalar);
-        return true;
-    }
-    if (n->type != PDL_NT_FLOAT) return false;
-    double d = pdl_float_of(n->scalar);
-    if (!(d > -9e15 && d < 9e15)) return false;
-    *out = (int64_t)d;
-    return pdl_val_eq(n->scalar, pdl_int(*out));
+    if (n->type != PDL_NT_BOOL && n->type != PDL_NT_INT && n->type != PDL_NT_FLOAT) return false;
+    pdl_val v = pdl_node_value(n);
+    double d = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 0;
+    bool ok = !pdl_is(v, PDL_V_BIGINT) && d > -9e15 && d < 9e15;
+    if (ok) *out = pdl_is(v, PDL_V_BOOL) ? pdl_bool_of(v) : pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : (int64_t)d;
+    ok = ok && pdl_val_eq(v, pdl_int(*out));
+    pdl_drop(v);
+    return ok;
 }
 
 bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out) {

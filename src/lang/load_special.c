@@ -400,7 +400,7 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return load_pattern_map(l, n, p);
     p->kind = PDL_PAT_CONST;
     if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_TIMESTAMP) {
-        p->value = n->scalar; /* owned by the node */
+        p->value = load_own(l, pdl_recent_value(&l->recent, n));
         return p;
     }
     load_wrong_union(l, n, loc, pattern_forms);

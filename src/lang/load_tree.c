@@ -11,20 +11,12 @@ static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
 static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
 static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
 
-static void drop_value(void *p) { pdl_drop(*(pdl_val *)p); }
-
 const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v) {
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
     t->kind = PDL_TREE_CONST;
     t->node = n;
     t->loc = loc;
-    t->value = v;
-    if (pdl_tag_of(v) <= PDL_V_FLOAT) return t;
-    if (n->kind == PDL_NODE_SCALAR && pdl_tag_of(n->scalar) == pdl_tag_of(v) &&
-        pdl_obj_of(n->scalar) == pdl_obj_of(v))
-        pdl_drop(v); /* the node owns it and lives as long */
-    else
-        pdl_arena_defer(l->a, drop_value, &t->value);
+    t->value = load_own(l, v);
     return t;
 }
 
@@ -39,9 +31,9 @@ static const pdl_tree *as_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc, pa
 }
 
 static part read_text(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    if (pdl_expr_is_plain(n->text)) return (part){NULL, pdl_keep(n->scalar)};
+    if (pdl_expr_is_plain(n->text)) return (part){NULL, pdl_recent_value(&l->recent, n)};
     const pdl_expr *e = pdl_expr_read(l->a, n->text, &names);
-    if (e->form == PDL_X_PLAIN) return (part){NULL, pdl_keep(n->scalar)};
+    if (e->form == PDL_X_PLAIN) return (part){NULL, pdl_recent_value(&l->recent, n)};
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
     t->kind = PDL_TREE_EXPR;
     t->node = n;
@@ -146,7 +138,7 @@ static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) 
     case PDL_NT_NULL:
     case PDL_NT_BOOL:
     case PDL_NT_INT:
-    case PDL_NT_FLOAT: *out = (part){NULL, pdl_keep(n->scalar)}; return true;
+    case PDL_NT_FLOAT: *out = (part){NULL, pdl_recent_value(&l->recent, n)}; return true;
     case PDL_NT_SEQ:
         *pdl_vec_push(&l->open) = (load_branch){.node = n, .loc = loc, .value = pdl_list_new(n->n)};
         return false;

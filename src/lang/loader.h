@@ -47,6 +47,7 @@ typedef struct pdl_loader {
     bool over;     /* budget is used up (reported) */
     unsigned depth; /* blocks around the one that is read */
     PDL_VEC(load_branch) open;
+    pdl_recent recent;
     uint32_t n_keys;
     uint8_t slots[KEY_SLOTS];
     pdl_key keys[MAX_KEYS];
@@ -71,6 +72,9 @@ void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) __attribute__((
 /* "VALUE should be one of: ['a', 'b']", with a suggestion. */
 void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words,
                  bool general);
+
+/* v, which the program now owns. Takes v. */
+pdl_val load_own(pdl_loader *l, pdl_val v);
 
 /* --- load_fields.c: one field of a block into its member --- */
 void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);

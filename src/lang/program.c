@@ -21,6 +21,8 @@ pdl_program *pdl_program_keep(pdl_program *p) {
 
 void pdl_program_drop(pdl_program *p) {
     if (!p || --p->refs > 0) return;
+    for (size_t i = 0; i < p->constants.n; i++) pdl_drop(p->constants.p[i]);
+    pdl_vec_fini(&p->constants);
     pdl_vec_fini(&p->diags);
     pdl_arena_free(p->arena);
     pdl_free(p);

@@ -28,6 +28,7 @@ typedef struct pdl_program {
     const pdl_source *source; /* NULL until loaded */
     const pdl_node *root;
     const pdl_block *main;    /* NULL when there are load errors */
+    PDL_VEC(pdl_val) constants; /* owned: the values of trees and patterns */
     pdl_diags diags;          /* in order of place once sorted */
     bool yaml_failed;         /* the only diagnostic is a YAML or encoding error */
     uint32_t refs;            /* shared by runs, closures and codes */

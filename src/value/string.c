@@ -29,6 +29,11 @@ pdl_val pdl_text(pdl_str t) {
     return str_val(s);
 }
 
+pdl_val pdl_text_around(const char *p) {
+    const char *head = p - offsetof(pdl_strobj, p);
+    return pdl_keep(str_val((pdl_strobj *)(uintptr_t)head));
+}
+
 pdl_val pdl_textz(const char *z) { return pdl_text(pdl_str_of(z)); }
 
 pdl_val pdl_textf(const char *fmt, ...) {

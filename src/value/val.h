@@ -207,6 +207,8 @@ static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v 
     const pdl_strobj *s = (const pdl_strobj *)(const void *)pdl_obj_of(v);
     return (pdl_str){s->p, s->n};
 }
+/* The text value whose bytes pdl_str_get gave as p; one more owner. */
+pdl_val pdl_text_around(const char *p);
 size_t pdl_text_len_cp(pdl_vref v);          /* code points; cached */
 static inline bool pdl_text_is(pdl_vref v, const char *z) {
     return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z);

@@ -63,6 +63,6 @@ void mark_code(const pdl_fiber *f, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
     if (!code || code->kind != PDL_BLOCK_scalar || !code->node || !pdl_node_is_str(code->node)) return;
     size_t from, to;
-    if (find_line(pdl_str_get(code->node->scalar), line_of(err), &from, &to))
+    if (find_line(code->node->text, line_of(err), &from, &to))
         err->mark = pdl_node_text_loc(code->node, from, to);
 }

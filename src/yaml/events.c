@@ -88,12 +88,13 @@ static void stop(pdl_yreader *r) {
     r->have_event = r->open = false;
 }
 
+static bool is_ascii(pdl_str s) { return pdl_utf8_count(s) == s.n; }
+
 pdl_yreader *pdl_yreader_new(const pdl_source *src) {
     pdl_yreader *r = PDL_NEW(pdl_yreader);
     r->src = src;
     r->given = r->patched = r->joined = PDL_BUF;
-    r->ascii = true;
-    for (size_t i = 0; i < src->text.n && r->ascii; i++) r->ascii = (unsigned char)src->text.p[i] < 0x80;
+    r->ascii = is_ascii(src->text);
     start(r);
     return r;
 }
@@ -250,10 +251,8 @@ static bool tail(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 /* Source byte of a mark. Events come in order, so the cursor moves little. */
 static uint32_t byte_of(pdl_yreader *r, size_t cp) {
     pdl_str s = given(r);
-    size_t b;
-    if (r->ascii) {
-        b = cp > s.n ? s.n : cp;
-    } else {
+    size_t b = cp > s.n ? s.n : cp;
+    if (!r->ascii) {
         b = r->at_byte;
         for (; r->at_cp < cp && b < s.n; r->at_cp++) b += pdl_utf8_len((unsigned char)s.p[b]);
         for (; r->at_cp > cp && b; r->at_cp--)

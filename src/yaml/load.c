@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/utf8.h"
@@ -20,7 +21,14 @@
 
 #include "base/banned.h"
 
-enum { SHORT_TEXT = 24, CACHE = 256, SMALL_MAP = 8 };
+enum {
+    LONG_TEXT = 2048, /* from here on a text is a value at once: it would be copied to become one */
+    SMALL_MAP = 8,    /* entries compared each with each */
+    FIRST_NODES = 8,
+    MOST_NODES = 256, /* taken from the arena at a time */
+    FIRST_POOL = 128,
+    LARGEST_POOL = 16384,
+};
 
 /* A problem of the construction phase. late: seen when the content of the collection is made, not when the
  * node is met. */
@@ -34,45 +42,83 @@ typedef struct fault {
 /* What the loader knows of a node beyond the public part, which is its first member. */
 typedef struct yn {
     pdl_node pub;
-    uint64_t size; /* nodes below and itself, aliases expanded */
-    pdl_ytag tag;
-    bool open; /* still being composed */
-    bool met;  /* search for faults: already queued */
-    const fault *fault;
-    struct yn **raw; /* MAP with faults or merges below: keys and values as written, 2 * n_raw */
-    uint32_t n_raw;
-    struct yn *owned; /* next node whose scalar holds a counted value */
+    uint32_t size;  /* nodes below and itself, aliases expanded; at most PDL_MAX_YAML_NODES + 1 */
+    uint16_t depth; /* height of the tree below: 0 for a scalar */
+    pdl_ytag tag : 8;
+    bool open : 1; /* still being composed */
+    bool met : 1;  /* search for faults: already queued */
+    bool odd : 1;  /* has an oddity */
 } yn;
+static_assert(sizeof(pdl_node) == 40 && sizeof(yn) == 48, "nodes are the memory of loading");
+static_assert(PDL_MAX_YAML_DEPTH <= UINT16_MAX, "heights are 16 bits");
+
+/* What few nodes have. */
+typedef struct oddity {
+    const yn *of;
+    const fault *fault;
+    yn **raw; /* MAP with faults or merges below: keys and values as written, 2 * n_raw */
+    uint32_t n_raw;
+} oddity;
 
 typedef struct frame {
     yn *node;
     size_t base; /* its children are pending[base..) */
 } frame;
 
+/* Values of long texts, dropped with the arena. */
+typedef PDL_VEC(pdl_val) owned_values;
+
 typedef struct loader {
     pdl_arena *arena;
     const pdl_source *src;
     pdl_yreader *reader;
-    yn **owned; /* head of the list, in the arena */
+    owned_values *owned;
     PDL_VEC(frame) stack;
     PDL_VEC(yn *) pending;
     pdl_map anchors;
+    pdl_map oddities; /* by the address of the node */
     size_t faults;
     yn *root;
-    yn *cache[CACHE]; /* recent short strings: their values are shared */
+    yn *nodes; /* the next of n_nodes free ones */
+    size_t n_nodes, nodes_taken;
+    char *pool; /* pool_left bytes for texts */
+    size_t pool_left, pool_size;
+    pdl_str recent[PDL_NODE_RECENT]; /* short texts, which are shared */
 } loader;
 
 static yn *as_yn(const pdl_node *n) { return (yn *)(void *)(size_t)(const void *)n; }
 
 static void drop_owned(void *p) {
-    for (yn *n = *(yn **)p; n; n = n->owned) pdl_drop(n->pub.scalar);
+    owned_values *all = p;
+    for (size_t i = 0; i < all->n; i++) pdl_drop(all->p[i]);
+    pdl_vec_fini(all);
+}
+
+/* The address of a node as a key. */
+static pdl_str address(const yn *const *n) { return (pdl_str){(const char *)n, sizeof *n}; }
+
+static const oddity *oddity_of(const loader *l, const yn *n) {
+    static const oddity none = {0};
+    return n->odd ? pdl_map_find(&l->oddities, address(&n)) : &none;
+}
+
+static oddity *make_odd(loader *l, yn *n) {
+    const yn *key = n;
+    oddity *o = n->odd ? pdl_map_find(&l->oddities, address(&key)) : NULL;
+    if (o) return o;
+    o = pdl_arena_new(l->arena, oddity);
+    o->of = n;
+    n->odd = true;
+    (void)pdl_map_put(&l->oddities, address(&o->of), o);
+    return o;
 }
 
 /* --- faults ----------------------------------------------------------------------------------------- */
 
 static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late, const char *foreign,
                                        const char *fmt, ...) {
-    if (n->fault) return;
+    oddity *o = make_odd(l, n);
+    if (o->fault) return;
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
@@ -81,7 +127,7 @@ static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late
     fault *f = pdl_arena_new(l->arena, fault);
     *f = (fault){foreign, pdl_arena_str(l->arena, pdl_buf_str(&b)), off, late};
     pdl_buf_fini(&b);
-    n->fault = f;
+    o->fault = f;
     l->faults++;
 }
 
@@ -106,8 +152,9 @@ typedef PDL_VEC(yn *) yn_queue;
 
 /* The node is constructed: its own problem, then it waits for its content. */
 static bool meet(loader *l, yn *n, yn_queue *q, pdl_err *err) {
-    if (n->fault && !n->fault->late) return throw_fault(l, n->fault, err);
-    if (!n->met && (n->pub.kind != PDL_NODE_SCALAR || n->fault)) {
+    const fault *f = oddity_of(l, n)->fault;
+    if (f && !f->late) return throw_fault(l, f, err);
+    if (!n->met && (n->pub.kind != PDL_NODE_SCALAR || f)) {
         n->met = true;
         *pdl_vec_push(q) = n;
     }
@@ -135,26 +182,26 @@ static bool meet_merged(loader *l, const yn *value, yn_queue *q, pdl_err *err) {
 
 static bool meet_children(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     bool hashed = n->tag == PDL_YTAG_map || n->tag == PDL_YTAG_set;
-    if (n->fault) return throw_fault(l, n->fault, err);
+    const oddity *o = oddity_of(l, n);
+    if (o->fault) return throw_fault(l, o->fault, err);
     if (n->pub.kind == PDL_NODE_SEQ) {
         for (uint32_t i = 0; i < n->pub.n; i++)
             if (!meet(l, as_yn(n->pub.items[i]), q, err)) return false;
         return true;
     }
-    if (!n->raw) {
+    if (!o->raw) {
         for (uint32_t i = 0; i < n->pub.n; i++)
             if (!meet_pair(l, as_yn(n->pub.pairs[i].key), as_yn(n->pub.pairs[i].value), hashed, q, err))
                 return false;
         return true;
     }
-    for (uint32_t i = 0; hashed && i < n->n_raw; i++)
-        if (n->raw[2 * i]->tag == PDL_YTAG_merge && !meet_merged(l, n->raw[2 * i + 1], q, err)) return false;
-    for (uint32_t i = 0; i < n->n_raw; i++) {
-        yn *key = n->raw[2 * i];
+    for (uint32_t i = 0; hashed && i < o->n_raw; i++)
+        if (o->raw[2 * i]->tag == PDL_YTAG_merge && !meet_merged(l, o->raw[2 * i + 1], q, err)) return false;
+    for (uint32_t i = 0; i < o->n_raw; i++) {
+        yn *key = o->raw[2 * i], *value = o->raw[2 * i + 1];
         if (hashed && key->tag == PDL_YTAG_merge) continue;
-        if (hashed && key->tag == PDL_YTAG_value)
-            key = n->raw[2 * i + 1]; /* `=` is a plain key: nothing to meet but the value */
-        if (!meet_pair(l, key, n->raw[2 * i + 1], hashed && key != n->raw[2 * i + 1], q, err)) return false;
+        if (hashed && key->tag == PDL_YTAG_value) key = value; /* `=` is a plain key: nothing to meet but the value */
+        if (!meet_pair(l, key, value, hashed && key != value, q, err)) return false;
     }
     return true;
 }
@@ -170,32 +217,42 @@ static bool find_fault(loader *l, pdl_err *err) {
 
 /* --- scalars ---------------------------------------------------------------------------------------- */
 
-static void own(loader *l, yn *n, pdl_val v) {
-    n->pub.scalar = v;
-    if (pdl_tag_of(v) <= PDL_V_FLOAT) return;
-    n->owned = *l->owned;
-    *l->owned = n;
-}
-
 static size_t small_hash(pdl_str s) {
     size_t h = s.n;
     for (size_t i = 0; i < s.n; i++) h = h * 31 + (unsigned char)s.p[i];
     return h;
 }
 
-static void make_text(loader *l, yn *n, pdl_str text) {
-    yn **slot = NULL;
-    if (text.n <= SHORT_TEXT) {
-        slot = &l->cache[small_hash(text) % CACHE];
-        if (*slot && pdl_str_eq((*slot)->pub.text, text)) {
-            n->pub.scalar = (*slot)->pub.scalar; /* borrowed: they die together */
-            n->pub.text = (*slot)->pub.text;
-            return;
-        }
+/* Copy of a text without the arena's padding. */
+static pdl_str pooled(loader *l, pdl_str text) {
+    if (l->pool_left <= text.n) {
+        if (text.n >= LARGEST_POOL / 8) return pdl_arena_str(l->arena, text);
+        l->pool_size = l->pool_size >= LARGEST_POOL / 2 ? LARGEST_POOL : l->pool_size ? l->pool_size * 2 : FIRST_POOL;
+        while (l->pool_size <= text.n) l->pool_size *= 2;
+        l->pool = pdl_arena_raw(l->arena, l->pool_size);
+        l->pool_left = l->pool_size;
     }
-    own(l, n, pdl_text(text));
-    n->pub.text = pdl_str_get(n->pub.scalar);
-    if (slot) *slot = n;
+    char *p = l->pool;
+    if (text.n) memcpy(p, text.p, text.n);
+    p[text.n] = 0;
+    l->pool += text.n + 1;
+    l->pool_left -= text.n + 1;
+    return (pdl_str){p, text.n};
+}
+
+static void make_text(loader *l, yn *n, pdl_str text) {
+    if (text.n <= PDL_NODE_SHORT) {
+        pdl_str *slot = &l->recent[small_hash(text) % PDL_NODE_RECENT];
+        if (!slot->p || !pdl_str_eq(*slot, text)) *slot = pooled(l, text);
+        n->pub.text = *slot;
+    } else if (text.n < LONG_TEXT) {
+        n->pub.text = pooled(l, text);
+    } else {
+        pdl_val v = pdl_text(text);
+        *pdl_vec_push(l->owned) = v;
+        n->pub.text = pdl_str_get(v);
+        n->pub.counted = true;
+    }
 }
 
 /* Value of a scalar whose tag is known. A problem is kept for later. */
@@ -219,12 +276,11 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
                       n->tag == PDL_YTAG_seq ? "sequence" : "mapping");
         return;
     }
-    n->pub.text = pdl_arena_str(l->arena, text);
+    n->pub.text = pooled(l, text);
     if (pdl_yaml_scalar(n->tag, text, &v, &bad)) {
-        own(l, n, v);
+        pdl_drop(v); /* it can be made: pdl_node_value */
         return;
     }
-    n->pub.scalar = pdl_null();
     set_fault(l, n, n->pub.start, false,
               strcmp(bad.foreign, "ConstructorError") == 0 ? "ConstructorError"
               : strcmp(bad.foreign, "ValueError") == 0     ? "ValueError"
@@ -237,16 +293,31 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
 
 /* --- collections ------------------------------------------------------------------------------------ */
 
+/* Are two scalar keys equal as values? Text is never equal to anything else. */
+static bool keys_equal(const pdl_node *a, const pdl_node *b) {
+    bool text = a->type == PDL_NT_STR;
+    if (text != (b->type == PDL_NT_STR)) return false;
+    if (text) return a->text.p == b->text.p || pdl_str_eq(a->text, b->text);
+    pdl_val x = pdl_node_value(a), y = pdl_node_value(b);
+    bool equal = pdl_val_eq(x, y);
+    pdl_drop(x);
+    pdl_drop(y);
+    return equal;
+}
+
+static uint32_t key_hash(const pdl_node *key) {
+    if (key->type == PDL_NT_STR) return pdl_hash_str(key->text);
+    pdl_val v = pdl_node_value(key);
+    uint32_t h = pdl_val_hash(v);
+    pdl_drop(v);
+    return h;
+}
+
 /* The entry whose key equals key, among the first n. */
 static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (key->type == PDL_NT_STR && p[i].key->type == PDL_NT_STR) {
-            if (p[i].key->text.p == key->text.p || pdl_str_eq(p[i].key->text, key->text)) return i;
-        } else if (pdl_val_eq(p[i].key->scalar, key->scalar)) {
-            return i;
-        }
-    }
-    return n;
+    uint32_t i = 0;
+    while (i < n && (p[i].key->kind != PDL_NODE_SCALAR || !keys_equal(p[i].key, key))) i++;
+    return i;
 }
 
 /* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared stay. In
@@ -263,8 +334,8 @@ static uint32_t join_equal(pdl_pair *p, uint32_t n) {
         uint32_t same = kept;
         size_t h = 0;
         if (p[i].key->kind == PDL_NODE_SCALAR && slots) {
-            for (h = pdl_val_hash(p[i].key->scalar) & mask; slots[h]; h = (h + 1) & mask)
-                if (pdl_val_eq(p[slots[h] - 1].key->scalar, p[i].key->scalar)) {
+            for (h = key_hash(p[i].key) & mask; slots[h]; h = (h + 1) & mask)
+                if (keys_equal(p[slots[h] - 1].key, p[i].key)) {
                     same = slots[h] - 1;
                     break;
                 }
@@ -281,12 +352,17 @@ static uint32_t join_equal(pdl_pair *p, uint32_t n) {
 
 typedef PDL_VEC(pdl_pair) pair_list;
 
+static void add_size(yn *to, const yn *n) {
+    to->size += n->size; /* both are small: no overflow */
+    if (to->size > PDL_MAX_YAML_NODES) to->size = PDL_MAX_YAML_NODES + 1;
+}
+
 static void add_pairs(pair_list *out, yn *to, const yn *map) {
     for (uint32_t i = 0; i < map->pub.n; i++) {
         yn *value = as_yn(map->pub.pairs[i].value);
         *pdl_vec_push(out) = map->pub.pairs[i];
-        to->size += value->size;
-        value->pub.alias_of = &value->pub;
+        add_size(to, value);
+        value->pub.shared = true;
     }
 }
 
@@ -310,44 +386,45 @@ static void add_merge(loader *l, yn *map, const yn *value, pair_list *out) {
     }
 }
 
-/* kids: keys and values in turn. Faults below keep the entries as written, for the search. */
+/* Pairs with those of merge keys in front. */
+static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
+    pair_list all = {0};
+    for (uint32_t i = 0; i < pairs; i++)
+        if (kids[2 * i]->tag == PDL_YTAG_merge) add_merge(l, n, kids[2 * i + 1], &all);
+    for (uint32_t i = 0; i < pairs; i++)
+        if (kids[2 * i]->tag != PDL_YTAG_merge) *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
+    n->pub.n = join_equal(all.p, (uint32_t)all.n);
+    n->pub.pairs = pdl_arena_raw(l->arena, n->pub.n * sizeof *all.p);
+    if (n->pub.n) memcpy(n->pub.pairs, all.p, n->pub.n * sizeof *all.p);
+    pdl_vec_fini(&all);
+}
+
+/* kids: keys and values in turn. Where the search for faults needs it, the entries are kept as written. */
 static void close_map(loader *l, yn *n, yn **kids, size_t count) {
-    bool merges = false, bad = l->faults > 0;
+    bool merges = false, special = false;
     uint32_t pairs = (uint32_t)(count / 2);
     for (uint32_t i = 0; i < pairs; i++) {
         yn *key = kids[2 * i];
         if (key->tag == PDL_YTAG_merge) merges = true;
-        if (unhashable(key)) {
-            bad = true;
-            l->faults++;
-        }
+        if (key->tag == PDL_YTAG_value) special = true;
+        if (unhashable(key)) l->faults++;
     }
-    pair_list all = {0};
-    for (uint32_t i = 0; merges && i < pairs; i++)
-        if (kids[2 * i]->tag == PDL_YTAG_merge) add_merge(l, n, kids[2 * i + 1], &all);
     if (merges) {
-        for (uint32_t i = 0; i < pairs; i++)
-            if (kids[2 * i]->tag != PDL_YTAG_merge)
-                *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
-        uint32_t left = join_equal(all.p, (uint32_t)all.n);
-        n->pub.pairs = pdl_arena_new_n(l->arena, pdl_pair, left);
-        if (left) memcpy(n->pub.pairs, all.p, left * sizeof *all.p);
-        n->pub.n = left;
-        pdl_vec_fini(&all);
+        merge_pairs(l, n, kids, pairs);
     } else {
-        n->pub.pairs = pdl_arena_new_n(l->arena, pdl_pair, pairs);
-        for (uint32_t i = 0; i < pairs; i++)
-            n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
+        n->pub.pairs = pdl_arena_raw(l->arena, pairs * sizeof *n->pub.pairs);
+        for (uint32_t i = 0; i < pairs; i++) n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
         n->pub.n = join_equal(n->pub.pairs, pairs);
     }
-    if (!bad && !merges) return;
-    n->raw = pdl_arena_new_n(l->arena, yn *, count);
-    if (count) memcpy(n->raw, kids, count * sizeof *kids);
-    n->n_raw = pairs;
+    if (!merges && !special && (n->pub.n == pairs || !l->faults)) return;
+    oddity *o = make_odd(l, n);
+    o->raw = pdl_arena_raw(l->arena, count * sizeof *kids);
+    if (count) memcpy(o->raw, kids, count * sizeof *kids);
+    o->n_raw = pairs;
 }
 
 static void close_seq(loader *l, yn *n, yn **kids, size_t count) {
-    const pdl_node **items = pdl_arena_new_n(l->arena, const pdl_node *, count);
+    const pdl_node **items = pdl_arena_raw(l->arena, count * sizeof *items);
     for (size_t i = 0; i < count; i++) items[i] = &kids[i]->pub;
     n->pub.items = items;
     n->pub.n = (uint32_t)count;
@@ -357,7 +434,7 @@ static void close_seq(loader *l, yn *n, yn **kids, size_t count) {
 static void check_tag(loader *l, yn *n) {
     bool map = n->pub.kind == PDL_NODE_MAP, list = n->tag == PDL_YTAG_omap || n->tag == PDL_YTAG_pairs;
     uint32_t at = n->pub.start;
-    if (n->tag == PDL_YTAG_OTHER || n->fault) return;
+    if (n->tag == PDL_YTAG_OTHER || oddity_of(l, n)->fault) return;
     if (n->tag == PDL_YTAG_merge || n->tag == PDL_YTAG_value) {
         set_fault(l, n, at, false, "ConstructorError",
                   "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
@@ -372,7 +449,7 @@ static void check_tag(loader *l, yn *n) {
     } else if (list) {
         for (uint32_t i = 0; i < n->pub.n; i++) {
             const yn *sub = as_yn(n->pub.items[i]);
-            uint32_t entries = sub->raw ? sub->n_raw : sub->pub.n;
+            uint32_t entries = oddity_of(l, sub)->raw ? oddity_of(l, sub)->n_raw : sub->pub.n;
             if (sub->pub.kind != PDL_NODE_MAP)
                 set_fault(l, n, sub->pub.start, true, "ConstructorError",
                           "expected a mapping of length 1, but found %s", kind_name(sub));
@@ -392,7 +469,7 @@ static bool too_deep(loader *l, uint32_t off, pdl_err *err) {
 
 static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
     yn *up = l->stack.n ? l->stack.p[l->stack.n - 1].node : NULL;
-    if (up) up->size += n->size;
+    if (up) add_size(up, n);
     if ((up ? up : n)->size > PDL_MAX_YAML_NODES)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off},
                            "YAML has more than %d nodes after aliases are expanded", (int)PDL_MAX_YAML_NODES);
@@ -400,8 +477,8 @@ static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
         l->root = n;
         return true;
     }
-    if (n->pub.depth + 1 > up->pub.depth) up->pub.depth = n->pub.depth + 1;
-    if (up->pub.depth + l->stack.n > PDL_MAX_YAML_DEPTH) return too_deep(l, off, err);
+    if (n->depth >= up->depth) up->depth = (uint16_t)(n->depth + 1);
+    if (up->depth + l->stack.n > PDL_MAX_YAML_DEPTH) return too_deep(l, off, err);
     *pdl_vec_push(&l->pending) = n;
     return true;
 }
@@ -432,14 +509,14 @@ static bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
 }
 
 static yn *new_node(loader *l, const pdl_yevent *e, pdl_node_kind kind) {
-    yn *n = pdl_arena_new(l->arena, yn);
-    n->pub.kind = kind;
-    n->pub.style = e->style;
-    n->pub.start = e->start;
-    n->pub.end = e->end;
-    n->pub.src = l->src;
-    n->pub.scalar = pdl_null();
-    n->size = 1;
+    if (!l->n_nodes) {
+        l->n_nodes = l->nodes_taken < FIRST_NODES ? FIRST_NODES : l->nodes_taken < MOST_NODES ? l->nodes_taken : MOST_NODES;
+        l->nodes_taken += l->n_nodes;
+        l->nodes = pdl_arena_raw(l->arena, l->n_nodes * sizeof(yn));
+    }
+    l->n_nodes--;
+    yn *n = l->nodes++;
+    *n = (yn){.pub = {.kind = kind, .style = e->style, .start = e->start, .end = e->end, .src = l->src}, .size = 1};
     return n;
 }
 
@@ -466,7 +543,10 @@ static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
     if (!check_flow_plain(l, e, err)) return false;
     yn *n = new_node(l, e, PDL_NODE_SCALAR);
     if (!set_anchor(l, n, e, err)) return false;
-    n->tag = e->tag.n ? tag_of(l, n, e, PDL_YTAG_str) : e->plain ? pdl_ytag_of_plain(e->text) : PDL_YTAG_str;
+    pdl_ytag tag = PDL_YTAG_str;
+    if (e->tag.n) tag = tag_of(l, n, e, PDL_YTAG_str);
+    else if (e->plain) tag = pdl_ytag_of_plain(e->text);
+    n->tag = tag;
     n->pub.type = pdl_ytag_type(n->tag);
     make_scalar(l, n, e->text);
     return put_child(l, n, e->start, err);
@@ -480,7 +560,7 @@ static bool on_alias(loader *l, const pdl_yevent *e, pdl_err *err) {
     if (n->open)
         return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found recursive alias '%.*s'",
                              PDL_FMT(e->anchor));
-    n->pub.alias_of = &n->pub;
+    n->pub.shared = true;
     return put_child(l, n, e->start, err);
 }
 
@@ -488,7 +568,9 @@ static bool on_open(loader *l, const pdl_yevent *e, pdl_err *err) {
     bool seq = e->kind == PDL_YEV_SEQ;
     yn *n = new_node(l, e, seq ? PDL_NODE_SEQ : PDL_NODE_MAP);
     n->tag = tag_of(l, n, e, seq ? PDL_YTAG_seq : PDL_YTAG_map);
-    n->pub.type = n->tag == PDL_YTAG_OTHER ? (seq ? PDL_NT_SEQ : PDL_NT_MAP) : pdl_ytag_type(n->tag);
+    pdl_node_type type = pdl_ytag_type(n->tag);
+    if (n->tag == PDL_YTAG_OTHER) type = seq ? PDL_NT_SEQ : PDL_NT_MAP;
+    n->pub.type = type;
     n->open = true;
     if (l->stack.n >= PDL_MAX_YAML_DEPTH) return too_deep(l, e->start, err);
     if (!set_anchor(l, n, e, err)) return false;
@@ -535,6 +617,7 @@ static bool compose(loader *l, pdl_err *err) {
 static void forget(loader *l) {
     l->stack.n = l->pending.n = l->faults = 0;
     pdl_map_fini(&l->anchors);
+    pdl_map_fini(&l->oddities);
     l->root = NULL;
 }
 
@@ -568,7 +651,7 @@ static void place_of(pdl_str s, uint32_t off, uint32_t *line, uint32_t *column) 
 bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line,
                       uint32_t *column, pdl_err *err) {
     loader l = {.arena = a, .src = src, .reader = pdl_yreader_new(src)};
-    l.owned = pdl_arena_new(a, yn *);
+    l.owned = pdl_arena_new(a, owned_values);
     pdl_arena_defer(a, drop_owned, l.owned);
     bool ok = pdl_yaml_check_chars(src->text, src, err) && load(&l, out, err);
     *line = *column = 0;
@@ -577,6 +660,7 @@ bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out,
     pdl_vec_fini(&l.stack);
     pdl_vec_fini(&l.pending);
     pdl_map_fini(&l.anchors);
+    pdl_map_fini(&l.oddities);
     return ok;
 }
 

@@ -29,20 +29,26 @@ typedef struct pdl_pair {
     const pdl_node *value;
 } pdl_pair;
 
+/* Kept small: a program has one for every eight of its bytes. */
 struct pdl_node {
-    pdl_node_kind kind;
-    pdl_node_type type;
-    pdl_node_style style;
-    uint32_t start, end;   /* bytes in src */
-    uint32_t depth;        /* height of the tree below: 0 for a scalar */
+    pdl_node_kind kind : 8;
+    pdl_node_type type : 8;
+    pdl_node_style style : 8;
+    bool shared : 1;         /* may have several parents */
+    bool counted : 1;        /* SCALAR: the text lies in a string value (pdl_node_value) */
+    uint32_t start, end;     /* bytes in src */
+    uint32_t n;              /* items or pairs; 0 for a scalar */
     const pdl_source *src;
-    /* SCALAR: its value (null, bool, int, float, str, date, bytes); dropped with the arena */
-    pdl_val scalar;
-    pdl_str text;          /* SCALAR: the text after unquoting and folding */
-    const pdl_node **items;/* SEQ */
-    pdl_pair *pairs;       /* MAP */
-    uint32_t n;            /* items or pairs */
-    const pdl_node *alias_of; /* set on nodes with several parents; not used by readers of the tree */
+    union {
+        pdl_str text;        /* SCALAR: after unquoting and folding; without bytes for the others */
+        struct {
+            union {
+                const pdl_node **items; /* SEQ */
+                pdl_pair *pairs;        /* MAP */
+            };
+            size_t no_text;  /* 0: the n of text */
+        };
+    };
 };
 
 static inline pdl_loc pdl_node_loc(const pdl_node *n) {
@@ -52,6 +58,21 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
 /* Place of bytes [from, to) of a scalar's text in the source: follows quoting, escapes, folding and
  * indentation. For the caret under a part of an expression. Falls back to the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
+
+/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made anew at each call but for long texts. */
+pdl_val pdl_node_value(const pdl_node *scalar);
+
+/* The same through a memory of recent short texts, whose values are then shared. Begin with {0}; it must not outlive
+ * the nodes. Texts of at most PDL_NODE_SHORT bytes that stand near each other have one address when they are equal. */
+enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
+typedef struct pdl_recent {
+    struct {
+        const char *p;
+        pdl_val value;
+    } * slots; /* PDL_NODE_RECENT, or NULL */
+} pdl_recent;
+pdl_val pdl_recent_value(pdl_recent *r, const pdl_node *scalar);
+void pdl_recent_fini(pdl_recent *r);
 
 /* Value under a string key of a mapping, or NULL; *pair (may be NULL) the entry. */
 const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair **pair);

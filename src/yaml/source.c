@@ -53,8 +53,23 @@ static bool refused(pdl_str s, size_t i) {
     return c == 0xef && d == 0xbf && (unsigned char)s.p[i + 2] >= 0xbe;
 }
 
+/* Are these BLOCK bytes ASCII text and line ends? A loop that compilers make vectors of. */
+enum { BLOCK = 64 };
+static bool is_ordinary(const char *p) {
+    unsigned odd = 0;
+    for (size_t i = 0; i < BLOCK; i++) {
+        unsigned char c = (unsigned char)p[i];
+        odd |= (unsigned)(c < 0x20 && c != '\n') | (unsigned)(c >= 0x7f);
+    }
+    return !odd;
+}
+
 bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
+    size_t checked = 0; /* bytes in front are fine */
     for (size_t i = 0; i < s.n; i++) {
+        while (i >= checked && s.n - i >= BLOCK && is_ordinary(s.p + i)) i += BLOCK;
+        if (i >= s.n) break;
+        if (i >= checked) checked = i + BLOCK;
         unsigned char c = (unsigned char)s.p[i];
         if (PDL_LIKELY(c >= 0x20 && c != 0x7f && c != 0xc2 && c != 0xef)) continue;
         if (!refused(s, i)) continue;

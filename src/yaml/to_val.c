@@ -1,6 +1,7 @@
 /* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by PDL_MAX_YAML_DEPTH
  * (checked by the loader). */
 #include "yaml/load.h"
+#include "yaml/resolve.h"
 #include "yaml/yaml.h"
 
 #include "base/limits.h"
@@ -16,6 +17,7 @@ typedef struct memo {
         pdl_val val;
     } * slots;
     size_t mask, n;
+    pdl_recent recent;
 } memo;
 
 static size_t slot_of(const memo *m, const pdl_node *n) {
@@ -25,15 +27,17 @@ static size_t slot_of(const memo *m, const pdl_node *n) {
     return h;
 }
 
+static void grow(memo *m) {
+    memo old = *m;
+    m->mask = m->mask ? m->mask * 2 + 1 : 63;
+    m->slots = pdl_calloc(m->mask + 1, sizeof *m->slots);
+    for (size_t i = 0; old.slots && i <= old.mask; i++)
+        if (old.slots[i].node) m->slots[slot_of(m, old.slots[i].node)] = old.slots[i];
+    pdl_free(old.slots);
+}
+
 static void remember(memo *m, const pdl_node *n, pdl_vref v) {
-    if (2 * (m->n + 1) > m->mask) {
-        memo old = *m;
-        m->mask = m->mask ? m->mask * 2 + 1 : 63;
-        m->slots = pdl_calloc(m->mask + 1, sizeof *m->slots);
-        for (size_t i = 0; old.slots && i <= old.mask; i++)
-            if (old.slots[i].node) m->slots[slot_of(m, old.slots[i].node)] = old.slots[i];
-        pdl_free(old.slots);
-    }
+    if (2 * (m->n + 1) > m->mask) grow(m);
     size_t h = slot_of(m, n);
     m->slots[h].node = n;
     m->slots[h].val = pdl_keep(v);
@@ -44,7 +48,47 @@ static void forget(memo *m) {
     for (size_t i = 0; m->slots && i <= m->mask; i++)
         if (m->slots[i].node) pdl_drop(m->slots[i].val);
     pdl_free(m->slots);
+    pdl_recent_fini(&m->recent);
 }
+
+/* --- scalars ---------------------------------------------------------------------------------------- */
+
+pdl_val pdl_node_value(const pdl_node *n) {
+    static const pdl_ytag tags[] = {
+        [PDL_NT_STR] = PDL_YTAG_str,
+        [PDL_NT_NULL] = PDL_YTAG_null,
+        [PDL_NT_BOOL] = PDL_YTAG_bool,
+        [PDL_NT_INT] = PDL_YTAG_int,
+        [PDL_NT_FLOAT] = PDL_YTAG_float,
+        [PDL_NT_TIMESTAMP] = PDL_YTAG_timestamp,
+        [PDL_NT_BINARY] = PDL_YTAG_binary,
+    };
+    pdl_val v = pdl_null();
+    pdl_err err = {0};
+    if (n->type == PDL_NT_STR) return n->counted ? pdl_text_around(n->text.p) : pdl_text(n->text);
+    if (n->type > PDL_NT_BINARY || !pdl_yaml_scalar(tags[n->type], n->text, &v, &err)) pdl_err_fini(&err);
+    return v;
+}
+
+pdl_val pdl_recent_value(pdl_recent *r, const pdl_node *n) {
+    if (n->type != PDL_NT_STR || n->counted || n->text.n > PDL_NODE_SHORT) return pdl_node_value(n);
+    if (!r->slots) r->slots = pdl_calloc(PDL_NODE_RECENT, sizeof *r->slots);
+    size_t h = ((size_t)n->text.p * (size_t)0x9e3779b97f4a7c15u) >> 32 & (PDL_NODE_RECENT - 1);
+    if (r->slots[h].p == n->text.p) return pdl_keep(r->slots[h].value);
+    if (r->slots[h].p) pdl_drop(r->slots[h].value);
+    r->slots[h].p = n->text.p;
+    r->slots[h].value = pdl_text(n->text);
+    return pdl_keep(r->slots[h].value);
+}
+
+void pdl_recent_fini(pdl_recent *r) {
+    for (size_t i = 0; r->slots && i < PDL_NODE_RECENT; i++)
+        if (r->slots[i].p) pdl_drop(r->slots[i].value);
+    pdl_free(r->slots);
+    r->slots = NULL;
+}
+
+/* --- trees ------------------------------------------------------------------------------------------ */
 
 static bool make(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err);
 
@@ -74,7 +118,7 @@ static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     for (uint32_t i = 0; ok && i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         ok = key->kind == PDL_NODE_SCALAR ? set || make(m, n->pairs[i].value, &x, err) : unhashable(key, err);
-        if (ok) d = pdl_dict_put(d, pdl_keep(key->scalar), x);
+        if (ok) d = pdl_dict_put(d, pdl_recent_value(&m->recent, key), x);
     }
     if (ok) *out = set ? pdl_set_from_dict(d) : d;
     else pdl_drop(d);
@@ -102,21 +146,27 @@ static bool make_pairs(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
 }
 
 static bool make(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
-    if (n->kind == PDL_NODE_SCALAR) {
-        *out = pdl_keep(n->scalar);
+    bool scalar = n->kind == PDL_NODE_SCALAR;
+    if (scalar && !n->shared) {
+        *out = pdl_recent_value(&m->recent, n);
         return true;
     }
-    if (m && m->slots) {
+    if (m->slots) {
         size_t h = slot_of(m, n);
         if (m->slots[h].node) {
             *out = pdl_keep(m->slots[h].val);
             return true;
         }
     }
+    if (scalar) {
+        *out = pdl_recent_value(&m->recent, n);
+        remember(m, n, *out);
+        return true;
+    }
     bool ok = n->type == PDL_NT_OMAP || n->type == PDL_NT_PAIRS ? make_pairs(m, n, out, err)
               : n->kind == PDL_NODE_MAP                         ? make_map(m, n, out, err)
                                                                 : make_seq(m, n, out, err);
-    if (ok && n->n && n->alias_of) remember(m, n, *out);
+    if (ok && n->n && n->shared) remember(m, n, *out);
     return ok;
 }
 

@@ -12,7 +12,7 @@ static void hands_out_zeroed_aligned(void **state) {
     pdl_arena *a = pdl_arena_make();
     for (size_t n = 0; n < 3000; n++) {
         unsigned char *p = pdl_arena_get(a, n);
-        t_assert((uintptr_t)p % alignof(max_align_t) == 0);
+        t_assert((uintptr_t)p % alignof(double) == 0);
         for (size_t i = 0; i < n; i++) t_assert(p[i] == 0);
         memset(p, 0xff, n);
     }
