@@ -36,6 +36,10 @@ conf: all ## conformance: programs, values, third-party suites
 bench: all ## speed of whole processes, side by side; REFERENCE=CMD adds the reference
 	@$(PY) bench/run.py --pdl $(BUILD)/pdl $(if $(REFERENCE),--reference '$(REFERENCE)')
 
+bench-micro: ## speed of single operations: bench/bench_*.c (bench_load wants files)
+	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD) bench
+	@for b in json value; do $(BUILD)/bench_$$b; done
+
 check: all check-layers check-headers check-own unit lang cli ## what must be green before a commit
 
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
@@ -68,4 +72,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test deps asan unit lang cli conf check check-own check-clang check-headers check-layers format tidy install dist clean help
+.PHONY: all demo test deps asan unit lang cli conf bench bench-micro check check-own check-clang check-headers check-layers format tidy install dist clean help
