@@ -7,13 +7,14 @@ _pdl() {
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --data-file --data ' ;;
     dump) words='--help --nodes --blocks --expr --types --code ' ;;
+    cache) words='--help --format --older-than --model --all ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --jobs --schema --version ' ;;
+    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --schema --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump cache schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

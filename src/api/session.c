@@ -10,6 +10,7 @@
 #include "compile/compile.h"
 #include "io/clock.h"
 #include "io/loop.h"
+#include "journal/cache.h"
 #include "journal/journal.h"
 #include "lang/load.h"
 #include "model/model.h"
@@ -37,6 +38,7 @@ struct pdl_session {
     pdl_environ *env;
     pdl_loop *loop;
     pdl_world *outside;     /* model, worker, host behind one door */
+    pdl_cache *cache;       /* NULL: none */
     pdl_journal *journal;   /* NULL: none */
     pdl_world *world;       /* what the run sees */
     pdl_program *program;
@@ -303,10 +305,15 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .blocks = true,
     };
     info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
-    if (o->record.n && !pdl_journal_record(o->record, s->outside, &info, &s->journal, err)) return false;
+    s->world = s->outside;
+    if (o->cache.n && !o->replay.n) {
+        if (!pdl_cache_open(o->cache, info.secrets, info.n_secrets, &s->cache, err)) return false;
+        s->world = pdl_cache_world(s->cache, s->world);
+    }
+    if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err)) return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
-    s->world = s->journal ? pdl_journal_world(s->journal) : s->outside;
+    if (s->journal) s->world = pdl_journal_world(s->journal);
     return true;
 }
 
@@ -340,6 +347,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_fold_free(s->fold);
     pdl_program_drop(s->program);
     if (s->journal) pdl_journal_close(s->journal);
+    pdl_cache_close(s->cache);
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_loop_free(s->loop);
     pdl_environ_free(s->env);
@@ -428,6 +436,7 @@ pdl_step pdl_session_run(pdl_session *s) {
 int pdl_session_deadline_ms(const pdl_session *s) {
     enum { AT_MOST_MS = 50 };
     if (!s->run || any_ready(s) || (s->outside && pdl_compose_is_ready(s->outside))) return 0;
+    if (s->cache && pdl_cache_is_ready(s->cache)) return 0;
     int ms = pdl_loop_deadline_ms(s->loop);
     return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
 }

@@ -238,7 +238,8 @@ int cmd_run(const arguments *a) {
     term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
         .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream,
-        .record = a->value[OPT_record], .replay = a->value[OPT_replay], .jobs = jobs,
+        .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
+        .jobs = jobs,
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
     };
     bool ok = read_data(a, &vars, &err);

@@ -18,6 +18,7 @@ static const option options[] = {
     {OPT_trace, "trace", 't', OPT_MAYBE, "FILE", NULL, "write the trace; beside the program as NAME_trace.json when no FILE is given. Put it last"},
     {OPT_record, "record", 0, OPT_VALUE, "FILE", NULL, "record every effect of the run in a new journal"},
     {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL, "answer every effect from a journal; nothing goes out"},
+    {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL, "share replies of models between runs in a file; made when it is not there"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}", "form of the report; text when absent"},
@@ -26,15 +27,19 @@ static const option options[] = {
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
     {OPT_types, "types", 0, OPT_FLAG, NULL, NULL, "every spec as JSON Schema"},
     {OPT_code, "code", 0, OPT_FLAG, NULL, NULL, "the bytecode"},
+    {OPT_older_than, "older-than", 0, OPT_VALUE, "AGE", NULL, "what was not used for so long: 30d, 12h, 90m or 45s"},
+    {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL, "what models of this name answered; * stands for anything"},
+    {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {OPT_help,   OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,
-                                     OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_jobs,
+                                     OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_cache,    OPT_jobs,
                                      OPT_schema, OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_COUNT};
+static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT_model, OPT_all, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -42,6 +47,7 @@ static const command table[] = {
      "Commands (pdl COMMAND --help tells more):\n"
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"
+     "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
@@ -51,6 +57,11 @@ static const command table[] = {
      "Report everything about programs that can be known without running them.",
      "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
     {"dump", cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
+    {"cache", cmd_cache, cache_options, "ACTION FILE", "Look at or clear a file of replies that was made by --cache.",
+     "Actions:\n"
+     "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the last message\n"
+     "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
+     "  export  print every reply with its request, one JSON object a line\n"},
     {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__man", cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
@@ -175,6 +186,14 @@ static bool read_one(arguments *a, int argc, char **argv, int *i, char **message
     return take_with_value(a, o, value, argc, argv, i, message);
 }
 
+/* As many as there are words; any number where the last ends in dots. */
+static size_t most_operands(const command *c) {
+    pdl_str s = pdl_str_of(c->operands);
+    size_t n = s.n > 0;
+    for (size_t i = 0; i < s.n; i++) n += s.p[i] == ' ';
+    return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
+}
+
 bool arguments_read(int argc, char **argv, arguments *out, char **message) {
     *out = (arguments){.command = &table[0]};
     int i = 1;
@@ -190,7 +209,7 @@ bool arguments_read(int argc, char **argv, arguments *out, char **message) {
         else if (!is_option) *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
         else if (!read_one(out, argc, argv, &i, message)) return false;
     }
-    size_t most = out->command->run == cmd_check ? (size_t)-1 : *out->command->operands ? 1 : 0;
+    size_t most = most_operands(out->command);
     if (out->files.n > most)
         return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
     return true;

@@ -102,6 +102,9 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 /* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and
  * stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, pdl_buf *out, pdl_err *err);
+/* The same for what is asked of a model wherever it stands: with the parameters that steer the client but shape what
+ * the model reads (roles, templates, another provider). The key of the cache. */
+PDL_MUST bool pdl_effect_content(const pdl_effect *e, pdl_buf *out, pdl_err *err);
 /* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles
  * keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);

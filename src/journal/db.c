@@ -3,13 +3,13 @@
 #include "journal/db.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "journal/sql.h"
 
 #include "base/banned.h"
 
@@ -56,145 +56,58 @@ static const char *const texts[] = {
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
 
-/* What is used of the library. */
-typedef struct sqlite_api {
-    int (*open_v2)(const char *, sqlite3 **, int, const char *);
-    int (*close)(sqlite3 *);
-    int (*exec)(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *, char **);
-    int (*prepare_v2)(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
-    int (*bind_text)(sqlite3_stmt *, int, const char *, int, void (*)(void *));
-    int (*bind_int64)(sqlite3_stmt *, int, sqlite3_int64);
-    int (*bind_double)(sqlite3_stmt *, int, double);
-    int (*bind_null)(sqlite3_stmt *, int);
-    int (*step)(sqlite3_stmt *);
-    int (*reset)(sqlite3_stmt *);
-    int (*finalize)(sqlite3_stmt *);
-    const unsigned char *(*column_text)(sqlite3_stmt *, int);
-    int (*column_bytes)(sqlite3_stmt *, int);
-    sqlite3_int64 (*column_int64)(sqlite3_stmt *, int);
-    double (*column_double)(sqlite3_stmt *, int);
-    const char *(*errmsg)(sqlite3 *);
-    sqlite3_int64 (*last_insert_rowid)(sqlite3 *);
-} sqlite_api;
-
-#define ROW(f) {"sqlite3_" #f, offsetof(sqlite_api, f)}
-static const struct {
-    const char *symbol;
-    size_t at;
-} symbols[] = {
-    ROW(open_v2), ROW(close), ROW(exec), ROW(prepare_v2), ROW(bind_text), ROW(bind_int64), ROW(bind_double),
-    ROW(bind_null), ROW(step),
-    ROW(reset), ROW(finalize), ROW(column_text), ROW(column_bytes), ROW(column_int64), ROW(column_double),
-    ROW(errmsg), ROW(last_insert_rowid),
-};
+static const sql_use writing = {PDL_E_io, "cannot write ", "", texts, ST_COUNT};
+static const sql_use reading = {PDL_E_replay, "replay: ", " cannot be read", texts, ST_COUNT};
 
 struct db {
-    sqlite_api api;
-    void *library;
-    sqlite3 *handle;
-    sqlite3_stmt *st[ST_COUNT];
-    char *path; /* owned */
+    sql *q;
     bool in_transaction, replays;
     size_t pending;
 };
 
 /* --- opening -------------------------------------------------------------------------------------------- */
 
-static bool load_library(db *d, pdl_err *err) {
-    static const char *const names[] = {"libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !d->library; i++)
-        d->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!d->library)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                           "recording and replaying need the library libsqlite3, which cannot be loaded");
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *p = dlsym(d->library, symbols[i].symbol);
-        if (!p)
-            return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "libsqlite3 is too old: it has no %s",
-                               symbols[i].symbol);
-        memcpy((char *)&d->api + symbols[i].at, &p, sizeof p);
-    }
-    return true;
-}
-
-/* The last failure of SQLite as an error of ours. */
-static bool failed(db *d, pdl_err *err) {
-    const char *why = d->handle ? d->api.errmsg(d->handle) : "out of memory";
-    if (d->replays)
-        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s cannot be read: %s", d->path, why);
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", d->path, why);
-}
-
-static bool run_text(db *d, const char *sql, pdl_err *err) {
-    return d->api.exec(d->handle, sql, NULL, NULL, NULL) == SQLITE_OK || failed(d, err);
-}
-
-static db *db_new(pdl_str path) {
-    db *d = PDL_NEW(db);
-    d->path = pdl_str_dup(path);
-    return d;
+static bool make_file(pdl_str path, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    int fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: a recording needs a new file", name);
+    else if (fd < 0) pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create %s: %s", name, strerror(errno));
+    if (fd >= 0) close(fd);
+    pdl_free(name);
+    return fd >= 0;
 }
 
 bool db_create(pdl_str path, db **out, pdl_err *err) {
-    db *d = db_new(path);
-    int fd = open(d->path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    bool ok = fd >= 0;
-    if (!ok && errno == EEXIST)
-        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: a recording needs a new file",
-                    d->path);
-    else if (!ok) pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create %s: %s", d->path, strerror(errno));
-    if (fd >= 0) close(fd);
-    ok = ok && load_library(d, err);
-    if (ok && d->api.open_v2(d->path, &d->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        ok = failed(d, err);
-    ok = ok && run_text(d, schema, err);
+    db *d = PDL_NEW(db);
+    bool ok = make_file(path, err) && sql_open(path, &writing, &d->q, err) && sql_exec(d->q, schema, err);
     if (ok) *out = d;
     else db_close(d);
     return ok;
 }
 
-static int first_number(void *user, int n, char **values, char **names) {
-    (void)names;
-    long *out = user;
-    for (int i = 0; i < 1 && i < n; i++)
-        for (const char *p = values[i]; p && *p >= '0' && *p <= '9'; p++) *out = *out * 10 + (*p - '0');
-    return 0;
-}
-
-static int first_text_is_ok(void *user, int n, char **values, char **names) {
-    (void)names;
-    *(bool *)user = n > 0 && values[0] && strcmp(values[0], "ok") == 0;
-    return 0;
-}
-
-static bool check_file(db *d, bool small, pdl_err *err) {
+static bool check_file(db *d, pdl_err *err) {
     long id = 0, version = 0;
+    struct stat st = {0};
     bool sound = true;
-    if (d->api.exec(d->handle, "PRAGMA application_id", first_number, &id, NULL) != SQLITE_OK)
-        return failed(d, err);
-    if (d->api.exec(d->handle, "PRAGMA user_version", first_number, &version, NULL) != SQLITE_OK)
-        return failed(d, err);
+    pdl_str path = sql_path(d->q);
+    if (!sql_number(d->q, "PRAGMA application_id", &id, err) ||
+        !sql_number(d->q, "PRAGMA user_version", &version, err))
+        return false;
     if (id != APPLICATION_ID)
-        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is not a recording", d->path);
+        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is not a recording", path.p);
     if (version != SCHEMA_VERSION)
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                            "replay: %s was recorded by another version (format %ld, this one reads %d)",
-                           d->path, version, (int)SCHEMA_VERSION);
-    if (small && d->api.exec(d->handle, "PRAGMA quick_check(1)", first_text_is_ok, &sound, NULL) != SQLITE_OK)
-        return failed(d, err);
-    return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is damaged", d->path);
+                           path.p, version, (int)SCHEMA_VERSION);
+    if (stat(path.p, &st) == 0 && st.st_size <= CHECKED_SIZE && !sql_check(d->q, &sound, err)) return false;
+    return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is damaged", path.p);
 }
 
 bool db_open(pdl_str path, db **out, pdl_err *err) {
-    db *d = db_new(path);
-    struct stat st = {0};
+    db *d = PDL_NEW(db);
     d->replays = true;
-    bool ok = stat(d->path, &st) == 0 ||
-              pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", d->path, strerror(errno));
-    ok = ok && load_library(d, err);
-    if (ok && d->api.open_v2(d->path, &d->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
-        ok = failed(d, err);
-    ok = ok && check_file(d, st.st_size <= CHECKED_SIZE, err);
+    bool ok = sql_open(path, &reading, &d->q, err) && check_file(d, err);
     if (ok) *out = d;
     else db_close(d);
     return ok;
@@ -203,134 +116,76 @@ bool db_open(pdl_str path, db **out, pdl_err *err) {
 void db_close(db *d) {
     if (!d) return;
     pdl_err ignored = {0};
-    bool committed = d->handle && db_commit(d, &ignored);
+    bool committed = d->q && db_commit(d, &ignored);
     /* one file is left */
-    if (committed && !d->replays) d->api.exec(d->handle, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
+    if (committed && !d->replays && !sql_exec(d->q, "PRAGMA journal_mode = DELETE", &ignored)) committed = false;
     pdl_err_fini(&ignored);
-    for (size_t i = 0; i < ST_COUNT; i++)
-        if (d->st[i]) d->api.finalize(d->st[i]);
-    if (d->handle) d->api.close(d->handle);
-    if (d->library) dlclose(d->library);
-    pdl_free(d->path);
+    sql_close(d->q);
     pdl_free(d);
 }
 
-pdl_str db_path(const db *d) { return pdl_str_of(d->path); }
+pdl_str db_path(const db *d) { return sql_path(d->q); }
 size_t db_pending(const db *d) { return d->pending; }
 
-/* --- statements ----------------------------------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------------------------------------- */
 
-static sqlite3_stmt *prepared(db *d, statement s, pdl_err *err) {
-    if (!d->st[s] && d->api.prepare_v2(d->handle, texts[s], -1, &d->st[s], NULL) != SQLITE_OK) failed(d, err);
-    return d->st[s];
-}
-
-/* Runs a statement that gives no rows, its parameters being bound. */
-static bool finish(db *d, sqlite3_stmt *st, pdl_err *err) {
-    bool ok = d->api.step(st) == SQLITE_DONE || failed(d, err);
-    d->api.reset(st);
-    return ok;
-}
-
-static bool run(db *d, statement s, pdl_err *err) {
-    sqlite3_stmt *st = prepared(d, s, err);
-    return st && finish(d, st, err);
-}
-
-static bool begin(db *d, pdl_err *err) {
+/* In the transaction, which the first of them begins. */
+static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err) {
     d->pending++;
-    if (d->in_transaction) return true;
-    d->in_transaction = run(d, ST_BEGIN, err);
-    return d->in_transaction;
+    if (!d->in_transaction) d->in_transaction = sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    return d->in_transaction && sql_run(d->q, s, args, n, NULL, NULL, err);
 }
 
 bool db_commit(db *d, pdl_err *err) {
     if (!d->in_transaction) return true;
     d->in_transaction = false;
     d->pending = 0;
-    return run(d, ST_COMMIT, err);
-}
-
-/* The text must live until the statement has run. */
-static bool bind(db *d, sqlite3_stmt *st, int i, pdl_str s, pdl_err *err) {
-    if (!s.p) return d->api.bind_null(st, i) == SQLITE_OK || failed(d, err);
-    if (s.n > INT32_MAX)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a text of %zu bytes is too long to be recorded",
-                           s.n);
-    return d->api.bind_text(st, i, s.p, (int)s.n, SQLITE_STATIC) == SQLITE_OK || failed(d, err);
-}
-
-static bool bind_int(db *d, sqlite3_stmt *st, int i, int64_t v, pdl_err *err) {
-    return d->api.bind_int64(st, i, v) == SQLITE_OK || failed(d, err);
-}
-
-static bool bind_num(db *d, sqlite3_stmt *st, int i, double v, pdl_err *err) {
-    return d->api.bind_double(st, i, v) == SQLITE_OK || failed(d, err);
+    return sql_run(d->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
 }
 
 bool db_put_info(db *d, const char *key, pdl_str value, pdl_err *err) {
-    sqlite3_stmt *st = prepared(d, ST_INFO, err);
-    return st && begin(d, err) && bind(d, st, 1, pdl_str_of(key), err) && bind(d, st, 2, value, err) &&
-           finish(d, st, err);
+    return put(d, ST_INFO, (sql_arg[]){SQL_S(pdl_str_of(key)), SQL_S(value)}, 2, err);
 }
 
 bool db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err) {
-    sqlite3_stmt *st = prepared(d, ST_START, err);
-    bool ok = st && begin(d, err) && bind_int(d, st, 1, e->key, err) && bind(d, st, 2, e->place, err) &&
-              bind_int(d, st, 3, e->seq, err) && bind(d, st, 4, e->kind, err) &&
-              bind(d, st, 5, e->hash, err) && bind(d, st, 6, e->request, err) &&
-              bind_num(d, st, 7, e->start, err) && finish(d, st, err);
-    if (ok) *id = d->api.last_insert_rowid(d->handle);
+    sql_arg args[] = {SQL_I(e->key),  SQL_S(e->place),   SQL_I(e->seq),  SQL_S(e->kind),
+                      SQL_S(e->hash), SQL_S(e->request), SQL_D(e->start)};
+    bool ok = put(d, ST_START, args, sizeof args / sizeof *args, err);
+    if (ok) *id = sql_last_id(d->q);
     return ok;
 }
 
 bool db_end_effect(db *d, const db_effect *e, pdl_err *err) {
-    sqlite3_stmt *st = prepared(d, ST_END, err);
-    return st && begin(d, err) && bind_num(d, st, 1, e->seconds, err) && bind(d, st, 2, e->pieces, err) &&
-           bind(d, st, 3, e->reply, err) && bind(d, st, 4, e->error, err) && bind_int(d, st, 5, e->id, err) &&
-           finish(d, st, err);
+    sql_arg args[] = {SQL_D(e->seconds), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error), SQL_I(e->id)};
+    return put(d, ST_END, args, sizeof args / sizeof *args, err);
 }
 
 bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end, bool is_failed,
                   pdl_err *err) {
-    sqlite3_stmt *st = prepared(d, ST_BLOCK, err);
-    return st && begin(d, err) && bind(d, st, 1, place, err) && bind(d, st, 2, pdl_str_of(kind), err) &&
-           bind_int(d, st, 3, start, err) && bind_int(d, st, 4, end, err) &&
-           bind_int(d, st, 5, is_failed, err) && finish(d, st, err);
+    sql_arg args[] = {SQL_S(place), SQL_S(pdl_str_of(kind)), SQL_I(start), SQL_I(end), SQL_I(is_failed)};
+    return put(d, ST_BLOCK, args, sizeof args / sizeof *args, err);
 }
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-static pdl_str text_at(db *d, sqlite3_stmt *st, int i) {
-    const unsigned char *p = d->api.column_text(st, i);
-    return (pdl_str){(const char *)p, p ? (size_t)d->api.column_bytes(st, i) : 0};
-}
+struct each {
+    bool (*fn)(void *user, const db_effect *e);
+    void *user;
+};
 
-static db_effect row_of(db *d, sqlite3_stmt *st) {
-    return (db_effect){
-        .id = d->api.column_int64(st, 0), .key = d->api.column_int64(st, 1), .place = text_at(d, st, 2),
-        .seq = (uint32_t)d->api.column_int64(st, 3), .kind = text_at(d, st, 4), .hash = text_at(d, st, 5),
-        .request = text_at(d, st, 6), .start = d->api.column_double(st, 7),
-        .seconds = d->api.column_double(st, 8), .pieces = text_at(d, st, 9), .reply = text_at(d, st, 10),
-        .error = text_at(d, st, 11),
+static bool on_row(void *user, sql *q, sql_row *row) {
+    struct each *x = user;
+    db_effect e = {
+        .id = sql_int(q, row, 0), .key = sql_int(q, row, 1), .place = sql_text(q, row, 2),
+        .seq = (uint32_t)sql_int(q, row, 3), .kind = sql_text(q, row, 4), .hash = sql_text(q, row, 5),
+        .request = sql_text(q, row, 6), .start = sql_num(q, row, 7), .seconds = sql_num(q, row, 8),
+        .pieces = sql_text(q, row, 9), .reply = sql_text(q, row, 10), .error = sql_text(q, row, 11),
     };
+    return x->fn(x->user, &e);
 }
 
 bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
              pdl_err *err) {
-    sqlite3_stmt *st = prepared(d, key ? ST_FIND : ST_ALL, err);
-    if (!st || (key && !bind_int(d, st, 1, *key, err))) return false;
-    bool ok = true;
-    for (;;) {
-        int rc = d->api.step(st);
-        if (rc == SQLITE_ROW) {
-            db_effect e = row_of(d, st);
-            if (fn(user, &e)) continue;
-        } else if (rc != SQLITE_DONE) {
-            ok = failed(d, err);
-        }
-        break;
-    }
-    d->api.reset(st);
-    return ok;
+    sql_arg arg = SQL_I(key ? *key : 0);
+    return sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row, &(struct each){fn, user}, err);
 }

@@ -1,5 +1,4 @@
-/* db.h -- the file of a journal. Private to journal; db.c alone knows SQLite, which is loaded when the first
- * journal is opened. */
+/* db.h -- the file of a recording: its tables. Private to journal. */
 #ifndef PDL_JOURNAL_DB_H
 #define PDL_JOURNAL_DB_H
 

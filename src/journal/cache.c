@@ -1,0 +1,294 @@
+/* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were asked for. */
+#include "journal/cache.h"
+
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "journal/cachefile.h"
+#include "trace/redact.h"
+
+#include "base/banned.h"
+
+/* What a run asked with one content. */
+typedef struct asked {
+    char key[65];
+    int64_t next;           /* number of the next repetition */
+    PDL_VEC(int64_t) failed; /* numbers whose request failed: asked for again */
+} asked;
+
+/* A request on its way to the world behind. */
+typedef struct miss {
+    pdl_cache *cache;
+    asked *what;
+    int64_t number;
+    uint32_t id;
+    pdl_effect_sink asker;
+    pdl_buf request;
+    struct miss *prev, *next;
+} miss;
+
+/* A reply from the file, or the failure of the file. e is NULL when cancelled. */
+typedef struct hit {
+    pdl_effect *e;
+    pdl_val value;
+    pdl_err err;
+} hit;
+
+struct pdl_cache {
+    pdl_world world;
+    pdl_world *behind;
+    cachefile *file;
+    const pdl_str *secrets;
+    size_t n_secrets;
+    pdl_map keys; /* key -> asked */
+    miss *open;
+    PDL_VEC(hit) hits;
+    size_t head;    /* hits[head..n) wait to be delivered */
+    uint32_t busy;  /* effect whose piece is being delivered; 0: none */
+    bool cancelled; /* meanwhile */
+};
+
+static pdl_cache *of(pdl_world *w) { return (pdl_cache *)(void *)w; }
+
+/* --- asking ------------------------------------------------------------------------------------------------- */
+
+static asked *find_asked(pdl_cache *c, const char *key) {
+    asked *a = pdl_map_find(&c->keys, pdl_str_of(key));
+    if (a) return a;
+    a = PDL_NEW(asked);
+    memcpy(a->key, key, sizeof a->key);
+    pdl_map_put(&c->keys, pdl_str_of(a->key), a);
+    return a;
+}
+
+/* The smallest number that has no answer in this run. Embeddings are no samples: all have the first. */
+static int64_t take_number(asked *a, const pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_embed) return 0;
+    if (!a->failed.n) return a->next++;
+    size_t least = 0;
+    for (size_t i = 1; i < a->failed.n; i++)
+        if (a->failed.p[i] < a->failed.p[least]) least = i;
+    int64_t n = a->failed.p[least];
+    a->failed.p[least] = a->failed.p[--a->failed.n];
+    return n;
+}
+
+static void forget(miss *m) {
+    if (m->prev) m->prev->next = m->next;
+    else m->cache->open = m->next;
+    if (m->next) m->next->prev = m->prev;
+    pdl_buf_fini(&m->request);
+    pdl_free(m);
+}
+
+static void put_clean(const pdl_cache *c, pdl_str text, pdl_buf *out) {
+    pdl_redact_text(text, c->secrets, c->n_secrets, out);
+}
+
+static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err) {
+    pdl_buf reply = PDL_BUF, clean = PDL_BUF;
+    bool ok = pdl_effect_encode(r->value, &reply, err);
+    if (ok) put_clean(m->cache, pdl_buf_str(&reply), &clean);
+    pdl_vref model = pdl_dict_getz(e->request, "model");
+    pdl_cache_row row = {
+        .key = pdl_str_of(m->what->key), .number = m->number, .request = pdl_buf_str(&m->request),
+        .reply = pdl_buf_str(&clean), .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
+    };
+    ok = ok && cachefile_add(m->cache->file, &row, err);
+    pdl_buf_fini(&reply);
+    pdl_buf_fini(&clean);
+    return ok;
+}
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    miss *m = user;
+    if (m->asker.piece) m->asker.piece(m->asker.user, e, text);
+}
+
+static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
+    miss *m = user;
+    pdl_effect_sink asker = m->asker;
+    pdl_reply failed = {.value = pdl_absent()};
+    if (r->err.kind) *pdl_vec_push(&m->what->failed) = m->number;
+    else if (!store(m, e, r, &failed.err)) failed.err.final = true;
+    forget(m);
+    if (asker.reply) asker.reply(asker.user, e, failed.err.kind ? &failed : r);
+    pdl_reply_fini(&failed);
+}
+
+/* --- the world ---------------------------------------------------------------------------------------------- */
+
+static bool is_mock(const pdl_effect *e) {
+    pdl_vref p = pdl_dict_getz(e->request, "parameters");
+    if (!pdl_is_dict(p)) return false;
+    pdl_vref reply = pdl_dict_getz(p, "mock_response"), late = pdl_dict_getz(p, "mock_timeout");
+    return (!pdl_is_absent(reply) && !pdl_is_null(reply)) || (!pdl_is_absent(late) && !pdl_is_null(late));
+}
+
+static void go_on(pdl_cache *c, pdl_effect *e, asked *a, int64_t number, pdl_buf request) {
+    miss *m = PDL_NEW(miss);
+    *m = (miss){.cache = c, .what = a, .number = number, .id = e->id, .asker = e->sink, .next = c->open};
+    m->request = request;
+    if (c->open) c->open->prev = m;
+    c->open = m;
+    e->sink = (pdl_effect_sink){m, on_piece, on_reply};
+    c->behind->ops->start(c->behind, e);
+}
+
+/* Puts the answer of the file on the queue, or hands the effect on. */
+static void ask(pdl_cache *c, pdl_effect *e, pdl_buf request) {
+    char key[65];
+    pdl_buf reply = PDL_BUF;
+    bool found = false;
+    pdl_hash_hex(pdl_buf_str(&request), key);
+    asked *a = find_asked(c, key);
+    int64_t number = take_number(a, e);
+    hit h = {.e = e, .value = pdl_absent()};
+    bool ok = cachefile_find(c->file, pdl_str_of(key), number, &found, &reply, &h.err);
+    if (ok && !found) {
+        go_on(c, e, a, number, request);
+        pdl_buf_fini(&reply);
+        return;
+    }
+    if (ok) ok = pdl_effect_decode(pdl_buf_str(&reply), &h.value, &h.err);
+    if (!ok) h.err.final = true;
+    *pdl_vec_push(&c->hits) = h;
+    pdl_buf_fini(&reply);
+    pdl_buf_fini(&request);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    pdl_cache *c = of(w);
+    pdl_buf request = PDL_BUF, clean = PDL_BUF;
+    pdl_err err = {0};
+    if ((e->kind != PDL_EFFECT_model && e->kind != PDL_EFFECT_embed) || is_mock(e)) {
+        c->behind->ops->start(c->behind, e);
+    } else if (pdl_effect_content(e, &request, &err)) {
+        put_clean(c, pdl_buf_str(&request), &clean);
+        ask(c, e, clean);
+    } else {
+        pdl_buf_fini(&clean);
+        pdl_effect_refuse(e, &err);
+    }
+    pdl_buf_fini(&request);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    pdl_cache *c = of(w);
+    if (c->busy && c->busy == id) {
+        c->cancelled = true;
+        return;
+    }
+    for (size_t i = c->head; i < c->hits.n; i++) {
+        hit *h = &c->hits.p[i];
+        if (!h->e || h->e->id != id) continue;
+        pdl_effect_free(h->e);
+        h->e = NULL;
+        return;
+    }
+    c->behind->ops->cancel(c->behind, id);
+    for (miss *m = c->open; m; m = m->next) {
+        if (m->id != id) continue;
+        *pdl_vec_push(&m->what->failed) = m->number;
+        forget(m);
+        return;
+    }
+}
+
+/* Who reads a stream gets the text in one piece. False: the effect was cancelled from inside. */
+static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
+    pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();
+    if (!pdl_is_str(content) || !e->sink.piece || !pdl_val_truth(pdl_dict_getz(e->request, "stream"))) return true;
+    c->busy = e->id;
+    c->cancelled = false;
+    e->sink.piece(e->sink.user, e, pdl_str_get(content));
+    c->busy = 0;
+    return !c->cancelled;
+}
+
+/* Takes everything of h. */
+static void deliver(pdl_cache *c, hit h) {
+    if (!h.e) {
+        pdl_drop(h.value);
+        pdl_err_fini(&h.err);
+    } else if (h.err.kind) {
+        pdl_effect_refuse(h.e, &h.err);
+    } else if (show(c, h.e, h.value)) {
+        pdl_effect_answer(h.e, h.value, 0);
+    } else {
+        pdl_drop(h.value);
+        pdl_effect_free(h.e);
+    }
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    pdl_cache *c = of(w);
+    bool any = c->head < c->hits.n;
+    pdl_err err = {0};
+    /* a failure to write shows at the next request */
+    if (!cachefile_commit(c->file, &err)) pdl_err_fini(&err);
+    while (c->head < c->hits.n) deliver(c, c->hits.p[c->head++]);
+    c->head = c->hits.n = 0;
+    return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
+}
+
+static void close_world(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+/* --- door --------------------------------------------------------------------------------------------------- */
+
+bool pdl_cache_open(pdl_str path, const pdl_str *secrets, size_t n_secrets, pdl_cache **out, pdl_err *err) {
+    cachefile *f;
+    if (!cachefile_open(path, true, &f, err)) return false;
+    pdl_cache *c = PDL_NEW(pdl_cache);
+    c->world.ops = &ops;
+    c->file = f;
+    c->secrets = secrets;
+    c->n_secrets = n_secrets;
+    *out = c;
+    return true;
+}
+
+bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err) {
+    cachefile *f;
+    if (!cachefile_open(path, false, &f, err)) return false;
+    pdl_cache *c = PDL_NEW(pdl_cache);
+    c->file = f;
+    *out = c;
+    return true;
+}
+
+pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
+    c->behind = behind;
+    return &c->world;
+}
+
+bool pdl_cache_is_ready(const pdl_cache *c) { return c->head < c->hits.n; }
+
+void pdl_cache_close(pdl_cache *c) {
+    if (!c) return;
+    while (c->open) forget(c->open);
+    for (size_t i = c->head; i < c->hits.n; i++) {
+        pdl_effect_free(c->hits.p[i].e);
+        pdl_drop(c->hits.p[i].value);
+        pdl_err_fini(&c->hits.p[i].err);
+    }
+    pdl_vec_fini(&c->hits);
+    for (size_t i = 0; i < c->keys.n; i++) {
+        asked *a = c->keys.entries[i].value;
+        pdl_vec_fini(&a->failed);
+        pdl_free(a);
+    }
+    pdl_map_fini(&c->keys);
+    cachefile_close(c->file);
+    pdl_free(c);
+}
+
+bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row), void *user, pdl_err *err) {
+    return cachefile_each(c->file, fn, user, err);
+}
+
+bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {
+    return cachefile_prune(c->file, before, model, n, err);
+}

@@ -1,0 +1,43 @@
+/* cache.h -- replies of models that several runs share: a world in front of a world (architecture D6).
+ *
+ * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found by the content of
+ * what was asked (model, platform, messages, parameters that shape the answer, schema) and the number of the
+ * repetition: the n-th time a run asks the same it gets the n-th reply, so that sampling stays sampling. Failures are
+ * not kept: the number is asked for again. Keys and other secrets are not in the file.
+ */
+#ifndef PDL_JOURNAL_CACHE_H
+#define PDL_JOURNAL_CACHE_H
+
+#include "effect/effect.h"
+
+typedef struct pdl_cache pdl_cache;
+
+/* Opens the file, making it when it is not there. secrets (borrowed until close) are replaced in what is stored.
+ * Errors: io (cannot be opened or made; not a cache; damaged). */
+PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_str *secrets, size_t n_secrets, pdl_cache **out, pdl_err *err);
+
+/* What only lists and prunes does not make a file. Errors: as above. */
+PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
+
+/* The world that answers models and embeddings from the file and hands everything else to `behind` (borrowed).
+ * Belongs to the cache (its close does nothing). Once a cache. */
+pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
+
+/* Are there answers that poll delivers without waiting? */
+bool pdl_cache_is_ready(const pdl_cache *c);
+
+void pdl_cache_close(pdl_cache *c); /* NULL is fine */
+
+/* One stored reply. Texts live during the call. Times are seconds since the epoch. */
+typedef struct pdl_cache_row {
+    pdl_str key, model, request, reply; /* request and reply are JSON */
+    int64_t number;                     /* of the repetition, from 0 */
+    int64_t stored, used, hits;
+} pdl_cache_row;
+PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
+                             pdl_err *err);
+
+/* Removes what was used last before `before` (0: any time) by models that match the glob (empty: all); *n rows. */
+PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n, pdl_err *err);
+
+#endif

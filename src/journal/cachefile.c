@@ -1,0 +1,162 @@
+/* cachefile.c -- see cachefile.h. WAL lets readers and one writer work at the same time; a writer waits for another
+ * one a while. Writes are gathered in short transactions. */
+#include "journal/cachefile.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "journal/sql.h"
+
+#include "base/banned.h"
+
+enum {
+    APPLICATION_ID = 0x50444C43, /* "PDLC" */
+    VERSION = 1,
+    CHECKED_SIZE = 16 << 20 /* files up to this size are looked through when they are opened */
+};
+
+/* Another process may make the same file at the same time: it is locked first. */
+static const char making[] =
+    "PRAGMA journal_mode = WAL;"
+    "BEGIN IMMEDIATE;"
+    "PRAGMA application_id = 1346653251;"
+    "PRAGMA user_version = 1;"
+    "CREATE TABLE IF NOT EXISTS replies(key TEXT NOT NULL, number INTEGER NOT NULL, model TEXT, request TEXT NOT NULL,"
+    " reply TEXT NOT NULL, stored INTEGER, used INTEGER, hits INTEGER NOT NULL, PRIMARY KEY(key, number));"
+    "COMMIT;";
+static const char settings[] = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = NORMAL;";
+
+typedef enum { ST_BEGIN, ST_COMMIT, ST_FIND, ST_USED, ST_ADD, ST_ALL, ST_PRUNE, ST_COUNT } statement;
+static const char *const texts[] = {
+    [ST_BEGIN] = "BEGIN IMMEDIATE",
+    [ST_COMMIT] = "COMMIT",
+    [ST_FIND] = "SELECT reply FROM replies WHERE key = ? AND number = ?",
+    [ST_USED] = "UPDATE replies SET used = ?, hits = hits + 1 WHERE key = ? AND number = ?",
+    [ST_ADD] = "INSERT OR IGNORE INTO replies VALUES(?, ?, ?, ?, ?, ?, ?, 0)",
+    [ST_ALL] = "SELECT key, number, model, request, reply, stored, used, hits FROM replies ORDER BY rowid",
+    [ST_PRUNE] = "DELETE FROM replies WHERE (?1 = 0 OR used < ?1) AND (?2 IS NULL OR model GLOB ?2)",
+};
+static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
+static const sql_use cache_use = {PDL_E_io, "the cache ", " cannot be used", texts, ST_COUNT};
+
+struct cachefile {
+    sql *q;
+    bool in_transaction;
+};
+
+static int64_t now_s(void) { return (int64_t)time(NULL); }
+
+static bool refuse(const cachefile *f, const char *why, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s %s", sql_path(f->q).p, why);
+}
+
+static bool check_file(cachefile *f, pdl_err *err) {
+    long id = 0, version = 0, tables = 0;
+    bool sound = true;
+    struct stat st = {0};
+    if (!sql_number(f->q, "PRAGMA application_id", &id, err) || !sql_number(f->q, "PRAGMA user_version", &version, err) ||
+        !sql_number(f->q, "SELECT count(*) FROM sqlite_master", &tables, err))
+        return false;
+    if (id == 0 && tables == 0 && !sql_exec(f->q, making, err)) return false;
+    if (id == 0 && tables == 0) return true;
+    if (id != APPLICATION_ID) return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache", err);
+    if (version != VERSION) return refuse(f, "was made by another version: give the name of a new file", err);
+    if (stat(sql_path(f->q).p, &st) == 0 && st.st_size <= CHECKED_SIZE && !sql_check(f->q, &sound, err)) return false;
+    return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
+}
+
+static bool make_file(pdl_str path, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0) pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", name, strerror(errno));
+    else close(fd);
+    pdl_free(name);
+    return fd >= 0;
+}
+
+bool cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) {
+    cachefile *f = PDL_NEW(cachefile);
+    bool ok = (!make || make_file(path, err)) && sql_open(path, &cache_use, &f->q, err) &&
+              sql_exec(f->q, settings, err) && check_file(f, err);
+    if (ok) *out = f;
+    else cachefile_close(f);
+    return ok;
+}
+
+void cachefile_close(cachefile *f) {
+    if (!f) return;
+    pdl_err ignored = {0};
+    if (!cachefile_commit(f, &ignored)) pdl_err_fini(&ignored);
+    sql_close(f->q);
+    pdl_free(f);
+}
+
+pdl_str cachefile_path(const cachefile *f) { return sql_path(f->q); }
+
+static bool begin(cachefile *f, pdl_err *err) {
+    if (!f->in_transaction) f->in_transaction = sql_run(f->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    return f->in_transaction;
+}
+
+bool cachefile_commit(cachefile *f, pdl_err *err) {
+    if (!f->in_transaction) return true;
+    f->in_transaction = false;
+    return sql_run(f->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
+}
+
+struct found {
+    bool found;
+    pdl_buf *reply;
+};
+
+static bool on_found(void *user, sql *q, sql_row *row) {
+    struct found *x = user;
+    x->found = true;
+    pdl_buf_put(x->reply, sql_text(q, row, 0));
+    return false;
+}
+
+bool cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, pdl_buf *reply, pdl_err *err) {
+    struct found x = {.reply = reply};
+    if (!sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2, on_found, &x, err)) return false;
+    *found = x.found;
+    return !x.found || (begin(f, err) && sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)},
+                                                 3, NULL, NULL, err));
+}
+
+bool cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
+    sql_arg args[] = {SQL_S(row->key),   SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
+                      SQL_S(row->reply), SQL_I(now_s()),     SQL_I(now_s())};
+    return begin(f, err) && sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
+}
+
+struct each {
+    bool (*fn)(void *user, const pdl_cache_row *row);
+    void *user;
+};
+
+static bool on_row(void *user, sql *q, sql_row *row) {
+    struct each *x = user;
+    pdl_cache_row r = {
+        .key = sql_text(q, row, 0), .number = sql_int(q, row, 1), .model = sql_text(q, row, 2),
+        .request = sql_text(q, row, 3), .reply = sql_text(q, row, 4), .stored = sql_int(q, row, 5),
+        .used = sql_int(q, row, 6), .hits = sql_int(q, row, 7),
+    };
+    return x->fn(x->user, &r);
+}
+
+bool cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user, pdl_err *err) {
+    return sql_run(f->q, ST_ALL, NULL, 0, on_row, &(struct each){fn, user}, err);
+}
+
+bool cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {
+    sql_arg args[] = {SQL_I(before), SQL_S(model.n ? model : (pdl_str){0})};
+    if (!sql_run(f->q, ST_PRUNE, args, 2, NULL, NULL, err)) return false;
+    *n = sql_changes(f->q);
+    return sql_exec(f->q, "VACUUM", err);
+}

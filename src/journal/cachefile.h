@@ -1,0 +1,24 @@
+/* cachefile.h -- the file of a cache: its table, made and checked, found in and added to. Private to journal. */
+#ifndef PDL_JOURNAL_CACHEFILE_H
+#define PDL_JOURNAL_CACHEFILE_H
+
+#include "journal/cache.h"
+
+typedef struct cachefile cachefile;
+
+PDL_MUST bool cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err);
+void cachefile_close(cachefile *f); /* NULL is fine */
+pdl_str cachefile_path(const cachefile *f);
+
+/* The reply as JSON into out; *found: there is one. Notes that it was used. */
+PDL_MUST bool cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, pdl_buf *reply, pdl_err *err);
+/* What another process stored meanwhile stays. */
+PDL_MUST bool cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err);
+/* Others see it. Nothing is kept locked between two commits that had nothing to write. */
+PDL_MUST bool cachefile_commit(cachefile *f, pdl_err *err);
+
+PDL_MUST bool cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
+                             pdl_err *err);
+PDL_MUST bool cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err);
+
+#endif

@@ -1,0 +1,174 @@
+/* sql.c -- see sql.h. */
+#include "journal/sql.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/banned.h"
+
+/* What is used of the library. */
+typedef struct sqlite_api {
+    int (*open_v2)(const char *, sqlite3 **, int, const char *);
+    int (*close)(sqlite3 *);
+    int (*exec)(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *, char **);
+    int (*prepare_v2)(sqlite3 *, const char *, int, sqlite3_stmt **, const char **);
+    int (*bind_text)(sqlite3_stmt *, int, const char *, int, void (*)(void *));
+    int (*bind_int64)(sqlite3_stmt *, int, sqlite3_int64);
+    int (*bind_double)(sqlite3_stmt *, int, double);
+    int (*bind_null)(sqlite3_stmt *, int);
+    int (*step)(sqlite3_stmt *);
+    int (*reset)(sqlite3_stmt *);
+    int (*finalize)(sqlite3_stmt *);
+    const unsigned char *(*column_text)(sqlite3_stmt *, int);
+    int (*column_bytes)(sqlite3_stmt *, int);
+    sqlite3_int64 (*column_int64)(sqlite3_stmt *, int);
+    double (*column_double)(sqlite3_stmt *, int);
+    const char *(*errmsg)(sqlite3 *);
+    sqlite3_int64 (*last_insert_rowid)(sqlite3 *);
+    int (*changes)(sqlite3 *);
+} sqlite_api;
+
+#define ROW(f) {"sqlite3_" #f, offsetof(sqlite_api, f)}
+static const struct {
+    const char *symbol;
+    size_t at;
+} symbols[] = {
+    ROW(open_v2), ROW(close), ROW(exec), ROW(prepare_v2), ROW(bind_text), ROW(bind_int64), ROW(bind_double),
+    ROW(bind_null), ROW(step), ROW(reset), ROW(finalize), ROW(column_text), ROW(column_bytes), ROW(column_int64),
+    ROW(column_double), ROW(errmsg), ROW(last_insert_rowid), ROW(changes),
+};
+
+struct sql {
+    sqlite_api api;
+    void *library;
+    sqlite3 *handle;
+    const sql_use *use;
+    sqlite3_stmt **st; /* owned array, one for each statement of the use, NULL until used */
+    size_t n_st;
+    char *path;        /* owned */
+};
+
+static bool load_library(sql *q, pdl_err *err) {
+    static const char *const names[] = {"libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !q->library; i++)
+        q->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!q->library)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                           "recordings and caches need the library libsqlite3, which cannot be loaded");
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *p = dlsym(q->library, symbols[i].symbol);
+        if (!p)
+            return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "libsqlite3 is too old: it has no %s",
+                               symbols[i].symbol);
+        memcpy((char *)&q->api + symbols[i].at, &p, sizeof p);
+    }
+    return true;
+}
+
+/* The last failure of SQLite as an error of ours. */
+static bool failed(sql *q, pdl_err *err) {
+    const char *why = q->handle ? q->api.errmsg(q->handle) : "out of memory";
+    return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path, q->use->after, why);
+}
+
+bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
+    sql *q = PDL_NEW(sql);
+    struct stat st = {0};
+    q->path = pdl_str_dup(path);
+    q->use = use;
+    q->n_st = use->n;
+    q->st = PDL_NEW_N(sqlite3_stmt *, use->n);
+    bool ok = stat(q->path, &st) == 0 ||
+              pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path, strerror(errno));
+    ok = ok && load_library(q, err);
+    if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) ok = failed(q, err);
+    if (ok) *out = q;
+    else sql_close(q);
+    return ok;
+}
+
+void sql_close(sql *q) {
+    if (!q) return;
+    for (size_t i = 0; i < q->n_st; i++)
+        if (q->st[i]) q->api.finalize(q->st[i]);
+    if (q->handle) q->api.close(q->handle);
+    if (q->library) dlclose(q->library);
+    pdl_free(q->st);
+    pdl_free(q->path);
+    pdl_free(q);
+}
+
+pdl_str sql_path(const sql *q) { return pdl_str_of(q->path); }
+
+/* --- without parameters --------------------------------------------------------------------------------- */
+
+bool sql_exec(sql *q, const char *text, pdl_err *err) {
+    return q->api.exec(q->handle, text, NULL, NULL, NULL) == SQLITE_OK || failed(q, err);
+}
+
+static int first_number(void *user, int n, char **values, char **names) {
+    (void)names;
+    long *out = user;
+    for (int i = 0; i < 1 && i < n; i++)
+        for (const char *p = values[i]; p && *p >= '0' && *p <= '9'; p++) *out = *out * 10 + (*p - '0');
+    return 0;
+}
+
+bool sql_number(sql *q, const char *text, long *out, pdl_err *err) {
+    *out = 0;
+    return q->api.exec(q->handle, text, first_number, out, NULL) == SQLITE_OK || failed(q, err);
+}
+
+static int first_text_is_ok(void *user, int n, char **values, char **names) {
+    (void)names;
+    *(bool *)user = n > 0 && values[0] && strcmp(values[0], "ok") == 0;
+    return 0;
+}
+
+bool sql_check(sql *q, bool *sound, pdl_err *err) {
+    return q->api.exec(q->handle, "PRAGMA quick_check(1)", first_text_is_ok, sound, NULL) == SQLITE_OK ||
+           failed(q, err);
+}
+
+/* --- prepared statements ---------------------------------------------------------------------------------- */
+
+static bool bind(sql *q, sqlite3_stmt *st, int i, const sql_arg *a, pdl_err *err) {
+    int rc = SQLITE_OK;
+    if (a->type == SQL_INT) rc = q->api.bind_int64(st, i, a->i);
+    else if (a->type == SQL_NUM) rc = q->api.bind_double(st, i, a->d);
+    else if (!a->s.p) rc = q->api.bind_null(st, i);
+    else if (a->s.n > INT32_MAX)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a text of %zu bytes is too long to be stored in %s",
+                           a->s.n, q->path);
+    else rc = q->api.bind_text(st, i, a->s.p, (int)a->s.n, SQLITE_STATIC);
+    return rc == SQLITE_OK || failed(q, err);
+}
+
+bool sql_run(sql *q, size_t i, const sql_arg *args, size_t n, bool (*fn)(void *user, sql *q, sql_row *row), void *user,
+             pdl_err *err) {
+    sqlite3_stmt **st = &q->st[i];
+    if (!*st && q->api.prepare_v2(q->handle, q->use->statements[i], -1, st, NULL) != SQLITE_OK) return failed(q, err);
+    for (size_t k = 0; k < n; k++)
+        if (!bind(q, *st, (int)k + 1, &args[k], err)) return false;
+    bool ok = true, more = true;
+    while (ok && more) {
+        int rc = q->api.step(*st);
+        more = rc == SQLITE_ROW && (!fn || fn(user, q, *st));
+        ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
+    }
+    q->api.reset(*st);
+    return ok;
+}
+
+pdl_str sql_text(sql *q, sql_row *row, int i) {
+    const unsigned char *p = q->api.column_text(row, i);
+    return (pdl_str){(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};
+}
+
+int64_t sql_int(sql *q, sql_row *row, int i) { return q->api.column_int64(row, i); }
+double sql_num(sql *q, sql_row *row, int i) { return q->api.column_double(row, i); }
+int64_t sql_last_id(sql *q) { return q->api.last_insert_rowid(q->handle); }
+int64_t sql_changes(sql *q) { return q->api.changes(q->handle); }

@@ -1,0 +1,55 @@
+/* sql.h -- a SQLite file with statements that are prepared once. Private to journal; sql.c alone knows SQLite, which
+ * is loaded when the first file is opened. */
+#ifndef PDL_JOURNAL_SQL_H
+#define PDL_JOURNAL_SQL_H
+
+#include "base/err.h"
+
+typedef struct sql sql;
+typedef struct sqlite3_stmt sql_row; /* a statement that stands at a row */
+
+/* What a file is for: its statements, and the error of a failure: "BEFORE PATH AFTER: REASON". Static. */
+typedef struct sql_use {
+    pdl_err_kind kind;
+    const char *before, *after;
+    const char *const *statements;
+    size_t n;
+} sql_use;
+
+/* Opens a file that is there. Errors: io (cannot be opened, no library), those of the use. */
+PDL_MUST bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
+void sql_close(sql *q); /* NULL is fine */
+pdl_str sql_path(const sql *q);
+
+/* Statements without parameters. */
+PDL_MUST bool sql_exec(sql *q, const char *text, pdl_err *err);
+/* The first column of the first row as a number; 0 when there is none. */
+PDL_MUST bool sql_number(sql *q, const char *text, long *out, pdl_err *err);
+/* Does the file hold together? Looks through all of it. */
+PDL_MUST bool sql_check(sql *q, bool *sound, pdl_err *err);
+
+/* A parameter of a statement, in order. Texts with p NULL are null; they must live until the statement ran. */
+typedef enum { SQL_INT, SQL_NUM, SQL_TEXT } sql_type;
+typedef struct sql_arg {
+    sql_type type;
+    int64_t i;
+    double d;
+    pdl_str s;
+} sql_arg;
+#define SQL_I(x) ((sql_arg){.type = SQL_INT, .i = (x)})
+#define SQL_D(x) ((sql_arg){.type = SQL_NUM, .d = (x)})
+#define SQL_S(x) ((sql_arg){.type = SQL_TEXT, .s = (x)})
+
+/* Runs statement `st` of the use, calling fn (NULL: rows are ignored) for each row until it returns false. */
+PDL_MUST bool sql_run(sql *q, size_t st, const sql_arg *args, size_t n, bool (*fn)(void *user, sql *q, sql_row *row),
+                      void *user, pdl_err *err);
+
+/* Columns of a row; texts live during the call. */
+pdl_str sql_text(sql *q, sql_row *row, int i);
+int64_t sql_int(sql *q, sql_row *row, int i);
+double sql_num(sql *q, sql_row *row, int i);
+
+int64_t sql_last_id(sql *q);  /* of the row inserted last */
+int64_t sql_changes(sql *q);  /* rows that the last statement changed */
+
+#endif

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""--cache and `pdl cache`: replies that runs and processes share, over real HTTP.
+
+    python3 tests/model/test_cache.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from loopback import Place, Server, main, same  # noqa: E402
+
+ASK = "model: openai/m\ninput: %s\n"
+SAMPLE = "for: {i: [1, 2, 3]}\nmap: {model: openai/m, input: same}\njoin: {with: ','}\n"
+
+
+def counting(body, n):
+    return "r%d" % n
+
+
+def second_run_asks_nobody(build):
+    with Server(counting) as s:
+        p = Place(build, s)
+        same(p.run("--cache", "c", "p.pdl", program=ASK % "hi"), (0, "r0\n", ""))
+        same(p.run("--cache", "c", "p.pdl"), (0, "r0\n", ""))
+        same(p.run("--stream", "none", "--cache", "c", "p.pdl"), (0, "r0\n", ""), "another --stream mode")
+        same(p.run("--stream", "context", "--cache", "c", "p.pdl")[1], "\nassistant: r0\n")
+        same(len(s.requests), 1)
+
+
+def repetitions_stay_samples(build):
+    with Server(counting) as s:
+        p = Place(build, s)
+        status, out, err = p.run("--cache", "c", "p.pdl", program=SAMPLE)
+        same((status, sorted(out.strip().split(",")), err), (0, ["r0", "r1", "r2"], ""))
+        same(p.run("--cache", "c", "p.pdl"), (0, out, ""))
+        same(len(s.requests), 3)
+        same(p.run("--cache", "c", "p.pdl", program=SAMPLE.replace("3]", "3, 4]")), (0, out.strip() + ",r3\n", ""))
+
+
+def content_decides(build):
+    """What shapes the answer makes another key; keys, time limits, addresses do not."""
+    with Server(counting) as s:
+        p = Place(build, s)
+        base = ASK % "hi"
+        for more, new in (("", True), ("parameters: {temperature: 0.5}\n", True), ("parameters: {timeout: 9}\n", False),
+                          ("parameters: {api_key: other-key-987654}\n", False), ("spec: {a: integer}\nparser: json\n", None),
+                          ("parameters: {max_tokens: 3}\n", True), ("role: system\n", True)):
+            n = len(s.requests)
+            p.run("--cache", "c", "p.pdl", program=base + more)
+            same(len(s.requests) > n, new is not False, more)
+        same(p.run("--cache", "c", "p.pdl", program="model: openai/m\ninput: hi\nparameters: {mock_response: fake}")[1], "fake\n")
+
+
+def failures_are_asked_again(build):
+    state = {"bad": True}
+
+    def reply(body, n):
+        if state["bad"]:
+            return 400, {}, {"error": {"message": "no"}}
+        return "good"
+    with Server(reply) as s:
+        p = Place(build, s)
+        same(p.run("--cache", "c", "p.pdl", program=ASK % "hi")[0], 1)
+        state["bad"] = False
+        same(p.run("--cache", "c", "p.pdl"), (0, "good\n", ""))
+        same(p.run("--cache", "c", "p.pdl"), (0, "good\n", ""))
+        same(len(s.requests), 2)
+
+
+def failure_gives_its_number_back(build):
+    """The call that failed is repeated with the same number: the next run finds its answer at once."""
+    def reply(body, n):
+        return (400, {}, {"error": {"message": "no"}}) if n == 0 else "r%d" % n
+    with Server(reply) as s:
+        p = Place(build, s)
+        program = ASK % "hi" + "retry: 1\n"
+        same(p.run("--cache", "c", "p.pdl", program=program)[:2], (0, "r1\n"))
+        same(p.run("--cache", "c", "p.pdl")[:2], (0, "r1\n"))
+        same(len(s.requests), 2)
+
+
+def recorded_behind_the_cache(build):
+    with Server(counting) as s:
+        p = Place(build, s)
+        p.run("--cache", "c", "p.pdl", program=ASK % "hi")
+        same(p.run("--cache", "c", "--record", "j", "p.pdl"), (0, "r0\n", ""))
+    same(p.run("--replay", "j", "p.pdl"), (0, "r0\n", ""))
+    os.remove(p.dir / "c")
+    same(p.run("--cache", "c", "--replay", "j", "p.pdl"), (0, "r0\n", ""), "a replay needs no cache")
+
+
+def no_secret_in_the_file(build):
+    with Server(lambda body, n: "I saw sk-secret-0123456789") as s:
+        p = Place(build, s)
+        p.run("--cache", "c", "p.pdl", program=ASK % "'key sk-secret-0123456789'")
+        files = [x for x in p.dir.iterdir() if x.name.startswith("c")]
+        same([x.name for x in files if b"sk-secret" in x.read_bytes()], [])
+        same("[REDACTED]" in p.run("cache", "export", "c")[1], True)
+        same(os.stat(p.dir / "c").st_mode & 0o077, 0, "others may not read it")
+
+
+def processes_share_one_file(build):
+    with Server(lambda body, n: body["messages"][0]["content"].upper(), delay=0.01) as s:
+        p = Place(build, s)
+        program = "for: {i: \"${ range(100) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\njoin: {with: ','}\n"
+        (p.dir / "p.pdl").write_text(program)
+        runs = [p.start("--cache", "c", "p.pdl") for _ in range(6)]
+        want = ",".join("N%d" % i for i in range(100)) + "\n"
+        for r in runs:
+            out, err = r.communicate(timeout=120)
+            same((r.returncode, out, err), (0, want, ""))
+        n = len(s.requests)
+        same(p.run("--cache", "c", "p.pdl")[1], want)
+        same(len(s.requests), n, "all is there")
+        same(len(p.run("cache", "list", "c")[1].splitlines()), 100)
+
+
+def killed_process_leaves_a_good_file(build):
+    with Server(lambda body, n: body["messages"][0]["content"].upper(), delay=0.02) as s:
+        p = Place(build, s)
+        r = p.start("--jobs", "1", "--cache", "c", "p.pdl",
+                    program="for: {i: \"${ range(500) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\n")
+        while len(s.requests) < 20:
+            pass
+        r.kill()
+        r.communicate()
+        status, out, err = p.run("cache", "list", "c")
+        same((status, err, len(out.splitlines()) >= 15), (0, "", True))
+
+
+def damaged_files(build):
+    p = Place(build)
+    (p.dir / "p.pdl").write_text("text: hi")
+    (p.dir / "text").write_text("no database, and long enough to be looked at: " + "x" * 200)
+    same(p.run("--cache", "text", "p.pdl"), (1, "", "the cache text cannot be used: file is not a database\n"))
+    p.run("--record", "j", "p.pdl")
+    same(p.run("--cache", "j", "p.pdl")[2], "j is not a cache: give the name of a new file, or of one made by --cache\n")
+    same(p.run("--cache", "no/such/folder", "p.pdl")[2], "cannot open no/such/folder: No such file or directory\n")
+    with Server(lambda body, n: "x" * 3000) as s:
+        q = Place(build, s)
+        q.run("--cache", "c", "p.pdl", program="for: {i: \"${ range(50) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\n")
+        data = bytearray((q.dir / "c").read_bytes())
+        data[5000:len(data) - 5000] = b"\xff" * (len(data) - 10000)
+        (q.dir / "c").write_bytes(bytes(data))
+        status, out, err = q.run("--cache", "c", "p.pdl")
+        same((status, out, err.count("\n")), (1, "", 1))
+        same("c is damaged" in err or "malformed" in err, True, err)
+
+
+def list_prune_export(build):
+    with Server(counting) as s:
+        p = Place(build, s)
+        for m in ("a", "b"):
+            p.run("--cache", "c", "p.pdl", program="model: openai/%s\ninput: 'two\n\n  lines'\n" % m)
+        lines = p.run("cache", "list", "c")[1].splitlines()
+        same(lines[0].endswith("  0  openai/a #0  'two\\nlines'"), True, lines[0])
+        rows = [json.loads(x) for x in p.run("cache", "export", "c")[1].splitlines()]
+        same([(r["model"], r["repetition"], r["reply"]["content"]) for r in rows], [("openai/a", 0, "r0"), ("openai/b", 0, "r1")])
+        same(p.run("cache", "prune", "c", "--older-than", "1d"), (0, "0 replies removed\n", ""))
+        same(p.run("cache", "prune", "c", "--model", "openai/b*"), (0, "1 reply removed\n", ""))
+        same(p.run("cache", "prune", "c", "--all"), (0, "1 reply removed\n", ""))
+        same(p.run("cache", "list", "c"), (0, "", ""))
+        for wrong in (("prune", "c"), ("list",), ("drop", "c"), ("list", "c", "--all"), ("prune", "c", "--older-than", "x")):
+            same(p.run("cache", *wrong)[0], 2, str(wrong))
+        same(p.run("cache", "list", "none")[0], 1)
+
+
+TESTS = [second_run_asks_nobody, repetitions_stay_samples, content_decides, failures_are_asked_again, failure_gives_its_number_back,
+         recorded_behind_the_cache, no_secret_in_the_file, processes_share_one_file, killed_process_leaves_a_good_file,
+         damaged_files, list_prune_export]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS, sys.argv))
