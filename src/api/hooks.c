@@ -173,7 +173,7 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
     case PDL_EFFECT_code: *out = code_answer(v, told); return true;
     case PDL_EFFECT_command: return command_answer(v, out, err);
     case PDL_EFFECT_embed:
-        if (!pdl_is_dict(v)) return misfit(kind, v, "{data, usage}", err);
+        if (!pdl_is_dict(v)) return misfit(kind, v, "{embeddings, usage}", err);
         break;
     case PDL_EFFECT_input:
     case PDL_EFFECT_source:

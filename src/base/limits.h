@@ -26,6 +26,7 @@
     X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                                \
     X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")                           \
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                                        \
+    X(embed_numbers, EMBED_NUMBERS, 16777216, 16, "numbers of the vectors of texts that a run keeps")           \
     X(command_bytes, COMMAND_BYTES, 0x7fffffff, 1024, "output of a command or a code block")                   \
     X(frame_bytes, FRAME_BYTES, 0x7fffffff, 1024, "one message of the worker protocol")
 

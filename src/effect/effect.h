@@ -13,9 +13,9 @@
 #include "value/val.h"
 
 /*   X(id, doc)   request -> reply, as values:
- * model    {model, platform, messages, parameters, schema|null, stream: bool} -> {content, message, raw,
- *          usage|null}
- * embed    {model, input, parameters} -> {data, usage}
+ * model    {model, platform, messages, parameters, schema|null, stream: bool, processor: dict (granite-io only)} ->
+ *          {content, message, raw, usage|null}
+ * embed    {model, input: [text], parameters} -> {embeddings: [[number]], usage|null, model}
  * code     {lang, code, vars: dict, cwd, names: [..]} -> {result, rebound: dict, stdout}   (lang python,
  *          ipython)
  * object   {op: attr|item|call|iter|next|len|drop, id, ...} -> value                        (worker handles)

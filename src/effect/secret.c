@@ -11,6 +11,7 @@
 
 static const char *const secret_names[] = {"api_key",          "apikey",         "token",
                                            "zen_api_key",      "azure_ad_token", "aws_secret_access_key",
+                                           "openai_api_key", "access_token", "vertex_credentials",
                                            "aws_session_token"};
 
 /* Parameters that steer the client, not the model (spec providers 4, execution 10.5): another time limit or

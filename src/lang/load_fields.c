@@ -241,7 +241,7 @@ static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_fie
         load_wrong_union(l, n, loc, "string: an expression that gives a function");
         return NULL;
     }
-    return load_tree(l, n, loc);
+    return b->kind == PDL_BLOCK_call && !callee ? load_tree_args(l, n, loc) : load_tree(l, n, loc);
 }
 
 /* Fields without blocks inside. Flat switch over the types of fields. */

@@ -128,6 +128,14 @@ const pdl_node *load_recorded(const pdl_node *n) {
     return e ? e : n;
 }
 
+/* X of {data: X, raw: true}, or NULL. */
+static const pdl_node *raw_data(const pdl_node *n) {
+    bool raw = false;
+    if (n->kind != PDL_NODE_MAP || n->n != 2) return NULL;
+    const pdl_node *flag = pdl_node_find(n, PDL_STR("raw"), NULL);
+    return flag && load_as_bool(flag, true, &raw) && raw ? pdl_node_find(n, PDL_STR("data"), NULL) : NULL;
+}
+
 /* A part without parts: true and *out. Else it becomes the innermost open branch. */
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
@@ -179,13 +187,26 @@ static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
             continue;
         }
         const pdl_node *next = map ? o->node->pairs[o->i].value : o->node->items[o->i];
-        have = read_leaf(l, next, pdl_node_loc(map ? o->node->pairs[o->i].key : next), &p);
+        const pdl_node *raw = o->node == l->args ? raw_data(next) : NULL;
+        pdl_loc at = pdl_node_loc(map ? o->node->pairs[o->i].key : next);
+        have = raw != NULL;
+        if (raw)
+            p = read_raw(l, raw, at);
+        else
+            have = read_leaf(l, next, at, &p);
     }
     return p;
 }
 
 const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return as_tree(l, n, loc, read_part(l, n, loc));
+}
+
+const pdl_tree *load_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    l->args = n;
+    const pdl_tree *t = load_tree(l, n, loc);
+    l->args = NULL;
+    return t;
 }
 
 const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {

@@ -48,6 +48,7 @@ typedef struct pdl_loader {
     unsigned depth; /* blocks around the one that is read */
     PDL_VEC(load_branch) open;
     pdl_recent recent;
+    const pdl_node *args; /* the arguments of the call that is read, or NULL */
     uint32_t n_keys;
     uint8_t slots[KEY_SLOTS];
     pdl_key keys[MAX_KEYS];
@@ -82,6 +83,8 @@ bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *ou
 
 /* --- load_tree.c: data with expressions --- */
 const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
+/* Arguments of a call: one that is written {data: X, raw: true} is X as written. */
+const pdl_tree *load_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc);              /* as written */
 const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v); /* takes v */
 const pdl_node *load_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */

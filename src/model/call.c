@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "model/params.h"
+#include "model/processor.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -124,6 +125,7 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
         fail(c, &f);
         return;
     }
+    if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
     pdl_effect *e = c->e;
     double seconds = seconds_since(c->start_ns);
     release(c);
@@ -350,6 +352,22 @@ static void wait_for_job(pdl_call *c) {
     c->timer = pdl_timer_start(c->calls->loop, wait, on_wait, c);
 }
 
+/* The answer to texts: {embeddings, usage, model}. Takes json. */
+static void read_vectors(pdl_call *c, pdl_val json, int status) {
+    pdl_val reply;
+    pdl_err err = {0};
+    if (!c->ask.provider->dialect->embedder->read(&c->ask, json, &reply, &err)) {
+        pdl_fault f = {0};
+        pdl_fault_of_err(&err, status, &f);
+        fail(c, &f);
+        return;
+    }
+    pdl_effect *e = c->e;
+    double seconds = seconds_since(c->start_ns);
+    release(c);
+    pdl_effect_answer(e, reply, seconds);
+}
+
 static bool is_pending(pdl_call *c, pdl_vref json) {
     const pdl_dialect *d = c->ask.provider->dialect;
     pdl_buf_fini(&c->job.text);
@@ -379,6 +397,10 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
     } else if (is_error(json)) {
         pdl_fault_of_object(status, json, &f);
         pdl_drop(json);
+    } else if (!pdl_is_absent(c->ask.texts)) {
+        pdl_buf_fini(&fixed);
+        read_vectors(c, json, status);
+        return;
     } else if (!c->ask.provider->dialect->read(&c->ask, json, &raw, &err)) {
         pdl_fault_of_err(&err, status, &f);
     } else {
@@ -615,7 +637,7 @@ static void begin(pdl_call *c) {
         c->ask.provider = c->route.provider;
         pdl_fault_of_err(&err, 0, &f);
         fail(c, &f);
-    } else if (pdl_mock_is(&c->ask)) {
+    } else if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) {
         answer_mock(c);
     } else {
         send_off(c);
@@ -629,7 +651,10 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     c->e = e;
     c->start_ns = pdl_clock_ns();
     c->model = pdl_is_absent(model) ? pdl_null() : pdl_keep(model);
-    c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
+    if (!pdl_is_absent(pdl_processor_of(e->request)))
+        c->given = pdl_processor_given(e->request);
+    else
+        c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
     c->clean = pdl_absent();
     pdl_draft_init(&c->draft);
     c->prev = calls->end;

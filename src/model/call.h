@@ -14,6 +14,15 @@
 
 typedef struct pdl_call pdl_call;
 
+typedef struct pdl_embedding pdl_embedding;
+
+/* The embeddings of a world (embed.h). */
+typedef struct pdl_embeddings {
+    pdl_embedding *first; /* on their way */
+    pdl_val known;        /* dict: hash of model and parameters, text -> vector */
+    size_t n_numbers;     /* in known */
+} pdl_embeddings;
+
 /* What all calls share. */
 typedef struct pdl_calls {
     pdl_world world;
@@ -27,6 +36,7 @@ typedef struct pdl_calls {
     size_t n_farewell;      /* requests that end jobs, on their way */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
+    pdl_embeddings embeddings;
 } pdl_calls;
 
 /* Invariants: at most one of http_id, timer is set; gone: cancelled while busy, released when its own

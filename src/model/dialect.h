@@ -20,6 +20,8 @@ typedef struct pdl_ask {
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
     pdl_vref given;    /* the program's own dict: control keys are read from it */
     pdl_vref schema;   /* dict, or absent */
+    pdl_vref request;  /* dict: all of the effect */
+    pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
     /* What write notes for read: */
     bool forced_tool;  /* the schema went out as a forced tool */
     bool asked_schema; /* a constraint made from `schema` went out */
@@ -40,6 +42,14 @@ typedef struct pdl_job {
     pdl_buf get, cancel, text;
 } pdl_job;
 
+/* How a service embeds texts (embedder.c). Contracts as below; read gives {embeddings: [[number]], usage, model}
+ * with a vector for each of ask->texts in their order; usage is null when the service does not say. */
+typedef struct pdl_embedder {
+    size_t batch; /* texts a request takes; 0: PDL_EMBED_BATCH, or less for services that say so */
+    bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
+    bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
+} pdl_embedder;
+
 typedef enum {
     PDL_STREAM_EVENTS, /* server-sent events */
     PDL_STREAM_LINES,  /* lines of JSON */
@@ -54,6 +64,7 @@ typedef enum {
  * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of the server
  *          goes to draft->error. Errors: protocol.
  * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
+ * embedder NULL: the service embeds no texts
  * pending  is the reply a job that is not done? Then fill job. NULL: never. */
 struct pdl_dialect {
     const char *name;
@@ -64,9 +75,11 @@ struct pdl_dialect {
     bool (*event)(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err);
     bool (*sign)(const pdl_sign *s, pdl_err *err);
     bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
+    const pdl_embedder *embedder;
 };
 
 extern const pdl_dialect pdl_dialect_openai;
+extern const pdl_dialect pdl_dialect_huggingface;
 extern const pdl_dialect pdl_dialect_completion;
 extern const pdl_dialect pdl_dialect_ollama;
 extern const pdl_dialect pdl_dialect_ollama_chat;
@@ -79,5 +92,13 @@ extern const pdl_dialect pdl_dialect_azure;
 extern const pdl_dialect pdl_dialect_azure_ai;
 extern const pdl_dialect pdl_dialect_replicate;
 extern const pdl_dialect pdl_dialect_bedrock;
+
+extern const pdl_embedder pdl_embedder_openai;
+extern const pdl_embedder pdl_embedder_huggingface;
+extern const pdl_embedder pdl_embedder_azure;
+extern const pdl_embedder pdl_embedder_ollama;
+extern const pdl_embedder pdl_embedder_watsonx;
+extern const pdl_embedder pdl_embedder_gemini;
+extern const pdl_embedder pdl_embedder_bedrock;
 
 #endif

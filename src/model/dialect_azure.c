@@ -1,6 +1,6 @@
 /* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header. Spec: providers 13.4.
  */
-#include "model/dialect.h"
+#include "model/embed.h"
 
 #include "base/banned.h"
 
@@ -22,18 +22,20 @@ static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     return ok;
 }
 
-static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+void pdl_azure_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_str version = version_of(a);
     if (is_v1(version)) {
-        pdl_buf_put(path, pdl_str_ends(pdl_buf_str(path), PDL_STR("/openai/v1"))
-                              ? PDL_STR("/chat/completions")
-                              : PDL_STR("/openai/v1/chat/completions"));
-        return write_body(a, body, err);
+        pdl_buf_putf(path, "%s/%s", pdl_str_ends(pdl_buf_str(path), PDL_STR("/openai/v1")) ? "" : "/openai/v1", what);
+        return;
     }
     PDL_PUT(path, "/openai/deployments/");
     pdl_url_quote(a->name, "", path);
-    PDL_PUT(path, "/chat/completions?api-version=");
+    pdl_buf_putf(path, "/%s?api-version=", what);
     pdl_url_quote(version, "", path);
+}
+
+static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+    pdl_azure_path(a, "chat/completions", path);
     return write_body(a, body, err);
 }
 
@@ -90,6 +92,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_azure = {
-    .name = "azure", .write = write, .read = read, .event = event, .sign = sign};
+    .name = "azure", .write = write, .read = read, .event = event, .sign = sign,
+    .embedder = &pdl_embedder_azure};
 const pdl_dialect pdl_dialect_azure_ai = {
-    .name = "azure_ai", .write = write_ai, .read = read, .event = event, .sign = sign_ai};
+    .name = "azure_ai", .write = write_ai, .read = read, .event = event, .sign = sign_ai,
+    .embedder = &pdl_embedder_openai};

@@ -459,4 +459,5 @@ const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
                                          .write = write,
                                          .read = read,
                                          .event = event,
-                                         .sign = sign};
+                                         .sign = sign,
+                                         .embedder = &pdl_embedder_bedrock};

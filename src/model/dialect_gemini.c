@@ -418,6 +418,6 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_gemini = {
-    .name = "gemini", .write = write, .read = read, .event = event, .sign = sign};
+    .name = "gemini", .write = write, .read = read, .event = event, .sign = sign, .embedder = &pdl_embedder_gemini};
 const pdl_dialect pdl_dialect_vertex = {
     .name = "vertex", .write = write_vertex, .read = read, .event = event};

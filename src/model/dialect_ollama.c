@@ -395,9 +395,11 @@ const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",
                                              .framing = PDL_STREAM_LINES,
                                              .write = write_chat,
                                              .read = read_chat,
-                                             .event = event_chat};
+                                             .event = event_chat,
+                                             .embedder = &pdl_embedder_ollama};
 const pdl_dialect pdl_dialect_ollama = {.name = "ollama",
                                         .framing = PDL_STREAM_LINES,
                                         .write = write_generate,
                                         .read = read_generate,
-                                        .event = event_generate};
+                                        .event = event_generate,
+                                        .embedder = &pdl_embedder_ollama};

@@ -337,4 +337,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     return true;
 }
 
-const pdl_dialect pdl_dialect_openai = {.name = "openai", .write = write, .read = read, .event = event};
+const pdl_dialect pdl_dialect_openai = {
+    .name = "openai", .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};
+/* Chat as everybody; texts go elsewhere. */
+const pdl_dialect pdl_dialect_huggingface = {
+    .name = "huggingface", .write = write, .read = read, .event = event, .embedder = &pdl_embedder_huggingface};

@@ -1,4 +1,5 @@
 /* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt. Spec: providers 12. */
+#include "model/embed.h"
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/parts.h"
@@ -44,6 +45,11 @@ static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
                            "environment variables or pass in as a parameter.");
     *body = pdl_dict_putz(*body, "space_id", pdl_text(space));
     return true;
+}
+
+bool pdl_watsonx_head(const pdl_ask *a, const char *what, pdl_buf *path, pdl_val *body, pdl_err *err) {
+    put_path(a, what, path);
+    return put_model(a, body, err);
 }
 
 /* A header of the program, a ready token, a Zen key, or the key exchanged for a token. */
@@ -276,6 +282,8 @@ static bool event_text(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *er
 }
 
 const pdl_dialect pdl_dialect_watsonx = {
-    .name = "watsonx", .write = write_chat, .read = read_chat, .event = event_chat, .sign = sign};
+    .name = "watsonx", .write = write_chat, .read = read_chat, .event = event_chat, .sign = sign,
+    .embedder = &pdl_embedder_watsonx};
 const pdl_dialect pdl_dialect_watsonx_text = {
-    .name = "watsonx_text", .write = write_text, .read = read_text, .event = event_text, .sign = sign};
+    .name = "watsonx_text", .write = write_text, .read = read_text, .event = event_text, .sign = sign,
+    .embedder = &pdl_embedder_watsonx};

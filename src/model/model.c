@@ -2,7 +2,7 @@
 #include "model/model.h"
 
 #include "io/clock.h"
-#include "model/call.h"
+#include "model/embed.h"
 
 #include "base/banned.h"
 
@@ -15,6 +15,10 @@ static void start(pdl_world *w, pdl_effect *e) {
         pdl_call_start(calls_of(w), e);
         return;
     }
+    if (e->kind == PDL_EFFECT_embed) {
+        pdl_embed_start(calls_of(w), e);
+        return;
+    }
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_runtime, e->loc, "models do not answer effects of kind %s",
                 pdl_effect_kind_name(e->kind));
@@ -22,6 +26,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
+    if (pdl_embed_cancel(calls_of(w), id)) return;
     for (pdl_call *c = calls_of(w)->first; c; c = c->next)
         if (c->e->id == id && !c->gone) {
             pdl_call_cancel(c);
@@ -37,6 +42,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close(pdl_world *w) {
     pdl_calls *calls = calls_of(w);
+    pdl_embed_close(calls);
     while (calls->first) pdl_call_cancel(calls->first);
     for (uint64_t start = pdl_clock_ns(); calls->n_farewell && pdl_clock_ns() - start < FAREWELL_NS;)
         pdl_loop_run(calls->loop, 50);
@@ -55,6 +61,7 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     if (opt) calls->opt = *opt;
     calls->env = (pdl_env){calls->opt.env, calls->opt.user};
     calls->end = &calls->first;
+    calls->embeddings.known = pdl_dict_new(0);
     pdl_rand_seed(&calls->rng, pdl_rand_fresh_seed());
     const char *ca = pdl_env_get(&calls->env, "SSL_CERT_FILE");
     if (ca) calls->ca_file = pdl_str_dup(pdl_str_of(ca));

@@ -32,6 +32,7 @@ enum {
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
     PDL_Q_CONST_ROLES = 1u << 22, /* text prompt: honours the roles template */
     PDL_Q_WATSONX = 1u << 23,     /* `url` and `apikey` are other names of api_base and api_key */
+    PDL_Q_SMALL_BATCH = 1u << 25, /* embeds ten texts at a time */
     PDL_Q_STRICT = 1u << 24,      /* schemas in OpenAI's strict form at every address */
 };
 

@@ -1,6 +1,7 @@
 /* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h. */
 #include "model/call.h"
 #include "model/params.h"
+#include "model/processor.h"
 #include "model/score.h"
 #include "value/json_write.h"
 
@@ -61,8 +62,9 @@ static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
     if (s.n >= 16) s.n = 15;
     for (size_t i = 0; i < s.n; i++) out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
     out[s.n] = 0;
-    if (s.n == 0 || pdl_str_is(pdl_str_of(out), "litellm") || pdl_str_is(pdl_str_of(out), "openai"))
-        return true;
+    static const char *const known[] = {"", "litellm", "openai", "granite-io"};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (pdl_str_is(pdl_str_of(out), known[i])) return true;
     return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "platform %s is not supported", out);
 }
 
@@ -81,7 +83,17 @@ static void fill_ask(pdl_call *c, bool plain) {
         .params = c->clean,
         .given = c->given,
         .schema = pdl_is_dict(schema) ? schema : pdl_absent(),
+        .request = request,
+        .texts = c->e->kind == PDL_EFFECT_embed ? pdl_dict_getz(request, "input") : pdl_absent(),
     };
+}
+
+static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
+    const pdl_dialect *d = c->route.provider->dialect;
+    if (pdl_is_absent(c->ask.texts)) return d->write(&c->ask, &c->url, body, err);
+    if (!d->embedder)
+        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "texts cannot be embedded there");
+    return d->embedder->write(&c->ask, &c->url, body, err);
 }
 
 static bool write_body(pdl_call *c, pdl_err *err) {
@@ -89,22 +101,28 @@ static bool write_body(pdl_call *c, pdl_err *err) {
     c->url = c->body = PDL_BUF;
     pdl_buf_put(&c->url, pdl_buf_str(&c->route.base));
     c->ask.base_given = c->route.base_given;
-    if (!c->route.provider->dialect->write(&c->ask, &c->url, &body, err)) return false;
+    if (!ask_dialect(c, &body, err)) return false;
     bool ok = pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
     pdl_drop(body);
     if (!ok) err->kind = PDL_E_bad_request;
     return ok;
 }
 
+static bool find_route(pdl_call *c, const char *platform, pdl_err *err) {
+    pdl_str model = pdl_is_str(c->model) ? pdl_str_get(c->model) : (pdl_str){0};
+    if (pdl_str_is(pdl_str_of(platform), "granite-io"))
+        return pdl_processor_route(pdl_processor_of(c->e->request), c->given, model, &c->route, err);
+    return pdl_route_find(model, pdl_str_of(platform), c->given, &c->route, err);
+}
+
 bool pdl_call_write(pdl_call *c, pdl_err *err) {
     char platform[16];
     pdl_call_unwrite(c);
     if (!find_platform(c->e->request, platform, err)) return false;
-    pdl_str model = pdl_is_str(c->model) ? pdl_str_get(c->model) : (pdl_str){0};
-    if (!pdl_route_find(model, pdl_str_of(platform), c->given, &c->route, err)) return false;
+    if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
     fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
-    if (pdl_mock_is(&c->ask)) return true;
+    if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) return true;
     if (!pdl_score_check(&c->ask, err)) return false;
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;

@@ -39,6 +39,8 @@ enum {
     PDL_N_IMPURE = 16,   /* not folded at compile time (random, lipsum) */
     /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
     PDL_N_MUTATES = 32,
+    /* result is a tuple (kind of an effect, its request): the value of the call is the answer of the effect */
+    PDL_N_EFFECT = 64,
 };
 
 typedef struct pdl_native {

@@ -54,6 +54,7 @@ pdl_native_fn pdl_f_json, pdl_f_pylist;
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
 pdl_native_fn pdl_f_escape, pdl_f_forceescape, pdl_f_safe, pdl_f_striptags, pdl_f_urlencode, pdl_f_urlize,
     pdl_f_xmlattr;
+pdl_native_fn pdl_g_nearest;
 /* Methods of text outside methods_str.c. */
 pdl_native_fn pdl_m_join, pdl_m_lstrip, pdl_m_partition, pdl_m_rpartition, pdl_m_rsplit, pdl_m_rstrip,
     pdl_m_split, pdl_m_splitlines, pdl_m_strip;
@@ -146,6 +147,17 @@ PDL_MUST bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *o
 
 /* ascii(x) */
 PDL_MUST bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err);
+
+/* --- nearest.c ------------------------------------------------------------------------------------------ */
+
+/* An item of a list and how well it fits. */
+typedef struct pdl_hit {
+    double score;
+    size_t index;
+} pdl_hit;
+
+/* [{index, score}] of the k best of n hits, best first, the earlier of equals first. Sorts hits. */
+pdl_val pdl_hits_best(pdl_hit *hits, size_t n, int64_t k);
 
 /* --- format_spec.c -------------------------------------------------------------------------------------- */
 

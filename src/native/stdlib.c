@@ -164,6 +164,31 @@ static bool g_show(PDL_ARGS) {
     return ok;
 }
 
+/* --- effects ---------------------------------------------------------------------------------------------- */
+
+static bool are_texts(pdl_vref v) {
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        if (!pdl_is_str(pdl_list_at(v, i))) return false;
+    return true;
+}
+
+/* A text or a list of texts to be embedded by a model. */
+static bool g_embed(PDL_ARGS) {
+    pdl_vref model = argv[0], input = argv[1], params = argc > 2 && pdl_given(argv[2]) ? argv[2] : pdl_absent();
+    if (!pdl_is_str(model))
+        return pdl_err_host(err, "TypeError", "embed: model should be a string, not %s", pdl_py_type(model));
+    if (!pdl_is_str(input) && !(pdl_is_list(input) && are_texts(input)))
+        return pdl_err_host(err, "TypeError", "embed: input should be a string or an array of strings");
+    if (!pdl_is_absent(params) && !pdl_is_dict(params))
+        return pdl_err_host(err, "TypeError", "embed: parameters should be an object, not %s", pdl_py_type(params));
+    pdl_val r = pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(model));
+    pdl_val list = pdl_is_str(input) ? pdl_list_push(pdl_list_new(1), pdl_keep(input)) : pdl_keep(input);
+    r = pdl_dict_putz(r, "input", list);
+    r = pdl_dict_putz(r, "parameters", pdl_is_absent(params) ? pdl_dict_new(0) : pdl_keep(params));
+    *out = pdl_tuple_new((pdl_val[]){pdl_textz("embed"), r}, 2);
+    return true;
+}
+
 static const pdl_native natives[] = {
     {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0, "Log probability of the judge's answer.",
      "bool_confidence", PDL_NS_DEF},
@@ -171,6 +196,8 @@ static const pdl_native natives[] = {
      "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
     {"pdl_check", g_check, "value, type", 2, 2, PDL_N_IMPURE,
      "The value, if it is of a type written as data; fails otherwise.", "check", PDL_NS_DEF},
+    {"pdl_embed", g_embed, "model, input, parameters", 2, 3, PDL_N_EFFECT | PDL_N_IMPURE,
+     "Vectors of texts, from a model: {embeddings, usage, model}.", "embed", PDL_NS_DEF},
     {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE,
      "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
     {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.",
@@ -178,6 +205,8 @@ static const pdl_native natives[] = {
     {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
      "The first JSON object in a text that has keys of these types: {value, start, end}, or null.",
      "find_object", PDL_NS_DEF},
+    {"pdl_nearest", pdl_g_nearest, "vectors, vector, k", 3, 3, 0,
+     "The k vectors nearest to a vector: [{index, score}], by cosine.", "nearest", PDL_NS_DEF},
     {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.", "reward",
      PDL_NS_DEF},
     {"pdl_show", g_show, "text, end", 1, 2, PDL_N_IMPURE, "Prints a text at once; it is part of no result.",

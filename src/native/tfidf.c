@@ -30,11 +30,6 @@ typedef struct {
     PDL_VEC(double) idf;
 } vocabulary;
 
-typedef struct {
-    double score;
-    size_t index;
-} hit;
-
 /* The next word of s at or after *pos; false: no more. */
 static bool next_word(pdl_str s, size_t *pos, pdl_str *word) {
     const char *p = s.p + *pos, *end = s.p + s.n;
@@ -116,12 +111,6 @@ static double score(const text *a, const text *b, const vocabulary *v) {
     return sum;
 }
 
-static int by_score(const void *a, const void *b) {
-    const hit *x = a, *y = b;
-    if (x->score != y->score) return x->score < y->score ? 1 : -1;
-    return (x->index > y->index) - (x->index < y->index);
-}
-
 static bool all_texts(pdl_vref list, pdl_err *err) {
     if (!pdl_is_list(list))
         return pdl_err_host(err, "TypeError", "texts must be a list, not %s", pdl_py_type(list));
@@ -133,7 +122,7 @@ static bool all_texts(pdl_vref list, pdl_err *err) {
 }
 
 /* hits: room for as many as there are texts. */
-static bool rank(pdl_vref texts, pdl_str query, hit *hits, pdl_err *err) {
+static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
     size_t n = pdl_list_len(texts);
     text *t = PDL_NEW_N(text, n + 1), *q = &t[n];
     vocabulary v = {0};
@@ -147,7 +136,7 @@ static bool rank(pdl_vref texts, pdl_str query, hit *hits, pdl_err *err) {
         pdl_val rounded = pdl_absent();
         weigh(&t[i], &v);
         ok = pdl_round(pdl_float(score(&t[i], q, &v)), true, 6, &rounded, err);
-        hits[i] = (hit){ok ? pdl_float_of(rounded) : 0, i};
+        hits[i] = (pdl_hit){ok ? pdl_float_of(rounded) : 0, i};
     }
     for (size_t i = 0; i <= n; i++) {
         pdl_buf_fini(&t[i].lower);
@@ -167,17 +156,9 @@ bool pdl_g_tfidf(PDL_ARGS) {
         !pdl_arg_text(env, argv[1], &query, err))
         return false;
     size_t n = pdl_list_len(argv[0]);
-    hit *hits = PDL_NEW_N(hit, n + 1);
+    pdl_hit *hits = PDL_NEW_N(pdl_hit, n + 1);
     bool ok = rank(argv[0], pdl_str_get(query), hits, err);
-    if (ok) {
-        pdl_val r = pdl_list_new(0);
-        qsort(hits, n, sizeof *hits, by_score);
-        for (size_t i = 0; i < n && (int64_t)i < k; i++) {
-            pdl_val d = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int((int64_t)hits[i].index));
-            r = pdl_list_push(r, pdl_dict_putz(d, "score", pdl_float(hits[i].score)));
-        }
-        *out = r;
-    }
+    if (ok) *out = pdl_hits_best(hits, n, k);
     pdl_free(hits);
     pdl_drop(query);
     return ok;

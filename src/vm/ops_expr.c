@@ -376,6 +376,16 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
+/* The promise of the effect that a native asks for; see PDL_N_EFFECT. Takes asked. */
+static pdl_val effect_of(pdl_fiber *f, pdl_val asked) {
+    pdl_effect_kind kind;
+    if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind)) PDL_BUG("a native asks for an unknown effect");
+    pdl_loc loc = f->code->sites.p[f->code->where.p[f->pc - 1].site].loc;
+    start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
+    pdl_drop(asked);
+    return pop(f);
+}
+
 /* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below
  * afterwards. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
@@ -414,6 +424,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
             pdl_drop(out);
             out = v;
         }
+        if (row->flags & PDL_N_EFFECT) out = effect_of(f, out);
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
         pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);

@@ -34,13 +34,13 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     return PDL_STEP_FAIL;
 }
 
-/* Parameters with the defaults for the model filled in. */
+/* Parameters with the defaults for the model filled in; there are none without a model. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out, pdl_err *err) {
     if (!pdl_is_dict(given) && !pdl_is_null(given))
         return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
     pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
-    if (!f->run->opt.defaults || !pdl_is_list(list)) {
+    if (pdl_is_absent(model) || !f->run->opt.defaults || !pdl_is_list(list)) {
         *out = p;
         return true;
     }
@@ -66,10 +66,25 @@ static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
     f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
+/* The model of a processor: its name, else its type; null when it has neither. Borrowed. */
+static pdl_vref processor_model(pdl_vref processor) {
+    pdl_vref m = pdl_dict_getz(processor, "model");
+    if (!pdl_is_str(m)) m = pdl_dict_getz(processor, "type");
+    return pdl_is_str(m) ? m : pdl_null();
+}
+
+static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
+    return pdl_is_dict(v) || pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "processor"),
+                                         "processor should be an object {type, model, backend} but is of type <class '%s'>",
+                                         pdl_type_name(v));
+}
+
+/* model: its name, or the processor of a block without one. */
 static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages,
                           pdl_val params) {
     pdl_val r = pdl_dict_new(6);
-    r = pdl_dict_putz(r, "model", pdl_keep(model));
+    r = pdl_dict_putz(r, "model", pdl_keep(b->model ? model : processor_model(model)));
+    if (!b->model) r = pdl_dict_putz(r, "processor", pdl_keep(model));
     r = pdl_dict_putz(r, "platform",
                       b->platform.s.p ? pdl_text(b->platform.s)
                                       : pdl_textz(b->model ? "litellm" : "granite-io"));
@@ -90,16 +105,12 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
                     "model should be a string but is of type <class '%s'>", pdl_type_name(model));
         return PDL_STEP_FAIL;
     }
-    if (!b->model) { /* the Python library behind granite-io is not here */
-        pdl_err_set(
-            err, PDL_E_unknown_provider, b->head.loc,
-            "platform granite-io is not available: it needs a Python library that this implementation does not use");
-        return PDL_STEP_FAIL;
-    }
-    if (!parameters_of(f, model, given, &params, err)) return model_error(err, model, b->head.loc);
+    if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
+    pdl_vref name = b->model ? model : processor_model(model);
+    if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err)) return model_error(err, name, b->head.loc);
     if (!messages_of(f, input, &messages, err)) {
         pdl_drop(params);
-        return model_error(err, model, b->head.loc);
+        return model_error(err, name, b->head.loc);
     }
     pdl_call *c = call_new(f, PDL_EFFECT_model, b->head.loc);
     c->block = &b->head;

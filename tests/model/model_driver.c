@@ -1,7 +1,7 @@
 /* model_driver.c -- runs model calls for tests/model: one JSON object on standard input, JSON lines on
  * standard output.
  *
- *   {calls: [{model, messages, parameters?, platform?, schema?, stream?}], env?: {NAME: VALUE}, repeat?: N,
+ *   {calls: [{model, messages, parameters?, platform?, schema?, stream?} | {model, input, parameters?}], env?: {NAME: VALUE}, repeat?: N,
  * quiet?: bool, split?: bool, cancel_after?: N} A line per piece {i, piece} and per end {i, reply} or {i,
  * error: {kind, msg, status, detail}}. repeat: the calls N times over, all at once; cancel_after: each call
  * is cancelled after N pieces, which gives {i, cancelled: true}.
@@ -84,8 +84,9 @@ static void start(driver *d, pdl_vref call, uint32_t id) {
     if (pdl_is_absent(pdl_dict_getz(r, "parameters"))) r = pdl_dict_putz(r, "parameters", pdl_dict_new(0));
     if (pdl_is_absent(pdl_dict_getz(r, "stream"))) r = pdl_dict_putz(r, "stream", pdl_bool(false));
     pdl_effect_sink sink = {d, on_piece, on_reply};
+    bool embed = !pdl_is_absent(pdl_dict_getz(r, "input"));
     d->open++;
-    d->world->ops->start(d->world, pdl_effect_new(PDL_EFFECT_model, id, NULL, 0, (pdl_loc){0}, r, sink));
+    d->world->ops->start(d->world, pdl_effect_new(embed ? PDL_EFFECT_embed : PDL_EFFECT_model, id, NULL, 0, (pdl_loc){0}, r, sink));
 }
 
 static int64_t number(pdl_vref job, const char *key, int64_t dflt) {

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Embeddings: batches, order, what is kept for the run, forms of the answer, failures; through model_driver.
+
+    python3 tests/model/test_embed.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import base64
+import json
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import wire as w  # noqa: E402
+from wire import KEY, Wire, error_of, head, run  # noqa: E402
+
+
+class Vectors(Wire):
+    """Answers each request with a vector [number of the text] for each of its texts, last first."""
+
+    def __init__(self, usage=True, **kw):
+        super().__init__([], **kw)
+        self.usage = usage
+
+    def answer(self, body):
+        data = [{"index": i, "embedding": [float(t)]} for i, t in enumerate(body["input"])][::-1]
+        reply = {"data": data, "model": "m-1"}
+        if self.usage:
+            reply["usage"] = {"prompt_tokens": len(data), "total_tokens": len(data)}
+        return [head("application/json"), json.dumps(reply).encode()]
+
+
+def embed(wire, *inputs, model="openai/m", **parameters):
+    base = wire.url if model.startswith(("ollama", "gemini", "bedrock")) else wire.url + "/v1"
+    parameters = {"api_base": base, "api_key": KEY, "max_retries": 0, **parameters}
+    lines = run({"calls": [{"model": model, "input": list(i), "parameters": parameters} for i in inputs]})
+    wire.close()
+    return lines
+
+
+def test_batches_keep_the_order():
+    texts = [str(i) for i in range(250)]
+    wire = Vectors()
+    reply = embed(wire, texts)[-1]["reply"]
+    assert reply["embeddings"] == [[float(i)] for i in range(250)]
+    assert reply["usage"] == {"prompt_tokens": 250, "total_tokens": 250} and reply["model"] == "m-1"
+    assert sorted(len(b["input"]) for _, b in wire.requests) == [50, 100, 100]
+
+
+def test_small_batches():
+    wire = Vectors()
+    reply = embed(wire, [str(i) for i in range(25)], model="dashscope/m")[-1]["reply"]
+    assert len(reply["embeddings"]) == 25 and max(len(b["input"]) for _, b in wire.requests) == 10
+
+
+def test_a_text_is_asked_for_once():
+    wire = Vectors()
+    reply = embed(wire, ["1", "2", "1", "1"])[-1]["reply"]
+    assert reply["embeddings"] == [[1], [2], [1], [1]] and wire.requests[0][1]["input"] == ["1", "2"]
+    assert embed(Vectors(), [])[-1]["reply"] == {"embeddings": [], "usage": {"prompt_tokens": 0, "total_tokens": 0}, "model": "openai/m"}
+
+
+def test_no_usage_is_none():
+    assert embed(Vectors(usage=False), ["1"])[-1]["reply"]["usage"] is None
+
+
+def test_base64_vectors():
+    text = base64.b64encode(struct.pack("<3f", 0.5, -2, 1e10)).decode()
+    wire = Wire([head("application/json"), json.dumps({"data": [{"index": 0, "embedding": text}]}).encode()])
+    assert embed(wire, ["a"])[-1]["reply"]["embeddings"] == [[0.5, -2.0, 1e10]]
+
+
+def test_answers_that_do_not_fit():
+    for body in ({"data": []}, {"data": [{"index": 0, "embedding": [1]}]}, {"data": [{"index": 0, "embedding": [1]}] * 2},
+                 {"data": [{"index": 0, "embedding": [1]}, {"index": 7, "embedding": [1]}]}, {"data": "x"}, [], {"data": [{"embedding": ["a"]}] * 2},
+                 {"data": [{"embedding": "??"}] * 2}, {"data": [{"embedding": []}] * 2}):
+        error_of(embed(Wire([head("application/json"), json.dumps(body).encode()]), ["a", "b"])[-1], "protocol", 200, "vector")
+
+
+def test_one_batch_fails():
+    bad = [head("application/json", "401 No"), b'{"error": {"message": "key %s is wrong"}}' % KEY.encode()]
+    e = error_of(embed(Wire(bad), [str(i) for i in range(300)])[-1], "auth", 401, "Error during 'openai/m' model call: auth: openai - key *** is wrong")
+    assert json.loads(e["detail"])["provider"] == "openai"
+
+
+def test_retried():
+    busy = [head("application/json", "503 Busy", "retry-after-ms: 20\r\n"), b"{}"]
+    ok = [head("application/json"), json.dumps({"data": [{"embedding": [1]}]}).encode()]
+    wire = Wire(busy, ok)
+    assert embed(wire, ["a"], max_retries=1)[-1]["reply"]["embeddings"] == [[1]] and len(wire.requests) == 2
+
+
+def test_other_forms():
+    wire = Wire([head("application/json"), b'{"embeddings": [[1], [2]], "prompt_eval_count": 3, "model": "m"}'])
+    assert embed(wire, ["a", "b"], model="ollama/m", num_ctx=5, truncate=False)[-1]["reply"]["usage"]["total_tokens"] == 3
+    assert wire.requests[0][1] == {"model": "m", "input": ["a", "b"], "options": {"num_ctx": 5}, "truncate": False}
+    assert wire.requests[0][0].startswith("POST /api/embed ")
+    wire = Wire([head("application/json"), b'{"results": [{"embedding": [1]}], "input_token_count": 3}'])
+    embed(wire, ["a"], model="watsonx/m", token="t", project_id="p", truncate_input_tokens=4)
+    assert wire.requests[0][1] == {"inputs": ["a"], "model_id": "m", "project_id": "p", "parameters": {"truncate_input_tokens": 4}}
+    assert "POST /v1/ml/v1/text/embeddings?version=2024-03-13 " in wire.requests[0][0]
+    wire = Wire([head("application/json"), b'{"embedding": [1], "inputTextTokenCount": 2}'])
+    embed(wire, ["a", "b"], model="bedrock/amazon.titan-embed-text-v2:0", dimensions=256)
+    assert [b for _, b in wire.requests] == [{"inputText": t, "dimensions": 256} for t in "ab"]
+    assert "/model/amazon.titan-embed-text-v2%3A0/invoke " in wire.requests[0][0]
+
+
+def test_no_embeddings_there():
+    error_of(embed(Wire([]), ["a"], model="anthropic/m")[-1], "bad_request", None, "cannot be embedded")
+    error_of(embed(Wire([]), ["a"], model="nobody/m", api_base=None)[-1], "unknown_provider", None)
+
+
+if __name__ == "__main__":
+    sys.exit(w.main(globals(), __doc__))

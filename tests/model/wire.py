@@ -1,0 +1,132 @@
+"""A server on the loopback interface that answers with raw bytes, and calls through model_driver against it; for the tests of this folder."""
+import json
+import os
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from test_fixtures import drive, find_driver  # noqa: E402
+
+DRIVER = None
+KEY = "sk-secret-0123456789"
+
+
+class Wire:
+    """A server on the loopback interface whose answers are lists of raw byte pieces, one list a request."""
+
+    def __init__(self, *answers, pause=0.0, hold=0.0):
+        self.answers, self.pause, self.hold = list(answers), pause, hold
+        self.requests, self.times, self.closed_early = [], [], 0
+        self.sock = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = "http://127.0.0.1:%d" % self.sock.getsockname()[1]
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                c, _ = self.sock.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(c,), daemon=True).start()
+
+    def serve(self, c):
+        c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = c.recv(65536)
+            if not more:
+                return c.close()
+            data += more
+        head, _, body = data.partition(b"\r\n\r\n")
+        size = int([x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")][0].split(b":")[1])
+        while len(body) < size:
+            body += c.recv(65536)
+        n = len(self.requests)
+        self.requests.append((head.decode(), json.loads(body)))
+        self.times.append(time.monotonic())
+        try:
+            for piece in self.answer(self.requests[-1][1]) or self.answers[min(n, len(self.answers) - 1)]:
+                c.sendall(piece)
+                if self.pause:
+                    time.sleep(self.pause)
+            if self.hold:
+                c.settimeout(self.hold)
+                if c.recv(1) == b"":
+                    self.closed_early += 1
+        except OSError:
+            self.closed_early += 1
+        c.close()
+
+    def answer(self, body):
+        """Pieces made for this body; None: the next of the answers."""
+
+    def close(self):
+        self.sock.close()
+
+
+def chunk(**delta):
+    finish = delta.pop("finish", None)
+    return {"id": "c1", "created": 1, "model": "m", "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def sse(*events, end="\n", done=True):
+    text = "".join("data: " + (e if isinstance(e, str) else json.dumps(e, ensure_ascii=False)) + end * 2 for e in events)
+    return (text + ("data: [DONE]" + end * 2 if done else "")).encode()
+
+
+def head(ctype="text/event-stream", status="200 OK", extra=""):
+    return ("HTTP/1.1 %s\r\nContent-Type: %s\r\nConnection: close\r\n%s\r\n" % (status, ctype, extra)).encode()
+
+
+def cut(data, n):
+    return [data[i:i + n] for i in range(0, len(data), n)]
+
+
+def call(wire, model="openai/m", stream=True, job=None, messages=None, **parameters):
+    base = wire.url if model.startswith("ollama") else wire.url + "/v1"
+    parameters = {"api_base": base, "api_key": KEY, "max_retries": 0, **parameters}
+    one = {"model": model, "messages": messages or [{"role": "user", "content": "Hi"}], "parameters": parameters, "stream": stream}
+    code, lines, err = drive(DRIVER, {"calls": [one], **(job or {})})
+    wire.close()
+    assert code == 0 and not err, (code, err)
+    assert KEY not in json.dumps(lines), "the key is shown"
+    return "".join(x["piece"] for x in lines if "piece" in x), lines[-1]
+
+
+def error_of(end, kind, status, text=""):
+    assert "error" in end, end
+    e = end["error"]
+    assert (e["kind"], e["status"]) == (kind, status), e
+    assert text in e["msg"], e
+    return e
+
+
+def run(job):
+    """The lines that the driver prints for a job; fails when it crashes or shows the key."""
+    code, lines, err = drive(DRIVER, job)
+    assert code == 0 and not err, (code, err)
+    assert KEY not in json.dumps(lines), "the key is shown"
+    return lines
+
+
+def main(tests, doc):
+    global DRIVER
+    if len(sys.argv) < 2:
+        sys.exit(doc)
+    DRIVER = find_driver(sys.argv[1])
+    passed = failed = 0
+    for name, test in list(tests.items()):
+        if not name.startswith("test_") or not callable(test) or (sys.argv[2:] and name not in sys.argv[2:]):
+            continue
+        try:
+            test()
+            passed += 1
+        except Exception as e:  # noqa: BLE001 (a failing test must not stop the others)
+            failed += 1
+            line = e.__traceback__.tb_next.tb_lineno if e.__traceback__ and e.__traceback__.tb_next else 0
+            print("FAIL %s (line %d): %s: %s" % (name, line, type(e).__name__, str(e)[:1500]))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
