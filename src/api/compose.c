@@ -1,6 +1,7 @@
 /* compose.c -- see compose.h. */
 #include "api/compose.h"
 
+#include "base/num.h"
 #include "host/host.h"
 #include "model/model.h"
 #include "native/native.h"
@@ -26,11 +27,27 @@ static pdl_val record_of(void *user, pdl_vref record) {
     return d;
 }
 
+/* A number of the environment times unit, as a whole number; 0 when it is not set. */
+static bool read_limit(const router *r, const char *name, const char *what, double unit, uint64_t *out, pdl_err *err) {
+    const char *text = r->opt.env(r->opt.env_user, name);
+    double n = 0;
+    *out = 0;
+    if (!text || !*text) return true;
+    if (!pdl_num_read_double(pdl_str_of(text), &n) || !(n > 0) || n * unit >= 1e15)
+        return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "%s: expected %s, not '%.40s'", name, what, text);
+    *out = n * unit < 1 ? 1 : (uint64_t)(n * unit);
+    return true;
+}
+
 /* PDL_PYTHON, else the active virtual environment's, else the one on PATH. */
-static pdl_world *open_worker(router *r) {
+static bool open_worker(router *r, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;
     size_t n = 0;
+    uint64_t ms, bytes;
+    if (!read_limit(r, "PDL_CODE_TIMEOUT", "a number of seconds", 1000, &ms, err) ||
+        !read_limit(r, "PDL_CODE_MEMORY", "a number of megabytes", 1 << 20, &bytes, err))
+        return false;
     if (own && *own) {
         candidates[n++] = own;
     } else {
@@ -44,13 +61,15 @@ static pdl_world *open_worker(router *r) {
     pdl_worker_options o = {
         .pythons = candidates, .n_pythons = n, .dir = r->opt.dir, .debug = r->opt.debug, .user = r->opt.user,
         .ask_input = r->opt.ask_input, .run_program = r->opt.run_program, .record = record_of,
+        .time_limit_ms = ms, .max_memory = (size_t)bytes,
     };
-    pdl_world *w = pdl_worker_world_new(r->opt.loop, &o);
+    r->worker = pdl_worker_world_new(r->opt.loop, &o);
     pdl_buf_fini(&venv);
-    return w;
+    return true;
 }
 
-static pdl_world *room_of(router *r, pdl_effect_kind kind) {
+/* NULL, and err set, where the room cannot be opened. */
+static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
     switch (kind) {
     case PDL_EFFECT_model: case PDL_EFFECT_embed:
         if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
@@ -58,8 +77,7 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind) {
         });
         return r->model;
     case PDL_EFFECT_code: case PDL_EFFECT_object: case PDL_EFFECT_command:
-        if (!r->worker) r->worker = open_worker(r);
-        return r->worker;
+        return r->worker || open_worker(r, err) ? r->worker : NULL;
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
     case PDL_EFFECT_input:
@@ -83,8 +101,10 @@ static pdl_world *hooks_of(router *r) {
 
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
-    pdl_world *room = pdl_hooks_take(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r) : room_of(r, e->kind);
-    room->ops->start(room, e);
+    pdl_err err = {0};
+    pdl_world *room = pdl_hooks_take(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r) : room_of(r, e->kind, &err);
+    if (room) room->ops->start(room, e);
+    else pdl_effect_refuse(e, &err);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {

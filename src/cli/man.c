@@ -68,6 +68,8 @@ int cmd_man(const arguments *a) {
     put_codes(&out);
     PDL_PUT(&out, ".SH ENVIRONMENT\n.TP\n.B PDL_PATH\nfolders in which imports are looked for, separated by colons\n"
                   ".TP\n.B PDL_PYTHON\nthe Python interpreter for code blocks\n"
+                  ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; unset: no limit\n"
+                  ".TP\n.B PDL_CODE_MEMORY\nmegabytes of address space for code; unset: no limit\n"
                   ".TP\n.B NO_COLOR, FORCE_COLOR\nnever, always colours\n");
     int code = put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/buf.h"
@@ -133,6 +134,13 @@ static void take_output(stream *s, pdl_str bytes) {
     close_pipe(s);
 }
 
+static void at_end(stream *s) {
+    pdl_proc *p = s->proc;
+    bool tell = s == &p->pipes[4] && p->running && s->fn;
+    close_pipe(s);
+    if (tell) s->fn(p->user, (pdl_str){0});
+}
+
 static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
     stream *s = h->data;
     pdl_proc *p = s->proc;
@@ -140,7 +148,7 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
     if (n > 0)
         take_output(s, (pdl_str){buf->base, (size_t)n});
     else if (n < 0)
-        close_pipe(s);
+        at_end(s);
     if (n != 0) maybe_end(p);
     unref(p);
 }
@@ -212,6 +220,7 @@ static void on_grace(void *user) {
 static void on_exit(uv_process_t *h, int64_t status, int sig) {
     pdl_proc *p = h->data;
     p->running = false;
+    if (p->pipes[4].used) kill(-p->pid, SIGKILL);
     p->status = (int)status;
     p->sig = sig;
     if (!p->ended && p->n_reading) p->grace = pdl_timer_start(p->loop, GRACE_MS, on_grace, p);
@@ -230,6 +239,10 @@ static void on_limit(void *user) {
 
 void pdl_proc_kill(pdl_proc *p, int sig) {
     if (p->running && p->pid > 0) kill(-p->pid, sig);
+}
+
+void pdl_proc_signal(pdl_proc *p, int sig) {
+    if (p->running && p->pid > 0) kill(p->pid, sig);
 }
 
 int pdl_proc_pid(const pdl_proc *p) {
@@ -324,6 +337,8 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     if (e != 0) return start_failed(p, opt->argv[0], e, err);
     p->running = true;
     p->pid = p->uv.pid;
+    if (opt->max_memory)
+        prlimit(p->pid, RLIMIT_AS, &(struct rlimit){opt->max_memory, opt->max_memory}, NULL);
     set_hold(p, true);
     begin_reading(p);
     if (!opt->inherit_stdin) write_to(&p->pipes[0], opt->input);

@@ -1,6 +1,7 @@
 /* proc.h -- child processes: start, feed, drain, time out, kill with all their descendants.
  *
- * A child leads its own process group, so that killing reaches what it started. No shell is involved.
+ * A child leads its own process group, so that killing reaches what it started. What a child with extra_fds
+ * started ends with it; what another child leaves behind when it ends by itself goes on. No shell is involved.
  */
 #ifndef PDL_IO_PROC_H
 #define PDL_IO_PROC_H
@@ -34,7 +35,8 @@ typedef struct pdl_proc_options {
     uint64_t timeout_ms; /* 0: none */
     size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
     void *user;
-    /* Pieces as they come; NULL: collected. on_msg: bytes from descriptor 4. */
+    size_t max_memory;   /* address space of the child and of what it starts, each, in bytes; 0: as ours */
+    /* Pieces as they come; NULL: collected. on_msg: bytes from descriptor 4, none when the child closed it. */
     void (*on_out)(void *user, pdl_str bytes);
     void (*on_err)(void *user, pdl_str bytes);
     void (*on_msg)(void *user, pdl_str bytes);
@@ -53,6 +55,8 @@ void pdl_proc_write(pdl_proc *p, pdl_str bytes);
 void pdl_proc_close_input(pdl_proc *p);
 /* Send a signal to the whole group. */
 void pdl_proc_kill(pdl_proc *p, int sig);
+/* Send a signal to the child alone. */
+void pdl_proc_signal(pdl_proc *p, int sig);
 int pdl_proc_pid(const pdl_proc *p);
 /* Is it still running? */
 bool pdl_proc_is_running(const pdl_proc *p);

@@ -56,6 +56,14 @@ static pdl_val output_text(pdl_str bytes) {
     return pdl_text_of_buf(&out);
 }
 
+static void refuse_slow(job *j) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "TimeoutExpired: the command ran longer than %g seconds",
+                 (double)j->w->opt.time_limit_ms / 1000);
+    refuse(j, "TimeoutExpired,SubprocessError,Exception", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
 static void ended(void *user, const pdl_proc_result *r) {
     job *j = user;
     if (r->too_large) {
@@ -63,6 +71,10 @@ static void ended(void *user, const pdl_proc_result *r) {
         pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "Shell Code error: output is longer than %d bytes",
                     PDL_MAX_COMMAND_BYTES);
         job_refuse(j, &err);
+        return;
+    }
+    if (r->timed_out) {
+        refuse_slow(j);
         return;
     }
     pdl_val v = pdl_dict_new(3);
@@ -97,7 +109,8 @@ void command_start(job *j) {
     /* strings end with a NUL */
     for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p;
     pdl_err err = {0};
-    pdl_proc_options po = {.argv = words, .user = j, .done = ended, .inherit_stdin = true};
+    pdl_proc_options po = {.argv = words, .user = j, .done = ended, .inherit_stdin = true,
+                           .timeout_ms = j->w->opt.time_limit_ms, .max_memory = j->w->opt.max_memory};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);
     pdl_free(words);
 }

@@ -128,6 +128,18 @@ def _encode_rare(o, known):
     return _handle(o, known)
 
 
+def _interrupt(thread):
+    """KeyboardInterrupt in a thread that runs user code."""
+    if thread == threading.main_thread().ident:
+        _thread.interrupt_main()
+        return
+    try:
+        from ctypes import c_ulong, py_object, pythonapi
+    except ImportError:
+        return  # the run ends the process after a while
+    pythonapi.PyThreadState_SetAsyncExc(c_ulong(thread), py_object(KeyboardInterrupt))
+
+
 def _attempt(f, otherwise):
     try:
         return f()
@@ -347,11 +359,22 @@ def _run_cell(shell_class, code, env):
     return captured.getvalue()
 
 
+def _end_with_reader(fd):
+    """Ends the cell, with what it started, when nobody waits for its output any more."""
+    import select
+
+    p = select.poll()
+    p.register(fd, 0)  # reports only that the other end is closed
+    p.poll()
+    os.killpg(0, signal.SIGKILL)
+
+
 def _ipython_child(out, m, env, shell_class):
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.setpgid(0, 0)
+        _thread.start_new_thread(_end_with_reader, (out,))
         sys.stdin = io.StringIO()
         try:
             text = _run_cell(shell_class, m["code"], env) or "[Executed Successfully with No Output]"
@@ -383,6 +406,13 @@ def _collect(fd, seconds):
         data += piece
 
 
+def _end_cell(pid, out):
+    os.close(out)
+    for kill in (os.killpg, os.kill):
+        _attempt(lambda: kill(pid, signal.SIGKILL), None)
+    os.waitpid(pid, 0)
+
+
 def _run_ipython(m):
     try:
         env = {name: _decode(j, m["refs"]) for name, j in m["vars"].items()}
@@ -393,18 +423,20 @@ def _run_ipython(m):
             os.close(out)
             _ipython_child(end, m, env, shell_class)
         os.close(end)
-        data, in_time = _collect(out, m.get("seconds") or 5)
-        os.close(out)
-        if not in_time:
-            for kill in (os.killpg, os.kill):
-                _attempt(lambda: kill(pid, signal.SIGKILL), None)
-        os.waitpid(pid, 0)
+        try:
+            _leave()
+            data, in_time = _collect(out, m.get("seconds") or 5)
+        finally:
+            _enter()
+            _end_cell(pid, out)
         text = data.decode("utf-8", "replace")
         if not in_time:
             text = "TimeoutError: Execution exceeded the time limit."
         return {"t": "done", "value": text or "Error: Unknown error occurred.", "rebound": {}}
     except Exception as e:
         return {"t": "fail", "kind": "code", "msg": "Code error: %r" % e, "foreign": _bases(type(e))}
+    except BaseException as e:
+        return dict(_failure(e, None, ""), t="fail")
 
 
 # --- objects -----------------------------------------------------------------------------------
@@ -472,15 +504,15 @@ def _operate(m, refs):
 def _run_object(m):
     r = m["request"]
     try:
-        _local.user_code = True
         try:
+            _leave()
             if r["op"] in ("attr", "item"):
                 name = _decode(r.get("name", r.get("key", r.get("args"))), m["refs"])
                 value = _look_up(_decode_handle(r), name, r["op"] == "attr")
             else:
                 value = _encode_all(_operate(r, m["refs"]))
         finally:
-            _local.user_code = False
+            _enter()
         return {"t": "done", "value": value}
     except Exception as e:
         return {"t": "fail", "kind": "code", "msg": str(e), "foreign": _bases(type(e))}

@@ -18,6 +18,9 @@
 enum {
     IPYTHON_MS = 5000,
     LEAVE_MS = 2000,      /* how long an idle process may take to end in peace */
+    NAG_MS = 500,         /* between the interrupts of a block that was given up */
+    N_NAGS = 4,           /* then the process is ended */
+    FAREWELL_MS = 1000,   /* from the end of its messages to its own */
 };
 
 /* worker.py and later.py, made by tools/embed. */
@@ -68,6 +71,9 @@ static void free_questions(worker *w) {
 
 /* Forget the process. Jobs stay. */
 static void let_go(worker *w) {
+    pdl_timer_stop(w->farewell);
+    w->farewell = NULL;
+    w->ready = false;
     pdl_proc_free(w->proc);
     w->proc = NULL;
     pdl_frame_fini(&w->frame);
@@ -342,6 +348,7 @@ static bool on_program(worker *w, question *q, job *j, pdl_vref m, pdl_err *err)
 
 static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *err) {
     question *q = question_new(w, number_at(m, "id"), j ? j->id : 0);
+    if (j) j->asked = true;
     if (!j || !j->e) {
         answer_cancel(q);
         question_end(q);
@@ -354,6 +361,13 @@ static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *er
     return true;
 }
 
+/* It takes signals from now on: a block that was given up before is told. */
+static void on_ready(worker *w) {
+    w->ready = true;
+    for (size_t i = 0; i < w->jobs.n; i++)
+        if (w->jobs.p[i]->nag) pdl_proc_signal(w->proc, SIGINT);
+}
+
 static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
     pdl_str type = text_at(m, "t");
     bool is_question = pdl_str_is(type, "call") || pdl_str_is(type, "input") || pdl_str_is(type, "program");
@@ -363,6 +377,7 @@ static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
         on_out(w, j, text_at(m, "s"));
         return true;
     }
+    if (pdl_str_is(type, "ready")) on_ready(w);
     if (!j) return true;
     if (pdl_str_is(type, "done")) return on_done(w, j, m, err);
     if (pdl_str_is(type, "fail")) {
@@ -397,10 +412,22 @@ static bool begins_message(const pdl_frame *f, pdl_err *err) {
                        "the Python process wrote what is no message on descriptor 4");
 }
 
+static void on_farewell(void *user) {
+    worker *w = user;
+    w->farewell = NULL;
+    if (w->broken.kind == PDL_E_NONE)
+        pdl_err_set(&w->broken, PDL_E_protocol, (pdl_loc){0}, "the Python process closed descriptor 4");
+    pdl_proc_kill(w->proc, SIGKILL);
+}
+
 static void on_msg(void *user, pdl_str bytes) {
     worker *w = user;
     pdl_err err = {0};
     if (w->broken.kind != PDL_E_NONE) return;
+    if (!bytes.n) { /* it ends, or code closed the descriptor */
+        w->farewell = pdl_timer_start(w->loop, FAREWELL_MS, on_farewell, w);
+        return;
+    }
     if (pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err)) return;
     /* Its messages make no sense any more: the end of the process tells the jobs. */
     if (w->broken.kind == PDL_E_NONE) pdl_err_move(&w->broken, &err);
@@ -427,7 +454,7 @@ static bool launch(worker *w, pdl_err *err) {
         const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
         pdl_proc_options po = {
             .argv = argv, .inherit_stderr = true, .extra_fds = 1, .user = w, .on_out = on_stdout,
-            .on_msg = on_msg, .done = ended,
+            .on_msg = on_msg, .done = ended, .max_memory = w->opt.max_memory,
         };
         if (!*w->pythons.p[i]) continue;
         if (pdl_proc_start(w->loop, &po, &w->proc, err)) {
@@ -545,8 +572,45 @@ void python_start(job *j) {
     if (!ok) job_refuse(j, &err);
 }
 
-/* A block that waits for an answer is told with the answer; one that computes is interrupted, when it is
- * alone. */
+static bool has_question(const worker *w, const job *j) {
+    for (const question *q = w->questions; q; q = q->next)
+        if (q->generation == w->generation && q->job == j->id) return true;
+    return false;
+}
+
+/* Is it this block that computes, if one does that somebody still wants? Blocks begin in the order of jobs and
+ * go on in any order once they have asked. */
+static bool has_the_turn(const worker *w, const job *j) {
+    bool before = true;
+    for (size_t i = 0; i < w->jobs.n; i++) {
+        const job *other = w->jobs.p[i];
+        if (other == j) before = false;
+        else if (other->python && other->e && (before ? !has_question(w, other) : j->asked)) return false;
+    }
+    return true;
+}
+
+/* Ends a block that was given up: by interrupts, which reach what the code started too when it is this block
+ * that runs; then, when the block does not care, with the process. */
+static void nag(void *user) {
+    job *j = user;
+    worker *w = j->w;
+    j->nag = NULL;
+    if (!is_alive(w)) return;
+    bool busy = has_the_turn(w, j);
+    if (j->n_nags >= N_NAGS && busy) {
+        let_go(w);
+        fail_jobs(w, "RuntimeError,Exception",
+                  "Python Code error: the Python process was ended: a block that was given up did not end");
+        return;
+    }
+    if (w->ready && busy) pdl_proc_kill(w->proc, SIGINT);
+    else if (w->ready) pdl_proc_signal(w->proc, SIGINT);
+    j->n_nags++;
+    j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
+}
+
+/* A block that waits for an answer is told with the answer; one that computes is interrupted. */
 void python_cancel(job *j) {
     worker *w = j->w;
     bool waits = false;
@@ -556,10 +620,11 @@ void python_cancel(job *j) {
         waits = true;
         answer_cancel(q);
     }
-    if (waits || !is_alive(w)) return;
+    if (!is_alive(w)) return;
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "{\"t\":\"cancel\",\"id\":%llu}", (unsigned long long)j->id);
     send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    if (w->n_python == 1) pdl_proc_kill(w->proc, SIGINT);
+    if (waits) j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
+    else nag(j);
 }

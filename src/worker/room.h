@@ -21,8 +21,11 @@ typedef struct job {
     pdl_effect *e;
     uint64_t id;        /* on the wire */
     bool python;        /* known to the Python process */
+    bool asked;         /* a question: others may have taken turns meanwhile */
     uint64_t started;   /* ns */
     pdl_timer *limit;
+    pdl_timer *nag;     /* it was given up and has not ended */
+    int n_nags;
     pdl_proc *proc;     /* of a command */
     pdl_buf out;        /* stdout of code so far */
 } job;
@@ -59,6 +62,8 @@ struct worker {
     /* the Python process */
     pdl_proc *proc;
     pdl_frame frame;
+    bool ready;             /* it handles signals */
+    pdl_timer *farewell;    /* it closed its end: when it must be gone */
     uint32_t generation;    /* number of the process, part of the ids of handles */
     size_t n_python;        /* jobs it works on */
     question *questions;

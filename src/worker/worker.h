@@ -27,8 +27,10 @@ typedef struct pdl_worker_options {
     const char *const *pythons;
     size_t n_pythons;           /* 0: "python3" */
     pdl_str dir;                /* program directory, used where a request has no cwd; copied */
-    /* of one python block; 0: none. The process is killed, the next block starts a new one */
+    /* of one python block, also while it waits for the run, and of one command; 0: none. The process is killed,
+     * the next block starts a new one */
     uint64_t time_limit_ms;
+    size_t max_memory;          /* address space of the Python process and of a command, in bytes; 0: as ours */
     uint64_t ipython_ms;        /* of one ipython block; 0: 5000 */
     const pdl_debug *debug;     /* category worker; may be NULL */
     void *user;                 /* of the callbacks */
@@ -68,7 +70,8 @@ typedef struct pdl_worker_options {
  *          two values; {op: "unary", operator, id}            - + not {op: "drop", id}          -> null
  * command  {argv} -> {stdout, stderr, status}; status: exit status, or minus the signal. "\r\n" becomes "\n".
  *          Cannot be started: PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such file or
- *          directory')", foreign "FileNotFoundError,OSError".
+ *          directory')", foreign "FileNotFoundError,OSError". Too slow: "Shell Code error: TimeoutExpired: ...",
+ *          foreign "TimeoutExpired,...".
  *
  * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as callables
  * (effect->call_in starts them); contexts as lists of messages; records with their attributes; handles as the

@@ -11,8 +11,8 @@ import os
 import sys
 import threading
 from _collections import deque
-from _signal import SIGINT, signal as set_signal
-from _thread import interrupt_main
+from _signal import SIGINT, default_int_handler, signal as set_signal
+from _thread import get_ident
 from itertools import count
 
 # Start-up counts: the C halves of json and signal are at hand, their Python halves pull in much that nobody needs here.
@@ -110,8 +110,9 @@ _turn = threading.Lock()  # the baton
 _cond = threading.Condition()
 _answers = {}
 _requests = deque()
-_state = _Namespace(reading=False, idle=False, strangers=0, current=None)
-_local = threading.local()  # block, turn, user_code: it runs now
+_state = _Namespace(reading=False, idle=False, strangers=0, current=None, interrupted=False, child=False)
+_local = threading.local()  # block, turn
+_running = {}  # id -> block that began and has not ended
 _cancelled = set()  # blocks that the run gave up
 
 
@@ -125,8 +126,9 @@ def _dispatch(m, early=False):
             _forget(n)
     elif t == "cancel":
         _cancelled.add(m["id"])
-        if _state.current and _state.current.id == m["id"] and threading.current_thread() is not threading.main_thread():
-            interrupt_main()
+        block = _running.get(m["id"])
+        if block and block.user_code and block.thread != get_ident():
+            later._interrupt(block.thread)
     elif early or _state.idle and not _requests:
         _requests.append(m)
     elif t == "bye":
@@ -166,9 +168,19 @@ def _ask(message):
     key = next(_numbers)
     message["id"] = key
     message["block"] = block.id if block else 0
-    _flush_all()
+    in_code = _enter()
+    try:
+        _flush_all()
+        answer = _question(block, message, key)
+    finally:
+        _leave(in_code)
+    if answer.get("cancel"):
+        raise KeyboardInterrupt
+    return answer
+
+
+def _question(block, message, key):
     mine = getattr(_local, "turn", False)  # a thread started by user code takes no turns
-    in_code, _local.user_code = getattr(_local, "user_code", False), False
     if mine:
         _turn.release()
     else:
@@ -176,37 +188,82 @@ def _ask(message):
     try:
         _send(message)
         with _cond:
-            while _requests:
+            while _requests and not _state.idle:
                 _dispatch(_requests.popleft())  # the main thread is not idle: they get threads
-        answer = _wait(key)
+        return _wait(key)
     finally:
         if mine:
+            block.parked = True
             _turn.acquire()
+            block.parked = False
         else:
             _state.strangers -= 1
-        _local.user_code = in_code
-    if answer.get("cancel"):
+
+
+# --- giving up blocks --------------------------------------------------------------------------
+
+# The run says which block it gives up, in a message, and sends SIGINT, so that a block that computes looks at its messages. The signal may
+# come at any moment, also within a message that is being read or written: there it is only noted. It is obeyed where user code runs, at
+# once or when our own code returns to it.
+
+
+def _enter():
+    """Code of ours begins that user code called: an interrupt waits for _leave, which takes the result."""
+    block = getattr(_local, "block", None)
+    in_code = block is not None and block.user_code
+    if in_code:
+        block.user_code = False
+    return in_code
+
+
+def _leave(in_code=True):
+    """User code goes on, or begins."""
+    if in_code:
+        _local.block.user_code = True
+        if _state.interrupted or _cancelled:
+            _obey(_local.block)
+
+
+def _obey(block):
+    """In user code: ends the block if the run gave it up; a block that goes on nevertheless is told again with the next signal."""
+    while _state.interrupted:
+        block.user_code = block.told = False
+        _state.interrupted = False
+        _look(threading.current_thread() is threading.main_thread())
+        block.user_code = True
+    if block.id in _cancelled and not block.told:
+        block.told = True
         raise KeyboardInterrupt
-    return answer
 
 
-def _look():
+def _look(early):
     """Take what has arrived, without waiting."""
     import select
 
     with _cond:
         while not _state.reading and select.select([3], [], [], 0)[0]:
-            _dispatch(_receive(), True)
+            _dispatch(_receive(), early)
 
 
 def _on_interrupt(number, frame):
-    """The run gave up a block: which one says a message that was sent before this signal. A block that waits is told by its answer."""
+    _state.interrupted = True
     block = getattr(_local, "block", None)
     if block is None:
-        return  # idle: the message is read before the block begins
-    _look()
-    if block.id in _cancelled and getattr(_local, "user_code", False):
-        raise KeyboardInterrupt
+        return
+    if block.user_code:
+        _obey(block)
+    elif block.parked:  # another thread computes
+        block.parked = False
+        _look(False)
+        block.parked = True
+
+
+def _in_child():
+    """A process forked by user code: the protocol is none of its business."""
+    if not _state.child:
+        _state.child = True
+        os.closerange(3, 5)
+        set_signal(SIGINT, default_int_handler)
 
 
 # --- standard streams --------------------------------------------------------------------------
@@ -217,6 +274,10 @@ class _Block:
         self.id = n
         self.text = []
         self.size = 0
+        self.thread = get_ident()
+        self.user_code = False  # it runs now: an interrupt may end it
+        self.told = False  # that it was given up
+        self.parked = False  # it has its answer and waits for its turn
 
 
 def _block():
@@ -311,15 +372,23 @@ class _Out(io.TextIOBase):
             while data:
                 data = data[os.write(1, data):]
             return len(s)
-        block.text.append(s)
-        block.size += len(s)
-        if block.size > 8192 or "\n" in s:
-            _flush(block)
+        in_code = _enter()
+        try:
+            block.text.append(s)
+            block.size += len(s)
+            if block.size > 8192 or "\n" in s:
+                _flush(block)
+        finally:
+            _leave(in_code)
         return len(s)
 
     def flush(self):
         if os.getpid() == _PID:
-            _flush_all()
+            in_code = _enter()
+            try:
+                _flush_all()
+            finally:
+                _leave(in_code)
 
 
 class _InBytes(io.BufferedIOBase):
@@ -549,19 +618,22 @@ def _run_python(m):
         if folder is not None:
             sys.path.append(folder)
         try:
-            code = compile(m["code"], _BLOCK, "exec")
-            _local.user_code = True
-            _look()
-            if _local.block.id in _cancelled:
-                raise KeyboardInterrupt
-            exec(code, env)
+            _execute(compile(m["code"], _BLOCK, "exec"), env)
         finally:
-            _local.user_code = False
             if folder is not None and folder in sys.path:
                 del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
         return {"t": "done", "value": _encode_all(_result(env)), "rebound": _changed(watched, env)}
     except BaseException as e:
+        _enter()
         return dict(later._failure(e, env, m["code"]), t="fail")
+
+
+def _execute(code, env):
+    try:
+        _leave()
+        exec(code, env)
+    finally:
+        _enter()
 
 
 # --- serving -----------------------------------------------------------------------------------
@@ -588,13 +660,16 @@ class _Finder:
 def _serve(m):
     block = _Block(m["id"])
     outer, before = getattr(_local, "block", None), _state.current
-    _local.block = _state.current = block
+    _local.block = _state.current = _running[block.id] = block
     try:
         run = _run_python if m["lang"] == "python" else getattr(later, "_run_" + m["lang"])
         reply = run(m)
     finally:
         _local.block, _state.current = outer, before
+        _running.pop(block.id)
         _cancelled.discard(block.id)
+    if os.getpid() != _PID:
+        os._exit(0)  # a fork of the block that came to the end of the code
     with _send_lock:
         _flush(block)
         _settle()
@@ -634,7 +709,9 @@ def _main():
     sys.stdout, sys.stdin = _Out(), _In()
     sys.__stdout__, sys.__stdin__ = sys.stdout, sys.stdin
     sys.meta_path.insert(0, _Finder)
+    os.register_at_fork(after_in_child=_in_child)
     set_signal(SIGINT, _on_interrupt)
+    _send({"t": "ready"})
     while True:
         _state.idle = True
         m = _wait(None)

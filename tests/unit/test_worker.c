@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "io/clock.h"
 #include "t.h"
 #include "value/context.h"
 #include "value/func.h"
@@ -185,6 +187,10 @@ static int open_world(void **state) {
     return 0;
 }
 
+static void wait_10_ms(void) {
+    nanosleep(&(struct timespec){0, 10000000}, NULL);
+}
+
 static int close_world(void **state) {
     (void)state;
     int pid = pdl_worker_pid(t.world);
@@ -193,7 +199,9 @@ static int close_world(void **state) {
     pdl_loop_free(t.loop);
     pdl_buf_fini(&t.got);
     pdl_buf_fini(&t.out);
-    return pid && kill(-pid, 0) == 0; /* nobody of its group is left */
+    /* Nobody of its group is left, but for what the system has not collected yet. */
+    for (int i = 0; pid && i < 200 && kill(-pid, 0) == 0; i++) wait_10_ms();
+    return pid && kill(-pid, 0) == 0;
 }
 
 /* --- tests ------------------------------------------------------------------------------------------------- */
@@ -319,6 +327,146 @@ static void a_cancelled_block_ends(void **state) {
     t_assert_str(t_str(block("result = PDL_SESSION.n", NULL)), "1");
 }
 
+/* A block is given up at a moment of its life, from before it is read to long after it began: the next one must not notice. The moments
+ * are spread over 5 ms by a fixed sequence. */
+static void blocks_are_given_up_at_any_moment(void **state) {
+    static const char *const codes[] = {
+        "while True: pass", "while True: print('x' * 50)", "while True: f(1)", "import time\nwhile True: time.sleep(0.001)",
+        "import os\nos.system('sleep 10')", "while True:\n  try: f(1)\n  except ValueError: pass",
+    };
+    uint64_t x = 1;
+    (void)state;
+    block("PDL_SESSION.n = 7\nresult = 0", NULL);
+    for (size_t i = 0; i < 150; i++) {
+        T_ROW(i);
+        uint32_t id = start_code("python", codes[i % T_LEN(codes)], NULL);
+        uint32_t waiting = i % 5 == 0 ? start_code("python", codes[0], NULL) : 0;
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        uint64_t until = pdl_clock_ns() + (x >> 33) % 5000000 / (1 + i % 10);
+        while (pdl_clock_ns() < until) pdl_loop_run(t.loop, 0);
+        t.world->ops->cancel(t.world, id);
+        if (waiting) t.world->ops->cancel(t.world, waiting);
+        t_assert_str(t_str(block("result = PDL_SESSION.n", NULL)), "7");
+    }
+}
+
+#define ENDED "code: Python Code error: the Python process "
+
+/* Code that breaks the process or what connects it: one error, and the next block finds a new process. */
+static const struct {
+    const char *code, *want;
+} breakers[] = {
+    {"import os\nos._exit(3)", ENDED "ended unexpectedly (status 3)"},
+    {"import os\nos.abort()", ENDED "ended unexpectedly (signal 6)"},
+    {"import os\nos.write(4, b'junk of some length')", ENDED "wrote what is no message on descriptor 4"},
+    {"import os\nos.write(4, b'\\xff\\xff\\xff\\xff{')", "code: Python Code error: a message of"},
+    {"import os\nos.write(4, b'\\0\\0\\0\\2{]')", "code: Python Code error: "},
+    {"import os\nos.write(4, b'\\0\\0\\0\\2[]')", ENDED "sent a message that is none"},
+    {"import os\nos.write(4, b'\\0\\0\\0\\2\\xff\\xfe')", ENDED "sent text that is not UTF-8"},
+    {"import os\nos.write(4, b'\\0\\0\\0\\4{')\nos._exit(0)", ENDED "ended unexpectedly (status 0)"},
+    {"import os, time\nos.closerange(0, 64)\ntime.sleep(100)", ENDED "closed descriptor 4"},
+    {"import os, time\nos.close(4)\ntime.sleep(100)", ENDED "closed descriptor 4"},
+    {"import os\nif os.fork() == 0:\n  os.setpgid(0, 0)\n  os._exit(0)\nos.closerange(3, 5)", ENDED},
+    {"import ctypes\nctypes.string_at(0)", ENDED "ended unexpectedly (signal 11)"},
+};
+
+static void a_broken_process_is_one_error(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(breakers); i++) {
+        T_ROW(i);
+        uint64_t start_ns = pdl_clock_ns();
+        t_assert_str(pdl_str_sub(t_str(block(breakers[i].code, NULL)), 0, strlen(breakers[i].want)), breakers[i].want);
+        assert_true(pdl_clock_ns() - start_ns < 10000000000u);
+        t_assert_str(t_str(block("result = 1", NULL)), "1");
+    }
+}
+
+/* What a block leaves behind: forks that go on with the code, children, threads. */
+static void forks_do_not_disturb(void **state) {
+    (void)state;
+    t_assert_str(t_str(block("import os\nfor _ in range(4): os.fork()\nresult = 1", NULL)), "1");
+    t_assert_str(t_str(block("import os\npid = os.fork()\nif pid == 0:\n  print('child', flush=True)\n  os._exit(0)\nos.waitpid(pid, 0)\nresult = 2",
+                             NULL)), "2");
+    t_assert_str(pdl_buf_str(&t.out), "child\n");
+    t_assert_str(t_str(block("import multiprocessing as m\np = m.get_context('fork').Pool(2)\nresult = p.map(abs, [-1, 2])\np.terminate()", NULL)),
+                 "[1, 2]");
+    t_assert_str(t_str(block("result = 3", NULL)), "3");
+}
+
+static int sleeper;
+
+/* Does it run? One that nobody has collected yet does not. */
+static bool sleeper_runs(void) {
+    char path[40], line[200] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", sleeper);
+    FILE *f = fopen(path, "re");
+    if (!f) return false;
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    return n && !strstr(line, ") Z");
+}
+
+static void assert_gone(void) {
+    for (int i = 0; i < 200 && sleeper_runs(); i++) wait_10_ms();
+    assert_false(sleeper_runs());
+}
+
+static void start_sleeper(const char *end) {
+    char code[300];
+    snprintf(code, sizeof code, "import os, subprocess\np = subprocess.Popen(['sleep', '100'])\nprint(p.pid, flush=True)\n%s", end);
+    block(code, NULL);
+    sleeper = (int)strtol(pdl_buf_z(&t.out), NULL, 10);
+    assert_true(sleeper > 1);
+}
+
+static void what_code_started_ends_with_its_process(void **state) {
+    (void)state;
+    start_sleeper("os._exit(1)");
+    assert_gone();
+    start_sleeper("os.kill(os.getpid(), 9)");
+    assert_gone();
+    start_sleeper("result = 1");
+    assert_true(sleeper_runs());
+    t.world->ops->close(t.world);
+    t.world = pdl_worker_world_new(t.loop, NULL);
+    assert_gone();
+}
+
+/* It has two seconds to end; what waits for its turn then is told. */
+static void a_block_that_cannot_be_interrupted_is_ended(void **state) {
+    (void)state;
+    pdl_buf_clear(&t.out);
+    uint32_t id = start_code("python", "while True:\n  try:\n    print('x')\n    while True: pass\n  except KeyboardInterrupt: pass", NULL);
+    while (!t.out.len) t.world->ops->poll(t.world, -1);
+    t.world->ops->cancel(t.world, id);
+    t_assert_str(t_str(block("result = 1", NULL)),
+                 ENDED "was ended: a block that was given up did not end [RuntimeError,Exception] ");
+    t_assert_str(t_str(block("result = 1", NULL)), "1");
+}
+
+static void blocks_have_limits(void **state) {
+    (void)state;
+    pdl_world *before = t.world;
+    t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.max_memory = (size_t)1 << 30});
+    assert_non_null(strstr(block("x = bytearray(1 << 31)", NULL), "MemoryError [MemoryError,Exception] {\"line\": 1}"));
+    t_assert_str(t_str(block("result = 1", NULL)), "1");
+    t.world->ops->close(t.world);
+    t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.time_limit_ms = 1500});
+    t_assert_str(t_str(block("while True: pass", NULL)),
+                 "code: Python Code error: TimeoutError: the block ran longer than 1.5 seconds [TimeoutError,OSError,Exception] ");
+    t_assert_str(t_str(block("result = 1", NULL)), "1");
+    pdl_val argv;
+    pdl_err err = {0};
+    assert_true(pdl_json_read(PDL_STR("[\"sleep\", \"100\"]"), 0, &argv, NULL, &err));
+    pdl_buf_clear(&t.got);
+    start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv), (pdl_effect_sink){NULL, NULL, on_reply});
+    run();
+    t_assert_str(pdl_buf_str(&t.got), "code: Shell Code error: TimeoutExpired: the command ran longer than 1.5 seconds "
+                                      "[TimeoutExpired,SubprocessError,Exception] ");
+    t.world->ops->close(t.world);
+    t.world = before;
+}
+
 static void blocks_wait_for_their_turn(void **state) {
     (void)state;
     pdl_buf_clear(&t.got);
@@ -402,6 +550,12 @@ int main(void) {
         IN_WORLD(objects_stay_in_the_worker),
         IN_WORLD(a_dead_process_is_replaced),
         IN_WORLD(a_cancelled_block_ends),
+        IN_WORLD(blocks_are_given_up_at_any_moment),
+        IN_WORLD(a_broken_process_is_one_error),
+        IN_WORLD(forks_do_not_disturb),
+        IN_WORLD(what_code_started_ends_with_its_process),
+        IN_WORLD(a_block_that_cannot_be_interrupted_is_ended),
+        IN_WORLD(blocks_have_limits),
         IN_WORLD(blocks_wait_for_their_turn),
         IN_WORLD(commands_are_run_without_a_shell),
         IN_WORLD(cells_give_their_output),
