@@ -33,8 +33,8 @@ cli: all ## command lines: tests/cli
 conf: all ## conformance: programs, values, third-party suites
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) programs values third-party
 
-bench: all ## speed of whole processes, side by side; REFERENCE=CMD adds the reference
-	@$(PY) bench/run.py --pdl $(BUILD)/pdl $(if $(REFERENCE),--reference '$(REFERENCE)')
+bench: all ## speed beside its peers, which are prepared on first use (REFERENCE=CMD: a reference that is there); ARGS='--out docs/benchmarks.md' writes the page
+	@ninja -C $(BUILD) bench && $(PY) bench/run.py --pdl $(BUILD)/pdl $(if $(REFERENCE),--reference '$(REFERENCE)') $(ARGS)
 
 bench-micro: ## speed of single operations: bench/bench_*.c (bench_load wants files)
 	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD) bench

@@ -1,119 +1,92 @@
 #!/usr/bin/env python3
-"""run.py -- speed of whole processes, side by side in one run.
+"""run.py -- speed, side by side in one run.
 
-    bench/run.py [--pdl build/pdl] [--reference CMD] [--runs N] [--short] [--out FILE]
+    bench/run.py [--pdl build/pdl] [--reference CMD] [--no-reference] [--runs N] [--only PART] [--short] [--out FILE]
 
-The programs of ../shared/bench (PDL_SHARED/bench when set) run alternately (A B A B) under each command; printed are medians, their
-spread, peak memory and the ratio to the first command. Sizes at which the reference dies are run by `pdl` alone. --short is for
-tests: three runs, and a failure only when a figure is three times over its limit. The processor is named, the machine is not.
-Python standard library only.
+Whole processes run alternately (A B A B); printed are medians, half their spread, peak resident memory, and ratios. Peers (the reference
+interpreter, Lua, jq, jinja2, minijinja, LangChain) are prepared on first use beside the command (peers.py); one that cannot be had is left out and
+named. Parts: programs, micro, network, agents. --short is for tests: no peers, three runs, and a failure only when a figure is three times over its
+limit. The processor is named, the machine is not. Python standard library only.
 """
 import argparse
-import os
 import pathlib
-import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-SHARED = pathlib.Path(os.environ.get("PDL_SHARED", ROOT.parent / "shared")) / "bench"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-# name, program, variables, size the reference runs (None: it cannot), limit of ours in seconds, in MB
-WORK = [
-    ("hello", "hello.pdl", "", "", 0.0025, 8),
-    ("fib 25: 242 785 calls", "fib.pdl", "n: 25", "n: 13", 0.7e-6 * 242785 + 0.0025, 64),
-    ("recursion 100 000 deep", "depth.pdl", "n: 100000", "n: 40", 0.5, 256),
-    ("loop, 1 000 000 iterations", "loop.pdl", "n: 1000000", "n: 300", 1.0, 64),
-    ("accumulate, 1 000 000", "accumulate.pdl", "n: 1000000", "n: 150", 1.0, 64),
-    ("chat, 20 000 turns", "chat.pdl", "n: 20000", "n: 50", 0.5, 128),
-    ("5 000 definitions", "defs.pdl", "", None, 0.06, 64),
-    ("JSONL, 200 000 rows", "jsonl.pdl", "", "", 0.15, 130),
-    ("template, 200 rows", "template.pdl", "", "", 0.005, 8),
-]
+import agent_rows  # noqa: E402
+import micro_rows  # noqa: E402
+import program_rows  # noqa: E402
+from harness import ROOT, SHARED, build_measure, processor  # noqa: E402
+from peers import Peers  # noqa: E402
 
+TITLES = {"programs": "Whole programs", "micro": "Inside one process", "agents": "A ReAct agent, four ways"}
+TEXT = """# Benchmarks
 
-def measure(argv, cwd):
-    """Seconds and peak memory in MB of one process; None when it fails."""
-    out = subprocess.run([str(cwd / "measure")] + argv, cwd=cwd, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
-    return (float(out[0]), int(out[1]) / 1024) if out[2] == "0" else None
+Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are those of the
+architecture page. Processor: %s. %s
+
+"""
 
 
-def command(cmd, program, data):
-    return shlex.split(cmd) + ["--stream", "none"] + (["-d", data] if data else []) + [program]
+def table(head, lines):
+    return "\n".join(["| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head)] + lines]) + "\n"
 
 
-def medians(samples):
-    if not samples or None in samples:
-        return None
-    times = [s[0] for s in samples]
-    return statistics.median(times), (max(times) - min(times)) / 2, max(s[1] for s in samples)
+def part_programs(a, peers, folder):
+    subprocess.run([sys.executable, str(SHARED / "gen.py"), str(folder)], check=True)
+    (folder / "jsonl.pdl").write_bytes((SHARED / "jsonl.pdl").read_bytes())
+    return program_rows.HEAD, program_rows.rows(a, peers, folder)
 
 
-def show(m):
-    return "fails" if m is None else "%.2f ms ±%.2f, %.0f MB" % (m[0] * 1e3, m[1] * 1e3, m[2])
+def part_micro(a, peers, folder):
+    return micro_rows.HEAD, micro_rows.rows(a)
 
 
-def processor():
-    try:
-        for line in open("/proc/cpuinfo", encoding="utf-8"):
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return "unknown processor"
+def part_agents(a, peers, folder):
+    return agent_rows.HEAD, [(cells, "fails" not in cells) for cells in agent_rows.rows(a, peers, folder)]
 
 
-def one(row, a, folder):
-    name, program, data, ref_data, limit, limit_mb = row
-    path = str(folder / program if (folder / program).exists() else SHARED / program)
-    ours, theirs = [], []
-    for _ in range(a.runs):
-        ours.append(measure(command(a.pdl, path, data), folder))
-        if a.reference and ref_data is not None:
-            theirs.append(measure(command(a.reference, path, ref_data), folder))
-    m = medians(ours)
-    cells = [name, show(m), "<= %.1f ms, %d MB" % (limit * 1e3, limit_mb)]
-    if a.reference:
-        r = medians(theirs)
-        size = "" if ref_data == data else " (%s)" % ref_data
-        cells.append("none that it survives" if ref_data is None else show(r) + size)
-    ok = m is not None and m[0] <= 3 * limit and m[2] <= 3 * limit_mb
-    return cells, ok
+PARTS = {"programs": part_programs, "micro": part_micro, "agents": part_agents}
+
+
+def options():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("--pdl", default=str(ROOT / "build" / "pdl"))
+    ap.add_argument("--reference", default="", metavar="CMD", help="command of the reference interpreter; without it one is installed beside the build")
+    ap.add_argument("--no-reference", action="store_true")
+    ap.add_argument("--runs", type=int, default=5)
+    ap.add_argument("--only", choices=PARTS, action="append")
+    ap.add_argument("--short", action="store_true")
+    ap.add_argument("--out", metavar="FILE", help="also write the tables as a page")
+    return ap.parse_args()
 
 
 def main():
-    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ap.add_argument("--pdl", default=str(ROOT / "build" / "pdl"))
-    ap.add_argument("--reference", default="")
-    ap.add_argument("--runs", type=int, default=5)
-    ap.add_argument("--short", action="store_true")
-    ap.add_argument("--out")
-    a = ap.parse_args()
+    a = options()
     if not SHARED.is_dir():
         print("bench: %s is not there" % SHARED)
-        print("0 passed, 0 failed, %d skipped" % len(WORK))
+        print("0 passed, 0 failed, %d skipped" % len(program_rows.WORK))
         return 0
     if a.short:
-        a.runs = 3
-    passed = failed = 0
-    lines = ["| work | pdl | limit |" + (" reference (its size) |" if a.reference else ""), "|---" * (4 if a.reference else 3) + "|"]
+        a.runs, a.only = 3, a.only or ["programs", "micro"]
+    peers = Peers(pathlib.Path(a.pdl).resolve().parent / "bench", a.reference)
+    page, passed, failed = "", 0, 0
     with tempfile.TemporaryDirectory() as tmp:
         folder = pathlib.Path(tmp)
-        subprocess.run([sys.executable, str(SHARED / "gen.py"), tmp], check=True)
-        subprocess.run([os.environ.get("CC", "cc"), "-O1", "-o", str(folder / "measure"), str(ROOT / "bench" / "measure.c")], check=True)
-        (folder / "jsonl.pdl").write_bytes((SHARED / "jsonl.pdl").read_bytes())
-        for row in WORK:
-            cells, ok = one(row, a, folder)
-            lines.append("| " + " | ".join(cells) + " |")
-            passed, failed = passed + ok, failed + (not ok)
-    text = "\n".join(lines) + "\n"
-    print(text, end="")
+        build_measure(folder)
+        for part in a.only or PARTS:
+            head, lines = PARTS[part](a, peers, folder)
+            text = "## %s\n\n%s\n" % (TITLES[part], table(head, [cells for cells, _ in lines]))
+            print(text, end="", flush=True)
+            page += text
+            passed, failed = passed + sum(ok for _, ok in lines), failed + sum(not ok for _, ok in lines)
     if a.out:
-        head = ("# Benchmarks\n\nWritten by `bench/run.py`: medians of %d whole-process runs taken alternately, half the spread, peak resident memory.\n"
-                "Limits are those of the architecture page. Processor: %s.\n\n" % (a.runs, processor()))
-        pathlib.Path(a.out).write_text(head + text, encoding="utf-8")
+        gone = "Not measured here for want of the peer: %s." % ", ".join(peers.missing) if peers.missing else ""
+        pathlib.Path(a.out).write_text((TEXT % (a.runs, processor(), gone)).rstrip() + "\n\n" + page, encoding="utf-8")
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 

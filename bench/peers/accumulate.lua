@@ -1,0 +1,3 @@
+local acc = 0
+for i = 0, tonumber(arg[1]) - 1 do acc = acc + i end
+print(acc)

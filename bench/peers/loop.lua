@@ -1,0 +1,3 @@
+local parts = {}
+for i = 0, tonumber(arg[1]) - 1 do parts[#parts + 1] = i .. " " end
+io.write(table.concat(parts))
