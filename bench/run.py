@@ -67,13 +67,14 @@ def options():
 
 def main():
     a = options()
+    a.pdl = str(pathlib.Path(a.pdl).resolve())
     if not SHARED.is_dir():
         print("bench: %s is not there" % SHARED)
         print("0 passed, 0 failed, %d skipped" % len(program_rows.WORK))
         return 0
     if a.short:
-        a.runs, a.only = 3, a.only or ["programs", "micro"]
-    peers = Peers(pathlib.Path(a.pdl).resolve().parent / "bench", a.reference)
+        a.runs, a.only = 3, a.only or ["programs"]
+    peers = Peers(pathlib.Path(a.pdl).parent / "bench", a.reference)
     page, passed, failed = "", 0, 0
     with tempfile.TemporaryDirectory() as tmp:
         folder = pathlib.Path(tmp)
