@@ -95,6 +95,36 @@ static void long_digits(double v, decimal *dec) {
     while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
 }
 
+__extension__ typedef unsigned __int128 wide;
+
+/* v * 10^digits as the nearest integer, halves to even: v is m * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product fits. */
+static uint64_t scaled(double v, int digits) {
+    static const uint64_t power[PDL_NUM_FIXED_DIGITS + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+    int exponent;
+    double fraction = frexp(v, &exponent);
+    wide product = (wide)(uint64_t)ldexp(fraction, DBL_MANT_DIG) * power[digits];
+    int shift = DBL_MANT_DIG - exponent;
+    if (shift <= 0) return (uint64_t)product;
+    if (shift > 100) return 0; /* below half a unit by far */
+    wide whole = product >> shift, rest = product - (whole << shift), half = (wide)1 << (shift - 1);
+    return (uint64_t)(whole + (rest > half || (rest == half && (whole & 1))));
+}
+
+size_t pdl_num_fixed(double v, int digits, char out[PDL_NUM_MAX]) {
+    double size = fabs(v);
+    if (digits < 0 || digits > PDL_NUM_FIXED_DIGITS || !(size < 1e9)) return 0;
+    uint64_t rest = scaled(size, digits);
+    char text[PDL_NUM_MAX];
+    size_t n = sizeof text;
+    for (int i = 0; rest > 0 || i <= digits; i++, rest /= 10) {
+        if (i == digits && digits > 0) text[--n] = '.';
+        text[--n] = (char)('0' + rest % 10);
+    }
+    if (signbit(v)) text[--n] = '-';
+    memcpy(out, text + n, sizeof text - n);
+    return sizeof text - n;
+}
+
 static size_t put_zeros(char *out, int n) {
     for (int i = 0; i < n; i++) out[i] = '0';
     return n > 0 ? (size_t)n : 0;

@@ -14,6 +14,11 @@ size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]);
  * with sign and at least two digits, else always a fractional part; inf, -inf, nan. Returns the length. */
 size_t pdl_num_double(double v, char out[PDL_NUM_MAX]);
 
+/* Writes a finite v with `digits` decimals as printf's %.*f does (exact, halves to even), as long as digits is at most PDL_NUM_FIXED_DIGITS and v is
+ * below 1e9; returns the length, or 0 when v or digits are beyond that. Some five times as fast as printf. */
+enum { PDL_NUM_FIXED_DIGITS = 9 };
+size_t pdl_num_fixed(double v, int digits, char out[PDL_NUM_MAX]);
+
 /* Strict: optional '-', digits; the whole of s. False when it is not that or does not fit (INT64_MIN
  * fits). */
 bool pdl_num_read_int(pdl_str s, int64_t *out);

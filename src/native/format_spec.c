@@ -277,7 +277,10 @@ static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out) {
     if (precision < 0) precision = 6;
     bool upper = type == 'E' || type == 'F' || type == 'G';
-    if (isnan(v)) pdl_buf_put(out, upper ? PDL_STR("NAN") : PDL_STR("nan"));
+    char fixed[PDL_NUM_MAX];
+    size_t n = (type == 'f' || type == 'F') && !alt ? pdl_num_fixed(v, precision, fixed) : 0;
+    if (n > 0) pdl_buf_put(out, (pdl_str){fixed, n});
+    else if (isnan(v)) pdl_buf_put(out, upper ? PDL_STR("NAN") : PDL_STR("nan"));
     else if (isinf(v)) pdl_buf_putf(out, "%s%s", v < 0 ? "-" : "", upper ? "INF" : "inf");
     else put_finite(v, type, precision, alt, out);
 }

@@ -12,10 +12,11 @@
 /* --- tables --------------------------------------------------------------------------------------------- */
 
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
-    size_t lo = 0, hi = t.n;
+    size_t lo = 0, hi = name.n ? t.n : 0; /* no row has an empty name */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        int c = pdl_str_cmp(name, pdl_str_of(t.p[mid].name));
+        int c = (unsigned char)name.p[0] - (unsigned char)t.p[mid].name[0]; /* most rows differ here */
+        if (c == 0) c = pdl_str_cmp(name, pdl_str_of(t.p[mid].name));
         if (c == 0) return &t.p[mid];
         if (c < 0) hi = mid;
         else lo = mid + 1;

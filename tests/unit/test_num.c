@@ -44,6 +44,23 @@ static void doubles_survive(void **state) {
     }
 }
 
+static void fixed_points_as_printf_writes_them(void **state) {
+    (void)state;
+    static const double edges[] = {0, -0.0, 0.5, 1.5, 2.5, 0.125, 0.375, 2.675, 1e-300, 5e-324, 999999999.5, 0.9999999995, 123456.789, -0.001, 1e9, 1e22, INFINITY, NAN};
+    uint64_t x = 88172645463325252u;
+    for (size_t i = 0; i < 40000; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        double v = i < T_LEN(edges) ? edges[i] : ldexp((double)(int64_t)x, -(int)(x % 120));
+        for (int digits = 0; digits <= PDL_NUM_FIXED_DIGITS + 1; digits += i < T_LEN(edges) ? 1 : 3) {
+            char got[PDL_NUM_MAX], want[400];
+            size_t n = pdl_num_fixed(v, digits, got);
+            t_assert((n > 0) == (fabs(v) < 1e9 && digits <= PDL_NUM_FIXED_DIGITS));
+            snprintf(want, sizeof want, "%.*f", digits, v);
+            if (n > 0) t_assert_str(((pdl_str){got, n}), want);
+        }
+    }
+}
+
 static void reads_doubles(void **state) {
     (void)state;
     static const struct {
@@ -90,7 +107,7 @@ static void integers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(doubles_as_python_writes_them),
-        cmocka_unit_test(doubles_survive),
+        cmocka_unit_test(doubles_survive), cmocka_unit_test(fixed_points_as_printf_writes_them),
         cmocka_unit_test(reads_doubles),
         cmocka_unit_test(integers),
     };
