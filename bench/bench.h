@@ -1,7 +1,7 @@
 /* bench.h -- what the micro-benchmarks share: a timed loop that prints `name value unit`.
  *
- * Each piece of work is repeated for about a fifth of a second, five times; the fastest is printed, because noise only
- * ever adds time. Run alone, on a quiet machine.
+ * Each piece of work is repeated for about a fifth of a second of processor time, five times; the fastest is printed,
+ * because noise only ever adds time. Run alone, on a quiet machine.
  */
 #ifndef PDL_BENCH_H
 #define PDL_BENCH_H
@@ -14,7 +14,7 @@
 
 static inline double bench_now(void) {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 

@@ -26,15 +26,13 @@ PDL_NORETURN PDL_COLD static void out_of_memory(size_t n) {
 
 static bool is_pooled(const void *p) { return PDL_POOLS && ((uintptr_t)p & 8) != 0; }
 
-void *pdl_alloc(size_t n) {
-    if (PDL_POOLS && n <= PDL_POOL_MAX) {
-        void *block = pdl_pool_take(n);
-        if (PDL_LIKELY(block != NULL)) return block;
-    }
+void *pdl_alloc_system(size_t n) {
     void *p = PDL_LIKELY(!custom.alloc) ? malloc(n ? n : 1) : custom.alloc(n ? n : 1);
     if (PDL_UNLIKELY(!p)) out_of_memory(n);
     return p;
 }
+
+void *pdl_alloc(size_t n) { return PDL_POOLS && n <= PDL_POOL_MAX ? pdl_pool_take(n) : pdl_alloc_system(n); }
 
 void *pdl_calloc(size_t n, size_t size) {
     size_t bytes;

@@ -246,6 +246,63 @@ static bool read_parts(pdl_str s, parts *x) {
     return i == s.n;
 }
 
+/* --- digits and a power of ten, exactly ---------------------------------------------------------------- */
+
+enum { MAX_POWER = 27 }; /* 5^27 is the last below 2^63 */
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t power_of_5(int n) {
+    uint64_t p = 1, base = 5;
+    for (; n; n >>= 1, base *= base)
+        if (n & 1) p *= base;
+    return p;
+}
+
+/* 2^e of a normal double. */
+static double power_of_2(int e) {
+    uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+/* digits / 5^n * 2^-n: the quotient has 63 bits or more, so the remainder counts only as a bit below the rounding. */
+static double divided(uint64_t digits, int n) {
+    uint64_t by = power_of_5(n);
+    int shift = __builtin_clzll(digits), by_shift = __builtin_clzll(by);
+    wide left = (wide)(digits << shift) << 63;
+    by <<= by_shift;
+    uint64_t q = (uint64_t)(left / by);
+    q |= left % by != 0;
+    return (double)q * power_of_2(by_shift - shift - 63 - n);
+}
+
+/* digits * 5^n * 2^n, rounded from 128 bits. */
+static double multiplied(uint64_t digits, int n) {
+    wide product = (wide)digits * power_of_5(n);
+    uint64_t high = (uint64_t)(product >> 64);
+    if (!high) return (double)(uint64_t)product * power_of_2(n);
+    int shift = __builtin_clzll(high);
+    product <<= shift;
+    uint64_t q = (uint64_t)(product >> 64) | ((uint64_t)product != 0);
+    return (double)q * power_of_2(64 - shift + n);
+}
+
+bool pdl_num_decimal(uint64_t digits, int exp10, double *out) {
+    if (digits == 0) {
+        *out = 0;
+        return true;
+    }
+    if (digits <= UINT64_C(1) << 53 && exp10 >= -EXACT_POWER && exp10 <= EXACT_POWER) {
+        /* Both operands are exact, so that the one operation rounds correctly. */
+        *out = exp10 < 0 ? (double)digits / powers[-exp10] : (double)digits * powers[exp10];
+        return true;
+    }
+    if (exp10 < -MAX_POWER || exp10 > MAX_POWER) return false;
+    *out = exp10 < 0 ? divided(digits, -exp10) : multiplied(digits, exp10);
+    return true;
+}
+
 /* strtod reads a copy whose point is the locale's (the program sets none, an embedder may have). */
 static double slow_double(pdl_str s) {
     char small[128], probe[8];
@@ -262,18 +319,13 @@ static double slow_double(pdl_str s) {
 bool pdl_num_read_double(pdl_str s, double *out) {
     parts x = {0};
     if (!read_parts(s, &x)) return false;
-    if (x.digits == 0) {
-        *out = x.neg ? -0.0 : 0.0;
-        return true;
-    }
-    bool exact = !x.cut && x.digits <= UINT64_C(1) << 53 && x.exp10 >= -EXACT_POWER && x.exp10 <= EXACT_POWER;
-    if (!exact) {
+    double v;
+    bool fits = !x.cut && x.exp10 >= -MAX_POWER && x.exp10 <= MAX_POWER;
+    if (x.digits == 0) v = 0;
+    else if (!fits || !pdl_num_decimal(x.digits, (int)x.exp10, &v)) {
         *out = slow_double(s);
         return true;
     }
-    /* Both operands are exact, so that the one operation rounds correctly. */
-    double v = (double)x.digits;
-    v = x.exp10 < 0 ? v / powers[-x.exp10] : v * powers[x.exp10];
     *out = x.neg ? -v : v;
     return true;
 }

@@ -27,6 +27,10 @@ bool pdl_num_read_int(pdl_str s, int64_t *out);
  * of s, correctly rounded, overflow to infinity. False when it is not that. No hex, inf, nan, underscores. */
 bool pdl_num_read_double(pdl_str s, double *out);
 
+/* digits * 10^exp10, correctly rounded. False, without a result, when the exponent is beyond what is done exactly here
+ * (27 either way). */
+bool pdl_num_decimal(uint64_t digits, int exp10, double *out);
+
 /* 0 to 15, or -1. */
 static inline int pdl_hex_digit(int32_t c) {
     if (c >= '0' && c <= '9') return c - '0';

@@ -77,6 +77,7 @@ static slab *slab_of(const void *p) {
     return &region_of(p)->slabs[((uintptr_t)p & (REGION - 1)) / SLAB];
 }
 
+static size_t class_of(size_t n) { return (n + GRAIN - 1) / GRAIN; }
 static size_t block_size(size_t class) { return class ? class * GRAIN : GRAIN; }
 
 /* --- regions --------------------------------------------------------------------------------------- */
@@ -211,7 +212,8 @@ static void gather(pdl_pool *pool) {
 }
 
 /* The current slab of the class has no block left. */
-PDL_COLD static void *take_slowly(pdl_pool *pool, size_t class) {
+PDL_COLD static void *take_slowly(pdl_pool *pool, size_t n) {
+    size_t class = class_of(n);
     slab *s = pool->current[class];
     if (s != &none) {
         if (refill(s)) return take_from(s);
@@ -223,18 +225,17 @@ PDL_COLD static void *take_slowly(pdl_pool *pool, size_t class) {
         s = pool->waiting[class];
         leave_list(pool, s);
     } else if (!(s = slab_new(pool, class))) {
-        return NULL;
+        return pdl_alloc_system(n);
     }
     pool->current[class] = s;
-    return s->ready || refill(s) ? take_from(s) : NULL;
+    return s->ready || refill(s) ? take_from(s) : pdl_alloc_system(n);
 }
 
 void *pdl_pool_take(size_t n) {
     pdl_pool *pool = here;
-    if (!pool) return NULL;
-    size_t class = (n + GRAIN - 1) / GRAIN;
-    slab *s = pool->current[class];
-    return PDL_LIKELY(s->ready != NULL) ? take_from(s) : take_slowly(pool, class);
+    if (!pool) return pdl_alloc_system(n);
+    slab *s = pool->current[class_of(n)];
+    return PDL_LIKELY(s->ready != NULL) ? take_from(s) : take_slowly(pool, n);
 }
 
 static void destroy(pdl_pool *pool) {

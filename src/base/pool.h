@@ -50,8 +50,9 @@ size_t pdl_pool_size(const pdl_pool *pool);
 
 enum { PDL_POOL_MAX = 512 }; /* larger requests are malloc's */
 
-/* A block of n <= PDL_POOL_MAX bytes of this thread's pool; NULL when it is in none or the system has no memory. */
+/* A block of n <= PDL_POOL_MAX bytes of this thread's pool; pdl_alloc_system's when it is in none. */
 void *pdl_pool_take(size_t n);
+void *pdl_alloc_system(size_t n);
 void pdl_pool_give(void *p);            /* p is a pool's block */
 size_t pdl_pool_block_size(void *p);    /* usable bytes of a pool's block */
 

@@ -1,9 +1,10 @@
-/* json_read.c -- see json_read.h. An explicit stack of open containers; strings are scanned eight bytes at a
- * time.
+/* json_read.c -- see json_read.h. An explicit stack of open containers.
  *
  * What stands in open containers is kept on one stack of values until its container closes, which then is
- * made in its exact size: allocation is most of the work here. Messages and places are those of Python's
- * json, whose scanner looks for the parts of the grammar in this order.
+ * made in its exact size: allocation is most of the work here. An object is guessed to have the keys of the
+ * last one that began with the same key; as long as the text agrees, keys are compared and not read, and only
+ * values are stacked. Messages and places are those of Python's json, whose scanner looks for the parts of
+ * the grammar in this order.
  */
 #include "value/json_read.h"
 
@@ -12,21 +13,28 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "value/int.h"
+#include "value/json_keys.h"
+#include "value/obj.h"
 
 #include "base/banned.h"
 
 enum {
     INLINE_DEPTH = 16,
     INLINE_VALUES = 48,
-    FAST_DIGITS = 18,
-    MAX_INTERNED_KEY = 64,
-    MAX_INTERNED_TEXT = 8
+    FAST_DIGITS = 19,     /* any so many digits fit 64 bits */
+    MAX_INT_DIGITS = 18,  /* any so many digits fit an int64 */
+    MAX_INTERNED_TEXT = 8 /* short texts repeat */
 };
 
+/* A container that is not closed yet. */
 typedef struct {
-    size_t from; /* its first value; a dict's are key, value, key, value... */
+    size_t from;      /* its first value; an unguessed dict's are key, value, key, value... */
+    pdl_shape *guess; /* of a dict, owned: its first `matched` keys are right, only values are stacked */
+    uint64_t begin;   /* of a dict: its first key, for the next guess */
+    uint32_t matched;
     bool is_dict;
 } open_box;
 
@@ -63,44 +71,6 @@ static bool fail_at(reader *r, const char *at, const char *what) {
 }
 
 /* --- strings --------------------------------------------------------------------------------------- */
-
-#define ONES 0x0101010101010101u
-#define HIGHS 0x8080808080808080u
-
-static uint64_t load8(const char *p) { /* first byte lowest, whatever the machine */
-    uint64_t w;
-    memcpy(&w, p, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    uint64_t v = 0;
-    for (int i = 0; i < 8; i++) v |= (uint64_t)(unsigned char)p[i] << (8 * i);
-    w = v;
-#endif
-    return w;
-}
-
-static bool is_special(unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; }
-
-/* First quote, backslash or control character at or after p; end when there is none. Bytes passed are OR-ed
- * into *seen (its high bits tell that the run is not ASCII). */
-static const char *skip_plain(const char *p, const char *end, uint64_t *seen) {
-    while (end - p >= 8) {
-        uint64_t w = load8(p);
-        uint64_t q = w ^ (ONES * '"'), b = w ^ (ONES * '\\');
-        /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one used.
-         */
-        uint64_t hit = (((q - ONES) & ~q) | ((b - ONES) & ~b) | ((w - ONES * 0x20) & ~w)) & HIGHS;
-        if (hit) {
-            uint64_t low = (hit & (~hit + 1)) >> 7;
-            size_t k = (size_t)((low * 0x0001020304050607u) >> 56);
-            if (k) *seen |= w & (~(uint64_t)0 >> (64 - 8 * k));
-            return p + k;
-        }
-        *seen |= w;
-        p += 8;
-    }
-    while (p < end && !is_special((unsigned char)*p)) *seen |= (uint64_t)(unsigned char)*p++;
-    return p;
-}
 
 /* Four hex digits at p; something must stand behind them (Python's scanner wants the closing quote there). */
 static bool read_hex4(reader *r, const char *p, uint32_t *out) {
@@ -147,7 +117,7 @@ static bool read_escape(reader *r, pdl_buf *b, const char *quote) { /* r->p at t
 }
 
 /* The rest of a string that holds escapes; plain runs from `from` on are not copied yet. */
-static bool read_escaped(reader *r, const char *quote, pdl_buf *b, uint64_t *seen) {
+static bool read_escaped(reader *r, const char *quote, pdl_buf *b, bool *ascii) {
     const char *from = quote + 1;
     for (;;) {
         pdl_buf_put(b, (pdl_str){from, (size_t)(r->p - from)});
@@ -158,49 +128,33 @@ static bool read_escaped(reader *r, const char *quote, pdl_buf *b, uint64_t *see
             return fail_at(r, r->p, "Invalid control character at");
         if (!control && !read_escape(r, b, quote)) return false;
         from = r->p;
-        r->p = skip_plain(control ? r->p + 1 : r->p, r->end, seen);
+        r->p = pdl_plain_end(control ? r->p + 1 : r->p, r->end, ascii);
     }
 }
 
-static bool check_text(reader *r, const char *quote, pdl_str s, uint64_t seen) {
+static bool check_text(reader *r, const char *quote, pdl_str s, bool ascii) {
     if (s.n > PDL_MAX_TEXT)
         return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
-    if ((seen & HIGHS) && pdl_utf8_check(s) != PDL_NOT_FOUND)
+    if (!ascii && pdl_utf8_check(s) != PDL_NOT_FOUND)
         return fail_at(r, quote, "Invalid UTF-8 in string starting at");
     return true;
 }
 
-/* The object for a key (or short string) of this text, shared with earlier equal ones. */
-static pdl_val intern(reader *r, pdl_str s) {
-    if (s.n > MAX_INTERNED_KEY) return pdl_text(s);
-    uint64_t h = s.n * 0x9e3779b97f4a7c15u;
-    if (s.n)
-        h ^= (uint64_t)(unsigned char)s.p[0] * 31 + (uint64_t)(unsigned char)s.p[s.n - 1] * 1021 +
-             (uint64_t)(unsigned char)s.p[s.n / 2] * 131;
-    pdl_val *slot = &r->keys->slot[(h * 0x9e3779b97f4a7c15u) >> 58];
-    if (!pdl_is_str(*slot) || !pdl_str_eq(pdl_str_get(*slot), s)) {
-        pdl_drop(*slot);
-        *slot = pdl_text(s);
-    }
-    return pdl_keep(*slot);
-}
-static_assert(PDL_JSON_KEYS == 64, "intern takes six bits of the hash");
-
 static bool read_string(reader *r, bool is_key, pdl_val *out) { /* r->p at the quote */
     const char *quote = r->p;
-    uint64_t seen = 0;
-    r->p = skip_plain(quote + 1, r->end, &seen);
+    bool ascii = true;
+    r->p = pdl_plain_end(quote + 1, r->end, &ascii);
     if (PDL_LIKELY(r->p < r->end && *r->p == '"')) {
         pdl_str s = {quote + 1, (size_t)(r->p - quote - 1)};
-        if (!check_text(r, quote, s, seen)) return false;
-        *out = is_key || s.n <= MAX_INTERNED_TEXT ? intern(r, s) : pdl_text(s);
+        if (!check_text(r, quote, s, ascii)) return false;
+        *out = is_key || s.n <= MAX_INTERNED_TEXT ? pdl_json_intern(r->keys, s) : pdl_text(s);
         r->p++;
         return true;
     }
     pdl_buf b = PDL_BUF;
-    bool ok = read_escaped(r, quote, &b, &seen) && check_text(r, quote, pdl_buf_str(&b), seen);
+    bool ok = read_escaped(r, quote, &b, &ascii) && check_text(r, quote, pdl_buf_str(&b), ascii);
     if (ok) {
-        *out = is_key ? intern(r, pdl_buf_str(&b)) : pdl_text(pdl_buf_str(&b));
+        *out = is_key ? pdl_json_intern(r->keys, pdl_buf_str(&b)) : pdl_text(pdl_buf_str(&b));
         r->p++;
     }
     pdl_buf_fini(&b);
@@ -209,45 +163,42 @@ static bool read_string(reader *r, bool is_key, pdl_val *out) { /* r->p at the q
 
 /* --- numbers and words ------------------------------------------------------------------------------- */
 
-static bool is_digit(const reader *r, const char *p) { return p < r->end && *p >= '0' && *p <= '9'; }
+static bool is_digit(const reader *r, const char *p) { return p < r->end && (unsigned)(*p - '0') <= 9; }
 
-/* Exact when both fit: a product or quotient of two exact doubles is rounded once. */
-static bool small_double(uint64_t digits, int exp10, double *out) {
-    static const double pow10[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    if (digits > (uint64_t)1 << 53 || exp10 < -22 || exp10 > 22) return false;
-    *out = exp10 < 0 ? (double)digits / pow10[-exp10] : (double)digits * pow10[exp10];
-    return true;
+/* The exponent at p, if one stands there; p is moved behind it. */
+static int read_exponent(const reader *r, const char **p) {
+    const char *q = *p;
+    if (q == r->end || (*q != 'e' && *q != 'E')) return 0;
+    q++;
+    bool minus = q < r->end && *q == '-';
+    if (q < r->end && (*q == '-' || *q == '+')) q++;
+    if (!is_digit(r, q)) return 0;
+    int e = 0;
+    for (; is_digit(r, q); q++) e = e < 100000 ? e * 10 + (*q - '0') : e;
+    *p = q;
+    return minus ? -e : e;
 }
 
-/* A fraction or exponent follows the digits [from, r->p). */
-static bool read_float(reader *r, const char *from, bool negative, pdl_val *out) {
-    uint64_t digits = 0;
-    int exp10 = 0, e = 0;
-    const char *p = from + (negative ? 1 : 0);
-    size_t n = 0; /* digits seen; beyond FAST_DIGITS the slow way is taken */
-    for (; is_digit(r, p); p++, n++) digits = n < FAST_DIGITS ? digits * 10 + (uint64_t)(*p - '0') : 0;
-    if (p < r->end && *p == '.' && is_digit(r, p + 1))
-        for (p++; is_digit(r, p); p++, n++, exp10 -= n <= FAST_DIGITS)
-            digits = n < FAST_DIGITS ? digits * 10 + (uint64_t)(*p - '0') : 0;
-    if (p < r->end && (*p == 'e' || *p == 'E')) {
-        bool minus = p + 1 < r->end && p[1] == '-';
-        const char *q = p + 1 + (p + 1 < r->end && (p[1] == '-' || p[1] == '+'));
-        if (is_digit(r, q)) {
-            for (; is_digit(r, q); q++) e = e < 100000 ? e * 10 + (*q - '0') : e;
-            p = q;
-            exp10 += minus ? -e : e;
+/* A fraction or exponent stands at p, behind n digits whose value is `digits` unless there were too many. */
+static bool read_float(reader *r, const char *p, uint64_t digits, size_t n, pdl_val *out) {
+    const char *from = r->p;
+    int exp10 = 0;
+    if (!digits) n = 0; /* a zero before the point is no digit that counts */
+    if (*p == '.' && is_digit(r, p + 1)) {
+        for (p++; is_digit(r, p); p++, exp10--) {
+            digits = digits * 10 + (uint64_t)(*p - '0'); /* may wrap: then there are too many */
+            n += digits != 0;
         }
     }
-    r->p = p;
+    exp10 += read_exponent(r, &p);
     double d;
-    if (n <= FAST_DIGITS && small_double(digits, exp10, &d)) {
-        *out = pdl_float(negative ? -d : d);
-        return true;
-    }
-    if (!pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d))
+    r->p = p;
+    if (n <= FAST_DIGITS && pdl_num_decimal(digits, exp10, &d))
+        *out = pdl_float(*from == '-' ? -d : d);
+    else if (pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d))
+        *out = pdl_float(d);
+    else
         return fail_at(r, from, "Expecting value");
-    *out = pdl_float(d);
     return true;
 }
 
@@ -263,60 +214,58 @@ static bool read_number(reader *r, pdl_val *out) {
     else
         for (; is_digit(r, p); p++)
             v = v * 10 + (uint64_t)(*p - '0'); /* may wrap: then there are too many digits */
-    if (p < r->end &&
-        ((*p == '.' && is_digit(r, p + 1)) ||
-         ((*p == 'e' || *p == 'E') &&
-          (is_digit(r, p + 1) || (p + 1 < r->end && (p[1] == '-' || p[1] == '+') && is_digit(r, p + 2))))))
-        return read_float(r, from, negative, out);
+    size_t n = (size_t)(p - first);
+    if (p < r->end && (*p == '.' || *p == 'e' || *p == 'E')) {
+        const char *q = p + (*p != '.' && p + 1 < r->end && (p[1] == '-' || p[1] == '+'));
+        if (is_digit(r, q + 1)) return read_float(r, p, v, n, out);
+    }
     r->p = p;
-    if (p - first <= FAST_DIGITS) {
+    if (n <= MAX_INT_DIGITS) {
         *out = pdl_int(negative ? -(int64_t)v : (int64_t)v);
         return true;
     }
     if (pdl_int_read_decimal((pdl_str){from, (size_t)(p - from)}, out)) return true;
-    return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large",
-                       (size_t)(p - first));
+    return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large", n);
+}
+
+static bool accept(reader *r, pdl_str word) {
+    if ((size_t)(r->end - r->p) < word.n || memcmp(r->p, word.p, word.n) != 0) return false;
+    r->p += word.n;
+    return true;
 }
 
 static bool read_word(reader *r, pdl_val *out) {
-    static const struct {
-        const char *text;
-        int need; /* flag that allows the word */
-    } words[] = {{"null", 0},
-                 {"true", 0},
-                 {"false", 0},
-                 {"NaN", PDL_JSON_PYTHON},
-                 {"Infinity", PDL_JSON_PYTHON},
-                 {"-Infinity", PDL_JSON_PYTHON}};
-    const pdl_val values[] = {pdl_null(),          pdl_bool(true),
-                              pdl_bool(false),     pdl_float((double)NAN),
-                              pdl_float(HUGE_VAL), pdl_float(-HUGE_VAL)};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        size_t n = strlen(words[i].text);
-        if ((words[i].need & r->flags) != words[i].need) continue;
-        if ((size_t)(r->end - r->p) < n || memcmp(r->p, words[i].text, n) != 0) continue;
-        *out = values[i];
-        r->p += n;
-        return true;
-    }
-    return *r->p == '-' ? read_number(r, out) : fail_at(r, r->p, "Expecting value");
+    bool python = r->flags & PDL_JSON_PYTHON;
+    if (accept(r, PDL_STR("null"))) *out = pdl_null();
+    else if (accept(r, PDL_STR("true"))) *out = pdl_bool(true);
+    else if (accept(r, PDL_STR("false"))) *out = pdl_bool(false);
+    else if (python && accept(r, PDL_STR("NaN"))) *out = pdl_float((double)NAN);
+    else if (python && accept(r, PDL_STR("Infinity"))) *out = pdl_float(HUGE_VAL);
+    else if (python && accept(r, PDL_STR("-Infinity"))) *out = pdl_float(-HUGE_VAL);
+    else return *r->p == '-' ? read_number(r, out) : fail_at(r, r->p, "Expecting value");
+    return true;
 }
 
 /* --- structure --------------------------------------------------------------------------------------- */
 
-static void skip_blanks(reader *r) {
-    while (r->p < r->end && (*r->p == ' ' || *r->p == '\n' || *r->p == '\t' || *r->p == '\r')) r->p++;
+/* Anything above a space is none: one comparison for most. */
+static inline bool is_blank(char c) {
+    return (unsigned char)c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
+}
+
+static inline void skip_blanks(reader *r) {
+    while (r->p < r->end && is_blank(*r->p)) r->p++;
 }
 
 /* Grow a stack that begins inside the reader. */
-static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
+PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     void *q = pdl_realloc_n(is_inline ? NULL : p, *cap * 2, size);
     if (is_inline) memcpy(q, p, *cap * size);
     *cap *= 2;
     return q;
 }
 
-static void push_value(reader *r, pdl_val v) {
+static inline void push_value(reader *r, pdl_val v) {
     if (PDL_UNLIKELY(r->n == r->cap))
         r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
     r->values[r->n++] = v;
@@ -328,33 +277,75 @@ static bool open_new(reader *r, bool is_dict) {
                            PDL_MAX_JSON_DEPTH);
     if (r->depth == r->depth_cap)
         r->open = grow(r->open, r->open == r->few_open, &r->depth_cap, sizeof *r->open);
-    r->open[r->depth++] = (open_box){r->n, is_dict};
+    open_box *box = &r->open[r->depth++];
+    *box = (open_box){.from = r->n, .is_dict = is_dict};
+    if (is_dict && r->p < r->end && *r->p == '"') {
+        box->begin = pdl_json_begin(r->p + 1, r->end);
+        box->guess = pdl_json_shape_guess(r->keys, box->begin);
+    }
     return true;
+}
+
+/* The guess was wrong: puts the keys that matched between the values. */
+static void unguess(reader *r, open_box *box) {
+    pdl_shape *s = box->guess;
+    uint32_t n = box->matched;
+    for (uint32_t i = 0; i < n; i++) push_value(r, pdl_absent());
+    pdl_val *v = r->values + box->from;
+    for (uint32_t i = n; i-- > 0;) {
+        v[2 * i + 1] = v[i];
+        v[2 * i] = pdl_keep(s->keys[i].key);
+    }
+    box->guess = NULL;
+    pdl_shape_drop(s);
+}
+
+static pdl_val close_dict(reader *r, open_box *box) {
+    if (box->guess && box->matched != box->guess->n) unguess(r, box);
+    pdl_val *v = r->values + box->from;
+    size_t n = r->n - box->from;
+    if (box->guess) return pdl_dict_of_shape(box->guess, v);
+    pdl_val dict = pdl_dict_new(n / 2);
+    for (size_t i = 0; i < n; i += 2) dict = pdl_dict_put(dict, v[i], v[i + 1]);
+    pdl_json_shape_learn(r->keys, box->begin, dict);
+    return dict;
 }
 
 /* The innermost container made of its values. */
 static pdl_val close_box(reader *r) {
-    open_box top = r->open[--r->depth];
-    size_t n = r->n - top.from;
-    pdl_val *v = r->values + top.from, box;
-    r->n = top.from;
-    if (top.is_dict) {
-        box = pdl_dict_new(n / 2);
-        for (size_t i = 0; i < n; i += 2) box = pdl_dict_put(box, v[i], v[i + 1]);
-    } else {
-        box = pdl_list_new(n);
-        for (size_t i = 0; i < n; i++) box = pdl_list_push(box, v[i]);
-    }
-    return box;
+    open_box *box = &r->open[--r->depth];
+    pdl_val v = box->is_dict ? close_dict(r, box) : pdl_list_of_items(r->values + box->from, r->n - box->from);
+    r->n = box->from;
+    return v;
 }
 
-/* A key and its colon; the cursor then stands at the value. */
-static bool read_key(reader *r) {
+/* The text is the next key of the guess. */
+static bool match_key(reader *r, open_box *box) {
+    if (box->matched == box->guess->n) return false;
+    pdl_str key = pdl_str_get(box->guess->keys[box->matched].key);
+    if ((size_t)(r->end - r->p) < key.n + 2 || r->p[0] != '"' || r->p[key.n + 1] != '"') return false;
+    if (memcmp(r->p + 1, key.p, key.n) != 0) return false;
+    r->p += key.n + 2;
+    box->matched++;
+    return true;
+}
+
+static bool read_unguessed_key(reader *r) {
     pdl_val key;
     if (r->p == r->end || *r->p != '"')
         return fail_at(r, r->p, "Expecting property name enclosed in double quotes");
     if (!read_string(r, true, &key)) return false;
     push_value(r, key);
+    return true;
+}
+
+/* A key and its colon; the cursor then stands at the value. */
+static bool read_key(reader *r) {
+    open_box *box = &r->open[r->depth - 1];
+    if (!box->guess || !match_key(r, box)) {
+        if (box->guess) unguess(r, box);
+        if (!read_unguessed_key(r)) return false;
+    }
     if (r->p == r->end || *r->p != ':') skip_blanks(r);
     if (r->p == r->end || *r->p != ':') return fail_at(r, r->p, "Expecting ':' delimiter");
     r->p++;
@@ -447,21 +438,16 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
     bool ok = read_document(&r, out);
     if (ok && end) *end = (size_t)(r.p - r.start);
     for (size_t i = 0; i < r.n; i++) pdl_drop(r.values[i]);
+    for (size_t i = 0; i < r.depth; i++) pdl_shape_drop(r.open[i].guess);
     if (r.open != r.few_open) pdl_free(r.open);
     if (r.values != r.few_values) pdl_free(r.values);
     return ok;
 }
 
 bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err) {
-    pdl_json_keys keys = {0};
+    pdl_json_keys keys; /* what is not in use needs no clearing */
+    keys.used = keys.shaped = 0;
     bool ok = pdl_json_read_with(text, flags, &keys, out, end, err);
     pdl_json_keys_fini(&keys);
     return ok;
-}
-
-void pdl_json_keys_fini(pdl_json_keys *keys) {
-    for (size_t i = 0; i < PDL_JSON_KEYS; i++) {
-        pdl_drop(keys->slot[i]);
-        keys->slot[i] = pdl_absent();
-    }
 }

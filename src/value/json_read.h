@@ -17,11 +17,15 @@ enum {
  * PDL_E_limit. *end (may be NULL): bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
-/* Key strings shared by many documents (the lines of a JSONL file): all-zero is empty. A small direct-mapped
- * cache, so memory stays bounded. */
-enum { PDL_JSON_KEYS = 64 };
+/* What documents of one kind share (the lines of a JSONL file, the chunks of a stream): the texts of keys, and which
+ * keys objects have. All-zero is empty. Small direct-mapped caches, so memory stays bounded. */
+enum { PDL_JSON_KEYS = 64, PDL_JSON_SHAPES = 16 };
 typedef struct pdl_json_keys {
+    uint64_t used;   /* bits: slots in use */
+    uint32_t shaped; /* bits: shapes in use */
     pdl_val slot[PDL_JSON_KEYS];
+    struct pdl_shape *shape[PDL_JSON_SHAPES];
+    uint64_t begins[PDL_JSON_SHAPES]; /* the first bytes of the shape's first key */
 } pdl_json_keys;
 
 /* As pdl_json_read, taking keys from and leaving them in keys. */

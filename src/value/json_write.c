@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 #include "value/exotic.h"
 #include "value/handle.h"
@@ -36,9 +37,14 @@ static const char escapes[0x60] = {
     ['"'] = '"', ['\\'] = '\\',
 };
 
-static bool is_plain(unsigned char c, int flags) {
-    if (c < sizeof escapes) return escapes[c] == 0;
-    return c < 0x7f || !(flags & PDL_JSON_ASCII);
+/* Under PDL_JSON_ASCII. */
+static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
+
+static const char *skip_plain(const char *p, const char *end, int flags) {
+    bool ascii = true;
+    if (!(flags & PDL_JSON_ASCII)) return pdl_plain_end(p, end, &ascii);
+    while (p < end && is_plain((unsigned char)*p)) p++;
+    return p;
 }
 
 static void put_u(uint32_t unit, pdl_buf *out) { /* one UTF-16 code unit */
@@ -61,7 +67,7 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
     pdl_buf_putc(out, '"');
     while (p < end) {
         const char *from = p;
-        while (p < end && is_plain((unsigned char)*p, flags)) p++;
+        p = skip_plain(p, end, flags);
         if (p > from) pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
         if (p == end) break;
         unsigned char c = (unsigned char)*p;

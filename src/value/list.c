@@ -7,21 +7,29 @@ enum { FIRST_CAP = 4 };
 
 static pdl_listobj *seq_new(pdl_tag tag, size_t cap) {
     if (cap >= UINT32_MAX) PDL_BUG("list of %zu items", cap);
-    pdl_listobj *l = pdl_obj_new(tag, sizeof *l);
+    size_t few = cap <= PDL_FEW_ITEMS ? cap : 0;
+    pdl_listobj *l = pdl_obj_new(tag, sizeof *l + few * sizeof(pdl_val));
     l->n = 0;
     l->cap = (uint32_t)cap;
-    l->items = cap ? pdl_realloc_n(NULL, cap, sizeof *l->items) : NULL;
+    l->items = few == cap ? l->few : pdl_realloc_n(NULL, cap, sizeof *l->items);
     return l;
 }
 
+size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need) {
+    if (need >= UINT32_MAX) PDL_BUG("container of %zu items", need);
+    size_t more = cap + cap / 2;
+    if (more < need) more = need;
+    if (more < FIRST_CAP) more = FIRST_CAP;
+    if (more >= UINT32_MAX) more = UINT32_MAX - 1;
+    bool inside = *items == few;
+    pdl_val *p = pdl_realloc_n(inside ? NULL : *items, more, sizeof *p);
+    if (inside) memcpy(p, few, cap * sizeof *p);
+    *items = p;
+    return more;
+}
+
 static void grow(pdl_listobj *l, size_t need) {
-    if (need >= UINT32_MAX) PDL_BUG("list of %zu items", need);
-    size_t cap = (size_t)l->cap + l->cap / 2;
-    if (cap < need) cap = need;
-    if (cap < FIRST_CAP) cap = FIRST_CAP;
-    if (cap >= UINT32_MAX) cap = UINT32_MAX - 1;
-    l->items = pdl_realloc_n(l->items, cap, sizeof *l->items);
-    l->cap = (uint32_t)cap;
+    l->cap = (uint32_t)pdl_items_grow(&l->items, l->few, l->cap, need);
 }
 
 static void copy_items(pdl_listobj *to, const pdl_listobj *from) {
@@ -46,16 +54,14 @@ static pdl_val own(pdl_val v, size_t n) {
 
 pdl_val pdl_list_new(size_t cap) { return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_V_LIST, cap)->head, 0); }
 
-pdl_val pdl_tuple_new(const pdl_val *items, size_t n) {
-    pdl_listobj *l = seq_new(PDL_V_TUPLE, n);
-    pdl_val v = pdl_from_obj(PDL_V_TUPLE, &l->head, 0);
-    for (size_t i = 0; i < n; i++) {
-        l->items[i] = items[i];
-        v = pdl_joined(v, items[i]);
-    }
+static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
+    pdl_listobj *l = seq_new(tag, n);
     l->n = (uint32_t)n;
-    return v;
+    return pdl_items_fill(pdl_from_obj(tag, &l->head, 0), l->items, items, n);
 }
+
+pdl_val pdl_tuple_new(const pdl_val *items, size_t n) { return seq_of(PDL_V_TUPLE, items, n); }
+pdl_val pdl_list_of_items(const pdl_val *items, size_t n) { return seq_of(PDL_V_LIST, items, n); }
 
 pdl_val pdl_list_push(pdl_val list, pdl_val x) {
     pdl_listobj *l = pdl_listobj_of(list);

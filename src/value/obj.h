@@ -4,10 +4,25 @@
 
 #include "value/val.h"
 
+/* Objects made (1) and released (-1), for pdl_live_objects. */
+#ifdef NDEBUG
+static inline void pdl_obj_count(int n) { (void)n; }
+#else
+void pdl_obj_count(int n);
+#endif
+
 /* New object of size bytes with refs 1; contents behind the head undefined. */
-void *pdl_obj_new(pdl_tag tag, size_t size);
+static inline void *pdl_obj_new(pdl_tag tag, size_t size) {
+    pdl_obj *o = (pdl_obj *)pdl_alloc(size);
+    *o = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
+    pdl_obj_count(1);
+    return o;
+}
 /* Give back the memory of an object made by pdl_obj_new; its parts are released already. */
-void pdl_obj_free(pdl_obj *o);
+static inline void pdl_obj_free(pdl_obj *o) {
+    pdl_obj_count(-1);
+    pdl_free(o);
+}
 
 /* set, dict view, undefined: one value inside, nothing else. */
 typedef struct pdl_boxobj {
@@ -15,19 +30,16 @@ typedef struct pdl_boxobj {
     pdl_val in;
 } pdl_boxobj;
 
-/* One more entry of a dict; hash 0: not a free slot's (hashes are never 0). */
-typedef struct pdl_dictent {
-    pdl_val key, val;
-    uint32_t hash;
-} pdl_dictent;
+/* Containers made for so many items keep them behind their head. */
+enum { PDL_FEW_ITEMS = 12 };
 
-/* Invariants: n <= cap; slots is NULL while n is small, else mask + 1 indices into ents plus one, 0 free. */
+/* Invariants: n <= cap; shape has n keys (NULL: none); vals is few, or memory of its own. */
 typedef struct pdl_dictobj {
     pdl_obj head;
     uint32_t n, cap;
-    uint32_t mask;
-    uint32_t *slots;
-    pdl_dictent *ents;
+    struct pdl_shape *shape;
+    pdl_val *vals;
+    pdl_val few[];
 } pdl_dictobj;
 
 typedef struct pdl_bytesobj {
@@ -50,6 +62,22 @@ static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.label |= x.label;
     return c;
 }
+
+/* More room for the items of a container, at least need: *items is few or memory of its own. Returns the new room. */
+size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
+/* Copies n items to a new container's place for them; c is its handle. Takes the items. */
+static inline pdl_val pdl_items_fill(pdl_val c, pdl_val *to, const pdl_val *items, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        to[i] = items[i];
+        c = pdl_joined(c, items[i]);
+    }
+    return c;
+}
+
+/* A dict with these keys and as many values. Takes shape and the values. */
+pdl_val pdl_dict_of_shape(struct pdl_shape *shape, const pdl_val *vals);
+/* A list of n items. Takes the items. */
+pdl_val pdl_list_of_items(const pdl_val *items, size_t n);
 
 /* Dates and datetimes as instants (time.c). Both of one kind, both with or both without a zone. */
 bool pdl_time_is_zoned(pdl_vref v);

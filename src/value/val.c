@@ -8,35 +8,23 @@
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/obj.h"
+#include "value/shape.h"
 
 #include "base/banned.h"
 
 #ifdef NDEBUG
-#define COUNT(n) ((void)0)
 size_t pdl_live_objects(void) { return 0; }
 #else
 static _Atomic size_t live; /* debug builds only: the leak report */
-#define COUNT(n) (void)atomic_fetch_add_explicit(&live, (size_t)(n), memory_order_relaxed)
+void pdl_obj_count(int n) { (void)atomic_fetch_add_explicit(&live, (size_t)n, memory_order_relaxed); }
 size_t pdl_live_objects(void) { return atomic_load(&live); }
 #endif
-
-void *pdl_obj_new(pdl_tag tag, size_t size) {
-    pdl_obj *o = pdl_alloc(size);
-    *o = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
-    COUNT(1);
-    return o;
-}
-
-void pdl_obj_free(pdl_obj *o) {
-    COUNT(-1);
-    pdl_free(o);
-}
 
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size) {
     pdl_ext *e = pdl_calloc(1, size);
     e->head = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     e->cls = cls;
-    COUNT(1);
+    pdl_obj_count(1);
     return e;
 }
 
@@ -89,8 +77,10 @@ static pdl_val child_at(const pdl_obj *o, size_t i) {
     }
     if (o->tag == PDL_V_DICT) {
         const pdl_dictobj *d = v;
-        if (i >= 2 * (size_t)d->n) return pdl_absent();
-        return i & 1 ? d->ents[i / 2].val : d->ents[i / 2].key;
+        if (i < d->n) return d->vals[i];
+        /* The keys die with the last dict that has them. */
+        bool last = d->shape && d->shape->refs == 1;
+        return last && i - d->n < d->n ? d->shape->keys[i - d->n].key : pdl_absent();
     }
     if (o->tag == PDL_V_SET || o->tag == PDL_V_VIEW || o->tag == PDL_V_UNDEFINED)
         return i == 0 ? ((const pdl_boxobj *)v)->in : pdl_absent();
@@ -102,10 +92,12 @@ static pdl_val child_at(const pdl_obj *o, size_t i) {
 static void free_shell(pdl_obj *o) {
     void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
-        pdl_free(((pdl_listobj *)v)->items);
+        pdl_listobj *l = v;
+        if (l->items != l->few) pdl_free(l->items);
     } else if (o->tag == PDL_V_DICT) {
-        pdl_free(((pdl_dictobj *)v)->ents);
-        pdl_free(((pdl_dictobj *)v)->slots);
+        pdl_dictobj *d = v;
+        if (d->vals != d->few) pdl_free(d->vals);
+        if (d->shape && --d->shape->refs == 0) pdl_shape_free(d->shape);
     } else if (o->tag == PDL_V_CONTEXT || o->tag >= PDL_V_FUNC) {
         const pdl_class *cls = ((pdl_ext *)v)->cls;
         if (cls->fini) cls->fini(o);

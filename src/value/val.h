@@ -225,7 +225,8 @@ pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp);
 typedef struct pdl_listobj {
     pdl_obj head;
     uint32_t n, cap;
-    pdl_val *items;
+    pdl_val *items; /* few, or memory of its own */
+    pdl_val few[];  /* of a list made for few items */
 } pdl_listobj;
 
 pdl_val pdl_list_new(size_t cap);                       /* empty list */

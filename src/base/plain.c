@@ -1,0 +1,68 @@
+/* plain.c -- see plain.h. Sixteen bytes at a time where the processor can, else eight in a word. */
+#include "base/plain.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/banned.h"
+
+enum { FIRST_PRINTABLE = 0x20 };
+
+static bool is_special(unsigned char c) { return c < FIRST_PRINTABLE || c == '"' || c == '\\'; }
+
+#ifdef __SSE2__
+
+enum { STEP = 16 };
+
+/* How many of the STEP bytes at p stand before the first special one; high: those that are not ASCII, as bits. */
+static size_t count_plain(const char *p, unsigned *high) {
+    __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i last_control = _mm_set1_epi8(FIRST_PRINTABLE - 1);
+    __m128i special = _mm_or_si128(_mm_cmpeq_epi8(w, _mm_set1_epi8('"')), _mm_cmpeq_epi8(w, _mm_set1_epi8('\\')));
+    special = _mm_or_si128(special, _mm_cmpeq_epi8(_mm_max_epu8(w, last_control), last_control));
+    unsigned hit = (unsigned)_mm_movemask_epi8(special) | 1u << STEP;
+    *high = (unsigned)_mm_movemask_epi8(w) & (hit ^ (hit - 1)); /* up to the first special one, which is ASCII */
+    return (size_t)__builtin_ctz(hit);
+}
+
+#else
+
+enum { STEP = 8 };
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+static uint64_t load(const char *p) { /* first byte lowest, whatever the machine */
+    uint64_t w = 0;
+    for (int i = 0; i < STEP; i++) w |= (uint64_t)(unsigned char)p[i] << (8 * i);
+    return w;
+}
+
+static size_t count_plain(const char *p, unsigned *high) {
+    uint64_t w = load(p), q = w ^ (ONES * '"'), b = w ^ (ONES * '\\');
+    /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one used. */
+    uint64_t hit = (((q - ONES) & ~q) | ((b - ONES) & ~b) | ((w - ONES * FIRST_PRINTABLE) & ~w)) & HIGHS;
+    *high = (w & HIGHS & (hit - 1)) != 0;
+    size_t n = 0;
+    while (n < STEP && !(hit >> (8 * n + 7) & 1)) n++;
+    return n;
+}
+
+#endif
+
+const char *pdl_plain_end(const char *p, const char *end, bool *ascii) {
+    unsigned high, seen = 0;
+    for (; end - p >= STEP; p += STEP) {
+        size_t n = count_plain(p, &high);
+        seen |= high;
+        if (n == STEP) continue;
+        if (seen) *ascii = false;
+        return p + n;
+    }
+    for (; p < end && !is_special((unsigned char)*p); p++) seen |= (unsigned char)*p & 0x80u;
+    if (seen) *ascii = false;
+    return p;
+}

@@ -1,0 +1,48 @@
+/* shape.h -- private to the room: which keys a dict has, in which order. Dicts with the same keys share one.
+ *
+ * Rows of a table have the same keys; each then holds its values and one pointer. A shape is changed in place by the
+ * only dict that has it, and copied by one of several.
+ */
+#ifndef PDL_VALUE_SHAPE_H
+#define PDL_VALUE_SHAPE_H
+
+#include "value/val.h"
+
+typedef struct pdl_shape_key {
+    pdl_val key;
+    uint32_t hash;
+} pdl_shape_key;
+
+/* Invariants: n <= cap; slots is NULL while n is small, else mask + 1 indices into keys plus one, 0 free. */
+typedef struct pdl_shape {
+    uint32_t refs;
+    uint32_t n, cap;
+    uint32_t mask;
+    uint32_t *slots;
+    pdl_shape_key keys[];
+} pdl_shape;
+
+enum { PDL_NO_KEY = UINT32_MAX };
+
+pdl_shape *pdl_shape_new(size_t cap);
+static inline pdl_shape *pdl_shape_keep(pdl_shape *s) {
+    s->refs++;
+    return s;
+}
+void pdl_shape_drop(pdl_shape *s); /* NULL is fine */
+/* Release the memory of a shape whose refs reached 0 and whose keys are dropped already. */
+void pdl_shape_free(pdl_shape *s);
+
+/* The same keys for a sole owner who will add `more`. Takes s. */
+pdl_shape *pdl_shape_own(pdl_shape *s, size_t more);
+
+/* Index of the key, or PDL_NO_KEY. s may be NULL. */
+uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash);
+uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash);
+
+/* One more key at the end, which s does not have. Takes s, of a sole owner (or NULL), and key. */
+pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);
+/* Without the i-th key. Takes s, of a sole owner. */
+void pdl_shape_remove(pdl_shape *s, uint32_t i);
+
+#endif
