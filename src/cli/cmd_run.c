@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "api/session.h"
+#include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/term.h"
@@ -252,6 +253,7 @@ int cmd_run(const arguments *a) {
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
+    if (PDL_POOLS) pdl_release_no_more(); /* other builds look for leaks */
     pdl_session_free(r.session);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());

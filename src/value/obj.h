@@ -11,13 +11,13 @@ static inline void pdl_obj_count(int n) { (void)n; }
 void pdl_obj_count(int n);
 #endif
 
-/* New object of size bytes with refs 1; contents behind the head undefined. */
-static inline void *pdl_obj_new(pdl_tag tag, size_t size) {
-    pdl_obj *o = (pdl_obj *)pdl_alloc(size);
-    *o = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
+/* The memory at p, of pdl_alloc, as a new object with refs 1; contents behind the head undefined. */
+static inline void *pdl_obj_head(pdl_tag tag, void *p) {
+    *(pdl_obj *)p = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     pdl_obj_count(1);
-    return o;
+    return p;
 }
+static inline void *pdl_obj_new(pdl_tag tag, size_t size) { return pdl_obj_head(tag, pdl_alloc(size)); }
 /* Give back the memory of an object made by pdl_obj_new; its parts are released already. */
 static inline void pdl_obj_free(pdl_obj *o) {
     pdl_obj_count(-1);

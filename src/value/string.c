@@ -8,6 +8,8 @@
 
 #include "base/banned.h"
 
+enum { LARGE = 1 << 16 }; /* bytes: from here on a copy costs more than what a buffer has too much */
+
 /* Object with room for cap bytes and the NUL. */
 static pdl_strobj *str_new(size_t cap) {
     if (cap > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", cap);
@@ -45,7 +47,23 @@ pdl_val pdl_textf(const char *fmt, ...) {
     return pdl_text_of_buf(&b);
 }
 
+/* The memory of a large buffer becomes the object: the content moves up by a head, no second copy is made. */
+static pdl_val adopt(pdl_buf *b) {
+    size_t n = b->len, head = sizeof(pdl_strobj);
+    if (n > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", n);
+    char *p = pdl_realloc(b->p, head + n + 1);
+    *b = PDL_BUF_INIT(b->limit);
+    memmove(p + head, p, n);
+    pdl_strobj *s = pdl_obj_head(PDL_V_STR, p);
+    s->n = s->cap = (uint32_t)n;
+    s->n_cp = UINT32_MAX;
+    s->hash = 0;
+    s->p[n] = 0;
+    return str_val(s);
+}
+
 pdl_val pdl_text_of_buf(pdl_buf *b) {
+    if (b->len >= LARGE) return adopt(b);
     pdl_val v = pdl_text(pdl_buf_str(b));
     size_t limit = b->limit;
     pdl_buf_fini(b);

@@ -46,6 +46,7 @@ typedef struct {
 
 /* The walk of this thread that is going on: what a fini drops joins it instead of recursing. */
 static _Thread_local walk *active;
+static walk no_more; /* stands in for it when nothing is released any more; empty */
 
 static void walk_push(walk *w, pdl_obj *o) {
     if (w->n == w->cap) {
@@ -132,7 +133,7 @@ void pdl_release(pdl_obj *o) {
         return;
     }
     if (active) {
-        walk_push(active, o);
+        if (active != &no_more) walk_push(active, o);
         return;
     }
     walk w;
@@ -144,6 +145,10 @@ void pdl_release(pdl_obj *o) {
     while (w.n) walk_step(&w);
     active = NULL;
     if (w.p != w.local) pdl_free(w.p);
+}
+
+void pdl_release_no_more(void) {
+    if (!active) active = &no_more;
 }
 
 /* --- names ------------------------------------------------------------------------------------------ */

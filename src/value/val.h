@@ -133,6 +133,10 @@ static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
 
 void pdl_release(pdl_obj *o); /* refs reached 0; iterative, any depth */
 
+/* The process is about to end: what containers hold is left to the system from now on, which is faster than walking
+ * through millions of values. For this thread. */
+void pdl_release_no_more(void);
+
 /* One more owner. */
 static inline pdl_val pdl_keep(pdl_vref v) {
     if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
