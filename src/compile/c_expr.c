@@ -271,6 +271,14 @@ static void c_dict(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_DICT, 0, 0, x->u.dict.n);
 }
 
+/* A slice that is not the whole key, x[1:2, 0]: nothing has such an item. */
+static void c_stray_slice(pdl_emit *e, const pdl_xnode *x) {
+    pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
+    span(e, x);
+    emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_list_push(what, pdl_textz("SyntaxError"))));
+    emit_const(e, pdl_absent());
+}
+
 void c_x(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_CONST: emit_const(e, pdl_keep(x->u.value)); return;
@@ -286,6 +294,7 @@ void c_x(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_LIST: c_items(e, x, PDL_OP_LIST); return;
     case PDL_X_TUPLE: c_items(e, x, PDL_OP_TUPLE); return;
     case PDL_X_DICT: c_dict(e, x); return;
+    case PDL_X_SLICE: c_stray_slice(e, x); return;
     default: PDL_BUG("expression kind %d", (int)x->kind);
     }
 }

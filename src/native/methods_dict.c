@@ -101,6 +101,10 @@ static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_er
 /* self with a dict or pairs, then keywords. Takes self. */
 bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs, pdl_val *out,
                      pdl_err *err) {
+    if (pdl_is(more, PDL_V_UNDEFINED)) {
+        pdl_drop(self);
+        return pdl_undefined_error(more, err);
+    }
     if (pdl_is_dict(more)) {
         self = pdl_dict_merge(self, more);
     } else if (!pdl_is_absent(more)) {

@@ -119,7 +119,7 @@ static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 
 /* Name in a table; like a look-up of the host's dict, an unhashable one fails. */
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
-    if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED))
+    if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
     bool found = pdl_is_str(name)
                  && (test ? pdl_test_find(pdl_str_get(name)) : pdl_filter_find(pdl_str_get(name))) != NULL;

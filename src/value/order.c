@@ -105,7 +105,8 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
 /* --- in ----------------------------------------------------------------------------------------------- */
 
 static bool in_keys(pdl_vref x, pdl_vref dict, bool *out, pdl_err *err) {
-    if (!pdl_is_hashable(x) && pdl_tag_of(x) <= PDL_V_SET)
+    bool view = pdl_is(x, PDL_V_VIEW) && pdl_view_kind_of(x) != PDL_VIEW_VALUES;
+    if (view || (!pdl_is_hashable(x) && pdl_tag_of(x) <= PDL_V_SET))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_full(x));
     *out = !pdl_is_absent(pdl_dict_find(dict, x));
     return true;

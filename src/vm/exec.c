@@ -33,7 +33,7 @@ static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pd
 static void op_list(pdl_fiber *f, size_t n, bool tuple) {
     pdl_val v;
     if (tuple) {
-        v = pdl_tuple_new(f->stack.p + f->stack.n - n, n);
+        v = pdl_tuple_new(n ? f->stack.p + f->stack.n - n : NULL, n);
     } else {
         v = pdl_list_new(n);
         for (size_t i = 0; i < n; i++) v = pdl_list_push(v, f->stack.p[f->stack.n - n + i]);

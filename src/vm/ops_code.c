@@ -173,9 +173,9 @@ static bool add_word(void *user, pdl_str w) {
     return true;
 }
 
-static bool words_of(pdl_vref v, pdl_val *argv, pdl_err *err) {
+static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
     *argv = pdl_list_new(4);
-    if (!pdl_is_list(v)) {
+    if (!vector || !pdl_is_list(v)) {
         if (!pdl_is_str(v))
             return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'",
                                 pdl_type_name(v));
@@ -192,12 +192,11 @@ static bool words_of(pdl_vref v, pdl_val *argv, pdl_err *err) {
 }
 
 pdl_step op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err) {
-    (void)vector;
     pdl_step s = await_calls(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val argv;
-    bool ok = words_of(*top(f), &argv, err);
+    bool ok = words_of(*top(f), vector, &argv, err);
     if (ok && !pdl_list_len(argv)) ok = pdl_err_host(err, "IndexError", "list index out of range");
     if (!ok) {
         pdl_drop(argv);

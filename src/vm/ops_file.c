@@ -271,6 +271,13 @@ pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err)
 
 /* --- lang: pdl ------------------------------------------------------------------------------------------ */
 
+/* What the reference says of a program that is no text. */
+static bool no_text(pdl_vref v, pdl_err *err) {
+    if (pdl_is_list(v) || pdl_is_dict(v))
+        return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(v));
+    return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'", pdl_type_name(v));
+}
+
 /* text scope -> runs the program in the text. */
 pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
@@ -279,13 +286,12 @@ pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = await_calls(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_vref scope = *top(f);
-    pdl_val text, errors = pdl_absent();
-    if (!pdl_stringify_val(*under(f, 1), &text, err)) return PDL_STEP_FAIL;
+    pdl_vref scope = *top(f), text = *under(f, 1);
+    pdl_val errors = pdl_absent();
     pdl_code *code = NULL;
-    bool ok = f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text), wants_blocks(f->run),
-                                &code, &errors, err);
-    pdl_drop(text);
+    bool ok = pdl_is_str(text) ? f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text),
+                                                   wants_blocks(f->run), &code, &errors, err)
+                               : no_text(text, err);
     if (!ok) {
         pdl_buf m = PDL_BUF;
         if (!pdl_is_absent(errors)) {

@@ -106,7 +106,7 @@ pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     l.names = PDL_NEW_N(pdl_name, l.n);
     l.lists = PDL_NEW_N(pdl_val, l.n);
     if (i->b) l.index = pdl_intern(f->run->opt.names, pdl_str_get(f->code->consts.p[i->b - 1]));
-    if (!fill_loop(f, &l, f->stack.p + f->stack.n - n, has_for, err)) {
+    if (!fill_loop(f, &l, f->stack.n ? f->stack.p + f->stack.n - n : NULL, has_for, err)) {
         loop_fini(f, &l);
         return PDL_STEP_FAIL;
     }

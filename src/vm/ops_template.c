@@ -20,7 +20,7 @@ pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
     bool ok = true;
     if (pdl_is(v, PDL_V_UNDEFINED)) {
         ok = f->code->jinja || pdl_undefined_error(v, err);
-    } else if (f->autoescape) {
+    } else if (f->autoescape && !only_text) {
         pdl_val e;
         ok = pdl_escape_html(v, &e, err);
         if (ok) {
@@ -436,15 +436,11 @@ pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref options = *top(f), scope = *under(f, 1), text = *under(f, 2);
-    pdl_val as_text = pdl_absent();
-    if (!pdl_is_str(text)) {
-        if (!pdl_stringify_val(text, &as_text, err)) return PDL_STEP_FAIL;
-        text = as_text;
-    }
     bool bad_scope = !pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope);
-    struct pdl_template *t = bad_scope ? NULL : template_get(f->run, text, options, err);
-    pdl_drop(as_text);
+    struct pdl_template *t =
+        bad_scope || !pdl_is_str(text) ? NULL : template_get(f->run, text, options, err);
     if (bad_scope) pdl_err_host(err, "TypeError", "'%s' object is not a mapping", pdl_type_name(scope));
+    else if (!pdl_is_str(text)) pdl_err_host(err, "TypeError", "Can't compile non template nodes");
     if (!t) {
         code_error("Jinja", "TypeError", b->head.loc, err);
         return PDL_STEP_FAIL;
