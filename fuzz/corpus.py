@@ -1,18 +1,41 @@
 #!/usr/bin/env python3
 """corpus.py -- makes the small corpora of fuzz/corpus/ from the goldens of the conformance kit.
 
-    fuzz/corpus.py CONFORMANCE_DIR
+    fuzz/corpus.py CONFORMANCE_DIR [TARGET ...]
+
+Files named found-* are inputs that failed once: they stay.
 """
 import hashlib
 import json
 import pathlib
 import random
-import shutil
+import struct
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 EACH = 25  # files of one target
+
+
+def frame(text):
+    data = text.encode()
+    return struct.pack(">I", len(data)) + data
+
+
+def content(text):
+    return "Content-Length: %d\r\n\r\n%s" % (len(text.encode()), text)
+
+
 EXTRA = {
+    "jsonl": ['{"a": 1}\n{"a": 2}\n', "1\n\n[2, null]\nNaN", '"x"\r\n"y"\r\n', "{\n}\n", " \n1", "1 \n 2\n", '{"k": {"k": {"k": 0}}}\n' * 3],
+    "ndjson": ['{"message": {"content": "a"}, "done": false}\n{"done": true, "eval_count": 3}\n', "\r\n{}\r\r{}", '{"response": "caf\u00e9"}\n{"resp', "a\nb\n\nc", b'{"a": "\xff\xfe"}\n'],
+    "frame": [frame('{"a": 1}') + frame(""), frame("x" * 300), frame("{}")[:6], b"\xff\xff\xff\xff", content("{}") + content('{"jsonrpc": "2.0"}'),
+              "content-length:3\r\nContent-Type: x\r\n\r\nabc", "Content-Length: 3\n\nabc", "Content-Length: -1\r\n\r\n", "nothing\r\n\r\n"],
+    "eventstream": ['contentBlockDelta\n{"delta": {"text": "a"}}\nmessageStop\n{"stopReason": "end_turn"}', '!throttlingException\n{"message": "slow"}', "x\n", "metadata\n {} \n!e\n{}\n!\n"],
+    "wire": ['[1, 1.5, "a", null, true, {"a": []}]', '{"$pdl": "tuple", "items": [1, {"$pdl": "set", "items": [2, 3]}]}', '{"$pdl": "dict", "items": [[1, 2], [null, 3]]}',
+             '{"$pdl": "bytes", "hex": "00ff"}', '{"$pdl": "date", "iso": "2024-01-15"}', '{"$pdl": "datetime", "iso": "2024-01-15 10:30:00+01:00"}', '{"$pdl": "range", "start": 0, "stop": 9, "step": 2}',
+             '{"$pdl": "handle", "id": 3, "type": "C", "str": "s", "repr": "<C>", "truth": false, "len": 4, "callable": true, "json": [1]}', '{"$pdl": "ref", "id": 1}', '{"$pdl": "int", "hex": "-ff"}',
+             '{"$pdl": "float", "value": "nan"}', '{"$pdl": "no such kind"}'],
+    "journal": [b"", b"\0\0\0X", b"\0\0\x12\xff\0\0\x1c\0", b"\0\x10\0", b"\0\x20\x10\0\0\x3f\xf0\x41", b"\0\x5f\xf0\x7b\0\x5f\xe0\xff", b"\0\0\x64\x0a\0\x20\x05\x09"],
     "sse": ["data: a\n\n", "event: x\ndata: a\ndata: b\n\n", "\ufeffdata:a\r\n\r\ndata: b\r\rdata", ": c\nid: 1\nretry: 2\ndata\n\n", "data: [DONE]\n\n"],
     "schema": ["{a: integer, b?: {array: string}}\n---\n{a: 1, b: [x]}", "[string]\n---\n[a, 1]", "{enum: [a, 1]}\n---\nb",
                "{type: object, properties: {a: {type: integer, minimum: 3}}, required: [b]}\n---\n{a: 1}",
@@ -30,7 +53,7 @@ def texts(kit):
         "template": [r["code"] + variables(r) for r in rows("jinja_templates") if isinstance(r.get("code"), str)],
         "yaml": [r["text"] for r in rows("yaml")],
         "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
-        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "schema": [],
+        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "schema": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [],
     }
     for r in rows("parsers"):
         kind = r["parser"]
@@ -40,10 +63,8 @@ def texts(kit):
             continue
         if isinstance(kind, dict):
             out["regex"].append(kind["regex"] + "\n---\n" + r["text"])
-        elif kind == "json":
-            out["repair"].append(r["text"])
-        else:
-            out["csv"].append(r["text"])
+        elif kind in ("json", "jsonl", "csv"):
+            out["repair" if kind == "json" else kind].append(r["text"])
     for r in rows("types"):
         spec = r.get("spec", r.get("type", r.get("schema")))
         if spec is not None and "value" in r:
@@ -54,13 +75,17 @@ def texts(kit):
 def main():
     kit = pathlib.Path(sys.argv[1])
     for target, all_texts in texts(kit).items():
+        if sys.argv[2:] and target not in sys.argv[2:]:
+            continue
         folder = HERE / "corpus" / target
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            if not old.name.startswith("found-"):
+                old.unlink()
         rest = sorted({t for t in all_texts if 0 < len(t) < 1500})
         random.Random(1).shuffle(rest)
         for t in EXTRA.get(target, []) + rest[:EACH]:
-            data = t.encode("utf-8", "replace")
+            data = t if isinstance(t, bytes) else t.encode("utf-8", "replace")
             (folder / hashlib.sha1(data).hexdigest()[:12]).write_bytes(data)
 
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
+#include "value/json_write.h"
 #include "value/text.h"
 #include "value/val.h"
 
@@ -23,6 +24,20 @@ static inline pdl_buf fuzz_text(const uint8_t *data, size_t size) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, (pdl_str){(const char *)data, size});
     return b;
+}
+
+static inline bool fuzz_is_text(pdl_str s) { return pdl_utf8_check(s) == PDL_NOT_FOUND; }
+
+/* Equal as they are written: NaN is NaN here. */
+static inline bool fuzz_same_json(pdl_vref a, pdl_vref b) {
+    pdl_buf x = PDL_BUF, y = PDL_BUF;
+    pdl_err err = {0};
+    bool ok = pdl_json_write(a, PDL_JSON_NAN, 0, &x, &err) && pdl_json_write(b, PDL_JSON_NAN, 0, &y, &err) &&
+              pdl_str_eq(pdl_buf_str(&x), pdl_buf_str(&y));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&x);
+    pdl_buf_fini(&y);
+    return ok;
 }
 
 /* Cut the text at its first NUL or line that is only "---": two inputs in one. */

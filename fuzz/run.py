@@ -13,9 +13,15 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-LIBS = "-lyaml -luv -lpcre2-8 -lutf8proc -lgmp -ldl -lm -lpthread".split()
+LIBS = "-lyaml -luv -lpcre2-8 -lutf8proc -lgmp -lcurl -ldl -lm -lpthread".split()
 FLAGS = "-std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Ifuzz -g".split() + ['-DPDL_VERSION="fuzz"']
+EMBEDDED = [("src/worker/worker.py", "pdl_worker_py"), ("src/worker/later.py", "pdl_worker_later_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")]
 TARGETS = sorted(p.stem[5:] for p in HERE.glob("fuzz_*.c"))
+
+
+def dictionary(target):
+    own = HERE / "dict" / (target + ".dict")
+    return own if own.exists() else HERE / "dict" / "pdl.dict"
 
 
 def replay(build):
@@ -25,16 +31,20 @@ def replay(build):
     asan = b"__asan_init" in (build / "pdl").read_bytes()
     for t in TARGETS:
         exe = out / t
-        cmd = ["cc", *FLAGS, "-O1", *(["-fsanitize=address,undefined"] if asan else []), "fuzz/fuzz_%s.c" % t, "fuzz/replay.c", "-o", str(exe), str(build / "libpdl.a"), *LIBS]
-        subprocess.run(cmd, cwd=ROOT, check=True)
-        files = sorted((HERE / "corpus" / t).iterdir())
+        needs = [build / "libpdl.a", HERE / "replay.c", HERE / ("fuzz_%s.c" % t), *HERE.glob("*.h")]
+        if not exe.exists() or exe.stat().st_mtime < max(p.stat().st_mtime for p in needs):
+            subprocess.run(["cc", *FLAGS, "-O1", *(["-fsanitize=address,undefined"] if asan else []), "fuzz/fuzz_%s.c" % t, "fuzz/replay.c",
+                            "-o", str(exe), str(build / "libpdl.a"), *LIBS], cwd=ROOT, check=True)
+        files = [str(f) for f in sorted((HERE / "corpus" / t).iterdir())]
+        if subprocess.run([str(exe), *files], capture_output=True, timeout=300).returncode == 0:
+            passed += len(files)
+            continue
         for f in files:
-            p = subprocess.run([str(exe), str(f)], capture_output=True, timeout=60)
-            if p.returncode == 0:
-                passed += 1
-            else:
-                failed += 1
-                print("FAIL %s %s: exit status %d\n%s" % (t, f.name, p.returncode, p.stderr.decode("utf-8", "replace")[-1500:]))
+            p = subprocess.run([str(exe), f], capture_output=True, timeout=60)
+            passed += p.returncode == 0
+            failed += p.returncode != 0
+            if p.returncode:
+                print("FAIL %s %s: exit status %d\n%s" % (t, f, p.returncode, p.stderr.decode("utf-8", "replace")[-1500:]))
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 
@@ -44,9 +54,10 @@ def fuzz(seconds, targets):
     (out / "obj").mkdir(parents=True, exist_ok=True)
     san = ["-O1", "-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-recover=undefined"]
     subprocess.run(["cc", "-o", str(out / "embed"), "tools/embed.c"], cwd=ROOT, check=True)
-    for source, name in (("src/worker/worker.py", "pdl_worker_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")):
+    for source, name in EMBEDDED:
         subprocess.run([str(out / "embed"), source, str(out / (name + ".c")), name], cwd=ROOT, check=True)
-    sources = sorted(p for p in (ROOT / "src").glob("*/*.c") if p.parent.name not in ("cli", "api", "host", "worker", "journal"))
+    sources = sorted(p for p in (ROOT / "src").glob("*/*.c") if p.parent.name != "cli")
+    sources += [out / (name + ".c") for _, name in EMBEDDED]
     jobs = []
     for s in sources:
         o = out / "obj" / (s.parent.name + "_" + s.stem + ".o")
@@ -62,11 +73,11 @@ def fuzz(seconds, targets):
     for t in targets or TARGETS:
         exe = out / t
         subprocess.run(["clang", *FLAGS, "-O1", "-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=undefined", "fuzz/fuzz_%s.c" % t, "-o", str(exe),
-                        *objects, *LIBS, "-lcurl"], cwd=ROOT, check=True)
+                        *objects, *LIBS], cwd=ROOT, check=True)
         found = out / ("found-" + t)
         found.mkdir(exist_ok=True)
         p = subprocess.run([str(exe), "-max_total_time=%d" % seconds, "-timeout=15", "-rss_limit_mb=3000", "-malloc_limit_mb=2500", "-max_len=4096", "-print_final_stats=0",
-                            "-verbosity=0", "-dict=" + str(HERE / "dict" / "pdl.dict"), "-artifact_prefix=%s/%s-" % (out, t), str(found), str(HERE / "corpus" / t)], cwd=out)
+                            "-verbosity=0", "-dict=" + str(dictionary(t)), "-artifact_prefix=%s/%s-" % (out, t), str(found), str(HERE / "corpus" / t)], cwd=out)
         print("%s: %s" % (t, "failed" if p.returncode else "passed"), flush=True)
         bad += p.returncode != 0
     return 1 if bad else 0
