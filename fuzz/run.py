@@ -61,7 +61,7 @@ def fuzz(seconds, targets):
     jobs = []
     for s in sources:
         o = out / "obj" / (s.parent.name + "_" + s.stem + ".o")
-        newest = max([s.stat().st_mtime] + [h.stat().st_mtime for h in (ROOT / "src").glob("*/*.h")])
+        newest = max([s.stat().st_mtime] + [h.stat().st_mtime for h in (ROOT / "src").glob("*/*.[hd]*")])
         if not o.exists() or o.stat().st_mtime < newest:
             jobs.append(subprocess.Popen(["clang", *FLAGS, *san, "-c", str(s), "-o", str(o)], cwd=ROOT))
         while sum(j.poll() is None for j in jobs) >= (os.cpu_count() or 2):

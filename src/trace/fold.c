@@ -76,11 +76,21 @@ static void set_path(fold_node *n, pdl_path *p) {
     n->path = kept;
 }
 
+/* Are both places in iterations of one loop, and is the second one earlier? The iterations of a map run in any
+ * order. Looked for as far up as a body is deep. */
+static bool iterates_before(const pdl_path *a, const pdl_path *b) {
+    enum { NEAR = 64 };
+    for (int i = 0; a && b && i < NEAR; i++, a = a->up, b = b->up)
+        if (a->up == b->up) return !a->name && !b->name && b->n < a->n;
+    return false;
+}
+
 /* A block with definitions is copied by the reference before it runs: the one that stays as written has no
  * id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
-    if (b->defs.n) return;
-    pdl_path_drop(fold_find(&f->last, (uintptr_t)b));
+    pdl_path *last = b->defs.n ? NULL : fold_find(&f->last, (uintptr_t)b);
+    if (b->defs.n || iterates_before(last, p)) return;
+    pdl_path_drop(last);
     fold_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 

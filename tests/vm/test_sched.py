@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """test_sched.py -- what a program says does not depend on the order of its fibers or on how long models take.
 
-    test_sched.py BUILD_DIR
+    test_sched.py BUILD_DIR [--seeds N] [NAME ...]
 
-Each program runs over the model server of the conformance kit, for many seeds of PDL_STRESS=sched and for different delays. Standard
-output, files, the set of requests and the exit status must be the same each time. Python standard library only.
+Each program runs over the model server of the conformance kit, for N seeds of PDL_STRESS=sched (20) and for different delays. Standard
+output, files, trace, the set of requests and the exit status must be the same each time. NAME: programs whose name has this text.
+Python standard library only.
 """
+import argparse
 import json
 import os
 import pathlib
@@ -16,7 +18,6 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 SERVER = HERE.parent / "conformance" / "model_server.py"
-SEEDS = 30
 # D1..D3 are replaced by delays in ms.
 DELAYS = [(0, 0, 0), (30, 1, 10), (1, 20, 0)]
 
@@ -113,6 +114,13 @@ map:
 }
 
 
+def untimed(v):
+    """A trace without its times, and without the numbers that the server gives to its replies."""
+    if isinstance(v, dict):
+        return {k: untimed(x) for k, x in v.items() if k not in ("pdl__timing", "id", "created")}
+    return [untimed(x) for x in v] if isinstance(v, list) else v
+
+
 def start_server():
     p = subprocess.Popen([sys.executable, str(SERVER)], stdout=subprocess.PIPE, text=True)
     return p, p.stdout.readline().strip()
@@ -128,24 +136,30 @@ def run(pdl, base, name, text, seed, delays, session):
         env["PDL_STRESS"] = "sched:%d" % seed
     with tempfile.TemporaryDirectory() as work:
         (pathlib.Path(work) / "p.pdl").write_text(text)
-        p = subprocess.run([pdl, "p.pdl"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+        p = subprocess.run([pdl, "p.pdl", "-t", "trace.json"], cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
         out = pathlib.Path(work) / "out.txt"
         file = out.read_text() if out.exists() else None
+        trace = json.loads((pathlib.Path(work) / "trace.json").read_text())
     log = json.load(urllib.request.urlopen(url + "/log"))
-    def bare(x):  # requests without the delays in the names of models
-        s = json.dumps(x, sort_keys=True)
+    def bare(x):  # without the delays in the names of models
+        s = json.dumps(x, sort_keys=True).replace("[%d, %d, %d]" % delays, "[]")
         for d in sorted(delays, reverse=True):
             s = s.replace("slow-%dms" % d, "slow")
         return s
     asked = sorted(bare({k: v for k, v in e.items() if k in ("body", "request", "model", "messages")}) for e in log)
+    told = bare(untimed(trace))
     if p.returncode: # an error ends the run: how many calls were made before it depends on time
-        asked = None
-    return p.returncode, p.stdout, file, asked, p.stderr
+        asked = told = None
+    return p.returncode, p.stdout, file, asked, told, p.stderr
 
 
 def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    only = sys.argv[2:]
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("build")
+    ap.add_argument("--seeds", type=int, default=20)
+    ap.add_argument("only", nargs="*")
+    a = ap.parse_args()
+    pdl, only = str(pathlib.Path(a.build).resolve() / "pdl"), a.only
     server, base = start_server()
     passed = failed = n = 0
     try:
@@ -153,18 +167,18 @@ def main():
             if only and not any(o in name for o in only):
                 continue
             want = None
-            cases = [(seed, DELAYS[seed % len(DELAYS)]) for seed in range(SEEDS + 1)]
+            cases = [(seed, DELAYS[seed % len(DELAYS)]) for seed in range(a.seeds + 1)]
             for seed, delays in cases:
                 n += 1
                 got = run(pdl, base, name, text.lstrip(), seed, delays, "s%d" % n)
                 if want is None:
                     want = got
                     if want[0] != (1 if "error" in name else 0):
-                        print("FAIL %s: exit status %d\n%s" % (name, want[0], want[4].decode()))
+                        print("FAIL %s: exit status %d\n%s" % (name, want[0], want[5].decode()))
                         failed += 1
                         break
-                elif got[:4] != want[:4]:
-                    print("FAIL %s: seed %d, delays %s:\n%r\nnot\n%r\n%s" % (name, seed, delays, got[:4], want[:4], got[4].decode()))
+                elif got[:5] != want[:5]:
+                    print("FAIL %s: seed %d, delays %s:\n%r\nnot\n%r\n%s" % (name, seed, delays, got[:5], want[:5], got[5].decode()))
                     failed += 1
                     break
             else:
