@@ -157,8 +157,7 @@ pdl_vref pdl_dict_find(pdl_vref v, pdl_vref key) {
 
 pdl_vref pdl_dict_gets(pdl_vref v, pdl_str key) {
     const pdl_dictobj *d = pdl_dictobj_of(v);
-    if (!d->n) return pdl_absent();
-    uint32_t i = pdl_shape_find_str(d->shape, key, pdl_hash_str(key));
+    uint32_t i = pdl_shape_find_text(d->shape, key);
     return i == PDL_NO_KEY ? pdl_absent() : d->vals[i];
 }
 

@@ -6,12 +6,8 @@
 #include "base/banned.h"
 
 static pdl_path *path_new(pdl_path *up, const char *name, uint32_t n, bool numbered) {
-    pdl_path *p = PDL_NEW(pdl_path);
-    p->refs = 1;
-    p->n = n;
-    p->name = name;
-    p->numbered = numbered;
-    p->up = pdl_path_keep(up);
+    pdl_path *p = pdl_alloc(sizeof *p);
+    *p = (pdl_path){.refs = 1, .n = n, .name = name, .numbered = numbered, .up = pdl_path_keep(up)};
     return p;
 }
 

@@ -161,12 +161,10 @@ pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name) {
 /* The same scope as a sole owner. Takes s. */
 static pdl_scope *own(pdl_scope *s) {
     if (s && s->refs == 1) return s;
-    pdl_scope *copy = PDL_NEW(pdl_scope);
-    if (s) {
-        *copy = *s;
-        if (copy->top) copy->top->refs++;
-        s->refs--;
-    }
+    pdl_scope *copy = pdl_alloc(sizeof *copy);
+    *copy = s ? *s : (pdl_scope){0};
+    if (copy->top) copy->top->refs++;
+    if (s) s->refs--;
     copy->refs = 1;
     return copy;
 }

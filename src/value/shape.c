@@ -1,6 +1,8 @@
 /* shape.c -- see shape.h: an array of keys, and beyond SMALL an index over it. */
 #include "value/shape.h"
 
+#include "base/hash.h"
+
 #include "base/banned.h"
 
 enum {
@@ -85,6 +87,15 @@ uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash) {
     }
     for (uint32_t at = hash & s->mask, i; (i = s->slots[at]) != 0; at = (at + 1) & s->mask)
         if (s->keys[i - 1].hash == hash && is_str_key(s->keys[i - 1].key, key)) return i - 1;
+    return PDL_NO_KEY;
+}
+
+/* Few keys of different lengths are told apart faster than one is hashed. */
+uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key) {
+    if (!s) return PDL_NO_KEY;
+    if (s->slots) return pdl_shape_find_str(s, key, pdl_hash_str(key));
+    for (uint32_t i = 0; i < s->n; i++)
+        if (is_str_key(s->keys[i].key, key)) return i;
     return PDL_NO_KEY;
 }
 

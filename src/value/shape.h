@@ -39,6 +39,7 @@ pdl_shape *pdl_shape_own(pdl_shape *s, size_t more);
 /* Index of the key, or PDL_NO_KEY. s may be NULL. */
 uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash);
 uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash);
+uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key); /* its hash is not known */
 
 /* One more key at the end, which s does not have. Takes s, of a sole owner (or NULL), and key. */
 pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);

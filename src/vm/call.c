@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 static pdl_vref closure_child(const pdl_obj *o, size_t i) {
     const pdl_closure *c = (const pdl_closure *)(const void *)o;
     switch (i) {
@@ -120,11 +118,8 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     if (s != PDL_STEP_DONE) return s;
     const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
     pdl_loc loc = b->args ? b->args->loc : b->head.loc;
-    pdl_buf h = PDL_BUF;
-    pdl_buf_putf(&h, "Type errors during function call to %.*s:", PDL_FMT(call_source(b)));
-    bool ok = check_value(f->run, p->all, *args, pdl_buf_z(&h), loc, node, err);
-    pdl_buf_fini(&h);
-    return done(ok);
+    pdl_checked of = {"during function call to", call_source(b), loc, node};
+    return step_of(check_value(f->run, p->all, *args, &of, err));
 }
 
 /* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */

@@ -6,8 +6,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 typedef struct aggregator {
     pdl_ext ext;
     bool is_file;
@@ -92,7 +90,7 @@ pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
     bool failed = p->state == PDL_PROMISE_FAILED;
     if (failed) pdl_err_copy(err, &p->err);
     pdl_drop(opened);
-    return done(!failed);
+    return step_of(!failed);
 }
 
 void files_close(pdl_run *r) {
@@ -120,7 +118,7 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
         pdl_drop(reply);
     }
     pdl_buf_fini(&b);
-    return done(ok);
+    return step_of(ok);
 }
 
 /* Only leaf blocks are collected, with the role field of the block itself. */
@@ -161,7 +159,7 @@ static pdl_step to_stream(pdl_fiber *f, pdl_vref v, uint32_t descriptor, pdl_err
         out_write(f, pdl_buf_str(&b), descriptor);
     }
     pdl_buf_fini(&b);
-    return done(ok);
+    return step_of(ok);
 }
 
 static pdl_step to_context(pdl_fiber *f, pdl_vref v, pdl_err *err) {

@@ -312,6 +312,7 @@ void cut_blks(pdl_fiber *f, size_t n);
 void cut_saves(pdl_fiber *f, size_t n);
 void cut_stack(pdl_fiber *f, size_t n);
 
+static inline pdl_step step_of(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 static inline void push(pdl_fiber *f, pdl_val v) { *pdl_vec_push(&f->stack) = v; }
 static inline pdl_val pop(pdl_fiber *f) { return f->stack.p[--f->stack.n]; }
 static inline pdl_val *top(pdl_fiber *f) { return &f->stack.p[f->stack.n - 1]; }
@@ -346,8 +347,14 @@ void call_answered(pdl_call *c, const pdl_reply *reply);
 void run_queue_models(pdl_run *r);
 pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err);
 pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err);
-bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc,
-                 const pdl_node *args, pdl_err *err);
+/* What a check is of, for the message "Type errors HEADER NAME:". */
+typedef struct pdl_checked {
+    const char *header;
+    pdl_str name;               /* may be empty */
+    pdl_loc loc;                /* of the message, and of problems without a place */
+    const pdl_node *args;       /* of a call: where its arguments were written; NULL else */
+} pdl_checked;
+bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of, pdl_err *err);
 pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
 void adopt_calls(pdl_fiber *to, pdl_fiber *from);
 

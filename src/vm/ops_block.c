@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* How the innermost block came to run. */
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
     const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
@@ -209,7 +207,7 @@ pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
     bool ok = pdl_stringify(*top(f), &b, err);
     if (ok) out_text(f, pdl_buf_str(&b), look);
     pdl_buf_fini(&b);
-    return done(ok);
+    return step_of(ok);
 }
 
 /* --- joins ---------------------------------------------------------------------------------------------- */
@@ -244,7 +242,7 @@ pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err) {
         push(f, pdl_with_label(pdl_text_of_buf(&b), label));
     }
     pdl_buf_fini(&b);
-    return done(ok);
+    return step_of(ok);
 }
 
 static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the top */
@@ -258,7 +256,7 @@ static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the 
     bool ok = pdl_text_append(acc, pdl_str_get(x), &out, err);
     pdl_drop(text);
     if (ok) *top(f) = pdl_with_label(out, label);
-    return done(ok);
+    return step_of(ok);
 }
 
 /* The text so far becomes a join with a further piece. The pieces are a list that grows in place. */
@@ -324,7 +322,7 @@ static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     }
     if (ok) set_top(f, pdl_with_label(pdl_text_of_buf(&b), pdl_label_of(list)));
     pdl_buf_fini(&b);
-    return done(ok);
+    return step_of(ok);
 }
 
 static pdl_step list_object(pdl_fiber *f, pdl_err *err) {

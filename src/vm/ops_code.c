@@ -6,8 +6,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* Pushes the promise of an operation on an object of the worker (worker.h has the requests). Takes handle,
  * arg, kwargs. The handle stays in the request, so that the object is there until the answer is. */
 void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs) {
@@ -206,5 +204,5 @@ pdl_step op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "argv", argv);
     pdl_drop(pop(f));
     start_effect(f, PDL_EFFECT_command, r, b->head.loc);
-    return done(true);
+    return step_of(true);
 }

@@ -45,8 +45,6 @@ pdl_native_env native_env(pdl_fiber *f) {
     };
 }
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* Operators and calls on undefined fail in strict and lenient templates alike. */
 static bool refuse_undefined(pdl_vref v, pdl_err *err) {
     return !pdl_is(v, PDL_V_UNDEFINED) || pdl_undefined_error(v, err);
@@ -76,7 +74,7 @@ pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
-    if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return done(pdl_undefined_error(v, err));
+    if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return step_of(pdl_undefined_error(v, err));
     *truth = pdl_is_bool(v) ? pdl_bool_of(v) : pdl_val_truth(v);
     return PDL_STEP_DONE;
 }
@@ -268,7 +266,7 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
         mark_part(f, n - 1 - i, err);
     }
     pdl_buf_fini(&b);
-    return done(ok);
+    return step_of(ok);
 }
 
 pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) {
@@ -416,7 +414,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         size_t n = 0;
         if (!pdl_is_absent(receiver)) with[n++] = receiver;
         if (s->n_pos > PDL_NATIVE_MAX_ARGS)
-            return done(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
+            return step_of(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
         for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
         if (!pdl_native_call(row, &env, with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
         if (row->flags & PDL_N_MUTATES) { /* called through a value: there is no variable to change */
@@ -430,7 +428,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
         if (!handled)
-            return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+            return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
         if (pdl_is_absent(out)) { /* a frame was pushed, perhaps with a value for its routine */
             pdl_frame *fr = &f->frames.p[f->frames.n - 1];
             bool has_value = f->stack.n > before;
@@ -442,7 +440,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         }
     } else {
         if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
-        return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
     }
     cut_stack(f, f->stack.n - drop);
     push(f, out);

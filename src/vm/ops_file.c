@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends a suffix unless it is
  * there. */
 static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
@@ -157,7 +155,7 @@ static pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str 
         pdl_vref known = pdl_dict_find(r->imports, text);
         if (pdl_is_bool(known)) {
             pdl_drop(text);
-            return done(pdl_err_set(err, PDL_E_include, b->loc, "circular import of %.*s", PDL_FMT(path)));
+            return step_of(pdl_err_set(err, PDL_E_include, b->loc, "circular import of %.*s", PDL_FMT(path)));
         }
         if (pdl_is_dict(known)) {
             push(f, pdl_keep(known));
@@ -281,7 +279,7 @@ static bool no_text(pdl_vref v, pdl_err *err) {
 /* text scope -> runs the program in the text. */
 pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
-        return done(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep",
+        return step_of(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep",
                                 PDL_MAX_INCLUDE_DEPTH));
     pdl_step s = await_calls(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = force_n(f, 2, err);

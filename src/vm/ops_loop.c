@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* A sequence that can be indexed: lists stay, other iterables become lists. */
 static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) || pdl_is(v, PDL_V_RANGE)) {
@@ -294,7 +292,7 @@ pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
         pdl_vref list = *top(f);
         size_t n = pdl_list_len(list);
         if (!n)
-            return done(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
+            return step_of(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
         pdl_val first = pdl_keep(pdl_list_at(list, 0));
         push(f, pdl_int(1));
         push(f, pdl_absent());
@@ -314,7 +312,7 @@ pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
     if (!pdl_is(func, PDL_V_FUNC)) {
         pdl_drop(args[0]);
         pdl_drop(args[1]);
-        return done(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(func)));
+        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(func)));
     }
     pdl_step s = call_closure(f, pdl_keep(func), args, 2, NULL, NULL, 0, err);
     /* back to this instruction with the result on top */

@@ -4,8 +4,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* Messages without the ids of their blocks. */
 static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_err *err) {
     pdl_val ctx;
@@ -126,5 +124,5 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) != 0;
     if (f->run->opt.stream != PDL_STREAM_NONE) out_call(f, c, shows || tells, tells);
     call_start(f, c, request);
-    return done(true);
+    return step_of(true);
 }

@@ -5,6 +5,8 @@
 
 #include "base/banned.h"
 
+static const char spec_checking[] = "during spec checking";
+
 static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
     pdl_call *c = idmap_find(&f->run->calls, id);
     if (!c) PDL_BUG("promise of call %u that is gone", id);
@@ -254,7 +256,7 @@ static void run_stage(pdl_run *r, pdl_stage *s) {
         if (ok) set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
         else pdl_err_at(&err, s->loc);
     } else if (s->check) {
-        ok = check_value(r, s->block->spec, v, "Type errors during spec checking:", s->loc, NULL, &err);
+        ok = check_value(r, s->block->spec, v, &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
     if (ok) {
         pdl_promise_fill(pdl_promise_of(s->out), v);
@@ -432,30 +434,33 @@ pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const char *header, pdl_loc loc,
-                 const pdl_node *args, pdl_err *err) {
+/* The problems as one message, a line each. */
+static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));
+    for (size_t i = 0; i < problems->n; i++) {
+        const pdl_problem *p = &problems->p[i];
+        pdl_loc at = p->loc.src && !p->at_header ? p->loc : of->loc;
+        pdl_buf_putc(&b, '\n');
+        if (at.src && at.src->name.n)
+            pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(at.src->name), pdl_loc_line(at));
+        else if (at.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(at));
+        pdl_buf_put(&b, p->text);
+    }
+    pdl_err_set(err, PDL_E_type, of->loc, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of, pdl_err *err) {
     pdl_mark m = pdl_arena_mark(r->scratch);
     pdl_problems problems = {0};
     bool fits = false;
-    bool done = pdl_type_check(t, v, args, r->scratch, &fits, &problems, err);
-    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", loc.src ? (int)loc.src->name.n : 0,
-              loc.src ? loc.src->name.p : "", pdl_loc_line(loc), fits ? "fits" : "does not fit");
-    if (done && !fits) {
-        pdl_buf b = PDL_BUF;
-        PDL_PUT(&b, "");
-        pdl_buf_put(&b, pdl_str_of(header));
-        for (size_t i = 0; i < problems.n; i++) {
-            pdl_loc at = problems.p[i].loc.src && !problems.p[i].at_header ? problems.p[i].loc : loc;
-            pdl_buf_putc(&b, '\n');
-            if (at.src && at.src->name.n)
-                pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(at.src->name), pdl_loc_line(at));
-            else if (at.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(at));
-            pdl_buf_put(&b, problems.p[i].text);
-        }
-        pdl_err_set(err, PDL_E_type, loc, "%s", pdl_buf_z(&b));
-        pdl_buf_fini(&b);
-    }
-    if (!done) pdl_err_at(err, loc);
+    bool done = pdl_type_check(t, v, of->args, r->scratch, &fits, &problems, err);
+    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", of->loc.src ? (int)of->loc.src->name.n : 0,
+              of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc), fits ? "fits" : "does not fit");
+    if (!done) pdl_err_at(err, of->loc);
+    else if (!fits) report_problems(&problems, of, err);
     pdl_arena_reset(r->scratch, m);
     return done && fits;
 }
@@ -466,9 +471,7 @@ pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err)
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return check_value(f->run, b->spec, *top(f), "Type errors during spec checking:", loc, NULL, err)
-               ? PDL_STEP_DONE
-               : PDL_STEP_FAIL;
+    return step_of(check_value(f->run, b->spec, *top(f), &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
 pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
@@ -476,9 +479,6 @@ pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err)
     if (!b->spec || pdl_type_is_any(b->spec)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_buf h = PDL_BUF;
-    pdl_buf_putf(&h, "Type errors in result of the function %.*s:", PDL_FMT(c->info->name_text));
-    bool ok = check_value(f->run, b->spec, *top(f), pdl_buf_z(&h), pdl_field_loc(b, "return"), NULL, err);
-    pdl_buf_fini(&h);
-    return ok ? PDL_STEP_DONE : PDL_STEP_FAIL;
+    pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"), NULL};
+    return step_of(check_value(f->run, b->spec, *top(f), &of, err));
 }

@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-static pdl_step done(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-
 /* --- exception names ------------------------------------------------------------------------------------ */
 
 /* Built-in exceptions of Python with their base; PDL's own at the end. */
@@ -358,7 +356,7 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_val func = *top(f);
     if (!pdl_is(func, PDL_V_FUNC))
-        return done(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s",
+        return step_of(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s",
                                  pdl_type_name(func)));
     const pdl_closure *c = closure_of(func);
     pdl_str kw[5] = {PDL_STR("expectation"), PDL_STR("response")};
@@ -370,8 +368,8 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     const pdl_block *b = blk(f)->info->block;
     pdl_val args = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
-    bool ok = !params || check_value(f->run, params, args,
-                                     "Type errors during function call to feedback:", b->loc, b->node, err);
+    pdl_checked of = {"during function call to", PDL_STR("feedback"), b->loc, b->node};
+    bool ok = !params || check_value(f->run, params, args, &of, err);
     pdl_drop(args);
     if (!ok) {
         for (size_t i = 0; i < n; i++) pdl_drop(kwv[i]);
