@@ -18,6 +18,7 @@ typedef struct pdl_compose_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
                         void *done_user);
     void *user;
+    const char *timeouts;  /* time limits of model calls, see model.h; NULL: none given */
     const pdl_hook *hooks; /* what the host program answers itself */
     size_t n_hooks;
 } pdl_compose_options;

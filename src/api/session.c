@@ -297,6 +297,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug,
         .show_prompt = o->show_prompt, .show_user = o->sink.user, .ask_input = ask_input,
         .run_program = run_program, .user = s, .hooks = o->hooks, .n_hooks = o->n_hooks,
+        .timeouts = o->timeouts,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
@@ -326,6 +327,10 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->loop = pdl_loop_try();
     find_path(s);
     bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
+    if (ok && options->timeouts && !pdl_timing_check(pdl_str_of(options->timeouts), err)) {
+        err->kind = PDL_E_usage;
+        ok = false;
+    }
     if (!ok || !open_worlds(s, err)) {
         pdl_session_free(s);
         return false;

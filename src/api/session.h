@@ -19,6 +19,7 @@ typedef struct pdl_session_options {
     pdl_vref variables;      /* dict, borrowed; absent: none */
     pdl_str record, replay;  /* journal files; empty: none */
     pdl_str cache;           /* file of replies that runs share; empty: none. Not asked by a replay */
+    const char *timeouts;    /* time limits of model calls, as --timeout; NULL: none given */
     uint32_t jobs;
     bool trace;              /* fold a trace: pdl_session_trace */
     pdl_sink sink;           /* the caller's; event NULL: none */

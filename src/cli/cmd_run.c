@@ -240,7 +240,7 @@ int cmd_run(const arguments *a) {
     pdl_session_options o = {
         .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream,
         .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
-        .jobs = jobs,
+        .jobs = jobs, .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
     };
     bool ok = read_data(a, &vars, &err);

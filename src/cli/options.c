@@ -20,6 +20,7 @@ static const option options[] = {
     {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL, "answer every effect from a journal; nothing goes out"},
     {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL, "share replies of models between runs in a file; made when it is not there"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
+    {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL, "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}", "form of the report; text when absent"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
@@ -35,6 +36,7 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 
 static const opt_id run_options[] = {OPT_help,   OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,
                                      OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_cache,    OPT_jobs,
+                                     OPT_timeout,
                                      OPT_schema, OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,

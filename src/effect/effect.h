@@ -114,6 +114,9 @@ PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
  * ...key). */
 bool pdl_is_secret_key(pdl_str name);
 
+/* True for parameters of a model call that configure the client and are never sent: control.def. */
+bool pdl_is_control_key(pdl_str name);
+
 /* A world answers effects. Vtable contracts:
  * start   takes e (it is released with pdl_effect_free by the world after the reply was delivered or the
  *         effect cancelled). May call e->sink.reply inside start. Never blocks longer than a local file

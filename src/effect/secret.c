@@ -9,69 +9,41 @@
 
 #include "base/banned.h"
 
-static const char *const secret_names[] = {"api_key",          "apikey",         "token",
-                                           "zen_api_key",      "azure_ad_token", "aws_secret_access_key",
-                                           "openai_api_key", "access_token", "vertex_credentials",
-                                           "aws_session_token"};
+typedef enum { STEERS, SHAPES, SECRET, PLACE, FORM } control;
 
-/* Parameters that steer the client, not the model (spec providers 4, execution 10.5): another time limit or
- * base URL asks the same. Some of them decide all the same what the model is asked, and so what may be answered for
- * another run. */
 static const struct {
     const char *name;
-    bool shapes; /* the request that goes out */
+    control what;
 } controls[] = {
-    {"api_key", false},
-    {"api_base", false},
-    {"base_url", false},
-    {"api_version", false},
-    {"timeout", false},
-    {"request_timeout", false},
-    {"stream_timeout", false},
-    {"max_retries", false},
-    {"num_retries", false},
-    {"fallbacks", false},
-    {"context_window_fallback_dict", false},
-    {"drop_params", true},
-    {"additional_drop_params", true},
-    {"allowed_openai_params", true},
-    {"custom_llm_provider", true},
-    {"mock_response", false},
-    {"mock_timeout", false},
-    {"model_list", false},
-    {"metadata", false},
-    {"extra_headers", false},
-    {"headers", false},
-    {"roles", true},
-    {"initial_prompt_value", true},
-    {"final_prompt_value", true},
-    {"bos_token", true},
-    {"eos_token", true},
-    {"input_cost_per_token", false},
-    {"output_cost_per_token", false},
-    {"cache", false},
-    {"caching", false},
-    {"organization", false},
-    {"retry_policy", false},
-    {"no-log", false},
-    {"ssl_verify", false},
-    {"stream", false},
-    {"stream_options", false},
+#define C(name, what) {#name, what},
+#include "effect/control.def"
+#undef C
 };
 
-static bool listed(pdl_str name, const char *const *list, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_eq_nocase(name, pdl_str_of(list[i]))) return true;
+/* Letter case does not matter: a secret is one however it is spelt. */
+static bool find_control(pdl_str name, control *what) {
+    for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
+        if (pdl_str_eq_nocase(name, pdl_str_of(controls[i].name))) {
+            *what = controls[i].what;
+            return true;
+        }
     return false;
 }
 
 static bool named_secret(pdl_str name) {
-    return listed(name, secret_names, sizeof secret_names / sizeof secret_names[0]);
+    control c;
+    return find_control(name, &c) && c == SECRET;
 }
-/* content: what shapes the request is none. */
-static bool is_control(pdl_str name, bool content) {
+
+/* Another value asks the same of the model. content: what decides the request that goes out does not. */
+static bool asks_the_same(pdl_str name, bool content) {
+    control c;
+    return find_control(name, &c) && c != PLACE && !(content && c == SHAPES);
+}
+
+bool pdl_is_control_key(pdl_str name) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (pdl_str_eq_nocase(name, pdl_str_of(controls[i].name))) return !content || !controls[i].shapes;
+        if (pdl_str_is(name, controls[i].name)) return controls[i].what != FORM;
     return false;
 }
 
@@ -91,7 +63,7 @@ static pdl_val model_params(pdl_vref given, bool content) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {
         pdl_vref key = pdl_dict_key_at(given, i);
-        if (pdl_is_str(key) && (is_control(pdl_str_get(key), content) || pdl_is_secret_key(pdl_str_get(key))))
+        if (pdl_is_str(key) && (asks_the_same(pdl_str_get(key), content) || pdl_is_secret_key(pdl_str_get(key))))
             continue;
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(given, i)));
     }

@@ -111,10 +111,11 @@ typedef struct transfer {
     pdl_http_request req;
     pdl_buf head, body;
     size_t got;       /* bytes of body that came */
-    uint64_t last_ns; /* when the last of them came */
+    uint64_t start_ns, last_ns; /* of the transfer; when the last of them came */
     pdl_timer *idle;
     struct transfer *next; /* in the queue */
     pdl_http_end end;
+    pdl_http_limit limit;
     int status;
     bool queued, dead, ended, in_callback;
     const char *said;          /* our own reason: wins over libcurl's; static */
@@ -197,6 +198,35 @@ static void release(transfer *t) {
     pdl_free(t);
 }
 
+/* --- silence ------------------------------------------------------------------------------ */
+
+static void deliver(pdl_http *h);
+static void on_idle(void *user);
+
+static uint64_t quiet_limit(const transfer *t) { return t->got ? t->req.idle_ms : t->req.first_ms; }
+
+static void watch_silence(transfer *t, uint64_t passed_ms) {
+    uint64_t limit = quiet_limit(t);
+    pdl_timer_stop(t->idle);
+    t->idle = limit ? pdl_timer_start(t->http->loop, limit - passed_ms, on_idle, t) : NULL;
+}
+
+/* The timer is not moved at each byte: it looks at the time of the last one when it fires and sleeps on. */
+static void on_idle(void *user) {
+    transfer *t = user;
+    pdl_http *h = t->http;
+    uint64_t quiet_ms = (pdl_clock_ns() - (t->got ? t->last_ns : t->start_ns)) / 1000000;
+    t->idle = NULL;
+    if (t->ended || t->dead) return;
+    if (quiet_ms < quiet_limit(t)) {
+        watch_silence(t, quiet_ms);
+        return;
+    }
+    t->limit = t->got ? PDL_HTTP_IDLE_MS : PDL_HTTP_FIRST_MS;
+    end_with(t, PDL_HTTP_TIMEOUT, "no data in time");
+    deliver(h);
+}
+
 /* --- callbacks of libcurl ---------------------------------------------------------------- */
 
 static size_t max_reply(const pdl_http *h) {
@@ -207,8 +237,10 @@ static size_t on_body(char *p, size_t size, size_t n, void *user) {
     transfer *t = user;
     const pdl_debug *d = t->http->opt.debug;
     (void)size; /* always 1 */
+    bool first = t->got == 0;
     t->got += n;
     t->last_ns = pdl_clock_ns();
+    if (first && n) watch_silence(t, 0); /* another limit from here on */
     if (d && d->drop_after >= 0 && t->got > (size_t)d->drop_after) {
         end_with(t, PDL_HTTP_BROKEN, "dropped by PDL_STRESS");
         return 0;
@@ -348,10 +380,17 @@ static bool give_data(transfer *t) {
     return go;
 }
 
+/* libcurl says only that it was too long. */
+static pdl_http_limit limit_of(const transfer *t) {
+    if (t->end != PDL_HTTP_TIMEOUT || t->limit != PDL_HTTP_NO_LIMIT) return t->limit;
+    uint64_t ms = (pdl_clock_ns() - t->start_ns) / 1000000;
+    return t->req.total_ms && ms >= t->req.total_ms ? PDL_HTTP_TOTAL_MS : PDL_HTTP_CONNECT_MS;
+}
+
 static void give_end(transfer *t) {
     PDL_TRACE(t->http->opt.debug, http, "#%llx %s: end %d, status %d, %zu bytes %s",
               (unsigned long long)t->id, t->req.method, (int)t->end, t->status, t->got, reason(t));
-    pdl_http_reply r = {t->end, t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
+    pdl_http_reply r = {t->end, limit_of(t), t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
     t->dead = true; /* a cancel from inside finds it gone */
     t->req.done(t->req.user, &r);
 }
@@ -404,23 +443,6 @@ static void act(lane *l, curl_socket_t fd, int mask) {
 static void on_kick(void *user) {
     pdl_http *h = user;
     h->kick = NULL;
-    deliver(h);
-}
-
-/* --- time limits ------------------------------------------------------------------------- */
-
-/* The timer is not moved at each byte: it looks at the time of the last one when it fires and sleeps on. */
-static void on_idle(void *user) {
-    transfer *t = user;
-    pdl_http *h = t->http;
-    uint64_t quiet_ms = (pdl_clock_ns() - t->last_ns) / 1000000;
-    t->idle = NULL;
-    if (t->ended || t->dead) return;
-    if (quiet_ms < t->req.idle_ms) {
-        t->idle = pdl_timer_start(h->loop, t->req.idle_ms - quiet_ms, on_idle, t);
-        return;
-    }
-    end_with(t, PDL_HTTP_TIMEOUT, "no data in time");
     deliver(h);
 }
 
@@ -533,7 +555,7 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     t->req.url = NULL; /* not ours beyond this call */
     t->req.headers = NULL;
     t->head.limit = t->body.limit = (size_t)-1 >> 2; /* the callbacks compare with the ceilings */
-    t->last_ns = pdl_clock_ns();
+    t->start_ns = t->last_ns = pdl_clock_ns();
     h->slots.p[slot] = t;
     h->open++;
     if (!h->tried) set_up_library(h);
@@ -548,7 +570,7 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
         if (h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
             t->lane = l;
             l->n++;
-            if (req->idle_ms) t->idle = pdl_timer_start(h->loop, req->idle_ms, on_idle, t);
+            watch_silence(t, 0);
             return t->id;
         }
     }

@@ -36,9 +36,13 @@ typedef enum {
     PDL_HTTP_STOPPED,     /* the data callback returned false */
 } pdl_http_end;
 
+/* Which limit passed. */
+typedef enum { PDL_HTTP_NO_LIMIT, PDL_HTTP_CONNECT_MS, PDL_HTTP_FIRST_MS, PDL_HTTP_IDLE_MS, PDL_HTTP_TOTAL_MS } pdl_http_limit;
+
 /* How a transfer ended. Borrowed for the time of the call. */
 typedef struct pdl_http_reply {
     pdl_http_end end;
+    pdl_http_limit limit; /* of a TIMEOUT */
     int status;          /* 0: no answer came */
     pdl_str body;        /* bytes not given to data; valid UTF-8 is not guaranteed */
     pdl_str header_text; /* header lines as received */
@@ -56,7 +60,8 @@ typedef struct pdl_http_request {
     pdl_str body;        /* borrowed until the end of the transfer; p == NULL: none */
     uint64_t connect_ms; /* 0: 5000 */
     uint64_t total_ms;   /* 0: no limit */
-    uint64_t idle_ms;    /* from the start to the first byte and between bytes; 0: no limit */
+    uint64_t first_ms;   /* from the start to the first byte of the body; 0: no limit */
+    uint64_t idle_ms;    /* between bytes of the body; 0: no limit */
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
     void *user;

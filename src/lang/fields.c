@@ -62,6 +62,8 @@ static const pdl_trace_row trace_rows[] = {
     {"pdl__trace", BIT(call) | BIT(model) | BIT(include) | BIT(import) | BIT(repeat) | BIT(map)},
     {"pdl__usage", BIT(model)},
     {"pdl__model_input", BIT(model)},
+    {"pdl__attempts", BIT(model)},
+    {"pdl__structured", BIT(model)},
     {"pdl__score", BIT(factor)},
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");

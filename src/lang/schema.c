@@ -183,6 +183,8 @@ static const struct {
     {"pdl__timing", "{'anyOf': [@PdlTiming, {'type': 'null'}]}"},
     {"pdl__usage", "{'anyOf': [@PdlUsage, {'type': 'null'}]}"},
     {"pdl__model_input", "@OptionalModelInput"},
+    {"pdl__attempts", "{}"},
+    {"pdl__structured", "{}"},
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 

@@ -10,14 +10,26 @@
 
 enum { LONGEST_WAIT_S = 120 }; /* a service that asks for more is not waited for */
 
+/* Which failures pass by themselves. Those that are not listed may when the service says so (x-should-retry), or when two
+ * requests met (409). */
+static const struct {
+    pdl_err_kind kind;
+    enum { NEVER, PASSES } what;
+} classes[] = {
+    {PDL_E_auth, NEVER},          {PDL_E_quota, NEVER},        {PDL_E_context_window, NEVER},
+    {PDL_E_content_policy, NEVER}, {PDL_E_connection, PASSES},  {PDL_E_timeout, PASSES},
+    {PDL_E_stream, PASSES},       {PDL_E_rate_limit, PASSES},  {PDL_E_unavailable, PASSES},
+    {PDL_E_server, PASSES},
+};
+
 static bool may_retry(const pdl_fault *f) {
-    if (f->kind == PDL_E_context_window || f->kind == PDL_E_content_policy || f->kind == PDL_E_auth ||
-        f->kind == PDL_E_quota)
-        return false;
-    if (f->should_retry >= 0) return f->should_retry == 1;
-    if (f->kind == PDL_E_connection || f->kind == PDL_E_timeout || f->kind == PDL_E_stream) return true;
-    if (f->kind == PDL_E_rate_limit || f->kind == PDL_E_unavailable || f->kind == PDL_E_server) return true;
-    return f->status == 409;
+    bool passes = f->status == 409;
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        if (classes[i].kind == f->kind) {
+            if (classes[i].what == NEVER) return false;
+            passes = true;
+        }
+    return f->should_retry >= 0 ? f->should_retry == 1 : passes;
 }
 
 bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *wait_ms) {

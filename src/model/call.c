@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_RETRIES = 2, DEFAULT_TIMEOUT_S = 600, MOCK_PIECE_CP = 3, SHORTEST_SECRET = 8 };
+enum { DEFAULT_RETRIES = 2, MOCK_PIECE_CP = 3, SHORTEST_SECRET = 8 };
 enum { FIRST_POLL_MS = 500, LONGEST_POLL_MS = 5000, FAREWELL_MS = 2000 };
 
 static void begin(pdl_call *c);
@@ -84,6 +84,8 @@ static void release(pdl_call *c) {
     pdl_token_unwant(&c->token);
     abandon_job(c);
     reset_answer(c);
+    pdl_buf_fini(&c->seen);
+    pdl_drop(c->made.list);
     pdl_call_unwrite(c);
     pdl_drop(c->given);
     pdl_drop(c->model);
@@ -105,14 +107,57 @@ static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() 
 
 /* --- success ----------------------------------------------------------------------------- */
 
-/* False: the call was cancelled from inside. */
+/* A stream that was asked for again after output: what was shown must come once more, and is not shown again. False: it
+ * does not, and fault says so. */
+static bool skip_seen(pdl_call *c, pdl_str *text) {
+    size_t n = text->n < c->n_behind ? text->n : c->n_behind;
+    if (n && memcmp(c->seen.p + c->seen.len - c->n_behind, text->p, n) != 0) {
+        pdl_fault_set(&c->fault, PDL_E_stream, 200, "the answer that was asked for again differs from what was shown of it");
+        c->fault.should_retry = 0;
+        return false;
+    }
+    c->n_behind -= n;
+    *text = pdl_str_sub(*text, n, text->n);
+    return true;
+}
+
+static bool retries_after_output(const pdl_call *c) {
+    pdl_vref v = pdl_dict_getz(c->given, "retry_after_output");
+    return !pdl_is_absent(v) && pdl_val_truth(v);
+}
+
+/* False: the call was cancelled from inside (gone), or fault says why it cannot go on. */
 static bool show(pdl_call *c, pdl_str text) {
     if (text.n == 0 || !c->ask.stream || !c->e->sink.piece) return true;
+    if (!skip_seen(c, &text)) return false;
+    if (text.n == 0) return true;
+    if (retries_after_output(c)) pdl_buf_put(&c->seen, text);
     bool was = c->busy;
     c->busy = c->shown = true;
     c->e->sink.piece(c->e->sink.user, c->e, text);
     c->busy = was;
     return !c->gone;
+}
+
+/* show said no. Takes raw. */
+static void stop(pdl_call *c, pdl_val raw) {
+    pdl_drop(raw);
+    if (c->gone || c->fault.kind == PDL_E_NONE) {
+        pdl_call_cancel(c);
+        return;
+    }
+    pdl_fault f = c->fault;
+    c->fault = (pdl_fault){0};
+    fail(c, &f);
+}
+
+/* The reply with the attempts before it, when there were some. Takes reply. */
+static void answer(pdl_call *c, pdl_val reply) {
+    pdl_effect *e = c->e;
+    double seconds = seconds_since(c->start_ns);
+    if (!pdl_is_absent(c->made.list)) reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->made.list));
+    release(c);
+    pdl_effect_answer(e, reply, seconds);
 }
 
 /* Takes raw, a response in OpenAI's shape. text: what is still to be shown. */
@@ -126,10 +171,7 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
         return;
     }
     if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
-    pdl_effect *e = c->e;
-    double seconds = seconds_since(c->start_ns);
-    release(c);
-    pdl_effect_answer(e, reply, seconds);
+    answer(c, reply);
 }
 
 /* The text of a reply that came whole although a stream was asked for, but for what was shown of a job, in
@@ -194,6 +236,11 @@ static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
     } else {
         PDL_PUT(out, "null");
     }
+    if (!pdl_is_absent(c->made.list)) {
+        pdl_err ignored = {0};
+        PDL_PUT(out, ",\"attempts\":");
+        if (!pdl_json_write(c->made.list, 0, 0, out, &ignored)) pdl_err_fini(&ignored);
+    }
     PDL_PUT(out, "}");
 }
 
@@ -217,6 +264,10 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_fault_fini(f);
     release(c);
     pdl_effect_refuse(e, &err);
+}
+
+static bool is_streamed(const pdl_call *c) {
+    return c->ask.stream && c->ask.provider && c->ask.provider->dialect->framing != PDL_STREAM_NONE;
 }
 
 /* The next model of `fallbacks`, or the one for a prompt that was too long. False: there is none. */
@@ -273,34 +324,55 @@ static bool blames_token(const pdl_call *c, const pdl_fault *f) {
     return c->token_url.len && f->status == 401 && c->http_id && !c->new_token;
 }
 
+/* What comes behind f, and after which wait. */
+static pdl_next next_of(pdl_call *c, const pdl_fault *f, uint64_t *wait_ms) {
+    bool hidden = !c->shown || c->job.get.len || (retries_after_output(c) && is_streamed(c));
+    *wait_ms = 0;
+    if (blames_token(c, f)) return PDL_NEXT_TOKEN;
+    if (blames_schema(c, f)) return PDL_NEXT_NO_SCHEMA;
+    if (c->sent && hidden && c->attempt < max_retries(c) && pdl_backoff(f, c->attempt, &c->calls->rng, wait_ms))
+        return PDL_NEXT_RETRY;
+    return PDL_NEXT_NONE; /* a fallback is looked for where it is taken */
+}
+
+static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_vref model, pdl_next next, uint64_t wait_ms) {
+    pdl_buf msg = PDL_BUF;
+    put_masked(c, pdl_buf_str(&f->msg), &msg);
+    pdl_attempts_add(&c->made, model, f, pdl_buf_str(&msg), next, wait_ms);
+    pdl_buf_fini(&msg);
+}
+
 /* Takes the content of f. */
 static void fail(pdl_call *c, pdl_fault *f) {
     uint64_t wait_ms;
+    pdl_next next = next_of(c, f, &wait_ms);
+    pdl_val model = pdl_keep(c->model);
     PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind),
               f->status);
-    if (blames_token(c, f)) {
+    if (next == PDL_NEXT_NONE && next_fallback(c, f)) next = PDL_NEXT_FALLBACK;
+    if (next != PDL_NEXT_NONE || !pdl_is_absent(c->made.list)) note_attempt(c, f, model, next, wait_ms);
+    pdl_drop(model);
+    switch (next) {
+    case PDL_NEXT_TOKEN:
         pdl_token_forget(&c->calls->tokens, pdl_buf_str(&c->token_url), pdl_buf_str(&c->token_request));
         c->new_token = true;
-        pdl_fault_fini(f);
-        begin(c);
-    } else if (blames_schema(c, f)) {
-        c->ask.no_schema = true;
-        pdl_fault_fini(f);
-        begin(c);
-    } else if (c->sent && (!c->shown || c->job.get.len) && c->attempt < max_retries(c) &&
-               pdl_backoff(f, c->attempt, &c->calls->rng, &wait_ms)) {
+        break;
+    case PDL_NEXT_NO_SCHEMA: c->ask.no_schema = true; break;
+    case PDL_NEXT_RETRY:
         c->attempt++;
         c->http_id = 0;
+        c->n_behind = c->seen.len;
         pdl_fault_fini(f);
         c->timer = pdl_timer_start(c->calls->loop, wait_ms, on_wait, c);
-    } else if (next_fallback(c, f)) {
-        abandon_job(c);
-        pdl_fault_fini(f);
-        begin(c);
-    } else {
+        return;
+    case PDL_NEXT_FALLBACK: abandon_job(c); break;
+    case PDL_NEXT_NONE:
         c->http_id = 0;
         refuse(c, f);
+        return;
     }
+    pdl_fault_fini(f);
+    begin(c);
 }
 
 /* --- a whole answer ---------------------------------------------------------------------- */
@@ -312,15 +384,10 @@ static bool is_error(pdl_vref json) {
     return !pdl_is_absent(error) && !pdl_is_null(error) && pdl_is_absent(pdl_dict_getz(json, "choices"));
 }
 
-static uint64_t timeout_ms(const pdl_call *c) {
-    double s = pdl_params_number(c->given, "timeout", DEFAULT_TIMEOUT_S);
-    return s <= 0 || s > 1e9 ? 0 : (uint64_t)(s * 1000 + 0.5);
-}
-
 /* A job goes on: show what is new of its text and ask again later, half as late again each time. */
 static void wait_for_job(pdl_call *c) {
     pdl_fault f = {0};
-    uint64_t now = pdl_clock_ns(), wait = FIRST_POLL_MS, limit = timeout_ms(c);
+    uint64_t now = pdl_clock_ns(), wait = FIRST_POLL_MS, limit = c->timing.total;
     pdl_str text = pdl_buf_str(&c->job.text);
     if (!pdl_url_same_origin(pdl_buf_str(&c->job.get), pdl_buf_str(&c->url))) {
         end_job(c);
@@ -333,7 +400,7 @@ static void wait_for_job(pdl_call *c) {
         pdl_buf_clear(&c->job.cancel);
     if (c->n_polls == 0 || (c->ask.stream && text.n > c->n_shown)) c->job_ns = now;
     if (limit && now - c->job_ns > limit * 1000000) {
-        pdl_fault_set(&f, PDL_E_timeout, 0, "Request timed out.");
+        pdl_fault_of_limit(PDL_HTTP_TOTAL_MS, &f);
         f.should_retry = 0;
         fail(c, &f);
         return;
@@ -341,7 +408,7 @@ static void wait_for_job(pdl_call *c) {
     pdl_str fresh = pdl_str_sub(text, c->n_shown, text.n);
     if (c->ask.stream) c->n_shown = text.n > c->n_shown ? text.n : c->n_shown;
     if (!show(c, fresh)) {
-        pdl_call_cancel(c);
+        stop(c, pdl_absent());
         return;
     }
     for (unsigned i = 0; i < c->n_polls && wait < LONGEST_POLL_MS; i++) wait += wait / 2;
@@ -362,10 +429,7 @@ static void read_vectors(pdl_call *c, pdl_val json, int status) {
         fail(c, &f);
         return;
     }
-    pdl_effect *e = c->e;
-    double seconds = seconds_since(c->start_ns);
-    release(c);
-    pdl_effect_answer(e, reply, seconds);
+    answer(c, reply);
 }
 
 static bool is_pending(pdl_call *c, pdl_vref json) {
@@ -407,8 +471,7 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         pdl_buf_fini(&fixed);
         end_job(c);
         if (!show_whole(c, raw, 0)) {
-            pdl_drop(raw);
-            pdl_call_cancel(c);
+            stop(c, raw);
             return;
         }
         finish(c, raw, status);
@@ -467,8 +530,17 @@ static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
     return ok;
 }
 
+/* Comments keep a connection alive, but they are no answer. */
+static bool is_late(const pdl_call *c) {
+    return !c->began && c->timing.first && pdl_clock_ns() - c->made.start_ns > c->timing.first * 1000000;
+}
+
 static bool on_data(void *user, pdl_str bytes) {
     pdl_call *c = user;
+    if (is_late(c)) {
+        pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &c->fault);
+        return false;
+    }
     if (!c->began && !c->is_whole && c->sse.lines.part.len == 0 &&
         c->ask.provider->dialect->framing == PDL_STREAM_EVENTS) {
         /* Some servers do not stream although asked to: then one object comes, and no line begins with '{' in
@@ -507,15 +579,10 @@ static void end_stream(pdl_call *c, int status) {
     }
     pdl_val raw = c->gone ? pdl_absent() : pdl_draft_take(&c->draft);
     if (c->gone || !show(c, pdl_buf_str(&c->draft.piece))) {
-        pdl_drop(raw);
-        pdl_call_cancel(c);
+        stop(c, raw);
         return;
     }
     finish(c, raw, status);
-}
-
-static bool is_streamed(const pdl_call *c) {
-    return c->ask.stream && c->ask.provider->dialect->framing != PDL_STREAM_NONE;
 }
 
 static void on_done(void *user, const pdl_http_reply *r) {
@@ -543,7 +610,6 @@ static void on_done(void *user, const pdl_http_reply *r) {
 static void send(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
-    uint64_t limit = timeout_ms(c);
     reset_answer(c);
     pdl_draft_init(&c->draft);
     pdl_http_request req = {
@@ -552,8 +618,10 @@ static void send(pdl_call *c) {
         .headers = (const char *const *)c->headers.p,
         .n_headers = c->headers.n,
         .body = poll ? (pdl_str){0} : pdl_buf_str(&c->body),
-        .total_ms = stream ? 0 : limit,
-        .idle_ms = stream ? limit : 0,
+        .connect_ms = c->timing.connect,
+        .first_ms = c->timing.first,
+        .idle_ms = c->timing.idle,
+        .total_ms = c->timing.total,
         .insecure = pdl_is_bool(verify) && !pdl_bool_of(verify),
         .compressed = !stream,
         .user = c,
@@ -561,8 +629,12 @@ static void send(pdl_call *c) {
         .done = on_done,
     };
     c->sent = true;
+    c->made.start_ns = pdl_clock_ns();
     c->http_id = pdl_http_start(c->calls->http, &req);
 }
+
+/* How long a call waits before anything comes; 0: for ever. */
+static uint64_t patience(const pdl_call *c) { return c->timing.first ? c->timing.first : c->timing.total; }
 
 static void on_mock_timeout(void *user) {
     pdl_call *c = user;
@@ -577,14 +649,13 @@ static void answer_mock(pdl_call *c) {
     pdl_val raw;
     pdl_vref t = pdl_dict_getz(c->given, "mock_timeout");
     if (!pdl_is_absent(t) && pdl_val_truth(t)) {
-        c->timer = pdl_timer_start(c->calls->loop, timeout_ms(c), on_mock_timeout, c);
+        c->timer = pdl_timer_start(c->calls->loop, patience(c), on_mock_timeout, c);
     } else if (!pdl_mock_read(&c->ask, &raw, &f)) {
         fail(c, &f);
     } else if (show_whole(c, raw, MOCK_PIECE_CP)) {
         finish(c, raw, 0);
     } else {
-        pdl_drop(raw);
-        pdl_call_cancel(c);
+        stop(c, raw);
     }
 }
 
@@ -606,7 +677,7 @@ static void on_late_token(void *user) {
     c->timer = NULL;
     c->sent = c->anew = true;
     pdl_token_unwant(&c->token);
-    pdl_fault_set(&f, PDL_E_timeout, 0, "Request timed out.");
+    pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &f);
     fail(c, &f);
 }
 
@@ -619,7 +690,7 @@ static void send_off(pdl_call *c) {
             c->token.fn = on_token;
             c->token.user = c;
             pdl_token_want(&c->calls->tokens, url, form, &c->token);
-            if (timeout_ms(c)) c->timer = pdl_timer_start(c->calls->loop, timeout_ms(c), on_late_token, c);
+            if (patience(c)) c->timer = pdl_timer_start(c->calls->loop, patience(c), on_late_token, c);
             return;
         }
         pdl_headers_bearer(&c->headers, token);
@@ -656,6 +727,8 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     else
         c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
     c->clean = pdl_absent();
+    c->made.list = pdl_absent();
+    c->seen = PDL_BUF;
     pdl_draft_init(&c->draft);
     c->prev = calls->end;
     *calls->end = c;

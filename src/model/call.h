@@ -6,10 +6,12 @@
 #include "effect/effect.h"
 #include "io/http.h"
 #include "io/sse.h"
+#include "model/attempts.h"
 #include "model/dialect.h"
 #include "model/eventstream.h"
 #include "model/fault.h"
 #include "model/model.h"
+#include "model/timing.h"
 #include "model/token.h"
 
 typedef struct pdl_call pdl_call;
@@ -58,7 +60,9 @@ struct pdl_call {
     pdl_headers headers;
     pdl_buf token_url, token_request;
     pdl_token_wait token;
+    pdl_timing timing;
     unsigned attempt;
+    pdl_attempts_made made; /* requests that failed, and what came next */
     bool sent;      /* a request went out since the call began: a failure may be tried again */
     bool anew;      /* the next try is written anew */
     bool new_token; /* a refused token was replaced once */
@@ -72,6 +76,8 @@ struct pdl_call {
     uint64_t job_ns; /* when it made progress */
     unsigned n_polls;
     size_t n_shown; /* bytes of its text */
+    pdl_buf seen;    /* with retry_after_output: the text that was shown */
+    size_t n_behind; /* bytes of seen that a stream which was asked for again has not repeated yet */
     pdl_buf whole;  /* a stream was asked for, one object came */
     bool is_whole, began, shown, busy, gone;
     pdl_fault fault; /* found inside the stream */

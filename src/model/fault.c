@@ -230,9 +230,20 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
     pdl_drop(json);
 }
 
+void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out) {
+    static const char *const why[] = {
+        [PDL_HTTP_NO_LIMIT] = "",
+        [PDL_HTTP_CONNECT_MS] = " No connection was made in time (limit: connect)",
+        [PDL_HTTP_FIRST_MS] = " The answer did not begin in time (limit: first)",
+        [PDL_HTTP_IDLE_MS] = " The answer stopped coming (limit: idle)",
+        [PDL_HTTP_TOTAL_MS] = " The answer was not complete in time (limit: total)",
+    };
+    pdl_fault_set(out, PDL_E_timeout, 0, "Request timed out.%s", why[limit]);
+}
+
 void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out) {
     switch (r->end) {
-    case PDL_HTTP_TIMEOUT: pdl_fault_set(out, PDL_E_timeout, 0, "Request timed out."); return;
+    case PDL_HTTP_TIMEOUT: pdl_fault_of_limit(r->limit, out); return;
     case PDL_HTTP_TOO_LARGE: pdl_fault_set(out, PDL_E_protocol, r->status, "%s", r->why); return;
     case PDL_HTTP_BAD_REQUEST: pdl_fault_set(out, PDL_E_config, 0, "%s", r->why); return;
     case PDL_HTTP_BROKEN:

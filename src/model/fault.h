@@ -25,6 +25,8 @@ void pdl_fault_fini(pdl_fault *f);
 void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out);
 /* From the transport: anything but PDL_HTTP_OK. began: pieces had been delivered or events read. */
 void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out);
+/* From a time limit that passed. */
+void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
 /* From an error object inside an answer with status 2xx: {"error": ...} or what stands for it. */
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out);
 /* From an error of ours. Takes its content. */

@@ -18,7 +18,12 @@ typedef struct pdl_model_options {
     const char *(*env)(void *user, const char *name);
     void *user;
     const pdl_debug *debug; /* categories http, sse; borrowed */
+    /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the defaults. */
+    const char *timeouts;
 } pdl_model_options;
+
+/* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error: bad_request. */
+PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
 
 /* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null, stream},
  * reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it comes (only when

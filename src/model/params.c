@@ -2,6 +2,7 @@
 #include "model/params.h"
 
 #include "base/num.h"
+#include "effect/effect.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -16,66 +17,10 @@ static const pdl_param params[] = {
 #undef YES
 };
 
-/* Never sent: they configure the client. */
-static const char *const control_keys[] = {
-    "api_key",
-    "api_base",
-    "base_url",
-    "api_version",
-    "timeout",
-    "max_retries",
-    "num_retries",
-    "fallbacks",
-    "context_window_fallback_dict",
-    "drop_params",
-    "additional_drop_params",
-    "allowed_openai_params",
-    "custom_llm_provider",
-    "mock_response",
-    "mock_timeout",
-    "model_list",
-    "metadata",
-    "extra_headers",
-    "headers",
-    "roles",
-    "initial_prompt_value",
-    "final_prompt_value",
-    "bos_token",
-    "eos_token",
-    "input_cost_per_token",
-    "output_cost_per_token",
-    "cache",
-    "caching",
-    "organization",
-    "retry_policy",
-    "no-log",
-    "ssl_verify",
-    "stream",
-    "apikey",
-    "token",
-    "zen_api_key",
-    "azure_ad_token",
-    "aws_access_key_id",
-    "aws_secret_access_key",
-    "aws_session_token",
-    "aws_region_name",
-    "vertex_project",
-    "vertex_location",
-    "vertex_credentials",
-    "model",
-    "messages",
-};
-
 const pdl_param *pdl_param_find(pdl_str name) {
     for (size_t i = 0; i < sizeof params / sizeof params[0]; i++)
         if (pdl_str_is(name, params[i].name)) return &params[i];
     return NULL;
-}
-
-static bool is_control(pdl_str name) {
-    for (size_t i = 0; i < sizeof control_keys / sizeof control_keys[0]; i++)
-        if (pdl_str_is(name, control_keys[i])) return true;
-    return false;
 }
 
 static bool list_has(pdl_vref list, pdl_str name) {
@@ -109,7 +54,7 @@ pdl_val pdl_params_clean(pdl_vref given) {
         pdl_vref k = pdl_dict_key_at(given, i), v = pdl_dict_val_at(given, i);
         if (!pdl_is_str(k) || pdl_is_null(v)) continue;
         pdl_str name = pdl_str_get(k);
-        if (is_control(name) || list_has(dropped, name)) continue;
+        if (pdl_is_control_key(name) || list_has(dropped, name)) continue;
         out = pdl_dict_put(out, pdl_keep(k), convert(pdl_param_find(name), v));
     }
     return out;

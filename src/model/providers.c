@@ -273,15 +273,15 @@ static const char *first_set(const char *names, const pdl_env *env) {
     return NULL;
 }
 
-/* <PREFIX>_API_BASE: one rule for gateways and tests. */
-static const char *common_base(const char *prefix, const pdl_env *env) {
+const char *pdl_provider_env(const pdl_provider *p, const char *end, const pdl_env *env) {
     char name[80];
-    size_t n = 0;
-    for (; prefix[n] && n < sizeof name - 10; n++)
+    const char *prefix = p->prefix;
+    size_t n = 0, m = strlen(end) + 1;
+    for (; prefix[n] && n < sizeof name - m; n++)
         name[n] = prefix[n] == '-'                       ? '_'
                   : prefix[n] >= 'a' && prefix[n] <= 'z' ? (char)(prefix[n] - 'a' + 'A')
                                                          : prefix[n];
-    memcpy(name + n, "_API_BASE", 10);
+    memcpy(name + n, end, m);
     return pdl_env_get(env, name);
 }
 
@@ -341,7 +341,8 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
     r->base = PDL_BUF;
     if (given.n == 0 && p->quirks & PDL_Q_WATSONX) given = text_param(params, "url");
     if (given.n == 0) given = pdl_str_of(first_set(p->base_env, env));
-    if (given.n == 0) given = pdl_str_of(common_base(p->prefix, env));
+    /* One rule for gateways and tests. */
+    if (given.n == 0) given = pdl_str_of(pdl_provider_env(p, "_API_BASE", env));
     r->base_given = given.n > 0;
     if (given.n) {
         pdl_buf_put(&r->base, without_slash(given));

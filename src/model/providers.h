@@ -57,6 +57,9 @@ typedef struct pdl_env {
 /* A variable that is set and not empty, else NULL. */
 const char *pdl_env_get(const pdl_env *env, const char *name);
 
+/* The variable <PREFIX><end> of a provider: OLLAMA_CHAT_API_BASE. NULL when it is not set. */
+const char *pdl_provider_env(const struct pdl_provider *p, const char *end, const pdl_env *env);
+
 /* The first that is a non-empty text: names separated by blanks, in lower case parameters, in upper case
  * variables. Empty slice with p == NULL: none. Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);

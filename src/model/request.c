@@ -122,6 +122,9 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
     fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
+    bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_STREAM_NONE;
+    if (!pdl_timing_of(c->route.provider, c->given, &c->calls->env, c->calls->opt.timeouts, pieces, &c->timing, err))
+        return false;
     if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) return true;
     if (!pdl_score_check(&c->ask, err)) return false;
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */

@@ -186,7 +186,14 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     n->last = kept;
     n->cursor = NULL;
     n->part_failed = false;
-    facts_clear(n);
+    size_t kept_facts = 0; /* the requests of a model call that failed are told of all attempts */
+    for (size_t i = 0; i < n->facts.n; i++) {
+        if (strcmp(n->facts.p[i].key, "pdl__attempts") == 0)
+            n->facts.p[kept_facts++] = n->facts.p[i];
+        else
+            pdl_drop(n->facts.p[i].value);
+    }
+    n->facts.n = kept_facts;
 }
 
 static const char *intern_key(pdl_fold *f, pdl_str key) {
@@ -230,12 +237,31 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
     n->usage[2] += prompt;
 }
 
+static fold_fact *find_fact(fold_node *n, const char *key) {
+    for (size_t i = 0; i < n->facts.n; i++)
+        if (strcmp(n->facts.p[i].key, key) == 0) return &n->facts.p[i];
+    return NULL;
+}
+
+/* How a call went: the reply's value, {attempts, structured} or absent. */
+static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
+    static const char *const names[][2] = {{"attempts", "pdl__attempts"}, {"structured", "pdl__structured"}};
+    for (size_t i = 0; pdl_is_dict(how) && i < sizeof names / sizeof names[0]; i++) {
+        pdl_vref v = pdl_dict_getz(how, names[i][0]);
+        if (pdl_is_absent(v)) continue;
+        fold_fact *old = find_fact(n, names[i][1]);
+        if (old && pdl_is_list(old->value) && pdl_is_list(v)) old->value = pdl_list_concat(old->value, v);
+        else if (!old) *pdl_vec_push(&n->facts) = (fold_fact){intern_key(f, pdl_str_of(names[i][1])), 0, pdl_keep(v)};
+    }
+}
+
 /* A model block ends before its reply is there. A failure that nobody handles is told to no block that still
  * runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->path && e->block ? fold_find(&f->calls, (uintptr_t)e->path) : NULL;
     if (!n) return;
     n->end = e->nanos;
+    note_call(f, n, e->value);
     if (e->err && n->over && !n->failure && !n->part_failed)
         n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
 }

@@ -95,17 +95,30 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     out_flush(r);
 }
 
+/* What a world says of a model call beside its answer, or of its failure. Owned; absent: nothing. */
+static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    if (e->kind != PDL_EFFECT_model) return pdl_absent();
+    if (!reply->err.kind) return pdl_keep(reply->value);
+    if (reply->err.detail && pdl_effect_decode(pdl_str_of(reply->err.detail), &v, &ignored)) return v;
+    pdl_err_fini(&ignored);
+    return pdl_absent();
+}
+
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = user;
     pdl_call *c = idmap_find(&r->calls, e->id);
+    pdl_val notes = r->opt.sinks.wants_blocks ? notes_of(e, reply) : pdl_absent();
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply,
                                                .effect = e,
                                                .reply = reply,
                                                .block = c ? c->block : NULL,
                                                .path = e->place,
                                                .err = reply->err.kind ? &reply->err : NULL,
-                                               .value = pdl_absent(),
+                                               .value = notes,
                                                .context = pdl_absent()});
+    pdl_drop(notes);
     if (c) call_answered(c, reply);
 }
 

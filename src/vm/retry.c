@@ -31,6 +31,11 @@ static const struct {
     {"FutureWarning", "Warning"}, {"ImportWarning", "Warning"}, {"UnicodeWarning", "Warning"}, {"BytesWarning", "Warning"},
     {"ResourceWarning", "Warning"}, {"PendingDeprecationWarning", "Warning"}, {"ExceptionGroup", "Exception"},
     {"JSONDecodeError", "ValueError"},
+    /* of model calls, as users of LiteLLM and OpenAI's client know them */
+    {"BadRequestError", "Exception"}, {"AuthenticationError", "Exception"}, {"PermissionDeniedError", "Exception"},
+    {"NotFoundError", "Exception"}, {"RateLimitError", "Exception"}, {"ContextWindowExceededError", "BadRequestError"},
+    {"ContentPolicyViolationError", "BadRequestError"}, {"UnsupportedParamsError", "BadRequestError"}, {"Timeout", "TimeoutError"},
+    {"ServiceUnavailableError", "Exception"}, {"InternalServerError", "Exception"}, {"APIConnectionError", "ConnectionError"},
     {"PDLException", "Exception"}, {"PDLRuntimeError", "PDLException"}, {"PDLRuntimeExpressionError", "PDLRuntimeError"},
     {"PDLRuntimeParserError", "PDLRuntimeError"}, {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
 };
@@ -73,8 +78,21 @@ static const char *pdl_class_of_kind(pdl_err_kind k) {
 /* Python's class for errors of models and time-outs. */
 static const char *host_class(const pdl_err *e) {
     switch ((int)e->kind) {
-    case PDL_E_timeout: return "TimeoutError";
-    case PDL_E_connection: return "ConnectionError";
+    case PDL_E_timeout: return "Timeout";
+    case PDL_E_stream:
+    case PDL_E_connection: return "APIConnectionError";
+    case PDL_E_auth: return "AuthenticationError";
+    case PDL_E_permission: return "PermissionDeniedError";
+    case PDL_E_not_found: return "NotFoundError";
+    case PDL_E_quota:
+    case PDL_E_rate_limit: return "RateLimitError";
+    case PDL_E_context_window: return "ContextWindowExceededError";
+    case PDL_E_content_policy: return "ContentPolicyViolationError";
+    case PDL_E_unsupported_params: return "UnsupportedParamsError";
+    case PDL_E_bad_request: return "BadRequestError";
+    case PDL_E_unavailable: return "ServiceUnavailableError";
+    case PDL_E_protocol:
+    case PDL_E_server: return "InternalServerError";
     case PDL_E_code: return e->has_status ? "ValueError" : "Exception";
     case PDL_E_type: return "TypeError";
     default: return "Exception";

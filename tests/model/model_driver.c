@@ -2,7 +2,7 @@
  * standard output.
  *
  *   {calls: [{model, messages, parameters?, platform?, schema?, stream?} | {model, input, parameters?}], env?: {NAME: VALUE}, repeat?: N,
- * quiet?: bool, split?: bool, cancel_after?: N} A line per piece {i, piece} and per end {i, reply} or {i,
+ * quiet?: bool, split?: bool, cancel_after?: N, timeouts?: text} A line per piece {i, piece} and per end {i, reply} or {i,
  * error: {kind, msg, status, detail}}. repeat: the calls N times over, all at once; cancel_after: each call
  * is cancelled after N pieces, which gives {i, cancelled: true}.
  */
@@ -117,7 +117,9 @@ int main(void) {
     d.cancel_after = number(job, "cancel_after", 0);
     debug.split = flag(job, "split");
     pdl_loop *loop = pdl_loop_new();
-    pdl_model_options opt = {get_env, &d, &debug};
+    pdl_vref limits = pdl_dict_getz(job, "timeouts");
+    pdl_model_options opt = {
+        .env = get_env, .user = &d, .debug = &debug, .timeouts = pdl_is_str(limits) ? pdl_str_get(limits).p : NULL};
     d.world = pdl_model_world_new(loop, &opt);
     uint64_t t0 = pdl_clock_ns();
     pdl_vref calls = pdl_dict_getz(job, "calls");

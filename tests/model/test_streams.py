@@ -119,7 +119,7 @@ def test_first_byte_and_gap_timeouts():
         t0 = time.monotonic()
         wire = Wire(pieces, hold=5)
         _, end = call(wire, timeout=0.3)
-        assert error_of(end, "timeout", None)["msg"].endswith("Request timed out."), end
+        assert "Request timed out." in error_of(end, "timeout", None)["msg"], end
         assert 0.25 < time.monotonic() - t0 < 2
 
 
