@@ -29,4 +29,5 @@ show chatbot
 echo "  (typed were: $(paste -s -d '|' questions.txt | sed 's/|/ | /g'))"
 show react
 show rag
+show tools
 printf '\nAll programs ran. To run one with a model of your own: pdl -d "model: ollama_chat/granite4:micro" examples/chatbot.pdl\n'

@@ -3,7 +3,7 @@
 #
 #     examples/record.sh build/pdl
 #
-# Needs python3: for the model and for the code block of rag.pdl. To be run when a program, a question or a reply changed.
+# Needs python3: for the model, the code block of rag.pdl and the tool server of tools.pdl. To be run when a program, a question or a reply changed.
 set -eu
 pdl=${1:-build/pdl}
 case $pdl in
@@ -25,7 +25,8 @@ done
 OPENAI_API_KEY=none
 export OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_KEY
 
-for program in hello ten tour chatbot react rag patterns/*.pdl; do
+export PDL_MCP_CONFIG=mcp.json
+for program in hello ten tour chatbot react rag tools patterns/*.pdl; do
     program=${program%.pdl}
     OPENAI_API_BASE=$(head -n 1 "$address")/s/$(echo "$program" | tr / -)/v1
     OPENAI_BASE_URL=$OPENAI_API_BASE

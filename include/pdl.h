@@ -158,6 +158,7 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  *
  * - model: its name; {model, messages, parameters, schema, stream}; text, or {content, usage}
  * - code: python or ipython; {lang, code, vars, cwd}; the value of `result`
+ * - tool: the tool server; {server, op: list|call|request, ...}; tools, {content, structured, text, is_error}, any
  * - command: first word; {argv}; text, or {stdout, stderr, status}
  * - input: the prompt; {prompt, multiline}; text, null at the end of input
  * - read: the path; {path}; text

@@ -3,6 +3,7 @@
 
 #include "base/num.h"
 #include "host/host.h"
+#include "mcp/mcp.h"
 #include "model/model.h"
 #include "native/native.h"
 
@@ -11,7 +12,7 @@
 typedef struct router {
     pdl_world world;
     pdl_compose_options opt;
-    pdl_world *model, *worker, *host, *hooks; /* NULL until needed */
+    pdl_world *model, *worker, *mcp, *host, *hooks; /* NULL until needed */
 } router;
 
 static pdl_val record_of(void *user, pdl_vref record) {
@@ -79,6 +80,11 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
         return r->model;
     case PDL_EFFECT_code: case PDL_EFFECT_object: case PDL_EFFECT_command:
         return r->worker || open_worker(r, err) ? r->worker : NULL;
+    case PDL_EFFECT_tool:
+        if (!r->mcp) r->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
+            .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug,
+        });
+        return r->mcp;
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
     case PDL_EFFECT_input:
@@ -112,6 +118,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     router *r = (router *)(void *)w;
     if (r->model) r->model->ops->cancel(r->model, id);
     if (r->worker) r->worker->ops->cancel(r->worker, id);
+    if (r->mcp) r->mcp->ops->cancel(r->mcp, id);
     if (r->host) r->host->ops->cancel(r->host, id);
     if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
 }
@@ -132,6 +139,7 @@ static void close_all(pdl_world *w) {
     if (r->worker) r->worker->ops->close(r->worker);
     if (r->host) r->host->ops->close(r->host);
     if (r->hooks) r->hooks->ops->close(r->hooks);
+    if (r->mcp) r->mcp->ops->close(r->mcp); /* last: it runs the loop until its servers have ended */
     pdl_free(r);
 }
 

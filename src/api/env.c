@@ -93,6 +93,16 @@ static void note_secret(pdl_environ *e, pdl_str name, pdl_str value) {
     if (value.n >= MIN_SECRET && says_secret(name)) *pdl_vec_push(&e->secrets) = value;
 }
 
+/* A header "Bearer abc" is secret as a whole and without its first word. */
+void pdl_environ_note(void *env, pdl_str name, pdl_str value, bool always) {
+    pdl_environ *e = env;
+    if (!always && !says_secret(name)) return;
+    size_t blank = always ? pdl_str_find(value, PDL_STR(" "), 0) : PDL_NOT_FOUND;
+    pdl_str word = blank == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(value, blank + 1, value.n);
+    if (value.n >= MIN_SECRET) *pdl_vec_push(&e->secrets) = pdl_arena_str(e->arena, value);
+    if (word.n >= MIN_SECRET) *pdl_vec_push(&e->secrets) = pdl_arena_str(e->arena, word);
+}
+
 pdl_environ *pdl_environ_load(void) {
     pdl_environ *e = PDL_NEW(pdl_environ);
     e->arena = pdl_arena_make();

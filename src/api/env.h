@@ -17,4 +17,7 @@ const char *pdl_environ_get(void *env, const char *name);
  * Borrowed. */
 const pdl_str *pdl_environ_secrets(const pdl_environ *e, size_t *n);
 
+/* One more variable that may hold a secret; always: it does, whatever its name. env is a pdl_environ. */
+void pdl_environ_note(void *env, pdl_str name, pdl_str value, bool always);
+
 #endif

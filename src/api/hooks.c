@@ -81,7 +81,7 @@ static pdl_str subject_of(const pdl_effect *e) {
     } rows[] = {
         {PDL_EFFECT_model, "model"},  {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
         {PDL_EFFECT_command, "argv"}, {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
-        {PDL_EFFECT_write, "path"},   {PDL_EFFECT_source, "path"},
+        {PDL_EFFECT_write, "path"},   {PDL_EFFECT_source, "path"},  {PDL_EFFECT_tool, "server"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].kind == e->kind) return text_at(e->request, rows[i].key);
@@ -195,6 +195,7 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
     case PDL_EFFECT_write:
     case PDL_EFFECT_sleep: *out = pdl_null(); return true;
     case PDL_EFFECT_object:
+    case PDL_EFFECT_tool:
     case PDL_EFFECT_COUNT: break;
     }
     *out = pdl_keep(v);

@@ -13,6 +13,7 @@
 #include "journal/cache.h"
 #include "journal/journal.h"
 #include "lang/load.h"
+#include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
 #include "value/text.h"
@@ -300,6 +301,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .timeouts = o->timeouts,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
+    pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, pdl_environ_note, s->env);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
         .file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]),

@@ -21,6 +21,7 @@
     X(http, "requests and replies, keys removed")  \
     X(sse, "events of a stream")                   \
     X(worker, "messages of the worker protocol")   \
+    X(mcp, "messages and logs of tool servers")    \
     X(journal, "rows written and answered")        \
     X(mem, "live values at the end (counted in builds with assertions)")
 

@@ -67,6 +67,7 @@ int cmd_man(const arguments *a) {
     for (size_t i = 0; i < n; i++) put_command(&all[i], &out);
     put_codes(&out);
     PDL_PUT(&out, ".SH ENVIRONMENT\n.TP\n.B PDL_PATH\nfolders in which imports are looked for, separated by colons\n"
+                  ".TP\n.B PDL_MCP_CONFIG\nthe file that says which tool servers there are (import: mcp:NAME)\n"
                   ".TP\n.B PDL_PYTHON\nthe Python interpreter for code blocks\n"
                   ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; unset: no limit\n"
                   ".TP\n.B PDL_CODE_MEMORY\nmegabytes of address space for code; unset: no limit\n"

@@ -26,6 +26,7 @@ void pdl_code_drop(pdl_code *c) {
     if (!c || --c->refs) return;
     for (size_t i = 0; i < c->consts.n; i++) pdl_drop(c->consts.p[i]);
     pdl_vec_fini(&c->consts);
+    pdl_drop(c->signatures);
     pdl_vec_fini(&c->ins);
     pdl_vec_fini(&c->where);
     pdl_vec_fini(&c->sites);

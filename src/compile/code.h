@@ -103,6 +103,7 @@ struct pdl_code {
     pdl_arena *arena;        /* owned: infos, shapes */
     pdl_interner *names;     /* borrowed: the engine's */
     bool library;            /* of a file imported as lib/...: its errors are told at the call (vm/fiber.c) */
+    pdl_val signatures;      /* of a tool server: dict from names of functions to declarations; else absent */
     bool jinja;              /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_where) where;

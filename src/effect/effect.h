@@ -19,6 +19,7 @@
  * code     {lang, code, vars: dict, cwd, names: [..]} -> {result, rebound: dict, stdout}   (lang python,
  *          ipython)
  * object   {op: attr|item|call|iter|next|len|drop, id, ...} -> value                        (worker handles)
+ * tool     {server, op: list|call|request, ...} -> value             (tool servers, mcp/mcp.h)
  * command  {argv: [..]} -> {stdout, stderr, status}
  * read     {path, shown} -> text          (shown: the path as messages print it)
  * write    {path, mode, text, encoding, flush, close} -> null
@@ -34,6 +35,7 @@
     X(embed, "texts are embedded")                            \
     X(code, "a code block runs")                              \
     X(object, "an object of the code worker is used")         \
+    X(tool, "a tool server is used")                          \
     X(command, "a command runs")                              \
     X(read, "a file is read")                                 \
     X(write, "a file is written")                             \

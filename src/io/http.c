@@ -632,8 +632,8 @@ void pdl_http_free(pdl_http *h) {
 
 /* --- headers ----------------------------------------------------------------------------- */
 
-pdl_str pdl_http_header(const pdl_http_reply *r, const char *name) {
-    pdl_str want = pdl_str_of(name), found = {0}, text = r->header_text;
+static pdl_str find_header(pdl_str text, const char *name) {
+    pdl_str want = pdl_str_of(name), found = {0};
     for (size_t pos = 0; pos < text.n;) {
         size_t end = pdl_str_find(text, PDL_STR("\n"), pos);
         if (end == PDL_NOT_FOUND) end = text.n;
@@ -646,4 +646,14 @@ pdl_str pdl_http_header(const pdl_http_reply *r, const char *name) {
         pos = end + 1;
     }
     return found;
+}
+
+pdl_str pdl_http_header(const pdl_http_reply *r, const char *name) {
+    return find_header(r->header_text, name);
+}
+
+pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name) {
+    uint32_t slot = (uint32_t)id - 1;
+    const transfer *t = slot < h->slots.n ? h->slots.p[slot] : NULL;
+    return t && t->id == id ? find_header(pdl_buf_str(&t->head), name) : (pdl_str){0};
 }

@@ -71,6 +71,9 @@ typedef struct pdl_http_request {
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
 
+/* The same of a transfer that is under way, from its callback data; valid until that returns. */
+pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
+
 /* Start a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
 /* End it; nobody is called any more. Unknown ids are ignored. */

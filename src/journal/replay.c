@@ -139,7 +139,8 @@ static void deliver(replayer *r, answer a) {
 }
 
 static bool answers_later(pdl_effect_kind k) {
-    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command;
+    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
+           k == PDL_EFFECT_tool;
 }
 
 static void start(pdl_world *w, pdl_effect *e) {

@@ -2,6 +2,7 @@
  * each. */
 #include "lang/checker.h"
 #include "lang/load.h"
+#include "lang/toolbox.h"
 
 #include "base/limits.h"
 
@@ -63,7 +64,7 @@ static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *
 }
 
 void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
-    if (pdl_str_starts(path, PDL_STR("mcp:")) && import) return;
+    if (pdl_str_starts(path, PDL_STR(PDL_TOOLS_PREFIX)) && import) return;
     if (!c->opt->open || c->depth >= PDL_MAX_JSON_DEPTH / 10) {
         c->open_ended = c->open_ended || !import;
         return;

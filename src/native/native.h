@@ -22,6 +22,8 @@ typedef struct pdl_native_env {
     /* is v of the type that is written as a value? Error: schema (no such type), type (what does not fit).
      * NULL: natives that need it fail */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
+    /* a variable, borrowed, absent when there is none; NULL: natives that need it fail */
+    pdl_vref (*variable)(void *user, pdl_str name);
     void *user;
 } pdl_native_env;
 
@@ -39,7 +41,8 @@ enum {
     PDL_N_IMPURE = 16,   /* not folded at compile time (random, lipsum) */
     /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
     PDL_N_MUTATES = 32,
-    /* result is a tuple (kind of an effect, its request): the value of the call is the answer of the effect */
+    /* result is a tuple (kind of an effect, its request): the value of the call is the answer of the effect.
+     * The request may hold promises: the native is called once more when they are there */
     PDL_N_EFFECT = 64,
 };
 
@@ -137,5 +140,11 @@ PDL_MUST bool pdl_format_value(pdl_vref x, pdl_str spec, pdl_val *out, pdl_err *
 /* str(x) as the piped-text filters see it; safe text stays safe when they say so. Escapes for autoescape. */
 /* Markup.escape: safe text unchanged; result is safe */
 PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
+
+/* --- tools (tools.c) ------------------------------------------------------------------------------------ */
+
+/* The list as services take it: PDL functions become their signatures, records with a function in `run` lose it,
+ * an imported tool server becomes its tools; the rest stays. */
+PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 
 #endif

@@ -52,6 +52,8 @@ pdl_native_fn pdl_f_capitalize, pdl_f_center, pdl_f_format, pdl_f_indent, pdl_f_
 pdl_native_fn pdl_f_json, pdl_f_pylist;
 /* Functions of stdlib outside stdlib.c. */
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
+pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_request, pdl_g_tool_result,
+    pdl_g_tool_text;
 pdl_native_fn pdl_f_escape, pdl_f_forceescape, pdl_f_safe, pdl_f_striptags, pdl_f_urlencode, pdl_f_urlize,
     pdl_f_xmlattr;
 pdl_native_fn pdl_g_nearest;

@@ -205,6 +205,8 @@ static const pdl_native natives[] = {
     {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
      "The first JSON object in a text that has keys of these types: {value, start, end}, or null.",
      "find_object", PDL_NS_DEF},
+    {"pdl_find_tool", pdl_g_find_tool, "tool_call, tools", 2, 2, 0,
+     "What a tool call asks for: {run, name, arguments, id, bare}.", "find_tool", PDL_NS_DEF},
     {"pdl_nearest", pdl_g_nearest, "vectors, vector, k", 3, 3, 0,
      "The k vectors nearest to a vector: [{index, score}], by cosine.", "nearest", PDL_NS_DEF},
     {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.", "reward",
@@ -214,6 +216,17 @@ static const pdl_native natives[] = {
     {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots", PDL_NS_DEF},
     {"pdl_tfidf", pdl_g_tfidf, "texts, query, k", 3, 3, 0,
      "The k texts most like the query: [{index, score}], by TF-IDF and cosine.", "tfidf", PDL_NS_DEF},
+    {"pdl_tool_call", pdl_g_tool_call, "server, name, arguments", 3, 3, PDL_N_IMPURE | PDL_N_EFFECT,
+     "Calls a tool of a server; arguments: an object, or a list of names of variables.", "tool_call",
+     PDL_NS_DEF},
+    {"pdl_tool_error", pdl_g_tool_error, "error", 1, 1, 0, "What is wrong, as text for a model.",
+     "tool_error", PDL_NS_DEF},
+    {"pdl_tool_request", pdl_g_tool_request, "server, method, params", 3, 3, PDL_N_IMPURE | PDL_N_EFFECT,
+     "The result of a request to a tool server.", "tool_request", PDL_NS_DEF},
+    {"pdl_tool_result", pdl_g_tool_result, "reply", 1, 1, 0,
+     "The value in the reply of a tool server, or its failure as an error.", "tool_result", PDL_NS_DEF},
+    {"pdl_tool_text", pdl_g_tool_text, "reply", 1, 1, 0,
+     "The reply of a tool server as text for a model, or its failure as an error.", "tool_text", PDL_NS_DEF},
 };
 
 pdl_rows pdl_rows_stdlib(void) { return (pdl_rows){natives, PDL_N_COUNT(natives)}; }

@@ -53,9 +53,12 @@ static pdl_val params_of(const pdl_b_function *b) {
 pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
     pdl_closure *c = pdl_ext_new(PDL_V_FUNC, &closure_class, sizeof *c);
     c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
-    c->base.signature = signature_of(info);
     c->base.params = params_of(info->block);
     c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    pdl_vref declared = pdl_is_dict(c->code->signatures) && info->name_text.n
+                            ? pdl_dict_gets(c->code->signatures, info->name_text)
+                            : pdl_absent();
+    c->base.signature = pdl_is_absent(declared) ? signature_of(info) : pdl_keep(declared);
     c->info = info;
     c->scope = pdl_scope_keep(f->scope);
     c->role = pdl_keep(f->role);

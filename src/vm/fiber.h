@@ -268,6 +268,7 @@ struct pdl_run {
     pdl_usage usage, nested_usage;
     bool stream_failed, yielded;
     uint32_t turns;
+    pdl_val tool_names;         /* dict from names of tools, as models call them, to their servers */
     pdl_val imports;            /* dict from text to module object, or true while it is running */
     pdl_idmap templates;        /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;
@@ -469,6 +470,11 @@ pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_stdlib(pdl_fiber *f, pdl_err *err); /* pushes the standard library, running it on first use */
 pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err);
+/* Builds the text of a file, which is on top, and runs it. signatures: of a tool server, borrowed; absent. */
+pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str path, pdl_vref signatures, pdl_err *err);
+/* ops_tools.c */
+pdl_step op_import_server(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+PDL_MUST bool declare_tools(pdl_val *params, pdl_err *err); /* functions in the parameter `tools` */
 /* pushes a promise; takes all */
 void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs);
 

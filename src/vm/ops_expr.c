@@ -27,7 +27,8 @@ static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     pdl_problems problems = {0};
     const pdl_type *t = NULL;
     bool fits = false;
-    bool done = pdl_type_from_val(own, type, &t, err) && pdl_type_check(t, v, NULL, own, &fits, &problems, err);
+    bool done = pdl_type_from_val(own, type, &t, err) &&
+                pdl_type_check(t, v, NULL, own, &fits, &problems, err);
     if (done && !fits) {
         pdl_buf b = PDL_BUF;
         for (size_t i = 0; i < problems.n; i++) put_problem(&b, &problems.p[i]);
@@ -38,10 +39,15 @@ static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     return done && fits;
 }
 
+static pdl_vref env_variable(void *user, pdl_str name) {
+    pdl_fiber *f = user;
+    return pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, name));
+}
+
 pdl_native_env native_env(pdl_fiber *f) {
     return (pdl_native_env){
         .autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show,
-        .check = env_check, .user = f,
+        .check = env_check, .variable = env_variable, .user = f,
     };
 }
 
@@ -374,14 +380,18 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
-/* The promise of the effect that a native asks for; see PDL_N_EFFECT. Takes asked. */
-static pdl_val effect_of(pdl_fiber *f, pdl_val asked) {
+/* The promise of the effect that a native asks for, see PDL_N_EFFECT; takes asked. */
+static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *err) {
     pdl_effect_kind kind;
-    if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind)) PDL_BUG("a native asks for an unknown effect");
-    pdl_loc loc = f->code->sites.p[f->code->where.p[f->pc - 1].site].loc;
-    start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
+    pdl_step st = force(f, &asked, err); /* the native is called once more when something is not there yet */
+    if (st == PDL_STEP_DONE) {
+        if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind)) PDL_BUG("effect of a native");
+        pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
+        start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
+        *out = pop(f);
+    }
     pdl_drop(asked);
-    return pop(f);
+    return st;
 }
 
 /* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below
@@ -417,12 +427,14 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
             return step_of(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
         for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
         if (!pdl_native_call(row, &env, with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
-        if (row->flags & PDL_N_MUTATES) { /* called through a value: there is no variable to change */
+        if (row->flags & PDL_N_EFFECT) {
+            pdl_step st = call_effect(f, out, &out, err);
+            if (st != PDL_STEP_DONE) return st;
+        } else if (row->flags & PDL_N_MUTATES) { /* called through a value: there is no variable to change */
             pdl_val v = pdl_keep(pdl_list_at(out, 1));
             pdl_drop(out);
             out = v;
         }
-        if (row->flags & PDL_N_EFFECT) out = effect_of(f, out);
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
         pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);

@@ -2,6 +2,7 @@
 #include "vm/fiber.h"
 
 #include "base/limits.h"
+#include "lang/toolbox.h"
 
 #include "base/banned.h"
 
@@ -146,8 +147,8 @@ static pdl_step run_import(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl
     return PDL_STEP_DONE;
 }
 
-/* The text of the file is on top: build it and run it. */
-static pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str path, pdl_err *err) {
+pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str path, pdl_vref signatures,
+                  pdl_err *err) {
     pdl_run *r = f->run;
     pdl_val text = pop(f), errors = pdl_absent();
     pdl_code *code = NULL;
@@ -174,7 +175,10 @@ static pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str 
         return bad_file(err, errors, import ? "import" : "include", path, b->loc);
     }
     if (import) {
-        code->library = f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
+        bool tools = !pdl_is_absent(signatures);
+        code->library =
+            tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
+        code->signatures = pdl_keep(signatures);
         pdl_step s = run_import(f, b, code, text, path, err);
         pdl_code_drop(code);
         return s;
@@ -226,6 +230,8 @@ static void ask_source(pdl_fiber *f, const pdl_block *b, pdl_str path, int64_t k
 /* While it looks for the file the stack holds: number of the candidate, promise of its text. MARK (absent)
  * below tells a first execution from a later one. */
 pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err) {
+    if (import && pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX)))
+        return op_import_server(f, b, err);
     bool asking = f->stack.n >= 3 && pdl_is_absent(*under(f, 2)) && pdl_is(*under(f, 1), PDL_V_INT);
     pdl_buf path = PDL_BUF;
     if (!asking) {
@@ -262,7 +268,7 @@ pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err)
     }
     cut_stack(f, f->stack.n - 2);
     push(f, text);
-    pdl_step s = run_file(f, b, import, pdl_buf_str(&path), err);
+    pdl_step s = run_file(f, b, import, pdl_buf_str(&path), pdl_absent(), err);
     pdl_buf_fini(&path);
     return s;
 }

@@ -37,6 +37,7 @@ static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val 
     if (!pdl_is_dict(given) && !pdl_is_null(given))
         return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
+    if (!declare_tools(&p, err)) return false;
     pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
     if (pdl_is_absent(model) || !f->run->opt.defaults || !pdl_is_list(list)) {
         *out = p;

@@ -9,6 +9,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->opt = *options;
     r->result = pdl_absent();
     r->imports = pdl_dict_new(0);
+    r->tool_names = pdl_dict_new(0);
     r->scratch = pdl_arena_make();
     r->call_in = (pdl_call_in){r, run_call_in};
     r->out = outq_new(r, NULL);
@@ -47,6 +48,7 @@ void pdl_run_free(pdl_run *r) {
     templates_fini(r);
     pdl_scope_drop(r->globals);
     pdl_drop(r->imports);
+    pdl_drop(r->tool_names);
     pdl_drop(r->result);
     pdl_err_fini(&r->err);
     pdl_err_fini(&r->rng_err);

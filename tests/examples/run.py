@@ -14,7 +14,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"
-NAMES = ["hello", "ten", "tour", "chatbot", "react", "rag"]
+NAMES = ["hello", "ten", "tour", "chatbot", "react", "rag", "tools"]
 PATTERNS = sorted("patterns/" + p.stem for p in (EXAMPLES / "patterns").glob("*.pdl"))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(EXAMPLES))

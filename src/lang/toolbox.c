@@ -1,0 +1,249 @@
+/* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's arguments; what
+ * the types of PDL cannot say is left to the server, which checks anyway. */
+#include "lang/toolbox.h"
+
+#include "base/limits.h"
+#include "types/type.h"
+#include "value/text.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+enum { MAX_NAME = 64 }; /* of a tool, as models know it */
+
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+static bool is_name_char(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
+
+/* --- names ---------------------------------------------------------------------------------------------- */
+
+/* Can the tool be a member of the object that programs see? */
+static bool is_member_name(pdl_str s) {
+    static const char *const members[] = {"tools", "call_tool", "request", "pdl_context"};
+    if (!s.n || s.n > MAX_NAME || !(is_letter(s.p[0]) || s.p[0] == '_')) return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!is_name_char(s.p[i])) return false;
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
+        if (pdl_str_is(s, members[i])) return false;
+    return true;
+}
+
+/* What services accept: one underscore for each character that is none of theirs. */
+static void put_name(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n && out->len < MAX_NAME; i++) {
+        bool continues = ((unsigned char)s.p[i] & 0xc0) == 0x80;
+        if (!continues) pdl_buf_putc(out, is_name_char(s.p[i]) || s.p[i] == '-' ? s.p[i] : '_');
+    }
+}
+
+static bool is_free(pdl_vref taken, pdl_str name) { return pdl_is_absent(pdl_dict_gets(taken, name)); }
+
+/* The name by which models call the tool: its own, with the server in front, or with a number behind. */
+static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *out) {
+    put_name(own, out);
+    if (is_free(taken, pdl_buf_str(out))) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%.*s_%.*s", PDL_FMT(server), PDL_FMT(own));
+    pdl_buf_clear(out);
+    put_name(pdl_buf_str(&b), out);
+    pdl_buf_fini(&b);
+    size_t len = out->len;
+    for (unsigned i = 2; !is_free(taken, pdl_buf_str(out)); i++) {
+        enum { DIGITS = 11 };
+        pdl_buf_cut(out, len > MAX_NAME - DIGITS ? MAX_NAME - DIGITS : len);
+        pdl_buf_putf(out, "_%u", i);
+    }
+}
+
+/* --- parameters ----------------------------------------------------------------------------------------- */
+
+/* A reference leads out of the schema of one argument, where it means nothing. */
+static bool has_reference(pdl_vref v, unsigned depth) {
+    if (depth > PDL_MAX_SCHEMA_DEPTH) return true;
+    if (pdl_is_list(v)) {
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            if (has_reference(pdl_list_at(v, i), depth + 1)) return true;
+    } else if (pdl_is_dict(v)) {
+        for (size_t i = 0; i < pdl_dict_len(v); i++) {
+            pdl_vref k = pdl_dict_key_at(v, i);
+            if (pdl_text_is(k, "$ref") || pdl_text_is(k, "$dynamicRef")) return true;
+            if (has_reference(pdl_dict_val_at(v, i), depth + 1)) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_type(pdl_vref v) {
+    pdl_arena *a = pdl_arena_make();
+    const pdl_type *t = NULL;
+    pdl_err err = {0};
+    bool ok = pdl_type_from_val(a, v, &t, &err);
+    pdl_err_fini(&err);
+    pdl_arena_free(a);
+    return ok;
+}
+
+/* The type of a parameter, owned; null: anything. Types need `type` or `enum`: a schema without gets all. */
+static pdl_val type_of(pdl_vref schema) {
+    static const char *const all[] = {"null", "boolean", "string", "number", "array", "object"};
+    if (!pdl_is_dict(schema) || has_reference(schema, 0)) return pdl_null();
+    bool typed = !pdl_is_absent(pdl_dict_getz(schema, "type")) || pdl_is_list(pdl_dict_getz(schema, "enum"));
+    pdl_val t = pdl_keep(schema);
+    if (!typed) {
+        pdl_val words = pdl_list_new(6);
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+            words = pdl_list_push(words, pdl_textz(all[i]));
+        t = pdl_dict_putz(t, "type", words);
+    }
+    if (is_type(t)) return t;
+    pdl_drop(t);
+    return pdl_null();
+}
+
+static bool has_text(pdl_vref list, pdl_vref text) {
+    for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
+        if (pdl_val_eq(pdl_list_at(list, i), text)) return true;
+    return false;
+}
+
+/* Parameters of the function, and in *names the expression that lists them. */
+static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
+    pdl_vref props = pdl_dict_getz(schema, "properties"), required = pdl_dict_getz(schema, "required");
+    size_t n = pdl_is_dict(props) ? pdl_dict_len(props) : 0;
+    pdl_val d = pdl_dict_new(n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(props, i);
+        pdl_val t = type_of(pdl_dict_val_at(props, i));
+        if (!has_text(required, key)) t = pdl_dict_putz(pdl_dict_new(1), "optional", t);
+        d = pdl_dict_put(d, pdl_keep(key), t);
+        if (i) PDL_PUT(names, ", ");
+        pdl_str_repr(pdl_str_get(key), names);
+    }
+    return d;
+}
+
+/* --- the program ---------------------------------------------------------------------------------------- */
+
+static pdl_val function_block(pdl_vref description, pdl_val params, pdl_buf *body) {
+    pdl_val d = pdl_dict_new(3);
+    if (pdl_is_str(description)) d = pdl_dict_putz(d, "description", pdl_keep(description));
+    d = pdl_dict_putz(d, "function", params);
+    return pdl_dict_putz(d, "return", pdl_text_of_buf(body));
+}
+
+static pdl_val tool_function(pdl_str server, pdl_vref tool) {
+    pdl_buf names = PDL_BUF, body = PDL_BUF;
+    pdl_val params = parameters_of(pdl_dict_getz(tool, "inputSchema"), &names);
+    PDL_PUT(&body, "${ pdl_tool_result(pdl_tool_call(");
+    pdl_str_repr(server, &body);
+    PDL_PUT(&body, ", ");
+    pdl_str_repr(pdl_str_get(pdl_dict_getz(tool, "name")), &body);
+    pdl_buf_putf(&body, ", [%s])) }", pdl_buf_z(&names));
+    pdl_buf_fini(&names);
+    return function_block(pdl_dict_getz(tool, "description"), params, &body);
+}
+
+static pdl_val optional_object(void) {
+    return pdl_dict_putz(pdl_dict_new(1), "optional", pdl_textz("object"));
+}
+
+/* call_tool(name, arguments). renamed: "'a': 'b', ..." of names that models know otherwise. */
+static pdl_val call_function(pdl_str server, pdl_str renamed) {
+    pdl_val params = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("string"));
+    params = pdl_dict_putz(params, "arguments", optional_object());
+    pdl_buf body = PDL_BUF;
+    PDL_PUT(&body, "${ pdl_tool_call(");
+    pdl_str_repr(server, &body);
+    if (renamed.n) pdl_buf_putf(&body, ", {%.*s}.get(name, name)", PDL_FMT(renamed));
+    else PDL_PUT(&body, ", name");
+    PDL_PUT(&body, ", arguments | default({}, true)) }");
+    pdl_val about = pdl_textz("Calls a tool: {content, structured, text, is_error}");
+    pdl_val f = function_block(about, params, &body);
+    pdl_drop(about);
+    return f;
+}
+
+static pdl_val request_function(pdl_str server) {
+    pdl_val params = pdl_dict_putz(pdl_dict_new(2), "method", pdl_textz("string"));
+    params = pdl_dict_putz(params, "params", optional_object());
+    pdl_buf body = PDL_BUF;
+    PDL_PUT(&body, "${ pdl_tool_request(");
+    pdl_str_repr(server, &body);
+    PDL_PUT(&body, ", method, params | default({}, true)) }");
+    pdl_val about = pdl_textz("The result of any other method of the server");
+    pdl_val f = function_block(about, params, &body);
+    pdl_drop(about);
+    return f;
+}
+
+static pdl_val declaration_of(pdl_str name, pdl_vref tool) {
+    pdl_vref description = pdl_dict_getz(tool, "description");
+    pdl_val f = pdl_dict_putz(pdl_dict_new(3), "name", pdl_text(name));
+    if (pdl_is_str(description)) f = pdl_dict_putz(f, "description", pdl_keep(description));
+    f = pdl_dict_putz(f, "parameters", pdl_keep(pdl_dict_getz(tool, "inputSchema")));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+    return pdl_dict_putz(d, "function", f);
+}
+
+/* A parameter of this name would be the context of the call. */
+static bool takes_context(pdl_vref tool) {
+    pdl_vref props = pdl_dict_getz(pdl_dict_getz(tool, "inputSchema"), "properties");
+    return pdl_is_dict(props) && !pdl_is_absent(pdl_dict_getz(props, "pdl_context"));
+}
+
+static bool is_tool(pdl_vref t) {
+    return pdl_is_dict(t) && pdl_is_str(pdl_dict_getz(t, "name")) &&
+           pdl_is_dict(pdl_dict_getz(t, "inputSchema"));
+}
+
+/* What the program has of one tool; *renamed grows when models call it by another name. */
+static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *defs, pdl_val *declared,
+                     pdl_buf *renamed) {
+    pdl_vref name = pdl_dict_getz(tool, "name");
+    pdl_buf b = PDL_BUF;
+    put_free_name(*taken, server, pdl_str_get(name), &b);
+    *taken = pdl_dict_puts(*taken, pdl_buf_str(&b), pdl_text(server));
+    *declared = pdl_dict_put(*declared, pdl_keep(name), declaration_of(pdl_buf_str(&b), tool));
+    if (!pdl_text_is(name, pdl_buf_z(&b))) {
+        if (renamed->len) PDL_PUT(renamed, ", ");
+        pdl_str_repr(pdl_buf_str(&b), renamed);
+        PDL_PUT(renamed, ": ");
+        pdl_str_repr(pdl_str_get(name), renamed);
+    }
+    pdl_buf_fini(&b);
+    if (is_member_name(pdl_str_get(name)) && !takes_context(tool))
+        *defs = pdl_dict_put(*defs, pdl_keep(name), tool_function(server, tool));
+}
+
+/* Names that this server has from an earlier import are its own again. */
+static void give_back(pdl_str server, pdl_val *taken) {
+    pdl_val kept = pdl_dict_new(pdl_dict_len(*taken));
+    for (size_t i = 0; i < pdl_dict_len(*taken); i++) {
+        pdl_vref owner = pdl_dict_val_at(*taken, i);
+        if (!pdl_str_eq(pdl_str_get(owner), server))
+            kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(*taken, i)), pdl_keep(owner));
+    }
+    pdl_drop(*taken);
+    *taken = kept;
+}
+
+pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_buf *text) {
+    pdl_val defs = pdl_dict_new(4), declared = pdl_dict_new(4), list = pdl_list_new(4);
+    pdl_buf renamed = PDL_BUF;
+    give_back(server, taken);
+    for (size_t i = 0; i < pdl_list_len(tools); i++)
+        if (is_tool(pdl_list_at(tools, i)))
+            add_tool(server, pdl_list_at(tools, i), taken, &defs, &declared, &renamed);
+    for (size_t i = 0; i < pdl_dict_len(declared); i++)
+        list = pdl_list_push(list, pdl_keep(pdl_dict_val_at(declared, i)));
+    pdl_val data = pdl_dict_putz(pdl_dict_new(2), "data", list);
+    defs = pdl_dict_putz(defs, "tools", pdl_dict_putz(data, "raw", pdl_bool(true)));
+    defs = pdl_dict_putz(defs, "call_tool", call_function(server, pdl_buf_str(&renamed)));
+    defs = pdl_dict_putz(defs, "request", request_function(server));
+    pdl_buf_fini(&renamed);
+    pdl_val program = pdl_dict_putz(pdl_dict_new(1), "defs", defs);
+    pdl_err err = {0};
+    if (!pdl_yaml_write(program, text, &err)) pdl_err_fini(&err); /* too deep: it will not load, and say so */
+    pdl_drop(program);
+    return declared;
+}

@@ -1,0 +1,274 @@
+/* config.c -- see config.h. */
+#include "mcp/config.h"
+
+#include "base/vec.h"
+#include "io/file.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+enum {
+    MAX_CONFIG = 4 << 20,
+    TIMEOUT_S = 60,
+    START_S = 60, /* a first start may fetch the server */
+    MAX_SECONDS = 7 * 24 * 3600,
+};
+
+/* What every server sees of our environment; the rest is in `env`. */
+static const char *const base_env[] = {"HOME",   "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME",
+                                       "PATH",   "SHELL", "TERM",  "TMPDIR",   "TZ",
+                                       "USER"};
+
+typedef struct reader {
+    const pdl_mcp_options *opt;
+    pdl_arena *a;
+    const char *file, *server;
+    pdl_err *err;
+} reader;
+
+static const char *variable(const pdl_mcp_options *opt, const char *name) {
+    const char *v = opt->env ? opt->env(opt->user, name) : NULL;
+    return v && *v ? v : NULL;
+}
+
+PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s: %s", r->server, r->file,
+                pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p; }
+
+/* The text with ${NAME} replaced, in the arena. */
+static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
+    if (!pdl_is_str(v)) return wrong(r, "%s should be a text, not of type %s", key, pdl_type_name(v));
+    pdl_str s = pdl_str_get(v);
+    if (memchr(s.p, 0, s.n)) return wrong(r, "%s holds a zero byte", key);
+    pdl_buf b = PDL_BUF;
+    bool ok = true;
+    while (ok && s.n) {
+        size_t from = pdl_str_find(s, PDL_STR("${"), 0);
+        size_t to = from == PDL_NOT_FOUND ? PDL_NOT_FOUND : pdl_str_find(s, PDL_STR("}"), from);
+        if (to == PDL_NOT_FOUND) break;
+        pdl_buf_put(&b, pdl_str_sub(s, 0, from));
+        const char *name = copy(r->a, pdl_str_sub(s, from + 2, to)), *value = variable(r->opt, name);
+        if (value) pdl_buf_put(&b, pdl_str_of(value));
+        else ok = wrong(r, "%s needs the variable %s, which is not set", key, name);
+        s = pdl_str_sub(s, to + 1, s.n);
+    }
+    pdl_buf_put(&b, s);
+    *out = copy(r->a, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+static bool seconds(reader *r, pdl_vref d, const char *key, uint64_t fallback, uint64_t *ms) {
+    pdl_vref v = pdl_dict_getz(d, key);
+    *ms = fallback * 1000;
+    if (pdl_is_absent(v) || pdl_is_null(v)) return true;
+    bool whole = pdl_is(v, PDL_V_INT), number = whole || pdl_is(v, PDL_V_FLOAT);
+    double s = whole ? (double)pdl_int_of(v) : number ? pdl_float_of(v) : 0;
+    if (!(s > 0 && s <= MAX_SECONDS))
+        return wrong(r, "%s should be a number of seconds from above 0 to %d", key, MAX_SECONDS);
+    *ms = s < 0.001 ? 1 : (uint64_t)(s * 1000);
+    return true;
+}
+
+/* command and args; argv stays NULL when there is no command. */
+static bool read_argv(reader *r, pdl_vref d, server_config *c) {
+    pdl_vref command = pdl_dict_getz(d, "command"), args = pdl_dict_getz(d, "args");
+    if (pdl_is_absent(command)) return true;
+    if (!pdl_is_absent(args) && !pdl_is_list(args)) return wrong(r, "args should be a list");
+    size_t n = pdl_is_list(args) ? pdl_list_len(args) : 0;
+    const char **argv = pdl_arena_new_n(r->a, const char *, n + 2);
+    bool ok = expand(r, "command", command, &argv[0]);
+    if (ok && !*argv[0]) ok = wrong(r, "command is empty");
+    for (size_t i = 0; ok && i < n; i++) ok = expand(r, "args", pdl_list_at(args, i), &argv[i + 1]);
+    c->argv = argv;
+    return ok;
+}
+
+/* The entries of an object as "NAME<sep>value", behind those that are in lines already. */
+static bool read_pairs(reader *r, pdl_vref d, const char *key, const char *sep, const char **lines,
+                       size_t *n) {
+    for (size_t i = 0, len = pdl_is_dict(d) ? pdl_dict_len(d) : 0; i < len; i++) {
+        pdl_str name = pdl_str_get(pdl_dict_key_at(d, i));
+        const char *value;
+        if (memchr(name.p, 0, name.n) || pdl_str_find(name, PDL_STR("\n"), 0) != PDL_NOT_FOUND)
+            return wrong(r, "a name in %s holds a byte that it may not", key);
+        if (!expand(r, key, pdl_dict_val_at(d, i), &value)) return false;
+        if (*sep == ':' && strpbrk(value, "\r\n")) return wrong(r, "a value in %s has two lines", key);
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s%s%s", PDL_FMT(name), sep, value);
+        lines[(*n)++] = copy(r->a, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+    }
+    return true;
+}
+
+static bool object_at(reader *r, pdl_vref d, const char *key, pdl_vref *out, size_t *n) {
+    *out = pdl_dict_getz(d, key);
+    if (!pdl_is_absent(*out) && !pdl_is_null(*out) && !pdl_is_dict(*out))
+        return wrong(r, "%s should be an object of texts", key);
+    *n = pdl_is_dict(*out) ? pdl_dict_len(*out) : 0;
+    return true;
+}
+
+static bool read_env(reader *r, pdl_vref d, server_config *c) {
+    pdl_vref own;
+    size_t n_own = 0, n = 0, n_base = sizeof base_env / sizeof base_env[0];
+    if (!object_at(r, d, "env", &own, &n_own)) return false;
+    const char **env = pdl_arena_new_n(r->a, const char *, n_own + n_base + 1);
+    for (size_t i = 0; i < n_base; i++) {
+        const char *value = variable(r->opt, base_env[i]);
+        if (!value || (n_own && !pdl_is_absent(pdl_dict_getz(own, base_env[i])))) continue;
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%s=%s", base_env[i], value);
+        env[n++] = copy(r->a, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+    }
+    c->env = env;
+    return read_pairs(r, own, "env", "=", env, &n);
+}
+
+static bool read_http(reader *r, pdl_vref d, server_config *c) {
+    pdl_vref url = pdl_dict_getz(d, "url"), headers;
+    size_t n = 0;
+    if (pdl_text_is(pdl_dict_getz(d, "type"), "sse"))
+        return wrong(r, "the transport sse is not supported, only streamable HTTP");
+    if (!expand(r, "url", url, &c->url) || !object_at(r, d, "headers", &headers, &n)) return false;
+    if (!pdl_str_starts(pdl_str_of(c->url), PDL_STR("http://")) &&
+        !pdl_str_starts(pdl_str_of(c->url), PDL_STR("https://")))
+        return wrong(r, "url should begin with http:// or https://");
+    const char **lines = pdl_arena_new_n(r->a, const char *, n + 1);
+    c->headers = lines;
+    return read_pairs(r, headers, "headers", ": ", lines, &c->n_headers);
+}
+
+static bool read_allow(reader *r, pdl_vref d, server_config *c) {
+    pdl_vref list = pdl_dict_getz(d, "allow");
+    if (pdl_is_absent(list) || pdl_is_null(list)) return true;
+    if (!pdl_is_list(list)) return wrong(r, "allow should be a list of names of tools");
+    pdl_str *names = pdl_arena_new_n(r->a, pdl_str, pdl_list_len(list) + 1);
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref v = pdl_list_at(list, i);
+        if (!pdl_is_str(v)) return wrong(r, "allow should be a list of names of tools");
+        names[c->n_allow++] = pdl_arena_str(r->a, pdl_str_get(v));
+    }
+    c->allow = names;
+    return true;
+}
+
+static bool read_server(reader *r, pdl_vref d, server_config *c) {
+    if (!pdl_is_dict(d)) return wrong(r, "the entry should be an object");
+    if (!read_argv(r, d, c)) return false;
+    bool has_url = !pdl_is_absent(pdl_dict_getz(d, "url"));
+    if (!c->argv == !has_url) return wrong(r, "the entry needs either a command or a url");
+    if (c->argv && !read_env(r, d, c)) return false;
+    if (has_url && !read_http(r, d, c)) return false;
+    pdl_vref cwd = pdl_dict_getz(d, "cwd");
+    if (!pdl_is_absent(cwd) && !expand(r, "cwd", cwd, &c->cwd)) return false;
+    return read_allow(r, d, c) && seconds(r, d, "timeout", TIMEOUT_S, &c->timeout_ms) &&
+           seconds(r, d, "startTimeout", START_S, &c->start_ms);
+}
+
+/* The object mcpServers of the file, owned. */
+static bool read_file(reader *r, pdl_val *out) {
+    pdl_buf b = PDL_BUF_INIT(MAX_CONFIG);
+    pdl_err why = {0};
+    pdl_val v = pdl_absent();
+    bool ok = pdl_file_read(r->file, &b, &why) && pdl_json_read(pdl_buf_str(&b), 0, &v, NULL, &why);
+    pdl_buf_fini(&b);
+    if (!ok) wrong(r, "%s", why.msg);
+    pdl_err_fini(&why);
+    pdl_vref servers = pdl_is_dict(v) ? pdl_dict_getz(v, "mcpServers") : pdl_absent();
+    if (ok && !pdl_is_dict(servers)) ok = wrong(r, "it has no object mcpServers");
+    if (ok) *out = pdl_keep(servers);
+    pdl_drop(v);
+    return ok;
+}
+
+static bool unknown(reader *r, pdl_vref servers, pdl_str name) {
+    size_t n = pdl_dict_len(servers);
+    pdl_str *names = pdl_arena_new_n(r->a, pdl_str, n + 1);
+    for (size_t i = 0; i < n; i++) names[i] = pdl_str_get(pdl_dict_key_at(servers, i));
+    pdl_str near = pdl_str_nearest(name, names, n);
+    wrong(r, "there is no server of this name");
+    if (near.n) pdl_err_hint(r->err, "did you mean '%.*s'?", PDL_FMT(near));
+    return false;
+}
+
+bool config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out, pdl_err *err) {
+    const char *file = variable(opt, "PDL_MCP_CONFIG");
+    *out = (server_config){.name = copy(a, name)};
+    if (!file)
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "tool server %s: PDL_MCP_CONFIG names no configuration file", out->name);
+    reader r = {opt, a, file, out->name, err};
+    pdl_val servers;
+    if (!read_file(&r, &servers)) return false;
+    pdl_vref d = pdl_dict_gets(servers, name);
+    bool ok = pdl_is_absent(d) ? unknown(&r, servers, name) : read_server(&r, d, out);
+    pdl_drop(servers);
+    return ok;
+}
+
+/* Does name fit the glob? Only * is special. */
+static bool fits(pdl_str glob, pdl_str name) {
+    size_t g = 0, n = 0, star = PDL_NOT_FOUND, back = 0;
+    while (n < name.n) {
+        if (g < glob.n && glob.p[g] == '*') {
+            star = g++;
+            back = n;
+        } else if (g < glob.n && glob.p[g] == name.p[n]) {
+            g++;
+            n++;
+        } else if (star != PDL_NOT_FOUND) {
+            g = star + 1;
+            n = ++back;
+        } else {
+            return false;
+        }
+    }
+    while (g < glob.n && glob.p[g] == '*') g++;
+    return g == glob.n;
+}
+
+bool config_allows(const server_config *c, pdl_str tool) {
+    for (size_t i = 0; i < c->n_allow; i++)
+        if (fits(c->allow[i], tool)) return true;
+    return !c->allow;
+}
+
+/* --- what must not be shown ----------------------------------------------------------------------------- */
+
+static void tell(const char *line, char sep, bool always, pdl_mcp_secret_fn *each, void *user) {
+    pdl_str s = pdl_str_of(line);
+    size_t at = pdl_str_find(s, (pdl_str){&sep, 1}, 0);
+    each(user, pdl_str_sub(s, 0, at), pdl_str_trim(pdl_str_sub(s, at + 1, s.n)), always);
+}
+
+void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_mcp_secret_fn *each, void *user) {
+    const char *file = variable(opt, "PDL_MCP_CONFIG");
+    if (!file) return;
+    pdl_err err = {0};
+    pdl_arena *a = pdl_arena_make();
+    reader r = {opt, a, file, "", &err};
+    pdl_val servers;
+    bool ok = read_file(&r, &servers);
+    for (size_t i = 0; ok && i < pdl_dict_len(servers); i++) {
+        server_config c = {.name = ""};
+        if (!read_server(&r, pdl_dict_val_at(servers, i), &c)) pdl_err_fini(&err);
+        for (size_t k = 0; k < c.n_headers; k++) tell(c.headers[k], ':', true, each, user);
+        for (size_t k = 0; c.env && c.env[k]; k++) tell(c.env[k], '=', false, each, user);
+    }
+    if (ok) pdl_drop(servers);
+    pdl_err_fini(&err);
+    pdl_arena_free(a);
+}

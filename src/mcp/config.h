@@ -1,0 +1,35 @@
+/* config.h -- the configuration file of tool servers. Private to the room.
+ *
+ *     {"mcpServers": {"NAME": {"command": "...", "args": [], "env": {}, "cwd": "..."}
+ *                           | {"url": "...", "headers": {}}}}
+ *
+ * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds. ${NAME} in a text is
+ * the variable of that name. Unknown keys are other programs'.
+ */
+#ifndef PDL_MCP_CONFIG_H
+#define PDL_MCP_CONFIG_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "mcp/mcp.h"
+
+/* One server. Everything lives in the arena that was given. */
+typedef struct server_config {
+    const char *name;
+    const char *const *argv; /* NULL-terminated; NULL: over HTTP */
+    const char *const *env;  /* NULL-terminated "NAME=value": all that the process sees */
+    const char *cwd;         /* NULL: ours */
+    const char *url;
+    const char *const *headers; /* n_headers lines "Name: value" */
+    size_t n_headers;
+    const pdl_str *allow; /* n_allow names or globs; NULL: every tool is allowed */
+    size_t n_allow;
+    uint64_t timeout_ms, start_ms;
+} server_config;
+
+/* Error: PDL_E_runtime, naming the server and the file, and what is wrong with it. */
+PDL_MUST bool config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
+                          pdl_err *err);
+bool config_allows(const server_config *c, pdl_str tool);
+
+#endif

@@ -1,0 +1,116 @@
+/* mcp.c -- see mcp.h: effects find their session. */
+#include "mcp/mcp.h"
+
+#include <signal.h>
+
+#include "io/clock.h"
+#include "mcp/room.h"
+
+#include "base/banned.h"
+
+static room *room_of(pdl_world *w) { return (room *)(void *)w; }
+
+static session *find(const room *r, pdl_str name) {
+    for (size_t i = 0; i < r->sessions.n; i++)
+        if (pdl_str_is(name, r->sessions.p[i]->config.name)) return r->sessions.p[i];
+    return NULL;
+}
+
+static session *find_or_make(room *r, pdl_str name, pdl_err *err) {
+    session *s = find(r, name);
+    if (s) return s;
+    server_config c;
+    pdl_arena *a = pdl_arena_make();
+    if (!config_read(&r->opt, name, a, &c, err)) {
+        pdl_arena_free(a);
+        return NULL;
+    }
+    s = session_new(r, a, &c);
+    *pdl_vec_push(&r->sessions) = s;
+    return s;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    room *r = room_of(w);
+    pdl_err err = {0};
+    pdl_vref name = pdl_is_dict(e->request) ? pdl_dict_getz(e->request, "server") : pdl_absent();
+    session *s = NULL;
+    if (e->kind != PDL_EFFECT_tool || !pdl_is_str(name))
+        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no tool server answers effects of kind %s",
+                    pdl_effect_kind_name(e->kind));
+    else s = find_or_make(r, pdl_str_get(name), &err);
+    if (s) session_take(s, e);
+    else pdl_effect_refuse(e, &err);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    room *r = room_of(w);
+    for (size_t i = 0; i < r->sessions.n; i++)
+        if (session_cancel(r->sessions.p[i], id)) return;
+}
+
+static bool poll_world(pdl_world *w, int timeout_ms) {
+    room *r = room_of(w);
+    bool busy = false;
+    for (size_t i = 0; i < r->sessions.n; i++) busy = busy || session_is_busy(r->sessions.p[i]);
+    if (busy) pdl_loop_run(r->loop, timeout_ms);
+    return busy;
+}
+
+static bool all_finished(const room *r) {
+    for (size_t i = 0; i < r->sessions.n; i++)
+        if (!r->sessions.p[i]->via->finished(r->sessions.p[i])) return false;
+    return true;
+}
+
+/* Runs the loop until all sessions have ended; false when patience is at its end. */
+static bool wait_for_all(const room *r, uint64_t patience_ms) {
+    uint64_t until = pdl_clock_ns() + patience_ms * 1000000;
+    while (!all_finished(r)) {
+        uint64_t now = pdl_clock_ns();
+        if (now >= until || !pdl_loop_run(r->loop, (int)((until - now) / 1000000) + 1)) break;
+    }
+    return all_finished(r);
+}
+
+/* A server is asked to end by the end of its input, then by SIGTERM, then it is made to. */
+static void end_sessions(room *r) {
+    static const struct {
+        uint64_t patience_ms;
+        int sig;
+    } steps[] = {{2000, SIGTERM}, {1000, SIGKILL}};
+    for (size_t i = 0; i < r->sessions.n; i++) {
+        session_forget_calls(r->sessions.p[i]);
+        r->sessions.p[i]->via->finish(r->sessions.p[i]);
+    }
+    for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
+        if (wait_for_all(r, steps[k].patience_ms)) return;
+        for (size_t i = 0; i < r->sessions.n; i++)
+            if (!r->sessions.p[i]->via->finished(r->sessions.p[i]))
+                r->sessions.p[i]->via->insist(r->sessions.p[i], steps[k].sig);
+    }
+}
+
+static void close_world(pdl_world *w) {
+    room *r = room_of(w);
+    end_sessions(r);
+    for (size_t i = 0; i < r->sessions.n; i++) session_free(r->sessions.p[i]);
+    pdl_vec_fini(&r->sessions);
+    pdl_http_free(r->http);
+    pdl_free(r);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
+
+pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt) {
+    room *r = PDL_NEW(room);
+    r->base.ops = &ops;
+    r->loop = loop;
+    r->opt = *opt;
+    return &r->base;
+}
+
+int pdl_mcp_pid(const pdl_world *w, pdl_str server) {
+    const session *s = find((const room *)(const void *)w, server);
+    return s ? stdio_pid(s) : 0;
+}

@@ -1,0 +1,64 @@
+/* result.c -- what a server answers, in the form of replies: its tools, and the result of a call. */
+#include "mcp/room.h"
+#include "value/label.h"
+
+#include "base/banned.h"
+
+/* {name, inputSchema, ...}; anything else is no tool that can be called. */
+static bool is_tool(pdl_vref t) {
+    pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
+    return pdl_is_str(name) && pdl_str_get(name).n && pdl_is_dict(pdl_dict_getz(t, "inputSchema"));
+}
+
+bool tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err) {
+    pdl_vref tools = pdl_is_dict(page) ? pdl_dict_getz(page, "tools") : pdl_absent();
+    if (!pdl_is_list(tools))
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: its list of tools is no list",
+                           c->name);
+    for (size_t i = 0; i < pdl_list_len(tools); i++) {
+        pdl_vref t = pdl_list_at(tools, i);
+        if (!is_tool(t)) continue;
+        pdl_vref name = pdl_dict_getz(t, "name");
+        if (config_allows(c, pdl_str_get(name)) && pdl_is_absent(pdl_dict_find(*out, name)))
+            *out = pdl_dict_put(*out, pdl_keep(name), pdl_keep(t));
+    }
+    return true;
+}
+
+pdl_val tools_list(pdl_vref tools) {
+    size_t n = pdl_is_dict(tools) ? pdl_dict_len(tools) : 0;
+    pdl_val list = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++)
+        list = pdl_list_push(list, pdl_with_label(pdl_keep(pdl_dict_val_at(tools, i)), PDL_LABEL_tool));
+    return list;
+}
+
+/* The texts of a content list, joined by newline. */
+static pdl_val texts_of(pdl_vref content) {
+    pdl_buf b = PDL_BUF;
+    bool first = true;
+    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++) {
+        pdl_vref part = pdl_list_at(content, i);
+        pdl_vref text = pdl_is_dict(part) ? pdl_dict_getz(part, "text") : pdl_absent();
+        if (!pdl_is_str(text) || !pdl_text_is(pdl_dict_getz(part, "type"), "text")) continue;
+        if (!first) pdl_buf_putc(&b, '\n');
+        pdl_buf_put(&b, pdl_str_get(text));
+        first = false;
+    }
+    return pdl_text_of_buf(&b);
+}
+
+bool call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
+    pdl_vref content = pdl_is_dict(result) ? pdl_dict_getz(result, "content") : pdl_absent();
+    pdl_vref structured = pdl_is_dict(result) ? pdl_dict_getz(result, "structuredContent") : pdl_absent();
+    if (!pdl_is_list(content) && pdl_is_absent(structured))
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the result of the tool has no content");
+    pdl_vref failed = pdl_dict_getz(result, "isError");
+    pdl_val list = pdl_is_list(content) ? pdl_keep(content) : pdl_list_new(0);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "content", pdl_with_label(list, PDL_LABEL_tool));
+    pdl_val s = pdl_is_absent(structured) ? pdl_null() : pdl_keep(structured);
+    d = pdl_dict_putz(d, "structured", pdl_with_label(s, PDL_LABEL_tool));
+    d = pdl_dict_putz(d, "text", pdl_with_label(texts_of(content), PDL_LABEL_tool));
+    *out = pdl_dict_putz(d, "is_error", pdl_bool(pdl_is_bool(failed) && pdl_bool_of(failed)));
+    return true;
+}

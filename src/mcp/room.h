@@ -1,0 +1,111 @@
+/* room.h -- private to the room: a session with one server, its requests under way, and the two transports.
+ *
+ * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and knows
+ * nothing of pipes and HTTP; a transport carries single messages and knows nothing of tools.
+ */
+#ifndef PDL_MCP_ROOM_H
+#define PDL_MCP_ROOM_H
+
+#include "base/vec.h"
+#include "io/http.h"
+#include "mcp/config.h"
+
+typedef struct session session;
+
+typedef struct job {
+    pdl_effect *e; /* owned */
+    bool again;    /* was sent before, in a session that the server forgot */
+} job;
+
+typedef enum {
+    CALL_INITIALIZE,
+    CALL_INITIALIZED, /* the notification behind it, which must arrive before anything else is sent */
+    CALL_LIST,        /* one page of the tools */
+    CALL_JOB,
+} call_kind;
+
+typedef struct call {
+    session *s;
+    call_kind kind;
+    uint64_t id;    /* on the wire; unique in the session */
+    job job;        /* of CALL_JOB */
+    uint32_t epoch; /* session of the server in which it was sent */
+    pdl_timer *limit;
+    uint64_t start_ns;
+} call;
+
+/* Carries messages of one session. It reports failures through session_failed and the like, never from inside
+ * these functions. */
+typedef struct transport {
+    bool ordered; /* messages arrive in the order in which they are sent */
+    bool (*open)(session *s, pdl_err *err);
+    /* One message. c: the request that it is; NULL: a notification or an answer. */
+    void (*send)(session *s, pdl_str json, const call *c);
+    void (*forget)(session *s, const call *c); /* its answer is not wanted any more */
+    void (*finish)(session *s);                /* begin to end in good order */
+    bool (*finished)(const session *s);
+    void (*insist)(session *s, int sig); /* it has not ended in time: SIGTERM, then SIGKILL */
+    void (*close)(session *s);           /* let go of everything, at once */
+} transport;
+extern const transport transport_stdio, transport_http;
+int stdio_pid(const session *s); /* 0: none */
+
+typedef enum { SESSION_NEW, SESSION_STARTING, SESSION_READY } session_state;
+
+struct session {
+    struct room *room;
+    pdl_arena *arena; /* of config */
+    server_config config;
+    const transport *via;
+    session_state state;
+    uint64_t next_id;
+    uint32_t epoch;
+    const char *version;   /* negotiated; static */
+    PDL_VEC(call *) calls; /* on the wire */
+    PDL_VEC(job) jobs;     /* wait for the session, or for the list */
+    pdl_val tools;         /* list as allowed, absent: not known */
+    pdl_val pages;         /* while they are read, dict from name to tool; absent: they are not */
+    size_t n_pages;
+    size_t n_junk;         /* texts that were no message, since it was started */
+    struct child *child; /* stdio */
+    struct posts *posts;   /* HTTP */
+};
+
+typedef struct room {
+    pdl_world base;
+    pdl_loop *loop;
+    pdl_mcp_options opt;
+    pdl_http *http; /* NULL until needed */
+    PDL_VEC(session *) sessions;
+} room;
+
+/* session.c */
+session *session_new(room *r, pdl_arena *a, const server_config *c); /* takes a */
+void session_free(session *s);
+void session_take(session *s, pdl_effect *e);          /* takes e */
+bool session_cancel(session *s, uint32_t effect);      /* false: it is none of its jobs */
+bool session_is_busy(const session *s);
+void session_forget_calls(session *s);                 /* before it ends: nobody waits any more */
+
+/* For transports. A text of the server: one message, or a list of them. */
+void session_message(session *s, pdl_str text);
+void session_greeted(session *s); /* CALL_INITIALIZED has arrived */
+/* The connection is gone: everything that waits fails. Takes the content of err. */
+void session_failed(session *s, pdl_err *err);
+/* Call id fails alone; nothing when it is not on the wire any more. Takes the content of err. */
+void session_call_failed(session *s, uint64_t id, pdl_err *err);
+/* The server knows the session of this call no more: begin anew and send it once more. */
+void session_lost(session *s, uint64_t id);
+bool session_waits_for(const session *s, uint64_t id);
+/* "tool server NAME: ..."; always false. */
+PDL_PRINTF(3, 4) bool server_error(const session *s, pdl_err *err, const char *fmt, ...);
+/* "MCP error CODE: MESSAGE" for an error object of JSON-RPC. */
+void rpc_error(pdl_vref error, pdl_err *err);
+
+/* result.c: what comes back, in the form of replies. */
+/* The tools of a page that are allowed, into the dict from name to tool. */
+PDL_MUST bool tools_add(const server_config *c, pdl_vref page, pdl_val *tools, pdl_err *err);
+pdl_val tools_list(pdl_vref tools);
+PDL_MUST bool call_result(pdl_vref result, pdl_val *out, pdl_err *err);
+
+#endif

@@ -1,0 +1,548 @@
+/* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and what the server asks. */
+#include "base/limits.h"
+#include "io/clock.h"
+#include "mcp/room.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { MAX_PAGES = 1000, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};
+
+static void advance(session *s);
+
+bool server_error(const session *s, pdl_err *err, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s", s->config.name, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+void rpc_error(pdl_vref error, pdl_err *err) {
+    pdl_vref code = pdl_is_dict(error) ? pdl_dict_getz(error, "code") : pdl_absent();
+    pdl_vref message = pdl_is_dict(error) ? pdl_dict_getz(error, "message") : pdl_absent();
+    int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
+    pdl_str text = pdl_is_str(message) ? pdl_str_get(message) : PDL_STR("no message");
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %.*s", (long long)n, PDL_FMT(text));
+    if (pdl_is(code, PDL_V_INT) && n >= INT32_MIN && n <= INT32_MAX) {
+        err->status = (int)n;
+        err->has_status = true;
+    }
+}
+
+/* --- calls ---------------------------------------------------------------------------------------------- */
+
+static call *find_call(const session *s, uint64_t id) {
+    for (size_t i = 0; i < s->calls.n; i++)
+        if (s->calls.p[i]->id == id) return s->calls.p[i];
+    return NULL;
+}
+
+bool session_waits_for(const session *s, uint64_t id) { return find_call(s, id) != NULL; }
+
+/* Off the table. Its job is the caller's. */
+static job end_call(call *c) {
+    session *s = c->s;
+    job j = c->job;
+    size_t i = 0;
+    while (s->calls.p[i] != c) i++;
+    s->calls.p[i] = s->calls.p[--s->calls.n];
+    pdl_timer_stop(c->limit);
+    pdl_free(c);
+    return j;
+}
+
+static void refuse(pdl_effect *e, const pdl_err *why) {
+    pdl_err err = {0};
+    if (!e) return;
+    pdl_err_copy(&err, why);
+    pdl_effect_refuse(e, &err);
+}
+
+static bool wants_list(const job *j) { return pdl_text_is(pdl_dict_getz(j->e->request, "op"), "list"); }
+
+/* Jobs of one sort (or all) leave the queue for *out. */
+static size_t take_jobs(session *s, bool only_lists, job **out) {
+    size_t n = 0, kept = 0;
+    *out = PDL_NEW_N(job, s->jobs.n + 1);
+    for (size_t i = 0; i < s->jobs.n; i++) {
+        if (only_lists && !wants_list(&s->jobs.p[i])) s->jobs.p[kept++] = s->jobs.p[i];
+        else (*out)[n++] = s->jobs.p[i];
+    }
+    s->jobs.n = kept;
+    return n;
+}
+
+static void fail_jobs(session *s, bool only_lists, const pdl_err *why) {
+    job *jobs;
+    size_t n = take_jobs(s, only_lists, &jobs);
+    for (size_t i = 0; i < n; i++) refuse(jobs[i].e, why);
+    pdl_free(jobs);
+}
+
+static void reset(session *s) {
+    s->state = SESSION_NEW;
+    s->epoch++;
+    pdl_drop(s->tools);
+    pdl_drop(s->pages);
+    s->tools = s->pages = pdl_absent();
+}
+
+void session_failed(session *s, pdl_err *err) {
+    PDL_TRACE(s->room->opt.debug, mcp, "%s: %s", s->config.name, err->msg);
+    job *jobs = PDL_NEW_N(job, s->calls.n + 1);
+    size_t n = 0;
+    while (s->calls.n) jobs[n++] = end_call(s->calls.p[s->calls.n - 1]);
+    reset(s);
+    s->via->close(s);
+    for (size_t i = 0; i < n; i++) refuse(jobs[i].e, err);
+    pdl_free(jobs);
+    fail_jobs(s, false, err);
+    pdl_err_fini(err);
+}
+
+static void call_failed(call *c, pdl_err *err) {
+    session *s = c->s;
+    call_kind kind = c->kind;
+    if (kind == CALL_INITIALIZE || kind == CALL_INITIALIZED) {
+        session_failed(s, err);
+        return;
+    }
+    job j = end_call(c);
+    if (kind == CALL_LIST) {
+        pdl_drop(s->pages);
+        s->pages = pdl_absent();
+        fail_jobs(s, true, err);
+    } else {
+        refuse(j.e, err);
+    }
+    pdl_err_fini(err);
+}
+
+void session_call_failed(session *s, uint64_t id, pdl_err *err) {
+    call *c = find_call(s, id);
+    if (c) call_failed(c, err);
+    else pdl_err_fini(err);
+}
+
+void session_lost(session *s, uint64_t id) {
+    call *c = find_call(s, id);
+    pdl_err err = {0};
+    if (!c) return;
+    if (c->kind != CALL_JOB || c->job.again) {
+        server_error(s, &err, "the server forgets its sessions (HTTP status 404)");
+        call_failed(c, &err);
+        return;
+    }
+    bool current = c->epoch == s->epoch;
+    job j = end_call(c);
+    j.again = true;
+    *pdl_vec_push(&s->jobs) = j;
+    if (current) {
+        s->via->close(s);
+        reset(s);
+    }
+    advance(s);
+}
+
+/* --- sending -------------------------------------------------------------------------------------------- */
+
+/* {"jsonrpc", "id"?, "method", "params"?}; takes params, absent: none. False: it is not JSON. */
+static bool write_message(uint64_t id, const char *method, pdl_val params, pdl_buf *out, pdl_err *err) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "jsonrpc", pdl_textz("2.0"));
+    if (id) d = pdl_dict_putz(d, "id", pdl_int((int64_t)id));
+    d = pdl_dict_putz(d, "method", pdl_textz(method));
+    if (!pdl_is_absent(params)) d = pdl_dict_putz(d, "params", params);
+    bool ok = pdl_json_write(d, 0, 0, out, err);
+    pdl_drop(d);
+    return ok;
+}
+
+static void notify(session *s, const char *method, pdl_val params, const call *c) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    if (write_message(0, method, params, &b, &err)) s->via->send(s, pdl_buf_str(&b), c);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+static void tell_cancelled(session *s, uint64_t id, const char *why) {
+    pdl_val p = pdl_dict_putz(pdl_dict_new(2), "requestId", pdl_int((int64_t)id));
+    notify(s, "notifications/cancelled", pdl_dict_putz(p, "reason", pdl_textz(why)), NULL);
+}
+
+static void on_limit(void *user) {
+    call *c = user;
+    session *s = c->s;
+    pdl_err err = {0};
+    c->limit = NULL;
+    double seconds = (double)(pdl_clock_ns() - c->start_ns) / 1e9;
+    server_error(s, &err, "no answer in %.*f seconds", seconds < 10 ? 1 : 0, seconds);
+    err.kind = PDL_E_timeout;
+    if (s->n_junk)
+        pdl_err_hint(&err, "it wrote %zu texts that are no messages; PDL_DEBUG=mcp shows them", s->n_junk);
+    if (c->kind == CALL_LIST || c->kind == CALL_JOB) tell_cancelled(s, c->id, "time is up");
+    s->via->forget(s, c);
+    call_failed(c, &err);
+}
+
+static call *call_new(session *s, call_kind kind, uint64_t limit_ms) {
+    call *c = PDL_NEW(call);
+    c->s = s;
+    c->kind = kind;
+    c->id = ++s->next_id;
+    c->epoch = s->epoch;
+    c->start_ns = pdl_clock_ns();
+    c->limit = pdl_timer_start(s->room->loop, limit_ms, on_limit, c);
+    *pdl_vec_push(&s->calls) = c;
+    return c;
+}
+
+/* A request; takes params and, for CALL_JOB, the job. */
+static void request(session *s, call_kind kind, const char *method, pdl_val params, job j) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    call *c = call_new(s, kind, kind == CALL_JOB ? s->config.timeout_ms : s->config.start_ms);
+    c->job = j;
+    if (write_message(c->id, method, params, &b, &err)) s->via->send(s, pdl_buf_str(&b), c);
+    else call_failed(c, &err);
+    pdl_buf_fini(&b);
+}
+
+static void ask_list(session *s, pdl_vref cursor) {
+    pdl_val p = pdl_dict_new(1);
+    if (pdl_is_str(cursor)) p = pdl_dict_putz(p, "cursor", pdl_keep(cursor));
+    if (pdl_is_absent(s->pages)) {
+        s->pages = pdl_dict_new(8);
+        s->n_pages = 0;
+    }
+    request(s, CALL_LIST, "tools/list", p, (job){0});
+}
+
+/* --- jobs ----------------------------------------------------------------------------------------------- */
+
+static pdl_str text_at(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+static void refuse_job(session *s, pdl_effect *e, const char *fmt, pdl_str about) {
+    pdl_err err = {0};
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s%.*s", fmt, PDL_FMT(about));
+    server_error(s, &err, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    pdl_effect_refuse(e, &err);
+}
+
+static pdl_val object_of(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_dict_getz(d, key);
+    return pdl_is_dict(v) ? pdl_keep(v) : pdl_dict_new(0);
+}
+
+static void send_call(session *s, job j) {
+    pdl_vref r = j.e->request;
+    pdl_str name = text_at(r, "name");
+    if (!config_allows(&s->config, name)) {
+        refuse_job(s, j.e, "the configuration does not allow the tool ", name);
+        return;
+    }
+    pdl_val p = pdl_dict_putz(pdl_dict_new(2), "name", pdl_text(name));
+    request(s, CALL_JOB, "tools/call", pdl_dict_putz(p, "arguments", object_of(r, "arguments")), j);
+}
+
+/* The handshake is ours, and the allow list counts here too. */
+static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
+    if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/"))) return false;
+    return !pdl_str_is(method, "tools/call") || config_allows(&s->config, text_at(params, "name"));
+}
+
+static void send_request(session *s, job j) {
+    pdl_vref r = j.e->request, params = pdl_dict_getz(r, "params");
+    pdl_str method = text_at(r, "method");
+    if (!method.n || !may_ask(s, method, params)) {
+        refuse_job(s, j.e, "a program may not send the request ", method);
+        return;
+    }
+    char *name = pdl_str_dup(method);
+    request(s, CALL_JOB, name, object_of(r, "params"), j);
+    pdl_free(name);
+}
+
+static void answer(pdl_effect *e, pdl_val v, uint64_t start_ns) {
+    pdl_effect_answer(e, v, start_ns ? (double)(pdl_clock_ns() - start_ns) / 1e9 : 0);
+}
+
+static void begin(session *s) {
+    pdl_err err = {0};
+    s->state = SESSION_STARTING;
+    s->n_junk = 0;
+    if (!s->via->open(s, &err)) {
+        session_failed(s, &err);
+        return;
+    }
+    pdl_val info = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl"));
+    info = pdl_dict_putz(info, "version", pdl_textz(PDL_VERSION));
+    pdl_val p = pdl_dict_putz(pdl_dict_new(3), "protocolVersion", pdl_textz(versions[0]));
+    p = pdl_dict_putz(p, "capabilities", pdl_dict_new(0));
+    request(s, CALL_INITIALIZE, "initialize", pdl_dict_putz(p, "clientInfo", info), (job){0});
+}
+
+/* Send what can be sent now. */
+static void advance(session *s) {
+    if (s->state == SESSION_NEW && s->jobs.n) begin(s);
+    if (s->state != SESSION_READY || !s->jobs.n) return;
+    job *jobs;
+    size_t n = take_jobs(s, false, &jobs);
+    for (size_t i = 0; i < n; i++) {
+        if (s->state != SESSION_READY) *pdl_vec_push(&s->jobs) = jobs[i];
+        else if (pdl_text_is(pdl_dict_getz(jobs[i].e->request, "op"), "call")) send_call(s, jobs[i]);
+        else if (!wants_list(&jobs[i])) send_request(s, jobs[i]);
+        else if (!pdl_is_absent(s->tools)) answer(jobs[i].e, pdl_keep(s->tools), 0);
+        else *pdl_vec_push(&s->jobs) = jobs[i];
+    }
+    pdl_free(jobs);
+    bool lists = s->jobs.n && s->state == SESSION_READY;
+    if (lists && pdl_is_absent(s->tools) && pdl_is_absent(s->pages)) ask_list(s, pdl_absent());
+}
+
+void session_take(session *s, pdl_effect *e) {
+    *pdl_vec_push(&s->jobs) = (job){.e = e};
+    advance(s);
+}
+
+bool session_cancel(session *s, uint32_t effect) {
+    for (size_t i = 0; i < s->jobs.n; i++) {
+        if (s->jobs.p[i].e->id != effect) continue;
+        pdl_effect_free(s->jobs.p[i].e);
+        memmove(&s->jobs.p[i], &s->jobs.p[i + 1], (s->jobs.n - i - 1) * sizeof s->jobs.p[0]);
+        s->jobs.n--;
+        return true;
+    }
+    for (size_t i = 0; i < s->calls.n; i++) {
+        call *c = s->calls.p[i];
+        if (c->kind != CALL_JOB || c->job.e->id != effect) continue;
+        tell_cancelled(s, c->id, "the run does not need it any more");
+        s->via->forget(s, c);
+        pdl_effect_free(end_call(c).e);
+        return true;
+    }
+    return false;
+}
+
+bool session_is_busy(const session *s) { return s->jobs.n || s->calls.n; }
+
+/* --- what comes ----------------------------------------------------------------------------------------- */
+
+static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
+    pdl_str said = text_at(result, "protocolVersion");
+    for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++)
+        if (pdl_str_is(said, versions[i])) {
+            s->version = versions[i];
+            return true;
+        }
+    return server_error(s, err, "it speaks version '%.*s' of the protocol, which is not known here",
+                        PDL_FMT(pdl_str_sub(said, 0, SHOWN)));
+}
+
+void session_greeted(session *s) {
+    for (size_t i = 0; i < s->calls.n; i++) {
+        if (s->calls.p[i]->kind != CALL_INITIALIZED) continue;
+        end_call(s->calls.p[i]);
+        s->state = SESSION_READY;
+        PDL_TRACE(s->room->opt.debug, mcp, "%s: ready, version %s", s->config.name, s->version);
+        advance(s);
+        return;
+    }
+}
+
+static void initialized(session *s, pdl_vref result) {
+    pdl_err err = {0};
+    if (!negotiate(s, result, &err)) {
+        session_failed(s, &err);
+        return;
+    }
+    call *c = call_new(s, CALL_INITIALIZED, s->config.start_ms);
+    notify(s, "notifications/initialized", pdl_absent(), c);
+    if (s->via->ordered) session_greeted(s);
+}
+
+static void end_list(session *s) {
+    s->tools = tools_list(s->pages);
+    pdl_drop(s->pages);
+    s->pages = pdl_absent();
+    job *jobs;
+    size_t n = take_jobs(s, true, &jobs);
+    pdl_val tools = pdl_keep(s->tools); /* a change may be told meanwhile */
+    for (size_t i = 0; i < n; i++) answer(jobs[i].e, pdl_keep(tools), 0);
+    pdl_drop(tools);
+    pdl_free(jobs);
+}
+
+static void listed(call *c, pdl_vref result) {
+    session *s = c->s;
+    pdl_err err = {0};
+    pdl_vref next = pdl_is_dict(result) ? pdl_dict_getz(result, "nextCursor") : pdl_absent();
+    if (!tools_add(&s->config, result, &s->pages, &err)) {
+        call_failed(c, &err);
+    } else if (!pdl_is_str(next)) {
+        end_call(c);
+        end_list(s);
+    } else if (++s->n_pages >= MAX_PAGES) {
+        server_error(s, &err, "its list of tools has more than %d pages", MAX_PAGES);
+        call_failed(c, &err);
+    } else {
+        end_call(c);
+        ask_list(s, next);
+    }
+}
+
+static void job_answered(call *c, pdl_vref result) {
+    uint64_t start = c->start_ns;
+    session *s = c->s;
+    pdl_err err = {0};
+    pdl_val out;
+    job j = end_call(c);
+    if (!pdl_text_is(pdl_dict_getz(j.e->request, "op"), "call")) {
+        answer(j.e, pdl_keep(result), start);
+    } else if (call_result(result, &out, &err)) {
+        answer(j.e, out, start);
+    } else {
+        pdl_err whole = {0};
+        server_error(s, &whole, "%s", err.msg);
+        pdl_err_fini(&err);
+        pdl_effect_refuse(j.e, &whole);
+    }
+}
+
+static void succeeded(call *c, pdl_vref result) {
+    session *s = c->s;
+    switch (c->kind) {
+    case CALL_INITIALIZE:
+        end_call(c);
+        initialized(s, result);
+        break;
+    case CALL_INITIALIZED: break; /* has no answer */
+    case CALL_LIST: listed(c, result); break;
+    case CALL_JOB: job_answered(c, result); break;
+    }
+}
+
+static void replied_with_error(call *c, pdl_vref error) {
+    session *s = c->s;
+    pdl_err err = {0}, why = {0};
+    rpc_error(error, &err);
+    if (c->kind == CALL_LIST && err.status == METHOD_NOT_FOUND) { /* it offers no tools */
+        end_call(c);
+        end_list(s);
+        pdl_err_fini(&err);
+        return;
+    }
+    if (c->kind != CALL_JOB) {
+        server_error(s, &why, "%s", err.msg);
+        pdl_err_fini(&err);
+        pdl_err_move(&err, &why);
+    }
+    call_failed(c, &err);
+}
+
+/* A request of the server: it may ask whether we are there. Takes nothing. */
+static void asked(session *s, pdl_str method, pdl_vref id) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "jsonrpc", pdl_textz("2.0"));
+    d = pdl_dict_putz(d, "id", pdl_keep(id));
+    if (pdl_str_is(method, "ping")) {
+        d = pdl_dict_putz(d, "result", pdl_dict_new(0));
+    } else {
+        pdl_val e = pdl_dict_putz(pdl_dict_new(2), "code", pdl_int(METHOD_NOT_FOUND));
+        d = pdl_dict_putz(d, "error", pdl_dict_putz(e, "message", pdl_textz("Method not found")));
+    }
+    if (pdl_json_write(d, 0, 0, &b, &err)) s->via->send(s, pdl_buf_str(&b), NULL);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    pdl_drop(d);
+}
+
+static void notified(session *s, pdl_str method) {
+    PDL_TRACE(s->room->opt.debug, mcp, "%s: %.*s", s->config.name, PDL_FMT(method));
+    if (!pdl_str_is(method, "notifications/tools/list_changed")) return;
+    pdl_drop(s->tools);
+    s->tools = pdl_absent();
+}
+
+static bool take_message(session *s, pdl_vref m) {
+    pdl_str method = text_at(m, "method");
+    pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent();
+    if (method.n) {
+        if (pdl_is_absent(id)) notified(s, method);
+        else asked(s, method, id);
+        return true;
+    }
+    call *c = pdl_is(id, PDL_V_INT) && pdl_int_of(id) > 0 ? find_call(s, (uint64_t)pdl_int_of(id)) : NULL;
+    pdl_vref result = pdl_is_dict(m) ? pdl_dict_getz(m, "result") : pdl_absent();
+    pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
+    if (pdl_is_absent(result) && pdl_is_absent(error)) return false;
+    if (!c) PDL_TRACE(s->room->opt.debug, mcp, "%s: an answer to no request", s->config.name);
+    else if (!pdl_is_absent(error)) replied_with_error(c, error);
+    else succeeded(c, result);
+    return true;
+}
+
+void session_message(session *s, pdl_str text) {
+    pdl_val v;
+    pdl_err err = {0};
+    bool good = pdl_json_read(text, 0, &v, NULL, &err);
+    if (good) {
+        size_t n = pdl_is_list(v) ? pdl_list_len(v) : 1;
+        for (size_t i = 0; i < n; i++) good = take_message(s, pdl_is_list(v) ? pdl_list_at(v, i) : v) && good;
+        pdl_drop(v);
+    }
+    pdl_err_fini(&err);
+    if (good) return;
+    s->n_junk++;
+    PDL_TRACE(s->room->opt.debug, mcp, "%s: no message: %.*s", s->config.name,
+              PDL_FMT(pdl_str_sub(text, 0, SHOWN)));
+}
+
+/* --- life ----------------------------------------------------------------------------------------------- */
+
+session *session_new(room *r, pdl_arena *a, const server_config *c) {
+    session *s = PDL_NEW(session);
+    s->room = r;
+    s->arena = a;
+    s->config = *c;
+    s->via = c->argv ? &transport_stdio : &transport_http;
+    s->tools = s->pages = pdl_absent();
+    return s;
+}
+
+void session_forget_calls(session *s) {
+    while (s->calls.n) {
+        call *c = s->calls.p[s->calls.n - 1];
+        s->via->forget(s, c);
+        pdl_effect_free(end_call(c).e);
+    }
+    for (size_t i = 0; i < s->jobs.n; i++) pdl_effect_free(s->jobs.p[i].e);
+    s->jobs.n = 0;
+}
+
+void session_free(session *s) {
+    session_forget_calls(s);
+    s->via->close(s);
+    reset(s);
+    pdl_vec_fini(&s->calls);
+    pdl_vec_fini(&s->jobs);
+    pdl_arena_free(s->arena);
+    pdl_free(s);
+}

@@ -1,0 +1,61 @@
+/* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call. */
+#include "lang/toolbox.h"
+#include "native/native.h"
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+/* The parameter `tools` with declarations in place of what can be called, and `tool_choice` likewise. Takes
+ * and gives *params; on failure it is released. */
+bool declare_tools(pdl_val *params, pdl_err *err) {
+    pdl_vref tools = pdl_dict_getz(*params, "tools"), choice = pdl_dict_getz(*params, "tool_choice");
+    if (pdl_is(choice, PDL_V_FUNC)) {
+        pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", pdl_keep(pdl_func_of(choice)->name));
+        pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+        *params = pdl_dict_putz(*params, "tool_choice", pdl_dict_putz(d, "function", f));
+        tools = pdl_dict_getz(*params, "tools");
+    }
+    if (!pdl_is_list(tools)) return true;
+    pdl_val declared;
+    if (!pdl_tools_declare(tools, &declared, err)) {
+        pdl_drop(*params);
+        return false;
+    }
+    *params = pdl_dict_putz(*params, "tools", declared);
+    return true;
+}
+
+static void ask_list(pdl_fiber *f, const pdl_block *b, pdl_str server) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server));
+    start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
+}
+
+/* While the server is asked the stack holds: absent, -1, promise of the list (as op_include does). */
+pdl_step op_import_server(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_run *r = f->run;
+    pdl_str path = PDL_AS(import, b)->path.s;
+    pdl_str server = pdl_str_sub(path, strlen(PDL_TOOLS_PREFIX), path.n);
+    bool asking = f->stack.n >= 3 && pdl_is_absent(*under(f, 2)) && pdl_is(*under(f, 1), PDL_V_INT);
+    if (!asking) {
+        push(f, pdl_absent());
+        push(f, pdl_int(-1));
+        ask_list(f, b, server);
+    }
+    pdl_step s = force(f, top(f), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val tools = pop(f);
+    cut_stack(f, f->stack.n - 2);
+    if (!pdl_is_list(tools)) { /* a host program answered the effect itself */
+        pdl_drop(tools);
+        pdl_err_set(err, PDL_E_include, b->loc, "the tool server %.*s gave no list of tools",
+                    PDL_FMT(server));
+        return PDL_STEP_FAIL;
+    }
+    pdl_buf text = PDL_BUF;
+    pdl_val signatures = pdl_toolbox_write(server, tools, &r->tool_names, &text);
+    pdl_drop(tools);
+    push(f, pdl_text_of_buf(&text));
+    s = run_file(f, b, true, path, signatures, err);
+    pdl_drop(signatures);
+    return s;
+}

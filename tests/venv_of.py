@@ -1,0 +1,21 @@
+"""Packages of the Python registry that tests talk to, in a virtual environment under the build directory."""
+import os
+import subprocess
+import sys
+
+
+def python(build, *packages, seconds=180):
+    """-> (path of an interpreter that has the packages, None), or (None, why there is none). Made once and kept."""
+    place = os.path.join(str(build).removesuffix("-asan"), "test-venv")
+    exe = os.path.join(place, "bin", "python")
+    try:
+        if not os.path.exists(exe):
+            subprocess.run([sys.executable, "-m", "venv", place], check=True, capture_output=True, timeout=seconds)
+        found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n)", *packages],
+                               capture_output=True, timeout=seconds, check=False)
+        if found.returncode != 0:
+            subprocess.run([exe, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "10", *packages], check=True,
+                           capture_output=True, timeout=seconds)
+        return exe, None
+    except (OSError, subprocess.SubprocessError) as e:
+        return None, "the packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)
