@@ -14,13 +14,14 @@ enum {
     NEST_LIMIT = 250, /* above the nesting of the translator, which writes a few groups of its own */
 };
 
-/* Immutable once made. */
+/* Immutable once made, but for its machine code. */
 struct pdl_regex {
     pcre2_general_context *memory;
     pcre2_code *code;
     pcre2_match_context *limits;
     pdl_regex_text text; /* names are slices of pattern */
     char *pattern;
+    bool matched; /* machine code was tried */
 };
 
 static void *get_memory(PCRE2_SIZE n, void *unused) {
@@ -51,11 +52,7 @@ static bool compile(pdl_regex *re, pdl_err *err) {
     pdl_str text = pdl_buf_str(&re->text.text);
     re->code = pcre2_compile((PCRE2_SPTR)text.p, text.n, options_of(re->text.flags), &code, &at, how);
     pcre2_compile_context_free(how);
-    if (re->code) {
-        /* without machine code matching is slower, not different */
-        if (!re->text.plain) pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
-        return true;
-    }
+    if (re->code) return true;
     /* The pattern is right by Python's rules: what is left are the limits of PCRE2. */
     PCRE2_UCHAR why[128];
     if (pcre2_get_error_message(code, why, sizeof why) < 0) why[0] = 0;
@@ -98,6 +95,14 @@ size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name) {
     return (size_t)(uintptr_t)pdl_map_find(&re->text.names, name);
 }
 
+/* Machine code is made for the first match: many patterns of a program are never used. Without it matching is
+ * slower, not different. */
+static void make_fast(const pdl_regex *re) {
+    if (re->matched) return;
+    ((pdl_regex *)(uintptr_t)re)->matched = true; /* a cache: what the regex is does not change */
+    if (!re->text.plain) pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
+}
+
 /* Text was checked where it came in, hence no check of it here. */
 static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, pcre2_match_data *data) {
     static const uint32_t anchors[] = {
@@ -129,6 +134,7 @@ bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode
         *hit = false;
         return true;
     }
+    make_fast(re);
     pcre2_match_data *data = pcre2_match_data_create_from_pattern(re->code, re->memory);
     int n = run(re, s, from, mode, data);
     if (n > 0) fill_spans(re, data, spans);

@@ -37,7 +37,8 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     if (needle.n == 0) return from;
     if (needle.n > s.n - from) return PDL_NOT_FOUND;
     /* memmem of the C library is linear (two-way). */
-    const char *hit = memmem(s.p + from, s.n - from, needle.p, needle.n);
+    const char *hit = needle.n == 1 ? memchr(s.p + from, needle.p[0], s.n - from)
+                                    : memmem(s.p + from, s.n - from, needle.p, needle.n);
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 

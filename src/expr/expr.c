@@ -99,6 +99,7 @@ static pdl_expr *finish(pdl_reader *r, pdl_expr *e, pdl_xform form, const pdl_xn
     e->root = root;
     if (root) {
         e->free_names = pdl_names_free(&r->names, &e->n_free);
+        e->has_unknown = r->suspects > 0;
     } else {
         e->err_msg = r->fail.msg;
         e->err_class = r->fail.cls;

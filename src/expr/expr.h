@@ -139,6 +139,7 @@ typedef struct pdl_expr {
     /* names read but not set by the text itself, each once, in order of first use */
     pdl_str *free_names;
     uint32_t n_free;
+    bool has_unknown; /* filter.unknown may be set somewhere */
 } pdl_expr;
 
 /* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the

@@ -61,7 +61,7 @@ uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at) {
 }
 
 static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {
-    return x->src.n - at >= s.n && memcmp(x->src.p + at, s.p, s.n) == 0;
+    return x->src.n - at >= s.n && x->src.p[at] == s.p[0] && memcmp(x->src.p + at, s.p, s.n) == 0;
 }
 
 /* An optional sign and the delimiter `close` here; *end is set behind what the tag swallows. */
@@ -90,6 +90,13 @@ static bool at_line_end(const pdl_lexer *x, uint32_t *end) {
     return stop > x->pos || x->pos == x->src.n;
 }
 
+/* Most bytes cannot begin the end of a tag. */
+static bool may_close(const pdl_lexer *x) {
+    const pdl_str *close = x->state == PDL_LX_VAR ? &x->opt.variable_end : &x->opt.block_end;
+    char c = x->src.p[x->pos];
+    return c == close->p[0] || c == '-' || c == '+';
+}
+
 static bool take_end(pdl_lexer *x, pdl_token *t) {
     uint32_t end;
     pdl_tk kind = PDL_TK_BLOCK_END;
@@ -97,6 +104,8 @@ static bool take_end(pdl_lexer *x, pdl_token *t) {
     if (x->state == PDL_LX_LINE) {
         if (!at_line_end(x, &end)) return false;
     } else if (x->pos == x->src.n) {
+        return false;
+    } else if (!may_close(x)) {
         return false;
     } else if (x->state == PDL_LX_VAR) {
         if (!at_close(x, x->opt.variable_end, false, &end)) return false;
@@ -131,15 +140,18 @@ static void fail_char(pdl_lexer *x, pdl_token *t) {
 
 static pdl_kw keyword_of(pdl_str s) {
     static const struct {
-        const char *name;
+        char name[6];
+        uint8_t n;
         pdl_kw kw;
-    } words[] = {
-        {"if", PDL_KW_IF}, {"in", PDL_KW_IN}, {"is", PDL_KW_IS}, {"or", PDL_KW_OR}, {"and", PDL_KW_AND},
-        {"not", PDL_KW_NOT}, {"else", PDL_KW_ELSE}, {"true", PDL_KW_TRUE}, {"True", PDL_KW_TRUE},
-        {"none", PDL_KW_NULL}, {"None", PDL_KW_NULL}, {"false", PDL_KW_FALSE}, {"False", PDL_KW_FALSE}};
+    } words[] = {{"if", 2, PDL_KW_IF},      {"in", 2, PDL_KW_IN},     {"is", 2, PDL_KW_IS},
+                 {"or", 2, PDL_KW_OR},      {"and", 3, PDL_KW_AND},   {"not", 3, PDL_KW_NOT},
+                 {"else", 4, PDL_KW_ELSE},  {"true", 4, PDL_KW_TRUE}, {"True", 4, PDL_KW_TRUE},
+                 {"none", 4, PDL_KW_NULL},  {"None", 4, PDL_KW_NULL}, {"false", 5, PDL_KW_FALSE},
+                 {"False", 5, PDL_KW_FALSE}};
     if (s.n < 2 || s.n > 5) return PDL_KW_NONE;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (words[i].name[0] == s.p[0] && pdl_str_is(s, words[i].name)) return words[i].kw;
+        if (words[i].n == s.n && words[i].name[0] == s.p[0] && memcmp(s.p, words[i].name, s.n) == 0)
+            return words[i].kw;
     return PDL_KW_NONE;
 }
 
@@ -176,6 +188,15 @@ static bool take_name(pdl_lexer *x, pdl_token *t) {
     return true;
 }
 
+/* Operators of one character. */
+static const uint8_t single[256] = {
+    ['+'] = PDL_TK_ADD,    ['-'] = PDL_TK_SUB,    ['/'] = PDL_TK_DIV,      ['*'] = PDL_TK_MUL,
+    ['%'] = PDL_TK_MOD,    ['~'] = PDL_TK_TILDE,  ['['] = PDL_TK_LBRACKET, [']'] = PDL_TK_RBRACKET,
+    ['('] = PDL_TK_LPAREN, [')'] = PDL_TK_RPAREN, ['{'] = PDL_TK_LBRACE,   ['}'] = PDL_TK_RBRACE,
+    ['>'] = PDL_TK_GT,     ['<'] = PDL_TK_LT,     ['='] = PDL_TK_ASSIGN,   ['.'] = PDL_TK_DOT,
+    [':'] = PDL_TK_COLON,  ['|'] = PDL_TK_PIPE,   [','] = PDL_TK_COMMA,    [';'] = PDL_TK_SEMICOLON,
+};
+
 static pdl_tk operator_at(const pdl_lexer *x, uint32_t *len) {
     char c = x->src.p[x->pos], d = x->pos + 1 < x->src.n ? x->src.p[x->pos + 1] : '\0';
     *len = 2;
@@ -189,9 +210,7 @@ static pdl_tk operator_at(const pdl_lexer *x, uint32_t *len) {
         if (c == '*') return PDL_TK_POW;
     }
     *len = 1;
-    for (pdl_tk k = PDL_TK_ADD; k < PDL_TK_COUNT; k++)
-        if (token_texts[k][0] == c && !token_texts[k][1]) return k;
-    return PDL_TK_ERROR;
+    return single[(unsigned char)c] ? (pdl_tk)single[(unsigned char)c] : PDL_TK_ERROR;
 }
 
 /* Brackets must match. False when they do not. */

@@ -118,17 +118,34 @@ bool pdl_read_deeper(pdl_reader *r) {
     return true;
 }
 
-pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
-    pdl_xnode *n = pdl_arena_new(r->arena, pdl_xnode);
+/* Nodes are as large as their kind needs. */
+#define SIZE(member) (offsetof(pdl_xnode, u) + sizeof((pdl_xnode *)NULL)->u.member)
+static const uint8_t sizes[] = {
+    [PDL_X_CONST] = SIZE(value),     [PDL_X_NAME] = SIZE(name),   [PDL_X_ATTR] = SIZE(access),
+    [PDL_X_ITEM] = SIZE(access),     [PDL_X_SLICE] = SIZE(slice), [PDL_X_CALL] = SIZE(call),
+    [PDL_X_COMPARE] = SIZE(compare), [PDL_X_DICT] = SIZE(dict),   [PDL_X_UNARY] = SIZE(op),
+    [PDL_X_BINARY] = SIZE(op),       [PDL_X_AND] = SIZE(op),      [PDL_X_OR] = SIZE(op),
+    [PDL_X_COND] = SIZE(cond),       [PDL_X_LIST] = SIZE(list),   [PDL_X_TUPLE] = SIZE(list),
+    [PDL_X_CONCAT] = SIZE(list),     [PDL_X_TEXT] = SIZE(text),   [PDL_X_OUTPUT] = SIZE(list),
+    [PDL_X_SEQ] = SIZE(list),        [PDL_X_COUNT] = 0, /* the others: whole */
+};
+static_assert(sizeof(pdl_xnode) <= UINT8_MAX, "sizes are bytes");
+
+static pdl_xnode *new_node(pdl_reader *r, pdl_xkind kind) {
+    pdl_xnode *n = pdl_arena_get(r->arena, sizes[kind] ? sizes[kind] : sizeof *n);
     n->kind = kind;
+    return n;
+}
+
+pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
+    pdl_xnode *n = new_node(r, kind);
     n->start = r->n_cuts || r->base ? pdl_read_offset(r, start) : start;
     return n;
 }
 
 /* A node that begins where `first` does. */
 static pdl_xnode *node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
-    pdl_xnode *n = pdl_arena_new(r->arena, pdl_xnode);
-    n->kind = kind;
+    pdl_xnode *n = new_node(r, kind);
     n->start = first->start;
     return n;
 }
