@@ -20,9 +20,9 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->seg = pos.seg;
     i->index = pos.index;
     if (pos.name.p) i->name = segment(e, pos.name);
-    if (b->role.s.p) {
+    if (b->more->role.s.p) {
         emit_place here_place = {e->site, e->start, e->end};
-        i->role = pdl_text(b->role.s);
+        i->role = pdl_text(b->more->role.s);
         add_const(e, i->role); /* the constant table owns it */
         at_place(e, here_place);
     } else {
@@ -31,10 +31,10 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->no_result = b->contribute.given && !b->contribute.result;
     i->untold = b->contribute.given && !b->contribute.context;
     i->no_context = pos.no_context || i->untold;
-    i->has_parser = b->parser != NULL;
+    i->has_parser = b->more->parser != NULL;
     i->leaf = !pdl_block_is_structured(b->kind);
-    i->has_retry = b->retry != NULL;
-    i->has_handler = b->retry || b->fallback || b->expectations.n;
+    i->has_retry = b->more->retry != NULL;
+    i->has_handler = b->more->retry || b->more->fallback || b->more->expectations.n;
     i->kind = pdl_block_trace_name(b->kind);
     return i;
 }
@@ -52,9 +52,9 @@ static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
 }
 
 static void c_retry(pdl_emit *e, const pdl_block *b) {
-    const pdl_retry *r = b->retry;
+    const pdl_retry *r = b->more->retry;
     if (!r) {
-        if (b->expectations.n || b->fallback) emit(e, PDL_OP_RETRY_INIT, 0, 0, 0);
+        if (b->more->expectations.n || b->more->fallback) emit(e, PDL_OP_RETRY_INIT, 0, 0, 0);
         return;
     }
     c_at(e, b->loc);
@@ -79,8 +79,8 @@ static void c_default_feedback(pdl_emit *e) {
 }
 
 static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
-    for (uint32_t i = 0; i < b->expectations.n; i++) {
-        const pdl_expectation *x = &b->expectations.p[i];
+    for (uint32_t i = 0; i < b->more->expectations.n; i++) {
+        const pdl_expectation *x = &b->more->expectations.p[i];
         c_at(e, x->loc);
         c_tree(e, x->expect);
         if (x->feedback) c_tree(e, x->feedback);
@@ -89,7 +89,7 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
         });
         else c_default_feedback(e);
         emit(e, PDL_OP_EXPECT, 0, 0, 0);
-        emit(e, PDL_OP_EXPECT_DONE, i + 1 == b->expectations.n, 0, attempt);
+        emit(e, PDL_OP_EXPECT_DONE, i + 1 == b->more->expectations.n, 0, attempt);
     }
 }
 
@@ -105,8 +105,8 @@ static void c_contribute(pdl_emit *e, const pdl_block *b) {
 }
 
 static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
-    if (b->parser) {
-        c_at(e, b->parser_loc);
+    if (b->more->parser) {
+        c_at(e, b->more->parser_loc);
         emit(e, PDL_OP_PARSE, 0, 0, add_ptr(e, b));
         emit(e, PDL_OP_LOUD, 0, 0, 0);
         emit(e, PDL_OP_EMIT, 0, 0, 0);
@@ -114,19 +114,19 @@ static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info)
         emit(e, PDL_OP_LOUD, 0, 0, 0);
         emit(e, PDL_OP_EMIT, 0, 0, 0);
     }
-    if (b->spec && b->kind != PDL_BLOCK_function) {
-        c_at(e, b->spec_loc);
+    if (b->more->spec && b->kind != PDL_BLOCK_function) {
+        c_at(e, b->more->spec_loc);
         emit(e, PDL_OP_CHECK, 0, 0, add_ptr(e, b));
     }
 }
 
 static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
-    c_block(e, b->fallback, (pdl_pos){
+    c_block(e, b->more->fallback, (pdl_pos){
         .seg = PDL_SEG_NAME, .name = PDL_STR("fallback"), .no_context = info->no_context,
     });
     if (!info->leaf) emit(e, PDL_OP_CHILD, 0, 0, 0);
-    if (b->spec) {
-        c_at(e, b->fallback->loc);
+    if (b->more->spec) {
+        c_at(e, b->more->fallback->loc);
         emit(e, PDL_OP_CHECK, 1, 0, add_ptr(e, b));
         emit(e, PDL_OP_AWAIT, 0, 0, 0);
     }
@@ -152,8 +152,8 @@ static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos 
     uint32_t done = emit_jump(e, PDL_OP_JUMP);
     patch(e, handler);
     c_at(e, b->loc);
-    emit(e, PDL_OP_CATCH, 0, b->fallback != NULL, attempt);
-    if (b->fallback) c_fallback(e, b, info);
+    emit(e, PDL_OP_CATCH, 0, b->more->fallback != NULL, attempt);
+    if (b->more->fallback) c_fallback(e, b, info);
     patch(e, done);
 }
 
@@ -190,7 +190,7 @@ void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     }
     info->mute = mutes_parts(b);
     emit(e, PDL_OP_ENTER, 0, 0, add_ptr(e, info));
-    for (uint32_t i = 0; i < b->defs.n; i++) c_def(e, &b->defs, i);
+    for (uint32_t i = 0; i < b->more->defs.n; i++) c_def(e, &b->more->defs, i);
     c_retry(e, b);
     if (info->mute || info->has_parser) emit(e, PDL_OP_QUIET, 0, 0, 0);
     c_at(e, b->loc);

@@ -78,13 +78,17 @@ typedef struct pdl_count {
 typedef enum { PDL_TREE_CONST, PDL_TREE_EXPR, PDL_TREE_LIST, PDL_TREE_MAP } pdl_tree_kind;
 typedef struct pdl_tree {
     pdl_tree_kind kind;
+    uint32_t n;             /* parts of a LIST, MAP */
     const pdl_node *node;
     pdl_loc loc;
-    pdl_val value;          /* CONST: owned by the arena (also plain strings) */
-    const pdl_expr *expr;   /* EXPR */
-    const struct pdl_tree **keys;  /* MAP: CONST or EXPR */
-    const struct pdl_tree **items; /* LIST, MAP */
-    uint32_t n;
+    union {
+        pdl_val value;        /* CONST: owned by the program (also plain strings) */
+        const pdl_expr *expr; /* EXPR */
+        struct {
+            const struct pdl_tree **items; /* LIST, MAP */
+            const struct pdl_tree **keys;  /* MAP: CONST or EXPR */
+        };
+    };
 } pdl_tree;
 
 typedef struct pdl_blocks {
@@ -198,12 +202,9 @@ typedef struct pdl_parser_field {
     bool is_word;
 } pdl_parser_field;
 
-/* The common part of every block: first member `head` of each kind's struct. */
-struct pdl_block {
-    pdl_block_kind kind;
-    pdl_loc loc;             /* what FILE:LINE says of the block itself */
-    const pdl_node *node;
-    pdl_text_field description, def, role;
+/* Common fields that few blocks have. */
+typedef struct pdl_block_more {
+    pdl_text_field description, role;
     const pdl_type *spec;
     pdl_loc spec_loc;
     const pdl_node *spec_node;
@@ -211,13 +212,23 @@ struct pdl_block {
     const pdl_retry *retry;
     bool trace_error_on_retry;
     const pdl_node *trace_error_node;
-    bool independent;
-    bool context_given;
-    pdl_contributes contribute;
     const pdl_parser_field *parser;
     pdl_loc parser_loc;
     pdl_expectations expectations;
     const pdl_block *fallback;
+} pdl_block_more;
+
+extern const pdl_block_more pdl_no_more; /* all empty */
+
+/* The common part of every block: first member `head` of each kind's struct. */
+struct pdl_block {
+    pdl_block_kind kind;
+    bool independent, context_given;
+    pdl_loc loc;             /* what FILE:LINE says of the block itself */
+    const pdl_node *node;
+    const pdl_block_more *more; /* never NULL; one empty one is shared by the blocks without any of it */
+    pdl_text_field def;
+    pdl_contributes contribute;
 };
 
 #define PDL_C_STR pdl_text_field
@@ -255,13 +266,19 @@ typedef struct pdl_field {
     const char *key;
     pdl_field_type type;
     pdl_need need;
-    size_t offset;     /* of the member; in pdl_block for common fields */
+    size_t offset;     /* of the member; of common fields in pdl_block or in pdl_block_more */
+    bool in_more;
     const char *doc;
 } pdl_field;
 
-/* All fields of blocks.def in order; the common ones. */
+/* All fields of blocks.def in order; those of one kind; the common ones. */
 const pdl_field *pdl_fields(size_t *n);
+const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);
+/* The member of b that f describes. */
+static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
+    return (f->in_more ? (const char *)b->more : (const char *)b) + f->offset;
+}
 /* Field of a kind by key (own or common, `context` only where allowed), NULL when there is none. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 

@@ -48,7 +48,7 @@ static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_blo
 /* Flat switch over the types of fields that hold blocks. */
 static void each_in_field(const pdl_block *b, const pdl_field *f,
                           void (*fn)(void *user, const pdl_block *child), void *user) {
-    const void *at = (const char *)b + f->offset;
+    const void *at = pdl_field_at(b, f);
     switch ((int)f->type) {
     case PDL_FT_BLOCK: {
         const pdl_block *child = *(const pdl_block *const *)at;
@@ -76,9 +76,8 @@ static void each_in_field(const pdl_block *b, const pdl_field *f,
 
 void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user) {
     size_t n;
-    const pdl_field *f = pdl_fields(&n);
-    for (size_t i = 0; i < n; i++)
-        if (f[i].kind == (int)b->kind) each_in_field(b, &f[i], fn, user);
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
+    for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
     f = pdl_common_fields(&n);
     for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
 }
@@ -229,10 +228,9 @@ static void check_child(void *user, const pdl_block *child) { check_block(user, 
 /* Fields of kinds without an order of their own: trees and blocks as the table lists them. */
 static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
     size_t n;
-    const pdl_field *f = pdl_fields(&n);
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) {
-        const void *at = (const char *)b + f[i].offset;
-        if (f[i].kind != (int)b->kind) continue;
+        const void *at = pdl_field_at(b, &f[i]);
         switch ((int)f[i].type) {
         case PDL_FT_EXPR:
         case PDL_FT_XBOOL:
@@ -285,7 +283,7 @@ static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *r) {
 
 /* A regex that cannot be compiled fails whenever it is used. */
 static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
-    const pdl_parser *p = b->parser ? b->parser->parser : NULL;
+    const pdl_parser *p = b->more->parser ? b->more->parser->parser : NULL;
     pdl_regex *re = NULL;
     pdl_err err = {0};
     if (c->quiet || !p || p->kind != PDL_PARSE_REGEX || p->compiled) return;
@@ -295,8 +293,9 @@ static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     }
     const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
                    *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
-    check_diag(c, PDL_DIAG_ERROR, "regex", b->parser_loc, text ? pdl_node_loc(text) : b->parser_loc,
-               "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
+    check_diag(c, PDL_DIAG_ERROR, "regex", b->more->parser_loc,
+               text ? pdl_node_loc(text) : b->more->parser_loc, "Fail to parse with regex %.*s: error('%s')",
+               PDL_FMT(p->regex), err.msg);
     pdl_err_fini(&err);
 }
 
@@ -318,21 +317,21 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
 
 void check_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
     lint_block(c, b);
-    for (uint32_t i = 0; i < b->defs.n; i++) {
-        check_inner(c, b->defs.p[i], b->defs.names[i]);
-        scope_add(c, b->defs.names[i]);
+    for (uint32_t i = 0; i < b->more->defs.n; i++) {
+        check_inner(c, b->more->defs.p[i], b->more->defs.names[i]);
+        scope_add(c, b->more->defs.names[i]);
     }
-    if (b->retry) check_retry(c, b->retry);
+    if (b->more->retry) check_retry(c, b->more->retry);
     check_own(c, b, self);
-    if (b->parser) check_parser(c, b);
-    for (uint32_t i = 0; i < b->expectations.n; i++) {
-        check_tree(c, b->expectations.p[i].expect);
-        check_tree(c, b->expectations.p[i].feedback);
-        check_inner(c, b->expectations.p[i].feedback_block, (pdl_str){0});
+    if (b->more->parser) check_parser(c, b);
+    for (uint32_t i = 0; i < b->more->expectations.n; i++) {
+        check_tree(c, b->more->expectations.p[i].expect);
+        check_tree(c, b->more->expectations.p[i].feedback);
+        check_inner(c, b->more->expectations.p[i].feedback_block, (pdl_str){0});
     }
-    if (b->fallback) {
+    if (b->more->fallback) {
         scope_add(c, PDL_STR("pdl_error"));
-        check_block(c, b->fallback, (pdl_str){0});
+        check_block(c, b->more->fallback, (pdl_str){0});
     }
     scope_add(c, b->def.s);
     check_contribute(c, b);

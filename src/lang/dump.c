@@ -185,9 +185,9 @@ static PDL_NOINLINE pdl_val dump_contribute(const pdl_contributes *c) {
 }
 
 static PDL_NOINLINE pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
-    pdl_val out = pdl_list_new(b->expectations.n);
-    for (uint32_t i = 0; i < b->expectations.n; i++) {
-        const pdl_expectation *x = &b->expectations.p[i];
+    pdl_val out = pdl_list_new(b->more->expectations.n);
+    for (uint32_t i = 0; i < b->more->expectations.n; i++) {
+        const pdl_expectation *x = &b->more->expectations.p[i];
         pdl_val e = pdl_dict_putz(pdl_dict_new(2), "expect", written(x->expect));
         if (x->feedback)
             e = pdl_dict_putz(e, "feedback", recorded(d, b, "feedback", i, written(x->feedback)));
@@ -210,7 +210,7 @@ static PDL_NOINLINE pdl_val dump_flag(const dumper *d, const char *key, const pd
 /* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types of fields.
  */
 static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
-    const void *at = (const char *)b + f->offset;
+    const void *at = pdl_field_at(b, f);
     switch (f->type) {
     case PDL_FT_STR: {
         const pdl_text_field *t = at;
@@ -270,9 +270,8 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
 
 static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
     size_t n;
-    const pdl_field *f = pdl_fields(&n);
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) {
-        if (f[i].kind != (int)b->kind) continue;
         pdl_val v = dump_own(d, b, &f[i]);
         if (pdl_is_absent(v) && d->trace) v = default_of(b, f[i].key);
         if (!pdl_is_absent(v))
@@ -295,13 +294,14 @@ static bool is_default_pair(const pdl_contributes *c) {
 
 /* Fields of all blocks in front of the kind's own. */
 static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl_val out) {
-    out = put_text(out, "description", b->description.s);
-    out = put_text(out, "role", b->role.s);
-    if (b->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->spec));
-    if (d->trace || b->defs.n) out = pdl_dict_putz(out, "defs", dump_named(d, b, "defs", &b->defs));
-    if (b->retry) out = pdl_dict_putz(out, "retry", node_value(b->retry->node));
-    if (b->trace_error_node)
-        out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->trace_error_node));
+    out = put_text(out, "description", b->more->description.s);
+    out = put_text(out, "role", b->more->role.s);
+    if (b->more->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->more->spec));
+    if (d->trace || b->more->defs.n)
+        out = pdl_dict_putz(out, "defs", dump_named(d, b, "defs", &b->more->defs));
+    if (b->more->retry) out = pdl_dict_putz(out, "retry", node_value(b->more->retry->node));
+    if (b->more->trace_error_node)
+        out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->more->trace_error_node));
     if (pdl_block_is_structured(b->kind) && (d->trace || b->context_given))
         out = pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
     return out;
@@ -312,10 +312,12 @@ static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
     if (!is_default_pair(&b->contribute))
         out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
     out = more(d, b, PDL_DUMP_RESULT, out);
-    if (b->parser)
+    if (b->more->parser)
         out = pdl_dict_putz(out, "parser", node_value(pdl_node_find(b->node, PDL_STR("parser"), NULL)));
-    if (d->trace || b->expectations.n) out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
-    if (b->fallback) out = pdl_dict_putz(out, "fallback", dump_child(d, b, "fallback", 0, b->fallback));
+    if (d->trace || b->more->expectations.n)
+        out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
+    if (b->more->fallback)
+        out = pdl_dict_putz(out, "fallback", dump_child(d, b, "fallback", 0, b->more->fallback));
     out = more(d, b, PDL_DUMP_TAIL, out);
     if (d->trace) out = pdl_dict_putz(out, "pdl__is_leaf", pdl_bool(!pdl_block_is_structured(b->kind)));
     return out;

@@ -5,6 +5,8 @@
 
 #include "base/banned.h"
 
+const pdl_block_more pdl_no_more = {0};
+
 /* One row a kind. */
 static const struct {
     const char *name;
@@ -25,17 +27,41 @@ static_assert(sizeof kinds / sizeof *kinds == PDL_BLOCK_COUNT, "a row for each k
 static const pdl_field own[] = {
 #define BLOCK(id, cls, doc)
 #define F(id, member, key, type, need, doc)                                                                  \
-    {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), doc},
+    {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), false, doc},
 #define END(id)
 #include "lang/blocks.def"
 };
 enum { N_OWN = sizeof own / sizeof *own };
 
+/* Where the fields of a kind begin and end in the table. */
+enum {
+#define BLOCK(id, cls, doc)                 BEGIN_##id, BACK_##id = BEGIN_##id - 1,
+#define F(id, member, key, type, need, doc) AT_##id##_##member,
+#define END(id)                             END_##id, LAST_##id = END_##id - 1,
+#include "lang/blocks.def"
+};
+static const struct {
+    uint8_t begin, end;
+} ranges[] = {
+#define BLOCK(id, cls, doc) {BEGIN_##id, END_##id},
+#define F(id, member, key, type, need, doc)
+#define END(id)
+#include "lang/blocks.def"
+};
+static_assert(N_OWN < 200, "places in the table are bytes below those of the common ones (COMMON_FIELD)");
+
 static const pdl_field common[] = {
-#define C(member, key, type, doc) {-1, key, PDL_FT_##type, PDL_NEED_OPT, offsetof(pdl_block, member), doc},
+#define HEAD    pdl_block
+#define MORE    pdl_block_more
+#define IN_HEAD false
+#define IN_MORE true
+#define C(where, member, key, type, doc)                                                                     \
+    {-1, key, PDL_FT_##type, PDL_NEED_OPT, offsetof(where, member), IN_##where, doc},
 #include "lang/common.def"
 };
 enum { N_COMMON = sizeof common / sizeof *common };
+#undef HEAD
+#undef MORE
 
 /* Keys that decide on the kind, in the order in which they are looked for (spec 2.1). */
 static const pdl_select_row selecting[] = {
@@ -78,6 +104,11 @@ const pdl_field *pdl_fields(size_t *n) {
     return own;
 }
 
+const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n) {
+    *n = (size_t)(ranges[kind].end - ranges[kind].begin);
+    return own + ranges[kind].begin;
+}
+
 const pdl_field *pdl_common_fields(size_t *n) {
     *n = N_COMMON;
     return common;
@@ -106,8 +137,8 @@ bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f) {
 
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key) {
     if (!key.n) return NULL;
-    for (size_t i = 0; i < N_OWN; i++)
-        if (own[i].kind == (int)kind && pdl_str_is(key, own[i].key)) return &own[i];
+    for (size_t i = ranges[kind].begin; i < ranges[kind].end; i++)
+        if (pdl_str_is(key, own[i].key)) return &own[i];
     for (size_t i = 0; i < N_COMMON; i++)
         if (pdl_str_is(key, common[i].key)) return pdl_field_allowed(kind, &common[i]) ? &common[i] : NULL;
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)

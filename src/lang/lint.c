@@ -47,15 +47,15 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
     static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
                                     {"tool", 4}, {"developer", 9}, {"function", 8}};
     enum { N = sizeof roles / sizeof *roles };
-    if (!b->role.s.p) return;
+    if (!b->more->role.s.p) return;
     for (size_t i = 0; i < N; i++)
-        if (pdl_str_eq(b->role.s, roles[i])) return;
-    bool expr = pdl_str_find(b->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "role", b->role.loc, b->role.loc,
+        if (pdl_str_eq(b->more->role.s, roles[i])) return;
+    bool expr = pdl_str_find(b->more->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "role", b->more->role.loc, b->more->role.loc,
                              expr ? "`role` is not evaluated: %.*s is the role itself"
                                   : "'%.*s' is not a role that models know",
-                             PDL_FMT(b->role.s));
-    pdl_str near = pdl_str_nearest(b->role.s, roles, N);
+                             PDL_FMT(b->more->role.s));
+    pdl_str near = pdl_str_nearest(b->more->role.s, roles, N);
     if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
@@ -71,11 +71,11 @@ static void old_type(void *user, const char *old, const char *now) {
 }
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
-    old_types o = {c, b->spec_loc};
-    if (b->spec) pdl_type_deprecated(b->spec, old_type, &o);
-    if (b->parser && b->parser->spec) {
-        o.loc = b->parser_loc;
-        pdl_type_deprecated(b->parser->spec, old_type, &o);
+    old_types o = {c, b->more->spec_loc};
+    if (b->more->spec) pdl_type_deprecated(b->more->spec, old_type, &o);
+    if (b->more->parser && b->more->parser->spec) {
+        o.loc = b->more->parser_loc;
+        pdl_type_deprecated(b->more->parser->spec, old_type, &o);
     }
     if (b->kind != PDL_BLOCK_function) return;
     const pdl_params *p = &PDL_AS(function, b)->params;

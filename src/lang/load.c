@@ -170,13 +170,13 @@ static void make_keys(pdl_loader *l) {
     key_make(l, "kind");
     const pdl_field *f = pdl_fields(&n);
     for (size_t i = 0; i < n; i++)
-        if (f[i].key[0]) key_make(l, f[i].key)->field[f[i].kind] = &f[i];
+        if (f[i].key[0]) key_make(l, f[i].key)->field[f[i].kind] = (uint8_t)(i + 1);
     f = pdl_common_fields(&n);
     for (size_t i = 0; i < n; i++) {
         pdl_key *k = key_make(l, f[i].key);
         k->common = true;
         for (int b = 0; b < PDL_BLOCK_COUNT; b++)
-            if (pdl_field_allowed((pdl_block_kind)b, &f[i])) k->field[b] = &f[i];
+            if (pdl_field_allowed((pdl_block_kind)b, &f[i])) k->field[b] = (uint8_t)(COMMON_FIELD + i);
     }
     const pdl_select_row *s = pdl_selecting_keys(&n);
     for (size_t i = 0; i < n; i++) key_make(l, s[i].key)->select = (uint8_t)(i + 1);
@@ -245,7 +245,7 @@ static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
     int best = PDL_BLOCK_empty;
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_key *k = key_find(l, n->pairs[i].key);
-        for (int b = 0; k && !k->common && b < PDL_BLOCK_COUNT; b++) count[b] += k->field[b] != NULL;
+        for (int b = 0; k && !k->common && b < PDL_BLOCK_COUNT; b++) count[b] += k->field[b] != 0;
     }
     for (int b = 0; b < PDL_BLOCK_COUNT; b++)
         if (count[b] > count[best]) best = b;
@@ -386,14 +386,25 @@ static const size_t sizes[] = {
 #include "lang/blocks.def"
 };
 
+static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pdl_loc loc) {
+    pdl_block *b = pdl_arena_get(l->a, sizes[kind]);
+    b->kind = kind;
+    b->more = &pdl_no_more;
+    b->loc = loc;
+    b->node = n;
+    return b;
+}
+
 /* Entry of a block's mapping; own fields met are marked in *seen by their place in pdl_fields. */
 static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32_t *seen) {
     const pdl_key *k = key_find(l, pair->key);
-    const pdl_field *f = k ? k->field[b->kind] : NULL;
+    unsigned at = k ? k->field[b->kind] : 0;
     size_t n;
-    if (f) {
-        if (f->kind >= 0) *seen |= 1u << ((size_t)(f - pdl_fields(&n)) % 32);
-        load_field(l, b, f, pair);
+    if (at >= COMMON_FIELD) {
+        load_field(l, b, pdl_common_fields(&n) + (at - COMMON_FIELD), pair);
+    } else if (at) {
+        *seen |= 1u << (at - 1) % 32;
+        load_field(l, b, pdl_fields(&n) + (at - 1), pair);
     } else if (k && (k->trace >> b->kind & 1)) {
         if (k->name[5] == 'i' && k->name[6] == 's') check_leaf(l, pair, b->kind);
     } else if (k != &l->keys[KEY_KIND]) {
@@ -403,11 +414,12 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32
 
 /* Fields of one kind are neighbours in the table and fewer than 32, so that bits do not collide. */
 static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_t seen) {
-    size_t n;
-    const pdl_field *f = pdl_fields(&n);
+    size_t n, n_all;
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
+    size_t first = (size_t)(f - pdl_fields(&n_all));
     for (size_t i = 0; i < n; i++) {
-        if (f[i].kind != (int)b->kind || (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL)) continue;
-        if (seen >> (i % 32) & 1) continue;
+        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL) continue;
+        if (seen >> ((first + i) % 32) & 1) continue;
         load_missing(l, b->loc, f[i].key);
         l->p->diags.p[l->p->diags.n - 1].general = is_general(b);
     }
@@ -416,10 +428,7 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
 static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_block_kind kind;
     if (!find_kind(l, n, loc, &kind)) return NULL;
-    pdl_block *b = pdl_arena_get(l->a, sizes[kind]);
-    b->kind = kind;
-    b->loc = loc;
-    b->node = n;
+    pdl_block *b = new_block(l, kind, n, loc);
     uint32_t seen = 0;
     if (kind == PDL_BLOCK_model || kind == PDL_BLOCK_code) check_form(l, n, kind, loc);
     for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
@@ -438,10 +447,7 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
     pdl_diag *d = pdl_program_diag(l->p, PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n),
                                    "a list without `lastOf:` is refused by the reference interpreter");
     d->reference_only = true;
-    pdl_b_lastOf *b = pdl_arena_new(l->a, pdl_b_lastOf);
-    b->head.kind = PDL_BLOCK_lastOf;
-    b->head.loc = loc;
-    b->head.node = n;
+    pdl_b_lastOf *b = new_block(l, PDL_BLOCK_lastOf, n, loc);
     b->items.loc = loc;
     b->items.n = n->n;
     b->items.p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
@@ -456,10 +462,7 @@ static PDL_NOINLINE const pdl_block *load_scalar(pdl_loader *l, const pdl_node *
         load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote it, or write it below `data:`");
         return NULL;
     }
-    pdl_b_scalar *b = pdl_arena_new(l->a, pdl_b_scalar);
-    b->head.kind = PDL_BLOCK_scalar;
-    b->head.loc = loc;
-    b->head.node = n;
+    pdl_b_scalar *b = new_block(l, PDL_BLOCK_scalar, n, loc);
     b->value = load_tree(l, n, loc);
     return &b->head;
 }

@@ -218,7 +218,7 @@ static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_bloc
 }
 
 /* Any text but the empty one means yes; it is not evaluated. */
-static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
+static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_more *b) {
     b->trace_error_node = n;
     if (pdl_node_is_null(n)) return;
     if (pdl_node_is_str(n))
@@ -244,9 +244,17 @@ static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_fie
     return b->kind == PDL_BLOCK_call && !callee ? load_tree_args(l, n, loc) : load_tree(l, n, loc);
 }
 
+/* Where the value of f goes. */
+static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
+    if (!f->in_more) return (char *)b + f->offset;
+    if (b->more == &pdl_no_more) b->more = pdl_arena_new(l->a, pdl_block_more);
+    return (char *)(uintptr_t)b->more + f->offset; /* the block's own: it is being made */
+}
+
 /* Fields without blocks inside. Flat switch over the types of fields. */
 static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
-    void *at = (char *)b + f->offset;
+    void *at = member_of(l, b, f);
+    pdl_block_more *more = f->in_more ? (pdl_block_more *)(uintptr_t)b->more : NULL;
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     bool null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
@@ -269,9 +277,9 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_XDICT: *(const pdl_tree **)at = load_xdict(l, n, loc, null_ok); return;
     case PDL_FT_ANY: *(const pdl_node **)at = n; return;
     case PDL_FT_TYPE:
-        b->spec = load_type(l, pair);
-        b->spec_loc = loc;
-        b->spec_node = n;
+        more->spec = load_type(l, pair);
+        more->spec_loc = loc;
+        more->spec_node = n;
         return;
     case PDL_FT_PARAMS: load_params(l, pair, at); return;
     case PDL_FT_JOIN: *(const pdl_join **)at = load_join(l, pair); return;
@@ -279,12 +287,12 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
     case PDL_FT_AGG: *(const pdl_agg **)at = load_agg(l, pair); return;
     case PDL_FT_CTX: load_context(l, n, loc, b); return;
-    case PDL_FT_FLAG: load_trace_error(l, n, loc, b); return;
-    case PDL_FT_RETRY: b->retry = load_retry(l, pair); return;
+    case PDL_FT_FLAG: load_trace_error(l, n, loc, more); return;
+    case PDL_FT_RETRY: more->retry = load_retry(l, pair); return;
     case PDL_FT_CONTRIBUTE: load_contribute(l, pair, at); return;
     case PDL_FT_PARSER:
-        b->parser = load_parser(l, pair);
-        b->parser_loc = loc;
+        more->parser = load_parser(l, pair);
+        more->parser_loc = loc;
         return;
     case PDL_FT_BLOCK:
     case PDL_FT_BLOCKS:
@@ -300,7 +308,7 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
 
 /* Blocks in blocks: the frame of this function counts for each level of nesting. */
 void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
-    void *at = (char *)b + f->offset;
+    void *at = member_of(l, b, f);
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     switch ((int)f->type) {

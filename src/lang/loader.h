@@ -15,6 +15,7 @@ enum {
     KEY_KIND,       /* `kind` */
     MAX_KEYS = 160, /* different keys of all fields */
     KEY_SLOTS = 512,
+    COMMON_FIELD = 200,
 };
 
 /* A key of the language. */
@@ -25,7 +26,8 @@ typedef struct pdl_key {
     bool common;    /* key of a common field */
     bool synonym;
     uint32_t trace; /* kinds in which it is a field of traces */
-    const pdl_field *field[PDL_BLOCK_COUNT];
+    uint8_t field[PDL_BLOCK_COUNT]; /* 0: none; 1 + place in pdl_fields; COMMON_FIELD + place in
+                                       pdl_common_fields */
 } pdl_key;
 
 /* A list or mapping of data whose parts are being read (load_tree.c). */

@@ -51,7 +51,7 @@ static void collect_child(void *user, const pdl_block *child) { scope_collect(us
 
 void scope_collect(pdl_checker *c, const pdl_block *b) {
     scope_add(c, b->def.s);
-    for (uint32_t i = 0; i < b->defs.n; i++) scope_add(c, b->defs.names[i]);
+    for (uint32_t i = 0; i < b->more->defs.n; i++) scope_add(c, b->more->defs.names[i]);
     if (b->kind == PDL_BLOCK_model) scope_add(c, PDL_AS(model, b)->response.s);
     if (b->kind == PDL_BLOCK_repeat) {
         scope_add(c, PDL_AS(repeat, b)->index.s);
@@ -208,6 +208,12 @@ static void undefined(seen *s, pdl_str name) {
     if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
+/* Number of the first free name of e from i on that is not in scope, n_free: none. */
+static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
+    while (i < e->n_free && (scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i]))) i++;
+    return i;
+}
+
 void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc) {
     if (c->quiet) return;
     seen s = {.c = c, .e = e, .node = node, .loc = loc};
@@ -221,13 +227,14 @@ void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc
     if (!e->root) return;
     lint_text(c, e->source, node, loc);
     xwalk w = {find_unknown, &s};
-    walk_x(&w, e->root);
+    if (e->has_unknown) walk_x(&w, e->root);
     if (c->opt->no_names || c->open_ended) return;
+    uint32_t first = next_undefined(c, e, 0);
+    if (first == e->n_free) return;
     size_t mark = scope_mark(c);
     xwalk g = {add_guarded, c};
     walk_x(&g, e->root);
-    for (uint32_t i = 0; i < e->n_free; i++)
-        if (!scope_has(c, e->free_names[i]) && !pdl_global_find(e->free_names[i]))
-            undefined(&s, e->free_names[i]);
+    for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
+        undefined(&s, e->free_names[i]);
     scope_back(c, mark);
 }

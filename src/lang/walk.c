@@ -63,7 +63,7 @@ static void walk_expectations(const walker *at, const pdl_expectations *e) {
 
 /* Flat switch over the types of fields; blocks inside are each_child's. */
 static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
-    const void *member = (const char *)at->b + f->offset;
+    const void *member = pdl_field_at(at->b, f);
     switch ((int)f->type) {
     case PDL_FT_EXPR:
     case PDL_FT_XBOOL:
@@ -71,7 +71,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_XSTR:
     case PDL_FT_XDICT:
     case PDL_FT_ARGV: walk_tree(at, *(const pdl_tree *const *)member); return;
-    case PDL_FT_TYPE: walk_type(at, *(const pdl_type *const *)member, at->b->spec_loc); return;
+    case PDL_FT_TYPE: walk_type(at, *(const pdl_type *const *)member, at->b->more->spec_loc); return;
     case PDL_FT_PARAMS:
         walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key));
         return;
@@ -84,7 +84,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_RETRY: walk_retry(at, *(const pdl_retry *const *)member); return;
     case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
     case PDL_FT_PARSER:
-        if (at->b->parser) walk_type(at, at->b->parser->spec, at->b->parser_loc);
+        if (at->b->more->parser) walk_type(at, at->b->more->parser->spec, at->b->more->parser_loc);
         return;
     case PDL_FT_EXPECTATIONS: walk_expectations(at, member); return;
     default: return;
@@ -99,9 +99,8 @@ static PDL_NOINLINE void walk_fields(const pdl_walk *w, const pdl_block *b) {
         at.key = f[i].key;
         walk_field(&at, &f[i]);
     }
-    f = pdl_fields(&n);
+    f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) {
-        if (f[i].kind != (int)b->kind) continue;
         at.key = f[i].key;
         walk_field(&at, &f[i]);
     }

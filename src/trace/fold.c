@@ -88,8 +88,8 @@ static bool iterates_before(const pdl_path *a, const pdl_path *b) {
 /* A block with definitions is copied by the reference before it runs: the one that stays as written has no
  * id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
-    pdl_path *last = b->defs.n ? NULL : fold_find(&f->last, (uintptr_t)b);
-    if (b->defs.n || iterates_before(last, p)) return;
+    pdl_path *last = b->more->defs.n ? NULL : fold_find(&f->last, (uintptr_t)b);
+    if (b->more->defs.n || iterates_before(last, p)) return;
     pdl_path_drop(last);
     fold_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }

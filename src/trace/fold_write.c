@@ -114,7 +114,7 @@ static bool is_loop_body(const pdl_block *b, const pdl_block *child) {
 }
 
 static pdl_str def_name(const pdl_block *b, const char *key, uint32_t index) {
-    return strcmp(key, "defs") == 0 && index < b->defs.n ? b->defs.names[index] : (pdl_str){0};
+    return strcmp(key, "defs") == 0 && index < b->more->defs.n ? b->more->defs.names[index] : (pdl_str){0};
 }
 
 /* A block that was not executed here, in the form of traces; it carries the id of its last execution
@@ -273,7 +273,7 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     size_t done = 0;
     if (n->over && !n->part_failed) return dict;
     for (const fold_node *c = n->first; c; c = c->next)
-        done += c->entry == PDL_ENTRY_PART && c->block != n->block->fallback;
+        done += c->entry == PDL_ENTRY_PART && c->block != n->block->more->fallback;
     if (!done || !pdl_is_list(list) || done >= pdl_list_len(list)) return dict;
     pdl_val cut = pdl_list_new(done);
     for (size_t i = 0; i < done; i++) cut = pdl_list_push(cut, pdl_keep(pdl_list_at(list, i)));

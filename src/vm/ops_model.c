@@ -50,8 +50,8 @@ static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
     bool structured = !b->structured.given || b->structured.value;
     pdl_vref format = pdl_dict_getz(params, "response_format");
     bool asked = !pdl_is_absent(format) && !pdl_is_null(format);
-    if (!structured || !b->head.spec || pdl_type_is_any(b->head.spec) || asked) return pdl_null();
-    return pdl_type_schema(b->head.spec, false);
+    if (!structured || !b->head.more->spec || pdl_type_is_any(b->head.more->spec) || asked) return pdl_null();
+    return pdl_type_schema(b->head.more->spec, false);
 }
 
 static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {

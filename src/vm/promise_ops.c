@@ -265,11 +265,11 @@ static void run_stage(pdl_run *r, pdl_stage *s) {
     pdl_val v = pdl_keep(in->value), parsed;
     bool ok = true;
     if (s->parse) {
-        ok = pdl_parse(s->block->parser->parser, v, &parsed, &err);
+        ok = pdl_parse(s->block->more->parser->parser, v, &parsed, &err);
         if (ok) set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
         else pdl_err_at(&err, s->loc);
     } else if (s->check) {
-        ok = check_value(r, s->block->spec, v, &(pdl_checked){spec_checking, .loc = s->loc}, &err);
+        ok = check_value(r, s->block->more->spec, v, &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
     if (ok) {
         pdl_promise_fill(pdl_promise_of(s->out), v);
@@ -435,12 +435,12 @@ static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc)
 }
 
 pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    if (add_stage(f, b, true, b->parser_loc)) return PDL_STEP_DONE;
+    if (add_stage(f, b, true, b->more->parser_loc)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
-    if (!pdl_parse(b->parser->parser, *top(f), &out, err)) {
-        pdl_err_at(err, b->parser_loc);
+    if (!pdl_parse(b->more->parser->parser, *top(f), &out, err)) {
+        pdl_err_at(err, b->more->parser_loc);
         return PDL_STEP_FAIL;
     }
     set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
@@ -479,19 +479,19 @@ bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *o
 }
 
 pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err) {
-    pdl_loc loc = fallback ? b->fallback->loc : b->spec_loc;
-    if (pdl_type_is_any(b->spec)) return PDL_STEP_DONE;
+    pdl_loc loc = fallback ? b->more->fallback->loc : b->more->spec_loc;
+    if (pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return step_of(check_value(f->run, b->spec, *top(f), &(pdl_checked){spec_checking, .loc = loc}, err));
+    return step_of(check_value(f->run, b->more->spec, *top(f), &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
 pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
     const pdl_block *b = &c->info->block->head;
-    if (!b->spec || pdl_type_is_any(b->spec)) return PDL_STEP_DONE;
+    if (!b->more->spec || pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"), NULL};
-    return step_of(check_value(f->run, b->spec, *top(f), &of, err));
+    return step_of(check_value(f->run, b->more->spec, *top(f), &of, err));
 }

@@ -326,7 +326,7 @@ pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
             return PDL_STEP_DONE;
         }
         note_retry(f, a);
-        if (b->info->block->trace_error_on_retry) trace_error(f, a);
+        if (b->info->block->more->trace_error_on_retry) trace_error(f, a);
         double d = delay_of(f, a);
         if (d > 0) {
             start_sleep(f, d);

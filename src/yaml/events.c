@@ -88,7 +88,11 @@ static void stop(pdl_yreader *r) {
     r->have_event = r->open = false;
 }
 
-static bool is_ascii(pdl_str s) { return pdl_utf8_count(s) == s.n; }
+static bool is_ascii(pdl_str s) {
+    unsigned char high = 0;
+    for (size_t i = 0; i < s.n; i++) high |= (unsigned char)s.p[i];
+    return high < 0x80;
+}
 
 pdl_yreader *pdl_yreader_new(const pdl_source *src) {
     pdl_yreader *r = PDL_NEW(pdl_yreader);
@@ -254,7 +258,15 @@ static uint32_t byte_of(pdl_yreader *r, size_t cp) {
     size_t b = cp > s.n ? s.n : cp;
     if (!r->ascii) {
         b = r->at_byte;
-        for (; r->at_cp < cp && b < s.n; r->at_cp++) b += pdl_utf8_len((unsigned char)s.p[b]);
+        while (r->at_cp < cp && b < s.n) {
+            size_t ascii = 0, most = cp - r->at_cp < s.n - b ? cp - r->at_cp : s.n - b;
+            while (ascii < most && (unsigned char)s.p[b + ascii] < 0x80) ascii++;
+            r->at_cp += ascii;
+            b += ascii;
+            if (ascii == most) continue;
+            b += pdl_utf8_len((unsigned char)s.p[b]);
+            r->at_cp++;
+        }
         for (; r->at_cp > cp && b; r->at_cp--)
             for (b--; b && tail(s.p[b]); b--) {
             }

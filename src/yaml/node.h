@@ -59,13 +59,16 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
  * indentation. For the caret under a part of an expression. Falls back to the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
-/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made anew at each call but for long texts. */
+/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made anew at each call but for long
+ * texts. */
 pdl_val pdl_node_value(const pdl_node *scalar);
 
-/* The same through a memory of recent short texts, whose values are then shared. Begin with {0}; it must not outlive
- * the nodes. Texts of at most PDL_NODE_SHORT bytes that stand near each other have one address when they are equal. */
+/* The same through a memory of recent short texts, whose values are then shared. Begin with {0}; it must not
+ * outlive the nodes. Texts of at most PDL_NODE_SHORT bytes that stand near each other have one address when
+ * they are equal. */
 enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
 typedef struct pdl_recent {
+    unsigned asked; /* a few values do not need it */
     struct {
         const char *p;
         pdl_val value;

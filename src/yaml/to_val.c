@@ -10,6 +10,8 @@
 
 #include "base/banned.h"
 
+enum { FEW = 64 }; /* texts before recent ones are remembered */
+
 /* Values of nodes met before, so that aliased nodes share theirs: open addressing by address. */
 typedef struct memo {
     struct {
@@ -72,7 +74,10 @@ pdl_val pdl_node_value(const pdl_node *n) {
 
 pdl_val pdl_recent_value(pdl_recent *r, const pdl_node *n) {
     if (n->type != PDL_NT_STR || n->counted || n->text.n > PDL_NODE_SHORT) return pdl_node_value(n);
-    if (!r->slots) r->slots = pdl_calloc(PDL_NODE_RECENT, sizeof *r->slots);
+    if (!r->slots) {
+        if (r->asked++ < FEW) return pdl_node_value(n);
+        r->slots = pdl_calloc(PDL_NODE_RECENT, sizeof *r->slots);
+    }
     size_t h = ((size_t)n->text.p * (size_t)0x9e3779b97f4a7c15u) >> 32 & (PDL_NODE_RECENT - 1);
     if (r->slots[h].p == n->text.p) return pdl_keep(r->slots[h].value);
     if (r->slots[h].p) pdl_drop(r->slots[h].value);
