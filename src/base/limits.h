@@ -17,6 +17,7 @@
     X(schema_depth, SCHEMA_DEPTH, 200, 10, "nested types and schemas, and $ref chains in validation")          \
     X(call_depth, CALL_DEPTH, 400000, 100, "nested PDL calls; heap frames, stops runaway recursion")           \
     X(block_depth, BLOCK_DEPTH, 300, 10, "nested blocks of a program; the compiler recurses in C")              \
+    X(id_segments, ID_SEGMENTS, 1000, 10, "ids of blocks in traces; deeper ones show their end")                 \
     X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include, programs that run programs")            \
     X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                                  \
     X(range_items, RANGE_ITEMS, 100000000, 1000, "items of a list made from a range or by repetition")         \

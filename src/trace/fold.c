@@ -293,6 +293,7 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_str *secrets, size_t n_se
     f->program = pdl_program_keep(program);
     f->secrets = secrets;
     f->n_secrets = n_secrets;
+    f->shapes = PDL_NEW(pdl_shapes);
     return f;
 }
 
@@ -316,5 +317,7 @@ void pdl_fold_free(pdl_fold *f) {
     pdl_vec_fini(&f->programs);
     pdl_vec_fini(&f->keys);
     pdl_program_drop(f->program);
+    pdl_shapes_fini(f->shapes);
+    pdl_free(f->shapes);
     pdl_free(f);
 }

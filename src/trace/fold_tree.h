@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "trace/fold.h"
+#include "value/shapes.h"
 
 /* Value that a field had. */
 typedef struct fold_fact {
@@ -61,6 +62,7 @@ struct pdl_fold {
     PDL_VEC(pdl_val) closures;
     PDL_VEC(pdl_program *) programs;
     PDL_VEC(char *) keys;
+    pdl_shapes *shapes; /* of the nodes as they are written */
 };
 
 #endif

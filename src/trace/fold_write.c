@@ -27,6 +27,12 @@ typedef struct view_of {
 } view_of;
 
 static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name);
+
+/* Executions of one block have the same fields: a million of them hold the names once. Takes dump. */
+static pdl_val shared(const pdl_fold *f, pdl_val dump) {
+    return pdl_is_dict(dump) ? pdl_shapes_share(f->shapes, dump) : dump;
+}
+
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
 
 /* --- values --------------------------------------------------------------------------------------------- */
@@ -135,7 +141,7 @@ static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, cons
 
 static pdl_val with_id(const pdl_block *b, const pdl_path *p, pdl_val dict) {
     pdl_buf id = PDL_BUF;
-    if (b->kind != PDL_BLOCK_function) pdl_path_text(p, &id);
+    if (b->kind != PDL_BLOCK_function) pdl_path_end(p, PDL_MAX_ID_SEGMENTS, &id);
     dict = pdl_dict_putz(dict, "pdl__id", pdl_text(pdl_buf_str(&id)));
     pdl_buf_fini(&id);
     return dict;
@@ -155,7 +161,7 @@ static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place
 
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
     view_of v = {f, NULL, name};
-    return pdl_block_dump(b, &(pdl_dump_view){&v, written_child, NULL, written_more});
+    return shared(f, pdl_block_dump(b, &(pdl_dump_view){&v, written_child, NULL, written_more}));
 }
 
 /* --- match ---------------------------------------------------------------------------------------------- */
@@ -341,7 +347,7 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
 static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name) {
     view_of v = {f, n, name};
     pdl_dump_view view = {&v, part, value, more};
-    if (!n->failure) return pdl_block_dump(n->block, &view);
+    if (!n->failure) return shared(f, pdl_block_dump(n->block, &view));
     return error_block(n, pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
 }
 

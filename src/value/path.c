@@ -1,6 +1,7 @@
 /* path.c -- see path.h. Text is made by collecting the chain once, root last. */
 #include "value/path.h"
 
+#include "base/num.h"
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -30,14 +31,22 @@ void pdl_path_drop(pdl_path *p) {
     }
 }
 
-void pdl_path_text(const pdl_path *p, pdl_buf *out) {
+static void put_number(uint32_t n, pdl_buf *out) {
+    char t[PDL_NUM_MAX];
+    pdl_buf_put(out, (pdl_str){t, pdl_num_int(n, t)});
+}
+
+void pdl_path_text(const pdl_path *p, pdl_buf *out) { pdl_path_end(p, SIZE_MAX, out); }
+
+void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out) {
     PDL_VEC(const pdl_path *) chain = {0};
-    for (; p; p = p->up) *pdl_vec_push(&chain) = p;
+    for (; p && chain.n < most; p = p->up) *pdl_vec_push(&chain) = p;
+    if (p) PDL_PUT(out, "...");
     for (size_t i = chain.n; i-- > 0;) {
         const pdl_path *seg = chain.p[i];
-        if (i + 1 < chain.n) pdl_buf_putc(out, '.');
+        if (p || i + 1 < chain.n) pdl_buf_putc(out, '.');
         if (seg->name) pdl_buf_put(out, pdl_str_of(seg->name));
-        if (!seg->name || seg->numbered) pdl_buf_putf(out, "%u", seg->n);
+        if (!seg->name || seg->numbered) put_number(seg->n, out);
     }
     pdl_vec_fini(&chain);
 }

@@ -26,5 +26,7 @@ void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
 
 /* Dot-joined text; nothing for NULL. */
 void pdl_path_text(const pdl_path *p, pdl_buf *out);
+/* The same of the last `most` segments; "...." stands for those before, if there are any. */
+void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out);
 
 #endif

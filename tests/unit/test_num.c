@@ -1,6 +1,9 @@
 /* test_num.c -- numbers as text: Python's repr of floats, strict reading. */
 #include "t.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include <math.h>
 
 #include "base/num.h"
@@ -104,9 +107,29 @@ static void integers(void **state) {
     }
 }
 
+/* Digits and exponents from a fixed sequence: as the C library reads them. */
+static void decimals_are_rounded_correctly(void **state) {
+    (void)state;
+    uint64_t x = 88172645463325252u;
+    for (size_t i = 0; i < 200000; i++) {
+        T_ROW(i);
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        uint64_t digits = x >> (x % 64);
+        int exp10 = (int)((x >> 20) % 55) - 27;
+        char text[64];
+        double got;
+        snprintf(text, sizeof text, "%" PRIu64 "e%d", digits, exp10);
+        t_assert(pdl_num_decimal(digits, exp10, &got));
+        t_assert(got == strtod(text, NULL));
+    }
+    double d;
+    t_assert(!pdl_num_decimal(1, 28, &d) && !pdl_num_decimal(1, -28, &d));
+    t_assert(pdl_num_decimal(0, 1000, &d) && d == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(doubles_as_python_writes_them),
+        cmocka_unit_test(decimals_are_rounded_correctly), cmocka_unit_test(doubles_as_python_writes_them),
         cmocka_unit_test(doubles_survive), cmocka_unit_test(fixed_points_as_printf_writes_them),
         cmocka_unit_test(reads_doubles),
         cmocka_unit_test(integers),
