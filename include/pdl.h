@@ -303,9 +303,23 @@ PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, con
  * three are given, or all NULL for the default. False when they are not. */
 PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n),
                                void (*release)(void *p));
-/* Called when memory runs out, with the size that was asked for. When it returns the process ends with exit
- * status 1. */
-PDL_API void pdl_set_out_of_memory(void (*fn)(size_t n));
+/* Memory runs out: what the library does then, for the whole process.
+ *
+ * Allocations inside the library never fail halfway: fn is called with the number of bytes that were asked
+ * for, on the thread that asked. It may release memory of the host program (caches, a reserve kept for this)
+ * and return true: the allocation is tried again, as often as fn returns true. When it returns false, or fn
+ * is NULL, the process prints `pdl: error: out of memory (N bytes asked for)` on standard error and ends with
+ * exit(1): what was registered with atexit runs, child processes of the library are killed, output files and
+ * journals keep what was written completely. So fn is also the place for last words, such as saving work.
+ *
+ * fn must not leave by longjmp or an exception and must not use pdl_ functions: the library is in the middle
+ * of something. To survive, bound what programs may use (jobs, limits of the language, see
+ * docs/manual/embedding.md), or run engines in a process of their own.
+ *
+ * Requests too large to be meant (a text over 2 GiB, 'x' * 10**12) are no matter of memory: they are errors of
+ * kind "limit". This and pdl_set_allocator also direct the memory of GMP and libuv, which otherwise abort when
+ * there is none: a host that uses these two itself calls them before that. */
+PDL_API void pdl_set_out_of_memory(bool (*fn)(size_t n));
 
 #ifdef __cplusplus
 }

@@ -6,9 +6,11 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "io/file.h"
+#include "io/loop.h"
 #include "lang/check.h"
 #include "lang/load.h"
 #include "lang/schema.h"
+#include "value/int.h"
 
 #include "base/banned.h"
 
@@ -201,12 +203,22 @@ pdl_value *pdl_schema_of_language(void) { return pdl_value_box(pdl_language_sche
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
+/* GMP and libuv abort when they run out of memory. */
+static void direct_libraries(void) {
+    pdl_int_use_alloc();
+    pdl_loop_use_alloc();
+}
+
 bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n),
                        void (*release)(void *p)) {
     bool none = !alloc && !resize && !release;
     if (!none && (!alloc || !resize || !release)) return false;
     pdl_alloc_from(none ? NULL : &(pdl_allocator){alloc, resize, release});
+    direct_libraries();
     return true;
 }
 
-void pdl_set_out_of_memory(void (*fn)(size_t n)) { pdl_alloc_on_oom(fn); }
+void pdl_set_out_of_memory(bool (*fn)(size_t n)) {
+    pdl_alloc_on_oom(fn);
+    direct_libraries();
+}

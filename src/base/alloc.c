@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,29 +19,38 @@ void pdl_alloc_on_oom(pdl_oom_fn *fn) { on_oom = fn; }
 void pdl_alloc_from(const pdl_allocator *a) { custom = a ? *a : (pdl_allocator){0}; }
 bool pdl_alloc_is_custom(void) { return custom.alloc != NULL; }
 
-PDL_NORETURN PDL_COLD static void out_of_memory(size_t n) {
-    if (on_oom) on_oom(n);
-    fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", n);
-    exit(1);
+void pdl_out_of_memory(size_t size) {
+    fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
+    exit(1); /* what was promised for the end of the process is done: output is flushed, children are ended */
+}
+
+static void *resize(void *p, size_t n) { return PDL_LIKELY(!custom.alloc) ? realloc(p, n) : custom.resize(p, n); }
+
+/* p (or NULL) resized to n > 0 bytes, after the first attempt failed. */
+PDL_COLD static void *ask_again(void *p, size_t n) {
+    while (on_oom && on_oom(n)) {
+        void *q = resize(p, n);
+        if (q) return q;
+    }
+    pdl_out_of_memory(n);
 }
 
 static bool is_pooled(const void *p) { return PDL_POOLS && ((uintptr_t)p & 8) != 0; }
 
 void *pdl_alloc_system(size_t n) {
-    void *p = PDL_LIKELY(!custom.alloc) ? malloc(n ? n : 1) : custom.alloc(n ? n : 1);
-    if (PDL_UNLIKELY(!p)) out_of_memory(n);
-    return p;
+    n += n == 0;
+    void *p = PDL_LIKELY(!custom.alloc) ? malloc(n) : custom.alloc(n);
+    return PDL_LIKELY(p != NULL) ? p : ask_again(NULL, n);
 }
 
 void *pdl_alloc(size_t n) { return PDL_POOLS && n <= PDL_POOL_MAX ? pdl_pool_take(n) : pdl_alloc_system(n); }
 
 void *pdl_calloc(size_t n, size_t size) {
     size_t bytes;
-    if (PDL_MUL_OVERFLOWS(n, size, &bytes)) out_of_memory((size_t)-1);
+    if (PDL_MUL_OVERFLOWS(n, size, &bytes)) pdl_out_of_memory((size_t)-1);
     if (bytes <= PDL_POOL_MAX || custom.alloc) return memset(pdl_alloc(bytes), 0, bytes);
     void *p = calloc(1, bytes); /* large: fresh pages are zero already */
-    if (PDL_UNLIKELY(!p)) out_of_memory(bytes);
-    return p;
+    return PDL_LIKELY(p != NULL) ? p : memset(ask_again(NULL, bytes), 0, bytes);
 }
 
 /* A pool's block moves when it does not fit or would waste more than half. */
@@ -56,14 +66,14 @@ static void *resize_pooled(void *p, size_t n) {
 void *pdl_realloc(void *p, size_t n) {
     if (is_pooled(p)) return resize_pooled(p, n);
     if (!p) return pdl_alloc(n);
-    void *q = PDL_LIKELY(!custom.alloc) ? realloc(p, n ? n : 1) : custom.resize(p, n ? n : 1);
-    if (PDL_UNLIKELY(!q)) out_of_memory(n);
-    return q;
+    n += n == 0;
+    void *q = resize(p, n);
+    return PDL_LIKELY(q != NULL) ? q : ask_again(p, n);
 }
 
 void *pdl_realloc_n(void *p, size_t n, size_t size) {
     size_t bytes;
-    if (PDL_MUL_OVERFLOWS(n, size, &bytes)) out_of_memory((size_t)-1);
+    if (PDL_MUL_OVERFLOWS(n, size, &bytes)) pdl_out_of_memory((size_t)-1);
     return pdl_realloc(p, bytes);
 }
 
@@ -71,6 +81,19 @@ void pdl_free(void *p) {
     if (is_pooled(p)) pdl_pool_give(p);
     else if (PDL_LIKELY(!custom.alloc)) free(p);
     else custom.release(p);
+}
+
+/* --- an allocator that fails once ----------------------------------------------------------------------- */
+
+static atomic_long until_failure;
+
+static bool fails(void) { return atomic_fetch_sub(&until_failure, 1) == 1; }
+static void *failing_alloc(size_t n) { return fails() ? NULL : malloc(n); }
+static void *failing_resize(void *p, size_t n) { return fails() ? NULL : realloc(p, n); }
+
+void pdl_alloc_fail_at(long n) {
+    atomic_store(&until_failure, n);
+    pdl_alloc_from(&(pdl_allocator){failing_alloc, failing_resize, free});
 }
 
 void pdl_bug(const char *file, int line, const char *fmt, ...) {

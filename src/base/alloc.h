@@ -1,13 +1,14 @@
 /* alloc.h -- allocation that never returns NULL.
  *
  * Running out of memory is not an error that callers handle: the handler installed by the embedder is
- * called, and when it returns (or there is none) the process ends with one line on standard error.
- * In exchange everything that grows with input has a ceiling (limits.h).
+ * called, and when it has nothing to give back (or there is none) the process ends with one line on standard
+ * error and exit status 1. In exchange everything that grows with input has a ceiling (limits.h).
  * Nobody outside alloc.c calls malloc, realloc or free.
  */
 #ifndef PDL_BASE_ALLOC_H
 #define PDL_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,9 +44,17 @@ void pdl_free(void *p);
 #define PDL_NEW(T) ((T *)pdl_calloc(1, sizeof(T)))
 #define PDL_NEW_N(T, n) ((T *)pdl_calloc((n), sizeof(T)))
 
-/* Called once when memory runs out, with the size asked for. NULL restores the default. */
-typedef void pdl_oom_fn(size_t size);
+/* Called when memory runs out, with the size asked for: true: it released some, try again. NULL restores the
+ * default. */
+typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
+
+/* The end for want of memory: where a library that allocates by itself has none. */
+PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);
+
+/* The nth allocation from now on fails, once (PDL_STRESS=alloc:N). For the whole process; replaces what
+ * pdl_alloc_from set. */
+void pdl_alloc_fail_at(long n);
 
 /* Where memory comes from instead of malloc, for the whole process. NULL restores malloc. Before anything was
  * allocated. */

@@ -68,8 +68,9 @@ static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
     if (pdl_str_is(word, "split")) d->split = true;
     else if (numbered(word, "sched:", &n)) d->sched_seed = n;
     else if (numbered(word, "drop:", &n) && n <= INT32_MAX) d->drop_after = (long)n;
+    else if (numbered(word, "alloc:", &n) && n && n <= INT32_MAX) d->fail_at = (long)n;
     else {
-        snprintf(why, 128, "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, split, drop:N)",
+        snprintf(why, 128, "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, split, drop:N, alloc:N)",
                  word.n > 40 ? 40 : (int)word.n, word.p);
         return false;
     }
@@ -84,6 +85,7 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
         if (!add_category(d, next_word(&rest), why)) return false;
     for (pdl_str rest = pdl_str_of(stress); rest.n;)
         if (!add_stress(d, next_word(&rest), why)) return false;
+    if (d->fail_at) pdl_alloc_fail_at(d->fail_at);
     if (!d->on || !file || !*file) return true;
     d->file = fopen(file, "ae");
     if (d->file) return true;

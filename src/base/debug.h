@@ -38,9 +38,10 @@ typedef struct pdl_debug {
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
     bool split;      /* PDL_STRESS=split: every read returns one byte */
     long drop_after; /* PDL_STRESS=drop:N, -1: off */
+    long fail_at;    /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
 } pdl_debug;
 
-/* Read categories ("exec,http", "all", "help") and stress switches. False and a message in *why (static or
+/* alloc:N holds for the whole process, see pdl_alloc_fail_at. Read categories ("exec,http", "all", "help") and stress switches. False and a message in *why (static or
  * owned by the caller's buffer) when a word is unknown. */
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
                     char why[128]);

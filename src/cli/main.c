@@ -6,6 +6,8 @@
 
 #include "base/pool.h"
 #include "cli/cli.h"
+#include "io/loop.h"
+#include "value/int.h"
 
 #include "base/banned.h"
 
@@ -47,6 +49,8 @@ int main(int argc, char **argv) {
     arguments a;
     char *message = NULL;
     hold_descriptors();
+    pdl_int_use_alloc();
+    pdl_loop_use_alloc();
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     bool ok = arguments_read(argc, argv, &a, &message);

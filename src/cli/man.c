@@ -37,6 +37,7 @@ static void put_codes(pdl_buf *out) {
         {"0", "success; check found no errors (warnings are allowed)"},
         {"141", "the reader of standard output went away; no message"},
         {"n", "Python code called sys.exit(n)"},
+        {"1", "memory ran out: one line says so; whole files are kept, none is half written"},
     };
     PDL_PUT(out, ".SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {

@@ -55,6 +55,10 @@ static void ignore_sigpipe(void) {
     if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(SIGPIPE, &ignore, NULL);
 }
 
+void pdl_loop_use_alloc(void) {
+    uv_replace_allocator(pdl_alloc, pdl_realloc, pdl_calloc, pdl_free); /* fails for NULLs only */
+}
+
 pdl_loop *pdl_loop_try(void) {
     ignore_sigpipe();
     pdl_loop *l = PDL_NEW(pdl_loop);

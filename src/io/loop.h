@@ -14,6 +14,10 @@
 
 typedef struct pdl_loop pdl_loop;
 
+/* From now on libuv takes its memory from base/alloc.h: some of its own ends for want of memory are an abort.
+ * Once, before anything of libuv is used; it is a setting of the process. */
+void pdl_loop_use_alloc(void);
+
 /* Also makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an error of the write. */
 pdl_loop *pdl_loop_new(void);
 /* The same; NULL when the process is out of descriptors. */

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "io/children.h"
 #include "io/loop_uv.h"
 
 #include "base/banned.h"
@@ -46,6 +47,7 @@ struct pdl_proc {
     size_t max_bytes;
     size_t n_reading; /* outputs not at their end */
     int status, sig, pid;
+    pdl_child child; /* listed while it runs */
     int refs;
     bool running, ended, timed_out, too_large, holds;
     char *chunk; /* shared by the outputs: libuv fills and reports it at once */
@@ -220,6 +222,7 @@ static void on_grace(void *user) {
 static void on_exit(uv_process_t *h, int64_t status, int sig) {
     pdl_proc *p = h->data;
     p->running = false;
+    pdl_child_remove(&p->child);
     if (p->pipes[4].used) kill(-p->pid, SIGKILL);
     p->status = (int)status;
     p->sig = sig;
@@ -337,6 +340,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
     if (e != 0) return start_failed(p, opt->argv[0], e, err);
     p->running = true;
     p->pid = p->uv.pid;
+    pdl_child_add(&p->child, p->pid);
     if (opt->max_memory)
         prlimit(p->pid, RLIMIT_AS, &(struct rlimit){opt->max_memory, opt->max_memory}, NULL);
     set_hold(p, true);
@@ -355,6 +359,7 @@ void pdl_proc_free(pdl_proc *p) {
     if (p->running) {
         /* Its end must not be waited for by a loop that may never run again. */
         pdl_proc_kill(p, SIGKILL);
+        pdl_child_remove(&p->child);
         while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;
         p->running = false;
         uv_close((uv_handle_t *)&p->uv, process_closed);

@@ -21,6 +21,18 @@ typedef struct {
     mpz_t z;
 } bigobj;
 
+static void *gmp_resize(void *p, size_t old, size_t n) {
+    (void)old;
+    return pdl_realloc(p, n);
+}
+
+static void gmp_release(void *p, size_t n) {
+    (void)n;
+    pdl_free(p);
+}
+
+void pdl_int_use_alloc(void) { mp_set_memory_functions(pdl_alloc, gmp_resize, gmp_release); }
+
 static mpz_srcptr big_of(pdl_vref v) { return ((const bigobj *)(const void *)pdl_obj_of(v))->z; }
 
 void pdl_bigint_fini(pdl_obj *o) { mpz_clear(((bigobj *)(void *)o)->z); }

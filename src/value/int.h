@@ -44,6 +44,9 @@ size_t pdl_int_bit_count(pdl_vref v);
 /* Digits in base (2, 8, 10, 16), '-' in front, lower case, no prefix. */
 void pdl_int_write(pdl_vref v, int base, struct pdl_buf *out);
 uint32_t pdl_int_hash(pdl_vref v);
+/* From now on GMP takes its memory from base/alloc.h: its own end for want of memory is an abort. Once, before
+ * there are large integers; it is a setting of the process. */
+void pdl_int_use_alloc(void);
 /* Used by val.c to release a BIGINT. */
 void pdl_bigint_fini(pdl_obj *o);
 

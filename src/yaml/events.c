@@ -72,7 +72,7 @@ static void spell(pdl_yreader *r) {
 
 static void start(pdl_yreader *r) {
     pdl_str s = given(r);
-    if (!yaml_parser_initialize(&r->parser)) PDL_BUG("libyaml has no memory");
+    if (!yaml_parser_initialize(&r->parser)) pdl_out_of_memory(sizeof r->parser);
     yaml_parser_set_input_string(&r->parser, (const unsigned char *)s.p, s.n);
     yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
     r->open = true;
@@ -590,6 +590,7 @@ static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
 
 static bool translate(pdl_yreader *r, pdl_err *err) {
     const yaml_parser_t *p = &r->parser;
+    if (p->error == YAML_MEMORY_ERROR) pdl_out_of_memory(r->src->text.n);
     const char *foreign = p->error == YAML_SCANNER_ERROR  ? "ScannerError"
                           : p->error == YAML_PARSER_ERROR ? "ParserError"
                                                           : "ReaderError";

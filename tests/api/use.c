@@ -580,20 +580,26 @@ static void test_descriptors(void) {
     pdl_engine_free(e);
 }
 
-static size_t n_allocated;
+static size_t n_allocated, fail_at, n_given; /* fail_at: that allocation fails */
 static void *count_alloc(size_t n) {
-    n_allocated++;
-    return malloc(n);
+    return ++n_allocated == fail_at ? NULL : malloc(n);
 }
 static void *count_resize(void *p, size_t n) {
-    n_allocated++;
-    return realloc(p, n);
+    return ++n_allocated == fail_at ? NULL : realloc(p, n);
+}
+
+static bool give_back(size_t n) { /* the allocation is tried again */
+    n_given++;
+    return n > 0;
 }
 
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "--allocator") == 0) {
         CHECK(pdl_set_allocator(count_alloc, count_resize, free));
+        pdl_set_out_of_memory(give_back);
         CHECK(run_once(1) && n_allocated > 100);
+        fail_at = n_allocated + 50;
+        CHECK(run_once(2) && n_given == 1);
         printf("%d passed, %d failed\n", passed, failed);
         return failed > 0;
     }
