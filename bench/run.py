@@ -19,11 +19,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import agent_rows  # noqa: E402
 import micro_rows  # noqa: E402
+import network_rows  # noqa: E402
 import program_rows  # noqa: E402
 from harness import ROOT, SHARED, build_measure, processor  # noqa: E402
 from peers import Peers  # noqa: E402
 
-TITLES = {"programs": "Whole programs", "micro": "Inside one process", "agents": "A ReAct agent, four ways"}
+TITLES = {"programs": "Whole programs", "micro": "Inside one process", "network": "Model calls on loopback", "agents": "A ReAct agent, four ways"}
 TEXT = """# Benchmarks
 
 Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are those of the
@@ -46,11 +47,15 @@ def part_micro(a, peers, folder):
     return micro_rows.HEAD, micro_rows.rows(a)
 
 
+def part_network(a, peers, folder):
+    return network_rows.HEAD, network_rows.rows(a, peers, folder)
+
+
 def part_agents(a, peers, folder):
     return agent_rows.HEAD, [(cells, "fails" not in cells) for cells in agent_rows.rows(a, peers, folder)]
 
 
-PARTS = {"programs": part_programs, "micro": part_micro, "agents": part_agents}
+PARTS = {"programs": part_programs, "micro": part_micro, "network": part_network, "agents": part_agents}
 
 
 def options():

@@ -1,0 +1,96 @@
+"""network_rows.py -- model calls on loopback, against a C server that is never the bottleneck, beside a bare libcurl-multi loop, the asyncio client of the
+openai package, and the reference where it survives."""
+import os
+import pathlib
+import subprocess
+
+from harness import ROOT, SHARED, alternate, span
+from peers import quiet_environment
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEAD = ["work", "pdl", "limit", "peers (time, memory, times as long as pdl)"]
+CALLS, STREAMS, TOKENS = 10000, 1000, 100
+
+
+class Server:
+    """bench/http_server with its arguments; gone when its standard input is closed."""
+
+    def __init__(self, folder, *arguments):
+        self.process = subprocess.Popen([str(folder / "http_server")] + [str(a) for a in arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.base = "http://127.0.0.1:%d/v1" % int(self.process.stdout.readline())
+        self.env = dict(quiet_environment(), OPENAI_API_BASE=self.base, OPENAI_BASE_URL=self.base, OPENAI_API_KEY="none", PDL_PATH=str(ROOT))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def build(folder):
+    cc = os.environ.get("CC", "cc")
+    for name, libraries in (("http_server", []), ("curl_loop", ["-lcurl"]), ("latency", [])):
+        subprocess.run([cc, "-O2", "-D_GNU_SOURCE", "-o", str(folder / name), str(HERE / (name + ".c"))] + libraries, check=True)
+
+
+def words(figure, ours):
+    return "fails" if figure is None else "%s, %.3g×" % (figure, figure.seconds / ours.seconds)
+
+
+def first_call(a, peers, folder):
+    """A cold process with one call, beside a C program that links libcurl and makes the same request."""
+    commands = {"pdl": [a.pdl, "--stream", "none", SHARED / "model_call.pdl"]}
+    with Server(folder, 0) as server:
+        commands["bare libcurl"] = [folder / "curl_loop", server.base + "/chat/completions", 1, 1]
+        reference = peers.reference()
+        if reference:
+            commands["reference"] = reference + ["--stream", "none", SHARED / "model_call.pdl"]
+        got = alternate(commands, a.runs, folder, server.env)
+    ours, bare = got["pdl"], got["bare libcurl"]
+    more = ours.seconds - bare.seconds
+    others = "; ".join("%s %s" % (name, words(figure, ours)) for name, figure in got.items() if name != "pdl")
+    return ["first model call of a process", "%s (%s over libcurl)" % (ours, span(abs(more))), "<= 5 ms over bare libcurl", others], more <= 0.015
+
+
+def many_calls(a, peers, folder):
+    """CALLS calls of 50 ms at once."""
+    program, python, reference = SHARED / "map_calls.pdl", peers.environment("agents"), peers.reference()
+    with Server(folder, 50) as server:
+        commands = {"pdl": [a.pdl, "--stream", "none", "--jobs", CALLS, "-d", "n: %d" % CALLS, program],
+                    "bare libcurl": [folder / "curl_loop", server.base + "/chat/completions", CALLS, CALLS]}
+        got = alternate(commands, a.runs, folder, server.env)
+        fewer = {} # peers that 10 000 connections bring to a crawl
+        if python:
+            fewer["openai asyncio, 1 000 calls"] = [python, HERE / "peers" / "calls.py", server.base, 1000]
+        if reference:
+            fewer["reference, 1 000 calls"] = reference + ["--stream", "none", "-d", "n: 1000", program]
+        got.update(alternate(fewer, 1, folder, server.env))
+    ours, bare = got["pdl"], got["bare libcurl"]
+    others = "; ".join("%s %s" % (name, words(figure, ours)) for name, figure in got.items() if name != "pdl")
+    each = (ours.mb - bare.mb) * 1024 / CALLS
+    shown = "%s (%.2f× bare libcurl, %.1f KB a call above it)" % (ours, ours.seconds / bare.seconds, each)
+    return ["map of 10 000 calls of 50 ms", shown, "<= 1.3× bare libcurl, 32 KB a call above it", others], ours.seconds <= 3.9 * bare.seconds and each <= 96
+
+
+def streams(a, peers, folder):
+    """STREAMS streaming calls at once, TOKENS chunks each."""
+    with Server(folder, 0, TOKENS) as server:
+        ours = alternate({"pdl": [a.pdl, "--jobs", STREAMS, "-d", "n: %d" % STREAMS, HERE / "programs" / "stream_calls.pdl"]}, a.runs, folder, server.env)["pdl"]
+    rate = STREAMS * TOKENS / ours.seconds
+    return ["1 000 streams of 100 tokens at once", "%s, %.3g chunks a second" % (ours, rate), ">= 20 000 chunks a second", ""], rate * 3 >= 20000
+
+
+def chunk_latency(a, peers, folder):
+    """From the write of a chunk on the server to its bytes on standard output, one stream, a chunk a millisecond."""
+    with Server(folder, 0, 500, 1000) as server:
+        run = subprocess.Popen([a.pdl, str(SHARED / "model_call.pdl")], stdout=subprocess.PIPE, env=dict(os.environ, **server.env))
+        out = subprocess.run([str(folder / "latency")], stdin=run.stdout, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        run.wait()
+    _, median, late = int(out[0]), float(out[1]), float(out[2])
+    return ["chunk on the socket to chunk on standard output", "%.0f us median, %.0f us 99th percentile" % (median, late), "<= 100 us median", ""], median <= 300
+
+
+def rows(a, peers, folder):
+    build(folder)
+    return [part(a, peers, folder) for part in (first_call, many_calls, streams, chunk_latency)]
