@@ -3,7 +3,8 @@
 
     examples/serve.py        # prints its address; PROGRAM's base URL is ADDRESS/s/PROGRAM/v1
 
-Those of patterns/NAME.pdl come from patterns/replies.json, at ADDRESS/s/patterns-NAME/v1. The server is the one of the conformance kit, so models
+Those of patterns/NAME.pdl come from patterns/replies.json, at ADDRESS/s/patterns-NAME/v1; those of eval/NAME.pdl from eval/replies.json, at
+ADDRESS/s/eval-NAME/v1, where questions are asked at the same time: {TEXT: [reply, ...]}, and the TEXT that stands last in a request tells. The server is the one of the conformance kit, so models
 it knows (openai/upper ...) answer as there. It also completes texts; a reply {"scores": {TEXT: NUMBER}} rates continuations (parameter `score`).
 """
 import json
@@ -43,6 +44,7 @@ class Handler(model_server.Handler):
 
     @staticmethod
     def rated(session, body, i, prompt):
+        session = about(session, prompt)
         with session.lock:
             table = next(r["scores"] for r in session.replies["default"] if r.get("scores"))
             tail = next(t for t in table if prompt.endswith(t))
@@ -52,10 +54,27 @@ class Handler(model_server.Handler):
         return {"index": i, "text": prompt, "finish_reason": "length", "logprobs": lp}
 
 
+def about(session, text):
+    """The session of the key that stands last in the text, where replies have keys."""
+    replies = session.replies.get("default")
+    if not isinstance(replies, dict):
+        return session
+    key = max(replies, key=lambda k: (text.rfind(k) + len(k) if k in text else -1, len(k)))
+    with session.lock:
+        if not hasattr(session, "parts"):
+            session.parts = {}
+        return session.parts.setdefault(key, model_server.Session({"default": replies[key]}))
+
+
+def scripted(known, session, model, body):
+    text = "\n".join(model_server.content_text(m) for m in body.get("messages") or [])
+    return known(about(session, text), "script" if model == "gpt-4o-mini" else model, body)
+
+
 def start():
     """A server without replies; sessions are added by the caller."""
     known = model_server.answer
-    model_server.answer = lambda session, model, body: known(session, "script" if model == "gpt-4o-mini" else model, body)
+    model_server.answer = lambda session, model, body: scripted(known, session, model, body)
     server = model_server.ModelServer()
     server.RequestHandlerClass = Handler
     return server
@@ -63,7 +82,7 @@ def start():
 
 def serve():
     server = start()
-    for prefix, folder in (("", HERE), ("patterns-", HERE / "patterns")):
+    for prefix, folder in (("", HERE), ("patterns-", HERE / "patterns"), ("eval-", HERE / "eval")):
         for name, replies in json.loads((folder / "replies.json").read_text("utf-8")).items():
             server.sessions[prefix + name] = model_server.Session({"default": replies})
     return server

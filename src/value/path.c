@@ -31,6 +31,20 @@ void pdl_path_drop(pdl_path *p) {
     }
 }
 
+pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from) {
+    PDL_VEC(const pdl_path *) chain = {0};
+    for (; p && p != from; p = p->up) *pdl_vec_push(&chain) = p;
+    pdl_path *at = pdl_path_keep(onto);
+    while (chain.n) {
+        const pdl_path *seg = chain.p[--chain.n];
+        pdl_path *next = path_new(at, seg->name, seg->n, seg->numbered);
+        pdl_path_drop(at);
+        at = next;
+    }
+    pdl_vec_fini(&chain);
+    return at;
+}
+
 static void put_number(uint32_t n, pdl_buf *out) {
     char t[PDL_NUM_MAX];
     pdl_buf_put(out, (pdl_str){t, pdl_num_int(n, t)});

@@ -24,6 +24,10 @@ pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
 pdl_path *pdl_path_keep(pdl_path *p);
 void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
 
+/* The segments of p below `from` (one of its own ups, by identity; NULL or another: all of p) put behind onto. All
+ * borrowed. */
+pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from);
+
 /* Dot-joined text; nothing for NULL. */
 void pdl_path_text(const pdl_path *p, pdl_buf *out);
 /* The same of the last `most` segments; "...." stands for those before, if there are any. */

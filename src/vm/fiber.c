@@ -104,6 +104,7 @@ static void frame_fini(pdl_frame *fr) {
     pdl_drop(fr->func);
     pdl_drop(fr->key);
     pdl_path_drop(fr->place);
+    pdl_path_drop(fr->chain);
 }
 
 void frame_pop(pdl_fiber *f) {
@@ -132,6 +133,8 @@ void frame_pop(pdl_fiber *f) {
 void fiber_free(pdl_fiber *f) {
     pdl_run *r = f->run;
     idmap_del(&r->fibers, f->id);
+    pdl_path_drop(f->base);
+    pdl_path_drop(f->base_from);
     if (f->prev_all) f->prev_all->next_all = f->next_all;
     else r->all = f->next_all;
     if (f->next_all) f->next_all->prev_all = f->prev_all;

@@ -67,7 +67,8 @@ typedef struct pdl_frame {
     pdl_loc loc;                /* of the call */
     const pdl_b_call *call;     /* CALL */
     pdl_val key;                /* IMPORT: text of the file; absent else */
-    pdl_path *place;            /* EXPR: place of the caller, owned */
+    pdl_path *place;            /* EXPR: id of the caller and number of the call, owned */
+    pdl_path *chain;            /* EXPR: the same with the calls around it, made on demand, owned */
 } pdl_frame;
 
 /* Settings and state of retry of one block. */
@@ -168,6 +169,7 @@ struct pdl_fiber {
     pdl_err err;                /* FAILED */
     pdl_fiber *parent;          /* of an iteration of a map; NULL */
     size_t index;               /* its number there */
+    pdl_path *base, *base_from; /* place of the call around the map; ids below base_from are its body. Owned, or NULL */
     pdl_outq *out;
     uint32_t wait_id;           /* WAIT_CALL */
     uint32_t wait_from;         /* WAIT_CALLS: calls numbered from here */
@@ -344,6 +346,10 @@ void start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc l
 void call_free(pdl_call *c);
 pdl_blk *place_blk(pdl_fiber *f);
 pdl_path *place_path(pdl_fiber *f);
+/* Where an effect of the fiber stands in the run. Owned. */
+pdl_path *place_of(pdl_fiber *f);
+/* The child, an iteration of a map, stands in the calls that f stands in. */
+void place_child(pdl_fiber *f, pdl_fiber *child);
 void call_answered(pdl_call *c, const pdl_reply *reply);
 void run_queue_models(pdl_run *r);
 pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err);

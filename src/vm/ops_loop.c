@@ -176,6 +176,7 @@ static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, con
     pdl_fiber *c = fiber_new(f->run, fr->code, info->entry);
     c->parent = f;
     c->index = i;
+    place_child(f, c);
     c->waits = info->block->workers.given;
     c->scope = pdl_scope_keep(f->scope);
     bind_iteration(c, l, i);

@@ -184,41 +184,6 @@ void run_queue_models(pdl_run *r) {
     if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
 }
 
-/* The record that counts what an expression starts. A plain value has a record of its own only when the run
- * is traced, so it never counts. */
-pdl_blk *place_blk(pdl_fiber *f) {
-    size_t k = f->blks.n;
-    while (k > 1 && f->blks.p[k - 1].info && f->blks.p[k - 1].info->block->kind == PDL_BLOCK_scalar) k--;
-    return k ? &f->blks.p[k - 1] : NULL;
-}
-
-/* Its id; an iteration of a map, which has no block of its own, is told from the others by its number.
- * Owned. */
-pdl_path *place_path(pdl_fiber *f) {
-    blk_path(f);
-    pdl_blk *b = place_blk(f);
-    if (!b) return NULL;
-    return !b->info && f->parent && b == f->blks.p ? pdl_path_index(b->path, b->iter)
-                                                   : pdl_path_keep(b->path);
-}
-
-/* Where an effect stands in the run: the ids of the expression calls around it, then the block's own. */
-static pdl_path *place_of(pdl_fiber *f) {
-    pdl_path *prefix = NULL;
-    for (size_t i = f->frames.n; i-- > 0 && !prefix;)
-        prefix = f->frames.p[i].kind == FRAME_EXPR ? f->frames.p[i].place : NULL;
-    pdl_path *own = place_path(f);
-    if (!prefix) prefix = f->run->opt.place;
-    if (!prefix) return own;
-    pdl_buf b = PDL_BUF;
-    pdl_path_text(own, &b);
-    pdl_path_drop(own);
-    pdl_path *p = pdl_path_name(
-        prefix, pdl_name_str(f->run->opt.names, pdl_intern(f->run->opt.names, pdl_buf_str(&b))).p);
-    pdl_buf_fini(&b);
-    return p;
-}
-
 void call_start(pdl_fiber *f, pdl_call *c, pdl_val request) {
     pdl_path *place = place_of(f);
     call_start_at(f, c, request, place, f->blks.n ? place_blk(f)->effects++ : 0);
