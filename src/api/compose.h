@@ -4,6 +4,7 @@
 #define PDL_API_COMPOSE_H
 
 #include "api/hooks.h"
+#include "model/prices.h"
 #include "worker/worker.h"
 
 typedef struct pdl_compose_options {
@@ -12,6 +13,7 @@ typedef struct pdl_compose_options {
     void *env_user;
     pdl_str dir;
     const pdl_debug *debug;
+    const pdl_prices *prices; /* NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
     void *show_user;
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);

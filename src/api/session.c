@@ -7,12 +7,15 @@
 #include "api/compose.h"
 #include "api/debug.h"
 #include "api/env.h"
+#include "base/limits.h"
 #include "compile/compile.h"
 #include "io/clock.h"
 #include "io/loop.h"
 #include "journal/cache.h"
 #include "journal/journal.h"
+#include "io/file.h"
 #include "lang/load.h"
+#include "limits/limits.h"
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
@@ -39,6 +42,9 @@ struct pdl_session {
     pdl_environ *env;
     pdl_loop *loop;
     pdl_world *outside;     /* model, worker, host behind one door */
+    pdl_world *limits;      /* in front of outside */
+    pdl_prices *prices;     /* NULL: none */
+    pdl_budget *budget;     /* of the run; NULL: none */
     pdl_cache *cache;       /* NULL: none */
     pdl_journal *journal;   /* NULL: none */
     pdl_world *world;       /* what the run sees */
@@ -134,7 +140,7 @@ static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
         .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
         .jobs = s->opt.jobs, .build = build, .build_user = s, .defaults = pdl_model_defaults_apply,
-        .debug = s->opt.debug, .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
+        .debug = s->opt.debug, .budget = s->budget, .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     return o;
 }
@@ -292,23 +298,37 @@ static int64_t wall(void *user) {
     return pdl_clock_wall_ns();
 }
 
+/* A table that cannot be read is an error before anything runs. */
+static bool read_prices(pdl_session *s, pdl_err *err) {
+    const char *named = pdl_environ_get(s->env, "PDL_PRICES");
+    pdl_str path = s->opt.prices.n ? s->opt.prices : pdl_str_of(named ? named : "");
+    if (!path.n || s->opt.replay.n) return true;
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    char *name = pdl_str_dup(path);
+    bool ok = pdl_file_read(name, &text, err) && pdl_prices_read(pdl_buf_str(&text), name, &s->prices, err);
+    pdl_free(name);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
         .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug,
         .show_prompt = o->show_prompt, .show_user = o->sink.user, .ask_input = ask_input,
-        .run_program = run_program, .user = s, .hooks = o->hooks, .n_hooks = o->n_hooks,
+        .run_program = run_program, .user = s, .prices = s->prices, .hooks = o->hooks, .n_hooks = o->n_hooks,
         .timeouts = o->timeouts,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
     pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, pdl_environ_note, s->env);
+    if (s->outside) s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, s->prices}, s->outside);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
         .file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]),
         .blocks = true,
     };
     info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
-    s->world = s->outside;
+    s->world = s->limits;
     if (o->cache.n && !o->replay.n) {
         if (!pdl_cache_open(o->cache, info.secrets, info.n_secrets, &s->cache, err)) return false;
         s->world = pdl_cache_world(s->cache, s->world);
@@ -329,11 +349,12 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->loop = pdl_loop_try();
     find_path(s);
     bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
+    if (s->opt.budget) s->budget = pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0});
     if (ok && options->timeouts && !pdl_timing_check(pdl_str_of(options->timeouts), err)) {
         err->kind = PDL_E_usage;
         ok = false;
     }
-    if (!ok || !open_worlds(s, err)) {
+    if (!ok || !read_prices(s, err) || !open_worlds(s, err)) {
         pdl_session_free(s);
         return false;
     }
@@ -355,7 +376,10 @@ void pdl_session_free(pdl_session *s) {
     pdl_program_drop(s->program);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_cache_close(s->cache);
+    if (s->limits) s->limits->ops->close(s->limits);
     if (s->outside) s->outside->ops->close(s->outside);
+    pdl_prices_free(s->prices);
+    pdl_budget_drop(s->budget);
     pdl_loop_free(s->loop);
     pdl_environ_free(s->env);
     pdl_interner_free(s->names);

@@ -1,8 +1,8 @@
 /* session.h -- one run with everything around it: environment, loop, worlds in their order, program, sinks.
  * What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: journal (when recording or replaying), cache (when asked for), then the rooms
- * that answer: model, worker, host.
+ * The worlds, from the machine outwards: journal (when recording or replaying), cache (when asked for), limits, then
+ * the rooms that answer: model, worker, host.
  */
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
@@ -20,6 +20,8 @@ typedef struct pdl_session_options {
     pdl_str record, replay;  /* journal files; empty: none */
     pdl_str cache;           /* file of replies that runs share; empty: none. Not asked by a replay */
     const char *timeouts;    /* time limits of model calls, as --timeout; NULL: none given */
+    pdl_str prices;          /* file with a table of prices; empty: that of PDL_PRICES, if any */
+    const double *budget;    /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
     uint32_t jobs;
     bool trace;              /* fold a trace: pdl_session_trace */
     pdl_sink sink;           /* the caller's; event NULL: none */

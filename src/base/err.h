@@ -25,6 +25,7 @@
     X(runtime, 1, "any other failure of a running program")                         \
     X(limit, 1, "a limit was exceeded")                                             \
     X(replay, 1, "a replay asked for something that was not recorded")              \
+    X(budget, 1, "a budget of the run or of a block is spent")                      \
     X(interrupt, 130, "the user pressed Ctrl-C")                                    \
     X(terminated, 143, "the process was asked to end")                              \
     X(usage, 2, "the command line is wrong")                                        \

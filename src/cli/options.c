@@ -21,6 +21,8 @@ static const option options[] = {
     {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL, "share replies of models between runs in a file; made when it is not there"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL, "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
+    {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL, "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X"},
+    {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL, "JSON table of what models cost for one token; that of PDL_PRICES when absent"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}", "form of the report; text when absent"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
@@ -36,7 +38,7 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 
 static const opt_id run_options[] = {OPT_help,   OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,
                                      OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_cache,    OPT_jobs,
-                                     OPT_timeout,
+                                     OPT_timeout, OPT_budget, OPT_prices,
                                      OPT_schema, OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,

@@ -1,4 +1,4 @@
-/* c_block.c -- what every block does, in order (spec execution 2): enter, defs, attempts of (body, parser,
+/* c_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts of (body, parser,
  * spec, expectations), fallback, def, contribute, leave. */
 #include "compile/emit.h"
 
@@ -49,6 +49,16 @@ static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     emit(e, PDL_OP_SUB_END, 0, 0, 0);
     if (pdl_str_is(name, "pdl_context")) emit(e, PDL_OP_SET_CONTEXT, 0, 0, 0);
     else emit(e, PDL_OP_BIND, 0, 0, name_of(e, name));
+}
+
+static void c_budget(pdl_emit *e, const pdl_budget_field *b) {
+    const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
+    c_at(e, b->loc);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i]) c_tree(e, parts[i]);
+        else emit_const(e, pdl_absent());
+    }
+    emit(e, PDL_OP_BUDGET, 0, 0, 0);
 }
 
 static void c_retry(pdl_emit *e, const pdl_block *b) {
@@ -190,6 +200,7 @@ void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     }
     info->mute = mutes_parts(b);
     emit(e, PDL_OP_ENTER, 0, 0, add_ptr(e, info));
+    if (b->more->budget) c_budget(e, b->more->budget);
     for (uint32_t i = 0; i < b->more->defs.n; i++) c_def(e, &b->more->defs, i);
     c_retry(e, b);
     if (info->mute || info->has_parser) emit(e, PDL_OP_QUIET, 0, 0, 0);

@@ -43,6 +43,7 @@ void pdl_effect_free(pdl_effect *e) {
     if (!e) return;
     pdl_path_drop(e->place);
     pdl_drop(e->request);
+    pdl_budget_drop(e->budget);
     pdl_free(e);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "effect/budget.h"
 #include "value/path.h"
 #include "value/val.h"
 
@@ -93,6 +94,7 @@ struct pdl_effect {
     pdl_val request;       /* owned dict, see the table above */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
+    pdl_budget *budget;    /* owned; what the effect is charged to; NULL: nothing */
 };
 
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */, uint32_t seq,

@@ -51,6 +51,7 @@ typedef enum {
     PDL_FT_CTX,    /* bool: independent */
     PDL_FT_FLAG,   /* bool */
     PDL_FT_RETRY,  /* const pdl_retry *: NULL when absent */
+    PDL_FT_BUDGET, /* const pdl_budget_field *: NULL when absent */
     PDL_FT_CONTRIBUTE,   /* pdl_contributes */
     PDL_FT_PARSER,       /* const pdl_parser_field * */
     PDL_FT_EXPECTATIONS, /* pdl_expectations */
@@ -167,6 +168,13 @@ typedef struct pdl_retry {
     const pdl_node *node;
 } pdl_retry;
 
+/* Field budget. The order of the members is that of PDL_BUDGET_ITEMS. */
+typedef struct pdl_budget_field {
+    const pdl_tree *calls, *tokens, *cost, *seconds; /* NULL: no limit */
+    pdl_loc loc;
+    const pdl_node *node;
+} pdl_budget_field;
+
 typedef enum {
     PDL_TO_RESULT, PDL_TO_CONTEXT, PDL_TO_STDOUT, PDL_TO_STDERR, PDL_TO_NAME, PDL_TO_INVALID
 } pdl_target;
@@ -212,6 +220,7 @@ typedef struct pdl_block_more {
     const pdl_retry *retry;
     bool trace_error_on_retry;
     const pdl_node *trace_error_node;
+    const pdl_budget_field *budget;
     const pdl_parser_field *parser;
     pdl_loc parser_loc;
     pdl_expectations expectations;

@@ -281,6 +281,11 @@ static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *r) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
 
+static PDL_NOINLINE void check_budget(pdl_checker *c, const pdl_budget_field *b) {
+    const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
+}
+
 /* A regex that cannot be compiled fails whenever it is used. */
 static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     const pdl_parser *p = b->more->parser ? b->more->parser->parser : NULL;
@@ -317,6 +322,7 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
 
 void check_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
     lint_block(c, b);
+    if (b->more->budget) check_budget(c, b->more->budget);
     for (uint32_t i = 0; i < b->more->defs.n; i++) {
         check_inner(c, b->more->defs.p[i], b->more->defs.names[i]);
         scope_add(c, b->more->defs.names[i]);

@@ -260,6 +260,7 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     case PDL_FT_CTX:
     case PDL_FT_FLAG:
     case PDL_FT_RETRY:
+    case PDL_FT_BUDGET:
     case PDL_FT_CONTRIBUTE:
     case PDL_FT_PARSER:
     case PDL_FT_EXPECTATIONS:
@@ -302,6 +303,7 @@ static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl
     if (b->more->retry) out = pdl_dict_putz(out, "retry", node_value(b->more->retry->node));
     if (b->more->trace_error_node)
         out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->more->trace_error_node));
+    if (b->more->budget) out = pdl_dict_putz(out, "budget", node_value(b->more->budget->node));
     if (pdl_block_is_structured(b->kind) && (d->trace || b->context_given))
         out = pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
     return out;

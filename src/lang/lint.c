@@ -117,6 +117,13 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     if (d) d->reference_only = true;
 }
 
+static void lint_budget(pdl_checker *c, const pdl_block *b) {
+    if (!b->more->budget) return;
+    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "budget", b->more->budget->loc, b->more->budget->loc,
+                             "`budget` is refused by the reference interpreter");
+    if (d) d->reference_only = true;
+}
+
 /* A loop without any bound. */
 static void lint_endless(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat) return;
@@ -149,12 +156,14 @@ static const pdl_lint_row rows[] = {
     {"num-iterations", "num_iterations is the old name of maxIterations."},
     {"endless-loop", "A repeat without for, while, until and maxIterations."},
     {"date", "A plain date in data."},
+    {"budget", "The field budget, which is ours (only with --strict)."},
     {"comment", "{# in a text starts a comment, which is cut out or fails."},
     {"name-undefined", "A name that nothing in the program defines."},
     {"bare-list", "A list where a block is expected (only with --strict)."},
 };
 static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,    lint_types, lint_get,
-                                     lint_synonyms,   lint_old_loop, lint_endless, lint_date};
+                                     lint_synonyms,   lint_old_loop, lint_endless, lint_date,
+                                     lint_budget};
 
 const pdl_lint_row *pdl_lint_rows(size_t *n) {
     *n = sizeof rows / sizeof *rows;

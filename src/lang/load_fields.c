@@ -288,6 +288,7 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_AGG: *(const pdl_agg **)at = load_agg(l, pair); return;
     case PDL_FT_CTX: load_context(l, n, loc, b); return;
     case PDL_FT_FLAG: load_trace_error(l, n, loc, more); return;
+    case PDL_FT_BUDGET: more->budget = load_budget(l, pair); return;
     case PDL_FT_RETRY: more->retry = load_retry(l, pair); return;
     case PDL_FT_CONTRIBUTE: load_contribute(l, pair, at); return;
     case PDL_FT_PARSER:

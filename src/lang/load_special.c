@@ -138,6 +138,28 @@ const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
     return r;
 }
 
+const pdl_budget_field *load_budget(pdl_loader *l, const pdl_pair *pair) {
+    static const char *const keys[] = {"calls", "tokens", "cost", "seconds"};
+    const pdl_node *n = pair->value;
+    pdl_loc loc = pdl_node_loc(pair->key);
+    if (pdl_node_is_null(n)) return NULL;
+    if (n->kind != PDL_NODE_MAP) {
+        load_wrong(l, n, loc, "should be an object {calls, tokens, cost, seconds}");
+        return NULL;
+    }
+    pdl_budget_field *b = pdl_arena_new(l->a, pdl_budget_field);
+    const pdl_tree **slots[] = {&b->calls, &b->tokens, &b->cost, &b->seconds};
+    b->loc = loc;
+    b->node = n;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key;
+        size_t k = word_of(key, keys, 4);
+        if (k < 4) *slots[k] = load_xnum(l, n->pairs[i].value, pdl_node_loc(key), true);
+        else load_unknown(l, key, keys, 4);
+    }
+    return b;
+}
+
 /* --- types (3)
  * ----------------------------------------------------------------------------------------------------- */
 

@@ -93,6 +93,7 @@ const pdl_node *load_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, e
 
 /* --- load_special.c: fields with a form of their own --- */
 void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
+const pdl_budget_field *load_budget(pdl_loader *l, const pdl_pair *pair);
 const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair);
 const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair);
 void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);

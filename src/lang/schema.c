@@ -46,6 +46,9 @@ static const struct {
                            "'backoff': @ExpressionFloat, 'jitter': {'anyOf':"
                            " [@ExpressionFloat, {'type': 'array', 'items': @ExpressionFloat, 'minItems': 2, "
                            "'maxItems': 2}]}}, 'additionalProperties': false}"},
+    {"BudgetType", "{'type': 'object', 'properties': {'calls': @OptionalExpressionFloat, 'tokens': "
+                   "@OptionalExpressionFloat, 'cost': @OptionalExpressionFloat, 'seconds': "
+                   "@OptionalExpressionFloat}, 'additionalProperties': false}"},
     {"ExpectationType", "{'type': 'object', 'properties': {'expect': {}, 'feedback': {'anyOf': "
                         "[@RecordedExpression, @FunctionBlock, {'type': 'string'},"
                         " {'type': 'null'}]}}, 'required': ['expect'], 'additionalProperties': false}"},
@@ -158,6 +161,7 @@ static const struct {
     [PDL_FT_CTX] = {"@IndependentEnum", NULL},
     [PDL_FT_FLAG] = {"@OptionalBoolOrStr", NULL},
     [PDL_FT_RETRY] = {"{'anyOf': [{'type': 'integer'}, @RetryConfiguration, {'type': 'null'}]}", NULL},
+    [PDL_FT_BUDGET] = {"{'anyOf': [@BudgetType, {'type': 'null'}]}", NULL},
     [PDL_FT_CONTRIBUTE] = {"{'type': 'array', 'items': @ContributeElement}", NULL},
     [PDL_FT_PARSER] = {"@OptionalParserType", NULL},
     [PDL_FT_EXPECTATIONS] = {"@ExpectationsType", NULL},

@@ -50,6 +50,12 @@ static void walk_retry(const walker *at, const pdl_retry *r) {
     walk_trees(at, parts, sizeof parts / sizeof *parts);
 }
 
+static void walk_budget(const walker *at, const pdl_budget_field *b) {
+    if (!b) return;
+    const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
+    walk_trees(at, parts, sizeof parts / sizeof *parts);
+}
+
 static void walk_contribute(const walker *at, const pdl_contributes *c) {
     for (uint32_t i = 0; i < c->n; i++) walk_tree(at, c->p[i].value);
 }
@@ -82,6 +88,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_FORS: walk_fors(at, *(const pdl_fors *const *)member); return;
     case PDL_FT_AGG: walk_agg(at, *(const pdl_agg *const *)member); return;
     case PDL_FT_RETRY: walk_retry(at, *(const pdl_retry *const *)member); return;
+    case PDL_FT_BUDGET: walk_budget(at, *(const pdl_budget_field *const *)member); return;
     case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
     case PDL_FT_PARSER:
         if (at->b->more->parser) walk_type(at, at->b->more->parser->spec, at->b->more->parser_loc);

@@ -164,6 +164,7 @@ static void answer(pdl_call *c, pdl_val reply) {
 static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_val reply;
     pdl_err err = {0};
+    if (pdl_is_str(c->model)) raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
     if (!pdl_reply_finish(raw, c->ask.forced_tool, &reply, &err)) {
         pdl_fault f = {0};
         pdl_fault_of_err(&err, status, &f);

@@ -10,6 +10,7 @@
 #include "base/debug.h"
 #include "effect/effect.h"
 #include "io/loop.h"
+#include "model/prices.h"
 
 /* All-zero is a world without environment. */
 typedef struct pdl_model_options {
@@ -20,6 +21,7 @@ typedef struct pdl_model_options {
     const pdl_debug *debug; /* categories http, sse; borrowed */
     /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the defaults. */
     const char *timeouts;
+    const pdl_prices *prices; /* for usage.cost; borrowed; NULL: none */
 } pdl_model_options;
 
 /* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error: bad_request. */

@@ -1,6 +1,6 @@
 /* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h. Pure:
  * installed by api as a callback of the machine. */
-#include "base/utf8.h"
+#include "model/glob.h"
 #include "model/model.h"
 #include "value/text.h"
 
@@ -50,55 +50,6 @@ pdl_val pdl_model_defaults(void) {
     list = pdl_list_push(list, entry("*granite-3.2*", granite(r31)));
     list = pdl_list_push(list, entry("ollama/*", cold(true)));
     return pdl_list_push(list, entry("ollama_chat/*", cold(true)));
-}
-
-/* --- globs ------------------------------------------------------------------------------- */
-
-/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set is not
- * closed (then '[' is itself). */
-static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
-    bool not = p < glob.n && glob.p[p] == '!', hit = false;
-    size_t i = p + not, first = i;
-    *end = 0;
-    for (; i < glob.n && (glob.p[i] != ']' || i == first); i++) {
-        bool range = i + 2 < glob.n && glob.p[i + 1] == '-' && glob.p[i + 2] != ']';
-        char lo = glob.p[i], hi = range ? glob.p[i + 2] : lo;
-        if ((unsigned char)lo <= (unsigned char)c && (unsigned char)c <= (unsigned char)hi) hit = true;
-        if (range) i += 2;
-    }
-    if (i < glob.n) *end = i + 1;
-    return hit != not ;
-}
-
-/* Shell pattern over the whole of s, as Python's fnmatchcase: `*` also matches '/'. On a mismatch only the
- * last star moves, so it is at worst quadratic in two short texts. */
-static bool glob_fits(pdl_str glob, pdl_str s) {
-    size_t g = 0, i = 0, star = PDL_NOT_FOUND, from = 0;
-    while (i < s.n || g < glob.n) {
-        size_t end = 0;
-        bool ok = false;
-        if (g < glob.n && glob.p[g] == '*') {
-            star = g++;
-            from = i;
-            continue;
-        }
-        if (g < glob.n && i < s.n) {
-            if (glob.p[g] == '[' && (in_set(glob, g + 1, s.p[i], &end), end))
-                ok = in_set(glob, g + 1, s.p[i], &end);
-            else
-                ok = glob.p[g] == '?' || glob.p[g] == s.p[i];
-        }
-        if (ok) {
-            i += glob.p[g] == '?' ? pdl_utf8_len((unsigned char)s.p[i]) : 1;
-            g = end ? end : g + 1;
-        } else if (star != PDL_NOT_FOUND && from < s.n) {
-            g = star + 1;
-            i = ++from;
-        } else {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* --- application ------------------------------------------------------------------------- */
@@ -155,7 +106,7 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
                 pdl_drop(params);
                 return invalid(v, glob, err);
             }
-            if (pdl_is_str(glob) && glob_fits(pdl_str_get(glob), model)) merged = pdl_dict_merge(merged, v);
+            if (pdl_is_str(glob) && pdl_glob_fits(pdl_str_get(glob), model)) merged = pdl_dict_merge(merged, v);
         }
     }
     *out = none ? params : fill_sampling(fill(params, merged)); /* the exception: "no default at all" */

@@ -342,6 +342,7 @@ void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
     f->done = finished;
     f->done_user = done_user;
     f->out = r->main->out;
+    set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);

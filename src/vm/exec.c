@@ -294,6 +294,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_AWAIT: STEP(force(f, top(f), err)); break;
         case PDL_OP_BARRIER: STEP(await_calls(f, 0, false, err)); break;
         case PDL_OP_TRACE_FIELD: field_event(f, i); break;
+        case PDL_OP_BUDGET: STEP(op_budget(f, err)); break;
         case PDL_OP_RETRY_INIT: STEP(op_retry_init(f, i, err)); break;
         case PDL_OP_TRY: op_try(f, i->c); break;
         case PDL_OP_TRY_END: STEP(op_try_end(f, err)); break;

@@ -12,6 +12,7 @@ pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->ctx = pdl_context_empty();
     f->bg = pdl_absent();
     f->role = pdl_textz("user");
+    f->budget = pdl_budget_keep(r->opt.budget);
     f->next_all = r->all;
     if (r->all) r->all->prev_all = f;
     r->all = f;
@@ -29,7 +30,11 @@ void attempts_free(pdl_attempts *a) {
     pdl_free(a);
 }
 
-void blk_fini(pdl_blk *b) {
+void blk_fini(pdl_fiber *f, pdl_blk *b) {
+    if (b->budget) {
+        set_budget(f, b->budget->up);
+        pdl_budget_drop(b->budget);
+    }
     pdl_drop(b->ctx_in);
     pdl_drop(b->role_in);
     pdl_drop(b->acc);
@@ -49,7 +54,7 @@ void cut_stack(pdl_fiber *f, size_t n) {
 }
 
 void cut_blks(pdl_fiber *f, size_t n) {
-    while (f->blks.n > n) blk_fini(&f->blks.p[--f->blks.n]);
+    while (f->blks.n > n) blk_fini(f, &f->blks.p[--f->blks.n]);
 }
 
 void cut_saves(pdl_fiber *f, size_t n) {
@@ -145,6 +150,7 @@ void fiber_free(pdl_fiber *f) {
     pdl_drop(f->bg);
     pdl_drop(f->role);
     pdl_err_fini(&f->err);
+    pdl_budget_drop(f->budget);
     pdl_vec_fini(&f->stack);
     pdl_vec_fini(&f->frames);
     pdl_vec_fini(&f->blks);
@@ -372,6 +378,7 @@ bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
             pdl_handler h = f->handlers.p[--f->handlers.n];
             out_forget(f, h.out_mark);
             resume_at(f, &h);
+            forget_calls(f, h.calls_from);
             pdl_attempts *a = blk(f)->attempts;
             pdl_err_fini(&a->err);
             pdl_err_move(&a->err, err);

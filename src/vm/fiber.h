@@ -98,6 +98,7 @@ typedef struct pdl_blk {
     uint32_t instances;         /* expression calls made here */
     uint8_t print_in;           /* of the parent */
     uint8_t print;              /* of this block's position */
+    pdl_budget *budget;         /* owned; made by this block: NULL without one */
 } pdl_blk;
 
 typedef struct pdl_save {
@@ -155,6 +156,7 @@ struct pdl_fiber {
     pdl_val role;
     uint8_t print;
     bool autoescape;
+    pdl_budget *budget;         /* owned; what effects are charged to: NULL without one */
     /* stacks */
     PDL_VEC(pdl_val) stack;
     PDL_VEC(pdl_frame) frames;
@@ -309,7 +311,7 @@ void keep_code(pdl_run *r, pdl_code *code); /* for errors, which point into its 
 /* The error becomes one of code: "LANGUAGE Code error: CLASS('message')", class_name where it has none. */
 void code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
 pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d); /* owned; keys that are text */
-void blk_fini(pdl_blk *b);
+void blk_fini(pdl_fiber *f, pdl_blk *b); /* what is charged to its budget ends with it */
 void loop_fini(pdl_fiber *f, pdl_loop *l);
 void cut_blks(pdl_fiber *f, size_t n);
 void cut_saves(pdl_fiber *f, size_t n);
@@ -363,6 +365,8 @@ typedef struct pdl_checked {
 } pdl_checked;
 bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of, pdl_err *err);
 pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
+/* The attempt that made the calls numbered from here was given up: whether they fail is of no interest any more. */
+void forget_calls(pdl_fiber *f, uint32_t from);
 void adopt_calls(pdl_fiber *to, pdl_fiber *from);
 
 /* out.c: output in the order of the program */
@@ -441,6 +445,10 @@ pdl_step op_map(pdl_fiber *f, const pdl_map_info *m, pdl_err *err);
 pdl_step op_reduce(pdl_fiber *f, pdl_err *err);
 void map_child_ended(pdl_fiber *child);
 void mapping_free(pdl_run *r, pdl_mapping *m);
+
+/* budget.c */
+void set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: none */
+pdl_step op_budget(pdl_fiber *f, pdl_err *err);
 
 /* match.c */
 bool pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);

@@ -83,7 +83,7 @@ void op_leave(pdl_fiber *f) {
     set_val(&f->role, b->role_in);
     b->ctx_in = b->role_in = pdl_absent();
     f->print = b->print_in;
-    blk_fini(b);
+    blk_fini(f, b);
     f->blks.n--;
 }
 

@@ -185,6 +185,7 @@ static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, con
     c->print = f->print & PRINT_CONTEXT;
     c->handled = f->handled || f->handlers.n > 0;
     c->nested = f->nested;
+    set_budget(c, f->budget);
     c->out = out_child(f);
     /* A record that only carries the id of the map, so that parts of the iteration find theirs. */
     pdl_blk *b = pdl_vec_push(&c->blks);

@@ -59,6 +59,10 @@ pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
     return PDL_STEP_FAIL;
 }
 
+void forget_calls(pdl_fiber *f, uint32_t from) {
+    while (f->calls.n && f->calls.p[f->calls.n - 1].number >= from) pdl_drop(f->calls.p[--f->calls.n].failed);
+}
+
 void adopt_calls(pdl_fiber *to, pdl_fiber *from) {
     for (size_t i = 0; i < from->calls.n; i++) {
         struct pdl_made m = from->calls.p[i];
@@ -195,6 +199,7 @@ void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, 
     pdl_effect_sink sink = {r, on_piece, on_reply};
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->call_in = &r->call_in;
+    c->effect->budget = pdl_budget_keep(f->budget);
     if (c->kind != PDL_EFFECT_model) {
         launch(r, c);
         return;
@@ -299,7 +304,8 @@ static void tell_owner(pdl_call *c, pdl_val failed) {
         else hi = mid;
     }
     f->n_open--;
-    if (lo < f->calls.n && f->calls.p[lo].id == c->id) {
+    bool known = lo < f->calls.n && f->calls.p[lo].id == c->id; /* not made by an attempt that was given up */
+    if (known) {
         if (!pdl_is_absent(failed)) {
             f->calls.p[lo].failed = failed;
             failed = pdl_absent();
@@ -309,7 +315,7 @@ static void tell_owner(pdl_call *c, pdl_val failed) {
         }
     }
     pdl_drop(failed);
-    if (f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0) fiber_ready(f);
+    if (known && f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0) fiber_ready(f);
 }
 
 /* The line of the code block in which Python failed, as a place in the program's text. */

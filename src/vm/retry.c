@@ -204,8 +204,8 @@ pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
 
 /* --- after a failure ------------------------------------------------------------------------------------ */
 
-static bool wants_retry(const pdl_attempts *a) {
-    if (a->err.final) return false;
+static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
+    if (a->err.final || pdl_budget_is_spent(&a->err, f->budget)) return false;
     if (a->tries >= 0 && a->done >= a->tries) return false;
     if (pdl_is_absent(a->exceptions)) return true;
     for (size_t i = 0; i < pdl_list_len(a->exceptions); i++) {
@@ -302,6 +302,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
     a->in_fallback = true;
+    if (blk(f)->budget) set_budget(f, blk(f)->budget->up); /* what may help is not limited by what was spent */
     path_again(blk(f));
     f->print = blk(f)->print;
 }
@@ -317,7 +318,7 @@ pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     } else {
         set_val(&b->acc, pdl_absent());
         set_val(&f->bg, pdl_absent());
-        if (!wants_retry(a)) {
+        if (!wants_retry(f, a)) {
             if (!i->b || a->err.final) {
                 pdl_err_move(err, &a->err);
                 return PDL_STEP_FAIL;

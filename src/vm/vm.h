@@ -42,6 +42,7 @@ typedef struct pdl_run_options {
     uint32_t first_id;        /* ids of effects begin behind it: runs that share a world */
     /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_path *place;
+    pdl_budget *budget;       /* what the whole run is charged to; borrowed; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
 } pdl_run_options;
 

@@ -20,7 +20,8 @@ class Server:
         self.requests, self.heads, self.open, self.most_open = [], [], 0, 0
         self.loop = asyncio.new_event_loop()
         ready = threading.Event()
-        threading.Thread(target=self.run, args=(ready,), daemon=True).start()
+        self.thread = threading.Thread(target=self.run, args=(ready,), daemon=True)
+        self.thread.start()
         ready.wait()
 
     def run(self, ready):
@@ -38,10 +39,9 @@ class Server:
                 size = [int(x.split(":")[1]) for x in head.lower().split("\r\n") if x.startswith("content-length:")]
                 body = json.loads(await reader.readexactly(size[0] if size else 0) or b"{}")
                 await self.answer(writer, head, body)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
             pass
-        finally:
-            writer.close()
+        writer.close()
 
     async def answer(self, writer, head, body):
         n = len(self.requests)
@@ -81,7 +81,12 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        def stop():
+            for t in asyncio.all_tasks(self.loop):
+                t.cancel()
+            self.loop.call_soon(self.loop.call_later, 0.05, self.loop.stop)
+        self.loop.call_soon_threadsafe(stop)
+        self.thread.join(5)
 
 
 def used(usage):

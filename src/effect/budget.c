@@ -1,0 +1,110 @@
+/* budget.c -- see budget.h. */
+#include "effect/budget.h"
+
+#include <assert.h>
+#include <time.h>
+
+#include "base/num.h"
+#include "effect/effect.h"
+#include "value/int.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *name, *doc;
+} items[] = {
+#define X(id, doc) {#id, doc},
+    PDL_BUDGET_ITEMS(X)
+#undef X
+};
+static_assert(sizeof items / sizeof items[0] == PDL_BUDGET_COUNT, "a row for each item");
+
+const char *pdl_budget_item_name(pdl_budget_item i) { return items[i].name; }
+const char *pdl_budget_item_doc(pdl_budget_item i) { return items[i].doc; }
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up, pdl_loc loc) {
+    pdl_budget *b = PDL_NEW(pdl_budget);
+    b->refs = 1;
+    b->up = pdl_budget_keep(up);
+    b->depth = up ? up->depth + 1 : 0;
+    b->loc = loc;
+    for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) b->limit[i] = limit[i];
+    b->start_ns = now_ns();
+    return b;
+}
+
+pdl_budget *pdl_budget_keep(pdl_budget *b) {
+    if (b) b->refs++;
+    return b;
+}
+
+void pdl_budget_drop(pdl_budget *b) {
+    while (b && --b->refs == 0) {
+        pdl_budget *up = b->up;
+        pdl_free(b);
+        b = up;
+    }
+}
+
+/* --- the option of the command ------------------------------------------------------------------------------ */
+
+static bool read_item(pdl_str s, double limit[PDL_BUDGET_COUNT]) {
+    size_t eq = pdl_str_find(s, PDL_STR("="), 0);
+    double v;
+    if (eq == PDL_NOT_FOUND || !pdl_num_read_double(pdl_str_trim(pdl_str_sub(s, eq + 1, s.n)), &v)) return false;
+    if (!(v >= 0)) return false;
+    for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {
+        if (!pdl_str_is(pdl_str_trim(pdl_str_sub(s, 0, eq)), items[i].name)) continue;
+        limit[i] = v;
+        return true;
+    }
+    return false;
+}
+
+bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err) {
+    for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) limit[i] = -1;
+    for (size_t from = 0; from <= text.n;) {
+        size_t comma = pdl_str_find(text, PDL_STR(","), from), to = comma == PDL_NOT_FOUND ? text.n : comma;
+        if (!read_item(pdl_str_sub(text, from, to), limit))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "'%.*s' is no budget: write some of calls=N,tokens=N,cost=X,seconds=X",
+                               PDL_FMT(pdl_str_sub(text, from, to)));
+        from = to + 1;
+    }
+    return true;
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------- */
+
+bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err) {
+    pdl_buf detail = PDL_BUF;
+    pdl_err_set(err, PDL_E_budget, (pdl_loc){0}, "%.*s", PDL_FMT(why));
+    pdl_buf_putf(&detail, "{\"budget\":\"%s\",\"budget_depth\":%u}", items[item].name, b->depth);
+    err->detail = pdl_buf_take(&detail);
+    if (b->loc.src)
+        pdl_err_hint(err, "the budget is that of the block at %.*s:%u", PDL_FMT(b->loc.src->name),
+                     pdl_loc_line(b->loc));
+    else pdl_err_hint(err, "the budget is that of the run");
+    return false;
+}
+
+bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b) {
+    pdl_val detail;
+    pdl_err ignored = {0};
+    int64_t depth;
+    if (e->kind != PDL_E_budget || !e->detail || !b) return false;
+    if (!pdl_effect_decode(pdl_str_of(e->detail), &detail, &ignored)) {
+        pdl_err_fini(&ignored);
+        return false;
+    }
+    bool spent = pdl_is_dict(detail) && pdl_int_get(pdl_dict_getz(detail, "budget_depth"), &depth) &&
+                 depth <= (int64_t)b->depth;
+    pdl_drop(detail);
+    return spent;
+}

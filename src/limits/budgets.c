@@ -1,0 +1,410 @@
+/* budgets.c -- see limits.h: the world. An effect is charged to its budget and to all around it.
+ *
+ *   start -> fits: reserve -> the world behind -> settle -> answer
+ *         -> would fit if what is reserved were not used: wait for the next settling
+ *         -> does not fit: refuse
+ */
+#include "limits/limits.h"
+
+#include <math.h>
+
+#include "io/clock.h"
+#include "value/int.h"
+
+#include "base/banned.h"
+
+typedef struct reservation {
+    double tokens, cost;
+} reservation;
+
+/* An effect that is charged. Waiting: e is set; on its way: e is NULL and the sink is ours. */
+typedef struct charge {
+    struct room *room;
+    pdl_effect *e;
+    uint32_t id;
+    pdl_budget *budget; /* kept */
+    pdl_effect_sink asker;
+    reservation *reserved; /* owned, one for each budget, innermost first; while on its way */
+    bool is_call;          /* of a model */
+    double tokens_of_prompt, tokens_of_answer; /* estimated; of the answer 0 when the parameters do not say */
+    pdl_price price;
+    bool priced;
+    pdl_timer *deadline;
+    pdl_effect *twin; /* of an effect on its way that has a deadline: tells who asked when it is ended */
+    struct charge *prev, *next; /* in its list */
+} charge;
+
+typedef struct list {
+    charge *first, *last;
+} list;
+
+typedef struct room {
+    pdl_world world;
+    pdl_world *behind;
+    pdl_limits_options opt;
+    list waiting, going;
+    list *passing; /* those whose turn it is to be looked at; NULL: none */
+    bool retrying, again; /* the waiting ones are being looked at; once more */
+} room;
+
+/* --- lists -------------------------------------------------------------------------------------------------- */
+
+static void append(list *l, charge *c) {
+    c->prev = l->last;
+    c->next = NULL;
+    if (l->last) l->last->next = c;
+    else l->first = c;
+    l->last = c;
+}
+
+static void take_out(list *l, charge *c) {
+    if (c->prev) c->prev->next = c->next;
+    else l->first = c->next;
+    if (c->next) c->next->prev = c->prev;
+    else l->last = c->prev;
+}
+
+static charge *find(const list *l, uint32_t id) {
+    charge *c = l->first;
+    while (c && c->id != id) c = c->next;
+    return c;
+}
+
+static void release(charge *c) {
+    pdl_timer_stop(c->deadline);
+    pdl_free(c->reserved);
+    pdl_budget_drop(c->budget);
+    pdl_free(c);
+}
+
+/* --- sums --------------------------------------------------------------------------------------------------- */
+
+static bool is_of_model(const pdl_effect *e) { return e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed; }
+
+static const pdl_budget_item counted[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost};
+enum { N_COUNTED = sizeof counted / sizeof counted[0] };
+
+/* What c needs of an item of b. The answer has the length that the parameters allow, else that of the others so far. */
+static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
+    double mean = b->answers > 0 ? b->answer_tokens / b->answers : 0;
+    double answer = c->tokens_of_answer > 0 ? c->tokens_of_answer : mean;
+    if (i == PDL_BUDGET_calls) return c->is_call;
+    if (!c->is_call) return 0;
+    if (i == PDL_BUDGET_tokens) return c->tokens_of_prompt + answer;
+    double cost = c->priced ? c->tokens_of_prompt * c->price.input + answer * c->price.output : 0;
+    return b->answers > 0 ? fmax(cost, b->used[PDL_BUDGET_cost] / b->answers) : cost; /* the service may know better */
+}
+
+/* How long answers are is not known before the first one is there: until then one call at a time. */
+static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
+    return i != PDL_BUDGET_calls && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 && b->going > 0;
+}
+
+/* The first budget in which an item does not fit; with_reserved: what others may still use counts as used. */
+static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budget_item *item) {
+    for (const pdl_budget *b = c->budget; b; b = b->up) {
+        for (size_t k = 0; k < N_COUNTED; k++) {
+            pdl_budget_item i = counted[k];
+            double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
+            bool spent = i != PDL_BUDGET_calls && c->is_call && b->used[i] >= b->limit[i]; /* by what cost nothing, too */
+            bool waits = with_reserved && is_first(c, b, i);
+            if (b->limit[i] < 0 || (sum <= b->limit[i] && !spent && !waits)) continue;
+            *item = i;
+            return b;
+        }
+    }
+    return NULL;
+}
+
+static double seconds_of(const pdl_budget *b) { return (double)(pdl_clock_ns() - b->start_ns) / 1e9; }
+
+/* The budget whose time ends first; NULL: none has a time. *left: seconds. */
+static const pdl_budget *soonest(const pdl_budget *from, double *left) {
+    const pdl_budget *first = NULL;
+    for (const pdl_budget *b = from; b; b = b->up) {
+        double rest = b->limit[PDL_BUDGET_seconds] - seconds_of(b);
+        if (b->limit[PDL_BUDGET_seconds] < 0 || (first && rest >= *left)) continue;
+        first = b;
+        *left = rest;
+    }
+    return first;
+}
+
+static bool has_limit(const pdl_budget *b, pdl_budget_item i) {
+    for (; b; b = b->up)
+        if (b->limit[i] >= 0) return true;
+    return false;
+}
+
+/* Takes its place in all budgets; leave_way gives it back. */
+static void take_way(charge *c) {
+    size_t k = 0;
+    for (pdl_budget *b = c->budget; b; b = b->up) k++;
+    c->reserved = PDL_NEW_N(reservation, k);
+    k = 0;
+    for (pdl_budget *b = c->budget; b; b = b->up, k++) {
+        c->reserved[k] = (reservation){need_of(c, b, PDL_BUDGET_tokens), need_of(c, b, PDL_BUDGET_cost)};
+        b->reserved[PDL_BUDGET_tokens] += c->reserved[k].tokens;
+        b->reserved[PDL_BUDGET_cost] += c->reserved[k].cost;
+        b->used[PDL_BUDGET_calls] += c->is_call;
+        b->going += c->is_call;
+    }
+}
+
+static void leave_way(charge *c) {
+    size_t k = 0;
+    for (pdl_budget *b = c->budget; b; b = b->up, k++) {
+        b->going -= c->is_call;
+        /* sums of fractions: what is left when nobody is on the way is dust */
+        b->reserved[PDL_BUDGET_tokens] = b->going ? b->reserved[PDL_BUDGET_tokens] - c->reserved[k].tokens : 0;
+        b->reserved[PDL_BUDGET_cost] = b->going ? b->reserved[PDL_BUDGET_cost] - c->reserved[k].cost : 0;
+    }
+}
+
+/* --- refusing ----------------------------------------------------------------------------------------------- */
+
+static void put_need(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_buf *why) {
+    const char *what = i == PDL_BUDGET_cost ? "cost" : "tokens";
+    if (b->used[i] >= b->limit[i]) pdl_buf_putf(why, "the budget of %.15g %s is spent", b->limit[i], what);
+    else
+        pdl_buf_putf(why, "the budget of %.15g %s is too small for this call: %.15g used, up to %.6g needed", b->limit[i],
+                     what, b->used[i], need_of(c, b, i));
+}
+
+static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_err *err) {
+    pdl_buf why = PDL_BUF;
+    if (i == PDL_BUDGET_tokens || i == PDL_BUDGET_cost) put_need(c, b, i, &why);
+    else
+        pdl_buf_putf(&why, "the budget of %.15g %s is spent", b->limit[i],
+                     i == PDL_BUDGET_calls ? b->limit[i] == 1 ? "call" : "calls" : "seconds");
+    pdl_budget_refuse(b, i, pdl_buf_str(&why), err);
+    pdl_buf_fini(&why);
+    return false;
+}
+
+/* A budget of cost says nothing about a call whose price is not known: that is an error, not a free call. */
+static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
+    pdl_vref model = pdl_dict_getz(e->request, "model");
+    pdl_str name = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR("");
+    c->priced = pdl_price_find(c->room->opt.prices, name, pdl_dict_getz(e->request, "parameters"), &c->price);
+    if (c->priced || !has_limit(c->budget, PDL_BUDGET_cost)) return true;
+    pdl_err_set(err, PDL_E_config, e->loc, "a budget has a cost, and the price of model '%.*s' is not known", PDL_FMT(name));
+    pdl_err_hint(err, "give a table of prices with --prices or PDL_PRICES, or input_cost_per_token and "
+                      "output_cost_per_token among the parameters");
+    return false;
+}
+
+static bool estimate(charge *c, const pdl_effect *e, pdl_err *err) {
+    pdl_vref p = pdl_dict_getz(e->request, "parameters");
+    if (!is_of_model(e)) return true;
+    if (!find_price(c, e, err)) return false;
+    c->is_call = true;
+    c->tokens_of_prompt = (double)pdl_tokens_estimate(e->request);
+    c->tokens_of_answer = (double)pdl_tokens_allowed(p);
+    return true;
+}
+
+/* --- on the way ----------------------------------------------------------------------------------------------- */
+
+static double number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0; }
+
+/* What a reply really used; what it does not say is estimated. */
+static void settle(const charge *c, const pdl_reply *r) {
+    pdl_vref usage = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "usage") : pdl_absent();
+    pdl_vref content = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "content") : pdl_absent();
+    double prompt = c->tokens_of_prompt, answer = pdl_is_str(content) ? (double)(pdl_str_get(content).n / 4) : 0, cost = 0;
+    pdl_vref said = pdl_absent();
+    if (r->err.kind || !c->is_call) return;
+    if (pdl_is_dict(usage)) {
+        prompt = number(pdl_dict_getz(usage, "prompt_tokens"));
+        answer = number(pdl_dict_getz(usage, "completion_tokens"));
+        said = pdl_dict_getz(usage, "cost");
+    }
+    bool priced = c->priced && pdl_price_of(&c->price, usage, &cost);
+    if (pdl_is_int(said) || pdl_is(said, PDL_V_FLOAT)) cost = number(said);
+    else if (c->priced && !priced) cost = prompt * c->price.input + answer * c->price.output;
+    for (pdl_budget *b = c->budget; b; b = b->up) {
+        b->used[PDL_BUDGET_tokens] += prompt + answer;
+        b->used[PDL_BUDGET_cost] += cost;
+        b->answers++;
+        b->answer_tokens += answer;
+    }
+}
+
+static void look_again(room *r);
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    charge *c = user;
+    if (c->asker.piece) c->asker.piece(c->asker.user, e, text);
+}
+
+static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    charge *c = user;
+    room *r = c->room;
+    pdl_effect_sink asker = c->asker;
+    leave_way(c);
+    settle(c, reply);
+    take_out(&r->going, c);
+    pdl_effect_free(c->twin);
+    release(c);
+    if (asker.reply) asker.reply(asker.user, e, reply);
+    look_again(r);
+}
+
+/* The time of a budget is over: the effect ends with its error, whatever it was doing. */
+static void on_deadline(void *user) {
+    charge *c = user;
+    room *r = c->room;
+    pdl_err err = {0};
+    double left = 0;
+    pdl_effect *e = c->e ? c->e : c->twin;
+    c->deadline = NULL;
+    refuse(c, soonest(c->budget, &left), PDL_BUDGET_seconds, &err);
+    take_out(c->e ? &r->waiting : &r->going, c);
+    if (!c->e) {
+        leave_way(c);
+        r->behind->ops->cancel(r->behind, c->id);
+    }
+    release(c);
+    pdl_effect_refuse(e, &err);
+    look_again(r);
+}
+
+static pdl_effect *twin_of(const pdl_effect *e) {
+    pdl_effect *t = pdl_effect_new(e->kind, e->id, e->place, e->seq, e->loc, pdl_keep(e->request), e->sink);
+    t->budget = pdl_budget_keep(e->budget);
+    return t;
+}
+
+/* Takes e. */
+static void go(charge *c, pdl_effect *e) {
+    room *r = c->room;
+    take_way(c);
+    append(&r->going, c);
+    c->e = NULL;
+    if (c->deadline) c->twin = twin_of(e);
+    c->asker = e->sink;
+    e->sink = (pdl_effect_sink){c, on_piece, on_reply};
+    r->behind->ops->start(r->behind, e);
+}
+
+/* Takes c, which is in no list, and e. */
+static void give_up(charge *c, pdl_effect *e, pdl_err *err) {
+    release(c);
+    pdl_effect_refuse(e, err);
+}
+
+/* Goes, waits or is refused. Takes c, which is in no list, and e. */
+static void decide(charge *c, pdl_effect *e) {
+    pdl_budget_item item;
+    pdl_err err = {0};
+    const pdl_budget *b = too_small(c, false, &item);
+    if (b) {
+        refuse(c, b, item, &err);
+        give_up(c, e, &err);
+    } else if (too_small(c, true, &item)) {
+        c->e = e;
+        append(&c->room->waiting, c);
+    } else {
+        go(c, e);
+    }
+}
+
+/* After a settling: who waits may fit now, or not at all. An effect that is answered at once comes back here: its turn
+ * is taken by the loop below. */
+static void look_again(room *r) {
+    r->again = true;
+    if (r->retrying) return;
+    r->retrying = true;
+    while (r->again) {
+        list old = r->waiting;
+        r->again = false;
+        r->waiting = (list){0};
+        r->passing = &old;
+        while (old.first) {
+            charge *c = old.first;
+            pdl_effect *e = c->e;
+            take_out(&old, c);
+            decide(c, e);
+        }
+        r->passing = NULL;
+    }
+    r->retrying = false;
+}
+
+/* --- the world -------------------------------------------------------------------------------------------------- */
+
+/* What takes time and can be ended; the rest is over at once. */
+static bool takes_time(pdl_effect_kind k) {
+    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
+           k == PDL_EFFECT_sleep || k == PDL_EFFECT_input;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    room *r = (room *)(void *)w;
+    double left = 0;
+    if (!e->budget || !takes_time(e->kind)) {
+        r->behind->ops->start(r->behind, e);
+        return;
+    }
+    pdl_err err = {0};
+    charge *c = PDL_NEW(charge);
+    c->room = r;
+    c->id = e->id;
+    c->budget = pdl_budget_keep(e->budget);
+    const pdl_budget *b = soonest(c->budget, &left);
+    if (b && left <= 0) refuse(c, b, PDL_BUDGET_seconds, &err);
+    else if (b) c->deadline = pdl_timer_start(r->opt.loop, (uint64_t)ceil(fmin(left, 1e9) * 1e3), on_deadline, c);
+    if (err.kind || !estimate(c, e, &err)) give_up(c, e, &err);
+    else decide(c, e);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    room *r = (room *)(void *)w;
+    list *l = &r->waiting;
+    charge *c = find(l, id);
+    if (!c && r->passing) c = find(l = r->passing, id);
+    if (!c) c = find(l = &r->going, id);
+    if (!c) {
+        r->behind->ops->cancel(r->behind, id);
+        return;
+    }
+    take_out(l, c);
+    if (c->e) {
+        pdl_effect_free(c->e);
+    } else {
+        leave_way(c);
+        r->behind->ops->cancel(r->behind, id);
+        pdl_effect_free(c->twin);
+    }
+    release(c);
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    room *r = (room *)(void *)w;
+    return r->behind->ops->poll(r->behind, timeout_ms);
+}
+
+static void close(pdl_world *w) {
+    room *r = (room *)(void *)w;
+    list *lists[] = {&r->waiting, &r->going};
+    for (size_t i = 0; i < 2; i++) {
+        for (charge *c; (c = lists[i]->first);) {
+            take_out(lists[i], c);
+            pdl_effect_free(c->e);
+            pdl_effect_free(c->twin);
+            release(c);
+        }
+    }
+    pdl_free(r);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close};
+
+pdl_world *pdl_limits_world_new(const pdl_limits_options *opt, pdl_world *behind) {
+    room *r = PDL_NEW(room);
+    r->world.ops = &ops;
+    r->behind = behind;
+    r->opt = *opt;
+    return &r->world;
+}

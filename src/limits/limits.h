@@ -1,0 +1,24 @@
+/* limits.h -- what a run may use and how fast: a world in front of the rooms that answer, and the gate that requests
+ * of models pass on their way to the network.
+ *
+ * The world charges effects to their budgets (effect/budget.h): it reserves before a request goes out, waits while
+ * what is reserved by others may come back, refuses what does not fit, and settles with what was really used. The
+ * gate keeps to the rates that services tell (429, headers) and to those that the user gave, for each provider and
+ * key. Not thread-safe.
+ */
+#ifndef PDL_LIMITS_LIMITS_H
+#define PDL_LIMITS_LIMITS_H
+
+#include "effect/effect.h"
+#include "io/loop.h"
+#include "model/prices.h"
+
+typedef struct pdl_limits_options {
+    pdl_loop *loop;           /* borrowed */
+    const pdl_prices *prices; /* borrowed; NULL: no price is known but by parameters */
+} pdl_limits_options;
+
+/* In front of `behind` (borrowed). Effects without a budget pass untouched. */
+pdl_world *pdl_limits_world_new(const pdl_limits_options *opt, pdl_world *behind);
+
+#endif

@@ -1,0 +1,39 @@
+/* budget.c -- the field `budget` of a block: everything that the block asks of the outside is charged to it, until
+ * the block ends or its fallback begins. Counting is done where effects are answered (room limits). */
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+void set_budget(pdl_fiber *f, pdl_budget *b) {
+    pdl_budget *old = f->budget;
+    f->budget = pdl_budget_keep(b);
+    pdl_budget_drop(old);
+}
+
+static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *out, pdl_err *err) {
+    if (pdl_is_absent(v) || pdl_is_null(v)) return true;
+    if (!pdl_is_int(v) && !pdl_is(v, PDL_V_FLOAT))
+        return pdl_err_set(err, PDL_E_type, loc, "%s of budget is expected to be a number but got a value of type %s",
+                           pdl_budget_item_name(item), pdl_type_name(v));
+    *out = pdl_num_to_double(v);
+    return *out >= 0 || pdl_err_set(err, PDL_E_type, loc, "%s of budget is negative: write 0 or more, or leave it out",
+                                    pdl_budget_item_name(item));
+}
+
+/* Values on the stack, one for each item of a budget; absent or null: no limit. */
+pdl_step op_budget(pdl_fiber *f, pdl_err *err) {
+    double limit[PDL_BUDGET_COUNT];
+    pdl_blk *b = blk(f);
+    pdl_step s = force_n(f, PDL_BUDGET_COUNT, err);
+    if (s != PDL_STEP_DONE) return s;
+    for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {
+        limit[i] = -1;
+        if (!read_limit(*under(f, PDL_BUDGET_COUNT - 1 - i), (pdl_budget_item)i, b->info->block->more->budget->loc, &limit[i],
+                        err))
+            return PDL_STEP_FAIL;
+    }
+    cut_stack(f, f->stack.n - PDL_BUDGET_COUNT);
+    b->budget = pdl_budget_new(limit, f->budget, b->info->block->loc);
+    set_budget(f, b->budget);
+    return PDL_STEP_DONE;
+}
