@@ -10,7 +10,7 @@ _pdl() {
     cache) words='--help --format --older-than --model --all ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --budget --prices --schema --version ' ;;
+    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --timeout --budget --prices --schema --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))

@@ -14,6 +14,7 @@ complete -c pdl -n __fish_use_subcommand -l record -r -d 'record every effect of
 complete -c pdl -n __fish_use_subcommand -l replay -r -d 'answer every effect from a journal; nothing goes out'
 complete -c pdl -n __fish_use_subcommand -l cache -r -d 'share replies of models between runs in a file; made when it is not there'
 complete -c pdl -n __fish_use_subcommand -l jobs -r -d 'model calls open at a time; 64 when absent'
+complete -c pdl -n __fish_use_subcommand -l timeout -r -d 'time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S'
 complete -c pdl -n __fish_use_subcommand -l budget -r -d 'what the run may use: some of calls=N,tokens=N,cost=X,seconds=X'
 complete -c pdl -n __fish_use_subcommand -l prices -r -d 'JSON table of what models cost for one token; that of PDL_PRICES when absent'
 complete -c pdl -n __fish_use_subcommand -l schema -d 'print the JSON Schema of programs and exit'
