@@ -7,6 +7,7 @@ _pdl() {
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --data-file --data ' ;;
     dump) words='--help --nodes --blocks --expr --types --code ' ;;
+    explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
@@ -14,7 +15,7 @@ _pdl() {
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump cache schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

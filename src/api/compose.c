@@ -102,6 +102,11 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
     PDL_BUG("effect kind %d", (int)kind);
 }
 
+pdl_world *pdl_compose_model(pdl_world *w) {
+    pdl_err never = {0};
+    return room_of((router *)(void *)w, PDL_EFFECT_model, &never);
+}
+
 static pdl_world *hooks_of(router *r) {
     if (!r->hooks) r->hooks = pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks);
     return r->hooks;

@@ -28,6 +28,9 @@ typedef struct pdl_compose_options {
 /* Rooms are opened when they are first asked. Borrows the loop and what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
+/* The room that answers models, for previews. Borrowed. */
+pdl_world *pdl_compose_model(pdl_world *w);
+
 /* Has the host program given an answer that poll delivers? */
 bool pdl_compose_is_ready(const pdl_world *w);
 

@@ -7,6 +7,7 @@
 #include "api/compose.h"
 #include "api/debug.h"
 #include "api/env.h"
+#include "api/explain.h"
 #include "base/limits.h"
 #include "compile/compile.h"
 #include "io/clock.h"
@@ -19,6 +20,7 @@
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
+#include "trace/redact.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -43,6 +45,7 @@ struct pdl_session {
     pdl_loop *loop;
     pdl_world *outside;     /* model, worker, host behind one door */
     pdl_world *limits;      /* in front of outside */
+    pdl_world *explain;     /* in place of all others in front of outside; NULL: none */
     pdl_prices *prices;     /* NULL: none */
     pdl_budget *budget;     /* of the run; NULL: none */
     pdl_cache *cache;       /* NULL: none */
@@ -329,6 +332,12 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     };
     info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
     s->world = s->limits;
+    if (o->explain) {
+        unsigned allowed = 0;
+        if (o->allow.n && !pdl_allow_read(o->allow, &allowed, err)) return false;
+        s->world = s->explain = pdl_explain_world_new(s->outside, allowed, s->prices);
+        return true;
+    }
     if (o->cache.n && !o->replay.n) {
         if (!pdl_cache_open(o->cache, info.secrets, info.n_secrets, &s->cache, err)) return false;
         s->world = pdl_cache_world(s->cache, s->world);
@@ -376,6 +385,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_program_drop(s->program);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_cache_close(s->cache);
+    if (s->explain) s->explain->ops->close(s->explain);
     if (s->limits) s->limits->ops->close(s->limits);
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_prices_free(s->prices);
@@ -447,6 +457,7 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
         if (step_subs(s)) continue;
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
         bool open = s->world->ops->poll(s->world, left);
+        if (!open && !any_ready(s) && s->explain) return PDL_STEP_WAIT;
         if (!open && !any_ready(s)) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
@@ -484,6 +495,37 @@ const char *pdl_session_env(pdl_session *s, const char *name) { return pdl_envir
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
     *n = s->n_path;
     return s->path;
+}
+
+/* --- explaining --------------------------------------------------------------------------------------------- */
+
+struct waits {
+    pdl_session *session;
+    pdl_val seen; /* dict: place and reason -> {file, line, waits_for} */
+};
+
+static void add_wait(void *user, pdl_loc at, uint32_t call) {
+    struct waits *w = user;
+    pdl_val why = pdl_explain_reason(w->session->explain, call);
+    if (pdl_is_absent(why) || !at.src) {
+        pdl_drop(why);
+        return;
+    }
+    pdl_val key = pdl_textf("%.*s:%u %.*s", PDL_FMT(at.src->name), pdl_loc_line(at), PDL_FMT(pdl_str_get(why)));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "file", pdl_text(at.src->name));
+    d = pdl_dict_putz(d, "line", pdl_int(pdl_loc_line(at)));
+    w->seen = pdl_dict_put(w->seen, key, pdl_dict_putz(d, "waits_for", why));
+}
+
+pdl_val pdl_session_explained(pdl_session *s) {
+    size_t n;
+    struct waits w = {s, pdl_dict_new(4)};
+    const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
+    pdl_val notes = pdl_explain_notes(s->explain), list = pdl_list_new(pdl_dict_len(w.seen));
+    if (s->run) pdl_run_each_wait(s->run, add_wait, &w);
+    for (size_t i = 0; i < pdl_dict_len(w.seen); i++) list = pdl_list_push(list, pdl_keep(pdl_dict_val_at(w.seen, i)));
+    pdl_drop(w.seen);
+    return pdl_redact_val(pdl_dict_putz(notes, "not_known", list), secrets, n);
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) {

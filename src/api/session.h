@@ -22,6 +22,8 @@ typedef struct pdl_session_options {
     const char *timeouts;    /* time limits of model calls, as --timeout; NULL: none given */
     pdl_str prices;          /* file with a table of prices; empty: that of PDL_PRICES, if any */
     const double *budget;    /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
+    bool explain;            /* ask nobody: pdl_session_explained tells what would be asked */
+    pdl_str allow;           /* explain: what is really done, some of code,command,read,write,input,tool; empty: nothing */
     uint32_t jobs;
     bool trace;              /* fold a trace: pdl_session_trace */
     pdl_sink sink;           /* the caller's; event NULL: none */
@@ -62,6 +64,10 @@ struct pdl_loop *pdl_session_loop(const pdl_session *s);
 /* Folders of PDL_PATH and of the installed library, in which imports are looked for. Borrowed. */
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
+
+/* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known}, secrets replaced. Owned;
+ * the forms stand in docs/manual/calls.md. */
+pdl_val pdl_session_explained(pdl_session *s);
 
 /* The trace as one line of JSON (options.trace). */
 PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err);

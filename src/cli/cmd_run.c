@@ -82,7 +82,7 @@ bool read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
     return ok;
 }
 
-static pdl_str dir_of(pdl_str file) {
+pdl_str dir_of(pdl_str file) {
     size_t slash = pdl_str_rfind(file, PDL_STR("/"));
     if (slash == PDL_NOT_FOUND) return PDL_STR("");
     return slash == 0 ? PDL_STR("/") : pdl_str_sub(file, 0, slash);

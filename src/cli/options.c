@@ -33,6 +33,8 @@ static const option options[] = {
     {OPT_older_than, "older-than", 0, OPT_VALUE, "AGE", NULL, "what was not used for so long: 30d, 12h, 90m or 45s"},
     {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL, "what models of this name answered; * stands for anything"},
     {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything"},
+    {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL, "what is really done: some of code,command,read,write,input,tool"},
+    {OPT_json, "json", 0, OPT_FLAG, NULL, NULL, "print one JSON object"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -44,6 +46,8 @@ static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_dat
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT_model, OPT_all, OPT_COUNT};
+static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data, OPT_allow, OPT_json,
+                                         OPT_stream, OPT_prices,    OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -51,6 +55,7 @@ static const command table[] = {
      "Commands (pdl COMMAND --help tells more):\n"
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"
+     "  explain FILE    show what would be asked of models, asking nobody\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
@@ -61,6 +66,9 @@ static const command table[] = {
      "Report everything about programs that can be known without running them.",
      "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
     {"dump", cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
+    {"explain", cmd_explain, explain_options, "FILE",
+     "Run a program without asking a model or doing anything that --allow does not name, as far as values are known,\nand print each call that would be made.",
+     NULL},
     {"cache", cmd_cache, cache_options, "ACTION FILE", "Look at or clear a file of replies that was made by --cache.",
      "Actions:\n"
      "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the last message\n"

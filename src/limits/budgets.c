@@ -337,7 +337,7 @@ static void look_again(room *r) {
 /* What takes time and can be ended; the rest is over at once. */
 static bool takes_time(pdl_effect_kind k) {
     return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
-           k == PDL_EFFECT_sleep || k == PDL_EFFECT_input;
+           k == PDL_EFFECT_sleep || k == PDL_EFFECT_input || k == PDL_EFFECT_tool;
 }
 
 static void start(pdl_world *w, pdl_effect *e) {

@@ -262,6 +262,37 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err) {
     fail_run(r, err);
 }
 
+/* The effect that a strand waits for; 0: none. */
+static uint32_t awaited(const pdl_fiber *f) {
+    if (f->state == FIBER_WAIT_CALL) return f->wait_id;
+    if (f->state != FIBER_WAIT_CALLS) return 0;
+    for (size_t i = 0; i < f->calls.n; i++)
+        if (f->calls.p[i].number >= f->wait_from && pdl_is_absent(f->calls.p[i].failed)) return f->calls.p[i].id;
+    return 0;
+}
+
+/* Where a strand stands: its instruction, its block, or the map that it is an iteration of. */
+static pdl_loc stands_at(const pdl_fiber *f) {
+    for (; f; f = f->parent) {
+        if (f->code) {
+            pdl_loc at = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
+            if (at.src) return at;
+        }
+        for (size_t i = f->blks.n; i-- > 0;)
+            if (f->blks.p[i].info) return f->blks.p[i].info->block->loc;
+    }
+    return (pdl_loc){0};
+}
+
+void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, pdl_loc at, uint32_t effect), void *user) {
+    const pdl_fiber *f = r->all;
+    while (f && f->next_all) f = f->next_all;
+    for (; f; f = f->prev_all) {
+        uint32_t id = awaited(f);
+        if (id) fn(user, stands_at(f), id);
+    }
+}
+
 bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }

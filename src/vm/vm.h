@@ -64,6 +64,9 @@ pdl_step pdl_run_wait(pdl_run *r);
  * content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
 
+/* After WAIT: where strands stand that wait for a reply, oldest strand first, and the id of the effect. */
+void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, pdl_loc at, uint32_t effect), void *user);
+
 /* After DONE. Borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);
 pdl_val pdl_run_scope(const pdl_run *r);   /* final variables, owned dict */

@@ -1,0 +1,195 @@
+/* explain.c -- see explain.h. */
+#include "api/explain.h"
+
+#include "api/compose.h"
+#include "base/vec.h"
+#include "model/preview.h"
+
+#include "base/banned.h"
+
+typedef struct note {
+    uint32_t id;
+    unsigned bit;  /* what would have allowed it; 0: a call */
+    size_t number; /* of the call, from 1 */
+} note;
+
+typedef struct explainer {
+    pdl_world world;
+    pdl_world *outside;
+    unsigned allowed;
+    const pdl_prices *prices;
+    pdl_val calls, not_done; /* lists */
+    PDL_VEC(pdl_effect *) held; /* never answered */
+    PDL_VEC(note) notes;
+} explainer;
+
+static const struct {
+    const char *word;
+    unsigned bit;
+} words[] = {
+    {"code", PDL_ALLOW_code},   {"command", PDL_ALLOW_command}, {"read", PDL_ALLOW_read},
+    {"write", PDL_ALLOW_write}, {"input", PDL_ALLOW_input},     {"tool", PDL_ALLOW_tool},
+};
+enum { N_WORDS = sizeof words / sizeof words[0] };
+
+bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
+    *out = 0;
+    for (size_t from = 0; from <= text.n;) {
+        size_t comma = pdl_str_find(text, PDL_STR(","), from), to = comma == PDL_NOT_FOUND ? text.n : comma, k = 0;
+        pdl_str word = pdl_str_trim(pdl_str_sub(text, from, to));
+        while (k < N_WORDS && !pdl_str_is(word, words[k].word)) k++;
+        if (k == N_WORDS)
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "'%.*s' cannot be allowed: choose from code, command, read, write, input, tool", PDL_FMT(word));
+        *out |= words[k].bit;
+        from = to + 1;
+    }
+    return true;
+}
+
+/* The bit that allows an effect; 0: always allowed. */
+static unsigned bit_of(pdl_effect_kind k) {
+    switch (k) {
+    case PDL_EFFECT_code: case PDL_EFFECT_object: return PDL_ALLOW_code;
+    case PDL_EFFECT_command: return PDL_ALLOW_command;
+    case PDL_EFFECT_read: return PDL_ALLOW_read;
+    case PDL_EFFECT_write: return PDL_ALLOW_write;
+    case PDL_EFFECT_input: return PDL_ALLOW_input;
+    case PDL_EFFECT_tool: return PDL_ALLOW_tool;
+    case PDL_EFFECT_model: case PDL_EFFECT_embed: case PDL_EFFECT_source: case PDL_EFFECT_sleep: case PDL_EFFECT_now:
+    case PDL_EFFECT_random: case PDL_EFFECT_COUNT: return 0;
+    }
+    PDL_BUG("effect kind %d", (int)k);
+}
+
+static const char *word_of(unsigned bit) {
+    size_t k = 0;
+    while (words[k].bit != bit) k++;
+    return words[k].word;
+}
+
+static pdl_val with_place(const pdl_effect *e) {
+    pdl_buf place = PDL_BUF;
+    pdl_path_text(e->place, &place);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "file", e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
+    d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
+    return pdl_dict_putz(d, "place", pdl_text_of_buf(&place));
+}
+
+static pdl_val kept(pdl_vref request, const char *key) {
+    pdl_vref v = pdl_dict_getz(request, key);
+    return pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
+}
+
+static pdl_val tokens_of(const explainer *x, const pdl_effect *e, pdl_val d) {
+    pdl_price price;
+    pdl_vref p = pdl_dict_getz(e->request, "parameters"), model = pdl_dict_getz(e->request, "model");
+    int64_t prompt = pdl_tokens_estimate(e->request), answer = pdl_tokens_allowed(p);
+    pdl_val t = pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_int(prompt));
+    t = pdl_dict_putz(t, "answer_at_most", answer ? pdl_int(answer) : pdl_null());
+    d = pdl_dict_putz(d, "tokens", t);
+    bool known = pdl_price_find(x->prices, pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""), p, &price);
+    double cost = known ? (double)prompt * price.input + (double)answer * price.output : 0;
+    return pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
+}
+
+static void note_call(explainer *x, const pdl_effect *e) {
+    static const char *const keys[] = {"model", "platform", "messages", "input", "parameters", "schema"};
+    pdl_err err = {0};
+    pdl_val request = pdl_null(), problem = pdl_null();
+    size_t number = pdl_list_len(x->calls) + 1;
+    pdl_val d = with_place(e);
+    d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
+    d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
+    d = tokens_of(x, e, d);
+    if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
+        pdl_vref said = pdl_dict_getz(request, "problem");
+        problem = pdl_is_absent(said) ? pdl_null() : pdl_keep(said);
+    } else {
+        problem = pdl_textf("%s: %s", pdl_err_kind_name(err.kind), err.msg);
+        pdl_err_fini(&err);
+    }
+    d = pdl_dict_putz(d, "request", request);
+    x->calls = pdl_list_push(x->calls, pdl_dict_putz(d, "problem", problem));
+    *pdl_vec_push(&x->notes) = (note){e->id, 0, number};
+}
+
+static void note_not_done(explainer *x, const pdl_effect *e, unsigned bit) {
+    pdl_val d = with_place(e);
+    d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
+    x->not_done = pdl_list_push(x->not_done, pdl_dict_putz(d, "allow", pdl_textz(word_of(bit))));
+    *pdl_vec_push(&x->notes) = (note){e->id, bit, 0};
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    explainer *x = (explainer *)(void *)w;
+    unsigned bit = bit_of(e->kind);
+    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
+        note_call(x, e);
+        *pdl_vec_push(&x->held) = e;
+    } else if (e->kind == PDL_EFFECT_sleep) {
+        pdl_effect_answer(e, pdl_null(), 0);
+    } else if (!bit || x->allowed & bit) {
+        x->outside->ops->start(x->outside, e);
+    } else {
+        note_not_done(x, e, bit);
+        if (bit == PDL_ALLOW_write) pdl_effect_answer(e, pdl_null(), 0); /* nothing is known by it */
+        else *pdl_vec_push(&x->held) = e;
+    }
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    explainer *x = (explainer *)(void *)w;
+    for (size_t i = 0; i < x->held.n; i++) {
+        if (x->held.p[i]->id != id) continue;
+        pdl_effect_free(x->held.p[i]);
+        x->held.p[i] = x->held.p[--x->held.n];
+        return;
+    }
+    x->outside->ops->cancel(x->outside, id);
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    explainer *x = (explainer *)(void *)w;
+    return x->outside->ops->poll(x->outside, timeout_ms);
+}
+
+static void close(pdl_world *w) {
+    explainer *x = (explainer *)(void *)w;
+    for (size_t i = 0; i < x->held.n; i++) pdl_effect_free(x->held.p[i]);
+    pdl_vec_fini(&x->held);
+    pdl_vec_fini(&x->notes);
+    pdl_drop(x->calls);
+    pdl_drop(x->not_done);
+    pdl_free(x);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close};
+
+pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices) {
+    explainer *x = PDL_NEW(explainer);
+    x->world.ops = &ops;
+    x->outside = outside;
+    x->allowed = allowed;
+    x->prices = prices;
+    x->calls = pdl_list_new(4);
+    x->not_done = pdl_list_new(0);
+    return &x->world;
+}
+
+pdl_val pdl_explain_notes(pdl_world *w) {
+    explainer *x = (explainer *)(void *)w;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "calls", pdl_keep(x->calls));
+    return pdl_dict_putz(d, "not_done", pdl_keep(x->not_done));
+}
+
+pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id) {
+    const explainer *x = (const explainer *)(const void *)w;
+    size_t i = 0;
+    while (i < x->notes.n && x->notes.p[i].id != id) i++;
+    if (i == x->notes.n) return pdl_absent();
+    const note *n = &x->notes.p[i];
+    if (!n->bit) return pdl_textf("the reply of call %zu", n->number);
+    return pdl_textf("%s, which was not allowed", word_of(n->bit));
+}

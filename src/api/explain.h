@@ -1,0 +1,31 @@
+/* explain.h -- a world that does nothing: it notes what is asked of models and answers only what is allowed. What it does
+ * not answer is a promise that is never filled: the run goes on until every strand waits. Private to api. */
+#ifndef PDL_API_EXPLAIN_H
+#define PDL_API_EXPLAIN_H
+
+#include "effect/effect.h"
+#include "model/prices.h"
+
+/* What may really be done, besides reading program text, the clock and random numbers. */
+enum {
+    PDL_ALLOW_code = 1,
+    PDL_ALLOW_command = 2,
+    PDL_ALLOW_read = 4,
+    PDL_ALLOW_write = 8,
+    PDL_ALLOW_input = 16,
+    PDL_ALLOW_tool = 32,
+};
+/* "code,command,read" as a set of these. Error: usage. */
+PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
+
+/* In front of outside (a router of pdl_compose, borrowed). prices may be NULL. */
+pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices);
+
+/* What was noted so far, in the order in which it was asked: {calls: [...], not_done: [...]}. Owned. The forms stand in
+ * docs/manual/calls.md. */
+pdl_val pdl_explain_notes(pdl_world *w);
+/* What a strand waits for that waits for this effect: "the reply of call 2", "code that was not run". Owned text; absent
+ * when the effect is none that was held back. */
+pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
+
+#endif

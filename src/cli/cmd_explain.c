@@ -1,0 +1,174 @@
+/* cmd_explain.c -- pdl explain FILE: what a program would ask of models, without asking. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "value/json_write.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+static pdl_str text_at(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+static void put_json(pdl_vref v, pdl_buf *out) {
+    pdl_err err = {0};
+    if (pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, &err)) return;
+    pdl_buf_putf(out, "(%s)", err.msg);
+    pdl_err_fini(&err);
+}
+
+static void put_place(pdl_vref d, pdl_buf *out) {
+    int64_t line = 0;
+    pdl_vref v = pdl_dict_getz(d, "line");
+    if (pdl_is(v, PDL_V_INT)) line = pdl_int_of(v);
+    pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(text_at(d, "file")), (long long)line);
+}
+
+/* Lines of text behind the first are indented as deep as it. */
+static void put_indented(pdl_str text, const char *indent, pdl_buf *out) {
+    for (size_t i = 0; i < text.n; i++) {
+        pdl_buf_putc(out, text.p[i]);
+        if (text.p[i] == '\n') pdl_buf_put(out, pdl_str_of(indent));
+    }
+    pdl_buf_putc(out, '\n');
+}
+
+static void put_messages(pdl_vref list, pdl_buf *out) {
+    if (!pdl_is_list(list)) return;
+    PDL_PUT(out, "  messages:\n");
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref m = pdl_list_at(list, i);
+        pdl_str role = text_at(m, "role"), content = text_at(m, "content");
+        pdl_buf rest = PDL_BUF;
+        if (!content.p) put_json(m, &rest);
+        pdl_buf_putf(out, "    %.*s: ", PDL_FMT(role));
+        put_indented(content.p ? content : pdl_buf_str(&rest), "      ", out);
+        pdl_buf_fini(&rest);
+    }
+}
+
+static void put_request(pdl_vref r, pdl_buf *out) {
+    if (!pdl_is_dict(r)) return;
+    if (!pdl_is_absent(pdl_dict_getz(r, "mock"))) {
+        PDL_PUT(out, "  request: none, the answer is that of mock_response\n");
+        return;
+    }
+    pdl_buf_putf(out, "  request: %.*s %.*s\n", PDL_FMT(text_at(r, "method")), PDL_FMT(text_at(r, "url")));
+    pdl_vref h = pdl_dict_getz(r, "headers");
+    for (size_t i = 0; pdl_is_dict(h) && i < pdl_dict_len(h); i++)
+        pdl_buf_putf(out, "    %.*s: %.*s\n", PDL_FMT(pdl_str_get(pdl_dict_key_at(h, i))),
+                     PDL_FMT(pdl_str_get(pdl_dict_val_at(h, i))));
+    PDL_PUT(out, "    ");
+    put_json(pdl_dict_getz(r, "body"), out);
+    PDL_PUT(out, "\n");
+}
+
+static void put_tokens(pdl_vref c, pdl_buf *out) {
+    pdl_vref t = pdl_dict_getz(c, "tokens"), most = pdl_dict_getz(t, "answer_at_most"), cost = pdl_dict_getz(c, "cost");
+    pdl_buf_putf(out, "  tokens: about %lld", (long long)pdl_int_of(pdl_dict_getz(t, "prompt")));
+    if (pdl_is(most, PDL_V_INT)) pdl_buf_putf(out, ", and at most %lld in the answer", (long long)pdl_int_of(most));
+    if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, "; cost: about %.6g", pdl_float_of(cost));
+    PDL_PUT(out, "\n");
+}
+
+static void put_call(pdl_vref c, pdl_buf *out) {
+    pdl_vref params = pdl_dict_getz(c, "parameters");
+    pdl_str problem = text_at(c, "problem");
+    pdl_buf_putf(out, "call %lld: ", (long long)pdl_int_of(pdl_dict_getz(c, "call")));
+    put_place(c, out);
+    pdl_buf_putf(out, ", model %.*s\n", PDL_FMT(text_at(c, "model")));
+    put_messages(pdl_dict_getz(c, "messages"), out);
+    if (pdl_is_list(pdl_dict_getz(c, "input"))) {
+        PDL_PUT(out, "  input: ");
+        put_json(pdl_dict_getz(c, "input"), out);
+        PDL_PUT(out, "\n");
+    }
+    if (pdl_is_dict(params) && pdl_dict_len(params)) {
+        PDL_PUT(out, "  parameters: ");
+        put_json(params, out);
+        PDL_PUT(out, "\n");
+    }
+    put_request(pdl_dict_getz(c, "request"), out);
+    put_tokens(c, out);
+    if (problem.n) pdl_buf_putf(out, "  would fail: %.*s\n", PDL_FMT(problem));
+}
+
+static void put_text(pdl_vref notes, pdl_buf *out) {
+    pdl_vref calls = pdl_dict_getz(notes, "calls"), no = pdl_dict_getz(notes, "not_done"),
+             waits = pdl_dict_getz(notes, "not_known");
+    for (size_t i = 0; i < pdl_list_len(calls); i++) put_call(pdl_list_at(calls, i), out);
+    if (!pdl_list_len(calls)) PDL_PUT(out, "no call of a model is reached\n");
+    if (pdl_list_len(no)) PDL_PUT(out, "not done:\n");
+    for (size_t i = 0; i < pdl_list_len(no); i++) {
+        pdl_vref d = pdl_list_at(no, i);
+        PDL_PUT(out, "  ");
+        put_place(d, out);
+        pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(text_at(d, "kind")), PDL_FMT(text_at(d, "allow")));
+    }
+    if (pdl_list_len(waits)) PDL_PUT(out, "not known:\n");
+    for (size_t i = 0; i < pdl_list_len(waits); i++) {
+        pdl_vref d = pdl_list_at(waits, i);
+        PDL_PUT(out, "  ");
+        put_place(d, out);
+        pdl_buf_putf(out, " and what comes behind it: waits for %.*s\n", PDL_FMT(text_at(d, "waits_for")));
+    }
+}
+
+/* What was noted, then the error that ended the run, if one did. */
+static int report(const arguments *a, pdl_session *s, pdl_step step) {
+    pdl_val notes = pdl_session_explained(s);
+    pdl_buf out = PDL_BUF;
+    if (a->given[OPT_json]) {
+        put_json(notes, &out);
+        PDL_PUT(&out, "\n");
+    } else {
+        put_text(notes, &out);
+    }
+    int code = put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    pdl_drop(notes);
+    if (step != PDL_STEP_FAIL || code) return code;
+    const pdl_err *e = pdl_run_error(pdl_session_get(s));
+    print_error(e, s);
+    return pdl_err_exit_code(e);
+}
+
+static int run(const arguments *a, pdl_session *s) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    const pdl_program *p;
+    bool ok = read_program(a->files.p[0], &text, &err);
+    if (!ok) {
+        print_error(&err, s);
+        pdl_err_fini(&err);
+    } else if (!pdl_session_load(s, pdl_buf_str(&text), &p)) {
+        print_load_errors(p, s);
+        ok = false;
+    }
+    pdl_buf_fini(&text);
+    return ok ? report(a, s, pdl_session_run(s)) : 1;
+}
+
+int cmd_explain(const arguments *a) {
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent();
+    pdl_session *s = NULL;
+    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+    bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
+    pdl_session_options o = {
+        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
+        .jobs = PDL_MAX_MAP_WORKERS, .prices = a->value[OPT_prices], .explain = true, .allow = a->value[OPT_allow],
+    };
+    bool ok = read_data(a, &vars, &err);
+    o.variables = vars;
+    ok = ok && pdl_session_new(&o, &s, &err);
+    int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;
+    if (!ok) print_error(&err, NULL);
+    pdl_err_fini(&err);
+    pdl_session_free(s);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    return code;
+}

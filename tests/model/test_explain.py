@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""`pdl explain`: what a program would ask, with a server that must not be asked.
+
+    python3 tests/model/test_explain.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from loopback import Place, Server, main, same  # noqa: E402
+
+CHAIN = """text:
+- "Hello"
+- {model: openai/a, parameters: {temperature: 0, max_tokens: 20}, def: a}
+- {model: openai/b, input: 'Count to ${ n }', contribute: [result]}
+- {model: openai/c, input: '${ a }'}
+"""
+
+
+def notes(p, *args, status=0, **kw):
+    got, out, err = p.run("explain", "--json", *args, "p.pdl", **kw)
+    same(got, status, err)
+    return json.loads(out)
+
+
+def shows_what_a_run_sends(build):
+    """The bodies are those that the server of a real run gets, key by key."""
+    with Server(lambda body, n: "x") as s:
+        p = Place(build, s)
+        d = notes(p, "-d", "n: 3", program=CHAIN)
+        same(len(s.requests), 0, "nobody is asked")
+        p.run("-d", "n: 3", "p.pdl")
+        same([c["request"]["body"] for c in d["calls"]], s.requests[:2])
+        same([c["request"]["url"] for c in d["calls"]], [s.url + "/chat/completions"] * 2)
+        same([(c["line"], c["place"], c["model"]) for c in d["calls"]], [(3, "text.1.model", "openai/a"), (4, "text.2.model", "openai/b")])
+        same(d["calls"][0]["messages"], [{"role": "user", "content": "Hello"}])
+        same(d["calls"][0]["tokens"], {"prompt": 6, "answer_at_most": 20})
+        same(d["not_known"], [{"file": "p.pdl", "line": 5, "waits_for": "the reply of call 1"}])
+        p.run("--stream", "none", "p.pdl", "-d", "n: 3")
+        same(notes(p, "--stream", "none", "-d", "n: 3")["calls"][0]["request"]["body"].get("stream"), None)
+
+
+def keys_are_removed(build):
+    p = Place(build)
+    program = "text:\n- {model: openai/a, input: 'my key is sk-secret-0123456789'}\n- {model: openai/b, input: x, parameters: {api_key: other-secret-42}}\n" \
+              "- {model: gemini/g, input: x, parameters: {api_key: third-secret-42}}\n- {model: anthropic/c, input: x, parameters: {api_key: fourth-secret-42, extra_headers: {X-Api-Key: fifth-secret-42}}}\n"
+    for args in ((), ("--json",)):
+        status, out, err = p.run("explain", *args, "p.pdl", program=program)
+        same((status, "secret" in out + err), (0, False), out + err)
+
+
+def missing_key_is_told(build):
+    p = Place(build)
+    del p.env["OPENAI_API_KEY"]
+    d = notes(p, program="{model: openai/a, input: x}")
+    same(d["calls"][0]["problem"], "Missing credentials: set OPENAI_API_KEY or give parameters.api_key")
+    same(d["calls"][0]["request"]["body"]["model"], "a")
+    same(notes(p, program="{model: nobody/a, input: x}")["calls"][0]["problem"].split(":")[0], "unknown_provider")
+
+
+def nothing_is_done_unless_allowed(build):
+    program = "text:\n- {lang: python, code: 'open(\"made\", \"w\"); result = str(7)', def: x}\n- {model: openai/a, input: '${ x }'}\n"
+    p = Place(build)
+    d = notes(p, program=program)
+    same((d["calls"], [(n["kind"], n["allow"], n["line"]) for n in d["not_done"]]), ([], [("code", "code", 2)]))
+    same(d["not_known"][0]["waits_for"], "code, which was not allowed")
+    same((p.dir / "made").exists(), False)
+    d = notes(p, "--allow", "code")
+    same((d["calls"][0]["messages"][0]["content"], d["not_done"], (p.dir / "made").exists()), ("7", [], True))
+    for kind, block in (("command", "{lang: command, code: touch made2}"), ("read", "{read: p.pdl}"), ("input", "{read: , message: 'q'}")):
+        d = notes(p, program="text:\n- %s\n- {model: openai/a, input: x}\n" % block)
+        same([n["allow"] for n in d["not_done"]], [kind])
+        same((p.dir / "made2").exists(), False)
+    same(p.run("explain", "--allow", "everything", "p.pdl")[0], 2)
+
+
+def failing_programs(build):
+    p = Place(build)
+    same(p.run("explain", "p.pdl", program="text: ['${ nope }']")[0], 1)
+    same(p.run("explain", "p.pdl", program="txt: x")[0], 1)
+    same(p.run("explain", "p.pdl", program="text: hi")[:2], (0, "no call of a model is reached\n"))
+    same(p.run("explain")[0], 2)
+
+
+def many_calls(build):
+    """No limit on what is open: every iteration of a map is shown."""
+    p = Place(build)
+    d = notes(p, program="for: {i: \"${ range(500) | list }\"}\nmap: {model: openai/a, input: 'n${ i }'}\n")
+    same([c["messages"][0]["content"] for c in d["calls"]], ["n%d" % i for i in range(500)])
+
+
+def costs(build):
+    p = Place(build)
+    (p.dir / "t").write_text('{"openai/*": {"input": 1, "output": 2}}')
+    same(notes(p, "--prices", "t", program="{model: openai/a, input: abcdefgh, parameters: {max_tokens: 5}}")["calls"][0]["cost"], 16.0)
+
+
+TESTS = [shows_what_a_run_sends, keys_are_removed, missing_key_is_told, nothing_is_done_unless_allowed, failing_programs, many_calls, costs]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS, sys.argv))
