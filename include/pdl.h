@@ -130,6 +130,9 @@ PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
 /* Errors: syntax, limit (nesting). */
 PDL_API pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error);
+/* What is certain of JSON that is still coming, for answers that are shown while they stream: text holds the pieces so far.
+ * Later calls with more text only extend it: texts and lists grow, dicts get keys. NULL: nothing yet. */
+PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes);
 /* JSON as a text value; indent: spaces a level, 0: one line. Error: type when something in v is not JSON. */
 PDL_API pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error);
 /* What the command prints for this value, as a text value. */

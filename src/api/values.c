@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "value/int.h"
+#include "value/json_partial.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/promise.h"
@@ -182,6 +183,14 @@ static pdl_value *written(bool ok, pdl_buf *b, pdl_err *err, pdl_error **error) 
     pdl_buf_fini(b);
     pdl_error_give(error, err, NULL);
     return NULL;
+}
+
+pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes) {
+    if (!text) return NULL;
+    pdl_str s = {text, n_bytes};
+    size_t bad = pdl_utf8_check(s); /* a character may be cut at the end */
+    pdl_val v = pdl_json_partial(bad == PDL_NOT_FOUND ? s : pdl_str_sub(s, 0, bad));
+    return pdl_is_absent(v) ? NULL : pdl_value_box(v);
 }
 
 pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error) {

@@ -14,7 +14,8 @@
 #include "value/val.h"
 
 /*   X(id, doc)   request -> reply, as values:
- * model    {model, platform, messages, parameters, schema|null, stream: bool, processor: dict (granite-io only)} ->
+ * model    {model, platform, messages, parameters, schema|null, stream: bool, processor: dict (granite-io only),
+ *          parsed: true (the schema's answer is read as JSON)} ->
  *          {content, message, raw, usage|null}
  * embed    {model, input: [text], parameters} -> {embeddings: [[number]], usage|null, model}
  * code     {lang, code, vars: dict, cwd, names: [..]} -> {result, rebound: dict, stdout}   (lang python,

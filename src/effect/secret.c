@@ -75,7 +75,7 @@ static bool canonical(const pdl_effect *e, bool content, pdl_buf *out, pdl_err *
     pdl_val d = pdl_dict_new(pdl_dict_len(e->request));
     for (size_t i = 0; i < pdl_dict_len(e->request); i++) {
         pdl_vref key = pdl_dict_key_at(e->request, i), x = pdl_dict_val_at(e->request, i);
-        if (model && pdl_text_is(key, "stream")) continue;
+        if (model && (pdl_text_is(key, "stream") || pdl_text_is(key, "parsed"))) continue;
         if (e->kind == PDL_EFFECT_source && pdl_text_is(key, "under")) continue;
         bool params = model && pdl_text_is(key, "parameters") && pdl_is_dict(x);
         d = pdl_dict_put(d, pdl_keep(key), params ? model_params(x, content) : pdl_keep(x));

@@ -128,7 +128,7 @@ static bool retries_after_output(const pdl_call *c) {
 
 /* False: the call was cancelled from inside (gone), or fault says why it cannot go on. */
 static bool show(pdl_call *c, pdl_str text) {
-    if (text.n == 0 || !c->ask.stream || !c->e->sink.piece) return true;
+    if (text.n == 0 || !c->ask.stream || c->ask.wrapped || !c->e->sink.piece) return true;
     if (!skip_seen(c, &text)) return false;
     if (text.n == 0) return true;
     if (retries_after_output(c)) pdl_buf_put(&c->seen, text);
@@ -156,10 +156,12 @@ static void answer(pdl_call *c, pdl_val reply) {
     pdl_effect *e = c->e;
     double seconds = seconds_since(c->start_ns);
     if (!pdl_is_absent(c->made.list)) reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->made.list));
+    if (c->ask.structured) reply = pdl_dict_putz(reply, "structured", pdl_textz(c->ask.structured));
     release(c);
     pdl_effect_answer(e, reply, seconds);
 }
 
+<<<<<<< HEAD
 /* Takes raw, a response in OpenAI's shape. text: what is still to be shown. */
 static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_val reply;
@@ -175,6 +177,8 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
     answer(c, reply);
 }
 
+=======
+>>>>>>> 7d704f7 (model: schemas in the strongest form a service has, else in words; the trace says which)
 /* The text of a reply that came whole although a stream was asked for, but for what was shown of a job, in
  * pieces of n code points (0: at once). */
 static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
@@ -193,6 +197,29 @@ static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
         pos = end;
     }
     return true;
+}
+
+/* Takes raw, a response in OpenAI's shape. text: what is still to be shown. */
+static void finish(pdl_call *c, pdl_val raw, int status) {
+    pdl_val reply;
+    pdl_err err = {0};
+    unsigned how = (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
+                   (c->ask.parsed ? PDL_REPLY_PARSED : 0u);
+    if (!pdl_reply_finish(raw, how, &reply, &err)) {
+        pdl_fault f = {0};
+        pdl_fault_of_err(&err, status, &f);
+        fail(c, &f);
+        return;
+    }
+    if (c->ask.wrapped) { /* nothing was shown yet */
+        c->ask.wrapped = false;
+        if (!show_whole(c, pdl_dict_getz(reply, "raw"), 0)) {
+            stop(c, reply);
+            return;
+        }
+    }
+    if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
+    answer(c, reply);
 }
 
 /* --- failure ----------------------------------------------------------------------------- */
@@ -298,7 +325,7 @@ static bool next_fallback(pdl_call *c, const pdl_fault *f) {
 /* A service that does not know the constraint gets the call without it (spec 15.2). */
 static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
-    if (!c->ask.asked_schema || c->ask.no_schema || f->status != 400) return false;
+    if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND) return true;
     return false;
@@ -728,7 +755,7 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     else
         c->given = pdl_is_dict(params) ? pdl_keep(params) : pdl_dict_new(0);
     c->clean = pdl_absent();
-    c->made.list = pdl_absent();
+    c->messages = c->made.list = pdl_absent();
     c->seen = PDL_BUF;
     pdl_draft_init(&c->draft);
     c->prev = calls->end;

@@ -52,6 +52,7 @@ struct pdl_call {
     pdl_val model;     /* str: as the program wrote it, or the fallback in turn */
     pdl_val given;     /* dict: parameters of the program, or with those of the fallback */
     pdl_val clean;     /* dict: what is left to be sent */
+    pdl_val messages;  /* list: those of the request with what a schema needs; absent: the same */
     size_t n_fallback; /* fallbacks tried */
     pdl_route route;
     pdl_ask ask;

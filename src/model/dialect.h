@@ -15,7 +15,8 @@ typedef struct pdl_ask {
     bool base_given; /* see pdl_route */
     bool plain;      /* platform openai: parameters go out as they are */
     bool stream;
-    bool no_schema;    /* the service refused the schema before: leave it out */
+    bool no_schema; /* the service refused the schema before: leave it to the prompt */
+    bool parsed;    /* the program reads the answer as JSON: a text stays in its quotes */
     pdl_vref messages; /* list as the program has it */
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
     pdl_vref given;    /* the program's own dict: control keys are read from it */
@@ -23,8 +24,9 @@ typedef struct pdl_ask {
     pdl_vref request;  /* dict: all of the effect */
     pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
     /* What write notes for read: */
-    bool forced_tool;  /* the schema went out as a forced tool */
-    bool asked_schema; /* a constraint made from `schema` went out */
+    bool forced_tool;       /* the schema went out as a forced tool */
+    bool wrapped;           /* what is asked for is {value: ...}: structured.h */
+    const char *structured; /* how `schema` is asked for, for the trace; NULL: it is not. Static */
 } pdl_ask;
 
 /* A request that is written but for its credentials. */
@@ -64,11 +66,13 @@ typedef enum {
  * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of the server
  *          goes to draft->error. Errors: protocol.
  * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
+ * by_prompt no field of the request constrains the answer: a schema is asked for in words
  * embedder NULL: the service embeds no texts
  * pending  is the reply a job that is not done? Then fill job. NULL: never. */
 struct pdl_dialect {
     const char *name;
     pdl_framing framing;
+    bool by_prompt;
     bool resign; /* credentials are bound to the time: a retry needs new ones */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);

@@ -208,16 +208,6 @@ static pdl_val schema_tool(pdl_vref schema) {
     return pdl_dict_putz(out, "input_schema", pdl_keep(schema));
 }
 
-/* The schema of response_format, or the block's own; absent when there is none that a tool can have. */
-static pdl_vref wanted_schema(pdl_ask *a) {
-    pdl_vref format = pdl_dict_getz(a->params, "response_format"), given = pdl_structured_schema(format);
-    if (pdl_is_dict(given)) return given;
-    if (!pdl_is_absent(format) || !pdl_is_dict(a->schema) || a->no_schema) return pdl_absent();
-    if (!pdl_text_is(pdl_dict_getz(a->schema, "type"), "object")) return pdl_absent();
-    a->asked_schema = true;
-    return a->schema;
-}
-
 static bool thinks(pdl_vref body) {
     pdl_vref t = pdl_dict_getz(body, "thinking");
     return pdl_is_dict(t) && pdl_text_is(pdl_dict_getz(t, "type"), "enabled");
@@ -226,8 +216,8 @@ static bool thinks(pdl_vref body) {
 /* Tools of the program, and the one that stands for a schema: forced when it is alone. */
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     pdl_vref given = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice"),
-             parallel = pdl_dict_getz(a->params, "parallel_tool_calls"), schema = wanted_schema(a);
-    pdl_val tools = pdl_list_new(2), how = pdl_absent();
+             parallel = pdl_dict_getz(a->params, "parallel_tool_calls");
+    pdl_val tools = pdl_list_new(2), how = pdl_absent(), schema = pdl_structured_for_tool(a);
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (!pdl_is_absent(choice)) how = choice_of(choice);
@@ -239,6 +229,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
         if (alone && pdl_is_absent(how) && !thinks(body))
             how = pdl_dict_putz(block_of("tool"), "name", pdl_textz(PDL_SCHEMA_TOOL));
     }
+    pdl_drop(schema);
     if (pdl_is_bool(parallel) && !pdl_bool_of(parallel) && pdl_list_len(tools)) {
         if (pdl_is_absent(how)) how = block_of("auto");
         how = pdl_dict_putz(how, "disable_parallel_tool_use", pdl_bool(true));

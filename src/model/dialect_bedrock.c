@@ -158,20 +158,9 @@ static pdl_val choice_of(pdl_vref choice) {
     return pdl_absent();
 }
 
-/* The schema of response_format, or the block's own; absent when there is none that a tool can have. */
-static pdl_vref wanted_schema(pdl_ask *a) {
-    pdl_vref format = pdl_dict_getz(a->params, "response_format"), given = pdl_structured_schema(format);
-    if (pdl_is_dict(given)) return given;
-    if (!pdl_is_absent(format) || !pdl_is_dict(a->schema) || a->no_schema) return pdl_absent();
-    if (!pdl_text_is(pdl_dict_getz(a->schema, "type"), "object")) return pdl_absent();
-    a->asked_schema = true;
-    return a->schema;
-}
-
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
-    pdl_vref given = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice"),
-             schema = wanted_schema(a);
-    pdl_val tools = pdl_list_new(2), how = choice_of(choice);
+    pdl_vref given = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice");
+    pdl_val tools = pdl_list_new(2), how = choice_of(choice), schema = pdl_structured_for_tool(a);
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (pdl_is_dict(schema)) {
@@ -181,6 +170,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
         if (alone && pdl_is_absent(how))
             how = object_with("tool", object_with("name", pdl_textz(PDL_SCHEMA_TOOL)));
     }
+    pdl_drop(schema);
     if (pdl_list_len(tools) == 0) {
         pdl_drop(tools);
         pdl_drop(how);

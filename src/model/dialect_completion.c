@@ -90,4 +90,4 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_completion = {
-    .name = "completion", .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};
+    .name = "completion", .by_prompt = true, .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};

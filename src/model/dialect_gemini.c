@@ -200,8 +200,8 @@ static pdl_val put_format(pdl_ask *a, pdl_val config) {
     if (pdl_is_dict(schema)) return put_schema(a, schema, config);
     if (pdl_is_dict(format) && pdl_text_is(pdl_dict_getz(format, "type"), "json_object"))
         return pdl_dict_putz(config, "response_mime_type", pdl_textz("application/json"));
-    if (!pdl_is_absent(format) || !pdl_is_dict(a->schema) || a->no_schema) return config;
-    a->asked_schema = true;
+    if (pdl_is_absent(pdl_structured_wanted(a))) return config;
+    a->structured = PDL_BY_GEMINI;
     return put_schema(a, a->schema, config);
 }
 

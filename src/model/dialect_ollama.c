@@ -84,10 +84,10 @@ static bool put_params(writer *w, pdl_val *body, pdl_err *err) {
         pdl_drop(w->options);
         return false;
     }
-    if (pdl_is_dict(a->schema) && !a->no_schema &&
-        pdl_is_absent(pdl_dict_getz(a->params, "response_format"))) {
-        put(w, "format", pdl_keep(a->schema));
-        a->asked_schema = true;
+    pdl_vref schema = pdl_structured_wanted(a);
+    if (!pdl_is_absent(schema)) {
+        put(w, "format", pdl_keep(schema));
+        a->structured = PDL_BY_FORMAT;
     }
     put(w, "options", w->options);
     put(w, "stream", pdl_bool(a->stream));

@@ -102,20 +102,21 @@ static void put_response_format(writer *w, pdl_vref v) {
 /* The schema of the block's spec (spec 15.1). Servers at an address of the user's own get it as it is. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
-    if (!pdl_is_dict(a->schema) || a->no_schema ||
-        !pdl_is_absent(pdl_dict_getz(a->params, "response_format")))
-        return;
-    a->asked_schema = true;
+    pdl_vref schema = pdl_structured_wanted(a);
+    if (pdl_is_absent(schema)) return;
     if (forces_tool(w)) {
-        put_forced_tool(w, a->schema);
+        pdl_val tool = pdl_structured_for_tool(a);
+        if (pdl_is_dict(tool)) put_forced_tool(w, tool);
+        pdl_drop(tool);
     } else if (w->quirks & PDL_Q_JSON_OBJECT) {
-        if (pdl_structured_says_json(a->messages))
-            put(w, "response_format", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("json_object")));
+        if (!pdl_structured_says_json(a->messages)) return;
+        put(w, "response_format", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("json_object")));
+        a->structured = PDL_BY_OBJECT;
     } else if (w->quirks & PDL_Q_STRICT || (w->quirks & PDL_Q_OPENAI_NAMES && !a->base_given)) {
-        pdl_val format = pdl_structured_openai(a->schema);
-        if (!pdl_is_absent(format)) put(w, "response_format", format);
+        if (!pdl_structured_is_text(schema)) put(w, "response_format", pdl_structured_openai(a));
     } else {
-        put(w, "response_format", pdl_structured_format(a->schema));
+        put(w, "response_format", pdl_structured_format(schema));
+        a->structured = PDL_BY_SCHEMA;
     }
 }
 

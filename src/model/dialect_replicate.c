@@ -153,6 +153,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 
 const pdl_dialect pdl_dialect_replicate = {.name = "replicate",
                                            .framing = PDL_STREAM_NONE,
+                                           .by_prompt = true,
                                            .write = write,
                                            .read = read,
                                            .event = event,

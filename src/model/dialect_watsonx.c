@@ -117,9 +117,8 @@ static bool check_text_only(const pdl_ask *a, pdl_err *err) {
 }
 
 static pdl_val put_schema(pdl_ask *a, pdl_val body) {
-    if (!pdl_is_dict(a->schema) || a->no_schema || !pdl_is_absent(pdl_dict_getz(body, "response_format")))
-        return body;
-    a->asked_schema = true;
+    if (pdl_is_absent(pdl_structured_wanted(a))) return body;
+    a->structured = PDL_BY_SCHEMA;
     return pdl_dict_putz(body, "response_format", pdl_structured_format(a->schema));
 }
 
@@ -285,5 +284,5 @@ const pdl_dialect pdl_dialect_watsonx = {
     .name = "watsonx", .write = write_chat, .read = read_chat, .event = event_chat, .sign = sign,
     .embedder = &pdl_embedder_watsonx};
 const pdl_dialect pdl_dialect_watsonx_text = {
-    .name = "watsonx_text", .write = write_text, .read = read_text, .event = event_text, .sign = sign,
+    .name = "watsonx_text", .by_prompt = true, .write = write_text, .read = read_text, .event = event_text, .sign = sign,
     .embedder = &pdl_embedder_watsonx};

@@ -55,9 +55,13 @@ pdl_val pdl_draft_take(pdl_draft *d);
 /* --- every reply ------------------------------------------------------------------------- */
 
 /* From a response in OpenAI's shape (taken, also on failure) the reply of the effect: finish reasons mapped
- * (spec 10), thinking split off (4.6), {content, message, raw, usage}. forced_tool: the call of the schema
- * tool is the content (15.3). Error: protocol when there is no choice. */
-PDL_MUST bool pdl_reply_finish(pdl_val raw, bool forced_tool, pdl_val *out, pdl_err *err);
+ * (spec 10), thinking split off (4.6), {content, message, raw, usage}. Error: protocol when there is no choice. */
+enum {
+    PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (15.3) */
+    PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: what stands in it is */
+    PDL_REPLY_PARSED = 4, /* a text among such values stays in its quotes */
+};
+PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err);
 
 /* stop, length, tool_calls, content_filter, function_call for what services say; static. */
 const char *pdl_finish_reason(pdl_str s);

@@ -3,6 +3,7 @@
 #include "model/draft.h"
 
 #include "model/messages.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -76,18 +77,40 @@ static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     return m;
 }
 
+/* {"value": x} -> x, which stays as it is when it is something else. */
+static pdl_val unwrap_value(pdl_val m, bool parsed) {
+    pdl_vref content = text_of(m, "content");
+    pdl_val v;
+    pdl_err err = {0};
+    if (pdl_is_absent(content)) return m;
+    if (!pdl_json_read(pdl_str_trim(pdl_str_get(content)), PDL_JSON_PYTHON, &v, NULL, &err)) {
+        pdl_err_fini(&err);
+        return m;
+    }
+    pdl_vref x = pdl_is_dict(v) ? pdl_dict_getz(v, "value") : pdl_absent();
+    pdl_buf text = PDL_BUF;
+    if (pdl_is_str(x) && !parsed)
+        pdl_buf_put(&text, pdl_str_get(x));
+    else if (pdl_is_absent(x) || !pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
+        pdl_buf_put(&text, pdl_str_get(content));
+    pdl_err_fini(&err);
+    pdl_drop(v);
+    return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
+}
+
 static bool has_tools(pdl_vref m) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
 }
 
-static pdl_val finish_choice(pdl_val choice, bool forced_tool) {
+static pdl_val finish_choice(pdl_val choice, unsigned how) {
     pdl_vref m0 = pdl_dict_getz(choice, "message"), said = pdl_dict_getz(choice, "finish_reason");
     pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
     const char *reason = pdl_is_str(said) ? pdl_finish_reason(pdl_str_get(said)) : "stop";
     bool unwrapped = false;
     m = split_thinking(m);
-    if (forced_tool) m = unwrap_tool(m, &unwrapped);
+    if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
+    if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
     if (has_tools(m))
         reason = "tool_calls";
     else if (unwrapped)
@@ -119,7 +142,7 @@ static pdl_val tidy_message(pdl_vref m) {
     return out;
 }
 
-bool pdl_reply_finish(pdl_val raw, bool forced_tool, pdl_val *out, pdl_err *err) {
+bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err) {
     pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
     if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 || !pdl_is_dict(pdl_list_at(choices0, 0))) {
         pdl_drop(raw);
@@ -129,7 +152,7 @@ bool pdl_reply_finish(pdl_val raw, bool forced_tool, pdl_val *out, pdl_err *err)
     for (size_t i = 0; i < pdl_list_len(choices0); i++) {
         pdl_vref c = pdl_list_at(choices0, i);
         choices =
-            pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), forced_tool) : pdl_keep(c));
+            pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how) : pdl_keep(c));
     }
     pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));
     pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");

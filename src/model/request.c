@@ -3,6 +3,7 @@
 #include "model/params.h"
 #include "model/processor.h"
 #include "model/score.h"
+#include "model/structured.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -70,7 +71,7 @@ static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
 
 static void fill_ask(pdl_call *c, bool plain) {
     pdl_vref request = c->e->request, stream = pdl_dict_getz(request, "stream"),
-             schema = pdl_dict_getz(request, "schema");
+             schema = pdl_dict_getz(request, "schema"), parsed = pdl_dict_getz(request, "parsed");
     bool no_schema = c->ask.no_schema;
     c->ask = (pdl_ask){
         .provider = c->route.provider,
@@ -79,6 +80,7 @@ static void fill_ask(pdl_call *c, bool plain) {
         .plain = plain,
         .stream = pdl_is_bool(stream) && pdl_bool_of(stream),
         .no_schema = no_schema,
+        .parsed = pdl_is_bool(parsed) && pdl_bool_of(parsed),
         .messages = pdl_dict_getz(request, "messages"),
         .params = c->clean,
         .given = c->given,
@@ -86,6 +88,19 @@ static void fill_ask(pdl_call *c, bool plain) {
         .request = request,
         .texts = c->e->kind == PDL_EFFECT_embed ? pdl_dict_getz(request, "input") : pdl_absent(),
     };
+}
+
+/* A schema that no field of the request can carry is asked for in words, unless the program asks for JSON itself. */
+static void ask_in_words(pdl_call *c) {
+    pdl_ask *a = &c->ask;
+    bool in_words = a->no_schema || a->provider->dialect->by_prompt || a->provider->quirks & PDL_Q_JSON_OBJECT;
+    if (!in_words || a->plain || !pdl_is_dict(a->schema) || pdl_structured_is_text(a->schema)) return;
+    if (!pdl_is_absent(pdl_dict_getz(a->params, "response_format"))) return;
+    a->structured = PDL_BY_OWN;
+    if (pdl_structured_says_json(a->messages)) return;
+    c->messages = pdl_structured_prompt(a->messages, a->schema);
+    a->messages = c->messages;
+    a->structured = PDL_BY_PROMPT;
 }
 
 static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
@@ -126,6 +141,7 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     if (!pdl_timing_of(c->route.provider, c->given, &c->calls->env, c->calls->opt.timeouts, pieces, &c->timing, err))
         return false;
     if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) return true;
+    ask_in_words(c);
     if (!pdl_score_check(&c->ask, err)) return false;
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
@@ -136,6 +152,8 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
 void pdl_call_unwrite(pdl_call *c) {
     pdl_drop(c->clean);
     c->clean = pdl_absent();
+    pdl_drop(c->messages);
+    c->messages = pdl_absent();
     pdl_buf_fini(&c->url);
     pdl_buf_fini(&c->body);
     pdl_headers_fini(&c->headers);

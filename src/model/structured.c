@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "model/messages.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -21,6 +22,83 @@ pdl_vref pdl_structured_schema(pdl_vref response_format) {
         return pdl_absent();
     pdl_vref js = pdl_dict_getz(response_format, "json_schema");
     return pdl_is_dict(js) ? pdl_dict_getz(js, "schema") : pdl_absent();
+}
+
+/* --- what is asked for ------------------------------------------------------------------- */
+
+static bool has_type(pdl_vref schema, const char *type) {
+    return pdl_is_dict(schema) && pdl_text_is(pdl_dict_getz(schema, "type"), type);
+}
+
+bool pdl_structured_is_text(pdl_vref schema) {
+    return has_type(schema, "string") && pdl_is_absent(pdl_dict_getz(schema, "enum")) &&
+           pdl_is_absent(pdl_dict_getz(schema, "pattern"));
+}
+
+pdl_vref pdl_structured_wanted(const pdl_ask *a) {
+    bool own = !pdl_is_absent(pdl_dict_getz(a->params, "response_format"));
+    return pdl_is_dict(a->schema) && !a->no_schema && !own ? a->schema : pdl_absent();
+}
+
+pdl_val pdl_structured_wrap(pdl_vref schema) {
+    pdl_val props = pdl_dict_putz(pdl_dict_new(1), "value", pdl_keep(schema));
+    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "type", pdl_textz("object"));
+    out = pdl_dict_putz(out, "properties", props);
+    out = pdl_dict_putz(out, "required", pdl_list_push(pdl_list_new(1), pdl_textz("value")));
+    return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
+}
+
+/* Owned. */
+static pdl_val as_object(pdl_ask *a, pdl_vref schema) {
+    a->wrapped = !has_type(schema, "object");
+    return a->wrapped ? pdl_structured_wrap(schema) : pdl_keep(schema);
+}
+
+pdl_val pdl_structured_for_tool(pdl_ask *a) {
+    pdl_vref given = pdl_structured_schema(pdl_dict_getz(a->params, "response_format"));
+    if (pdl_is_dict(given)) return pdl_keep(given);
+    pdl_vref schema = pdl_structured_wanted(a);
+    if (pdl_is_absent(schema) || pdl_structured_is_text(schema)) return pdl_absent();
+    a->structured = PDL_BY_TOOL;
+    return as_object(a, schema);
+}
+
+/* --- the same in words ------------------------------------------------------------------- */
+
+static void put_request(pdl_vref schema, pdl_buf *out) {
+    pdl_err err = {0};
+    PDL_PUT(out, "Reply with JSON that is valid against this JSON Schema, and with nothing else:\n");
+    if (!pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN, 0, out, &err)) pdl_err_fini(&err);
+}
+
+/* content with the text behind it. */
+static pdl_val extended(pdl_vref content, pdl_str text) {
+    if (pdl_message_is_parts(content)) {
+        pdl_val part = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text"));
+        return pdl_list_push(pdl_keep(content), pdl_dict_putz(part, "text", pdl_text(text)));
+    }
+    pdl_buf all = PDL_BUF;
+    pdl_message_text(content, &all);
+    if (all.len) PDL_PUT(&all, "\n\n");
+    pdl_buf_put(&all, text);
+    return pdl_text_of_buf(&all);
+}
+
+pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema) {
+    pdl_val list = pdl_is_list(messages) ? pdl_keep(messages) : pdl_list_new(1);
+    size_t n = pdl_list_len(list);
+    pdl_vref last = n ? pdl_list_at(list, n - 1) : pdl_absent();
+    pdl_buf text = PDL_BUF;
+    put_request(schema, &text);
+    if (pdl_is_dict(last) && pdl_str_is(pdl_message_role(last), "user")) {
+        pdl_val content = extended(pdl_dict_getz(last, "content"), pdl_buf_str(&text));
+        list = pdl_list_set(list, n - 1, pdl_dict_putz(pdl_keep(last), "content", content));
+    } else {
+        pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user"));
+        list = pdl_list_push(list, pdl_dict_putz(m, "content", pdl_text(pdl_buf_str(&text))));
+    }
+    pdl_buf_fini(&text);
+    return list;
 }
 
 /* --- OpenAI's strict mode ---------------------------------------------------------------- */
@@ -65,18 +143,18 @@ static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok) {
             x = pdl_keep(v);
         out = pdl_dict_put(out, pdl_keep(k), x);
     }
-    if (!pdl_text_is(pdl_dict_getz(schema, "type"), "object")) return out;
+    if (!has_type(schema, "object")) return out;
     if (!all_required(schema)) *ok = false;
     return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
 }
 
-pdl_val pdl_structured_openai(pdl_vref schema) {
+pdl_val pdl_structured_openai(pdl_ask *a) {
     bool ok = true;
-    if (!pdl_is_dict(schema) || !pdl_text_is(pdl_dict_getz(schema, "type"), "object")) return pdl_absent();
-    pdl_val strict = strict_form(schema, 0, &ok);
-    if (ok) return format(strict, true);
-    pdl_drop(strict);
-    return format(pdl_keep(schema), false);
+    pdl_val schema = as_object(a, a->schema), strict = strict_form(schema, 0, &ok);
+    a->structured = ok ? PDL_BY_STRICT : PDL_BY_SCHEMA;
+    pdl_val out = format(ok ? strict : schema, ok);
+    pdl_drop(ok ? schema : strict);
+    return out;
 }
 
 /* --- fewer keywords ---------------------------------------------------------------------- */

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The schema of a block in the strongest form that the service has, and which one the trace says; through model_driver.
+
+    python3 tests/model/test_structured.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import wire as w  # noqa: E402
+from wire import KEY, Wire, chunk, head, run, sse  # noqa: E402
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
+LIST = {"type": "array", "items": {"type": "integer"}}
+ENUM = {"enum": ["a", "b"]}
+
+
+def whole(content):
+    return [head("application/json"), json.dumps({"choices": [{"message": {"role": "assistant", "content": content}}]}).encode()]
+
+
+def ask(wire, model, schema=PERSON, prompt="Who?", stream=False, parsed=False, **parameters):
+    base = wire.url if model.startswith(("ollama", "anthropic", "gemini", "azure", "watsonx", "bedrock", "replicate")) else wire.url + "/v1"
+    one = {"model": model, "messages": [{"role": "user", "content": prompt}], "schema": schema, "stream": stream, "parsed": parsed,
+           "parameters": {"api_base": base, "api_key": KEY, "max_retries": 0, "token": "t", "project_id": "p", **parameters}}
+    lines = run({"calls": [one]})
+    wire.close()
+    return "".join(x["piece"] for x in lines if "piece" in x), lines[-1], [b for _, b in wire.requests]
+
+
+def form_of(model, answer=None, **kw):
+    _, end, bodies = ask(Wire(answer or whole("{}")), model, **kw)
+    assert "reply" in end, end
+    return end["reply"].get("structured"), bodies[0], end["reply"]
+
+
+def test_forms():
+    form, body, _ = form_of("hosted_vllm/m")
+    assert form == "json_schema" and body["response_format"]["json_schema"]["schema"] == PERSON
+    form, body, _ = form_of("ollama_chat/m", [head("application/json"), b'{"message": {"content": "{}"}, "done": true}'])
+    assert form == "format" and body["format"] == PERSON
+    form, body, _ = form_of("gemini/m", [head("application/json"), b'{"candidates": [{"content": {"parts": [{"text": "{}"}]}, "finishReason": "STOP"}]}'])
+    assert form == "response_json_schema" and body["generationConfig"]["response_json_schema"] == PERSON
+    form, body, _ = form_of("watsonx/m")
+    assert form == "json_schema"
+    form, body, _ = form_of("azure/m")
+    assert form == "json_schema, strict" and body["response_format"]["json_schema"]["schema"]["additionalProperties"] is False
+    form, body, _ = form_of("azure/m", schema={"type": "object", "properties": {"a": {}}})
+    assert form == "json_schema" and body["response_format"]["json_schema"]["strict"] is False
+
+
+def test_forced_tools():
+    answer = {"content": [{"type": "tool_use", "id": "1", "name": "json_tool_call", "input": {"name": "Ada", "age": 1}}], "stop_reason": "tool_use"}
+    form, body, reply = form_of("anthropic/m", [head("application/json"), json.dumps(answer).encode()])
+    assert form == "forced tool" and body["tools"][0]["input_schema"] == PERSON and json.loads(reply["content"]) == {"name": "Ada", "age": 1}
+    answer["content"][0]["input"] = {"value": [1, 2]}
+    form, body, reply = form_of("anthropic/m", [head("application/json"), json.dumps(answer).encode()], schema=LIST)
+    assert body["tools"][0]["input_schema"]["properties"]["value"] == LIST and reply["content"] == "[1, 2]"
+    form, body, _ = form_of("groq/m")
+    assert form == "forced tool" and body["tool_choice"]["function"]["name"] == "json_tool_call"
+
+
+def test_values_that_are_no_objects():
+    for schema, said, parsed, want in ((LIST, [1, 2], False, "[1, 2]"), (ENUM, "a", False, "a"), (ENUM, "a", True, '"a"'), (LIST, 3, True, "3")):
+        form, body, reply = form_of("azure/m", whole(json.dumps({"value": said})), schema=schema, parsed=parsed)
+        assert body["response_format"]["json_schema"]["schema"]["properties"]["value"] == schema
+        assert reply["content"] == want == reply["message"]["content"], reply
+    assert form_of("azure/m", whole("not JSON"), schema=LIST)[2]["content"] == "not JSON"
+    events = [chunk(content=c) for c in json.dumps({"value": [1, 2]})] + [chunk(finish="stop")]
+    pieces, end, _ = ask(Wire([head(), sse(*events)]), "azure/m", schema=LIST, stream=True)
+    assert pieces == "[1, 2]" == end["reply"]["content"], (pieces, end)
+
+
+def test_a_text_needs_no_schema():
+    form, body, _ = form_of("azure/m", schema={"type": "string"})
+    assert form is None and "response_format" not in body
+
+
+def test_in_words():
+    form, body, _ = form_of("deepseek/m")
+    assert form == "json_object and prompt" and body["response_format"] == {"type": "json_object"}
+    assert body["messages"][0]["content"].startswith("Who?\n\nReply with JSON") and json.dumps(PERSON) in body["messages"][0]["content"]
+    form, body, _ = form_of("deepseek/m", prompt="Who? Answer in JSON.")
+    assert form == "json_object and prompt" and body["messages"][0]["content"] == "Who? Answer in JSON."
+    text = [head("application/json"), b'{"choices": [{"text": "{}"}]}']
+    form, body, _ = form_of("text-completion-openai/m", text)
+    assert form == "prompt" and "Reply with JSON" in body["prompt"]
+    form, body, _ = form_of("text-completion-openai/m", text, prompt="Some json:")
+    assert form == "prompt of the program" and body["prompt"] == "Some json:"
+    form, body, _ = form_of("text-completion-openai/m", text, schema={"type": "string"})
+    assert form is None and body["prompt"] == "Who?"
+
+
+def test_refused_once_then_in_words():
+    bad = [head("application/json", "400 Bad"), b'{"error": {"message": "response_format is not supported"}}']
+    wire = Wire(bad, whole("{}"))
+    _, end, bodies = ask(wire, "hosted_vllm/m")
+    assert ["response_format" in b for b in bodies] == [True, False] and "Reply with JSON" in bodies[1]["messages"][0]["content"]
+    reply = end["reply"]
+    assert reply["structured"] == "prompt" and [(a["next"], a["status"]) for a in reply["attempts"]] == [("without schema", 400)], reply
+
+
+def test_the_programs_own_format_stays():
+    form, body, _ = form_of("hosted_vllm/m", response_format={"type": "json_object"})
+    assert form is None and body["response_format"] == {"type": "json_object"} and body["messages"][0]["content"] == "Who?"
+
+
+if __name__ == "__main__":
+    sys.exit(w.main(globals(), __doc__))
