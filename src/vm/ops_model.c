@@ -50,3 +50,81 @@ static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
     bool structured = !b->structured.given || b->structured.value;
     pdl_vref format = pdl_dict_getz(params, "response_format");
     bool asked = !pdl_is_absent(format) && !pdl_is_null(format);
+    if (!structured || !b->head.more->spec || pdl_type_is_any(b->head.more->spec) || asked) return pdl_null();
+    return pdl_type_schema(b->head.more->spec, false);
+}
+
+static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
+    c->text = pdl_promise_new(c->id);
+    c->role = pdl_promise_new(c->id);
+    c->extra = pdl_promise_new(c->id);
+    pdl_path *p = blk_path(f);
+    set_val(&f->bg, pdl_context_one(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
+    if (!b->response.s.p) return;
+    c->raw = pdl_promise_new(c->id);
+    f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
+}
+
+/* The model of a processor: its name, else its type; null when it has neither. Borrowed. */
+static pdl_vref processor_model(pdl_vref processor) {
+    pdl_vref m = pdl_dict_getz(processor, "model");
+    if (!pdl_is_str(m)) m = pdl_dict_getz(processor, "type");
+    return pdl_is_str(m) ? m : pdl_null();
+}
+
+static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
+    return pdl_is_dict(v) || pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "processor"),
+                                         "processor should be an object {type, model, backend} but is of type <class '%s'>",
+                                         pdl_type_name(v));
+}
+
+/* model: its name, or the processor of a block without one. */
+static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pdl_val messages,
+                          pdl_val params) {
+    pdl_val r = pdl_dict_new(6);
+    r = pdl_dict_putz(r, "model", pdl_keep(b->model ? model : processor_model(model)));
+    if (!b->model) r = pdl_dict_putz(r, "processor", pdl_keep(model));
+    r = pdl_dict_putz(r, "platform",
+                      b->platform.s.p ? pdl_text(b->platform.s)
+                                      : pdl_textz(b->model ? "litellm" : "granite-io"));
+    r = pdl_dict_putz(r, "messages", messages);
+    pdl_val schema = schema_of(b, params);
+    r = pdl_dict_putz(r, "parameters", params);
+    r = pdl_dict_putz(r, "schema", schema);
+    if (!pdl_is_null(schema) && b->head.more->parser) r = pdl_dict_putz(r, "parsed", pdl_bool(true));
+    return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
+}
+
+pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
+    pdl_step s = force_n(f, 3, err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
+    pdl_val params, messages;
+    if (b->model && !pdl_is_str(model)) {
+        pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "model"),
+                    "model should be a string but is of type <class '%s'>", pdl_type_name(model));
+        return PDL_STEP_FAIL;
+    }
+    if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
+    pdl_vref name = b->model ? model : processor_model(model);
+    if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err)) return model_error(err, name, b->head.loc);
+    if (!messages_of(f, input, &messages, err)) {
+        pdl_drop(params);
+        return model_error(err, name, b->head.loc);
+    }
+    pdl_call *c = call_new(f, PDL_EFFECT_model, b->head.loc);
+    c->block = &b->head;
+    promise_parts(f, c, b);
+    pdl_val request = request_of(f, b, model, messages, params);
+    if (wants_blocks(f->run)) {
+        pdl_val key = pdl_textz("pdl__model_input");
+        send_field(f, key, pdl_dict_getz(request, "messages"), 0);
+        pdl_drop(key);
+    }
+    cut_stack(f, f->stack.n - 3);
+    push(f, pdl_keep(c->text));
+    bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) != 0;
+    if (f->run->opt.stream != PDL_STREAM_NONE) out_call(f, c, shows || tells, tells);
+    call_start(f, c, request);
+    return step_of(true);
+}
