@@ -161,24 +161,6 @@ static void answer(pdl_call *c, pdl_val reply) {
     pdl_effect_answer(e, reply, seconds);
 }
 
-<<<<<<< HEAD
-/* Takes raw, a response in OpenAI's shape. text: what is still to be shown. */
-static void finish(pdl_call *c, pdl_val raw, int status) {
-    pdl_val reply;
-    pdl_err err = {0};
-    if (pdl_is_str(c->model)) raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
-    if (!pdl_reply_finish(raw, c->ask.forced_tool, &reply, &err)) {
-        pdl_fault f = {0};
-        pdl_fault_of_err(&err, status, &f);
-        fail(c, &f);
-        return;
-    }
-    if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
-    answer(c, reply);
-}
-
-=======
->>>>>>> 7d704f7 (model: schemas in the strongest form a service has, else in words; the trace says which)
 /* The text of a reply that came whole although a stream was asked for, but for what was shown of a job, in
  * pieces of n code points (0: at once). */
 static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
@@ -203,6 +185,7 @@ static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
 static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_val reply;
     pdl_err err = {0};
+    if (pdl_is_str(c->model)) raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
     unsigned how = (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
                    (c->ask.parsed ? PDL_REPLY_PARSED : 0u);
     if (!pdl_reply_finish(raw, how, &reply, &err)) {
