@@ -11,7 +11,6 @@
 #include "base/alloc.h"
 #include "compile/compile.h"
 #include "lang/load.h"
-#include "native/native.h"
 #include "vm/vm.h"
 
 #include "base/banned.h"
@@ -24,10 +23,6 @@ static double now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
-static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
-static const pdl_xnames known = {is_filter, is_test, NULL, NULL};
-
 /* Best seconds of one reading, with code when names are given. */
 static double reading(pdl_str text, pdl_interner *names) {
     double best = 1e9;
@@ -36,7 +31,7 @@ static double reading(pdl_str text, pdl_interner *names) {
         pdl_mark m = pdl_arena_mark(a);
         double start = now();
         for (int i = 0; i < READS; i++) {
-            const pdl_expr *e = pdl_expr_read(a, text, &known);
+            const pdl_expr *e = pdl_expr_read(a, text, &pdl_known_xnames);
             if (names) pdl_code_drop(pdl_compile_expr(e, false, NULL, (pdl_loc){0}, names));
             if (i % 64 == 63) pdl_arena_reset(a, m);
         }

@@ -9,10 +9,6 @@
 #define FUZZ_JINJA false
 #endif
 
-static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
-static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
-static const pdl_xnames known = {is_filter, is_test, NULL, NULL};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 1 << 14) return 0;
     pdl_buf text = fuzz_text(data, size), one = PDL_BUF, two = PDL_BUF;
@@ -23,10 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_val scope = pdl_null();
     pdl_err err = {0};
     if (!pdl_yaml_read(vars, &scope, NULL, NULL, &err)) pdl_err_fini(&err);
-    const pdl_expr *x = FUZZ_JINJA ? pdl_expr_read_template(a, source, &(pdl_xoptions){0}, &known) : pdl_expr_read(a, source, &known);
+    const pdl_expr *x = FUZZ_JINJA ? pdl_expr_read_template(a, source, &(pdl_xoptions){0}, &pdl_known_xnames) : pdl_expr_read(a, source, &pdl_known_xnames);
     pdl_buf shown = PDL_BUF;
     pdl_expr_print(x, &shown);
-    FUZZ_MUST(x->form != PDL_X_BROKEN || x->err_msg.n);
+    FUZZ_MUST(x->form != PDL_X_BROKEN || (x->fault && x->fault->msg.n));
     bool random = pdl_str_find(source, PDL_STR("random"), 0) != PDL_NOT_FOUND || pdl_str_find(source, PDL_STR("lipsum"), 0) != PDL_NOT_FOUND
                   || pdl_str_find(source, PDL_STR("%"), 0) != PDL_NOT_FOUND || pdl_str_find(source, PDL_STR("shuffle"), 0) != PDL_NOT_FOUND;
     pdl_code *code = pdl_compile_expr(x, FUZZ_JINJA, NULL, (pdl_loc){0}, names);

@@ -225,10 +225,6 @@ static bool fail(pdl_err *err, fault *f) {
     return false;
 }
 
-static bool is_filter(pdl_str s) { return pdl_filter_find(s) != NULL; }
-static bool is_test(pdl_str s) { return pdl_test_find(s) != NULL; }
-static const pdl_xnames xnames = {is_filter, is_test, NULL, NULL};
-
 static bool run_code(pdl_code *code, pdl_vref scope, pdl_val *out, fault *f) {
     pdl_run_options opt = {.names = names, .world = pdl_null_world()};
     pdl_run *r = pdl_run_new(&opt);
@@ -251,7 +247,7 @@ static const pdl_tree *tree_of(pdl_arena *a, pdl_vref v) {
     t->value = pdl_null();
     if (pdl_is_str(v)) {
         t->kind = PDL_TREE_EXPR;
-        t->expr = pdl_expr_read(a, pdl_str_get(v), &xnames);
+        t->expr = pdl_expr_read(a, pdl_str_get(v), &pdl_known_xnames);
     } else if (pdl_is_list(v) || pdl_is_dict(v)) {
         bool map = pdl_is_dict(v);
         t->kind = map ? PDL_TREE_MAP : PDL_TREE_LIST;

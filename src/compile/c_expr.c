@@ -334,8 +334,8 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
     emit_place old = at_site(e, x, node, loc);
     switch (x->form) {
     case PDL_X_BROKEN:
-        e->start = x->err_start;
-        e->end = x->err_end;
+        e->start = x->fault->start;
+        e->end = x->fault->end;
         emit(e, PDL_OP_FAIL, 0, 0, 0);
         break;
     case PDL_X_NATIVE:
@@ -360,8 +360,8 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
 void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
     emit_place old = at_site(e, x, node, loc);
     if (x->form == PDL_X_BROKEN) {
-        e->start = x->err_start;
-        e->end = x->err_end;
+        e->start = x->fault->start;
+        e->end = x->fault->end;
         emit(e, PDL_OP_FAIL, 0, 0, 0);
     } else {
         c_self(e, x->root);

@@ -41,7 +41,11 @@ const char *segment(pdl_emit *e, pdl_str s) {
 
 emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc) {
     emit_place old = {e->site, e->start, e->end};
-    *pdl_vec_push(&e->code->sites) = (pdl_site){expr, node, loc};
+    size_t n = e->code->sites.n;
+    const pdl_site *last = n ? &e->code->sites.p[n - 1] : NULL;
+    bool same = last && last->expr == expr && last->node == node && last->loc.src == loc.src &&
+                last->loc.start == loc.start && last->loc.end == loc.end;
+    if (!same) *pdl_vec_push(&e->code->sites) = (pdl_site){expr, node, loc};
     e->site = (uint32_t)e->code->sites.n - 1;
     e->start = e->end = 0;
     return old;

@@ -94,20 +94,28 @@ static const pdl_xnode *read_whole(pdl_reader *r, bool inside) {
     return r->fail.msg.p ? NULL : root;
 }
 
+static const pdl_xfault *fault_of(const pdl_reader *r, uint32_t len) {
+    const pdl_xfail *f = &r->fail;
+    pdl_xfault *fault = pdl_arena_new(r->arena, pdl_xfault);
+    *fault = (pdl_xfault){f->msg, f->cls, f->hint, f->start, f->end};
+    if (!f->as_written) {
+        fault->start = pdl_read_offset(r, f->start);
+        fault->end = pdl_read_offset(r, f->end);
+    }
+    if (fault->end > len) fault->end = len;
+    if (fault->start > fault->end) fault->start = fault->end;
+    return fault;
+}
+
 static pdl_expr *finish(pdl_reader *r, pdl_expr *e, pdl_xform form, const pdl_xnode *root) {
-    e->form = root ? form : PDL_X_BROKEN;
+    if (!root) form = PDL_X_BROKEN;
+    e->form = form;
     e->root = root;
     if (root) {
         e->free_names = pdl_names_free(&r->names, &e->n_free);
         e->has_unknown = r->suspects > 0;
     } else {
-        e->err_msg = r->fail.msg;
-        e->err_class = r->fail.cls;
-        e->err_hint = r->fail.hint;
-        e->err_start = r->fail.as_written ? r->fail.start : pdl_read_offset(r, r->fail.start);
-        e->err_end = r->fail.as_written ? r->fail.end : pdl_read_offset(r, r->fail.end);
-        if (e->err_end > e->source.n) e->err_end = (uint32_t)e->source.n;
-        if (e->err_start > e->err_end) e->err_start = e->err_end;
+        e->fault = fault_of(r, (uint32_t)e->source.n);
     }
     return e;
 }

@@ -123,23 +123,27 @@ typedef enum {
     PDL_X_PLAIN,    /* one run of text: the value is `text` unchanged */
     PDL_X_NATIVE,   /* exactly one expression: `root` is it, any type comes out */
     PDL_X_TEMPLATE, /* anything else: `root` is a SEQ, text comes out */
-    PDL_X_BROKEN    /* cannot be read: err_kind, err_msg, err_start */
+    PDL_X_BROKEN    /* cannot be read: fault */
 } pdl_xform;
 
-typedef struct pdl_expr {
-    pdl_xform form;
-    pdl_str source;           /* the whole text as written, in the arena */
-    const pdl_xnode *root;
-    pdl_str err_msg;          /* "unexpected '}', expected ')'" */
+/* Why a text cannot be read. */
+typedef struct pdl_xfault {
+    pdl_str msg; /* "unexpected '}', expected ')'" */
     /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword argument */
-    const char *err_class;
-    uint32_t err_start, err_end;
-    /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
-    pdl_str err_hint;
+    const char *cls;
+    pdl_str hint; /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
+    uint32_t start, end;
+} pdl_xfault;
+
+typedef struct pdl_expr {
+    pdl_xform form : 8;
+    bool has_unknown : 1; /* filter.unknown may be set somewhere */
+    uint32_t n_free;
+    pdl_str source;           /* the whole text as written, in the arena */
+    const pdl_xnode *root;    /* NULL: PLAIN, BROKEN */
+    const pdl_xfault *fault;  /* BROKEN */
     /* names read but not set by the text itself, each once, in order of first use */
     pdl_str *free_names;
-    uint32_t n_free;
-    bool has_unknown; /* filter.unknown may be set somewhere */
 } pdl_expr;
 
 /* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the

@@ -34,17 +34,14 @@ static pdl_symbol *symbol_of(pdl_names *ns, pdl_str name) {
         if (s) return s;
     } else {
         for (uint32_t i = 0; i < ns->n; i++)
-            if (pdl_str_eq(ns->few[i]->name, name)) return ns->few[i];
+            if (pdl_str_eq(ns->few[i].name, name)) return &ns->few[i];
     }
-    pdl_symbol *s = pdl_arena_new(ns->arena, pdl_symbol);
-    s->name = name;
-    if (ns->n < PDL_FEW_SYMBOLS) {
-        ns->few[ns->n] = s;
-    } else {
-        if (ns->n == PDL_FEW_SYMBOLS)
-            for (uint32_t i = 0; i < ns->n; i++) pdl_map_put(&ns->many, ns->few[i]->name, ns->few[i]);
-        pdl_map_put(&ns->many, name, s);
-    }
+    bool few = ns->n < PDL_FEW_SYMBOLS;
+    pdl_symbol *s = few ? &ns->few[ns->n] : pdl_arena_new(ns->arena, pdl_symbol);
+    *s = (pdl_symbol){.name = name};
+    for (uint32_t i = 0; ns->n == PDL_FEW_SYMBOLS && i < ns->n; i++)
+        pdl_map_put(&ns->many, ns->few[i].name, &ns->few[i]);
+    if (!few) pdl_map_put(&ns->many, name, s);
     ns->n++;
     return s;
 }

@@ -303,8 +303,6 @@ void pdl_expr_print(const pdl_expr *e, pdl_buf *out) {
         put(&p, "template");
         put_node(&p, e->root);
         break;
-    case PDL_X_BROKEN:
-        pdl_buf_putf(out, "broken %s: %.*s", e->err_class, PDL_FMT(e->err_msg));
-        break;
+    case PDL_X_BROKEN: pdl_buf_putf(out, "broken %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg)); break;
     }
 }

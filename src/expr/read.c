@@ -222,35 +222,31 @@ static const pdl_xnode *read_name(pdl_reader *r, bool with_namespace) {
     return pdl_read_expect(r, PDL_TK_NAME) ? pdl_read_close(r, ref) : NULL;
 }
 
+/* Items up to `close`, pushed; with a colon and a value behind each when `pairs`. */
+static bool read_items(pdl_reader *r, size_t mark, pdl_tk close, bool pairs) {
+    pdl_read_advance(r);
+    while (r->t.kind != close) {
+        if (r->n_items > mark && !pdl_read_expect(r, PDL_TK_COMMA)) return false;
+        if (r->t.kind == close) break;
+        const pdl_xnode *e = pdl_read_expression(r), *value = NULL;
+        if (!e) return false;
+        if (pairs && (!pdl_read_expect(r, PDL_TK_COLON) || !(value = pdl_read_expression(r)))) return false;
+        pdl_read_push(r, e)->other = value;
+    }
+    pdl_read_advance(r);
+    return true;
+}
+
 static const pdl_xnode *read_list(pdl_reader *r) {
     uint32_t start = r->t.start;
     size_t mark = r->n_items;
-    pdl_read_advance(r);
-    while (r->t.kind != PDL_TK_RBRACKET) {
-        if (r->n_items > mark && !pdl_read_expect(r, PDL_TK_COMMA)) return NULL;
-        if (r->t.kind == PDL_TK_RBRACKET) break;
-        const pdl_xnode *e = pdl_read_expression(r);
-        if (!e) return NULL;
-        pdl_read_push(r, e);
-    }
-    pdl_read_advance(r);
-    return list_node(r, PDL_X_LIST, start, mark);
+    return read_items(r, mark, PDL_TK_RBRACKET, false) ? list_node(r, PDL_X_LIST, start, mark) : NULL;
 }
 
 static const pdl_xnode *read_dict(pdl_reader *r) {
     uint32_t start = r->t.start;
     size_t mark = r->n_items;
-    pdl_read_advance(r);
-    while (r->t.kind != PDL_TK_RBRACE) {
-        if (r->n_items > mark && !pdl_read_expect(r, PDL_TK_COMMA)) return NULL;
-        if (r->t.kind == PDL_TK_RBRACE) break;
-        const pdl_xnode *key = pdl_read_expression(r);
-        if (!key || !pdl_read_expect(r, PDL_TK_COLON)) return NULL;
-        const pdl_xnode *val = pdl_read_expression(r);
-        if (!val) return NULL;
-        pdl_read_push(r, key)->other = val;
-    }
-    pdl_read_advance(r);
+    if (!read_items(r, mark, PDL_TK_RBRACE, true)) return NULL;
     pdl_xnode *n = pdl_read_node(r, PDL_X_DICT, start);
     size_t count = r->n_items - mark;
     n->u.dict.n = (uint32_t)count;

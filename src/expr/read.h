@@ -37,7 +37,7 @@ enum { PDL_FEW_SYMBOLS = 12 };
 
 typedef struct pdl_names {
     pdl_arena *arena;
-    pdl_symbol *few[PDL_FEW_SYMBOLS]; /* the first symbols; many holds all once there are more */
+    pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; many holds all once there are more */
     uint32_t n;
     uint32_t depth; /* open scopes */
     uint32_t block; /* number of the block being read, from 1 */

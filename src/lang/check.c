@@ -14,27 +14,21 @@ pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc
                      const char *fmt, ...) {
     if (c->quiet || (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0))
         return NULL;
-    pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    pdl_buf_vputf(&text, fmt, ap);
+    pdl_diag *d = pdl_program_vdiag(c->p, sev, code, loc, mark, fmt, ap);
     va_end(ap);
-    for (size_t i = 0; i < text.len; i++) /* a message is one line */
-        if (text.p[i] == '\n') text.p[i] = ' ';
-    pdl_diag *d = pdl_program_diag(c->p, sev, code, loc, mark, "%s", pdl_buf_z(&text));
-    pdl_buf_fini(&text);
+    for (char *p = (char *)(uintptr_t)d->text.p; p < d->text.p + d->text.n; p++) /* a message is one line */
+        if (*p == '\n') *p = ' ';
     return d;
 }
 
 void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
     if (!d) return;
-    pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    pdl_buf_vputf(&text, fmt, ap);
+    d->hint = pdl_program_vtext(c->p, fmt, ap);
     va_end(ap);
-    d->hint = pdl_arena_str(c->p->arena, pdl_buf_str(&text));
-    pdl_buf_fini(&text);
 }
 
 /* --- sub-blocks
@@ -198,24 +192,21 @@ static PDL_NOINLINE void check_get(pdl_checker *c, const pdl_b_get *b) {
     pdl_buf_fini(&text);
 }
 
-static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
-static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
-
 /* Literal text of a Jinja block with the usual delimiters is read as it will be. */
 static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
-    static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
     static const pdl_xoptions options = {0};
     if (c->quiet || b->parameters || !b->code || b->code->kind != PDL_BLOCK_scalar ||
         !pdl_str_eq_nocase(b->lang.s, PDL_STR("jinja")))
         return;
     const pdl_tree *t = PDL_AS(scalar, b->code)->value;
     if (t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
-    const pdl_expr *e = pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &names);
+    const pdl_expr *e =
+        pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &pdl_known_xnames);
     if (e->form != PDL_X_BROKEN) return;
     pdl_diag *d = check_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
-                             pdl_node_text_loc(t->node, e->err_start, e->err_end),
-                             "Jinja Code error: %s: %.*s", e->err_class, PDL_FMT(e->err_msg));
-    if (e->err_hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->err_hint));
+                             pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
+                             "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
+    if (e->fault->hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
 }
 
 static PDL_NOINLINE void check_agg(pdl_checker *c, const pdl_agg *g) {

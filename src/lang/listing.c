@@ -15,7 +15,8 @@ static void put_head(pdl_loc loc, const char *key, pdl_buf *out) {
 static void on_expr(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
     pdl_buf *out = user;
     put_head(t->node ? pdl_node_loc(t->node) : t->loc, b->kind == PDL_BLOCK_scalar ? "text" : key, out);
-    if (t->expr->form == PDL_X_BROKEN) pdl_buf_putf(out, "broken: %.*s", PDL_FMT(t->expr->err_msg));
+    if (t->expr->form == PDL_X_BROKEN)
+        pdl_buf_putf(out, "broken: %.*s", PDL_FMT(t->expr->fault->msg));
     else pdl_expr_print(t->expr, out);
     pdl_buf_putc(out, '\n');
 }

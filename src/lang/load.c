@@ -18,25 +18,19 @@ enum {
  * ------------------------------------------------------------------------------------------------- */
 
 pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
-    pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    pdl_buf_vputf(&text, fmt, ap);
+    pdl_diag *d = pdl_program_vdiag(l->p, PDL_DIAG_ERROR, code, loc, mark, fmt, ap);
     va_end(ap);
-    pdl_diag *d = pdl_program_diag(l->p, PDL_DIAG_ERROR, code, loc, mark, "%s", pdl_buf_z(&text));
     d->at_load = true;
-    pdl_buf_fini(&text);
     return d;
 }
 
 void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) {
-    pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    pdl_buf_vputf(&text, fmt, ap);
+    d->hint = pdl_program_vtext(l->p, fmt, ap);
     va_end(ap);
-    d->hint = pdl_arena_str(l->a, pdl_buf_str(&text));
-    pdl_buf_fini(&text);
 }
 
 /* Does n have at most `left` nodes? */

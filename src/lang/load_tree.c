@@ -9,7 +9,7 @@
 
 static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
 static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
-static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
+const pdl_xnames pdl_known_xnames = {is_filter, is_test, pdl_filter_near, pdl_test_near};
 
 const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v) {
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
@@ -32,7 +32,7 @@ static const pdl_tree *as_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc, pa
 
 static part read_text(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (pdl_expr_is_plain(n->text)) return (part){NULL, pdl_recent_value(&l->recent, n)};
-    const pdl_expr *e = pdl_expr_read(l->a, n->text, &names);
+    const pdl_expr *e = pdl_expr_read(l->a, n->text, &pdl_known_xnames);
     if (e->form == PDL_X_PLAIN) return (part){NULL, pdl_recent_value(&l->recent, n)};
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
     t->kind = PDL_TREE_EXPR;

@@ -219,9 +219,9 @@ void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc
     seen s = {.c = c, .e = e, .node = node, .loc = loc};
     if (e->form == PDL_X_BROKEN) {
         pdl_diag *d =
-            check_diag(c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->err_start, e->err_end),
-                       "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->err_msg));
-        if (e->err_hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->err_hint));
+            check_diag(c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->fault->start, e->fault->end),
+                       "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->fault->msg));
+        if (e->fault->hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
         return;
     }
     if (!e->root) return;

@@ -28,21 +28,29 @@ void pdl_program_drop(pdl_program *p) {
     pdl_free(p);
 }
 
+pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap) {
+    pdl_buf text = PDL_BUF;
+    pdl_buf_vputf(&text, fmt, ap);
+    pdl_str kept = pdl_arena_str(p->arena, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+    return kept;
+}
+
 pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
                            const char *fmt, ...) {
-    pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    pdl_buf_vputf(&text, fmt, ap);
+    pdl_diag *d = pdl_program_vdiag(p, sev, code, loc, mark, fmt, ap);
     va_end(ap);
+    return d;
+}
+
+pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                            const char *fmt, va_list ap) {
     if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last place is overwritten again and again */
     pdl_diag *d = pdl_vec_push(&p->diags);
-    *d = (pdl_diag){.severity = sev,
-                    .code = code,
-                    .loc = loc,
-                    .mark = mark,
-                    .text = pdl_arena_str(p->arena, pdl_buf_str(&text))};
-    pdl_buf_fini(&text);
+    *d = (pdl_diag){
+        .severity = sev, .code = code, .loc = loc, .mark = mark, .text = pdl_program_vtext(p, fmt, ap)};
     return d;
 }
 

@@ -34,6 +34,9 @@ typedef struct pdl_program {
     uint32_t refs;            /* shared by runs, closures and codes */
 } pdl_program;
 
+/* The filters and tests that expressions of programs and templates know. */
+extern const pdl_xnames pdl_known_xnames;
+
 pdl_program *pdl_program_new(void);
 pdl_program *pdl_program_keep(pdl_program *p);
 void pdl_program_drop(pdl_program *p); /* NULL is fine */
@@ -42,6 +45,11 @@ void pdl_program_drop(pdl_program *p); /* NULL is fine */
 PDL_PRINTF(6, 7)
 pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
                            const char *fmt, ...);
+PDL_PRINTF(6, 0)
+pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                            const char *fmt, va_list ap);
+/* Text in the arena of p. */
+PDL_PRINTF(2, 0) pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap);
 void pdl_program_sort_diags(pdl_program *p);
 
 /* The load errors as users see them, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */

@@ -45,8 +45,8 @@ static void op_list(pdl_fiber *f, size_t n, bool tuple) {
 static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (i->b == 0) {
-        pdl_err_host(err, site->expr->err_class, "%.*s", PDL_FMT(site->expr->err_msg));
-        if (site->expr->err_hint.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->err_hint));
+        pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
+        if (site->expr->fault->hint.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->fault->hint));
         return PDL_STEP_FAIL;
     }
     pdl_vref what = f->code->consts.p[i->c];

@@ -401,11 +401,7 @@ void templates_fini(pdl_run *r) {
     idmap_fini(&r->templates);
 }
 
-static bool is_filter(pdl_str s) { return pdl_filter_find(s) != NULL; }
-static bool is_test(pdl_str s) { return pdl_test_find(s) != NULL; }
-
 static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options, pdl_err *err) {
-    static const pdl_xnames names = {is_filter, is_test, pdl_filter_near, pdl_test_near};
     uint32_t hash = pdl_hash_str(pdl_str_get(text));
     struct pdl_template *first = idmap_find(&r->templates, hash);
     for (struct pdl_template *t = first; t; t = t->same_hash)
@@ -424,7 +420,7 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     t->text = pdl_keep(text);
     t->options = pdl_keep(options);
     t->autoescape = opt.autoescape;
-    t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &names), true, NULL,
+    t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &pdl_known_xnames), true, NULL,
                                (pdl_loc){0}, r->opt.names);
     t->same_hash = first;
     idmap_put(&r->templates, hash, t);

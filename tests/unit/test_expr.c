@@ -103,8 +103,8 @@ static void marks_errors_in_the_text_as_written(void **state) {
         pdl_arena *a = pdl_arena_make();
         const pdl_expr *e = pdl_expr_read(a, t_str(marks[i].text), &names);
         assert_int_equal(e->form, PDL_X_BROKEN);
-        assert_int_equal(e->err_start, marks[i].start);
-        assert_int_equal(e->err_end, marks[i].end);
+        assert_int_equal(e->fault->start, marks[i].start);
+        assert_int_equal(e->fault->end, marks[i].end);
         pdl_arena_free(a);
     }
 }
@@ -160,7 +160,7 @@ static void long_chains_are_read_and_deep_ones_refused(void **state) {
         const pdl_expr *e = pdl_expr_read(a, pdl_buf_str(&b), &names);
         t_assert((e->form == PDL_X_NATIVE) == long_rows[i].ok);
         if (!long_rows[i].ok)
-            t_assert_str(e->err_msg, "expression is nested too deeply (more than 200 levels)");
+            t_assert_str(e->fault->msg, "expression is nested too deeply (more than 200 levels)");
         pdl_expr_print(e, &shown);
         pdl_buf_fini(&shown);
         pdl_buf_fini(&b);

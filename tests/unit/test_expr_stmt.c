@@ -149,7 +149,7 @@ static void deep_statements_are_refused(void **state) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < 5000; i++) PDL_PUT(&b, "{% if x %}");
     const pdl_expr *e = pdl_expr_read_template(a, pdl_buf_str(&b), NULL, NULL);
-    t_assert_str(e->err_msg, "expression is nested too deeply (more than 200 levels)");
+    t_assert_str(e->fault->msg, "expression is nested too deeply (more than 200 levels)");
     pdl_buf_clear(&b);
     PDL_PUT(&b, "{% if x %}");
     for (size_t i = 0; i < 5000; i++) PDL_PUT(&b, "{% elif x %}y");
