@@ -89,9 +89,14 @@ static void stop(pdl_yreader *r) {
 }
 
 static bool is_ascii(pdl_str s) {
-    unsigned char high = 0;
-    for (size_t i = 0; i < s.n; i++) high |= (unsigned char)s.p[i];
-    return high < 0x80;
+    uint64_t high = 0, w;
+    size_t i = 0;
+    for (; s.n - i >= sizeof w; i += sizeof w) {
+        memcpy(&w, s.p + i, sizeof w);
+        high |= w;
+    }
+    for (; i < s.n; i++) high |= (uint64_t)(unsigned char)s.p[i] << 56 | (unsigned char)s.p[i];
+    return !(high & 0x8080808080808080u);
 }
 
 pdl_yreader *pdl_yreader_new(const pdl_source *src) {
@@ -308,14 +313,18 @@ static size_t tab_from(const pdl_yreader *r, size_t off) {
 
 /* The reference takes a tab for no separator: the first one in a gap or a plain scalar before `to` is an
  * error. */
-static bool gap_tabs(pdl_yreader *r, size_t to, pdl_err *err) {
-    while (r->tab != PDL_NOT_FOUND && r->tab < to) {
+static bool gap_tabs_from(pdl_yreader *r, size_t to, pdl_err *err) {
+    while (r->tab < to) {
         if (!in_comment(r, r->tab))
             return fail_at(r, (uint32_t)r->tab, err, "ScannerError",
                            "found character '\\t' that cannot start any token");
         r->tab = tab_from(r, r->tab + 1);
     }
     return true;
+}
+
+static inline bool gap_tabs(pdl_yreader *r, size_t to, pdl_err *err) {
+    return r->tab >= to || gap_tabs_from(r, to, err); /* no tab: PDL_NOT_FOUND, the largest number */
 }
 
 static size_t content_start(const pdl_yreader *r, const pdl_yevent *e) {

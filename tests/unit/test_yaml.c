@@ -187,9 +187,68 @@ static void test_source(void **state) {
     pdl_arena_free(a);
 }
 
+/* Texts around the lengths at which they are kept in different ways: each twice, before and behind others. */
+static void test_lengths(void **state) {
+    (void)state;
+    static const size_t lengths[] = {0,     1,    7,   8,    9,    PDL_NODE_SHORT, PDL_NODE_SHORT + 1,
+                                     127,   128,  255, 2047, 2048, 2049,           16383,
+                                     16384, 70000};
+    enum { N = sizeof lengths / sizeof lengths[0] };
+    pdl_arena *a = pdl_arena_make();
+    pdl_buf text = PDL_BUF;
+    for (size_t i = 0; i < 2 * N; i++) {
+        PDL_PUT(&text, "- '");
+        for (size_t k = 0; k < lengths[i % N]; k++) pdl_buf_putc(&text, (char)('a' + k % 26));
+        PDL_PUT(&text, "'\n");
+    }
+    const pdl_node *list = load(a, pdl_buf_z(&text));
+    pdl_recent recent = {0};
+    t_assert(list->n == 2 * N);
+    for (size_t i = 0; i < 2 * N; i++) {
+        const pdl_node *n = list->items[i], *twin = list->items[i % N];
+        t_assert(n->text.n == lengths[i % N] && n->text.p[n->text.n] == 0);
+        for (size_t k = 0; k < n->text.n; k++) t_assert(n->text.p[k] == (char)('a' + k % 26));
+        if (n->text.n <= PDL_NODE_SHORT) t_assert(n->text.p == twin->text.p);
+        pdl_val v = pdl_node_value(n), again = pdl_recent_value(&recent, n);
+        t_assert_str(pdl_str_get(v), n->text.p);
+        t_assert(pdl_val_eq(v, again));
+        pdl_drop(v);
+        pdl_drop(again);
+    }
+    pdl_recent_fini(&recent);
+    pdl_arena_free(a); /* values of long texts go with it */
+    pdl_buf_fini(&text);
+}
+
+/* Keys are equal as values; the memory of recent texts does not mix up what it shares. */
+static void test_keys(void **state) {
+    (void)state;
+    pdl_arena *a = pdl_arena_make();
+    pdl_buf text = PDL_BUF;
+    pdl_err err = {0};
+    pdl_val v;
+    for (int i = 0; i < 1000; i++) pdl_buf_putf(&text, "k%d: k%d\n", i % 500, i);
+    PDL_PUT(&text, "1: int\n1.0: float\ntrue: bool\n'1': text\n0x1: hex\n");
+    const pdl_node *map = load(a, pdl_buf_z(&text));
+    t_assert(map->n == 502);
+    t_assert(pdl_yaml_to_val(map, &v, &err));
+    for (int i = 0; i < 500; i++) {
+        char key[16], value[16];
+        snprintf(key, sizeof key, "k%d", i);
+        snprintf(value, sizeof value, "k%d", i + 500);
+        t_assert_str(pdl_str_get(pdl_dict_getz(v, key)), value);
+    }
+    t_assert_str(pdl_str_get(pdl_dict_find(v, pdl_int(1))), "hex");
+    t_assert_str(pdl_str_get(pdl_dict_getz(v, "1")), "text");
+    pdl_drop(v);
+    pdl_buf_fini(&text);
+    pdl_arena_free(a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),     cmocka_unit_test(test_errors),
                                        cmocka_unit_test(test_surrogates), cmocka_unit_test(test_text_loc),
-                                       cmocka_unit_test(test_limits),     cmocka_unit_test(test_source)};
+                                       cmocka_unit_test(test_limits),     cmocka_unit_test(test_source),
+                                       cmocka_unit_test(test_lengths),    cmocka_unit_test(test_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
