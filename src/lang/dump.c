@@ -2,6 +2,7 @@
  * of `defaults`. */
 #include "lang/dump.h"
 
+#include "base/utf8.h"
 #include "lang/fields.h"
 #include "yaml/yaml.h"
 
@@ -207,6 +208,27 @@ static PDL_NOINLINE pdl_val dump_flag(const dumper *d, const char *key, const pd
     return given ? pdl_bool(flag->value) : pdl_absent();
 }
 
+/* Words that may be written in any case. */
+static pdl_val lowered(pdl_str s) {
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_lower(&b, s);
+    pdl_val v = pdl_text(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return v;
+}
+
+/* Traces spell out the fields of a file. */
+static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
+    static const char *const texts[][2] = {{"mode", "w"}, {"encoding", "utf-8"}, {"prefix", ""}, {"suffix", "\n"}};
+    pdl_val given = node_value(a->node);
+    if (!d->trace || !a->is_file || !pdl_is_dict(given)) return given;
+    pdl_val out = pdl_dict_putz(pdl_dict_new(7), "description", pdl_null());
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) out = pdl_dict_putz(out, texts[i][0], pdl_textz(texts[i][1]));
+    out = pdl_dict_merge(pdl_dict_putz(out, "flush", pdl_bool(false)), given);
+    pdl_drop(given);
+    return out;
+}
+
 /* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types of fields.
  */
 static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
@@ -214,6 +236,7 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     switch (f->type) {
     case PDL_FT_STR: {
         const pdl_text_field *t = at;
+        if (t->s.p && d->trace && strcmp(f->key, "lang") == 0) return lowered(t->s);
         return t->s.p ? pdl_text(t->s) : pdl_absent();
     }
     case PDL_FT_BOOL: return dump_flag(d, f->key, at);
@@ -254,7 +277,7 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
         const pdl_fors *fors = *(const pdl_fors *const *)at;
         return fors ? recorded(d, b, f->key, 0, node_value(fors->node)) : pdl_absent();
     }
-    case PDL_FT_AGG: return node_value((*(const pdl_agg *const *)at)->node);
+    case PDL_FT_AGG: return dump_aggregator(d, *(const pdl_agg *const *)at);
     case PDL_FT_TYPE:
     case PDL_FT_DEFS:
     case PDL_FT_CTX:
@@ -300,7 +323,9 @@ static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl
     if (b->more->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->more->spec));
     if (d->trace || b->more->defs.n)
         out = pdl_dict_putz(out, "defs", dump_named(d, b, "defs", &b->more->defs));
-    if (b->more->retry) out = pdl_dict_putz(out, "retry", node_value(b->more->retry->node));
+    bool is_map = b->node && b->node->kind == PDL_NODE_MAP;
+    const pdl_node *retry = is_map ? pdl_node_find(b->node, PDL_STR("retry"), NULL) : NULL;
+    if (retry && !pdl_node_is_null(retry)) out = pdl_dict_putz(out, "retry", node_value(retry));
     if (b->more->trace_error_node)
         out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->more->trace_error_node));
     if (b->more->budget) out = pdl_dict_putz(out, "budget", node_value(b->more->budget->node));
@@ -314,8 +339,11 @@ static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
     if (!is_default_pair(&b->contribute))
         out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
     out = more(d, b, PDL_DUMP_RESULT, out);
-    if (b->more->parser)
-        out = pdl_dict_putz(out, "parser", node_value(pdl_node_find(b->node, PDL_STR("parser"), NULL)));
+    if (b->more->parser) {
+        const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL);
+        bool word = d->trace && pdl_node_is_str(n);
+        out = pdl_dict_putz(out, "parser", word ? lowered(n->text) : node_value(n));
+    }
     if (d->trace || b->more->expectations.n)
         out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
     if (b->more->fallback)

@@ -112,6 +112,15 @@ static void keep_program(pdl_fold *f, pdl_program *p) {
     *pdl_vec_push(&f->programs) = pdl_program_keep(p);
 }
 
+/* The reference notes in the program itself that a case without a test was taken. */
+static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *then) {
+    const pdl_cases *cases = &PDL_AS(match, match)->cases;
+    for (uint32_t i = 0; i < cases->n; i++) {
+        pdl_case *c = &cases->p[i];
+        if (c->then == then && !c->pattern && !c->cond) fold_put(&f->taken, (uintptr_t)c, c);
+    }
+}
+
 static void on_begin(pdl_fold *f, const pdl_event *e) {
     fold_node *up = top_of(f, e->fiber), *n = PDL_NEW(fold_node);
     if (!up && e->parent) up = top_of(f, e->parent);
@@ -130,6 +139,7 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
     f->all = n;
     set_path(n, e->path);
     executed(f, e->block, e->path);
+    if (!n->silent && up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
     if (!n->silent && up) {
         if (up->last) up->last->next = n;
         else up->first = n;
@@ -164,6 +174,8 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
     if (n->parent && !n->silent) n->parent->part_failed = true;
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
+    n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
+    if (n->part_failed) return; /* what is called was refused: the block stands without its message */
     n->failure = pdl_str_dup(pdl_str_of(e->err && e->err->msg ? e->err->msg : ""));
 }
 
@@ -312,6 +324,7 @@ void pdl_fold_free(pdl_fold *f) {
     table_fini(&f->tops);
     table_fini(&f->calls);
     table_fini(&f->last);
+    table_fini(&f->taken);
     table_fini(&f->funcs);
     pdl_vec_fini(&f->closures);
     pdl_vec_fini(&f->programs);

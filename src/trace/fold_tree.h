@@ -58,6 +58,7 @@ struct pdl_fold {
     fold_table tops;    /* fiber -> innermost node that runs */
     fold_table calls;   /* path of a model block that waits -> node */
     fold_table last;    /* block -> path of its last execution (kept) */
+    fold_table taken;   /* case without a test that was taken -> itself */
     fold_table funcs;   /* address of a closure -> its block */
     PDL_VEC(pdl_val) closures;
     PDL_VEC(pdl_program *) programs;

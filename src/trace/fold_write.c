@@ -159,20 +159,32 @@ static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place
     return place == PDL_DUMP_FIELDS ? with_name(v, b, dict) : dict;
 }
 
+/* Of what was not executed here a case without a test shows that it was taken elsewhere. */
+static pdl_val taken_elsewhere(const pdl_fold *f, const pdl_block *b, const char *key, uint32_t i) {
+    if (b->kind != PDL_BLOCK_match || (strcmp(key, "pdl__if_result") != 0 && strcmp(key, "pdl__matched") != 0))
+        return pdl_absent();
+    const pdl_case *c = &PDL_AS(match, b)->cases.p[i];
+    return fold_find(&f->taken, (uintptr_t)c) ? pdl_bool(true) : pdl_absent();
+}
+
+static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
+    return taken_elsewhere(((const view_of *)user)->fold, b, key, index);
+}
+
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
     view_of v = {f, NULL, name};
-    return shared(f, pdl_block_dump(b, &(pdl_dump_view){&v, written_child, NULL, written_more}));
+    return shared(f, pdl_block_dump(b, &(pdl_dump_view){&v, written_child, written_fact, written_more}));
 }
 
 /* --- match ---------------------------------------------------------------------------------------------- */
 
 /* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent: it was
  * not looked at. */
-static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
+static pdl_val case_value(const pdl_fold *f, fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
     bool taken = child_node(n, c->then) != NULL;
-    if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds)) return pdl_absent();
+    if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds)) return taken_elsewhere(f, n->block, key, i);
     if (strcmp(key, "pdl__case_result") == 0)
         return pdl_is_absent(fits) ? pdl_absent() : pdl_bool(pdl_val_truth(fits));
     if (strcmp(key, "pdl__matched") == 0) return pdl_bool(taken);
@@ -182,7 +194,7 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
 
 static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const view_of *v = user;
-    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->node, key, index);
+    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->fold, v->node, key, index);
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
     return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
 }
@@ -296,7 +308,8 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
         return called(v, dict);
     }
     case PDL_BLOCK_include: case PDL_BLOCK_import: return called(v, dict);
-    case PDL_BLOCK_repeat: case PDL_BLOCK_map: return pdl_dict_putz(dict, "pdl__trace", iterations(v));
+    case PDL_BLOCK_repeat: case PDL_BLOCK_map:
+        return n->failure && !n->first ? dict : pdl_dict_putz(dict, "pdl__trace", iterations(v));
     case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
     case PDL_BLOCK_lastOf:
@@ -343,8 +356,17 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
+/* A text of one block, not of a list, does not show when that block failed. */
+static fold_node *unwrapped(fold_node *n) {
+    while (n->part_failed && n->last && n->block->kind == PDL_BLOCK_text && PDL_AS(text, n->block)->items.single &&
+           n->last->block == PDL_AS(text, n->block)->items.p[0])
+        n = n->last;
+    return n;
+}
+
 /* C depth: bounded by DEEPEST executions and, between them, by the nesting of the source. */
 static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name) {
+    n = unwrapped(n);
     view_of v = {f, n, name};
     pdl_dump_view view = {&v, part, value, more};
     if (!n->failure) return shared(f, pdl_block_dump(n->block, &view));

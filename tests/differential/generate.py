@@ -28,6 +28,7 @@ class Gen:
         self.out_files = []
         self.models = models
         self.stream = True
+        self.roots = {}         # definitions that the program begins with
         self.budget = 24
         self.in_object = 0      # fields of object: no look at the context (R4)
         self.pure = 0           # no contributions to streams, no models: order would be free there
@@ -444,7 +445,98 @@ class Gen:
         del self.vars[mark:]
         return b
 
+    # ---------------------------------------------------------------------------------------------------- contexts
+    def about_context(self):
+        """An expression over the context; what it gives depends on what stands before it."""
+        return self.pick(["pdl_context | length", "pdl_context | map(attribute='role') | list", "pdl_context | map(attribute='content') | list", "(pdl_context | last).content if pdl_context else 'none'",
+                          "pdl_context[-1].role if pdl_context | length > 0 else '-'", "pdl_context[:2] | map(attribute='content') | list", "pdl_context is sequence", "pdl_context is string", "not pdl_context",
+                          "(pdl_context + pdl_context) | length", "(pdl_context * pdl_context) | length", "pdl_context == []", "pdl_context[0]['role'] if pdl_context | length > 1 else 0",
+                          "pdl_context | selectattr('role', 'eq', 'user') | list | length", "pdl_context[1:] | length", "(pdl_context | map(attribute='content') | map('string') | join('|'))"])
+
+    def b_context(self, d):
+        kids = []
+        for _ in range(self.r.randrange(2, 6)):
+            kids.append(self.pick([
+                lambda: self.block("str", d - 1), lambda: {"text": self.text(), "role": self.pick(ROLES)}, lambda: {"data": "${ %s }" % self.about_context(), "contribute": ["result"]},
+                lambda: "${ %s }" % self.about_context(), lambda: {"text": [self.text(), "${ %s }" % self.about_context()], "context": self.pick(["independent", "dependent"])},
+                lambda: {"array": [{"text": [self.text(), {"data": 1}], "context": "independent"}, "${ %s }" % self.about_context()]},
+                lambda: {"data": self.value(self.pick(self.TYPES)), "contribute": self.pick([["context"], ["result"], []])},
+                lambda: {"defs": {self.name(): "${ %s }" % self.about_context()}, "text": self.text()},
+                lambda: {"for": {self.name("i"): [1, 2]}, "repeat": {"text": ["a", "${ %s }" % self.about_context()]}, "context": self.pick(["independent", "dependent"]), "join": {"with": self.pick(["", "/"])}},
+                lambda: {"for": {self.name("i"): [1, 2]}, "map": {"text": ["a", "${ %s }" % self.about_context()]}},
+                lambda: {"if": True, "then": {"text": ["t", "${ %s }" % self.about_context()]}, **({"context": "independent"} if self.chance(.3) else {})},
+                lambda: {"role": self.pick(ROLES), "content": {"text": ["m", "${ %s }" % self.about_context()]}, "contribute": ["context"], **({"name": "n"} if self.chance(.3) else {}), **({"tool_call_id": "c1"} if self.chance(.2) else {})},
+                lambda: self.b_model(d) if self.models and not self.pure else "m",
+                lambda: {"call": "${ %s }" % self.context_function()[0], "args": {"pdl_context": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]} if self.chance(.4) else {}},
+                lambda: {"text": self.text(), "fallback": "fb", "retry": 1, "role": self.pick(ROLES)},
+                lambda: "${ %s() }" % self.context_function()[0]])())
+        return {"text": kids, **({"context": "independent"} if self.chance(.15) else {}), **({"role": self.pick(ROLES)} if self.chance(.15) else {})}
+
+    def context_function(self):
+        """A function over the context, defined at the root."""
+        n = self.name("g")
+        self.roots[n] = {"function": self.pick([None, {}]), "return": {"text": ["<", "${ %s }" % self.about_context(), ">"], **({"role": self.pick(ROLES)} if self.chance(.2) else {})}}
+        return n, None
+
+    # ------------------------------------------------------------------------------------------------------ functions
+    def b_higher(self, t, d):
+        """Functions as values: closures, functions that make functions, recursion, default arguments by keyword."""
+        f, g, x = self.name("f"), self.name("f"), self.name()
+        a, b = self.expr("int", 1), self.expr("int", 1)
+        return self.pick([
+            lambda: {"defs": {f: {"function": {"k": "integer"}, "return": {"function": {"j": "integer"}, "return": "${ k * 10 + j }"}}}, "data": "${ %s(%s)(%s) }" % (f, a, b)},
+            lambda: {"defs": {x: 1, f: {"function": {}, "return": "${ %s }" % x}, g: {"text": "", "defs": {x: 2}}}, "data": "${ %s() }" % f},
+            lambda: {"defs": {f: {"function": {"n": "integer"}, "return": {"if": "${ n <= 1 }", "then": 1, "else": "${ n * %s(n - 1) }" % f}}}, "data": "${ %s(%d) }" % (f, self.r.randrange(1, 8))},
+            lambda: {"defs": {f: {"function": {"h": None, "v": "integer"}, "return": "${ h(v) + h(v=1) }"}, g: {"function": {"v": "integer"}, "return": "${ v + 1 }"}}, "call": "${ %s }" % f, "args": {"h": "${ %s }" % g, "v": "${ %s }" % a}},
+            lambda: {"defs": {f: {"function": {"a": "integer", "b": {"optional": "integer"}}, "return": "${ a + (b | default(5)) }"}}, "data": "${ %s(%s) * 100 + %s(b=1, a=2) }" % (f, a, f)},
+            lambda: {"defs": {f: {"function": {"a": "integer"}, "description": "d", "return": 1}}, "data": "${ (%s.signature | tojson | length) + 0 }" % f},
+            lambda: {"defs": {f: {"function": {"a": "integer"}, "spec": "integer", "return": {"data": "${ a }"}}}, "call": "${ %s }" % f, "args": {"a": "${ %s }" % a}, "spec": "integer"}])()
+
+    def b_expect(self, d):
+        f, n = self.name("f"), self.name("o")
+        self.out_files.append(n + ".txt")
+        self.roots[f] = {"function": {"expectation": None, "response": None}, "return": self.pick([None, {"data": ""}, {"data": "try harder"}, {"data": 0.5}, {"data": [0.25, "again"]},
+                         {"if": "${ response == 'x' }", "then": {"data": "not x"}, "else": {"data": None}}])}
+        return {"data": self.pick(["x", "y", 3]), "expectations": [{"expect": self.text(0), "feedback": "${ %s }" % f}], **({"retry": self.pick([0, 1, 2])} if self.chance(.7) else {})}
+
+    def b_aggregate(self, d):
+        n = self.name("o")
+        self.out_files.append(n + ".txt")
+        self.roots[n] = {"aggregator": {"file": n + ".txt", **({"prefix": self.pick(["> ", "${ 1 }-"])} if self.chance(.4) else {}), **({"suffix": self.pick(["", ";\n"])} if self.chance(.4) else {}), **({"mode": "a"} if self.chance(.2) else {})}}
+        kids = []
+        for _ in range(self.r.randrange(1, 4)):
+            b = self.block(self.pick(self.TYPES), d - 1)
+            b = b if isinstance(b, dict) else {"data": b}
+            if "function" not in b and "parser" not in b:
+                b["contribute"] = self.pick([[n], [n, "result"], ["result", {n: {"value": self.value("any", 0)}}], ["context", n]])
+            kids.append(b)
+        return {"text": kids}
+
+    def b_collect(self, d):
+        n = self.name("o")
+        self.roots[n] = {"aggregator": "context"}
+        return {"text": [{"data": self.value(self.pick(self.TYPES)), "contribute": [n], **({"role": self.pick(ROLES)} if self.chance(.5) else {})} for _ in range(self.r.randrange(1, 3))] + [{"text": "zz", "contribute": [n, "result"]}] + ["${ %s.messages | map(attribute='content') | list }" % n]}
+
+    def b_structured(self, d):
+        """A model with a schema, its reply parsed."""
+        return {"model": self.pick(["openai/schema", "openai/say:{\"a\":_3}", "openai/say:[1,2]", "openai/params"]), "input": self.text(0), "parser": "json", **({"spec": self.pick([{"a": "integer"}, {"a": "integer", "b": {"optional": "string"}}])} if self.chance(.5) else {}),
+                "fallback": {"data": "fb"}, **({"modelResponse": self.name("raw")} if self.chance(.3) else {}), **({"structuredDecoding": False} if self.chance(.2) else {}), **({"parameters": {"temperature": "${ 0.5 }", "max_tokens": 50, "seed": None}} if self.chance(.4) else {})}
+
+    def b_code(self, d):
+        v = self.var("int") or "3"
+        return self.pick([lambda: {"lang": "python", "code": Raw("|\n  result = str(%s) + '!'" % (v if v.isidentifier() else "7"))}, lambda: {"lang": "jinja", "code": "{% for x in range(3) %}\n  {{ x }}\n{% endfor %}\n", "parameters": self.pick([{"trim_blocks": True}, {"lstrip_blocks": True}, {"keep_trailing_newline": True}])},
+                          lambda: {"lang": "jinja", "code": "{{ zz }}-{{ q }}", "scope": {"zz": self.value("any", 0)}}, lambda: {"lang": "command", "code": "printf '%%s' '%s'" % self.pick(SAFE_WORDS)},
+                          lambda: {"lang": "pdl", "code": "text: [a, {data: [1, null]}, {for: {i: [1, 2]}, map: {data: 2}, join: {with: ','}}]", "scope": {"aa": 1}},
+                          lambda: {"lang": "pdl", "code": self.pick(["data: 1", "array: [1, {def: x, data: 2}]", "1", "a", "lang: jinja\ncode: '{{ 1 }}'"])}])()
+
     def b_special(self, t, d):
+        if t == "str" and self.chance(.45) and not self.in_object:
+            made = [self.b_context]
+            if not self.pure:
+                made += [self.b_expect, self.b_aggregate, self.b_collect] + ([self.b_structured] if self.models else [])
+            return self.pick(made + [self.b_code])(d)
+        if t == "int" and self.chance(.3):
+            return self.b_higher(t, d)
         k = self.r.randrange(9)
         if k == 0:
             return self.b_fallback(t, d)
@@ -582,6 +674,7 @@ class Gen:
                 main = {"data": main}
         if "defs" in main:
             defs = {**defs, **main["defs"]}
+        defs = {**self.roots, **defs}
         if defs:
             main = {"defs": defs, **{k: v for k, v in main.items() if k != "defs"}}
         return main
@@ -718,6 +811,8 @@ def case(seed, models=False, broken=None):
         g.break_one(tree)
     files = {"main.pdl": emit(tree, Plain() if broken else g.r), **g.files}
     spec = {"description": "generated from %s" % seed, "trace": True}
+    if g.out_files:
+        spec["files"] = g.out_files
     if not g.stream:
         spec["stream"] = False
     if g.models:
