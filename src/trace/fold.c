@@ -139,7 +139,7 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
     f->all = n;
     set_path(n, e->path);
     executed(f, e->block, e->path);
-    if (!n->silent && up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
+    if (up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
     if (!n->silent && up) {
         if (up->last) up->last->next = n;
         else up->first = n;

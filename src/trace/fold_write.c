@@ -128,8 +128,10 @@ static pdl_str def_name(const pdl_block *b, const char *key, uint32_t index) {
 static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key,
                              uint32_t index) {
     const view_of *v = user;
-    return child->kind == PDL_BLOCK_scalar ? pdl_absent()
-                                           : written_value(v->fold, child, def_name(b, key, index));
+    (void)b;
+    (void)key;
+    (void)index;
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : written_value(v->fold, child, (pdl_str){0});
 }
 
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
@@ -195,6 +197,7 @@ static pdl_val case_value(const pdl_fold *f, fold_node *n, const char *key, uint
 static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const view_of *v = user;
     if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->fold, v->node, key, index);
+    if (b->kind == PDL_BLOCK_if && v->node->part_failed) return pdl_absent(); /* kept when a branch has ended */
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
     return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
 }
@@ -356,17 +359,18 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
-/* A text of one block, not of a list, does not show when that block failed. */
-static fold_node *unwrapped(fold_node *n) {
-    while (n->part_failed && n->last && n->block->kind == PDL_BLOCK_text && PDL_AS(text, n->block)->items.single &&
-           n->last->block == PDL_AS(text, n->block)->items.p[0])
-        n = n->last;
-    return n;
+/* Where the reference loses the block around what failed: definitions, and a text of one block, not of a list. */
+static bool is_lost(const fold_node *n) {
+    const fold_node *c = n->last;
+    if (!n->part_failed || !c || !(c->failure || c->part_failed)) return false;
+    if (c->entry == PDL_ENTRY_DEF) return true;
+    const pdl_blocks *text = n->block->kind == PDL_BLOCK_text ? &PDL_AS(text, n->block)->items : NULL;
+    return text && text->single && c->block == text->p[0];
 }
 
 /* C depth: bounded by DEEPEST executions and, between them, by the nesting of the source. */
 static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name) {
-    n = unwrapped(n);
+    while (is_lost(n)) n = n->last;
     view_of v = {f, n, name};
     pdl_dump_view view = {&v, part, value, more};
     if (!n->failure) return shared(f, pdl_block_dump(n->block, &view));

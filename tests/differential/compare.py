@@ -49,6 +49,14 @@ def obs_text(lines):
     return "".join(" - %s\n" % x["contains"] for x in lines)
 
 
+def comparable(trace):
+    """A trace without what differs on purpose (R20): places leaked into words of commands and contributions, objects of the host."""
+    if isinstance(trace, dict):
+        return {k: comparable(v) for k, v in trace.items() if k not in ("contribute", "modelResponse") and not (k == "args" and isinstance(v, list))
+                and not (k in ("pdl__result", "aggregator") and (isinstance(v, str) and "object" in v))}
+    return [comparable(x) for x in trace] if isinstance(trace, list) else trace
+
+
 class Generated(kit.Case):
     """A case of the kit that lives in a temporary folder."""
 
@@ -91,6 +99,11 @@ class Pair:
         if golden.get("stream") not in (None, "same") and case.spec.get("stream") is not False:
             golden.pop("stream")
         obs = kit.observe(case, self.ours, self.server, kit.probe_of(golden), bool(golden.get("stream")), self.timeout)
+        if golden.get("trace", 0) is None:  # it could not write one
+            del golden["trace"]
+        for side in (golden, obs):
+            if "trace" in side:
+                side["trace"] = comparable(side["trace"])
         bad = kit.compare(case, golden, obs)
         if bad and known(golden, obs):
             return "known: " + known(golden, obs), []
