@@ -33,6 +33,8 @@ typedef struct {
     bool prose;
     size_t barren; /* no key begins from here on: braces that hold nothing are not searched again and again */
     bool closed;   /* the last container closed had its closer */
+    bool tried;    /* the strict reader had its turn: at one container only */
+    size_t waiting; /* dicts open whose value is being read */
     pdl_err *err;
 } reader;
 
@@ -65,7 +67,7 @@ static box pop(reader *r) {
 
 /* --- between tokens ------------------------------------------------------------------------------------ */
 
-/* A comment at the cursor. In a container a line comment also ends before what closes it. */
+/* A comment at the cursor. In a container a comment after '#' also ends before what closes it. */
 static bool skip_comment(reader *r, bool in_key) {
     pdl_rp *p = &r->rp;
     int c = rp_peek(p), d = rp_at(p, p->pos + 1);
@@ -75,11 +77,9 @@ static bool skip_comment(reader *r, bool in_key) {
         return true;
     }
     if (c != '#' && !(c == '/' && d == '/')) return false;
-    for (; (c = rp_peek(p)) >= 0 && c != '\n' && c != '\r'; p->pos++) {
-        if (c == ']' && p->lists) break;
-        if (c == '}' && p->dicts && !p->lists) break;
-        if (c == ':' && in_key) break;
-    }
+    bool hash = c == '#';
+    for (; (c = rp_peek(p)) >= 0 && c != '\n' && c != '\r'; p->pos++)
+        if (hash && ((c == ']' && p->lists) || (c == '}' && r->waiting) || (c == ':' && in_key))) break;
     return true;
 }
 
@@ -226,6 +226,7 @@ static step step_dict(reader *r, pdl_val *out) {
     box *b = top(r);
     b->key = key;
     b->waiting = true;
+    r->waiting++;
     return read_member(r, out);
 }
 
@@ -289,6 +290,7 @@ static void put_value(reader *r, pdl_val v) {
         b->box = pdl_dict_put(b->box, b->key, v);
         b->key = pdl_absent();
         b->waiting = false;
+        r->waiting--;
         return;
     }
     int c = rp_peek(&r->rp);
@@ -304,7 +306,7 @@ static pdl_val close_box(reader *r) {
     int c = rp_peek(&r->rp);
     if (c == b.closer || (c == '}' && b.kind != BOX_DICT) || (c == ']' && b.kind != BOX_DICT)) r->rp.pos++;
     r->closed = c == b.closer;
-    if (b.kind != BOX_PAREN || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
+    if (b.kind != BOX_PAREN || !r->closed || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
     pdl_val only = pdl_keep(pdl_list_at(b.box, 0));
     pdl_drop(b.box);
     return only;
@@ -366,9 +368,38 @@ static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     return pdl_list_push(found, v);
 }
 
-/* A container that is strict JSON; false (without an error but for limits) when it is not. */
-static bool read_strict(pdl_rp *p, pdl_val *out, pdl_err *err) {
+/* Does something other than a comma follow the container that the text begins with? Brackets are matched outside of
+ * strings. */
+static bool goes_on(const pdl_rp *p) {
+    PDL_VEC(char) open = {0};
+    size_t i = 0;
+    bool in_string = false, closed = false, wrong = false;
+    for (; i < p->src.n && !closed && !wrong; i++) {
+        char c = p->src.p[i];
+        if (in_string) {
+            i += c == '\\';
+            in_string = c != '"';
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            *pdl_vec_push(&open) = c == '{' ? '}' : ']';
+        } else if (c == '}' || c == ']') {
+            wrong = !open.n || open.p[--open.n] != c;
+            closed = !wrong && !open.n;
+        }
+    }
+    pdl_vec_fini(&open);
+    size_t next = rp_skip_blanks(p, i);
+    return closed && next < p->src.n && p->src.p[next] != ',';
+}
+
+/* The first container, when it is strict JSON and text follows; false (without an error but for limits) when not. */
+static bool read_strict(reader *r, pdl_val *out) {
+    pdl_rp *p = &r->rp;
+    pdl_err *err = r->err;
     size_t end;
+    if (r->tried || (p->pos == 0 && !goes_on(p))) return false;
+    r->tried = true;
     if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX, out, &end,
                        err)) {
         if (err->kind != PDL_E_limit) pdl_err_fini(err);
@@ -402,7 +433,7 @@ static bool read_all(reader *r, pdl_val *found) {
         if (skip_comment(r, false)) continue;
         if (c == '{' || c == '[') {
             pdl_val v;
-            if (!read_strict(p, &v, r->err) && (r->err->kind || !read_box(r, &v))) return false;
+            if (!read_strict(r, &v) && (r->err->kind || !read_box(r, &v))) return false;
             bool ok = read_more(r, &v);
             *found = add_found(*found, v, listed);
             if (!ok) return false;

@@ -301,6 +301,20 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     return pdl_dict_putz(dict, key, cut);
 }
 
+/* Cases behind the one that failed do not show. */
+static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
+    const pdl_cases *cases = &PDL_AS(match, n->block)->cases;
+    const fold_node *failed = n->part_failed ? n->last : NULL;
+    pdl_vref list = pdl_dict_getz(dict, "with");
+    for (uint32_t i = 0; failed && i < cases->n; i++) {
+        if (cases->p[i].then != failed->block) continue;
+        pdl_val cut = pdl_list_new(i + 1);
+        for (uint32_t k = 0; k <= i; k++) cut = pdl_list_push(cut, pdl_keep(pdl_list_at(list, k)));
+        return pdl_dict_putz(dict, "with", cut);
+    }
+    return dict;
+}
+
 static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     const fold_node *n = v->node;
     switch ((int)b->kind) {
@@ -314,6 +328,7 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_repeat: case PDL_BLOCK_map:
         return n->failure && !n->first ? dict : pdl_dict_putz(dict, "pdl__trace", iterations(v));
     case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
+    case PDL_BLOCK_match: return cut_cases(n, dict);
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
     case PDL_BLOCK_lastOf:
     case PDL_BLOCK_array:
