@@ -2,6 +2,8 @@
 BUILD ?= build
 J     ?= 2
 PY    ?= python3
+REFERENCE_PYTHON ?= $(PY)
+FUZZ_SECONDS ?= 600
 SAN    = -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Doptimization=1
 
 export PDL_PYTHON ?= $(PY)
@@ -40,6 +42,13 @@ bench-micro: ## speed of single operations: bench/bench_*.c (bench_load wants fi
 	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD) bench
 	@for b in json value; do $(BUILD)/bench_$$b; done
 
+diff: all ## random programs and values through the reference and through ours; REFERENCE_PYTHON: a Python that has the package; ARGS='--first 1 --seeds 300'
+	@$(REFERENCE_PYTHON) tests/differential/values.py --tool $(BUILD)/pdl-value-test --keep $(BUILD)/differential-values
+	@$(REFERENCE_PYTHON) tests/differential/compare.py --pdl $(BUILD)/pdl --keep $(BUILD)/differential $(ARGS)
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
+	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)
+
 check: all check-layers check-headers check-own unit lang cli ## what must be green before a commit
 
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
@@ -72,4 +81,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test deps asan unit lang cli conf bench bench-micro check check-own check-clang check-headers check-layers format tidy install dist clean help
+.PHONY: all demo test deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers format tidy install dist clean help

@@ -144,6 +144,40 @@ static bool repeat(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
 
 /* --- others ------------------------------------------------------------------------------------------- */
 
+static bool is_keys(pdl_vref v) {
+    return pdl_is(v, PDL_V_VIEW) && pdl_view_kind_of(v) != PDL_VIEW_VALUES;
+}
+
+static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
+    pdl_val items;
+    *dict = pdl_dict_new(0);
+    if (!pdl_val_to_list(v, &items, err)) return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < pdl_list_len(items); i++) {
+        pdl_vref x = pdl_list_at(items, i);
+        ok = pdl_is_hashable(x);
+        if (ok) *dict = pdl_dict_put(*dict, pdl_keep(x), pdl_null());
+        else pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(x));
+    }
+    pdl_drop(items);
+    return ok;
+}
+
+/* Keys or items of a dict without those of anything that can be walked, or the other way round. */
+static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
+    pdl_val left = pdl_absent(), right = pdl_absent(), rest = pdl_dict_new(0);
+    bool ok = add_keys(a, &left, err) && add_keys(b, &right, err);
+    for (size_t i = 0; ok && i < pdl_dict_len(left); i++) {
+        pdl_vref k = pdl_dict_key_at(left, i);
+        if (pdl_is_absent(pdl_dict_find(right, k))) rest = pdl_dict_put(rest, pdl_keep(k), pdl_null());
+    }
+    pdl_drop(left);
+    pdl_drop(right);
+    if (ok) *out = pdl_set_from_dict(rest);
+    else pdl_drop(rest);
+    return ok;
+}
+
 static pdl_val set_minus(pdl_vref a, pdl_vref b) {
     pdl_vref from = pdl_set_dict(a), what = pdl_set_dict(b);
     pdl_val d = pdl_dict_new(0);
@@ -172,6 +206,7 @@ static bool arith_others(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl
     if (op == PDL_OP_ADD && is_repeatable(a)) return add_sequences(a, b, out, err);
     if (op == PDL_OP_MUL && is_repeatable(a)) return repeat(a, b, out, err);
     if (op == PDL_OP_MUL && is_repeatable(b)) return repeat(b, a, out, err);
+    if (op == PDL_OP_SUB && (is_keys(a) || is_keys(b))) return view_minus(a, b, out, err);
     if (op == PDL_OP_SUB && pdl_is(a, PDL_V_SET) && pdl_is(b, PDL_V_SET)) {
         *out = set_minus(a, b);
         return true;

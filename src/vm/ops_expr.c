@@ -154,7 +154,24 @@ static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, 
         return true;
     }
     if (lenient && member) return compare(op, a, b, out, err);
+    bool list = pdl_is_list(b) || pdl_is(b, PDL_V_TUPLE);
+    if (member && list && !pdl_list_len(b)) { /* it is compared with nothing */
+        *out = op == PDL_XOP_NOTIN;
+        return true;
+    }
+    if (member && !ub && !list && !pdl_is_dict(b)) return compare(op, a, b, out, err);
     return pdl_undefined_error(ua && !(member && ub) ? a : b, err);
+}
+
+/* Is x in a list some of whose items may be undefined? */
+static bool in_strict_list(pdl_vref x, pdl_vref list, bool *out, pdl_err *err) {
+    *out = false;
+    for (size_t i = 0; !*out && i < pdl_list_len(list); i++) {
+        pdl_vref item = pdl_list_at(list, i);
+        if (!refuse_undefined(item, err)) return false;
+        *out = pdl_val_eq(item, x);
+    }
+    return true;
 }
 
 pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
@@ -167,6 +184,7 @@ pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         ok = true;
     else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED))
         ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
+    else if (i->a == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja) ok = in_strict_list(a, b, &out, err);
     else ok = compare((pdl_xop)i->a, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
     replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
@@ -318,11 +336,13 @@ typedef struct spread {
     size_t n_kw;
     PDL_VEC(pdl_val) all;
     PDL_VEC(pdl_str) names;
+    pdl_val walked; /* items of what is no list, or absent */
 } spread;
 
 static void spread_fini(spread *s) {
     pdl_vec_fini(&s->all);
     pdl_vec_fini(&s->names);
+    pdl_drop(s->walked);
 }
 
 static bool spread_star(spread *s, pdl_vref list, pdl_err *err) {
@@ -330,6 +350,10 @@ static bool spread_star(spread *s, pdl_vref list, pdl_err *err) {
         for (size_t i = 0; i < pdl_list_len(list); i++) *pdl_vec_push(&s->all) = pdl_list_at(list, i);
         return true;
     }
+    if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err)) return spread_star(s, s->walked, err);
+    s->walked = pdl_absent();
+    if (pdl_is(list, PDL_V_UNDEFINED)) return false;
+    pdl_err_fini(err);
     return pdl_err_host(err, "TypeError", "argument after * must be an iterable, not %s",
                         pdl_type_name(list));
 }
@@ -341,7 +365,7 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
     pdl_val *base = f->stack.p + f->stack.n - n - first;
     *s = (spread){
         .pos = base, .n_pos = first + sh->n_pos, .kw = sh->kw, .kwv = base + first + sh->n_pos,
-        .n_kw = sh->n_kw,
+        .n_kw = sh->n_kw, .walked = pdl_absent(),
     };
     if (!sh->star && !sh->starstar) return true;
     for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
