@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""test_limits.py -- a loop of a thousand steps against a model that answers at once: at most half a second of processor time. Twice the steps cost
+not much more than twice where requests stay short; where each request holds all that was said before, no more than the text that is handed over.
+
+    tests/lib/test_limits.py BUILD
+
+The model is the parameter mock_response. Processor time is counted, so that a busy machine does not matter. Last line: `N passed, N failed`.
+"""
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+STEPS, SECONDS, SLACK = 1000, 0.5, 0.08
+GROWTH = {"react/distill, acting": 3.0, "webgpt": 3.0}  # requests that stay short; the others:
+GROWING = 5.0
+HEAD = """defs:
+  agent: {import: lib/%s}
+  weather: {description: Weather of a city, function: {city: string}, return: "Sunny in ${ city }"}
+"""
+CALL = """call: ${ agent.%s }
+args: {model: openai/m, %s, parameters: {mock_response: %s}}
+fallback: "${ pdl_error.message }"
+"""
+TOOLS = 'tools: ["${ weather }"]'
+QWEN = '"Thought: I look.\\nAction: weather\\nAction Input: {\\"city\\": \\"Paris\\"}\\n"'
+# name: module, function, arguments with the number of steps, what the model says each time, what the program prints
+LOOPS = {
+    "react/qwen": ("react/qwen", "run", "query: q, max_steps: %d, " + TOOLS, QWEN, "Too Many Iterations"),
+    "react/qwen chat": ("react/qwen", "chat", "history: [], query: q, max_steps: %d, " + TOOLS, QWEN, "Too Many Iterations"),
+    "react/json": ("react/json", "run", "question: q, max_steps: %d, " + TOOLS, "'{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\"}}'",
+                   "Too Many Iterations"),
+    "react/distill, acting": ("react/distill", "run", "question: q, n: %d, " + TOOLS, '"Action: weather[Paris]"', "Too Many Iterations"),
+    "react/distill, thinking": ("react/distill", "run", "question: q, n: %d, " + TOOLS, '"Thought: I think."', "Too Many Iterations"),
+    "react/docstore": ("react/docstore", "run", "question: q, max_steps: %d, store: {pages: {Paris: Sunny}}", '" I look.\\nAction: Search[Paris]"',
+                       "Agent stopped"),
+    "toolcall/prompted": ("toolcall/prompted", "run", "query: q, max_steps: %d, " + TOOLS, "'{\"tool\": \"weather\", \"parameters\": {\"city\": \"Paris\"}}'",
+                          "Too Many Iterations"),
+    "toolcall/prompted, watched": ("toolcall/prompted", "run", "query: q, max_steps: %d, max_repeats: 100000, max_result: 5, " + TOOLS,
+                                   "'{\"tool\": \"weather\", \"parameters\": {\"city\": \"Paris\"}}'", "Too Many Iterations"),
+    "webgpt": ("webgpt", "run", "question: q, max_actions: %d, search: \"${ page }\", open: \"${ page }\"", '"Search x"', "limit"),
+    "router": ("router", "run", "agents: [{name: a, condition: c, system: s}, {name: b, condition: c, system: s}]", '"take 1"', "take 1"),
+}
+PAGE = '  page: {function: {query: string}, return: {data: {text: "one\\ntwo", links: {}}}}\n'
+
+
+def seconds(pdl, work, name, steps):
+    module, function, args, said, want = LOOPS[name]
+    (work / "loop.pdl").write_text(HEAD % module + PAGE + CALL % (function, args % steps if "%d" in args else args, said), "utf-8")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    p = subprocess.run([str(pdl), "--stream", "none", "loop.pdl"], cwd=work, input="hello\n" * steps, capture_output=True, text=True, timeout=120)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if p.returncode or want not in p.stdout:
+        raise SystemExit("FAIL %s: %s %s" % (name, p.stdout[-300:], p.stderr[-300:]))
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    pdl = pathlib.Path(sys.argv[1]).resolve()
+    pdl = pdl / "pdl" if pdl.is_dir() else pdl
+    slow = 10 if any(k in os.environ for k in ("ASAN_OPTIONS", "UBSAN_OPTIONS")) else 1
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="pdl_limits_") as tmp:
+        work = pathlib.Path(tmp)
+        os.symlink(ROOT / "lib", work / "lib")
+        for name in LOOPS:
+            one = min(seconds(pdl, work, name, STEPS) for _ in range(2))
+            two = min(seconds(pdl, work, name, 2 * STEPS) for _ in range(2))
+            ok = one <= SECONDS * slow and two <= GROWTH.get(name, GROWING) * one + SLACK * slow
+            passed += ok
+            failed += not ok
+            if not ok or "--show" in os.environ.get("PDL_TEST", ""):
+                print("%s %s: %d steps %.3f s, %d steps %.3f s" % ("ok  " if ok else "FAIL", name, STEPS, one, 2 * STEPS, two))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
