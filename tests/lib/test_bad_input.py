@@ -24,7 +24,6 @@ TOOLS = {
     "number": "return: {data: {n: 12.0, t: \"é\"}}",
     "injection": "return: {data: %s, raw: true}" % dumps(INJECTION),
     "sees": "return: \"got ${ city }\"",
-    "endless": "return: {repeat: {data: ''}, until: ${ false }}",
     "silent": 'return: {lang: command, code: "sleep 600"}',
 }
 
@@ -76,6 +75,17 @@ def results(bench):
         for kind in ("raises", "raises in Python"):
             o = bench.run(bench.program(agent, TOOL, defs(kind)), replies)
             bench.check("%s: a tool %s" % (name, kind), o.status == 1 and o.err.rstrip().endswith("no wind"), o)
+
+
+def silent(bench):
+    """A tool that never returns, with a time limit."""
+    for name, agent in AGENTS.items():
+        replies = agent.call("weather", {"city": "Paris"}) + agent.final("done")
+        o = bench.run(bench.program(agent, TOOL, defs("silent"), "tool_seconds: 0.3"), replies)
+        bench.check(name + ": a tool that never returns", o.status == 1 and "the budget of 0.3 seconds is spent" in o.err, o)
+        o = bench.run(bench.program(agent, TOOL, defs("silent"), "tool_seconds: 0.3, on_tool_error: observe"), replies)
+        ok = o.result and o.result["answer"] == "done" and seen(name, o, "Error: the budget of 0.3 seconds is spent")
+        bench.check(name + ": a tool that never returns, observed", ok, o)
 
 
 def injection(bench):
@@ -180,7 +190,7 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     bench = Bench(sys.argv[1])
-    for part in (results, injection, models, documents):
+    for part in (results, silent, injection, models, documents):
         part(bench)
     return bench.end()
 
