@@ -1,4 +1,4 @@
-/* cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs. */
+/* cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -6,6 +6,15 @@
 #include "value/json_write.h"
 
 #include "base/banned.h"
+
+int cmd_builtins(const arguments *a) {
+    (void)a;
+    pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_builtins_page(&out);
+    int code = put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
 
 int cmd_schema(const arguments *a) {
     (void)a;

@@ -76,6 +76,7 @@ static const command table[] = {
      "  export  print every reply with its request, one JSON object a line\n"},
     {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
+    {"__builtins", cmd_builtins, plain_options, "", "Print the page of filters, tests, functions and methods.", NULL},
     {"__man", cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
     {"__complete", cmd_complete, plain_options, "SHELL", "Print the completion of bash, zsh or fish.", NULL},
 };

@@ -58,6 +58,7 @@ int cmd_dump(const arguments *a);
 int cmd_explain(const arguments *a);
 int cmd_cache(const arguments *a);
 int cmd_schema(const arguments *a);
+int cmd_builtins(const arguments *a);
 int cmd_help(const arguments *a);
 int cmd_man(const arguments *a);      /* hidden, as are all commands that begin with _ */
 int cmd_complete(const arguments *a);

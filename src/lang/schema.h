@@ -3,9 +3,13 @@
 #ifndef PDL_LANG_SCHEMA_H
 #define PDL_LANG_SCHEMA_H
 
+#include "base/buf.h"
 #include "value/val.h"
 
 /* Owned dict {"$defs": ..., "title": ..., "anyOf": ...}, draft 2020-12. */
 pdl_val pdl_language_schema(void);
+
+/* The filters, tests, functions and methods that expressions know, as a page of the manual (Markdown). */
+void pdl_builtins_page(struct pdl_buf *out);
 
 #endif

@@ -51,6 +51,42 @@ const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name) {
     return pdl_rows_find(methods_of(receiver), name);
 }
 
+typedef struct {
+    const char *title;
+    pdl_rows (*rows)(void);
+} listed;
+
+static pdl_rows filter_rows(void) {
+    size_t n;
+    const pdl_native *p = pdl_filters(&n);
+    return (pdl_rows){p, n};
+}
+
+static pdl_rows test_rows(void) {
+    size_t n;
+    const pdl_native *p = pdl_tests(&n);
+    return (pdl_rows){p, n};
+}
+
+static pdl_rows global_rows(void) {
+    size_t n;
+    const pdl_native *p = pdl_globals(&n);
+    return (pdl_rows){p, n};
+}
+
+pdl_native_table pdl_native_table_at(size_t i) {
+    static const listed all[PDL_NATIVE_TABLES] = {
+        {"Filters", filter_rows}, {"Tests", test_rows}, {"Functions", global_rows},
+        {"Methods of texts", pdl_rows_str}, {"Methods of lists", pdl_rows_list},
+        {"Methods of tuples", pdl_rows_tuple}, {"Methods of ranges", pdl_rows_range},
+        {"Methods of objects", pdl_rows_dict}, {"Methods of whole numbers", pdl_rows_int},
+        {"Methods of floats", pdl_rows_float}, {"Methods of dates", pdl_rows_time},
+        {"Natives of stdlib and of its functions", pdl_rows_stdlib},
+    };
+    pdl_rows r = all[i].rows();
+    return (pdl_native_table){all[i].title, r.p, r.n};
+}
+
 /* --- wording of wrong calls ----------------------------------------------------------------------------- */
 
 /* The i-th name of "a, b, c". */

@@ -80,6 +80,15 @@ const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
 const pdl_native *pdl_filters(size_t *n);
 const pdl_native *pdl_tests(size_t *n);
 const pdl_native *pdl_globals(size_t *n);
+/* Every table, for the page of builtins: filters, tests, globals, methods by type, natives of stdlib. */
+typedef struct pdl_native_table {
+    const char *title;
+    const pdl_native *rows;
+    size_t n;
+} pdl_native_table;
+enum { PDL_NATIVE_TABLES = 12 };
+/* The i-th of them, i < PDL_NATIVE_TABLES. */
+pdl_native_table pdl_native_table_at(size_t i);
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 

@@ -119,6 +119,11 @@ def main():
     if len(sys.argv) == 2:
         stale = subprocess.run([sys.executable, ROOT / "tools" / "patterns-page", "--check"]).returncode
         passed, failed = passed + (not stale), failed + stale
+        want = subprocess.run([str(pdl), "__builtins"], capture_output=True, text=True, check=True).stdout
+        same = (ROOT / "docs" / "manual" / "builtins.md").read_text("utf-8") == want
+        passed, failed = passed + same, failed + (not same)
+        if not same:
+            print("FAIL docs/manual/builtins.md: run pdl __builtins > docs/manual/builtins.md")
     for page in pages:
         with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
             for what, *rest in cases(page.read_text("utf-8")):

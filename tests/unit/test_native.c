@@ -236,8 +236,23 @@ static void labels_join(void **state) {
     for (size_t i = 0; i < 3; i++) pdl_drop(pos[i]);
 }
 
+/* The page of builtins and hover texts are made of these. */
+static void test_every_row_has_a_sentence(void **state) {
+    (void)state;
+    for (size_t i = 0; i < PDL_NATIVE_TABLES; i++) {
+        pdl_native_table t = pdl_native_table_at(i);
+        assert_true(t.n > 0 && t.title[0]);
+        for (size_t k = 0; k < t.n; k++) {
+            const char *doc = t.rows[k].doc;
+            size_t len = strlen(doc);
+            if (len < 5 || doc[len - 1] != '.') fail_msg("%s %s: \"%s\" is no sentence", t.title, t.rows[k].name, doc);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_row_has_a_sentence),
         cmocka_unit_test(results_are_pythons), cmocka_unit_test(lenient_undefined_is_empty),
         cmocka_unit_test(tables_are_sorted),   cmocka_unit_test(cells_keep_state),
         cmocka_unit_test(labels_join),

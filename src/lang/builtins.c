@@ -1,0 +1,44 @@
+/* builtins.c -- see schema.h: the page of builtins, from the tables of the natives. */
+#include "base/limits.h"
+#include "lang/schema.h"
+#include "native/native.h"
+
+#include "base/banned.h"
+
+static const char head[] =
+    "# Builtins\n\n"
+    "What expressions and templates can call: the filters, tests, functions and methods of Jinja and Python, and what is added here\n"
+    "(`json`, `pylist`, `stdlib`). The first parameter of a filter, a test or a method is what stands before it. This page is made\n"
+    "from the tables of the program (`pdl __builtins`).\n";
+
+/* In a cell of a table, a bar would end the cell. */
+static void put_cell(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '|') pdl_buf_putc(out, '\\');
+        pdl_buf_putc(out, s.p[i]);
+    }
+}
+
+/* Natives of stdlib have a prefix by which its program finds them. */
+static void put_row(const pdl_native *row, pdl_buf *out) {
+    pdl_str name = pdl_str_of(row->name), prefix = PDL_STR("pdl_");
+    bool is_stdlib = pdl_str_starts(name, prefix);
+    PDL_PUT(out, "| `");
+    if (is_stdlib) PDL_PUT(out, "stdlib.");
+    put_cell(is_stdlib ? pdl_str_sub(name, prefix.n, name.n) : name, out);
+    PDL_PUT(out, "(");
+    put_cell(pdl_str_of(row->params), out);
+    if (row->flags & (PDL_N_VARARGS | PDL_N_KWARGS)) pdl_buf_put(out, pdl_str_of(*row->params ? ", ..." : "..."));
+    PDL_PUT(out, ")` | ");
+    put_cell(pdl_str_of(row->doc), out);
+    PDL_PUT(out, " |\n");
+}
+
+void pdl_builtins_page(pdl_buf *out) {
+    pdl_buf_put(out, pdl_str_of(head));
+    for (size_t i = 0; i < PDL_NATIVE_TABLES; i++) {
+        pdl_native_table t = pdl_native_table_at(i);
+        pdl_buf_putf(out, "\n## %s\n\n| | |\n|---|---|\n", t.title);
+        for (size_t k = 0; k < t.n; k++) put_row(&t.rows[k], out);
+    }
+}
