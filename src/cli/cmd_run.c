@@ -146,7 +146,7 @@ static int finish(runner *r, pdl_step step) {
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
-            term_put(&r->term, pdl_buf_str(&b));
+            term_show(&r->term, pdl_buf_str(&b), pdl_label_of(pdl_run_result(run)));
             term_put(&r->term, PDL_STR("\n"));
         } else {
             print_error(&err, r->session);
@@ -186,8 +186,10 @@ static int run_program(runner *r) {
         return 1;
     }
     pdl_program_each_deprecated(p, warn_deprecated, NULL);
-    static const int signals[] = {SIGINT, SIGTERM};
-    pdl_signals *watch = pdl_signals_watch(pdl_session_loop(r->session), signals, 2, on_signal, r);
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hup;
+    bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN; /* nohup */
+    pdl_signals *watch = pdl_signals_watch(pdl_session_loop(r->session), signals, ignored ? 2 : 3, on_signal, r);
     r->term.on_broken = on_broken;
     r->term.user = r;
     int code = finish(r, pdl_session_run(r->session));

@@ -53,6 +53,7 @@ int main(int argc, char **argv) {
     pdl_loop_use_alloc();
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
     bool ok = arguments_read(argc, argv, &a, &message);
     int code = !ok ? wrong_usage(&a, message) : a.given[OPT_help] ? show_help(a.command) : a.command->run(&a);
     arguments_fini(&a);

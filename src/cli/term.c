@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "value/label.h"
+
 #include "base/banned.h"
 
 void term_init(term *t, const pdl_tty_env *env) {
-    *t = (term){.color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env)};
+    *t = (term){.color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1)};
 }
 
 static void check(term *t, bool ok) {
@@ -32,15 +34,46 @@ static const char *color_of(pdl_look look) {
     switch (look) {
     case PDL_LOOK_MODEL: return "\033[32m";
     case PDL_LOOK_CODE: return "\033[35m";
+    case PDL_LOOK_FOREIGN:
     case PDL_LOOK_PLAIN: return "";
     }
     PDL_BUG("look %d", (int)look);
 }
 
-static void put_colored(term *t, pdl_str text, const char *color) {
+/* Bytes of the control character at the start of s, 0 when there is none: what would move the cursor, set colours or
+ * make the terminal answer. Line ends and tabs are none. */
+static size_t control_at(pdl_str s) {
+    unsigned char c = (unsigned char)s.p[0];
+    if (c == '\n' || c == '\t' || (c == '\r' && s.n > 1 && s.p[1] == '\n')) return 0;
+    if (c < 0x20 || c == 0x7f) return 1;
+    return c == 0xc2 && s.n > 1 && ((unsigned char)s.p[1] & 0xe0) == 0x80 ? 2 : 0; /* U+0080 to U+009F */
+}
+
+/* Text that a model wrote. A terminal gets pictures of control characters; a pipe or file the bytes as they are. */
+static void put_foreign(term *t, pdl_str s) {
+    size_t from = 0;
+    for (size_t i = 0, n; t->tty && i < s.n; i += n ? n : 1) {
+        n = control_at(pdl_str_sub(s, i, s.n));
+        if (!n) continue;
+        unsigned char c = (unsigned char)s.p[i];
+        char picture[] = {'\xe2', '\x90', (char)(c == 0x7f ? 0xa1 : 0x80 + c), 0}; /* U+2400 and what follows */
+        term_put(t, pdl_str_sub(s, from, i));
+        term_put(t, n == 2 ? PDL_STR("\xef\xbf\xbd") : pdl_str_of(picture));
+        from = i + n;
+    }
+    term_put(t, pdl_str_sub(s, from, s.n));
+}
+
+void term_show(term *t, pdl_str text, pdl_label label) {
+    if (label & PDL_LABEL_foreign) put_foreign(t, text);
+    else term_put(t, text);
+}
+
+static void put_colored(term *t, pdl_str text, const char *color, bool foreign) {
     bool on = t->color && *color;
     if (on) term_put(t, pdl_str_of(color));
-    term_put(t, text);
+    if (foreign) put_foreign(t, text);
+    else term_put(t, text);
     if (on) term_put(t, PDL_STR("\033[0m"));
 }
 
@@ -54,9 +87,9 @@ static const char *role_color(pdl_str role) {
 static void put_message(term *t, const pdl_event *e) {
     pdl_str role = e->role.n ? e->role : PDL_STR("assistant");
     term_put(t, PDL_STR("\n"));
-    put_colored(t, role, "\033[34m");
+    put_colored(t, role, "\033[34m", true);
     term_put(t, PDL_STR(": "));
-    put_colored(t, e->text, role_color(role));
+    put_colored(t, e->text, role_color(role), true);
 }
 
 static void put_error(term *t, pdl_str text) {
@@ -86,7 +119,7 @@ static void on_event(void *user, const pdl_event *e) {
     term *t = user;
     switch ((int)e->kind) {
     case PDL_EVENT_text:
-        put_colored(t, e->text, color_of(e->look));
+        put_colored(t, e->text, color_of(e->look), e->look == PDL_LOOK_MODEL || e->look == PDL_LOOK_FOREIGN);
         if (e->look == PDL_LOOK_MODEL) term_flush(t);
         return;
     case PDL_EVENT_message: put_message(t, e); return;

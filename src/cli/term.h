@@ -7,6 +7,7 @@
 
 typedef struct term {
     bool color, color_err; /* of standard output, of standard error */
+    bool tty;              /* standard output is a terminal: models do not control it */
     bool broken;          /* the reader of standard output went away */
     int error;            /* errno of another failed write, 0: none */
     void (*on_broken)(void *user); /* once; may be NULL */
@@ -18,6 +19,8 @@ pdl_sink term_sink(term *t);
 
 /* Text to standard output, through the same checks. */
 void term_put(term *t, pdl_str text);
+/* The same for text that may come from a model, by its label. */
+void term_show(term *t, pdl_str text, pdl_label label);
 void term_flush(term *t);
 /* A prompt of standard input: printed and flushed. */
 void term_prompt(void *t, pdl_str prompt);

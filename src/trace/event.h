@@ -13,8 +13,8 @@ typedef enum {
     PDL_EVENT_COUNT
 } pdl_event_kind;
 
-/* How text looks on a terminal. */
-typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE } pdl_look;
+/* How text looks on a terminal. FOREIGN: a value made from what models, tools or the network gave. */
+typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE, PDL_LOOK_FOREIGN } pdl_look;
 
 /* How a block came to run (block_begin). */
 typedef enum {

@@ -29,6 +29,9 @@ enum {
 #undef X
 };
 
+/* Not the user's own: shown on a terminal it must not control it. */
+enum { PDL_LABEL_foreign = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net };
+
 /* "model, file"; nothing for the empty set. */
 void pdl_label_show(pdl_label set, pdl_buf *out);
 

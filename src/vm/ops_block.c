@@ -198,7 +198,8 @@ pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_look look = how == 1 ? PDL_LOOK_CODE : PDL_LOOK_PLAIN;
+    bool foreign = pdl_label_of(*top(f)) & PDL_LABEL_foreign;
+    pdl_look look = how == 1 ? PDL_LOOK_CODE : foreign ? PDL_LOOK_FOREIGN : PDL_LOOK_PLAIN;
     if (pdl_is_str(*top(f))) {
         out_text(f, pdl_str_get(*top(f)), look);
         return PDL_STEP_DONE;

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""test_faults.py -- what surrounds a run breaks: streams, files, limits of the process, signals at random moments, a model's bytes.
+
+    test_faults.py BUILD_DIR [--rounds N] [--seed N]
+
+Each run is bounded in time and memory; afterwards no process of it is left and the files it wrote are whole. Python standard library
+only. Last line: `N passed, N failed`.
+"""
+import http.server
+import json
+import os
+import pathlib
+import pty
+import random
+import resource
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
+from programs import FILES, PROGRAMS  # noqa: E402
+from test_memory import is_whole  # noqa: E402
+
+SECONDS = 20
+MB = 1 << 20
+
+
+def left_behind(mark):
+    """Processes of a run, by a variable of their environment."""
+    found = []
+    for p in pathlib.Path("/proc").iterdir():
+        try:
+            if p.name.isdigit() and mark.encode() in (p / "environ").read_bytes() and ") Z" not in (p / "stat").read_text():
+                found.append("%s %s" % (p.name, (p / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")))
+        except OSError:
+            pass
+    return found
+
+
+class Tests:
+    def __init__(self, pdl):
+        self.pdl, self.passed, self.failed, self.n = pdl, 0, 0, 0
+
+    def check(self, title, ok, text=""):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        if not ok:
+            print("FAIL %s\n%s" % (title, text))
+
+    def start(self, folder, program, args=(), limits=None, **kw):
+        self.n += 1
+        self.mark = "PDL_TEST_MARK=%d.%d" % (os.getpid(), self.n)
+        for name, content in {"main.pdl": program, **FILES}.items():
+            (pathlib.Path(folder) / name).write_text(content)
+        name, value = self.mark.split("=")
+        kw.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=folder, env={**os.environ, name: value, **kw.pop("env", {})},
+                                preexec_fn=limits, **kw)
+
+    def clean(self, title, folder):
+        """Nothing is left but whole files."""
+        end = time.monotonic() + 5
+        while left_behind(self.mark) and time.monotonic() < end:
+            time.sleep(0.05)
+        self.check(title + ": no process is left", not left_behind(self.mark), "\n".join(left_behind(self.mark)))
+        self.check(title + ": files are whole", is_whole(pathlib.Path(folder)) is None, is_whole(pathlib.Path(folder)))
+
+    def finished(self, p, title):
+        try:
+            out, err = p.communicate(timeout=SECONDS)
+            return p.returncode, out or b"", (err or b"").decode("utf-8", "replace")
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.communicate()
+            self.check(title + ": ends within %d s" % SECONDS, False)
+            return "time-out", b"", ""
+
+    def case(self, title, program, status, err_has="", out_has=b"", args=(), limits=None, **kw):
+        with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
+            kw.setdefault("stdout", subprocess.PIPE)
+            kw.setdefault("stderr", subprocess.PIPE)
+            got, out, err = self.finished(self.start(d, program, args, limits, **kw), title)
+            self.check(title, got in (status if isinstance(status, tuple) else (status,)) and err_has in err and out_has in out,
+                       "exit status %s\n%s\n%s" % (got, out[:300], err[:600]))
+            self.clean(title, d)
+
+
+# --- streams and files ---------------------------------------------------------------------------
+
+LONG = "text:\n- for: {i: \"${ range(3000) }\"}\n  repeat: \"some words of output ${ i }\"\n"
+
+
+def closing(*fds):
+    def limits():
+        for fd in fds:
+            os.close(fd)
+    return limits
+
+
+def file_size(n):
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n, n))
+
+
+def streams(t):
+    full = open("/dev/full", "wb")
+    t.case("standard output is full", LONG, 1, "No space left on device", stdout=full)
+    t.case("standard output is full, with trace and journal", LONG, 1, "No space left on device", stdout=full,
+           args=["-t", "trace.json", "--record", "journal.db"])
+    t.case("standard error is full", PROGRAMS["fails"], 1, stderr=full)
+    full.close()
+    t.case("standard output is closed", "text: hello\n", 1, "cannot write", limits=closing(1))
+    t.case("standard input is closed", "read:\nmessage: name\nfallback: none\n", (0, 1), limits=closing(0))
+    t.case("standard error is closed", PROGRAMS["fails"], 1, limits=closing(2))
+    t.case("all streams are closed", PROGRAMS["python"], 1, limits=closing(0, 1, 2))
+    t.case("the trace cannot be written", "text: hello\n", 0, "trace", b"hello", args=["-t", "/proc/none/trace.json"])
+    t.case("the journal cannot be written", "text: hello\n", 1, "journal", args=["--record", "/proc/none/journal.db"])
+    t.case("files may not grow: trace", LONG, 0, "trace", args=["-t", "trace.json"], limits=file_size(4096), stdout=subprocess.PIPE)
+    t.case("files may not grow: journal", PROGRAMS["python"], 1, "", args=["--record", "journal.db"], limits=file_size(4096))
+    t.case("files may not grow: a file of the program", "text: \"${ 'x' * 100000 }\"\ncontribute: [{big.txt: {}}]\n", (0, 1),
+           limits=file_size(4096))
+
+
+# --- limits of the process -----------------------------------------------------------------------
+
+
+def limited(stack=None, memory=None, files=None):
+    def limits():
+        for what, n in ((resource.RLIMIT_STACK, stack), (resource.RLIMIT_AS, memory), (resource.RLIMIT_NOFILE, files)):
+            if n:
+                resource.setrlimit(what, (n, n))
+    return limits
+
+
+def small(t):
+    for name, program in PROGRAMS.items():
+        status = {"fails": 1, "wrong": 1}.get(name, (0, 1))
+        t.case("stack of 256 KB: " + name, program, status, limits=limited(stack=256 * 1024))
+    for name in ("hello", "loops", "template", "large"):
+        t.case("memory of 64 MB: " + name, PROGRAMS[name], (0, 1), limits=limited(memory=64 * MB))
+    t.case("memory is eaten by the program", "defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\n", 1, "", limits=limited(memory=300 * MB))
+    t.case("memory is eaten by Python", "lang: python\ncode: |\n  x = [0]\n  while True: x = x + x\n", 1, "MemoryError",
+           limits=limited(memory=600 * MB))
+    t.case("eight descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=8))
+    t.case("twenty descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=20))
+
+
+# --- signals -------------------------------------------------------------------------------------
+
+BUSY = {
+    "python": "text:\n- lang: python\n  code: |\n    import subprocess\n    print('on', flush=True)\n    subprocess.run(['sleep', '30'])\n    result = 1\n",
+    "loop": "text:\n- on\n- repeat: {data: 1}\n  maxIterations: 1000000000\n  join: {as: lastOf}\n",
+    "endless": "text:\n- on\n- lang: python\n  code: |\n    while True: pass\n",
+    "command": "text:\n- on\n- lang: command\n  code: sleep 30\n",
+    "cell": "text:\n- on\n- lang: ipython\n  code: |\n    while True: pass\n- lang: command\n  code: sleep 30\n",
+    "functions": "defs:\n  f:\n    function: {n: integer}\n    return: ${ n + 1 }\ntext:\n- on\n- lang: python\n  code: |\n    while True: f(n=1)\n",
+    "map": "text:\n- on\n- for: {i: \"${ range(8) }\"}\n  map: {lang: command, code: sleep 30}\n",
+}
+STATUS = {signal.SIGINT: (130, -2), signal.SIGTERM: (143, -15), signal.SIGHUP: (143, -1), signal.SIGPIPE: None}
+
+
+def interrupt(t, name, sig, after, args):
+    title = "%s to %s after %.0f ms" % (signal.Signals(sig).name, name, after * 1000)
+    with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
+        p = t.start(d, BUSY[name], args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(after)
+        p.send_signal(sig)
+        if STATUS[sig] is None:  # ignored; what follows is not
+            time.sleep(0.05)
+            t.check(title + ": goes on", p.poll() is None)
+            p.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        status, _, err = t.finished(p, title)
+        want = STATUS[sig] or STATUS[signal.SIGTERM]
+        t.check(title, status in want and time.monotonic() - begin < 5 and "Traceback" not in err, "exit status %s\n%s" % (status, err[:600]))
+        t.clean(title, d)
+
+
+def signals(t, rounds):
+    for i in range(rounds):
+        name = list(BUSY)[i % len(BUSY)]
+        sig = random.choice(list(STATUS))
+        args = random.choice([[], ["-t", "trace.json"], ["--record", "journal.db"], ["-t", "trace.json", "--record", "journal.db"]])
+        interrupt(t, name, sig, random.choice([0.02, 0.1, 0.4]) * random.random(), args)
+    with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
+        p = t.start(d, BUSY["endless"], ["--record", "journal.db"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        p.stdout.read(2)
+        time.sleep(0.3)
+        p.kill()
+        t.finished(p, "SIGKILL")
+        t.clean("SIGKILL", d)
+
+
+# --- bytes of a model ----------------------------------------------------------------------------
+
+ESCAPES = "a\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00b\u2028\u202ec\ttab\r\nline\rback\n"
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        body = json.dumps({"choices": [{"message": {"role": "assistant", "content": ESCAPES}, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+def on_terminal(t, folder, program, args):
+    ours, theirs = pty.openpty()
+    p = t.start(folder, program, args, stdout=theirs, stderr=subprocess.PIPE, env={"NO_COLOR": "1"})
+    os.close(theirs)
+    got, end = b"", time.monotonic() + SECONDS
+    while time.monotonic() < end and select.select([ours], [], [], SECONDS)[0]:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        got += piece
+    os.close(ours)
+    t.finished(p, "on a terminal")
+    return got
+
+
+def bytes_of_models(t):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    call = "{model: openai/x, parameters: {api_base: \"http://127.0.0.1:%d/v1\", api_key: k, stream: false}, input: hi}" % server.server_port
+    programs = {
+        "as it comes": "text:\n- %s\n" % call,
+        "through a variable": "defs:\n  x: %s\ntext: got ${ x }\n" % call,
+        "all at the end": "text:\n- %s\n" % call,
+    }
+    for title, program in programs.items():
+        args = ["--stream", "none"] if title == "all at the end" else []
+        with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
+            shown = on_terminal(t, d, program, args)
+            bad = [b for b in (b"\x1b", b"\x07", b"\xc2\x9b", b"\x7f", b"\x00", b"\rback") if b in shown]
+            t.check("a terminal is not controlled: " + title, not bad and b"red" in shown and b"line" in shown, repr((bad, shown)))
+        with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
+            _, out, err = t.finished(t.start(d, program, args, stdout=subprocess.PIPE, stderr=subprocess.PIPE), title)
+            t.check("a pipe gets the bytes: " + title, ESCAPES.encode() in out, repr(out) + err)
+    server.shutdown()
+
+
+def number_after(name, default):
+    return int(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
+
+
+def main():
+    seed = number_after("--seed", int(time.time()))
+    random.seed(seed)
+    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
+    streams(t)
+    small(t)
+    signals(t, number_after("--rounds", 28))
+    bytes_of_models(t)
+    if t.failed:
+        print("seed %d" % seed)
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
