@@ -60,14 +60,26 @@ check-clang: ## every source compiles under clang too; skipped where there is no
 check-headers: ## every header compiles alone as C17
 	@sh tools/check-headers
 
+check-hardening: all ## flags that guard the result are in it
+	@sh tools/check-hardening $(BUILD)
+
+check-static: ## a command that needs nothing but the C library: build-static/
+	@sh tools/check-static $(BUILD)-static
+
+analyze: ## compiler analysers: gcc -fanalyzer and clang-tidy; long
+	@sh tools/analyze
+
+coverage: ## lines of the core that the tests run, by room: build-cov/; long
+	@$(PY) tools/coverage $(BUILD)-cov
+
+soak: all asan ## the long tests; MINUTES=N; the result goes into docs/reliability.md
+	@$(PY) tools/soak --minutes $(or $(MINUTES),60) --write $(BUILD)
+
 check-layers: ## includes obey src/LAYERS
 	@$(PY) tools/check-layers
 
 format: ## clang-format over the sources
 	@clang-format -i src/*/*.[ch] tests/*.c tests/*/*.[ch] tools/*.c
-
-tidy: all ## clang-tidy over the library
-	@clang-tidy -p $(BUILD) --quiet src/*/*.c
 
 install: all ## install under the prefix; DESTDIR is honoured
 	@meson install --no-rebuild -C $(BUILD)
@@ -76,9 +88,9 @@ dist: all ## source archive of the last commit
 	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
 
 clean: ## remove the build directories
-	@rm -rf $(BUILD) $(BUILD)-asan
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-static $(BUILD)-cov
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers format tidy install dist clean help
+.PHONY: all demo test deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help

@@ -182,6 +182,34 @@ case('spec_any','data: 1\nspec: '+'{anyOf: ['*500+'{type: string}'+']}'*500+'\n'
 case('blocks_if',''.join(' '*i+'if: true\n'+' '*i+'then:\n' for i in range(900))+' '*900+'x\n')
 case('blocks_defs','defs:\n'+''.join('  a%d: x\n'%i for i in range(100000))+'text: x\n',want=0)
 case('blocks_seq','text:\n'+'- x\n'*300000,want=0)
+case('text_100_mb', "text: \"${ ('x' * 10**8)|length }\"\n", want=0)
+case('text_100_mb_upper', "text: \"${ ('x' * 10**8)|upper|length }\"\n", want=0)
+case('text_1_gb', "text: \"${ ('x' * 10**9)|length }\"\n")
+case('text_too_long', "text: \"${ 'x' * 3 * 10**9 }\"\n", want=1)
+case('program_64_mb', 'text:\n' + ('- "' + 'x' * 99_990 + '"\n') * 640, want=0)
+case('program_many_blocks', 'text:\n' + '- {data: 1}\n' * 200_000, want=0)
+case('jsonl_20_mb', 'defs:\n  rows:\n    read: rows.jsonl\n    parser: jsonl\nfor: {r: "${ rows }"}\nmap: ${ r.n }\njoin: {reduce: "${ add }"}\n'
+     .replace('join: {reduce: "${ add }"}', 'join: {as: lastOf}'),
+     {'rows.jsonl': ''.join('{"n": %d, "pad": "%s"}\n' % (i, 'p' * 180) for i in range(100_000))}, want=0)
+case('line_10_mb_json', 'lastOf:\n- {read: big.json, parser: json, def: x}\n- ${ x|length }\n', {'big.json': '[' + '1,' * 5_000_000 + '1]'}, want=0)
+case('macros_mutual', 'lang: jinja\ncode: |\n  {% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}\n', want=1)
+case('include_of_many', 'text:\n' + '- include: b.pdl\n' * 3000, {'b.pdl': 'text: x\n'}, want=0)
+case('bytes_invalid', 'text: "a\udcffb"\n', want=1)
+case('bytes_nul', 'text: "a\0b"\n', want=1)
+case('bytes_nul_escaped', 'text: "a\\0b"\n', want=0)
+case('bytes_bom', '\ufefftext: hello\n', want=0)
+case('bytes_bom_inside', 'text: "a\ufeffb"\n', want=0)
+case('bytes_surrogate', 'text: "\\ud800"\n')
+case('bytes_surrogate_json', "text: '\"\\ud800\"'\nparser: json\n")
+case('bytes_line_separator', 'text: "a\u2028b\u2029c\u0085d"\n', want=0)
+case('bytes_invalid_file', 'read: bad.txt\n', {'bad.txt': 'a\udcff\udcfe\0'})
+case('bytes_invalid_csv', 'read: bad.csv\nparser: csv\n', {'bad.csv': 'a,\udcff\n\0'})
+for i, n in enumerate(['9223372036854775807 + 1', '-9223372036854775808 - 1', '-9223372036854775808 // -1', '-9223372036854775808 % -1',
+                       '9223372036854775808|abs', '1e308 * 10', '5e-324 / 2', '0.1 + 0.2', '1e400', '-1e400', '(1e400 - 1e400)', '2**63', '2**-1074',
+                       '10**400 * 1.0', '1 // 0.0', '1 % 0', '0 ** -1', '0x7fffffffffffffff', '1_000', '007', '1e5|int', '1e400|int', "'1e400'|float",
+                       "'9' * 400|int", "('9' * 5000)|int", '3|round(-400)', '1.5|round(400)', 'range(2**63, 2**63 + 2)|list', '[1][2**63]',
+                       "'abc'[-2**63:2**63]", '2**64 == 2.0**64', '(2**53 + 1) == (2**53 + 1) * 1.0', '-0.0', '0.0 == -0.0', '1 << 3']):
+    ex('number_%d' % i, n)
 case('while_forever_max','repeat:\n  data: 1\nmaxIterations: 1000000\njoin: {as: lastOf}\n',want=0)
 
 
@@ -198,13 +226,13 @@ def main():
         text, files, args, want = cases[n]
         with tempfile.TemporaryDirectory() as d:
             for f, t in {"main.pdl": text, **files}.items():
-                (pathlib.Path(d) / f).write_text(t)
+                (pathlib.Path(d) / f).write_bytes(t.encode("utf-8", "surrogateescape"))
             try:
                 p = subprocess.run([pdl] + args + ["main.pdl"], cwd=d, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, preexec_fn=limits)
                 status, err = p.returncode, p.stderr
             except subprocess.TimeoutExpired:
                 status, err = "time-out", b""
-        if status not in (0, 1) or (want is not None and status != want) or (status == 1 and b"main.pdl:" not in err):
+        if status not in (0, 1) or (want is not None and status != want) or (status == 1 and b"main.pdl" not in err):
             failed += 1
             print("FAIL %s: exit status %s\n%s" % (n, status, err[:400].decode("utf-8", "replace")))
     print("%d passed, %d failed" % (len(names) - failed, failed))
