@@ -22,7 +22,7 @@ typedef struct pdl_shape {
     pdl_shape_key keys[];
 } pdl_shape;
 
-enum { PDL_NO_KEY = UINT32_MAX };
+#define PDL_NO_KEY UINT32_MAX
 
 pdl_shape *pdl_shape_new(size_t cap);
 static inline pdl_shape *pdl_shape_keep(pdl_shape *s) {
