@@ -122,7 +122,7 @@ def main():
             check("%s: a program of at most %d lines" % (page.relative_to(ROOT), PAGE), ["%d lines" % n] if n > PAGE else [])
     for path in sorted((ROOT / "examples").rglob("*.pdl")):
         n = program_lines(path.read_text("utf-8"))
-        most = SMALLEST if path.stem == "ten" else EXAMPLE
+        most = SMALLEST if path.stem in ("ten", "smallest") else EXAMPLE
         check("%s: at most %d lines" % (path.relative_to(ROOT), most), ["%d lines" % n] if n > most else [])
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
