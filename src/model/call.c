@@ -330,6 +330,8 @@ static void on_wait(void *user) {
         send(c);
 }
 
+static pdl_str token_id(const pdl_call *c) { return pdl_buf_str(c->token_id.len ? &c->token_id : &c->token_request); }
+
 /* A token of the cache may have been withdrawn before its time. */
 static bool blames_token(const pdl_call *c, const pdl_fault *f) {
     return c->token_url.len && f->status == 401 && c->http_id && !c->new_token;
@@ -365,7 +367,7 @@ static void fail(pdl_call *c, pdl_fault *f) {
     pdl_drop(model);
     switch (next) {
     case PDL_NEXT_TOKEN:
-        pdl_token_forget(&c->calls->tokens, pdl_buf_str(&c->token_url), pdl_buf_str(&c->token_request));
+        pdl_token_forget(&c->calls->tokens, pdl_buf_str(&c->token_url), token_id(c));
         c->new_token = true;
         break;
     case PDL_NEXT_NO_SCHEMA: c->ask.no_schema = true; break;
@@ -696,11 +698,11 @@ static void on_late_token(void *user) {
 static void send_off(pdl_call *c) {
     pdl_str url = pdl_buf_str(&c->token_url), form = pdl_buf_str(&c->token_request);
     if (url.n && !pdl_headers_has(&c->headers, "Authorization")) {
-        pdl_str token = pdl_token_find(&c->calls->tokens, url, form);
+        pdl_str token = pdl_token_find(&c->calls->tokens, url, token_id(c));
         if (token.n == 0) {
             c->token.fn = on_token;
             c->token.user = c;
-            pdl_token_want(&c->calls->tokens, url, form, &c->token);
+            pdl_token_want(&c->calls->tokens, url, token_id(c), form, &c->token);
             if (patience(c)) c->timer = pdl_timer_start(c->calls->loop, patience(c), on_late_token, c);
             return;
         }

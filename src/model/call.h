@@ -59,7 +59,7 @@ struct pdl_call {
     /* the request */
     pdl_buf url, body;
     pdl_headers headers;
-    pdl_buf token_url, token_request;
+    pdl_buf token_url, token_request, token_id;
     pdl_token_wait token;
     pdl_timing timing;
     unsigned attempt;

@@ -1,4 +1,5 @@
 /* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3. */
+#include "model/google.h"
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/parts.h"
@@ -287,20 +288,53 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- Vertex AI --------------------------------------------------------------------------- */
 
+/* What the program says, else what its credentials belong to. Owned; empty: neither. */
+static bool project_of(const pdl_ask *a, pdl_buf *out, pdl_err *err) {
+    pdl_str named = pdl_setting("vertex_project VERTEXAI_PROJECT VERTEX_PROJECT", a->given, a->env);
+    pdl_val c = pdl_absent();
+    pdl_buf_put(out, named);
+    if (named.n) return true;
+    if (!pdl_google_credentials(a, &c, err)) return false;
+    pdl_vref own = pdl_is_dict(c) ? pdl_dict_getz(c, "project_id") : pdl_absent();
+    if (pdl_is_str(own)) pdl_buf_put(out, pdl_str_get(own));
+    pdl_drop(c);
+    return out->len || pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                                   "set VERTEXAI_PROJECT or give parameters.vertex_project");
+}
+
+/* A ready token, else the credentials exchanged for one. */
+static bool sign_vertex(const pdl_sign *s, pdl_err *err) {
+    pdl_val c = pdl_absent();
+    if (pdl_headers_has(s->headers, "Authorization")) return true;
+    if (s->key.n) {
+        pdl_headers_bearer(s->headers, s->key);
+        return true;
+    }
+    if (!pdl_google_credentials(s->ask, &c, err)) return false;
+    bool ok = pdl_is_dict(c) ? pdl_google_exchange(s, c, err)
+                             : pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
+                                           "Missing credentials: set GOOGLE_APPLICATION_CREDENTIALS or "
+                                           "VERTEXAI_ACCESS_TOKEN, or give parameters.api_key");
+    pdl_drop(c);
+    return ok;
+}
+
 static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const char global[] = "https://global-aiplatform.";
-    pdl_str project = pdl_setting("vertex_project VERTEXAI_PROJECT VERTEX_PROJECT", a->given, a->env),
-            place = pdl_setting("vertex_location VERTEXAI_LOCATION VERTEX_LOCATION", a->given, a->env);
-    if (project.n == 0)
-        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                           "set VERTEXAI_PROJECT or give parameters.vertex_project");
+    pdl_buf project = PDL_BUF;
+    pdl_str place = pdl_setting("vertex_location VERTEXAI_LOCATION VERTEX_LOCATION", a->given, a->env);
+    if (!project_of(a, &project, err)) {
+        pdl_buf_fini(&project);
+        return false;
+    }
     if (place.n == 0) place = PDL_STR("global");
     if (pdl_str_starts(pdl_buf_str(path), pdl_str_of(global))) { /* this place has a host without prefix */
         pdl_buf_clear(path);
         PDL_PUT(path, "https://aiplatform.googleapis.com");
     }
     PDL_PUT(path, "/v1/projects/");
-    pdl_url_quote(project, "", path);
+    pdl_url_quote(pdl_buf_str(&project), "", path);
+    pdl_buf_fini(&project);
     PDL_PUT(path, "/locations/");
     pdl_url_quote(place, "", path);
     PDL_PUT(path, "/publishers/google/");
@@ -420,4 +454,4 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 const pdl_dialect pdl_dialect_gemini = {
     .name = "gemini", .write = write, .read = read, .event = event, .sign = sign, .embedder = &pdl_embedder_gemini};
 const pdl_dialect pdl_dialect_vertex = {
-    .name = "vertex", .write = write_vertex, .read = read, .event = event};
+    .name = "vertex", .write = write_vertex, .read = read, .event = event, .sign = sign_vertex};

@@ -77,7 +77,7 @@ static const pdl_provider providers[] = {
      "GOOGLE_API_KEY GEMINI_API_KEY", &pdl_dialect_gemini, KEY},
     {"vertex_ai",
      "https://${vertex_location VERTEXAI_LOCATION VERTEX_LOCATION}-aiplatform.googleapis.com",
-     "VERTEX_AI_API_BASE", "VERTEXAI_ACCESS_TOKEN", &pdl_dialect_vertex, KEY},
+     "VERTEX_AI_API_BASE", "VERTEXAI_ACCESS_TOKEN", &pdl_dialect_vertex, 0},
     {"azure", NULL, "AZURE_API_BASE", "AZURE_OPENAI_API_KEY AZURE_API_KEY", &pdl_dialect_azure,
      PDL_Q_USER | PDL_Q_STRICT},
     {"azure_ai", NULL, "AZURE_AI_API_BASE", "AZURE_AI_API_KEY", &pdl_dialect_azure_ai, KEY},

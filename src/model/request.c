@@ -49,8 +49,9 @@ static bool sign(pdl_call *c, pdl_err *err) {
                   .body = pdl_buf_str(&c->body),
                   .headers = &c->headers,
                   .token_url = &c->token_url,
-                  .token_request = &c->token_request};
-    c->token_url = c->token_request = PDL_BUF;
+                  .token_request = &c->token_request,
+                  .token_id = &c->token_id};
+    c->token_url = c->token_request = c->token_id = PDL_BUF;
     c->anew = d->resign;
     if (d->sign) return d->sign(&s, err);
     if (s.key.n) pdl_headers_bearer(&c->headers, s.key);
@@ -158,6 +159,7 @@ void pdl_call_unwrite(pdl_call *c) {
     pdl_buf_fini(&c->body);
     pdl_headers_fini(&c->headers);
     pdl_buf_fini(&c->token_url);
+    pdl_buf_fini(&c->token_id);
     if (c->token_request.p) explicit_bzero(c->token_request.p, c->token_request.cap);
     pdl_buf_fini(&c->token_request);
     pdl_route_fini(&c->route);

@@ -11,15 +11,15 @@ enum { EARLY_S = 10, SHORT_S = 3600, LONG_S = 86400, EXCHANGE_MS = 60000 };
 struct pdl_token {
     pdl_tokens *tokens;
     pdl_token *next;
-    pdl_buf url, form, text;
+    pdl_buf url, id, form, text;
     uint64_t until_ns;
     uint64_t http_id;               /* an exchange is on its way */
     pdl_token_wait *waiting, **end; /* in the order they came */
 };
 
-static pdl_token *find(pdl_tokens *t, pdl_str url, pdl_str form) {
+static pdl_token *find(pdl_tokens *t, pdl_str url, pdl_str id) {
     for (pdl_token *k = t->first; k; k = k->next)
-        if (pdl_str_eq(pdl_buf_str(&k->url), url) && pdl_str_eq(pdl_buf_str(&k->form), form)) return k;
+        if (pdl_str_eq(pdl_buf_str(&k->url), url) && pdl_str_eq(pdl_buf_str(&k->id), id)) return k;
     return NULL;
 }
 
@@ -28,14 +28,14 @@ static void wipe(pdl_buf *b) {
     pdl_buf_fini(b);
 }
 
-pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str form) {
-    pdl_token *k = find(t, url, form);
+pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id) {
+    pdl_token *k = find(t, url, id);
     if (!k || k->text.len == 0 || pdl_clock_ns() >= k->until_ns) return (pdl_str){0};
     return pdl_buf_str(&k->text);
 }
 
-void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str form) {
-    pdl_token *k = find(t, url, form);
+void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id) {
+    pdl_token *k = find(t, url, id);
     if (k) wipe(&k->text);
 }
 
@@ -117,13 +117,13 @@ static void exchange(pdl_token *k) {
     k->http_id = pdl_http_start(k->tokens->http, &req);
 }
 
-void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str form, pdl_token_wait *w) {
-    pdl_token *k = find(t, url, form);
+void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w) {
+    pdl_token *k = find(t, url, id);
     if (!k) {
         k = PDL_NEW(pdl_token);
-        *k = (pdl_token){.tokens = t, .next = t->first, .url = PDL_BUF, .form = PDL_BUF, .text = PDL_BUF};
+        *k = (pdl_token){.tokens = t, .next = t->first, .url = PDL_BUF, .id = PDL_BUF, .form = PDL_BUF, .text = PDL_BUF};
         pdl_buf_put(&k->url, url);
-        pdl_buf_put(&k->form, form);
+        pdl_buf_put(&k->id, id);
         t->first = k;
         k->end = &k->waiting;
     }
@@ -132,7 +132,11 @@ void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str form, pdl_token_wait *w)
     w->prev = k->end;
     *k->end = w;
     k->end = &w->next;
-    if (!k->http_id) exchange(k);
+    if (k->http_id) return;
+    wipe(&k->form);
+    k->form = PDL_BUF;
+    pdl_buf_put(&k->form, form);
+    exchange(k);
 }
 
 void pdl_tokens_fini(pdl_tokens *t) {
@@ -140,6 +144,7 @@ void pdl_tokens_fini(pdl_tokens *t) {
         t->first = k->next;
         if (k->http_id) pdl_http_cancel(t->http, k->http_id);
         pdl_buf_fini(&k->url);
+        wipe(&k->id);
         wipe(&k->form);
         wipe(&k->text);
         pdl_free(k);

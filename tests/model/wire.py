@@ -44,7 +44,8 @@ class Wire:
         while len(body) < size:
             body += c.recv(65536)
         n = len(self.requests)
-        self.requests.append((head.decode(), json.loads(body)))
+        text = body.decode()
+        self.requests.append((head.decode(), json.loads(text) if text[:1] in "{[" else text))
         self.times.append(time.monotonic())
         try:
             for piece in self.answer(self.requests[-1][1]) or self.answers[min(n, len(self.answers) - 1)]:
