@@ -339,6 +339,7 @@ static const struct {
 } ends[] = {
     {CURLE_OK, PDL_HTTP_OK},
     {CURLE_OPERATION_TIMEDOUT, PDL_HTTP_TIMEOUT},
+    {CURLE_FILESIZE_EXCEEDED, PDL_HTTP_TOO_LARGE},
     {CURLE_COULDNT_RESOLVE_PROXY, PDL_HTTP_CONNECT},
     {CURLE_COULDNT_RESOLVE_HOST, PDL_HTTP_CONNECT},
     {CURLE_COULDNT_CONNECT, PDL_HTTP_CONNECT},
@@ -531,6 +532,7 @@ static void set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_HEADERDATA, t);
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
+    c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)max_reply(h)); /* what is announced; on_body counts what comes */
     c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)(r->data ? STREAM_BUFFER : BODY_BUFFER));
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Servers that misbehave: each answer ends in the right result or the right error within bounds of time and memory, and the key stays
+where it belongs. Streams cut at every byte, comments, missing ends and limits of size are in test_streams.py, silence in test_time.py.
+
+    python3 tests/model/test_bad_servers.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import asyncio
+import gzip
+import json
+import os
+import resource
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import wire as w  # noqa: E402
+from test_streams import GOOD, TEXT  # noqa: E402
+from wire import KEY, Wire, call, chunk, error_of, head, run, sse  # noqa: E402
+
+OK = json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}]}).encode()
+BAD_KINDS = {"connection", "stream", "protocol"}
+
+
+class Resetting(Wire):
+    """Resets the connection after so many bytes of the answer."""
+
+    def __init__(self, data, at):
+        super().__init__([data[:at]])
+
+    def serve(self, c):
+        c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        super().serve(c)
+
+
+def test_reset_at_any_byte():
+    data = head(extra="Transfer-Encoding: chunked\r\n")
+    body = sse(*GOOD)
+    data += b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    for at in list(range(0, len(data), 29)) + [len(data)]:
+        pieces, end = call(Resetting(data, at))
+        assert TEXT.startswith(pieces), (at, pieces)
+        if "reply" in end:
+            assert pieces == TEXT and at >= data.index(b'"finish_reason": "stop"'), at
+        else:
+            assert end["error"]["kind"] in BAD_KINDS, (at, end)
+
+
+def test_two_objects_in_one_event():
+    two = json.dumps(chunk(content="a")) + json.dumps(chunk(content="b"))
+    error_of(call(Wire([head(), b"data: " + two.encode() + b"\n\n"]))[1], "protocol", 200)
+    lines = json.dumps(chunk(content="a")) + "\ndata: " + json.dumps(chunk(content="b"))
+    error_of(call(Wire([head(), b"data: " + lines.encode() + b"\n\n"]))[1], "protocol", 200)
+
+
+def test_wrong_length():
+    reply = head("application/json").replace(b"Connection: close\r\n", b"Content-Length: %d\r\n")
+    error_of(call(Wire([reply % (len(OK) + 50) + OK]), stream=False)[1], "connection", 200)
+    error_of(call(Wire([reply % (len(OK) - 5) + OK]), stream=False)[1], "protocol", 200, "Received: '")
+    error_of(call(Wire([reply % 0]), stream=False)[1], "protocol", 200)
+    error_of(call(Wire([b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000\r\n\r\n" + b"x" * 1000]), stream=False)[1], "protocol", 200)
+    error_of(call(Wire([b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"]), stream=False)[1], "connection", 200)
+
+
+def test_endless_headers():
+    t0 = time.monotonic()
+    parts = [b"HTTP/1.1 200 OK\r\n"] + [b"X-%d: " % i + b"y" * 1000 + b"\r\n" for i in range(5000)]
+    kinds = call(Wire(parts))[1]["error"]["kind"]
+    assert kinds == "protocol" and time.monotonic() - t0 < 20, kinds
+
+
+def test_compressed_bomb():
+    bomb = gzip.compress(b" " * (300 << 20), 9)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    wire = Wire([head("application/json", extra="Content-Encoding: gzip\r\n"), bomb])
+    error_of(call(wire, stream=False)[1], "protocol", 200, "longer than")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert after < max(before, 400 << 10), "%d KB" % after
+    small = Wire([head("application/json", extra="Content-Encoding: gzip\r\n"), gzip.compress(OK)])
+    assert call(small, stream=False)[1]["reply"]["content"] == "ok"
+
+
+def test_redirects_are_not_followed():
+    other = Wire([head("application/json"), OK])
+    for target in (other.url + "/v1/chat/completions", "file:///etc/passwd", "http://169.254.169.254/latest/meta-data/", "/v1/chat/completions"):
+        for status in ("301 Moved", "302 Found", "307 Temporary", "308 Permanent"):
+            wire = Wire([head("text/html", status, "Location: %s\r\n" % target), b"moved"])
+            error_of(call(wire, stream=False)[1], "protocol", int(status[:3]))
+            assert len(wire.requests) == 1
+    assert not other.requests
+    other.close()
+
+
+def test_absurd_waits():
+    for value in ("1e300", "-5", "nan", "inf", "soon", "99999999999999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "0x10", ""):
+        t0 = time.monotonic()
+        wire = Wire([head("application/json", "503 Busy", "retry-after: %s\r\n" % value), b"{}"], [head("application/json"), OK])
+        _, end = call(wire, stream=False, max_retries=1)
+        assert ("reply" in end) == (len(wire.requests) == 2) and time.monotonic() - t0 < 3, (value, end)
+
+
+def test_pages_and_errors_with_status_200():
+    page = b"<html><body>Sign in</body></html>"
+    error_of(call(Wire([head("text/html"), page]), stream=False)[1], "protocol", 200, "Sign in")
+    error_of(call(Wire([head("text/html"), page]))[1], "stream", 200)
+    error_of(call(Wire([head("text/html", "502 Bad Gateway"), page]), stream=False)[1], "server", 502)
+    for body, kind in ((b'{"error": {"message": "m", "code": 401}}', "auth"), (b'{"error": "text"}', "server"), (b"null", "protocol"), (b"[]", "protocol"),
+                       (b'{"choices": []}', "protocol"), (b'{"choices": {}}', "protocol"), (b'{"choices": [7]}', "protocol"), (b"", "protocol")):
+        error_of(call(Wire([head("application/json"), body]), stream=False)[1], kind, 200)
+
+
+def test_usage_twice_and_strange():
+    u = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
+    events = [chunk(content="x", finish="stop"), {"choices": [], "usage": {**u, "total_tokens": 9}}, {"choices": [], "usage": u}]
+    assert call(Wire([head(), sse(*events)]))[1]["reply"]["usage"] == u
+    for usage in (None, [], "many", {"prompt_tokens": "x"}, {"prompt_tokens": -1, "completion_tokens": 1e300}):
+        body = json.dumps({**json.loads(OK), "usage": usage}).encode()
+        assert call(Wire([head("application/json"), body]), stream=False)[1]["reply"]["content"] == "ok", usage
+
+
+def certificate(folder, name, days):
+    def openssl(*argv):
+        subprocess.run(["openssl", *argv], cwd=folder, check=True, capture_output=True)
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "req.pem", "-subj", "/CN=" + name)
+    with open(os.path.join(folder, "ext"), "w", encoding="ascii") as f:
+        f.write("subjectAltName=%s:%s\n" % ("IP" if name[0].isdigit() else "DNS", name))
+    openssl("x509", "-req", "-in", "req.pem", "-signkey", "key.pem", "-days", str(days), "-extfile", "ext", "-out", "cert.pem")
+
+
+class Secure(Wire):
+    def __init__(self, folder):
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(os.path.join(folder, "cert.pem"), os.path.join(folder, "key.pem"))
+        super().__init__([head("application/json"), OK])
+        self.url = self.url.replace("http:", "https:")
+
+    def serve(self, c):
+        try:
+            super().serve(self.tls.wrap_socket(c, server_side=True))
+        except (OSError, ssl.SSLError):
+            c.close()
+
+
+def test_certificates():
+    for name, days, trusted, good in (("127.0.0.1", 3, True, True), ("other.example", 3, True, False), ("127.0.0.1", -1, True, False), ("127.0.0.1", 3, False, False)):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate(folder, name, days)
+            wire = Secure(folder)
+            env = {"SSL_CERT_FILE": os.path.join(folder, "cert.pem")} if trusted else {}
+            _, end = call(wire, stream=False, job={"env": env})
+            if good:
+                assert end["reply"]["content"] == "ok", end
+            else:
+                error_of(end, "connection", None, "certificate")
+                assert not wire.requests, "the key was sent to %s" % name
+                assert call(Secure(folder), stream=False, ssl_verify=False, job={"env": env})[1]["reply"]["content"] == "ok"
+
+
+class Storm:
+    """An asynchronous server that answers each call with its own text, but first says 429 to most requests."""
+
+    def __init__(self, busy):
+        self.busy, self.seen, self.answered = busy, {}, {}
+        self.loop = asyncio.new_event_loop()
+        ready = threading.Event()
+        threading.Thread(target=self.main, args=(ready,), daemon=True).start()
+        ready.wait()
+
+    def main(self, ready):
+        async def start():
+            server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=2000)
+            self.url = "http://127.0.0.1:%d" % server.sockets[0].getsockname()[1]
+            ready.set()
+        self.loop.run_until_complete(start())
+        self.loop.run_forever()
+
+    async def serve(self, reader, writer):
+        try:
+            while True:
+                sent = await reader.readuntil(b"\r\n\r\n")
+                size = int([x for x in sent.lower().split(b"\r\n") if x.startswith(b"content-length:")][0].split(b":")[1])
+                name = json.loads(await reader.readexactly(size))["messages"][0]["content"]
+                self.seen[name] = self.seen.get(name, 0) + 1
+                if self.seen[name] <= self.busy:
+                    body, status = b'{"error": {"message": "slow down"}}', b"429 Too Many\r\nretry-after-ms: 20"
+                else:
+                    self.answered[name] = self.answered.get(name, 0) + 1
+                    body, status = json.dumps({"choices": [{"message": {"content": "answer to " + name}}]}).encode(), b"200 OK"
+                writer.write(b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        finally:
+            writer.close()
+
+
+def test_storm_of_429():
+    server = Storm(2)
+    names = ["call %d" % i for i in range(1000)]
+    calls = [{"model": "openai/m", "messages": [{"role": "user", "content": n}],
+              "parameters": {"api_base": server.url + "/v1", "api_key": KEY, "max_retries": 40}} for n in names]
+    lines = run({"calls": calls})
+    got = {x["i"]: x["reply"]["content"] for x in lines if "reply" in x}
+    assert got == {i: "answer to " + n for i, n in enumerate(names)}, [x for x in lines if "error" in x][:2]
+    assert server.answered == {n: 1 for n in names}, "an answered call was repeated"
+    assert set(server.seen.values()) == {3}
+
+
+if __name__ == "__main__":
+    sys.exit(w.main(globals(), __doc__))
