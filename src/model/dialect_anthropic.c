@@ -11,32 +11,9 @@ enum { DEFAULT_MAX_TOKENS = 4096 };
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-/* Turns being gathered: neighbours of the same role are one. */
-typedef struct turns {
-    pdl_val done, head; /* lists; head: what the system says */
-    const char *role;   /* of the turn being written, or NULL */
-    pdl_val blocks;     /* list */
-} turns;
-
 static pdl_val block_of(const char *type) { return pdl_dict_putz(pdl_dict_new(4), "type", pdl_textz(type)); }
 
 static pdl_val text_block(pdl_str text) { return pdl_dict_putz(block_of("text"), "text", pdl_text(text)); }
-
-static void end_turn(turns *t) {
-    if (t->role && pdl_list_len(t->blocks)) {
-        pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz(t->role));
-        t->done = pdl_list_push(t->done, pdl_dict_putz(m, "content", t->blocks));
-    } else {
-        pdl_drop(t->blocks);
-    }
-    t->blocks = pdl_list_new(1);
-}
-
-static void add_block(turns *t, const char *role, pdl_val block) {
-    if (t->role && strcmp(t->role, role) != 0) end_turn(t);
-    t->role = role;
-    t->blocks = pdl_list_push(t->blocks, block);
-}
 
 static pdl_val with_cache(pdl_val block, pdl_vref from) {
     pdl_vref mark = pdl_is_dict(from) ? pdl_dict_getz(from, "cache_control") : pdl_absent();
@@ -82,11 +59,6 @@ static pdl_val blocks_of(pdl_vref message, pdl_val list) {
     return list;
 }
 
-static void add_list(turns *t, const char *role, pdl_val list) {
-    for (size_t i = 0; i < pdl_list_len(list); i++) add_block(t, role, pdl_keep(pdl_list_at(list, i)));
-    pdl_drop(list);
-}
-
 /* Ids of other services may hold what this one refuses. */
 static pdl_val clean_id(pdl_vref id) {
     pdl_str s = pdl_is_str(id) ? pdl_str_get(id) : (pdl_str){0};
@@ -100,7 +72,7 @@ static pdl_val clean_id(pdl_vref id) {
     return pdl_text_of_buf(&out);
 }
 
-static void add_tool_result(turns *t, pdl_vref m) {
+static void add_tool_result(pdl_turns *t, pdl_vref m) {
     pdl_vref content = pdl_dict_getz(m, "content");
     pdl_val b =
         pdl_dict_putz(block_of("tool_result"), "tool_use_id", clean_id(pdl_dict_getz(m, "tool_call_id")));
@@ -111,24 +83,24 @@ static void add_tool_result(turns *t, pdl_vref m) {
         pdl_message_text(content, &text);
         b = pdl_dict_putz(b, "content", pdl_text_of_buf(&text));
     }
-    add_block(t, "user", with_cache(b, m));
+    pdl_turns_add(t, "user", with_cache(b, m));
 }
 
 /* Thoughts with their signatures stand before the text, calls behind it. */
-static void add_assistant(turns *t, pdl_vref m) {
+static void add_assistant(pdl_turns *t, pdl_vref m) {
     pdl_vref thoughts = pdl_dict_getz(m, "thinking_blocks"), calls = pdl_message_calls(m);
-    if (pdl_is_list(thoughts)) add_list(t, "assistant", pdl_keep(thoughts));
-    add_list(t, "assistant", blocks_of(m, pdl_list_new(2)));
+    if (pdl_is_list(thoughts)) pdl_turns_add_all(t, "assistant", pdl_keep(thoughts));
+    pdl_turns_add_all(t, "assistant", blocks_of(m, pdl_list_new(2)));
     for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
         pdl_vref call = pdl_list_at(calls, i);
         if (!pdl_is_dict(call)) continue;
         pdl_val b = pdl_dict_putz(block_of("tool_use"), "id", clean_id(pdl_dict_getz(call, "id")));
         b = pdl_dict_putz(b, "name", pdl_text(pdl_call_name(call)));
-        add_block(t, "assistant", pdl_dict_putz(b, "input", pdl_call_input(call)));
+        pdl_turns_add(t, "assistant", pdl_dict_putz(b, "input", pdl_call_input(call)));
     }
 }
 
-static void add_message(turns *t, pdl_vref m) {
+static void add_message(pdl_turns *t, pdl_vref m) {
     pdl_str role = pdl_message_role(m);
     if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
         t->head = blocks_of(m, t->head);
@@ -137,11 +109,11 @@ static void add_message(turns *t, pdl_vref m) {
     else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
         add_tool_result(t, m);
     else
-        add_list(t, "user", blocks_of(m, pdl_list_new(2)));
+        pdl_turns_add_all(t, "user", blocks_of(m, pdl_list_new(2)));
 }
 
 /* A last text of the assistant is the beginning of the answer: no blanks at its end. */
-static void trim_prefill(turns *t) {
+static void trim_prefill(pdl_turns *t) {
     size_t n = pdl_list_len(t->done), k;
     if (n == 0 || !pdl_text_is(pdl_dict_getz(pdl_list_at(t->done, n - 1), "role"), "assistant")) return;
     pdl_vref m = pdl_list_at(t->done, n - 1), blocks = pdl_dict_getz(m, "content");
@@ -166,11 +138,11 @@ static void trim_prefill(turns *t) {
 }
 
 static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
-    turns t = {.done = pdl_list_new(4), .head = pdl_list_new(1), .blocks = pdl_list_new(1)};
+    pdl_turns t;
+    pdl_turns_init(&t, "content");
     for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
         if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, pdl_list_at(a->messages, i));
-    end_turn(&t);
-    pdl_drop(t.blocks);
+    pdl_turns_end(&t);
     trim_prefill(&t);
     bool ok = pdl_list_len(t.done) > 0;
     *body = pdl_dict_putz(*body, "messages", t.done);
@@ -262,19 +234,9 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
-static int64_t budget_of(pdl_vref effort) {
-    static const struct {
-        const char *name;
-        int64_t tokens;
-    } budgets[] = {{"minimal", 1024}, {"low", 1024}, {"medium", 2048}, {"high", 4096}};
-    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
-        if (pdl_text_is(effort, budgets[i].name)) return budgets[i].tokens;
-    return 0;
-}
-
 /* max_tokens is required; a budget for thoughts comes on top of the default. */
 static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
-    int64_t most = DEFAULT_MAX_TOKENS, budget = budget_of(pdl_dict_getz(a->params, "reasoning_effort")), n;
+    int64_t most = DEFAULT_MAX_TOKENS, budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
     pdl_str set = pdl_setting("DEFAULT_ANTHROPIC_CHAT_MAX_TOKENS", a->given, a->env);
     if (pdl_num_read_int(set, &n) && n > 0) most = n;
     if (budget && pdl_is_absent(pdl_dict_getz(body, "thinking")))
@@ -359,13 +321,6 @@ static void add_head(pdl_vref m, pdl_draft *d) {
     add_usage(pdl_dict_getz(m, "usage"), d);
 }
 
-/* tool_use of the schema tool is an end like any other. */
-static void add_stop(pdl_vref reason, pdl_draft *d) {
-    if (!pdl_is_str(reason)) return;
-    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
-    pdl_draft_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
-}
-
 static pdl_val thoughts_of(pdl_draft *d) {
     pdl_vref list = pdl_dict_getz(d->extra, "thinking_blocks");
     return pdl_is_list(list) ? pdl_keep(list) : pdl_list_new(1);
@@ -428,7 +383,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(content); i++)
         if (pdl_is_dict(pdl_list_at(content, i)))
             add_block_of_reply(a, pdl_list_at(content, i), (int64_t)i, true, &d);
-    add_stop(pdl_dict_getz(json, "stop_reason"), &d);
+    pdl_draft_stop(&d, pdl_dict_getz(json, "stop_reason"));
     *raw = pdl_draft_take(&d);
     pdl_draft_fini(&d);
     pdl_drop(json);
@@ -437,15 +392,9 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 /* --- stream ------------------------------------------------------------------------------ */
 
-static bool is_open_call(const pdl_draft *d, int64_t index) {
-    for (size_t i = 0; i < d->tools.n; i++)
-        if (d->tools.p[i].index == index) return true;
-    return false;
-}
-
 /* Pieces of a call; those of the schema tool, which is no call, are the text. */
 static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_draft *d) {
-    if (!is_open_call(d, index)) {
+    if (!pdl_draft_has_call(d, index)) {
         if (a->forced_tool) pdl_draft_text(d, piece);
         return;
     }
@@ -485,7 +434,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
             set_thought(d, "thinking", pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));
         d->mark = d->reasoning.len;
     } else if (pdl_str_is(type, "message_delta")) {
-        if (pdl_is_dict(delta)) add_stop(pdl_dict_getz(delta, "stop_reason"), d);
+        if (pdl_is_dict(delta)) pdl_draft_stop(d, pdl_dict_getz(delta, "stop_reason"));
         add_usage(pdl_dict_getz(json, "usage"), d);
     } else if (pdl_str_is(type, "message_stop")) {
         d->done = true;

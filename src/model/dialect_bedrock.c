@@ -10,30 +10,7 @@
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-/* Turns being gathered: neighbours of the same role are one. */
-typedef struct turns {
-    pdl_val done, head; /* lists; head: what the system says */
-    const char *role;   /* of the turn being written, or NULL */
-    pdl_val blocks;     /* list */
-} turns;
-
 static pdl_val object_with(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(2), key, v); }
-
-static void end_turn(turns *t) {
-    if (t->role && pdl_list_len(t->blocks)) {
-        pdl_val m = object_with("role", pdl_textz(t->role));
-        t->done = pdl_list_push(t->done, pdl_dict_putz(m, "content", t->blocks));
-    } else {
-        pdl_drop(t->blocks);
-    }
-    t->blocks = pdl_list_new(1);
-}
-
-static void add_block(turns *t, const char *role, pdl_val block) {
-    if (t->role && strcmp(t->role, role) != 0) end_turn(t);
-    t->role = role;
-    t->blocks = pdl_list_push(t->blocks, block);
-}
 
 /* "image/png" -> "png"; "document" for what has no type behind a slash. */
 static pdl_str format_of(pdl_str mime) {
@@ -72,21 +49,15 @@ static pdl_val blocks_of(pdl_vref message, pdl_val list) {
     return list;
 }
 
-static void add_blocks(turns *t, const char *role, pdl_vref message) {
-    pdl_val list = blocks_of(message, pdl_list_new(1));
-    for (size_t i = 0; i < pdl_list_len(list); i++) add_block(t, role, pdl_keep(pdl_list_at(list, i)));
-    pdl_drop(list);
-}
-
 static pdl_val id_of(pdl_vref id) { return pdl_is_str(id) ? pdl_keep(id) : pdl_textz(""); }
 
-static void add_tool_result(turns *t, pdl_vref m) {
+static void add_tool_result(pdl_turns *t, pdl_vref m) {
     pdl_val r = object_with("toolUseId", id_of(pdl_dict_getz(m, "tool_call_id")));
     r = pdl_dict_putz(r, "content", blocks_of(m, pdl_list_new(1)));
-    add_block(t, "user", object_with("toolResult", r));
+    pdl_turns_add(t, "user", object_with("toolResult", r));
 }
 
-static void add_assistant(turns *t, pdl_vref m) {
+static void add_assistant(pdl_turns *t, pdl_vref m) {
     pdl_vref calls = pdl_message_calls(m), thoughts = pdl_dict_getz(m, "thinking_blocks");
     for (size_t i = 0; pdl_is_list(thoughts) && i < pdl_list_len(thoughts); i++) {
         pdl_vref b = pdl_list_at(thoughts, i),
@@ -95,20 +66,20 @@ static void add_assistant(turns *t, pdl_vref m) {
         if (!pdl_is_str(text)) continue;
         pdl_val r = object_with("text", pdl_keep(text));
         if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
-        add_block(t, "assistant", object_with("reasoningContent", object_with("reasoningText", r)));
+        pdl_turns_add(t, "assistant", object_with("reasoningContent", object_with("reasoningText", r)));
     }
-    add_blocks(t, "assistant", m);
+    pdl_turns_add_all(t, "assistant", blocks_of(m, pdl_list_new(1)));
     for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
         pdl_vref call = pdl_list_at(calls, i);
         if (!pdl_is_dict(call)) continue;
         pdl_val u = object_with("toolUseId", id_of(pdl_dict_getz(call, "id")));
         u = pdl_dict_putz(u, "name", pdl_text(pdl_call_name(call)));
         u = pdl_dict_putz(u, "input", pdl_call_input(call));
-        add_block(t, "assistant", object_with("toolUse", u));
+        pdl_turns_add(t, "assistant", object_with("toolUse", u));
     }
 }
 
-static void add_message(turns *t, pdl_vref m) {
+static void add_message(pdl_turns *t, pdl_vref m) {
     pdl_str role = pdl_message_role(m);
     if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
         t->head = blocks_of(m, t->head);
@@ -117,15 +88,15 @@ static void add_message(turns *t, pdl_vref m) {
     else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
         add_tool_result(t, m);
     else
-        add_blocks(t, "user", m);
+        pdl_turns_add_all(t, "user", blocks_of(m, pdl_list_new(1)));
 }
 
 static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
-    turns t = {.done = pdl_list_new(4), .head = pdl_list_new(1), .blocks = pdl_list_new(1)};
+    pdl_turns t;
+    pdl_turns_init(&t, "content");
     for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
         if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, pdl_list_at(a->messages, i));
-    end_turn(&t);
-    pdl_drop(t.blocks);
+    pdl_turns_end(&t);
     body = pdl_dict_putz(body, "messages", t.done);
     if (pdl_list_len(t.head)) return pdl_dict_putz(body, "system", t.head);
     pdl_drop(t.head);
@@ -220,10 +191,6 @@ static bool is_converse_field(pdl_str k) {
 }
 
 static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
-    static const struct {
-        const char *name;
-        int64_t tokens;
-    } budgets[] = {{"minimal", 1024}, {"low", 1024}, {"medium", 2048}, {"high", 4096}};
     pdl_vref effort = pdl_dict_getz(a->params, "reasoning_effort");
     pdl_val fields = pdl_dict_new(2);
     for (size_t i = 0; i < pdl_dict_len(rest); i++) {
@@ -233,12 +200,11 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
         else
             fields = pdl_dict_put(fields, pdl_keep(k), pdl_keep(v));
     }
-    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
-        if (pdl_text_is(effort, budgets[i].name)) {
-            pdl_val t = object_with("type", pdl_textz("enabled"));
-            fields = pdl_dict_putz(fields, "thinking",
-                                   pdl_dict_putz(t, "budget_tokens", pdl_int(budgets[i].tokens)));
-        }
+    int64_t budget = pdl_params_budget(effort);
+    if (budget) {
+        pdl_val t = object_with("type", pdl_textz("enabled"));
+        fields = pdl_dict_putz(fields, "thinking", pdl_dict_putz(t, "budget_tokens", pdl_int(budget)));
+    }
     pdl_drop(rest);
     pdl_vref own = pdl_dict_getz(body, "additionalModelRequestFields");
     if (pdl_is_dict(own)) fields = pdl_dict_merge(fields, own);
@@ -323,13 +289,6 @@ static void add_usage(pdl_vref u, pdl_draft *d) {
                                 pdl_count_of(u, "cacheReadInputTokens", -1), -1));
 }
 
-/* tool_use of the schema tool is an end like any other. */
-static void add_stop(pdl_vref reason, pdl_draft *d) {
-    if (!pdl_is_str(reason)) return;
-    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
-    pdl_draft_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
-}
-
 static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_draft *d) {
     pdl_val call = pdl_call_new(get(use, "toolUseId"), get(use, "name"), input);
     pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "index", pdl_int(index)));
@@ -369,7 +328,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     d.head = pdl_dict_putz(d.head, "model", pdl_text(a->name));
     for (size_t i = 0; i < pdl_list_len(content); i++)
         add_block_of_reply(pdl_list_at(content, i), (int64_t)i, &d);
-    add_stop(get(json, "stopReason"), &d);
+    pdl_draft_stop(&d, get(json, "stopReason"));
     add_usage(get(json, "usage"), &d);
     *raw = pdl_draft_take(&d);
     pdl_draft_fini(&d);
@@ -379,14 +338,8 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 /* --- stream ------------------------------------------------------------------------------ */
 
-static bool is_open_call(const pdl_draft *d, int64_t index) {
-    for (size_t i = 0; i < d->tools.n; i++)
-        if (d->tools.p[i].index == index) return true;
-    return false;
-}
-
 static void add_input(const pdl_ask *a, int64_t index, pdl_vref piece, pdl_draft *d) {
-    if (!is_open_call(d, index)) {
+    if (!pdl_draft_has_call(d, index)) {
         if (a->forced_tool) pdl_draft_text(d, pdl_str_get(piece));
         return;
     }
@@ -423,7 +376,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
         if (pdl_is_dict(use) && !schema) add_call(use, pdl_count_of(start, "contentBlockIndex", 0), none, d);
         pdl_drop(none);
     } else if (pdl_is_dict(stop)) {
-        add_stop(get(stop, "stopReason"), d);
+        pdl_draft_stop(d, get(stop, "stopReason"));
     } else if (pdl_is_dict(meta)) {
         add_usage(get(meta, "usage"), d);
     }

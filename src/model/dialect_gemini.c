@@ -9,30 +9,7 @@
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-/* Turns being gathered: neighbours of the same role are one. */
-typedef struct turns {
-    pdl_val done, instruction; /* lists: contents, parts of the instruction */
-    const char *role;          /* of the turn being written, or NULL */
-    pdl_val parts;             /* list */
-} turns;
-
 static pdl_val object_with(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(2), key, v); }
-
-static void end_turn(turns *t) {
-    if (t->role && pdl_list_len(t->parts)) {
-        pdl_val m = object_with("role", pdl_textz(t->role));
-        t->done = pdl_list_push(t->done, pdl_dict_putz(m, "parts", t->parts));
-    } else {
-        pdl_drop(t->parts);
-    }
-    t->parts = pdl_list_new(1);
-}
-
-static void add_part(turns *t, const char *role, pdl_val part) {
-    if (t->role && strcmp(t->role, role) != 0) end_turn(t);
-    t->role = role;
-    t->parts = pdl_list_push(t->parts, part);
-}
 
 /* Type of a file that is named by its address only. */
 static pdl_str mime_of(const pdl_part *p) {
@@ -67,12 +44,6 @@ static pdl_val parts_of(pdl_vref message, pdl_val list) {
     return list;
 }
 
-static void add_parts(turns *t, const char *role, pdl_vref message) {
-    pdl_val list = parts_of(message, pdl_list_new(1));
-    for (size_t i = 0; i < pdl_list_len(list); i++) add_part(t, role, pdl_keep(pdl_list_at(list, i)));
-    pdl_drop(list);
-}
-
 /* The text of a result; a text that is an object goes as that object. */
 static pdl_val response_of(pdl_vref content) {
     pdl_buf text = PDL_BUF;
@@ -91,20 +62,20 @@ static pdl_val response_of(pdl_vref content) {
 }
 
 /* Results name the function, which stands in the message or in the call. */
-static void add_tool_result(turns *t, pdl_vref messages, size_t i) {
+static void add_tool_result(pdl_turns *t, pdl_vref messages, size_t i) {
     pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"),
              id = pdl_dict_getz(m, "tool_call_id");
     pdl_str n = pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0};
     if (n.n == 0 && pdl_is_str(id)) n = pdl_call_name_of(messages, i, pdl_str_get(id));
     pdl_val f = object_with("name", pdl_text(n));
     f = pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content")));
-    add_part(t, "user", object_with("function_response", f));
+    pdl_turns_add(t, "user", object_with("function_response", f));
 }
 
 /* Calls go back with the signature they came with. */
-static void add_assistant(turns *t, pdl_vref m) {
+static void add_assistant(pdl_turns *t, pdl_vref m) {
     pdl_vref calls = pdl_message_calls(m), marks = pdl_dict_getz(m, "thought_signatures");
-    add_parts(t, "model", m);
+    pdl_turns_add_all(t, "model", parts_of(m, pdl_list_new(1)));
     for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
         pdl_vref call = pdl_list_at(calls, i);
         pdl_vref mark = pdl_is_list(marks) && i < pdl_list_len(marks) ? pdl_list_at(marks, i) : pdl_absent();
@@ -112,33 +83,33 @@ static void add_assistant(turns *t, pdl_vref m) {
         f = pdl_dict_putz(f, "args", pdl_call_input(call));
         pdl_val part = object_with("function_call", f);
         if (pdl_is_str(mark)) part = pdl_dict_putz(part, "thoughtSignature", pdl_keep(mark));
-        add_part(t, "model", part);
+        pdl_turns_add(t, "model", part);
     }
 }
 
-static void add_message(turns *t, pdl_vref messages, size_t i) {
+static void add_message(pdl_turns *t, pdl_vref messages, size_t i) {
     pdl_vref m = pdl_list_at(messages, i);
     pdl_str role = pdl_message_role(m);
     if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
-        t->instruction = parts_of(m, t->instruction);
+        t->head = parts_of(m, t->head);
     else if (pdl_str_is(role, "assistant"))
         add_assistant(t, m);
     else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
         add_tool_result(t, messages, i);
     else
-        add_parts(t, "user", m);
+        pdl_turns_add_all(t, "user", parts_of(m, pdl_list_new(1)));
 }
 
 static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
-    turns t = {.done = pdl_list_new(4), .instruction = pdl_list_new(1), .parts = pdl_list_new(1)};
+    pdl_turns t;
+    pdl_turns_init(&t, "parts");
     for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
         if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, a->messages, i);
-    end_turn(&t);
-    pdl_drop(t.parts);
+    pdl_turns_end(&t);
     body = pdl_dict_putz(body, "contents", t.done);
-    if (pdl_list_len(t.instruction))
-        return pdl_dict_putz(body, "system_instruction", object_with("parts", t.instruction));
-    pdl_drop(t.instruction);
+    if (pdl_list_len(t.head))
+        return pdl_dict_putz(body, "system_instruction", object_with("parts", t.head));
+    pdl_drop(t.head);
     return body;
 }
 

@@ -171,6 +171,18 @@ void pdl_draft_tools(pdl_draft *d, pdl_vref list) {
     for (size_t i = 0; i < pdl_list_len(list); i++) add_tool_delta(d, pdl_list_at(list, i));
 }
 
+bool pdl_draft_has_call(const pdl_draft *d, int64_t index) {
+    for (size_t i = 0; i < d->tools.n; i++)
+        if (d->tools.p[i].index == index) return true;
+    return false;
+}
+
+void pdl_draft_stop(pdl_draft *d, pdl_vref reason) {
+    if (!pdl_is_str(reason)) return;
+    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
+    pdl_draft_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
+}
+
 static pdl_val or_text(pdl_val v, const char *z) {
     return pdl_is_absent(v) ? pdl_textz(z) : v;
 }

@@ -43,6 +43,11 @@ void pdl_draft_text(pdl_draft *d, pdl_str text);
 void pdl_draft_reasoning(pdl_draft *d, pdl_str text);
 /* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
 void pdl_draft_tools(pdl_draft *d, pdl_vref list);
+/* Is a call of this index open? */
+bool pdl_draft_has_call(const pdl_draft *d, int64_t index);
+/* The reason of the end as Anthropic's models give it: tool_use without a call, the schema tool's, is an end like any
+ * other. */
+void pdl_draft_stop(pdl_draft *d, pdl_vref reason);
 /* Replace what is kept under a name; takes v. */
 void pdl_draft_set(pdl_val *slot, pdl_val v);
 

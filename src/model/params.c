@@ -98,6 +98,16 @@ pdl_family pdl_params_family(pdl_str name) {
     return o ? PDL_FAMILY_O : PDL_FAMILY_PLAIN;
 }
 
+int64_t pdl_params_budget(pdl_vref effort) {
+    static const struct {
+        const char *name;
+        int64_t tokens;
+    } budgets[] = {{"minimal", 1024}, {"low", 1024}, {"medium", 2048}, {"high", 4096}};
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
+        if (pdl_text_is(effort, budgets[i].name)) return budgets[i].tokens;
+    return 0;
+}
+
 /* --- dialects with names of their own ---------------------------------------------------- */
 
 static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pdl_str name) {

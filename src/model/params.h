@@ -66,6 +66,9 @@ PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;
 pdl_family pdl_params_family(pdl_str name);
 
+/* Tokens for thoughts that a reasoning_effort stands for with Anthropic's models; 0: none. */
+int64_t pdl_params_budget(pdl_vref effort);
+
 /* A number of seconds or the like, from a number or a text that is one; dflt when it is neither. */
 double pdl_params_number(pdl_vref given, const char *key, double dflt);
 

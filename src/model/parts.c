@@ -73,6 +73,39 @@ pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch) {
     return p;
 }
 
+/* --- turns ------------------------------------------------------------------------------- */
+
+void pdl_turns_init(pdl_turns *t, const char *key) {
+    *t = (pdl_turns){.done = pdl_list_new(4), .head = pdl_list_new(1), .parts = pdl_list_new(1), .key = key};
+}
+
+static void end_turn(pdl_turns *t) {
+    if (t->role && pdl_list_len(t->parts)) {
+        pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz(t->role));
+        t->done = pdl_list_push(t->done, pdl_dict_putz(m, t->key, t->parts));
+    } else {
+        pdl_drop(t->parts);
+    }
+    t->parts = pdl_list_new(1);
+}
+
+void pdl_turns_add(pdl_turns *t, const char *role, pdl_val part) {
+    if (t->role && strcmp(t->role, role) != 0) end_turn(t);
+    t->role = role;
+    t->parts = pdl_list_push(t->parts, part);
+}
+
+void pdl_turns_add_all(pdl_turns *t, const char *role, pdl_val list) {
+    for (size_t i = 0; i < pdl_list_len(list); i++) pdl_turns_add(t, role, pdl_keep(pdl_list_at(list, i)));
+    pdl_drop(list);
+}
+
+void pdl_turns_end(pdl_turns *t) {
+    end_turn(t);
+    pdl_drop(t->parts);
+    t->parts = pdl_absent();
+}
+
 /* --- tools ------------------------------------------------------------------------------- */
 
 pdl_vref pdl_tool_function(pdl_vref tool) {

@@ -23,6 +23,23 @@ typedef struct pdl_part {
 size_t pdl_parts_count(pdl_vref content);
 pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
 
+/* --- turns ------------------------------------------------------------------------------- */
+
+/* A conversation being written for services that want the roles to take turns: neighbours of the same role are one. */
+typedef struct pdl_turns {
+    pdl_val done, head; /* lists; head: what the system says */
+    const char *role;   /* of the turn being written, or NULL; static */
+    const char *key;    /* under which its parts stand: "content"; static */
+    pdl_val parts;      /* list */
+} pdl_turns;
+
+void pdl_turns_init(pdl_turns *t, const char *key);
+/* One more part (taken) of a turn of this role; parts of a list (taken). */
+void pdl_turns_add(pdl_turns *t, const char *role, pdl_val part);
+void pdl_turns_add_all(pdl_turns *t, const char *role, pdl_val list);
+/* No more parts: done and head are the caller's from now on. */
+void pdl_turns_end(pdl_turns *t);
+
 /* --- tools ------------------------------------------------------------------------------- */
 
 /* The {name, description, parameters} of a tool of type function, or absent. Borrowed. */

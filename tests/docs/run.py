@@ -124,6 +124,10 @@ def main():
         passed, failed = passed + same, failed + (not same)
         if not same:
             print("FAIL docs/manual/builtins.md: run pdl __builtins > docs/manual/builtins.md")
+        stale = subprocess.run([sys.executable, ROOT / "tools" / "providers-page", "--check"], stdout=subprocess.DEVNULL).returncode
+        passed, failed = passed + (not stale), failed + stale
+        if stale:
+            print("FAIL docs/providers.md: run tools/providers-page")
     for page in pages:
         with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
             for what, *rest in cases(page.read_text("utf-8")):

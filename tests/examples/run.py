@@ -17,6 +17,7 @@ EXAMPLES = HERE.parent.parent / "examples"
 NAMES = ["hello", "ten", "tour", "chatbot", "react", "rag", "tools"]
 PATTERNS = sorted("patterns/" + p.stem for p in (EXAMPLES / "patterns").glob("*.pdl"))
 PATTERNS += sorted("eval/" + p.stem for p in (EXAMPLES / "eval").glob("*.pdl"))
+PATTERNS += sorted("providers/" + p.stem for p in (EXAMPLES / "providers").glob("*.pdl"))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(EXAMPLES))
 import serve  # noqa: E402
