@@ -118,6 +118,15 @@ static void find_answer(replayer *r, answer *a) {
 /* --- the world ------------------------------------------------------------------------------------------ */
 
 /* Takes everything of a. */
+/* The run streams, but the recorded one did not: the text comes in one piece. */
+static void give_whole_text(const answer *a) {
+    pdl_vref stream = a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();
+    pdl_vref text = pdl_is_dict(a->value) ? pdl_dict_getz(a->value, "content") : pdl_absent();
+    bool pieces = pdl_is_list(a->pieces) && pdl_list_len(a->pieces) > 0;
+    if (pieces || !pdl_is_bool(stream) || !pdl_bool_of(stream) || !pdl_is_str(text) || !pdl_str_get(text).n) return;
+    if (a->e->sink.piece) a->e->sink.piece(a->e->sink.user, a->e, pdl_str_get(text));
+}
+
 static void deliver(replayer *r, answer a) {
     r->busy = a.e->id;
     r->cancelled = false;
@@ -125,6 +134,7 @@ static void deliver(replayer *r, answer a) {
         pdl_vref x = pdl_list_at(a.pieces, i);
         if (a.e->sink.piece && pdl_is_str(x)) a.e->sink.piece(a.e->sink.user, a.e, pdl_str_get(x));
     }
+    if (!r->cancelled) give_whole_text(&a);
     r->busy = 0;
     pdl_drop(a.pieces);
     if (r->cancelled) {
