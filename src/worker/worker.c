@@ -103,11 +103,8 @@ static bool poll_world(pdl_world *base, int timeout_ms) {
 
 static void close_world(pdl_world *base) {
     worker *w = worker_of(base);
-    while (w->jobs.n) {
-        job *j = w->jobs.p[w->jobs.n - 1];
-        pdl_effect_free(job_end(j));
-        if (w->n_python) w->busy_at_close = true;
-    }
+    w->busy_at_close = w->n_python > 0;
+    while (w->jobs.n) pdl_effect_free(job_end(w->jobs.p[w->jobs.n - 1]));
     python_close(w);
     w->lease->w = NULL;
     if (--w->lease->refs == 0) pdl_free(w->lease);
