@@ -283,7 +283,8 @@ static step step_list(reader *r, pdl_val *out) {
 /* --- containers --------------------------------------------------------------------------------------------
  */
 
-/* Give the innermost container a value. An empty item that nothing separates from what follows is noise. */
+/* Give the innermost container a value. An empty item that nothing separates from what follows is noise,
+ * with the character behind it. */
 static void put_value(reader *r, pdl_val v) {
     box *b = top(r);
     if (b->kind == BOX_DICT) {
@@ -294,10 +295,12 @@ static void put_value(reader *r, pdl_val v) {
         return;
     }
     int c = rp_peek(&r->rp);
-    if (is_empty(v) && c != ',' && c != ']')
-        pdl_drop(v);
-    else
+    if (!is_empty(v) || c == ',' || c == (b->kind == BOX_PAREN ? ')' : ']')) {
         b->box = pdl_list_push(b->box, v);
+        return;
+    }
+    pdl_drop(v);
+    if (c >= 0) pdl_rp_cp(&r->rp, r->rp.pos, &r->rp.pos);
 }
 
 /* The innermost container is complete; its closer is taken only if it is its own. */

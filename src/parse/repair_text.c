@@ -154,7 +154,8 @@ static bool ends_key(token *t, size_t after) {
     if (c == '}') return true;
     if (r->lists && (c == ',' || c == ']')) return true;
     q = next_quote(t, after);
-    if (q == r->src.n || q == i || pdl_rp_find(r, ':', i) < q) return true;
+    if (q == r->src.n || q == i || pdl_rp_find(r, ':', i) < q || pdl_rp_find(r, '}', i) < q) return true;
+    if (r->lists && (pdl_rp_find(r, ',', i) < q || pdl_rp_find(r, ']', i) < q)) return true;
     if ((c == '[' || c == '{') && !key_ends_at_next(t, q)) return true;
     t->in_pair = true;
     return false;
@@ -172,6 +173,7 @@ static bool ends_value(token *t, size_t after) {
     q = next_quote(t, after);
     if (q == r->src.n || q == i || member_follows(t, i, q)) return true;
     if (c != ':' && pdl_rp_find(r, '}', i) < q) return true;
+    if (r->lists && pdl_rp_find(r, ']', i) < q) return true;
     if (c != ':' && quoted_key_at(t, q)) return true;
     t->in_pair = true;
     return false;
@@ -191,6 +193,7 @@ static bool ends_item(token *t, size_t after) {
     if (r->pos >= 2 && rp_at(r, r->pos - 2) == '\\' && starts_at(r, r->pos - 1, t->quote)) return true;
     q = next_quote(t, after);
     if (q == r->src.n || q == i || pdl_rp_find(r, ',', i) < q || pdl_rp_find(r, ']', i) < q) return true;
+    if (r->dicts && pdl_rp_find(r, '}', i) < q) return true;
     int d = rp_at(r, rp_skip_blanks(r, q + 1));
     if (d < 0 || d == ',' || d == ']' || d == ':') {
         bool opens = rp_blank(rp_at(r, q - 1)) || q == i;
