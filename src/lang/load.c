@@ -114,6 +114,7 @@ void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *cons
                  bool general) {
     pdl_buf v = PDL_BUF;
     pdl_str names[16];
+    if (!pdl_node_is_str(n)) load_wrong(l, n, loc, "should be of type <class 'str'>");
     show_node(n, &v);
     PDL_PUT(&v, " should be one of: [");
     for (size_t i = 0; i < n_words && i < 16; i++) {

@@ -328,6 +328,8 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
             as = key;
             if (word_of(v, kinds, 5) < 5)
                 j->kind = (pdl_join_kind)word_of(v, kinds, 5);
+            else if (!pdl_node_is_str(v))
+                load_wrong(l, v, at, "should be of type <class 'str'>");
             else
                 load_one_of(l, v, at, kinds, 5, true);
             break;
