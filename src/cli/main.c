@@ -1,5 +1,6 @@
 /* main.c -- the command `pdl`: finds the command word, runs it. */
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -45,10 +46,20 @@ static void hold_descriptors(void) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
 }
 
+/* A conversation that grows is copied into a request at every turn: blocks of some megabytes are kept for the next one, not handed back to the system
+ * and asked for again page by page (half of the time of a long agent loop). */
+static void keep_large_blocks(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 int main(int argc, char **argv) {
     arguments a;
     char *message = NULL;
     hold_descriptors();
+    keep_large_blocks();
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
