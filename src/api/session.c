@@ -143,7 +143,8 @@ static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
         .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
         .jobs = s->opt.jobs, .build = build, .build_user = s, .defaults = pdl_model_defaults_apply,
-        .debug = s->opt.debug, .budget = s->budget, .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
+        .debug = s->opt.debug, .budget = s->budget, .stop = s->opt.stop,
+        .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     return o;
 }

@@ -7,6 +7,8 @@
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
 
+#include <signal.h>
+
 #include "lang/program.h"
 #include "vm/vm.h"
 
@@ -29,6 +31,7 @@ typedef struct pdl_session_options {
     pdl_sink sink;           /* the caller's; event NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
     const pdl_debug *debug;
+    const volatile sig_atomic_t *stop; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */

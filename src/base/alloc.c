@@ -11,6 +11,8 @@
 
 #include "base/pool.h"
 
+enum { LARGE = 1 << 24 }; /* bytes; what is smaller is had, or nothing is */
+
 /* Both set by the embedder before threads exist. */
 static pdl_oom_fn *on_oom;   /* its last words */
 static pdl_allocator custom; /* all-zero: malloc */
@@ -77,6 +79,14 @@ void *pdl_realloc_n(void *p, size_t n, size_t size) {
     return pdl_realloc(p, bytes);
 }
 
+bool pdl_alloc_has_room(size_t n) {
+    if (n < LARGE) return true;
+    void *p = resize(NULL, n);
+    if (!p) return false;
+    pdl_free(p);
+    return true;
+}
+
 void pdl_free(void *p) {
     if (is_pooled(p)) pdl_pool_give(p);
     else if (PDL_LIKELY(!custom.alloc)) free(p);
@@ -92,6 +102,7 @@ static void *failing_alloc(size_t n) { return fails() ? NULL : malloc(n); }
 static void *failing_resize(void *p, size_t n) { return fails() ? NULL : realloc(p, n); }
 
 void pdl_alloc_fail_at(long n) {
+    (void)pdl_pool_enter(NULL); /* every request is to be counted */
     atomic_store(&until_failure, n);
     pdl_alloc_from(&(pdl_allocator){failing_alloc, failing_resize, free});
 }

@@ -9,7 +9,6 @@
 #define PDL_BASE_ALLOC_H
 
 #include <stdbool.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__GNUC__)
@@ -37,6 +36,10 @@ void *pdl_realloc(void *p, size_t n);
 
 /* Memory p (or NULL) resized to n items of size bytes; the product is checked. */
 void *pdl_realloc_n(void *p, size_t n, size_t size);
+
+/* Is there memory for n more bytes? Asked before something large is made for which an error of the program is better
+ * than the end of the process; small requests are not worth the question. */
+bool pdl_alloc_has_room(size_t n);
 
 /* Release p; NULL is fine. */
 void pdl_free(void *p);

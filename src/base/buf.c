@@ -7,9 +7,14 @@
 
 enum { FIRST_CAP = 64 }; /* most rendered expressions are shorter than this */
 
-static void grow(pdl_buf *b, size_t need) {
+static size_t cap_for(const pdl_buf *b, size_t need) {
     size_t cap = b->cap ? b->cap : FIRST_CAP;
     while (cap < need) cap += cap / 2;
+    return cap;
+}
+
+static void grow(pdl_buf *b, size_t need) {
+    size_t cap = cap_for(b, need);
     b->p = pdl_realloc(b->p, cap);
     b->cap = cap;
 }
@@ -35,7 +40,25 @@ void pdl_buf_putc(pdl_buf *b, char c) {
 bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
     if (s.n > b->limit - b->len)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
+    if (b->len + s.n >= b->cap && !pdl_err_memory(err, cap_for(b, b->len + s.n + 1) - b->cap)) return false;
     pdl_buf_put(b, s);
+    return true;
+}
+
+bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
+    size_t n, done = 0;
+    if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
+    if (!n) return true;
+    if (!pdl_err_memory(err, n)) return false;
+    if (b->len + n >= b->cap) { /* exactly: what is filled is rarely added to */
+        b->cap = b->len + n + 1;
+        b->p = pdl_realloc(b->p, b->cap);
+    }
+    char *at = b->p + b->len;
+    for (size_t part = unit.n; done < n; done += part, part = done < n - done ? done : n - done)
+        memcpy(at + done, done ? at : unit.p, part); /* doubles what is there */
+    pdl_buf_grown(b, n);
     return true;
 }
 

@@ -23,8 +23,10 @@ struct pdl_buf {
 /* for text whose size is bounded by what exists already */
 #define PDL_BUF ((pdl_buf){NULL, 0, 0, (size_t)-1 >> 2})
 
-/* Append; false and PDL_E_limit when the ceiling is passed, the buffer then unchanged. */
+/* Append; false and PDL_E_limit when the ceiling is passed or there is no memory, the buffer then unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
+/* Append unit so many times. Errors as pdl_buf_add. */
+PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
 /* Append without an error channel, for text bounded by something already in memory: a passed ceiling is
  * a bug of ours and aborts. */

@@ -2,6 +2,7 @@
 #include "base/err.h"
 
 #include <assert.h>
+#include <signal.h>
 
 #include "base/buf.h"
 
@@ -56,6 +57,18 @@ bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...) {
 }
 
 static char *copy(const char *z) { return z ? pdl_str_dup(pdl_str_of(z)) : NULL; }
+
+bool pdl_err_signal(pdl_err *err, int sig) {
+    if (sig == SIGINT) pdl_err_set(err, PDL_E_interrupt, (pdl_loc){0}, "Keyboard Interrupt");
+    else pdl_err_set(err, PDL_E_terminated, (pdl_loc){0}, "ended by a signal");
+    err->final = true;
+    return false;
+}
+
+bool pdl_err_memory(pdl_err *err, size_t n) {
+    if (pdl_alloc_has_room(n)) return true;
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "there is no memory for %zu bytes more", n);
+}
 
 bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     pdl_err *cause = PDL_NEW(pdl_err);

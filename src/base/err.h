@@ -91,6 +91,12 @@ bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt,
  * Always false. This is the form natives and operators use; the machine adds place and prefix. */
 PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...);
 
+/* Is there memory for n more bytes? Else err is set, of kind limit. */
+bool pdl_err_memory(pdl_err *err, size_t n);
+
+/* The end that signal sig asks for, which no handler of the program holds up. Always false. */
+bool pdl_err_signal(pdl_err *err, int sig);
+
 /* Put "fmt: " context in front: err becomes the cause of a new error of the same kind. Always false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 

@@ -119,11 +119,12 @@ typedef struct runner {
     pdl_stream stream;
 } runner;
 
+static volatile sig_atomic_t stop; /* the signal that asked for the end */
+
 static void on_signal(void *user, int sig) {
     runner *r = user;
     pdl_err err = {0};
-    if (sig == SIGINT) pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "Keyboard Interrupt");
-    else pdl_err_set(&err, PDL_E_terminated, (pdl_loc){0}, "ended by a signal");
+    pdl_err_signal(&err, sig);
     pdl_session_cancel(r->session, &err);
 }
 
@@ -190,6 +191,7 @@ static int run_program(runner *r) {
     struct sigaction hup;
     bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN; /* nohup */
     pdl_signals *watch = pdl_signals_watch(pdl_session_loop(r->session), signals, ignored ? 2 : 3, on_signal, r);
+    pdl_signals_flag(watch, &stop);
     r->term.on_broken = on_broken;
     r->term.user = r;
     int code = finish(r, pdl_session_run(r->session));
@@ -260,6 +262,7 @@ int cmd_run(const arguments *a) {
         .jobs = jobs, .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .budget = a->given[OPT_budget] ? budget : NULL, .prices = a->value[OPT_prices],
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
+        .stop = &stop,
     };
     bool ok = read_data(a, &vars, &err);
     o.variables = vars;

@@ -59,6 +59,29 @@ pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (
     return s;
 }
 
+/* For the handler: set before it is installed. */
+static struct {
+    volatile sig_atomic_t *flag;
+    void (*next)(int sig); /* libuv's */
+} noted;
+
+static void note_signal(int sig) {
+    if (*noted.flag) _exit(128 + sig);
+    *noted.flag = sig;
+    noted.next(sig);
+}
+
+void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
+    noted.flag = flag;
+    for (int i = 0; i < s->n; i++) {
+        struct sigaction a;
+        if (sigaction(s->uv[i].signum, NULL, &a) != 0 || a.sa_handler == note_signal) continue;
+        noted.next = a.sa_handler; /* one and the same for all signals */
+        a.sa_handler = note_signal;
+        (void)sigaction(s->uv[i].signum, &a, NULL);
+    }
+}
+
 static void signal_closed(uv_handle_t *h) {
     pdl_signals *s = h->data;
     if (--s->open == 0) pdl_free(s);

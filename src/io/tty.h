@@ -2,6 +2,8 @@
 #ifndef PDL_IO_TTY_H
 #define PDL_IO_TTY_H
 
+#include <signal.h>
+
 #include "io/loop.h"
 
 bool pdl_tty_is(int fd);
@@ -23,6 +25,10 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env);
 typedef struct pdl_signals pdl_signals;
 pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig),
                                void *user);
+/* The number of a signal that arrives is also left in *flag at once, for work that does not come back to the loop. When
+ * the flag is set already, the process ends: the user has asked twice. One watch of a process can have a flag, which
+ * outlives it. */
+void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
 void pdl_signals_stop(pdl_signals *s); /* restores the default handling; NULL is fine */
 
 #endif

@@ -228,11 +228,11 @@ static bool put_int(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     if (negative) d = pdl_str_sub(d, 1, d.n);
     pdl_buf_put(&head, sign_of(c, negative));
     if (c->alt && base != 10) pdl_buf_putf(&head, "0%c", (char)c->type);
-    for (int64_t i = (int64_t)d.n; i < c->precision; i++) pdl_buf_putc(&body, '0');
-    pdl_buf_put(&body, d);
+    size_t zeros = c->precision > (int64_t)d.n ? (size_t)c->precision - d.n : 0;
+    bool fits = pdl_buf_fill(&body, PDL_STR("0"), zeros, p->err) && pdl_buf_add(&body, d, p->err);
     for (size_t i = 0; c->type == 'X' && i < body.len; i++)
         if (body.p[i] >= 'a' && body.p[i] <= 'f') body.p[i] = (char)(body.p[i] - 'a' + 'A');
-    bool ok = put_field(p, c, pdl_buf_str(&head), pdl_buf_str(&body), true, out);
+    bool ok = fits && put_field(p, c, pdl_buf_str(&head), pdl_buf_str(&body), true, out);
     pdl_buf_fini(&digits);
     pdl_buf_fini(&head);
     pdl_buf_fini(&body);

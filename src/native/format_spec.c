@@ -131,31 +131,25 @@ typedef struct {
     pdl_str prefix, digits, rest;
 } parts;
 
-/* Digits in groups of `size`, zeros in front up to min characters, as Python fills. Written from the right.
- */
-static void put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out) {
-    if (!sep) {
-        for (size_t i = digits.n; i < min; i++) pdl_buf_putc(out, '0');
-        pdl_buf_put(out, digits);
-        return;
+/* How many characters `digits` digits take in groups of `size`. */
+static size_t grouped_len(size_t digits, size_t size) { return digits + (digits - 1) / size; }
+
+/* Digits in groups of `size`, zeros in front up to min characters, as Python fills: no separator stands first, so one
+ * character more may come out. */
+static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out, pdl_err *err) {
+    size_t n = digits.n;
+    if (!sep) return pdl_buf_fill(out, PDL_STR("0"), min > n ? min - n : 0, err) && pdl_buf_add(out, digits, err);
+    size_t over = min % (size + 1), most = min / (size + 1) * size + over; /* digits that min characters hold */
+    if (min && !over) most++;
+    if (n < most) n = most;
+    size_t len = grouped_len(n, size), from = out->len, done = 0;
+    if (!pdl_buf_fill(out, PDL_STR("0"), len, err)) return false;
+    for (size_t at = from + len; at > from; done++) { /* from the right */
+        if (done && done % size == 0) out->p[--at] = sep;
+        --at;
+        if (done < digits.n) out->p[at] = digits.p[digits.n - 1 - done];
     }
-    pdl_buf back = PDL_BUF;
-    int64_t left = (int64_t)digits.n, want = (int64_t)min;
-    for (bool first = true;; first = false) {
-        int64_t most = left > want ? left : want;
-        if (most < 1) most = 1;
-        int64_t n = most < (int64_t)size ? most : (int64_t)size;
-        if (!first) pdl_buf_putc(&back, sep);
-        for (int64_t k = 0; k < n; k++) {
-            pdl_buf_putc(&back, left > 0 ? digits.p[left - 1] : '0');
-            if (left > 0) left--;
-        }
-        want -= n;
-        if (left <= 0 && want <= 0) break;
-        want--;
-    }
-    for (size_t i = back.len; i-- > 0;) pdl_buf_putc(out, back.p[i]);
-    pdl_buf_fini(&back);
+    return true;
 }
 
 static bool put_fill(pdl_buf *out, pdl_str fill, size_t n, pdl_err *err) {
@@ -167,8 +161,11 @@ static bool lay_out(const spec *f, const parts *n, size_t group_size, pdl_buf *o
     bool zeros = f->align == '=' && f->fill.n == 1 && f->fill.p[0] == '0' && n->digits.n;
     if (width > PDL_MAX_TEXT) return pdl_too_long(err);
     pdl_buf mid = PDL_BUF;
-    if (n->digits.n)
-        put_grouped(n->digits, f->group, group_size, zeros && width > around ? width - around : 0, &mid);
+    size_t min = zeros && width > around ? width - around : 0;
+    if (n->digits.n && !put_grouped(n->digits, f->group, group_size, min, &mid, err)) {
+        pdl_buf_fini(&mid);
+        return false;
+    }
     size_t len = around + mid.len, pad = width > len ? width - len : 0;
     size_t left = f->align == '>' ? pad : f->align == '^' ? pad / 2 : 0, inner = f->align == '=' ? pad : 0;
     bool ok = put_fill(out, f->fill, left, err);

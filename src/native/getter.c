@@ -43,8 +43,8 @@ static pdl_val path_of(pdl_vref attribute) {
     return path;
 }
 
-void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold) {
-    *g = (pdl_getter){.paths = pdl_absent(), .multi = multi, .fold = fold, .deflt = pdl_absent()};
+void pdl_getter_init(pdl_getter *g, const pdl_native_env *env, pdl_vref attribute, bool multi, bool fold) {
+    *g = (pdl_getter){.paths = pdl_absent(), .multi = multi, .fold = fold, .deflt = pdl_absent(), .env = env};
     if (!pdl_given(attribute)) {
         g->multi = false; /* a list of one value compares as the value does */
         return;
@@ -96,6 +96,7 @@ static bool follow(const pdl_getter *g, pdl_vref path, pdl_vref item, pdl_val *o
 }
 
 bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err) {
+    if (!pdl_goes_on(g->env, err)) return false;
     if (pdl_is_absent(g->paths)) {
         *out = g->fold ? folded(pdl_keep(item)) : pdl_keep(item);
         return true;
@@ -133,14 +134,20 @@ static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
     return pdl_val_order(a, b, '<', out, err);
 }
 
+typedef struct {
+    const pdl_native_env *env;
+    pdl_vref keys;
+    bool reverse;
+} order;
+
 /* Merge two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. */
-static bool merge(pdl_vref keys, bool reverse, const uint32_t *src, uint32_t *dst, const size_t at[3],
-                  pdl_err *err) {
+static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size_t at[3], pdl_err *err) {
     size_t i = at[0], j = at[1], k = at[0];
     while (i < at[1] && j < at[2]) {
-        pdl_vref left = pdl_list_at(keys, src[i]), right = pdl_list_at(keys, src[j]);
+        pdl_vref left = pdl_list_at(o->keys, src[i]), right = pdl_list_at(o->keys, src[j]);
         bool take_right;
-        if (!(reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
+        if (!pdl_goes_on(o->env, err)) return false;
+        if (!(o->reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
             return false;
         dst[k++] = take_right ? src[j++] : src[i++];
     }
@@ -149,7 +156,8 @@ static bool merge(pdl_vref keys, bool reverse, const uint32_t *src, uint32_t *ds
     return true;
 }
 
-bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
+bool pdl_sort_by(const pdl_native_env *env, pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
+    const order o = {env, keys, reverse};
     size_t n = pdl_list_len(keys);
     uint32_t *other = PDL_NEW_N(uint32_t, n + 1), *src = idx, *dst = other;
     for (size_t i = 0; i < n; i++) idx[i] = (uint32_t)i;
@@ -157,7 +165,7 @@ bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
     for (size_t width = 1; ok && width < n; width *= 2) {
         for (size_t lo = 0; ok && lo < n; lo += 2 * width) {
             size_t mid = lo + width < n ? lo + width : n, hi = mid + width < n ? mid + width : n;
-            ok = merge(keys, reverse, src, dst, (const size_t[3]){lo, mid, hi}, err);
+            ok = merge(&o, src, dst, (const size_t[3]){lo, mid, hi}, err);
         }
         uint32_t *swap = src;
         src = dst;
@@ -168,10 +176,11 @@ bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
     return ok;
 }
 
-bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_err *err) {
+bool pdl_sorted(const pdl_native_env *env, pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
+                pdl_err *err) {
     size_t n = pdl_list_len(list);
     uint32_t *idx = PDL_NEW_N(uint32_t, n + 1);
-    bool ok = pdl_sort_by(keys, reverse, idx, err);
+    bool ok = pdl_sort_by(env, keys, reverse, idx, err);
     if (ok) {
         pdl_val r = pdl_list_new(n);
         for (size_t i = 0; i < n; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(list, idx[i])));

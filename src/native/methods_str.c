@@ -237,11 +237,9 @@ static bool m_expandtabs(PDL_ARGS) {
         if (size <= 0) continue;
         int64_t pad = size - column % size;
         column += pad;
-        if (pdl_pad_text(&b, (pdl_str){"", 0}, (size_t)pad, 0, PDL_STR(" "), err)
-            && b.len <= PDL_MAX_TEXT - (size_t)pad)
-            continue;
+        if (pdl_buf_fill(&b, PDL_STR(" "), (size_t)pad, err)) continue;
         pdl_buf_fini(&b);
-        return err->kind != PDL_E_NONE ? false : pdl_too_long(err);
+        return false;
     }
     return pdl_text_like(&b, argv[0], out, err);
 }

@@ -253,6 +253,7 @@ bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl
                      const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
     call c = {row, pos, n_pos, err};
     size_t n = n_params(row);
+    if (!pdl_goes_on(env, err)) return false; /* a filter over many items calls others */
     if (n_pos > n && !(row->flags & PDL_N_VARARGS)) return wrong_count(&c);
     if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err))
         return false;

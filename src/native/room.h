@@ -68,6 +68,11 @@ bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out);
 /* "'list object' has no attribute 'foo'" as an undefined value. */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name);
 
+/* Asked once an item where there may be millions. False: the run is to end, err says so. */
+static inline bool pdl_goes_on(const pdl_native_env *env, pdl_err *err) {
+    return PDL_LIKELY(!env->stop || !*env->stop) || pdl_err_signal(err, *env->stop);
+}
+
 /* --- arguments ------------------------------------------------------------------------------------------ */
 
 /* The argument was given and is not null. */
@@ -103,16 +108,18 @@ typedef struct pdl_getter {
     bool multi;     /* result is a list of values, one a path */
     bool fold;      /* lower-case strings */
     pdl_vref deflt; /* borrowed; absent: none */
+    const pdl_native_env *env;
 } pdl_getter;
 
-void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold);
+void pdl_getter_init(pdl_getter *g, const pdl_native_env *env, pdl_vref attribute, bool multi, bool fold);
 void pdl_getter_fini(pdl_getter *g);
 PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err);
 
 /* Order of indices of list by keys (a list as long), stable. idx has room for all. */
-PDL_MUST bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);
+PDL_MUST bool pdl_sort_by(const pdl_native_env *env, pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);
 /* list with its items in the order of keys. */
-PDL_MUST bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_sorted(const pdl_native_env *env, pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
+                         pdl_err *err);
 
 /* self with a dict or pairs, then keywords (each may be absent). Takes self. Errors as dict(). */
 PDL_MUST bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs,

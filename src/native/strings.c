@@ -88,10 +88,7 @@ bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fi
     if (left > PDL_MAX_TEXT / unit || right > PDL_MAX_TEXT / unit
         || (left + right) * unit > PDL_MAX_TEXT - s.n)
         return pdl_too_long(err);
-    for (size_t i = 0; i < left; i++) pdl_buf_put(out, fill);
-    pdl_buf_put(out, s);
-    for (size_t i = 0; i < right; i++) pdl_buf_put(out, fill);
-    return true;
+    return pdl_buf_fill(out, fill, left, err) && pdl_buf_add(out, s, err) && pdl_buf_fill(out, fill, right, err);
 }
 
 /* `with` between all code points and at both ends, at most count times. */

@@ -401,8 +401,8 @@ pdl_val pdl_fold_value(const pdl_fold *f) {
 
 bool pdl_fold_json(const pdl_fold *f, pdl_buf *out, pdl_err *err) {
     pdl_val v = pdl_fold_value(f);
-    bool ok =
-        pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, out, err);
+    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
+    bool ok = pdl_json_write(v, flags, 0, out, err);
     pdl_drop(v);
     return ok;
 }

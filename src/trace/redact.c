@@ -101,8 +101,7 @@ static pdl_val redacted_dict(redactor *r, pdl_vref v, bool headers) {
 static pdl_val redacted(redactor *r, pdl_vref v, bool headers) {
     if (pdl_is_str(v)) return r->n ? redacted_text(r, v) : pdl_absent();
     if (!pdl_is_list(v) && !pdl_is_dict(v)) return pdl_absent();
-    /* deeper than anything that can be written */
-    if (r->depth >= PDL_MAX_JSON_DEPTH) return pdl_textz(SHOWN);
+    if (r->depth >= PDL_MAX_JSON_DEPTH) return pdl_absent(); /* deeper than anything that is written */
     r->depth++;
     pdl_val out = pdl_is_list(v) ? redacted_list(r, v) : redacted_dict(r, v, headers);
     r->depth--;

@@ -107,12 +107,7 @@ static bool repeat_text(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     size_t times;
     if (!times_of(n, s.n, PDL_MAX_TEXT, &times, err)) return false;
     pdl_buf buf = PDL_BUF;
-    char *at = pdl_buf_room(&buf, s.n * times + 1);
-    if (s.n == 1)
-        memset(at, s.p[0], times);
-    else
-        for (size_t i = 0; i < times; i++) memcpy(at + i * s.n, s.p, s.n);
-    pdl_buf_grown(&buf, s.n * times);
+    if (!pdl_buf_fill(&buf, s, times, err)) return false;
     pdl_val r = bytes ? pdl_bytes(pdl_buf_str(&buf)) : pdl_text_of_buf(&buf);
     pdl_buf_fini(&buf);
     *out = bytes ? r : pdl_with_flags(r, pdl_flags_of(v) & PDL_F_SAFE);
@@ -122,6 +117,7 @@ static bool repeat_text(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
 static bool repeat_list(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     size_t len = pdl_list_len(v), times;
     if (!times_of(n, len, PDL_MAX_RANGE_ITEMS, &times, err)) return false;
+    if (!pdl_err_memory(err, len * times * sizeof(pdl_val))) return false;
     pdl_val r = pdl_list_new(len * times);
     for (size_t k = 0; k < times; k++)
         for (size_t i = 0; i < len; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(v, i)));

@@ -111,6 +111,11 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
                            PDL_MAX_RANGE_ITEMS);
     }
+    size_t each = sizeof(pdl_val) + (pdl_is_str(v) ? sizeof(pdl_strobj) + 8 : 0); /* characters are objects */
+    if (!pdl_err_memory(err, it.n * each)) {
+        pdl_iter_fini(&it);
+        return false;
+    }
     pdl_val list = pdl_list_new(it.n), x;
     while (pdl_iter_next(&it, &x)) list = pdl_list_push(list, x);
     pdl_iter_fini(&it);

@@ -171,6 +171,13 @@ static void leave(writer *w, char bracket) {
     pdl_buf_putc(w->out, bracket);
 }
 
+/* v stands too deep, and its place was taken. */
+static bool is_cut(writer *w) {
+    bool cut = w->depth >= PDL_MAX_JSON_DEPTH && (w->flags & PDL_JSON_CUT);
+    if (cut) PDL_PUT(w->out, "\"...\"");
+    return cut;
+}
+
 static bool put_list(writer *w, pdl_vref v) {
     size_t n = pdl_list_len(v);
     if (n == 0) {
@@ -304,8 +311,8 @@ static bool put_value(writer *w, pdl_vref v) {
     switch (pdl_tag_of(v)) {
     case PDL_V_STR: pdl_json_quote(pdl_str_get(v), w->flags, w->out); return true;
     case PDL_V_LIST:
-    case PDL_V_TUPLE: return put_list(w, v);
-    case PDL_V_DICT: return put_dict(w, v);
+    case PDL_V_TUPLE: return is_cut(w) || put_list(w, v);
+    case PDL_V_DICT: return is_cut(w) || put_dict(w, v);
     case PDL_V_NULL:
     case PDL_V_BOOL:
     case PDL_V_INT:

@@ -14,6 +14,7 @@ enum {
         16, /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and sets, ranges, views
                               lists. Otherwise only tuples pass, and anything else is an error (TypeError "Object of type date is
                               not JSON serializable") */
+    PDL_JSON_CUT = 32,   /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
 };
 
 /* indent: 0 for one line, else spaces a level (separators then "," newline and ": "). Keys that are numbers,

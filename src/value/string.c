@@ -95,6 +95,10 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
     }
     size_t need = s->n + more.n;
+    if (need > s->cap && !pdl_err_memory(err, need / 2)) { /* growth is by half */
+        pdl_drop(v);
+        return false;
+    }
     if (s->head.refs > 1) {
         pdl_strobj *copy = str_new(need > 64 ? need : 64);
         memcpy(copy->p, s->p, s->n);

@@ -263,7 +263,7 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     if (err->loc.src || err->bare || !f->code || !f->pc) return;
     const pdl_where *w = &f->code->where.p[f->pc - 1];
     const pdl_site *site = &f->code->sites.p[w->site];
-    if (f->code->jinja) {
+    if (f->code->jinja && !err->final) {
         bool limit = err->kind == PDL_E_limit;
         code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
         if (limit) err->kind = PDL_E_limit;

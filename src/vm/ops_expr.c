@@ -47,7 +47,7 @@ static pdl_vref env_variable(void *user, pdl_str name) {
 pdl_native_env native_env(pdl_fiber *f) {
     return (pdl_native_env){
         .autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show,
-        .check = env_check, .variable = env_variable, .user = f,
+        .check = env_check, .variable = env_variable, .stop = f->run->opt.stop, .user = f,
     };
 }
 

@@ -7,6 +7,8 @@
 #ifndef PDL_VM_VM_H
 #define PDL_VM_VM_H
 
+#include <signal.h>
+
 #include "base/debug.h"
 #include "compile/code.h"
 #include "effect/effect.h"
@@ -44,6 +46,8 @@ typedef struct pdl_run_options {
     pdl_path *place;
     pdl_budget *budget;       /* what the whole run is charged to; borrowed; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
+    /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */
+    const volatile sig_atomic_t *stop;
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);

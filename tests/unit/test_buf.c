@@ -44,7 +44,33 @@ static void ceiling(void **state) {
     pdl_buf_fini(&b);
 }
 
+/* Each row fills an empty buffer with ceiling `limit`, behind what `before` says. */
+static const struct {
+    const char *before, *unit;
+    size_t times, limit;
+    const char *want; /* NULL: it fails and changes nothing */
+} fills[] = {
+    {"", "x", 0, 10, ""},       {"a", "", 5, 10, "a"},       {"", "x", 1, 10, "x"},
+    {"", "x", 10, 10, "xxxxxxxxxx"}, {"", "x", 11, 10, NULL}, {"ab", "xyz", 2, 8, "abxyzxyz"},
+    {"ab", "xyz", 3, 10, NULL}, {"", "xyz", SIZE_MAX / 2, 10, NULL}, {"ab", "\xc3\xa9", 5, 100, "ab\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"},
+};
+
+static void fills_up_to_the_limit(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(fills); i++) {
+        T_ROW(i);
+        pdl_buf b = PDL_BUF_INIT(fills[i].limit);
+        pdl_err err = {0};
+        pdl_buf_put(&b, t_str(fills[i].before));
+        t_assert(pdl_buf_fill(&b, t_str(fills[i].unit), fills[i].times, &err) == (fills[i].want != NULL));
+        t_assert(err.kind == (fills[i].want ? PDL_E_NONE : PDL_E_limit));
+        t_assert_str(pdl_buf_str(&b), fills[i].want ? fills[i].want : fills[i].before);
+        pdl_err_fini(&err);
+        pdl_buf_fini(&b);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(appends), cmocka_unit_test(ceiling)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit), cmocka_unit_test(appends), cmocka_unit_test(ceiling)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

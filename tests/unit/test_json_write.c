@@ -110,9 +110,27 @@ static void test_depth(void **state) {
     pdl_drop(v);
 }
 
+static void what_is_too_deep_fails_or_is_cut(void **state) {
+    (void)state;
+    for (int over = 0; over < 3; over++) {
+        T_ROW((size_t)over);
+        pdl_val v = pdl_list_new(0);
+        for (int i = 1; i < PDL_MAX_JSON_DEPTH + over; i++) v = pdl_list_push(pdl_list_new(1), v);
+        pdl_buf b = PDL_BUF;
+        pdl_err err = {0};
+        t_assert(pdl_json_write(v, 0, 0, &b, &err) == (over <= 1)); /* an empty list is no level */
+        pdl_err_fini(&err);
+        pdl_buf_clear(&b);
+        t_assert(pdl_json_write(v, PDL_JSON_CUT, 0, &b, &err));
+        t_assert((pdl_str_find(pdl_buf_str(&b), PDL_STR("\"...\""), 0) != PDL_NOT_FOUND) == (over > 0));
+        pdl_buf_fini(&b);
+        pdl_drop(v);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
+        cmocka_unit_test(what_is_too_deep_fails_or_is_cut), cmocka_unit_test(test_rows),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_depth),
