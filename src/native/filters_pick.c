@@ -68,20 +68,6 @@ static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *e
 
 /* --- map ------------------------------------------------------------------------------------------------ */
 
-static bool map_attribute(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err) {
-    pdl_val r = pdl_list_new(pdl_list_len(items));
-    for (size_t i = 0; i < pdl_list_len(items); i++) {
-        pdl_val x;
-        if (!pdl_getter_get(g, pdl_list_at(items, i), &x, err)) {
-            pdl_drop(r);
-            return false;
-        }
-        r = pdl_list_push(r, x);
-    }
-    *out = r;
-    return true;
-}
-
 static bool map_by_attribute(const pdl_native_env *env, pdl_vref items, pdl_vref kwargs, pdl_val *out, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(kwargs); i++) {
         pdl_vref key = pdl_dict_key_at(kwargs, i);
@@ -95,7 +81,7 @@ static bool map_by_attribute(const pdl_native_env *env, pdl_vref items, pdl_vref
     pdl_getter g;
     pdl_getter_init(&g, env, pdl_dict_getz(kwargs, "attribute"), false, false);
     g.deflt = pdl_dict_getz(kwargs, "default");
-    bool ok = map_attribute(&g, items, out, err);
+    bool ok = pdl_getter_all(&g, items, out, err);
     pdl_getter_fini(&g);
     return ok;
 }

@@ -6,22 +6,6 @@
 
 #include "base/banned.h"
 
-/* Keys of all items by g as a list. */
-static bool keys_of(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err) {
-    size_t n = pdl_list_len(items);
-    pdl_val keys = pdl_list_new(n);
-    for (size_t i = 0; i < n; i++) {
-        pdl_val k;
-        if (!pdl_getter_get(g, pdl_list_at(items, i), &k, err)) {
-            pdl_drop(keys);
-            return false;
-        }
-        keys = pdl_list_push(keys, k);
-    }
-    *out = keys;
-    return true;
-}
-
 static pdl_val none_because(const char *why) { return pdl_undefined(pdl_textz(why)); }
 
 /* --- ends ----------------------------------------------------------------------------------------------- */
@@ -164,7 +148,7 @@ bool pdl_f_slice(PDL_ARGS) {
 /* The items sorted by g. */
 static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out, pdl_err *err) {
     pdl_val keys;
-    if (!keys_of(g, items, &keys, err)) return false;
+    if (!pdl_getter_all(g, items, &keys, err)) return false;
     bool ok = pdl_sorted(g->env, items, keys, reverse, out, err);
     pdl_drop(keys);
     return ok;
@@ -234,7 +218,7 @@ static bool pick_extreme(const pdl_native_env *env, const pdl_val *argv, char op
     }
     pdl_getter g;
     pdl_getter_init(&g, env, argv[2], false, !sensitive);
-    bool ok = keys_of(&g, items, &keys, err);
+    bool ok = pdl_getter_all(&g, items, &keys, err);
     pdl_getter_fini(&g);
     if (ok) {
         size_t best = 0;
@@ -279,7 +263,7 @@ bool pdl_f_groupby(PDL_ARGS) {
     pdl_getter_init(&g, env, argv[1], false, !sensitive);
     pdl_getter_init(&show, env, argv[1], false, false);
     g.deflt = show.deflt = argv[2];
-    bool ok = sort_items(&g, items, false, &sorted, err) && keys_of(&g, sorted, &keys, err)
+    bool ok = sort_items(&g, items, false, &sorted, err) && pdl_getter_all(&g, sorted, &keys, err)
               && make_groups(&show, sorted, keys, out, err);
     pdl_getter_fini(&g);
     pdl_getter_fini(&show);

@@ -115,6 +115,21 @@ bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *e
     return true;
 }
 
+bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err) {
+    size_t n = pdl_list_len(items);
+    pdl_val all = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_val x;
+        if (!pdl_getter_get(g, pdl_list_at(items, i), &x, err)) {
+            pdl_drop(all);
+            return false;
+        }
+        all = pdl_list_push(all, x);
+    }
+    *out = all;
+    return true;
+}
+
 /* --- sorting -------------------------------------------------------------------------------------------- */
 
 /* a < b; undefined values (also inside the lists of several attributes) fail with their explanation. */

@@ -114,6 +114,8 @@ typedef struct pdl_getter {
 void pdl_getter_init(pdl_getter *g, const pdl_native_env *env, pdl_vref attribute, bool multi, bool fold);
 void pdl_getter_fini(pdl_getter *g);
 PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err);
+/* What it gets of each item, as a list. */
+PDL_MUST bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err);
 
 /* Order of indices of list by keys (a list as long), stable. idx has room for all. */
 PDL_MUST bool pdl_sort_by(const pdl_native_env *env, pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);

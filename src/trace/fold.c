@@ -11,50 +11,10 @@
 
 #include "base/banned.h"
 
-/* --- table ---------------------------------------------------------------------------------------------- */
-
-static size_t slot_of(const fold_table *t, uintptr_t key) {
-    size_t i = (size_t)((uint64_t)key * 0x9E3779B97F4A7C15u >> 20) & (t->cap - 1);
-    while (t->keys[i] && t->keys[i] != key) i = (i + 1) & (t->cap - 1);
-    return i;
-}
-
-void *fold_find(const fold_table *t, uintptr_t key) {
-    return t->cap ? t->vals[slot_of(t, key)] : NULL;
-}
-
-static void table_grow(fold_table *t) {
-    fold_table old = *t;
-    t->cap = old.cap ? old.cap * 2 : 64;
-    t->keys = PDL_NEW_N(uintptr_t, t->cap);
-    t->vals = PDL_NEW_N(void *, t->cap);
-    for (size_t i = 0; i < old.cap; i++) {
-        if (!old.keys[i]) continue;
-        size_t k = slot_of(t, old.keys[i]);
-        t->keys[k] = old.keys[i];
-        t->vals[k] = old.vals[i];
-    }
-    pdl_free(old.keys);
-    pdl_free(old.vals);
-}
-
-void fold_put(fold_table *t, uintptr_t key, void *p) {
-    if (t->n >= t->cap / 2) table_grow(t);
-    size_t i = slot_of(t, key);
-    if (!t->keys[i]) t->n++;
-    t->keys[i] = key;
-    t->vals[i] = p;
-}
-
-static void table_fini(fold_table *t) {
-    pdl_free(t->keys);
-    pdl_free(t->vals);
-}
-
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-static fold_node *top_of(const pdl_fold *f, uint32_t fiber) { return fold_find(&f->tops, (uintptr_t)fiber); }
-static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) { fold_put(&f->tops, (uintptr_t)fiber, n); }
+static fold_node *top_of(const pdl_fold *f, uint32_t fiber) { return pdl_idmap_find(&f->tops, (uintptr_t)fiber); }
+static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) { pdl_idmap_put(&f->tops, (uintptr_t)fiber, n); }
 
 static void facts_clear(fold_node *n) {
     for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
@@ -88,10 +48,10 @@ static bool iterates_before(const pdl_path *a, const pdl_path *b) {
 /* A block with definitions is copied by the reference before it runs: the one that stays as written has no
  * id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
-    pdl_path *last = b->more->defs.n ? NULL : fold_find(&f->last, (uintptr_t)b);
+    pdl_path *last = b->more->defs.n ? NULL : pdl_idmap_find(&f->last, (uintptr_t)b);
     if (b->more->defs.n || iterates_before(last, p)) return;
     pdl_path_drop(last);
-    fold_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
+    pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
 /* Is this what the block around it runs, or something called from inside one of its expressions? */
@@ -117,7 +77,7 @@ static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *the
     const pdl_cases *cases = &PDL_AS(match, match)->cases;
     for (uint32_t i = 0; i < cases->n; i++) {
         pdl_case *c = &cases->p[i];
-        if (c->then == then && !c->pattern && !c->cond) fold_put(&f->taken, (uintptr_t)c, c);
+        if (c->then == then && !c->pattern && !c->cond) pdl_idmap_put(&f->taken, (uintptr_t)c, c);
     }
 }
 
@@ -218,14 +178,14 @@ static void on_field(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
     if (pdl_is(e->value, PDL_V_FUNC) && n->block->kind == PDL_BLOCK_function &&
-        !fold_find(&f->funcs, (uintptr_t)pdl_obj_of(e->value))) {
-        fold_put(&f->funcs, (uintptr_t)pdl_obj_of(e->value), (void *)(uintptr_t)n->block);
+        !pdl_idmap_find(&f->funcs, (uintptr_t)pdl_obj_of(e->value))) {
+        pdl_idmap_put(&f->funcs, (uintptr_t)pdl_obj_of(e->value), (void *)(uintptr_t)n->block);
         *pdl_vec_push(&f->closures) = pdl_keep(e->value);
     }
     if (n->silent) return;
     if (pdl_str_is(e->key, "pdl__model_input") && e->path) {
         set_path(n, e->path);
-        fold_put(&f->calls, (uintptr_t)e->path, n);
+        pdl_idmap_put(&f->calls, (uintptr_t)e->path, n);
     }
     const char *key = intern_key(f, e->key);
     for (size_t i = 0; i < n->facts.n; i++) {
@@ -239,7 +199,7 @@ static void on_field(pdl_fold *f, const pdl_event *e) {
 }
 
 static void on_usage(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = fold_find(&f->calls, (uintptr_t)e->path);
+    fold_node *n = pdl_idmap_find(&f->calls, (uintptr_t)e->path);
     int64_t completion = 0, prompt = 0;
     if (!n || !pdl_is_dict(e->value)) return;
     (void)pdl_int_get(pdl_dict_getz(e->value, "completion_tokens"), &completion);
@@ -270,7 +230,7 @@ static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
 /* A model block ends before its reply is there. A failure that nobody handles is told to no block that still
  * runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = e->path && e->block ? fold_find(&f->calls, (uintptr_t)e->path) : NULL;
+    fold_node *n = e->path && e->block ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
     if (!n) return;
     n->end = e->nanos;
     note_call(f, n, e->value);
@@ -317,15 +277,15 @@ void pdl_fold_free(pdl_fold *f) {
         older = n->older;
         node_free(n);
     }
-    for (size_t i = 0; i < f->last.cap; i++) pdl_path_drop(f->last.vals[i]);
+    for (size_t i = 0; i < pdl_idmap_places(&f->last); i++) pdl_path_drop(pdl_idmap_at(&f->last, i));
     for (size_t i = 0; i < f->closures.n; i++) pdl_drop(f->closures.p[i]);
     for (size_t i = 0; i < f->programs.n; i++) pdl_program_drop(f->programs.p[i]);
     for (size_t i = 0; i < f->keys.n; i++) pdl_free(f->keys.p[i]);
-    table_fini(&f->tops);
-    table_fini(&f->calls);
-    table_fini(&f->last);
-    table_fini(&f->taken);
-    table_fini(&f->funcs);
+    pdl_idmap_fini(&f->tops);
+    pdl_idmap_fini(&f->calls);
+    pdl_idmap_fini(&f->last);
+    pdl_idmap_fini(&f->taken);
+    pdl_idmap_fini(&f->funcs);
     pdl_vec_fini(&f->closures);
     pdl_vec_fini(&f->programs);
     pdl_vec_fini(&f->keys);

@@ -2,6 +2,7 @@
 #ifndef PDL_TRACE_FOLD_TREE_H
 #define PDL_TRACE_FOLD_TREE_H
 
+#include "base/idmap.h"
 #include "base/vec.h"
 #include "trace/fold.h"
 #include "value/shapes.h"
@@ -34,15 +35,6 @@ typedef struct fold_node {
     bool silent;                   /* does not show */
 } fold_node;
 
-/* Hash map from numbers and addresses (not 0) to pointers. */
-typedef struct fold_table {
-    uintptr_t *keys;
-    void **vals;
-    size_t cap, n;
-} fold_table;
-void *fold_find(const fold_table *t, uintptr_t key);
-void fold_put(fold_table *t, uintptr_t key, void *p);
-
 /* A closure that was made: kept, so that its address stays its own. */
 typedef struct fold_func {
     pdl_val func;
@@ -55,11 +47,11 @@ struct pdl_fold {
     size_t n_secrets;
     fold_node *root;
     fold_node *all;
-    fold_table tops;    /* fiber -> innermost node that runs */
-    fold_table calls;   /* path of a model block that waits -> node */
-    fold_table last;    /* block -> path of its last execution (kept) */
-    fold_table taken;   /* case without a test that was taken -> itself */
-    fold_table funcs;   /* address of a closure -> its block */
+    pdl_idmap tops;    /* fiber -> innermost node that runs */
+    pdl_idmap calls;   /* path of a model block that waits -> node */
+    pdl_idmap last;    /* block -> path of its last execution (kept) */
+    pdl_idmap taken;   /* case without a test that was taken -> itself */
+    pdl_idmap funcs;   /* address of a closure -> its block */
     PDL_VEC(pdl_val) closures;
     PDL_VEC(pdl_program *) programs;
     PDL_VEC(char *) keys;

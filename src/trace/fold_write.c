@@ -76,7 +76,7 @@ static pdl_val shown(const pdl_fold *f, pdl_vref v, unsigned depth) {
     if (pdl_is_dict(v)) return shown_dict(f, v, depth);
     if (pdl_is(v, PDL_V_CONTEXT)) return shown_messages(f, v, depth);
     if (!pdl_is(v, PDL_V_FUNC)) return pdl_absent();
-    const pdl_block *b = fold_find(&f->funcs, (uintptr_t)pdl_obj_of(v));
+    const pdl_block *b = pdl_idmap_find(&f->funcs, (uintptr_t)pdl_obj_of(v));
     pdl_vref name = pdl_func_of(v)->name;
     return b ? written_value(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0}) : pdl_absent();
 }
@@ -157,7 +157,7 @@ static pdl_val with_name(const view_of *v, const pdl_block *b, pdl_val dict) {
 
 static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const view_of *v = user;
-    if (place == PDL_DUMP_HEAD) return with_id(b, fold_find(&v->fold->last, (uintptr_t)b), dict);
+    if (place == PDL_DUMP_HEAD) return with_id(b, pdl_idmap_find(&v->fold->last, (uintptr_t)b), dict);
     return place == PDL_DUMP_FIELDS ? with_name(v, b, dict) : dict;
 }
 
@@ -166,7 +166,7 @@ static pdl_val taken_elsewhere(const pdl_fold *f, const pdl_block *b, const char
     if (b->kind != PDL_BLOCK_match || (strcmp(key, "pdl__if_result") != 0 && strcmp(key, "pdl__matched") != 0))
         return pdl_absent();
     const pdl_case *c = &PDL_AS(match, b)->cases.p[i];
-    return fold_find(&f->taken, (uintptr_t)c) ? pdl_bool(true) : pdl_absent();
+    return pdl_idmap_find(&f->taken, (uintptr_t)c) ? pdl_bool(true) : pdl_absent();
 }
 
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {

@@ -16,7 +16,7 @@ pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->next_all = r->all;
     if (r->all) r->all->prev_all = f;
     r->all = f;
-    idmap_put(&r->fibers, f->id, f);
+    pdl_idmap_put(&r->fibers, f->id, f);
     frame_push(f, FRAME_MAIN, code, entry, (pdl_loc){0});
     return f;
 }
@@ -137,7 +137,7 @@ void frame_pop(pdl_fiber *f) {
 
 void fiber_free(pdl_fiber *f) {
     pdl_run *r = f->run;
-    idmap_del(&r->fibers, f->id);
+    pdl_idmap_del(&r->fibers, f->id);
     pdl_path_drop(f->base);
     pdl_path_drop(f->base_from);
     if (f->prev_all) f->prev_all->next_all = f->next_all;

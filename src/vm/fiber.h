@@ -6,6 +6,7 @@
 #ifndef PDL_VM_FIBER_H
 #define PDL_VM_FIBER_H
 
+#include "base/idmap.h"
 #include "base/vec.h"
 #include "value/context.h"
 #include "value/exotic.h"
@@ -242,23 +243,12 @@ typedef struct pdl_usage {
     int64_t calls, completion, prompt;
 } pdl_usage;
 
-/* Map from small ids to pointers (idmap.c). */
-typedef struct pdl_idmap {
-    uint32_t *keys;
-    void **vals;
-    size_t mask, n;
-} pdl_idmap;
-void *idmap_find(const pdl_idmap *m, uint32_t id);
-void idmap_put(pdl_idmap *m, uint32_t id, void *p);
-void idmap_del(pdl_idmap *m, uint32_t id);
-void idmap_fini(pdl_idmap *m);
-
 struct pdl_run {
     pdl_run_options opt;
     pdl_fiber *main;
     pdl_fiber *all;             /* list of live fibers */
     pdl_fiber *ready_first, *ready_last;
-    pdl_idmap fibers, calls;
+    pdl_idmap fibers, calls;    /* named by id: a late reply finds nobody instead of a freed object */
     uint32_t next_fiber, next_call;
     uint32_t open_models;
     PDL_VEC(uint32_t) queue;    /* model calls that wait for a place, FIFO from queue_head */

@@ -144,7 +144,7 @@ enum { OPEN_UNBOUNDED = 16384 };
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     /* Calls of an iteration that nobody waits for any more are told to stop. */
     for (size_t i = 0; i < c->calls.n; i++) {
-        pdl_call *call = pdl_is_absent(c->calls.p[i].failed) ? idmap_find(&r->calls, c->calls.p[i].id) : NULL;
+        pdl_call *call = pdl_is_absent(c->calls.p[i].failed) ? pdl_idmap_find(&r->calls, c->calls.p[i].id) : NULL;
         if (call) call->fiber = 0;
     }
     c->cancelled = true;

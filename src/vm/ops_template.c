@@ -398,12 +398,12 @@ void templates_fini(pdl_run *r) {
         pdl_free(t);
     }
     pdl_vec_fini(&r->template_list);
-    idmap_fini(&r->templates);
+    pdl_idmap_fini(&r->templates);
 }
 
 static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options, pdl_err *err) {
     uint32_t hash = pdl_hash_str(pdl_str_get(text));
-    struct pdl_template *first = idmap_find(&r->templates, hash);
+    struct pdl_template *first = pdl_idmap_find(&r->templates, hash);
     for (struct pdl_template *t = first; t; t = t->same_hash)
         if (pdl_val_eq(t->text, text) &&
             (pdl_is_absent(options) ? pdl_is_absent(t->options)
@@ -423,7 +423,7 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &pdl_known_xnames), true, NULL,
                                (pdl_loc){0}, r->opt.names);
     t->same_hash = first;
-    idmap_put(&r->templates, hash, t);
+    pdl_idmap_put(&r->templates, hash, t);
     *pdl_vec_push(&r->template_list) = t;
     return t;
 }

@@ -8,7 +8,7 @@
 static const char spec_checking[] = "during spec checking";
 
 static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
-    pdl_call *c = idmap_find(&f->run->calls, id);
+    pdl_call *c = pdl_idmap_find(&f->run->calls, id);
     if (!c) PDL_BUG("promise of call %u that is gone", id);
     *pdl_vec_push(&c->waiters) = f->id;
     f->state = FIBER_WAIT_CALL;
@@ -67,7 +67,7 @@ void adopt_calls(pdl_fiber *to, pdl_fiber *from) {
     for (size_t i = 0; i < from->calls.n; i++) {
         struct pdl_made m = from->calls.p[i];
         m.number = to->n_calls++;
-        pdl_call *c = pdl_is_absent(m.failed) ? idmap_find(&to->run->calls, m.id) : NULL;
+        pdl_call *c = pdl_is_absent(m.failed) ? pdl_idmap_find(&to->run->calls, m.id) : NULL;
         if (c) {
             c->fiber = to->id;
             c->number = m.number;
@@ -83,14 +83,14 @@ void adopt_calls(pdl_fiber *to, pdl_fiber *from) {
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
-    pdl_call *c = idmap_find(&r->calls, e->id);
+    pdl_call *c = pdl_idmap_find(&r->calls, e->id);
     if (!c) return;
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
         .kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent(),
     });
     /* what code prints goes straight out: L4 made it wait for all that stands before */
     if (c->kind == PDL_EFFECT_code) {
-        pdl_fiber *f = idmap_find(&r->fibers, c->fiber);
+        pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
         if (f) out_write(f, text, 1);
         return;
     }
@@ -112,7 +112,7 @@ static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
 
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = user;
-    pdl_call *c = idmap_find(&r->calls, e->id);
+    pdl_call *c = pdl_idmap_find(&r->calls, e->id);
     pdl_val notes = r->opt.sinks.wants_blocks ? notes_of(e, reply) : pdl_absent();
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply,
                                                .effect = e,
@@ -140,12 +140,12 @@ pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
     c->pieces = PDL_BUF;
     c->nested = f->nested > 0;
-    idmap_put(&r->calls, c->id, c);
+    pdl_idmap_put(&r->calls, c->id, c);
     return c;
 }
 
 void call_free(pdl_call *c) {
-    idmap_del(&c->run->calls, c->id);
+    pdl_idmap_del(&c->run->calls, c->id);
     pdl_effect_free(c->effect);
     pdl_drop(c->value);
     pdl_drop(c->text);
@@ -182,7 +182,7 @@ static void launch(pdl_run *r, pdl_call *c) {
 void run_queue_models(pdl_run *r) {
     uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
     while (r->queue_head < r->queue.n && r->open_models < jobs) {
-        pdl_call *c = idmap_find(&r->calls, r->queue.p[r->queue_head++]);
+        pdl_call *c = pdl_idmap_find(&r->calls, r->queue.p[r->queue_head++]);
         if (c && c->effect) launch(r, c);
     }
     if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
@@ -292,7 +292,7 @@ static void fill_model(pdl_call *c, pdl_vref v) {
 
 /* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
 static void tell_owner(pdl_call *c, pdl_val failed) {
-    pdl_fiber *f = idmap_find(&c->run->fibers, c->fiber);
+    pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
     if (!f || c->kind != PDL_EFFECT_model) {
         pdl_drop(failed);
         return;
@@ -377,7 +377,7 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
     if (!pdl_is_absent(failed) && c->code) keep_code(r, c->code);
     tell_owner(c, failed);
     for (size_t i = 0; i < c->waiters.n; i++) {
-        pdl_fiber *f = idmap_find(&r->fibers, c->waiters.p[i]);
+        pdl_fiber *f = pdl_idmap_find(&r->fibers, c->waiters.p[i]);
         if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) fiber_ready(f);
     }
     bool standing = c->out != NULL;
@@ -392,7 +392,7 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));
-    pdl_call *c = p->state == PDL_PROMISE_PENDING && p->id ? idmap_find(&f->run->calls, p->id) : NULL;
+    pdl_call *c = p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
     if (!c || c->kind != PDL_EFFECT_model) return false;
     pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
     *s = (pdl_stage){

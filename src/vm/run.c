@@ -41,8 +41,8 @@ void pdl_run_free(pdl_run *r) {
     r->closing = true;
     while (r->all) fiber_free(r->all);
     for (pdl_call *c; (c = some_call(r)) != NULL;) call_free(c);
-    idmap_fini(&r->calls);
-    idmap_fini(&r->fibers);
+    pdl_idmap_fini(&r->calls);
+    pdl_idmap_fini(&r->fibers);
     r->main = NULL;
     files_close(r);
     templates_fini(r);

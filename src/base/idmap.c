@@ -1,18 +1,22 @@
-/* idmap.c -- map from small ids (not 0) to pointers: fibers and calls are named by id, so that a late reply
- * finds nobody instead of a freed object. Linear probing; deletion closes the gap. */
-#include "vm/fiber.h"
+/* idmap.c -- see idmap.h. Linear probing; deletion closes the gap. */
+#include "base/idmap.h"
+
+#include "base/alloc.h"
 
 #include "base/banned.h"
 
-static size_t home(const pdl_idmap *m, uint32_t id) { return (id * 2654435769u) & m->mask; }
+/* The upper bits of a product depend on all bits of the id. */
+static size_t home(const pdl_idmap *m, uintptr_t id) {
+    return (size_t)(((uint64_t)id * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & m->mask;
+}
 
-static size_t slot_of(const pdl_idmap *m, uint32_t id) {
+static size_t slot_of(const pdl_idmap *m, uintptr_t id) {
     size_t i = home(m, id);
     while (m->keys[i] && m->keys[i] != id) i = (i + 1) & m->mask;
     return i;
 }
 
-void *idmap_find(const pdl_idmap *m, uint32_t id) {
+void *pdl_idmap_find(const pdl_idmap *m, uintptr_t id) {
     if (!m->keys || !id) return NULL;
     size_t i = slot_of(m, id);
     return m->keys[i] ? m->vals[i] : NULL;
@@ -21,7 +25,7 @@ void *idmap_find(const pdl_idmap *m, uint32_t id) {
 static void grow(pdl_idmap *m) {
     pdl_idmap old = *m;
     size_t size = old.keys ? (old.mask + 1) * 2 : 16;
-    m->keys = PDL_NEW_N(uint32_t, size);
+    m->keys = PDL_NEW_N(uintptr_t, size);
     m->vals = PDL_NEW_N(void *, size);
     m->mask = size - 1;
     for (size_t i = 0; old.keys && i <= old.mask; i++) {
@@ -34,7 +38,7 @@ static void grow(pdl_idmap *m) {
     pdl_free(old.vals);
 }
 
-void idmap_put(pdl_idmap *m, uint32_t id, void *p) {
+void pdl_idmap_put(pdl_idmap *m, uintptr_t id, void *p) {
     if (!m->keys || (m->n + 1) * 4 > (m->mask + 1) * 3) grow(m);
     size_t i = slot_of(m, id);
     if (!m->keys[i]) m->n++;
@@ -42,7 +46,7 @@ void idmap_put(pdl_idmap *m, uint32_t id, void *p) {
     m->vals[i] = p;
 }
 
-void idmap_del(pdl_idmap *m, uint32_t id) {
+void pdl_idmap_del(pdl_idmap *m, uintptr_t id) {
     if (!m->keys) return;
     size_t i = slot_of(m, id);
     if (!m->keys[i]) return;
@@ -63,7 +67,7 @@ void idmap_del(pdl_idmap *m, uint32_t id) {
     }
 }
 
-void idmap_fini(pdl_idmap *m) {
+void pdl_idmap_fini(pdl_idmap *m) {
     pdl_free(m->keys);
     pdl_free(m->vals);
     *m = (pdl_idmap){0};
