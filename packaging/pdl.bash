@@ -9,13 +9,14 @@ _pdl() {
     dump) words='--help --nodes --blocks --expr --types --code ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
+    serve) words='--help --host --port --token-file --data-file --data --jobs --cache --max-requests --request-time ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
     *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --timeout --budget --prices --schema --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache serve schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -489,6 +489,37 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err) {
     else pdl_err_fini(err);
 }
 
+pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
+    pdl_code *code = pdl_compile_program(program, s->names, false);
+    debug_code(s->opt.debug, code);
+    return code;
+}
+
+bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
+    pdl_val vars = with_defaults(variables);
+    bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), err);
+    if (ok) *out = vars;
+    else pdl_drop(vars);
+    return ok;
+}
+
+void pdl_session_poll(pdl_session *s, int timeout_ms) { s->world->ops->poll(s->world, timeout_ms); }
+
+pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
+    enum { FIRST = 1 << 30, EFFECTS = 1 << 20 }; /* ids below belong to programs inside programs */
+    static_assert((unsigned)FIRST + (unsigned)PDL_SPAWN_SLOTS * EFFECTS <= 0x80000000u,
+                  "ids of inputs follow");
+    pdl_run_options o = run_options(s);
+    o.dir = spawn->dir;
+    o.stream = spawn->stream;
+    o.first_id = FIRST + spawn->slot * EFFECTS;
+    o.sinks.now = wall;
+    if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
+    pdl_run *r = pdl_run_new(&o);
+    pdl_run_start(r, spawn->code, spawn->variables);
+    return r;
+}
+
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }
 const char *pdl_session_env(pdl_session *s, const char *name) { return pdl_environ_get(s->env, name); }

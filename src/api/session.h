@@ -61,6 +61,27 @@ int pdl_session_deadline_ms(const pdl_session *s);
  * err. */
 void pdl_session_cancel(pdl_session *s, pdl_err *err);
 
+/* --- many runs over one set of worlds (serve) ----------------------------------------------------------- */
+
+typedef struct pdl_spawn {
+    pdl_code *code;      /* from pdl_session_compile; kept by the run */
+    pdl_str dir;         /* directory of its program; borrowed */
+    pdl_stream stream;
+    pdl_vref variables;  /* a dict from pdl_session_variables, and more; borrowed for the call */
+    pdl_sink sink;       /* event NULL: none */
+    uint32_t slot;       /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
+} pdl_spawn;
+enum { PDL_SPAWN_SLOTS = 1024 };
+
+/* A program as code that runs of this session share; owned. */
+pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
+/* What programs begin with: defaults of models, then these variables (borrowed; absent: none). Owned dict. */
+PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
+/* Wait for the outside at most timeout_ms, as poll of a world. */
+void pdl_session_poll(pdl_session *s, int timeout_ms);
+/* A run beside others, started; the caller steps and frees it, and polls. */
+pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
+
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);

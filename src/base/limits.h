@@ -25,6 +25,7 @@
     X(map_workers, MAP_WORKERS, 100000, 1, "iterations of a map open at a time")                               \
     X(jobs, JOBS, 64, 1, "model calls open at a time in a run")                                                \
     X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                                \
+    X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                            \
     X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")                           \
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                                        \
     X(embed_numbers, EMBED_NUMBERS, 16777216, 16, "numbers of the vectors of texts that a run keeps")           \

@@ -16,6 +16,11 @@ pdl_str dir_of(pdl_str file);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
+/* Folder of a file, "" for the working directory. */
+pdl_str dir_of(pdl_str file);
+/* --jobs; 0 when it is not given. False: it is no number that fits. */
+bool read_jobs(const arguments *a, uint32_t *jobs);
+
 /* put.c. Secrets of s are replaced where it is given (may be NULL). */
 /* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */
 int put_stdout(pdl_str text);

@@ -199,7 +199,7 @@ static int run_program(runner *r) {
     return code;
 }
 
-static bool read_jobs(const arguments *a, uint32_t *jobs) {
+bool read_jobs(const arguments *a, uint32_t *jobs) {
     int64_t n = 0;
     *jobs = 0;
     if (!a->given[OPT_jobs]) return true;

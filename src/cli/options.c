@@ -35,6 +35,11 @@ static const option options[] = {
     {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything"},
     {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL, "what is really done: some of code,command,read,write,input,tool"},
     {OPT_json, "json", 0, OPT_FLAG, NULL, NULL, "print one JSON object"},
+    {OPT_host, "host", 0, OPT_VALUE, "ADDRESS", NULL, "where to listen; 127.0.0.1 when absent. Others than this machine need a token"},
+    {OPT_port, "port", 0, OPT_VALUE, "N", NULL, "port to listen at, 0 for any that is free; 8080 when absent"},
+    {OPT_token_file, "token-file", 0, OPT_VALUE, "FILE", NULL, "file with the token that clients must send; PDL_SERVE_TOKEN when absent"},
+    {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL, "requests under way at a time; 1024 when absent"},
+    {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL, "for a program to answer; 600 when absent"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -48,6 +53,8 @@ static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr
 static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT_model, OPT_all, OPT_COUNT};
 static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data, OPT_allow, OPT_json,
                                          OPT_stream, OPT_prices,    OPT_COUNT};
+static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port,         OPT_token_file,   OPT_data_file, OPT_data,
+                                       OPT_jobs, OPT_cache, OPT_max_requests, OPT_request_time, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -57,6 +64,7 @@ static const command table[] = {
      "  dump FILE       print an intermediate form of a program\n"
      "  explain FILE    show what would be asked of models, asking nobody\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
+     "  serve FILE...   offer programs as models over HTTP\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
@@ -74,6 +82,10 @@ static const command table[] = {
      "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
      "  export  print every reply with its request, one JSON object a line\n"},
+    {"serve", cmd_serve, serve_options, "FILE...", "Offer programs as models over an OpenAI-compatible HTTP interface.",
+     "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, and the variables\n"
+     "messages, question (text of the last message of the user) and request (all other fields).\n"
+     "Ctrl-C ends the server.\n"},
     {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__builtins", cmd_builtins, plain_options, "", "Print the page of filters, tests, functions and methods.", NULL},

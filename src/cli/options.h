@@ -12,7 +12,8 @@ typedef enum {
     OPT_help, OPT_version, OPT_schema, OPT_sandbox, OPT_no_sandbox, OPT_data, OPT_data_file, OPT_stream, OPT_trace, OPT_record,
     OPT_replay, OPT_cache, OPT_jobs, OPT_timeout, OPT_budget, OPT_prices, OPT_strict, OPT_format, OPT_nodes, OPT_blocks,
     OPT_expr, OPT_types, OPT_code,
-    OPT_older_than, OPT_model, OPT_all, OPT_allow, OPT_json, OPT_COUNT
+    OPT_older_than, OPT_model, OPT_all, OPT_allow, OPT_json, OPT_host, OPT_port, OPT_token_file,
+    OPT_max_requests, OPT_request_time, OPT_COUNT
 } opt_id;
 
 typedef struct option {
@@ -57,6 +58,7 @@ int cmd_check(const arguments *a);
 int cmd_dump(const arguments *a);
 int cmd_explain(const arguments *a);
 int cmd_cache(const arguments *a);
+int cmd_serve(const arguments *a);
 int cmd_schema(const arguments *a);
 int cmd_builtins(const arguments *a);
 int cmd_help(const arguments *a);

@@ -1,0 +1,218 @@
+/* cmd_serve.c -- pdl serve FILE...: programs as models over HTTP. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "io/file.h"
+#include "io/tty.h"
+#include "lang/load.h"
+#include "serve/serve.h"
+
+#include "base/banned.h"
+
+enum { DEFAULT_PORT = 8080, MAX_TOKEN = 4096 };
+
+typedef struct server {
+    const arguments *a;
+    pdl_session *session;
+    pdl_serve *serve;
+    PDL_VEC(pdl_served) models;
+    char *host, *token; /* owned */
+} server;
+
+/* --- programs ------------------------------------------------------------------------------------------- */
+
+/* The file's name without folder and suffix. */
+static pdl_str model_name(pdl_str file) {
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    if (slash != PDL_NOT_FOUND) file = pdl_str_sub(file, slash + 1, file.n);
+    static const char *const suffixes[] = {".pdl", ".yaml", ".yml"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        pdl_str suffix = pdl_str_of(suffixes[i]);
+        if (file.n > suffix.n && pdl_str_ends(file, suffix)) return pdl_str_sub(file, 0, file.n - suffix.n);
+    }
+    return file;
+}
+
+static int64_t file_time(pdl_str file) {
+    struct stat st;
+    char *path = pdl_str_dup(file);
+    int64_t t = stat(path, &st) == 0 ? st.st_mtime : 0;
+    pdl_free(path);
+    return t;
+}
+
+static bool is_new(const server *v, pdl_str name, pdl_str file) {
+    for (size_t i = 0; i < v->models.n; i++)
+        if (pdl_str_eq(v->models.p[i].name, name)) {
+            fprintf(stderr, "pdl: error: %.*s: there is a program %.*s already\n", PDL_FMT(file),
+                    PDL_FMT(name));
+            return false;
+        }
+    return true;
+}
+
+static bool load_one(server *v, pdl_str file) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    bool ok = is_new(v, model_name(file), file);
+    if (ok && !read_program(file, &text, &err)) {
+        print_error(&err, v->session);
+        pdl_err_fini(&err);
+        ok = false;
+    }
+    if (ok) {
+        pdl_program *p = pdl_program_new();
+        *pdl_vec_push(&v->models) = (pdl_served){model_name(file), dir_of(file), p, file_time(file)};
+        pdl_program_load(p, file, pdl_buf_str(&text), &ok);
+        if (!ok) print_load_errors(p, v->session);
+    }
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static bool load_all(server *v) {
+    bool ok = true;
+    for (size_t i = 0; i < v->a->files.n; i++) ok = load_one(v, v->a->files.p[i]) && ok;
+    return ok;
+}
+
+/* --- options -------------------------------------------------------------------------------------------- */
+
+/* A whole number from least to most; the default where it is not given. */
+static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
+    int64_t n;
+    if (!a->given[id]) return true;
+    if (!pdl_num_read_int(a->value[id], &n) || n < least || n > most) return false;
+    *out = n;
+    return true;
+}
+
+/* The token: first line of the file, else PDL_SERVE_TOKEN. */
+static bool read_token(server *v, pdl_err *err) {
+    const char *env = pdl_session_env(v->session, "PDL_SERVE_TOKEN");
+    pdl_buf b = PDL_BUF_INIT(MAX_TOKEN);
+    bool ok = true;
+    if (v->a->given[OPT_token_file]) {
+        char *path = pdl_str_dup(v->a->value[OPT_token_file]);
+        ok = pdl_file_read(path, &b, err);
+        pdl_str line = pdl_str_sub(pdl_buf_str(&b), 0, pdl_str_find(pdl_buf_str(&b), PDL_STR("\n"), 0));
+        v->token = pdl_str_dup(pdl_str_trim(line));
+        if (ok && !*v->token) ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s holds no token", path);
+        pdl_free(path);
+    } else if (env && *env) {
+        v->token = pdl_str_dup(pdl_str_of(env));
+    }
+    pdl_buf_fini(&b);
+    if (!ok || v->token || pdl_serve_is_loopback(pdl_str_of(v->host))) return ok;
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "a server that others can reach needs a token: --token-file FILE, or PDL_SERVE_TOKEN");
+}
+
+/* --- life ----------------------------------------------------------------------------------------------- */
+
+static void on_signal(void *user, int sig) {
+    (void)sig;
+    pdl_serve_stop(((server *)user)->serve);
+}
+
+/* Every client takes a descriptor. Programs that read standard input find its end. */
+static void prepare_process(void) {
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        close(null);
+    }
+}
+
+static int serve(server *v) {
+    static const int signals[] = {SIGINT, SIGTERM};
+    pdl_signals *watch = pdl_signals_watch(pdl_session_loop(v->session), signals, 2, on_signal, v);
+    bool v6 = strchr(v->host, ':') != NULL;
+    fprintf(stderr, "pdl: serving %zu program%s at http://%s%s%s:%u/v1\n", v->models.n,
+            v->models.n == 1 ? "" : "s", v6 ? "[" : "", v->host, v6 ? "]" : "",
+            (unsigned)pdl_serve_port(v->serve));
+    pdl_serve_run(v->serve);
+    pdl_signals_stop(watch);
+    return 0;
+}
+
+static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
+    int64_t port = DEFAULT_PORT, runs = 0, seconds = 0;
+    pdl_err err = {0};
+    if (!number(v->a, OPT_port, 0, 65535, &port))
+        return refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
+    if (!number(v->a, OPT_max_requests, 1, PDL_SPAWN_SLOTS, &runs))
+        return refuse(v->a, "argument --max-requests: expected a whole number from 1 to 1024");
+    if (!number(v->a, OPT_request_time, 1, 1000000, &seconds))
+        return refuse(v->a, "argument --request-time: expected a whole number of seconds");
+    if (!read_token(v, &err)) {
+        print_error(&err, v->session);
+        int code = err.kind == PDL_E_usage ? 2 : 1;
+        pdl_err_fini(&err);
+        return code;
+    }
+    if (!load_all(v)) return 1;
+    prepare_process();
+    pdl_serve_options o = {
+        .session = v->session, .models = v->models.p, .n_models = v->models.n, .host = v->host,
+        .port = (uint16_t)port, .token = v->token ? pdl_str_of(v->token) : (pdl_str){0}, .variables = vars,
+        .max_runs = (uint32_t)runs, .run_ms = (uint64_t)seconds * 1000, .debug = debug,
+    };
+    if (!pdl_serve_start(&o, &v->serve, &err)) {
+        print_error(&err, v->session);
+        pdl_err_fini(&err);
+        return 1;
+    }
+    return serve(v);
+}
+
+static void release(server *v) {
+    pdl_serve_free(v->serve);
+    for (size_t i = 0; i < v->models.n; i++) pdl_program_drop(v->models.p[i].program);
+    pdl_vec_fini(&v->models);
+    pdl_session_free(v->session);
+    pdl_free(v->host);
+    pdl_free(v->token);
+}
+
+int cmd_serve(const arguments *a) {
+    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+    server v = {.a = a};
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent();
+    pdl_debug debug = {0};
+    char why[128];
+    uint32_t jobs;
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
+        return refuse(a, why);
+    if (!read_jobs(a, &jobs)) return refuse(a, "argument --jobs: expected a whole number from 1 up");
+    v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
+    pdl_session_options o = {
+        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .jobs = jobs, .cache = a->value[OPT_cache],
+        .debug = &debug,
+    };
+    int code = 1;
+    if (read_data(a, &vars, &err) && pdl_session_new(&o, &v.session, &err)) {
+        code = start(&v, vars, &debug);
+    } else {
+        print_error(&err, v.session);
+        code = err.kind == PDL_E_usage ? 2 : 1;
+        pdl_err_fini(&err);
+    }
+    release(&v);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
+    pdl_debug_fini(&debug);
+    return code;
+}

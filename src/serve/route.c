@@ -1,0 +1,173 @@
+/* route.c -- who may ask, and what for: a table of paths.
+ *
+ * Without a token only programs of this machine are served. A page in a browser is such a program too, so
+ * requests that pages of other places send (Origin), or that come under a foreign name (Host), are refused.
+ */
+#include <string.h>
+
+#include "serve/room.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+static const char invalid[] = "invalid_request_error";
+
+/* --- answers -------------------------------------------------------------------------------------------- */
+
+void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out) {
+    pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text(message));
+    pdl_err err = {0};
+    e = pdl_dict_putz(e, "type", pdl_textz(type));
+    e = pdl_dict_putz(e, "param", pdl_null());
+    e = pdl_dict_putz(e, "code", code ? pdl_textz(code) : pdl_null());
+    pdl_val d = pdl_dict_putz(pdl_dict_new(1), "error", e);
+    if (!pdl_json_write(d, 0, 0, out, &err)) PDL_BUG("an error is not JSON: %s", err.msg);
+    pdl_drop(d);
+}
+
+static const pdl_answer_header json = {"Content-Type", "application/json"};
+
+void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message) {
+    static const struct {
+        int status;
+        pdl_answer_header header;
+    } more[] = {
+        {401, {"WWW-Authenticate", "Bearer"}},
+        {405, {"Allow", "GET, POST"}}, /* one of them for each path */
+        {503, {"Retry-After", "1"}},
+    };
+    pdl_answer_header headers[2] = {json};
+    size_t n = 1;
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        if (more[i].status == status) headers[n++] = more[i].header;
+    pdl_buf b = PDL_BUF;
+    put_error(message, type, code, &b);
+    pdl_exchange_answer(x, status, headers, n, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+void answer_json(pdl_exchange *x, pdl_val v) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err))
+        pdl_exchange_answer(x, 200, &json, 1, pdl_buf_str(&b));
+    else answer_error(x, 500, "server_error", NULL, pdl_str_of(err.msg));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    pdl_drop(v);
+}
+
+/* --- who ------------------------------------------------------------------------------------------------ */
+
+/* Without its port: "127.0.0.1:8000", "[::1]:8000". */
+static pdl_str host_of(pdl_str s) {
+    size_t bracket = pdl_str_rfind(s, PDL_STR("]")), colon = pdl_str_rfind(s, PDL_STR(":"));
+    if (colon == PDL_NOT_FOUND || (bracket != PDL_NOT_FOUND && colon < bracket)) return s;
+    return pdl_str_sub(s, 0, colon);
+}
+
+bool pdl_serve_is_loopback(pdl_str host) {
+    static const char *const names[] = {"localhost", "::1", "[::1]"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_eq_nocase(host, pdl_str_of(names[i]))) return true;
+    if (!pdl_str_starts(host, PDL_STR("127."))) return false;
+    for (size_t i = 0; i < host.n; i++)
+        if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9')) return false;
+    return true;
+}
+
+/* In a time that tells nothing of how much was right. */
+static bool is_same(pdl_str a, pdl_str b) {
+    unsigned char differs = a.n != b.n;
+    for (size_t i = 0; i < a.n; i++) differs |= (unsigned char)(a.p[i] ^ b.p[b.n ? i % b.n : 0]);
+    return !differs;
+}
+
+static bool bears_token(const pdl_serve *s, const pdl_exchange *x) {
+    pdl_str said = pdl_exchange_header(x, "Authorization");
+    bool bearer = pdl_str_eq_nocase(pdl_str_sub(said, 0, 7), PDL_STR("Bearer "));
+    return bearer && is_same(pdl_str_trim(pdl_str_sub(said, 7, said.n)), s->opt.token);
+}
+
+/* From a program of this machine, under a name of this machine. */
+static bool is_near(const pdl_exchange *x) {
+    pdl_str host = pdl_exchange_header(x, "Host"), origin = pdl_exchange_header(x, "Origin");
+    if (!pdl_serve_is_loopback(host_of(host))) return false;
+    size_t slashes = pdl_str_find(origin, PDL_STR("//"), 0);
+    pdl_str from = slashes == PDL_NOT_FOUND ? origin : pdl_str_sub(origin, slashes + 2, origin.n);
+    return !origin.p || pdl_str_eq(from, host);
+}
+
+static bool may_ask(const pdl_serve *s, pdl_exchange *x) {
+    if (s->opt.token.n) {
+        if (bears_token(s, x)) return true;
+        answer_error(x, 401, invalid, "invalid_api_key", PDL_STR("the token is missing or wrong"));
+        return false;
+    }
+    if (is_near(x)) return true;
+    answer_error(x, 403, invalid, NULL, PDL_STR("only programs of this machine are served without a token"));
+    return false;
+}
+
+/* --- what ----------------------------------------------------------------------------------------------- */
+
+static pdl_val model_card(const pdl_served *m) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "id", pdl_text(m->name));
+    d = pdl_dict_putz(d, "object", pdl_textz("model"));
+    d = pdl_dict_putz(d, "created", pdl_int(m->created));
+    return pdl_dict_putz(d, "owned_by", pdl_textz("pdl"));
+}
+
+static void list_models(pdl_serve *s, pdl_exchange *x) {
+    pdl_val list = pdl_list_new(s->opt.n_models);
+    for (size_t i = 0; i < s->opt.n_models; i++) list = pdl_list_push(list, model_card(&s->opt.models[i]));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "object", pdl_textz("list"));
+    answer_json(x, pdl_dict_putz(d, "data", list));
+}
+
+static void show_model(pdl_serve *s, pdl_exchange *x) {
+    pdl_str path = pdl_exchange_path(x), name = pdl_str_sub(path, strlen("/v1/models/"), path.n);
+    for (size_t i = 0; i < s->opt.n_models; i++)
+        if (pdl_str_eq(s->opt.models[i].name, name)) {
+            answer_json(x, model_card(&s->opt.models[i]));
+            return;
+        }
+    pdl_buf b = PDL_BUF;
+    enum { SHOWN = 100 };
+    pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_str_sub(name, 0, SHOWN)));
+    answer_error(x, 404, invalid, "model_not_found", pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static void show_health(pdl_serve *s, pdl_exchange *x) {
+    (void)s;
+    answer_json(x, pdl_dict_putz(pdl_dict_new(1), "status", pdl_textz("ok")));
+}
+
+static const struct {
+    const char *path;
+    bool prefix; /* anything may follow */
+    bool open;   /* for everybody */
+    const char *method;
+    void (*answer)(pdl_serve *s, pdl_exchange *x);
+} routes[] = {
+    {"/health", false, true, "GET", show_health},
+    {"/v1/models", false, false, "GET", list_models},
+    {"/v1/models/", true, false, "GET", show_model},
+    {"/v1/chat/completions", false, false, "POST", chat_begin},
+};
+
+void serve_route(void *user, pdl_exchange *x) {
+    pdl_serve *s = user;
+    pdl_str path = pdl_exchange_path(x);
+    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+        bool here = routes[i].prefix ? pdl_str_starts(path, pdl_str_of(routes[i].path))
+                                     : pdl_str_is(path, routes[i].path);
+        if (!here) continue;
+        if (!routes[i].open && !may_ask(s, x)) return;
+        if (pdl_str_is(pdl_exchange_method(x), routes[i].method)) routes[i].answer(s, x);
+        else answer_error(x, 405, invalid, NULL, PDL_STR("this path is not asked in this way"));
+        return;
+    }
+    answer_error(x, 404, invalid, NULL, PDL_STR("there is nothing at this path"));
+}

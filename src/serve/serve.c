@@ -1,0 +1,80 @@
+/* serve.c -- see serve.h: the loop, and what lives as long as the server. */
+#include "serve/serve.h"
+
+#include "base/limits.h"
+#include "io/clock.h"
+#include "serve/room.h"
+
+#include "base/banned.h"
+
+enum {
+    RECEIVE_MS = 60000,
+    SEND_SECONDS = 60,
+    RUN_MS = 600000,
+    SPARE_CONNECTIONS = 1024, /* beside those whose requests are under way */
+};
+
+static void compile_all(pdl_serve *s) {
+    s->codes = PDL_NEW_N(pdl_code *, s->opt.n_models);
+    for (size_t i = 0; i < s->opt.n_models; i++)
+        s->codes[i] = pdl_session_compile(s->opt.session, s->opt.models[i].program);
+}
+
+bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err) {
+    pdl_serve *s = PDL_NEW(pdl_serve);
+    s->opt = *opt;
+    s->loop = pdl_session_loop(opt->session);
+    s->variables = pdl_absent();
+    s->ids = (uint64_t)pdl_clock_wall_ns() ^ pdl_clock_ns() << 20;
+    if (!opt->max_runs || opt->max_runs > PDL_SPAWN_SLOTS) s->opt.max_runs = PDL_SPAWN_SLOTS;
+    if (!opt->run_ms) s->opt.run_ms = RUN_MS;
+    s->slots = PDL_NEW_N(uint32_t, s->opt.max_runs);
+    while (s->n_slots < s->opt.max_runs) {
+        s->slots[s->n_slots] = s->opt.max_runs - 1 - s->n_slots;
+        s->n_slots++;
+    }
+    pdl_httpd_options o = {
+        .host = opt->host, .port = opt->port, .max_body = PDL_MAX_SERVE_BYTES,
+        .max_connections = s->opt.max_runs + SPARE_CONNECTIONS, .receive_ms = RECEIVE_MS,
+        .send_seconds = SEND_SECONDS, .debug = opt->debug, .user = s, .request = serve_route,
+        .over = chat_over,
+    };
+    bool ok = pdl_session_variables(opt->variables, &s->variables, err);
+    if (ok) compile_all(s);
+    if (!ok || !pdl_httpd_start(s->loop, &o, &s->httpd, err)) {
+        pdl_serve_free(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
+
+/* A turn for every run that can go on; true when one can go on at once. */
+static bool step_all(pdl_serve *s) {
+    bool any = false;
+    for (work *w = s->first, *next; w; w = next) {
+        next = w->next; /* a step ends no work but its own */
+        if (chat_is_ready(w)) chat_step(w);
+    }
+    for (const work *w = s->first; w && !any; w = w->next) any = chat_is_ready(w);
+    return any;
+}
+
+void pdl_serve_run(pdl_serve *s) {
+    while (!s->stopping) pdl_session_poll(s->opt.session, step_all(s) ? 0 : -1);
+}
+
+void pdl_serve_stop(pdl_serve *s) { s->stopping = true; }
+
+void pdl_serve_free(pdl_serve *s) {
+    if (!s) return;
+    while (s->first) chat_free(s->first);
+    pdl_httpd_free(s->httpd);
+    for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
+    pdl_free(s->codes);
+    pdl_free(s->slots);
+    pdl_drop(s->variables);
+    pdl_free(s);
+}

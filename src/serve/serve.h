@@ -1,0 +1,49 @@
+/* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20).
+ *
+ * Every request for a completion is a run of the program on the one loop of a session; `messages` of the
+ * request are its first context. Clients do not wait for each other: runs take turns, a run whose client
+ * takes nothing rests, and one whose client has gone ends.
+ */
+#ifndef PDL_SERVE_SERVE_H
+#define PDL_SERVE_SERVE_H
+
+#include "api/session.h"
+#include "io/loop.h"
+
+typedef struct pdl_serve pdl_serve;
+
+/* A program that is offered. Borrowed for the life of the server. */
+typedef struct pdl_served {
+    pdl_str name;         /* what clients call the model */
+    pdl_str dir;          /* directory of the program */
+    pdl_program *program; /* loaded without errors */
+    int64_t created;      /* seconds since the epoch */
+} pdl_served;
+
+/* All-zero apart from session, models and host is the default. Borrowed for the life of the server. */
+typedef struct pdl_serve_options {
+    pdl_session *session;
+    const pdl_served *models; /* n_models, names differ */
+    size_t n_models;
+    const char *host;     /* where to listen */
+    uint16_t port;        /* 0: any that is free */
+    pdl_str token;        /* that requests must bear; empty: none, only clients of this machine are served */
+    pdl_vref variables;   /* of every run; dict or absent */
+    uint32_t max_runs;    /* at a time, at most PDL_SPAWN_SLOTS; 0: that many */
+    uint64_t run_ms;      /* for a run to end; 0: 10 minutes */
+    const pdl_debug *debug;
+} pdl_serve_options;
+
+/* Error: io (cannot listen), runtime (default parameters of models). */
+PDL_MUST bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err);
+uint16_t pdl_serve_port(const pdl_serve *s);
+/* Serve until pdl_serve_stop is called (from a callback of the loop). */
+void pdl_serve_run(pdl_serve *s);
+void pdl_serve_stop(pdl_serve *s);
+/* Ends what is under way. NULL is fine. */
+void pdl_serve_free(pdl_serve *s);
+
+/* Is this a name or address of the machine itself? */
+bool pdl_serve_is_loopback(pdl_str host);
+
+#endif

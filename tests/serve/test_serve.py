@@ -1,0 +1,472 @@
+#!/usr/bin/env python3
+"""test_serve.py BUILD -- pdl serve over real sockets: answers, streams, errors, clients that are slow or go away, many at a time; and the
+official `openai` client and the reference interpreter as clients (skipped, with a line that says so, when they are out of reach)."""
+import concurrent.futures
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import venv_of  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PDL = str(BUILD / "pdl")
+passed = failed = skipped = 0
+PROGRAMS = {
+    "echo": 'text: "You said: ${ question }"\n',
+    "shape": 'data: {question: "${ question }", n: "${ messages | length }", context: "${ pdl_context | length }",'
+             ' t: "${ request.temperature }", keys: "${ request.keys() | list }", given: "${ given | default(none) }"}\n',
+    "fails": 'text: ["begun ", "${ no.such.name }"]\n',
+    "late": 'text: ["begun ", {model: openai/fails}]\n',
+    "talk": 'text: ["A:", {model: openai/talker}, {model: openai/talker}]\n',
+    "tool": 'lastOf: [{role: assistant, content: "", tool_calls: [{id: c1, type: function, function: {name: f, arguments: "{}"}}]}]\n',
+    "slow": 'text: [first, {model: openai/slow}]\n',
+    "big": 'text: {for: {i: "${ range(4000) | list }"}, repeat: "${ \'x\' * 10000 }"}\n',
+    "forever": 'repeat: {text: ""}\nwhile: true\n',
+    "reads": 'text: {read: null, fallback: no input}\n',
+    "secret": 'text: "${ stdlib.fail(\'token is t0psecret-value\') }"\n',
+}
+opened = []             # requests that reached the model and are open
+
+
+class Model(BaseHTTPRequestHandler):
+    """openai/talker says "hello world" in pieces, openai/slow takes its time, openai/fails refuses."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+        if body["model"] == "fails":
+            return self.send(400, {"error": {"message": "no such thing"}})
+        if body["model"] == "slow":
+            opened.append(self)
+            try:
+                self.connection.settimeout(20)
+                if self.connection.recv(1) == b"":
+                    opened.remove(self)
+            except OSError:
+                pass
+            self.close_connection = True
+            return None
+        if not body.get("stream"):
+            return self.send(200, {"choices": [{"index": 0, "finish_reason": "stop",
+                                                "message": {"role": "assistant", "content": "hello world"}}], "usage": usage})
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        for piece in ("hello", " world"):
+            self.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
+            time.sleep(0.02)
+        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage})
+        self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
+        return None
+
+    def event(self, value):
+        self.wfile.write(b"data: " + json.dumps(value).encode() + b"\n\n")
+        self.wfile.flush()
+
+    def send(self, status, value):
+        data = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+    def handle_error(self, request, address):
+        pass
+
+
+class Server:
+    def __init__(self, folder, model_url, *flags, **env):
+        full = {**os.environ, "OPENAI_API_BASE": model_url, "OPENAI_BASE_URL": model_url, "OPENAI_API_KEY": "sk-none-needed",
+                "MY_SECRET": "t0psecret-value", **env}
+        files = [str(folder / (n + ".pdl")) for n in PROGRAMS]
+        self.p = subprocess.Popen([PDL, "serve", "--port", "0", *flags, *files], env=full, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        line = self.p.stderr.readline()
+        m = re.search(r":(\d+)/v1", line)
+        if not m:
+            raise RuntimeError("the server does not start: " + line + self.p.stderr.read())
+        self.port = int(m.group(1))
+
+    def ask(self, method, path, body=None, headers=None, timeout=30):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+            c.request(method, path, data, headers or {})
+            r = c.getresponse()
+            return r.status, dict((k.lower(), v) for k, v in r.getheaders()), r.read()
+        finally:
+            c.close()
+
+    def chat(self, model, text="hi", timeout=30, headers=None, **more):
+        return self.ask("POST", "/v1/chat/completions", {"model": model, "messages": [{"role": "user", "content": text}], **more},
+                        headers, timeout)
+
+    def socket(self, model, stream=False):
+        """A connection on which a request has been sent."""
+        s = socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        body = json.dumps({"model": model, "stream": stream, "messages": [{"role": "user", "content": "hi"}]}).encode()
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        return s
+
+    def memory(self):
+        with open("/proc/%d/status" % self.p.pid, encoding="utf-8") as f:
+            return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+    def close(self):
+        self.p.terminate()
+        code = self.p.wait(20)
+        rest = self.p.stderr.read()
+        self.p.stderr.close()
+        return code, rest
+
+
+def check(name, good, told=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s: %s" % (name, str(told)[:600]))
+
+
+def events(data):
+    return [e[6:] for e in data.decode().split("\n\n") if e.startswith("data: ")]
+
+
+def content(reply):
+    return json.loads(reply[2])["choices"][0]["message"]["content"]
+
+
+def answers(s):
+    r = s.chat("echo", "hello")
+    v = json.loads(r[2])
+    check("answer", r[0] == 200 and content(r) == "You said: hello" and v["object"] == "chat.completion" and v["model"] == "echo" and
+          v["choices"][0]["finish_reason"] == "stop" and v["id"].startswith("chatcmpl-"), r)
+    r = s.ask("POST", "/v1/chat/completions", {"model": "shape", "temperature": 0.5, "messages": [
+        {"role": "system", "content": "s"}, {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+        {"role": "assistant", "content": None, "tool_calls": []}]})
+    check("variables", r[0] == 200 and json.loads(content(r)) ==
+          {"question": "ab", "n": 3, "context": 3, "t": 0.5, "keys": ["model", "temperature"], "given": None}, r)
+    r = s.chat("talk")
+    check("model inside", content(r) == "A:hello worldhello world" and
+          json.loads(r[2])["usage"] == {"prompt_tokens": 6, "completion_tokens": 4, "total_tokens": 10}, r)
+    r = s.chat("tool")
+    c = json.loads(r[2])["choices"][0]
+    check("tool calls", c["finish_reason"] == "tool_calls" and c["message"]["tool_calls"][0]["function"]["name"] == "f" and
+          c["message"]["content"] is None, r)
+    check("standard input is at its end", content(s.chat("reads")) == "no input")
+    models = json.loads(s.ask("GET", "/v1/models")[2])
+    check("models", models["object"] == "list" and [m["id"] for m in models["data"]] == list(PROGRAMS) and
+          models["data"][0]["owned_by"] == "pdl", models)
+    check("one model", json.loads(s.ask("GET", "/v1/models/echo")[2])["id"] == "echo")
+    check("health", s.ask("GET", "/health")[0] == 200)
+
+
+def streams(s):
+    r = s.chat("talk", stream=True, stream_options={"include_usage": True})
+    e = events(r[2])
+    v = [json.loads(x) for x in e[:-1]]
+    deltas = [c["delta"] for x in v for c in x["choices"]]
+    check("stream", r[1]["content-type"] == "text/event-stream" and e[-1] == "[DONE]" and deltas[0] == {"role": "assistant", "content": ""} and
+          "".join(d.get("content", "") for d in deltas) == "A:hello worldhello world" and len(deltas) > 5 and
+          v[-2]["choices"][0]["finish_reason"] == "stop" and v[-1]["choices"] == [] and v[-1]["usage"]["total_tokens"] == 10, r)
+    v = [json.loads(x) for x in events(s.chat("tool", stream=True)[2])[:-1]]
+    check("stream of tool calls", v[-2]["choices"][0]["delta"]["tool_calls"][0]["index"] == 0 and
+          v[-1]["choices"][0]["finish_reason"] == "tool_calls", v)
+    r = s.chat("late", stream=True)
+    last = json.loads(events(r[2])[-1])
+    check("error in a stream", r[0] == 200 and "no such thing" in last["error"]["message"] and last["error"]["code"] == "bad_request", r)
+    c = s.socket("slow", True)
+    data = b""
+    while b"first" not in data:
+        data += c.recv(4096)
+    check("text comes before the end", b"chat.completion.chunk" in data)
+    c.close()
+
+
+# name, method, path, body, headers, status, text of the message
+REFUSED = [
+    ("path", "GET", "/nothing", None, {}, 404, "nothing at this path"),
+    ("method", "PUT", "/v1/models", b"", {}, 405, "not asked in this way"),
+    ("no such model", "POST", "/v1/chat/completions", {"model": "x", "messages": [{"role": "user", "content": ""}]}, {}, 404, "The model `x` does not exist"),
+    ("no such card", "GET", "/v1/models/x", None, {}, 404, "The model `x` does not exist"),
+    ("model missing", "POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": ""}]}, {}, 400, "you must provide a model"),
+    ("not JSON", "POST", "/v1/chat/completions", b"{", {}, 400, "not JSON"),
+    ("no object", "POST", "/v1/chat/completions", b"[]", {}, 400, "should be an object"),
+    ("no messages", "POST", "/v1/chat/completions", {"model": "echo"}, {}, 400, "messages is missing"),
+    ("empty messages", "POST", "/v1/chat/completions", {"model": "echo", "messages": []}, {}, 400, "at least one"),
+    ("message is none", "POST", "/v1/chat/completions", {"model": "echo", "messages": [1]}, {}, 400, "should be an object"),
+    ("no role", "POST", "/v1/chat/completions", {"model": "echo", "messages": [{"content": "a"}]}, {}, 400, "should have a role"),
+    ("content is a number", "POST", "/v1/chat/completions", {"model": "echo", "messages": [{"role": "user", "content": 1}]}, {}, 400, "a list of parts"),
+    ("deep", "POST", "/v1/chat/completions", b"[" * 100000, {}, 400, "not JSON"),
+    ("program fails", "POST", "/v1/chat/completions", {"model": "fails", "messages": [{"role": "user", "content": ""}]}, {}, 500, "'no' is undefined"),
+    ("secrets", "POST", "/v1/chat/completions", {"model": "secret", "messages": [{"role": "user", "content": ""}]}, {}, 500, "token is [REDACTED]"),
+    ("foreign page", "GET", "/v1/models", None, {"Origin": "http://evil.example"}, 403, "only programs of this machine"),
+    ("foreign name", "GET", "/v1/models", None, {"Host": "evil.example"}, 403, "only programs of this machine"),
+    ("page of this machine", "GET", "/v1/models/echo", None, {"Host": "localhost:1", "Origin": "http://localhost:1"}, 200, ""),
+    ("said too long", "POST", "/v1/chat/completions", b"", {"Content-Length": "99999999999"}, 413, "too long"),
+]
+
+
+def refusals(s):
+    for name, method, path, body, headers, status, text in REFUSED:
+        r = s.ask(method, path, body, headers)
+        v = json.loads(r[2])
+        good = r[0] == status and (status == 200 or (text in v["error"]["message"] and "type" in v["error"]))
+        check("refused: " + name, good, r)
+    check("allow", s.ask("PUT", "/v1/models", b"")[1].get("allow"))
+    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=30)
+    try:
+        c.request("POST", "/v1/chat/completions", (b"x" * 65536 for _ in range(1024)), {"Transfer-Encoding": "chunked"}, encode_chunked=True)
+        good = c.getresponse().status >= 400
+    except OSError:
+        good = True     # the connection was cut
+    check("endless body", good and s.chat("echo")[0] == 200)
+    raw = socket.create_connection(("127.0.0.1", s.port), timeout=30)
+    raw.sendall(b"GET / HTTP/1.1\r\n" + b"A: " + b"b" * 100000)
+    try:
+        got = raw.recv(100)
+    except OSError:
+        got = b""
+    check("endless header", got == b"" or b" 4" in got, got)
+    raw.close()
+
+
+def bad_clients(s):
+    before = len(opened)
+    socks = [s.socket("slow", i % 2 == 0) for i in range(20)]
+    until = time.monotonic() + 20
+    while len(opened) < before + 20 and time.monotonic() < until:
+        time.sleep(0.02)
+    reached = len(opened)
+    for c in socks:
+        c.close()
+    while len(opened) > before and time.monotonic() < until:
+        time.sleep(0.02)
+    check("clients that go away end their runs", reached == before + 20 and len(opened) == before, (reached, len(opened)))
+    slow = [s.socket("big", True) for _ in range(4)]        # they take nothing of 40 MB each
+    time.sleep(1)
+    memory = s.memory()
+    check("slow readers do not fill the memory", memory < 200000 or "asan" in str(BUILD), memory)
+    check("slow readers hinder nobody", content(s.chat("echo", "x", timeout=10)) == "You said: x")
+    got = b""
+    while not got.endswith(b"0\r\n\r\n"):
+        piece = slow[0].recv(1 << 20)
+        if not piece:
+            break
+        got += piece
+    check("a slow reader gets all", got.count(b"x") >= 40000000 and b"[DONE]" in got, len(got))
+    for c in slow:
+        c.close()
+    half = [socket.create_connection(("127.0.0.1", s.port), timeout=30) for _ in range(200)]
+    for c in half:
+        c.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+    check("clients in the middle of a request hinder nobody", s.chat("echo", timeout=10)[0] == 200)
+    for c in half:
+        c.close()
+    busy = s.socket("forever")
+    time.sleep(0.2)
+    check("a busy program hinders nobody", s.chat("echo", timeout=20)[0] == 200)
+    busy.close()
+    piped = socket.create_connection(("127.0.0.1", s.port), timeout=30)
+    piped.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3)
+    data = b""
+    while data.count(b'{"status":"ok"}') < 3:
+        piece = piped.recv(4096)
+        if not piece:
+            break
+        data += piece
+    check("requests one behind the other", data.count(b'{"status":"ok"}') == 3, data)
+    piped.close()
+
+
+def many_clients(s):
+    def one(k):
+        c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
+        try:
+            good = 0
+            for i in range(4):
+                text = "client %d, %d" % (k, i)
+                c.request("POST", "/v1/chat/completions", json.dumps({"model": "echo", "messages": [{"role": "user", "content": text}]}))
+                good += json.loads(c.getresponse().read())["choices"][0]["message"]["content"] == "You said: " + text
+            return good
+        finally:
+            c.close()
+
+    waiting = [s.socket("slow", True) for _ in range(300)]
+    with concurrent.futures.ThreadPoolExecutor(50) as pool:
+        good = sum(pool.map(one, range(300)))
+    check("300 clients beside 300 that wait", good == 1200, good)
+    for c in waiting:
+        c.close()
+    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=30)
+    body = json.dumps({"model": "echo", "messages": [{"role": "user", "content": "x"}]})
+    sizes = []
+    for _ in range(3):
+        for _ in range(1500):
+            c.request("POST", "/v1/chat/completions", body)
+            c.getresponse().read()
+        sizes.append(s.memory())
+    c.close()
+    check("memory is flat", sizes[2] - sizes[1] < 300 or "asan" in str(BUILD), sizes)
+
+
+def limits(folder, url):
+    s = Server(folder, url, "--max-requests", "2", "--request-time", "2", "-d", "given: 7")
+    socks = [s.socket("slow"), s.socket("slow")]
+    time.sleep(0.3)
+    r = s.chat("echo")
+    check("too many requests", r[0] == 503 and r[1].get("retry-after") == "1" and json.loads(r[2])["error"]["code"] == "overloaded", r)
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = socks[0].recv(4096)
+        if not piece:
+            break
+        data += piece
+    check("time of a request", b" 504 " in data and b"did not end in time" in data, data)
+    for c in socks:
+        c.close()
+    time.sleep(0.2)
+    r = s.chat("shape", temperature=1)
+    check("variables of the command", json.loads(content(r))["given"] == 7, r)
+    code, err = s.close()
+    check("ends with SIGTERM", code == 0 and err == "", (code, err))
+
+
+def tokens(folder, url):
+    (folder / "token").write_text("open-sesame\n", "utf-8")
+    s = Server(folder, url, "--token-file", str(folder / "token"))
+    check("token missing", s.ask("GET", "/v1/models")[0] == 401 and s.ask("GET", "/health")[0] == 200)
+    check("token wrong", s.chat("echo", headers={"Authorization": "Bearer open-sesam"})[0] == 401)
+    check("token right", s.chat("echo", headers={"Authorization": "Bearer open-sesame", "Host": "anywhere"})[0] == 200)
+    s.close()
+    p = subprocess.run([PDL, "serve", "--host", "0.0.0.0", str(folder / "echo.pdl")], capture_output=True, text=True, timeout=30, check=False)
+    check("others need a token", p.returncode == 2 and "needs a token" in p.stderr, p.stderr)
+
+
+def wrong_starts(folder):
+    (folder / "broken.pdl").write_text("text: {nonsense: 1}\n", "utf-8")
+    (folder / "sub").mkdir()
+    shutil.copy(folder / "echo.pdl", folder / "sub" / "echo.pdl")
+    busy = socket.socket()
+    busy.bind(("127.0.0.1", 0))
+    busy.listen()
+    port = str(busy.getsockname()[1])
+    for name, args, text, want in [
+            ("broken program", ["broken.pdl"], "broken.pdl:1", 1), ("no such file", ["none.pdl"], "none.pdl", 1), ("nothing", [], "FILE", 2),
+            ("two of one name", ["echo.pdl", "sub/echo.pdl"], "there is a program echo already", 1),
+            ("port in use", ["--port", port, "echo.pdl"], "cannot listen at 127.0.0.1 port " + port, 1),
+            ("no such address", ["--host", "127.0.0.300", "echo.pdl"], "cannot listen at 127.0.0.300", 1), ("port is none", ["--port", "x", "echo.pdl"], "--port", 2)]:
+        p = subprocess.run([PDL, "serve", *args], cwd=folder, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
+        check("start: " + name, p.returncode == want and text in p.stderr, (p.returncode, p.stderr))
+    busy.close()
+
+
+OPENAI = '''
+import sys, openai
+c = openai.OpenAI(base_url=sys.argv[1], api_key="x", max_retries=0)
+print([m.id for m in c.models.list()][:2])
+r = c.chat.completions.create(model="talk", messages=[{"role": "user", "content": "hi"}])
+print(r.choices[0].message.content, r.usage.total_tokens, r.choices[0].finish_reason)
+print("|".join(k.choices[0].delta.content or "" for k in c.chat.completions.create(
+    model="echo", messages=[{"role": "user", "content": "hi"}], stream=True)))
+r = c.chat.completions.create(model="tool", messages=[{"role": "user", "content": "hi"}])
+print(r.choices[0].message.tool_calls[0].function.name)
+try:
+    c.chat.completions.create(model="none", messages=[{"role": "user", "content": "hi"}])
+except openai.NotFoundError as e:
+    print(e.code)
+'''
+OPENAI_SAYS = "['echo', 'shape']\nA:hello worldhello world 10 stop\n|You said: hi|\nf\nmodel_not_found\n"
+
+
+def official_client(s):
+    global skipped
+    python, why = venv_of.python(BUILD, "openai")
+    if not python:
+        print("skipped: the openai client: %s" % why)
+        skipped += 1
+        return
+    p = subprocess.run([python, "-c", OPENAI, "http://127.0.0.1:%d/v1" % s.port], capture_output=True, text=True, timeout=120, check=False)
+    check("the openai client", p.stdout == OPENAI_SAYS, p.stdout + p.stderr[-800:])
+
+
+def other_interpreters(s, folder):
+    """This command and the reference interpreter, as clients of the server."""
+    global skipped
+    (folder / "client.pdl").write_text("text:\n- {def: a, model: openai/echo, input: hello}\n", "utf-8")
+    url = "http://127.0.0.1:%d/v1" % s.port
+    env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
+    reference = os.environ.get("PDL_REFERENCE") or "/opt/ref/bin/pdl"
+    runs = []
+    for name, command in [("pdl", PDL), ("the reference interpreter", reference)]:
+        if not os.path.exists(command):
+            print("skipped: %s: it is not installed" % name)
+            skipped += 2
+            continue
+        for mode in ("none", "result"):
+            p = subprocess.Popen([command, "--stream", mode, "client.pdl"], cwd=folder, env=env, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+            runs.append(("%s as a client, --stream %s" % (name, mode), p))
+    for name, p in runs:
+        out, err = p.communicate(timeout=180)
+        check(name, re.sub("\x1b\\[[0-9;]*m", "", out).strip() == "You said: hello", out + err[-600:])
+
+
+def main():
+    model = Quiet(("127.0.0.1", 0), Model)
+    threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
+    url = "http://127.0.0.1:%d/v1" % model.server_address[1]
+    with tempfile.TemporaryDirectory() as d:
+        folder = pathlib.Path(d)
+        for name, text in PROGRAMS.items():
+            (folder / (name + ".pdl")).write_text(text, "utf-8")
+        try:
+            s = Server(folder, url)
+        except RuntimeError as e:
+            if "built without" not in str(e):
+                raise
+            print("skipped: built without libmicrohttpd\n0 passed, 0 failed, 1 skipped")
+            return 0
+        for part in (answers, streams, refusals, bad_clients, many_clients, official_client):
+            part(s)
+        other_interpreters(s, folder)
+        waiting = s.socket("slow")
+        time.sleep(0.2)
+        s.p.send_signal(2)
+        code, err = s.p.wait(20), s.p.stderr.read()
+        check("ends with Ctrl-C while clients wait", code == 0 and err == "", (code, err[-2000:]))
+        waiting.close()
+        limits(folder, url)
+        tokens(folder, url)
+        wrong_starts(folder)
+    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
