@@ -162,6 +162,7 @@ static void on_event(void *user, const pdl_event *e) {
     begin_pieces(w);
     reply_piece(w, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(e->text)), NULL, &b);
     send(w, &b);
+    if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(w->run);
 }
 
 static work *new_work(pdl_serve *s, pdl_exchange *x, const pdl_served *model, pdl_vref body) {

@@ -293,6 +293,8 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, pdl_loc at, uint
     }
 }
 
+void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }
+
 bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }

@@ -59,6 +59,8 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 /* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the world, then
  * step again. */
 pdl_step pdl_run_step(pdl_run *r);
+/* From a sink: let the step end at the next turn of a loop, since nobody takes what is printed. */
+void pdl_run_yield(pdl_run *r);
 /* After WAIT: is there something to run all the same? Then the world is polled without waiting. */
 bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
