@@ -12,7 +12,7 @@ _pdl() {
     serve) words='--help --host --port --token-file --data-file --data --jobs --cache --max-requests --request-time ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --timeout --budget --prices --schema --version ' ;;
+    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --schema --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))

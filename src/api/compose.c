@@ -76,7 +76,9 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
         if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
             .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug,
             .timeouts = r->opt.timeouts,
-            .prices = r->opt.prices,
+            .prices = r->opt.prices, .wire = r->opt.wire,
+            .max_requests_per_second = r->opt.max_requests_per_second,
+            .max_tokens_per_minute = r->opt.max_tokens_per_minute,
         });
         return r->model;
     case PDL_EFFECT_code: case PDL_EFFECT_object: case PDL_EFFECT_command:

@@ -315,13 +315,23 @@ static bool read_prices(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
+/* Keys of the environment that a service repeats do not show either. */
+static void on_wire(void *user, pdl_str text) {
+    pdl_session *s = user;
+    pdl_buf clean = PDL_BUF;
+    pdl_session_redact(s, text, &clean);
+    s->opt.wire(s->opt.wire_user, pdl_buf_str(&clean));
+    pdl_buf_fini(&clean);
+}
+
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
         .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug,
         .show_prompt = o->show_prompt, .show_user = o->sink.user, .ask_input = ask_input,
         .run_program = run_program, .user = s, .prices = s->prices, .hooks = o->hooks, .n_hooks = o->n_hooks,
-        .timeouts = o->timeouts,
+        .timeouts = o->timeouts, .max_requests_per_second = o->max_requests_per_second,
+        .max_tokens_per_minute = o->max_tokens_per_minute, .wire = o->wire ? on_wire : NULL,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
     pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, pdl_environ_note, s->env);

@@ -26,6 +26,10 @@ typedef struct pdl_session_options {
     const double *budget;    /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
     bool explain;            /* ask nobody: pdl_session_explained tells what would be asked */
     pdl_str allow;           /* explain: what is really done, some of code,command,read,write,input,tool; empty: nothing */
+    double max_requests_per_second, max_tokens_per_minute; /* 0: none */
+    /* literal requests and replies as lines of text, keys removed; NULL: none */
+    void (*wire)(void *user, pdl_str text);
+    void *wire_user;
     uint32_t jobs;
     bool trace;              /* fold a trace: pdl_session_trace */
     pdl_sink sink;           /* the caller's; event NULL: none */

@@ -16,10 +16,17 @@ pdl_str dir_of(pdl_str file);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
-/* Folder of a file, "" for the working directory. */
-pdl_str dir_of(pdl_str file);
 /* --jobs; 0 when it is not given. False: it is no number that fits. */
 bool read_jobs(const arguments *a, uint32_t *jobs);
+
+/* run_limits.c: what limits and logs the calls of a run. Fills those members of o, which borrow l; 0, or the exit code of
+ * a wrong command line. */
+typedef struct run_limits {
+    double budget[PDL_BUDGET_COUNT];
+    void *wire; /* FILE *; NULL: none */
+} run_limits;
+int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
+void run_limits_fini(run_limits *l);
 
 /* put.c. Secrets of s are replaced where it is given (may be NULL). */
 /* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */

@@ -199,27 +199,6 @@ static int run_program(runner *r) {
     return code;
 }
 
-bool read_jobs(const arguments *a, uint32_t *jobs) {
-    int64_t n = 0;
-    *jobs = 0;
-    if (!a->given[OPT_jobs]) return true;
-    if (!pdl_num_read_int(a->value[OPT_jobs], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
-    *jobs = (uint32_t)n;
-    return true;
-}
-
-/* 0, or the exit code of a wrong command line. */
-static int read_budget(const arguments *a, double limit[PDL_BUDGET_COUNT]) {
-    pdl_err err = {0};
-    if (!a->given[OPT_budget] || pdl_budget_read(a->value[OPT_budget], limit, &err)) return 0;
-    pdl_buf why = PDL_BUF;
-    pdl_buf_putf(&why, "argument --budget: %s", err.msg);
-    int code = refuse(a, pdl_buf_z(&why));
-    pdl_buf_fini(&why);
-    pdl_err_fini(&err);
-    return code;
-}
-
 static pdl_stream stream_of(const arguments *a) {
     if (!a->given[OPT_stream] || pdl_str_is(a->value[OPT_stream], "result")) return PDL_STREAM_RESULT;
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
@@ -246,24 +225,21 @@ int cmd_run(const arguments *a) {
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     runner r = {.a = a, .stream = stream_of(a)};
-    uint32_t jobs;
+    run_limits limits = {0};
     pdl_debug debug = {0};
     char why[128];
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
         return refuse(a, why);
-    if (!read_jobs(a, &jobs)) return refuse(a, "argument --jobs: expected a whole number from 1 up");
-    double budget[PDL_BUDGET_COUNT];
-    code = read_budget(a, budget);
-    if (code) return code;
     term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
         .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream,
         .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
-        .jobs = jobs, .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .budget = a->given[OPT_budget] ? budget : NULL, .prices = a->value[OPT_prices],
+        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
         .stop = &stop,
     };
+    code = run_limits_read(a, &limits, &o);
+    if (code) return code;
     bool ok = read_data(a, &vars, &err);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
@@ -276,6 +252,7 @@ int cmd_run(const arguments *a) {
     }
     if (PDL_POOLS) pdl_release_no_more(); /* other builds look for leaks */
     pdl_session_free(r.session);
+    run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);

@@ -23,6 +23,9 @@ static const option options[] = {
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL, "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL, "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X"},
     {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL, "JSON table of what models cost for one token; that of PDL_PRICES when absent"},
+    {OPT_max_rps, "max-rps", 0, OPT_VALUE, "N", NULL, "requests of models that go out in a second, at most"},
+    {OPT_max_tpm, "max-tokens-per-minute", 0, OPT_VALUE, "N", NULL, "tokens of prompts (estimated) and answers in a minute, at most"},
+    {OPT_wire, "wire", 0, OPT_VALUE, "FILE", NULL, "log requests and replies of models literally, keys removed; - is standard error"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}", "form of the report; text when absent"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
@@ -45,7 +48,7 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 
 static const opt_id run_options[] = {OPT_help,   OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,
                                      OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_cache,    OPT_jobs,
-                                     OPT_timeout, OPT_budget, OPT_prices,
+                                     OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire,
                                      OPT_schema, OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,

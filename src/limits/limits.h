@@ -1,10 +1,7 @@
-/* limits.h -- what a run may use and how fast: a world in front of the rooms that answer, and the gate that requests
- * of models pass on their way to the network.
+/* limits.h -- what a run may use: a world in front of the rooms that answer.
  *
- * The world charges effects to their budgets (effect/budget.h): it reserves before a request goes out, waits while
- * what is reserved by others may come back, refuses what does not fit, and settles with what was really used. The
- * gate keeps to the rates that services tell (429, headers) and to those that the user gave, for each provider and
- * key. Not thread-safe.
+ * It charges effects to their budgets (effect/budget.h): reserves before a request goes out, waits while what is reserved
+ * by others may come back, refuses what does not fit, and settles with what was really used. Not thread-safe.
  */
 #ifndef PDL_LIMITS_LIMITS_H
 #define PDL_LIMITS_LIMITS_H

@@ -7,15 +7,19 @@
  */
 #include "model/call.h"
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "model/params.h"
+#include "model/prices.h"
+#include "model/wirelog.h"
 #include "model/processor.h"
+#include "value/int.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
 
-enum { DEFAULT_RETRIES = 2, MOCK_PIECE_CP = 3, SHORTEST_SECRET = 8 };
+enum { DEFAULT_RETRIES = 2, MOCK_PIECE_CP = 3 };
 enum { FIRST_POLL_MS = 500, LONGEST_POLL_MS = 5000, FAREWELL_MS = 2000 };
 
 static void begin(pdl_call *c);
@@ -82,6 +86,8 @@ static void release(pdl_call *c) {
     if (c->http_id) pdl_http_cancel(c->calls->http, c->http_id);
     pdl_timer_stop(c->timer);
     pdl_token_unwant(&c->token);
+    pdl_rates_leave(c->calls->rates, &c->pass);
+    pdl_buf_fini(&c->wired);
     abandon_job(c);
     reset_answer(c);
     pdl_buf_fini(&c->seen);
@@ -155,6 +161,10 @@ static void stop(pdl_call *c, pdl_val raw) {
 static void answer(pdl_call *c, pdl_val reply) {
     pdl_effect *e = c->e;
     double seconds = seconds_since(c->start_ns);
+    pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
+    int64_t tokens;
+    if (pdl_is_dict(usage) && pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &tokens))
+        pdl_rates_used(c->calls->rates, (double)tokens);
     if (!pdl_is_absent(c->made.list)) reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->made.list));
     if (c->ask.structured) reply = pdl_dict_putz(reply, "structured", pdl_textz(c->ask.structured));
     release(c);
@@ -207,30 +217,6 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
 
 /* --- failure ----------------------------------------------------------------------------- */
 
-/* msg without a secret, should the service have repeated it. */
-static void mask(pdl_buf *msg, pdl_str secret) {
-    pdl_buf out = PDL_BUF;
-    pdl_str s = pdl_buf_str(msg);
-    size_t pos = 0;
-    if (secret.n < SHORTEST_SECRET || pdl_str_find(s, secret, 0) == PDL_NOT_FOUND) return;
-    for (size_t at; (at = pdl_str_find(s, secret, pos)) != PDL_NOT_FOUND; pos = at + secret.n) {
-        pdl_buf_put(&out, pdl_str_sub(s, pos, at));
-        PDL_PUT(&out, "***");
-    }
-    pdl_buf_put(&out, pdl_str_sub(s, pos, s.n));
-    pdl_buf_fini(msg);
-    *msg = out;
-}
-
-/* The message without the key of the route and without the credentials of the headers. */
-static void put_masked(const pdl_call *c, pdl_str msg, pdl_buf *out) {
-    pdl_str secret;
-    pdl_buf_put(out, msg);
-    mask(out, pdl_buf_str(&c->route.key));
-    for (size_t i = 0; i < c->headers.n; i++)
-        if (pdl_headers_is_secret(c->headers.p[i], &secret)) mask(out, secret);
-}
-
 static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
     pdl_vref model = c->model;
     PDL_PUT(out, "{\"provider\":");
@@ -262,7 +248,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_buf msg = PDL_BUF, detail = PDL_BUF;
     pdl_vref asked = pdl_dict_getz(e->request, "model");
     pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
-    put_masked(c, pdl_buf_str(&f->msg), &msg);
+    pdl_call_put_masked(c, pdl_buf_str(&f->msg), &msg);
     if (c->n_fallback) PDL_PUT(&msg, ". All fallback attempts failed.");
     put_detail(c, f, &detail);
     const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
@@ -343,14 +329,17 @@ static pdl_next next_of(pdl_call *c, const pdl_fault *f, uint64_t *wait_ms) {
     *wait_ms = 0;
     if (blames_token(c, f)) return PDL_NEXT_TOKEN;
     if (blames_schema(c, f)) return PDL_NEXT_NO_SCHEMA;
-    if (c->sent && hidden && c->attempt < max_retries(c) && pdl_backoff(f, c->attempt, &c->calls->rng, wait_ms))
+    /* while others are answered a 429 says when, not whether: it takes no retry away */
+    unsigned most = max_retries(c);
+    c->free_retry = most && f->status == 429 && f->kind == PDL_E_rate_limit && pdl_rates_moves(&c->pass);
+    if (c->sent && hidden && (c->free_retry || c->attempt < most) && pdl_backoff(f, c->attempt, &c->calls->rng, wait_ms))
         return PDL_NEXT_RETRY;
     return PDL_NEXT_NONE; /* a fallback is looked for where it is taken */
 }
 
 static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_vref model, pdl_next next, uint64_t wait_ms) {
     pdl_buf msg = PDL_BUF;
-    put_masked(c, pdl_buf_str(&f->msg), &msg);
+    pdl_call_put_masked(c, pdl_buf_str(&f->msg), &msg);
     pdl_attempts_add(&c->made, model, f, pdl_buf_str(&msg), next, wait_ms);
     pdl_buf_fini(&msg);
 }
@@ -372,7 +361,7 @@ static void fail(pdl_call *c, pdl_fault *f) {
         break;
     case PDL_NEXT_NO_SCHEMA: c->ask.no_schema = true; break;
     case PDL_NEXT_RETRY:
-        c->attempt++;
+        c->attempt += !c->free_retry;
         c->http_id = 0;
         c->n_behind = c->seen.len;
         pdl_fault_fini(f);
@@ -550,6 +539,7 @@ static bool is_late(const pdl_call *c) {
 
 static bool on_data(void *user, pdl_str bytes) {
     pdl_call *c = user;
+    pdl_wire_data(c, bytes);
     if (is_late(c)) {
         pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &c->fault);
         return false;
@@ -602,6 +592,8 @@ static void on_done(void *user, const pdl_http_reply *r) {
     pdl_call *c = user;
     pdl_fault f = c->fault;
     c->fault = (pdl_fault){0};
+    pdl_wire_came(c, r);
+    pdl_rates_heard(c->calls->rates, &c->pass, r);
     if (f.kind != PDL_E_NONE) {
         fail(c, &f);
     } else if (r->end != PDL_HTTP_OK) {
@@ -620,7 +612,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
 /* --- start ------------------------------------------------------------------------------- */
 
 /* The request, or the question after the job that it began. */
-static void send(pdl_call *c) {
+static void send_now(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
     reset_answer(c);
@@ -643,7 +635,33 @@ static void send(pdl_call *c) {
     };
     c->sent = true;
     c->made.start_ns = pdl_clock_ns();
+    pdl_wire_sent(c, &req);
     c->http_id = pdl_http_start(c->calls->http, &req);
+}
+
+static void on_pass(void *user) { send_now(user); }
+
+/* Who limits the call: the service, at its address, for the key. */
+static void put_lane(const pdl_call *c, pdl_buf *out) {
+    char key[65];
+    pdl_hash_hex(pdl_buf_str(&c->route.key), key);
+    pdl_buf_putf(out, "%s %.*s %s", c->route.provider->prefix, PDL_FMT(pdl_url_host(pdl_buf_str(&c->url))), key);
+}
+
+/* Sends when the rates allow it; asking after a job is no request of its own. */
+static void send(pdl_call *c) {
+    if (c->job.get.len) {
+        send_now(c);
+        return;
+    }
+    pdl_buf lane = PDL_BUF;
+    put_lane(c, &lane);
+    c->pass.fn = on_pass;
+    c->pass.user = c;
+    double tokens = c->calls->opt.max_tokens_per_minute > 0 ? (double)pdl_tokens_estimate(c->e->request) : 0;
+    bool go = pdl_rates_enter(c->calls->rates, pdl_buf_str(&lane), tokens, &c->pass);
+    pdl_buf_fini(&lane);
+    if (go) send_now(c);
 }
 
 /* How long a call waits before anything comes; 0: for ever. */
@@ -742,6 +760,7 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     c->clean = pdl_absent();
     c->messages = c->made.list = pdl_absent();
     c->seen = PDL_BUF;
+    c->wired = PDL_BUF;
     pdl_draft_init(&c->draft);
     c->prev = calls->end;
     *calls->end = c;

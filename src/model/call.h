@@ -11,6 +11,7 @@
 #include "model/eventstream.h"
 #include "model/fault.h"
 #include "model/model.h"
+#include "model/rates.h"
 #include "model/timing.h"
 #include "model/token.h"
 
@@ -35,6 +36,7 @@ typedef struct pdl_calls {
     pdl_rand rng; /* jitter of waits only */
     char *ca_file;
     pdl_tokens tokens;
+    pdl_rates *rates;
     size_t n_farewell;      /* requests that end jobs, on their way */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
@@ -69,6 +71,9 @@ struct pdl_call {
     bool new_token; /* a refused token was replaced once */
     uint64_t http_id;
     pdl_timer *timer;
+    pdl_pass pass;   /* at most one of it, http_id, timer waits */
+    bool free_retry; /* the one that comes is not counted */
+    pdl_buf wired;   /* of a stream, for the log */
     /* the answer */
     pdl_draft draft;
     pdl_sse sse;

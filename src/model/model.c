@@ -46,6 +46,7 @@ static void close(pdl_world *w) {
     while (calls->first) pdl_call_cancel(calls->first);
     for (uint64_t start = pdl_clock_ns(); calls->n_farewell && pdl_clock_ns() - start < FAREWELL_NS;)
         pdl_loop_run(calls->loop, 50);
+    pdl_rates_free(calls->rates);
     pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);
     pdl_free(calls->ca_file);
@@ -68,6 +69,7 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     pdl_http_options http = {.ca_file = calls->ca_file, .debug = calls->opt.debug};
     calls->http = pdl_http_new(loop, &http);
     calls->tokens.http = calls->http;
+    calls->rates = pdl_rates_new(loop, calls->opt.max_requests_per_second, calls->opt.max_tokens_per_minute);
     return &calls->world;
 }
 

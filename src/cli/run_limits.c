@@ -1,0 +1,66 @@
+/* run_limits.c -- options of `run` that limit and log calls of models. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+static int refuse_with(const arguments *a, const char *name, const char *why) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "argument --%s: %s", name, why);
+    int code = refuse(a, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
+
+bool read_jobs(const arguments *a, uint32_t *jobs) {
+    int64_t n = 0;
+    *jobs = 0;
+    if (!a->given[OPT_jobs]) return true;
+    if (!pdl_num_read_int(a->value[OPT_jobs], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
+    *jobs = (uint32_t)n;
+    return true;
+}
+
+static bool read_rate(const arguments *a, opt_id id, double *out) {
+    return !a->given[id] || (pdl_num_read_double(a->value[id], out) && *out > 0 && *out <= 1e12);
+}
+
+static void write_wire(void *user, pdl_str text) {
+    fwrite(text.p, 1, text.n, user);
+    fflush(user);
+}
+
+static bool open_wire(const arguments *a, run_limits *l) {
+    if (!a->given[OPT_wire]) return true;
+    char *path = pdl_str_dup(a->value[OPT_wire]);
+    l->wire = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
+    pdl_free(path);
+    return l->wire != NULL;
+}
+
+int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
+    static const char rate[] = "expected a number greater than 0";
+    pdl_err err = {0};
+    if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
+    if (!read_rate(a, OPT_max_rps, &o->max_requests_per_second)) return refuse_with(a, "max-rps", rate);
+    if (!read_rate(a, OPT_max_tpm, &o->max_tokens_per_minute)) return refuse_with(a, "max-tokens-per-minute", rate);
+    if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {
+        int code = refuse_with(a, "budget", err.msg);
+        pdl_err_fini(&err);
+        return code;
+    }
+    if (!open_wire(a, l)) return refuse_with(a, "wire", strerror(errno));
+    o->budget = a->given[OPT_budget] ? l->budget : NULL;
+    o->prices = a->value[OPT_prices];
+    o->wire = l->wire ? write_wire : NULL;
+    o->wire_user = l->wire;
+    return 0;
+}
+
+void run_limits_fini(run_limits *l) {
+    if (l->wire && l->wire != stderr) fclose(l->wire);
+    l->wire = NULL;
+}

@@ -1,0 +1,16 @@
+/* wirelog.h -- the literal requests and replies of calls, for --wire; and texts without the credentials of a call.
+ * Inside of model only. */
+#ifndef PDL_MODEL_WIRELOG_H
+#define PDL_MODEL_WIRELOG_H
+
+#include "model/call.h"
+
+/* text without the key of the route and without the credentials of the headers. */
+void pdl_call_put_masked(const pdl_call *c, pdl_str text, pdl_buf *out);
+
+/* Lines "#CALL > ..." and "#CALL < ...", given to the options' wire; nothing when there is none. */
+void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r);
+void pdl_wire_data(pdl_call *c, pdl_str bytes); /* of a stream: told with the end */
+void pdl_wire_came(pdl_call *c, const pdl_http_reply *r);
+
+#endif
