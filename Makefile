@@ -35,6 +35,9 @@ cli: all ## command lines: tests/cli
 conf: all ## conformance: programs, values, third-party suites
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) programs values third-party
 
+bench-calls: all ## speed of model calls over loopback, beside a bare libcurl loop
+	@$(PY) bench/calls.py --pdl $(BUILD)/pdl
+
 bench: all ## speed beside its peers, which are prepared on first use (REFERENCE=CMD: a reference that is there); ARGS='--out docs/benchmarks.md' writes the page
 	@ninja -C $(BUILD) bench && $(PY) bench/run.py --pdl $(BUILD)/pdl $(if $(REFERENCE),--reference '$(REFERENCE)') $(ARGS)
 

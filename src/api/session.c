@@ -14,6 +14,7 @@
 #include "io/loop.h"
 #include "journal/cache.h"
 #include "journal/journal.h"
+#include "journal/times.h"
 #include "io/file.h"
 #include "lang/load.h"
 #include "limits/limits.h"
@@ -54,6 +55,7 @@ struct pdl_session {
     pdl_program *program;
     pdl_run *run;
     pdl_fold *fold;
+    pdl_times *times;       /* of a replay that is traced; NULL: the clock */
     subrun *subs;
     uint32_t n_subs;
     pdl_str *path;          /* PDL_PATH and the installed library */
@@ -297,8 +299,9 @@ static void find_path(pdl_session *s) {
     s->path[s->n_path++] = PDL_STR(PDL_LIBDIR);
 }
 
-static int64_t wall(void *user) {
+static int64_t wall(void *user, const pdl_event *e) {
     (void)user;
+    (void)e;
     return pdl_clock_wall_ns();
 }
 
@@ -355,6 +358,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     }
     if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err)) return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
+    if (o->replay.n && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
     if (s->journal) s->world = pdl_journal_world(s->journal);
     return true;
@@ -393,6 +397,7 @@ void pdl_session_free(pdl_session *s) {
     }
     pdl_run_free(s->run);
     pdl_fold_free(s->fold);
+    pdl_times_free(s->times);
     pdl_program_drop(s->program);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_cache_close(s->cache);
@@ -420,7 +425,8 @@ bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program
 void pdl_session_use(pdl_session *s, pdl_program *program) { s->program = pdl_program_keep(program); }
 
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
-    sinks->now = wall;
+    sinks->now = s->times ? pdl_times_of : wall;
+    sinks->now_user = s->times;
     if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->opt.trace) {

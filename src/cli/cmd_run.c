@@ -1,4 +1,5 @@
 /* cmd_run.c -- pdl FILE: run a program. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,11 +31,39 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
            pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot read standard input: %s", strerror(errno));
 }
 
+/* There is no such file: perhaps one with a similar name is meant. */
+static bool no_file(pdl_str file, pdl_err *err) {
+    enum { MOST_NAMES = 4096 };
+    PDL_VEC(pdl_str) names = {0};
+    pdl_str dir = dir_of(file);
+    char *path = pdl_str_dup(dir.n ? dir : PDL_STR("."));
+    DIR *d = opendir(path);
+    for (struct dirent *x; d && names.n < MOST_NAMES && (x = readdir(d));)
+        *pdl_vec_push(&names) = (pdl_str){pdl_str_dup(pdl_str_of(x->d_name)), strlen(x->d_name)};
+    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
+    pdl_str own = slash == PDL_NOT_FOUND ? file : pdl_str_sub(file, slash + 1, file.n);
+    pdl_str near = pdl_str_nearest(own, names.p, names.n);
+    if (near.n)
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%.*s?", PDL_FMT(file),
+                    PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), PDL_FMT(near));
+    else pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
+    if (d) closedir(d);
+    for (size_t i = 0; i < names.n; i++) pdl_free((char *)(uintptr_t)names.p[i].p);
+    pdl_vec_fini(&names);
+    pdl_free(path);
+    return false;
+}
+
 bool read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
     if (pdl_str_is(file, "-")) return read_stdin(out, err);
     char *path = pdl_str_dup(file);
-    bool ok = pdl_file_read(path, out, err);
+    pdl_file_kind kind = pdl_file_kind_of(path);
+    bool ok = kind != PDL_FILE_NONE && kind != PDL_FILE_DIR && pdl_file_read(path, out, err);
     pdl_free(path);
+    if (kind == PDL_FILE_NONE) return no_file(file, err);
+    if (kind == PDL_FILE_DIR)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%.*s is a directory: give the name of a program in it",
+                           PDL_FMT(file));
     return ok;
 }
 

@@ -1,21 +1,9 @@
-/* rand.h -- seeded generator (xoshiro256**, seeded through splitmix64): same seed, same numbers, everywhere.
- */
+/* rand.h -- seeds for base/rand.h from the operating system. */
 #ifndef PDL_IO_RAND_H
 #define PDL_IO_RAND_H
 
 #include <stdint.h>
 
-typedef struct pdl_rand {
-    uint64_t s[4];
-} pdl_rand;
-
-void pdl_rand_seed(pdl_rand *r, uint64_t seed);
-uint64_t pdl_rand_u64(pdl_rand *r);
-/* Uniform in [0, 1), 53 bits. */
-double pdl_rand_double(pdl_rand *r);
-/* Uniform in [0, n), n > 0, without bias. */
-uint64_t pdl_rand_below(pdl_rand *r, uint64_t n);
-/* A seed from the operating system. */
 uint64_t pdl_rand_fresh_seed(void);
 
 #endif

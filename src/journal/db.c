@@ -40,7 +40,7 @@ static const char schema[] =
 
 /* Statements that are prepared once. */
 typedef enum {
-    ST_BEGIN, ST_COMMIT, ST_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_COUNT
+    ST_BEGIN, ST_COMMIT, ST_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_BLOCKS, ST_COUNT
 } statement;
 static const char *const texts[] = {
     [ST_BEGIN] = "BEGIN",
@@ -53,6 +53,7 @@ static const char *const texts[] = {
     [ST_FIND] = "SELECT " COLUMNS
                 " FROM effects WHERE key = ? AND (reply IS NOT NULL OR error IS NOT NULL) ORDER BY id",
     [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE reply IS NOT NULL OR error IS NOT NULL ORDER BY id",
+    [ST_BLOCKS] = "SELECT place, start, end FROM blocks ORDER BY start, id",
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
 
@@ -188,4 +189,19 @@ bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *
              pdl_err *err) {
     sql_arg arg = SQL_I(key ? *key : 0);
     return sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row, &(struct each){fn, user}, err);
+}
+
+struct each_block {
+    bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end);
+    void *user;
+};
+
+static bool on_block(void *user, sql *q, sql_row *row) {
+    struct each_block *x = user;
+    return x->fn(x->user, sql_text(q, row, 0), sql_int(q, row, 1), sql_int(q, row, 2));
+}
+
+bool db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end), void *user,
+                   pdl_err *err) {
+    return sql_run(d->q, ST_BLOCKS, NULL, 0, on_block, &(struct each_block){fn, user}, err);
 }

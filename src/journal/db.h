@@ -40,4 +40,8 @@ PDL_MUST bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start
 PDL_MUST bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
                       pdl_err *err);
 
+/* Blocks in the order in which they began; until fn returns false. */
+PDL_MUST bool db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end), void *user,
+                            pdl_err *err);
+
 #endif

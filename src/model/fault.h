@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/rand.h"
 #include "io/http.h"
-#include "io/rand.h"
 #include "value/val.h"
 
 /* All-zero: none. Release with pdl_fault_fini. */

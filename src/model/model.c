@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "io/clock.h"
+#include "io/rand.h"
 #include "model/embed.h"
 
 #include "base/banned.h"

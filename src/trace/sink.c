@@ -18,6 +18,6 @@ void pdl_sinks_add(pdl_sinks *s, pdl_sink sink) {
 }
 
 void pdl_sinks_send(const pdl_sinks *s, pdl_event *e) {
-    if (!e->nanos && s->now) e->nanos = s->now(s->now_user);
+    if (!e->nanos && s->now) e->nanos = s->now(s->now_user, e);
     for (size_t i = 0; i < s->n; i++) s->p[i].event(s->p[i].user, e);
 }

@@ -18,7 +18,8 @@ typedef struct pdl_sinks {
     pdl_sink p[PDL_MAX_SINKS];
     size_t n;
     bool wants_blocks;
-    int64_t (*now)(void *user); /* wall clock in ns for stamps; NULL: 0 */
+    /* when e happens, in ns since the epoch: the wall clock, in a replay that of the recording; NULL: 0 */
+    int64_t (*now)(void *user, const pdl_event *e);
     void *now_user;
 } pdl_sinks;
 

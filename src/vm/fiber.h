@@ -7,6 +7,7 @@
 #define PDL_VM_FIBER_H
 
 #include "base/idmap.h"
+#include "base/rand.h"
 #include "base/vec.h"
 #include "value/context.h"
 #include "value/exotic.h"
@@ -268,7 +269,7 @@ struct pdl_run {
     PDL_VEC(struct pdl_template *) template_list;
     PDL_VEC(pdl_val) files;     /* open file aggregators */
     uint64_t sched;             /* state of PDL_STRESS=sched */
-    uint64_t rng[4];
+    pdl_rand rng;
     bool rng_ready;
     pdl_err rng_err;            /* no seed was to be had: the run fails */
     pdl_call_in call_in;

@@ -70,32 +70,6 @@ pdl_val scope_value(pdl_fiber *f) {
 
 /* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ----------- */
 
-static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
-
-/* splitmix64 spreads the seed over the state. */
-static void seed(pdl_run *r, uint64_t s) {
-    for (size_t i = 0; i < 4; i++) {
-        s += 0x9e3779b97f4a7c15u;
-        uint64_t z = s;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        r->rng[i] = z ^ (z >> 31);
-    }
-    r->rng_ready = true;
-}
-
-/* xoshiro256++. */
-static uint64_t next(pdl_run *r) {
-    uint64_t *s = r->rng, result = rotl(s[0] + s[3], 23) + s[0], t = s[1] << 17;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = rotl(s[3], 45);
-    return result;
-}
-
 double run_random(void *user) {
     pdl_run *r = user;
     if (!r->rng_ready) { /* answered at once by every world */
@@ -109,8 +83,9 @@ double run_random(void *user) {
         int64_t s = 0;
         if (p->state == PDL_PROMISE_FILLED && !pdl_int_get(p->value, &s)) s = (int64_t)pdl_int_hash(p->value);
         if (p->state == PDL_PROMISE_FAILED && !r->rng_err.kind) pdl_err_copy(&r->rng_err, &p->err);
-        seed(r, (uint64_t)s);
+        pdl_rand_seed(&r->rng, (uint64_t)s);
+        r->rng_ready = true;
         pdl_drop(v);
     }
-    return (double)(next(r) >> 11) * 0x1.0p-53;
+    return pdl_rand_double(&r->rng);
 }
