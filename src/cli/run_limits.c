@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cli/cli.h"
 
@@ -22,6 +23,19 @@ bool read_jobs(const arguments *a, uint32_t *jobs) {
     if (!pdl_num_read_int(a->value[OPT_jobs], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
     *jobs = (uint32_t)n;
     return true;
+}
+
+/* Every call that is open has a connection: as many descriptors as the system grants, and no more calls than that. */
+static void make_room(uint32_t *jobs) {
+    enum { OTHERS = 64 }; /* descriptors for files, the worker, the loop */
+    struct rlimit files;
+    rlim_t need = (rlim_t)*jobs + OTHERS;
+    if (!*jobs || getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    if (files.rlim_cur < need) {
+        files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
+        if (setrlimit(RLIMIT_NOFILE, &files) != 0 && getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    }
+    if (files.rlim_cur < need) *jobs = files.rlim_cur > 2 * OTHERS ? (uint32_t)(files.rlim_cur - OTHERS) : OTHERS;
 }
 
 static bool read_rate(const arguments *a, opt_id id, double *out) {
@@ -45,6 +59,7 @@ int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
     static const char rate[] = "expected a number greater than 0";
     pdl_err err = {0};
     if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
+    make_room(&o->jobs);
     if (!read_rate(a, OPT_max_rps, &o->max_requests_per_second)) return refuse_with(a, "max-rps", rate);
     if (!read_rate(a, OPT_max_tpm, &o->max_tokens_per_minute)) return refuse_with(a, "max-tokens-per-minute", rate);
     if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {

@@ -139,7 +139,7 @@ def seconds(build):
         with Server(say, delay=20) as s:
             begin = time.monotonic()
             same(Place(build, s).run("--stream", "none", "p.pdl", program=slow % part), (0, "budget\n", ""), part)
-            same(time.monotonic() - begin < 5, True, part)
+            same(time.monotonic() - begin < 15, True, part)
     with Server(say) as s:
         same(Place(build, s).run("p.pdl", program=slow % "{model: openai/m, input: hi}"), (0, "ok\n", ""))
 

@@ -128,6 +128,17 @@ def jobs_bound_what_is_open(build):
         same(s.most_open, 7)
 
 
+def few_descriptors(build):
+    """More calls than descriptors: the limit is raised as far as it goes, then fewer calls are open."""
+    import resource
+    for soft, hard in ((128, 4096), (200, 200)):
+        with Server(echo, delay=0.05) as s:
+            r = Place(build, s).start("--jobs", "500", "p.pdl", program=MAP % 500,
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+            out, err = r.communicate(timeout=60)
+            same((r.returncode, out, err), (0, wanted(500), ""), "%d of %d" % (soft, hard))
+
+
 def wire_log(build):
     with Server(lambda body, n: "I know sk-secret-0123456789") as s:
         p = Place(build, s)
@@ -145,7 +156,7 @@ def wire_log(build):
 
 
 TESTS = [requests_a_second, tokens_a_minute, wrong_numbers, storm, one_call_alone_gives_up, all_refuse, headers_hold_back,
-         lanes_are_apart, jobs_bound_what_is_open, wire_log]
+         lanes_are_apart, jobs_bound_what_is_open, few_descriptors, wire_log]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
