@@ -133,7 +133,8 @@ def few_descriptors(build):
     import resource
     for soft, hard in ((128, 4096), (200, 200)):
         with Server(echo, delay=0.05) as s:
-            r = Place(build, s).start("--jobs", "500", "p.pdl", program=MAP % 500,
+            place = Place(build, s)
+            r = place.start("--jobs", "500", "p.pdl", program=MAP % 500,
                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
             out, err = r.communicate(timeout=60)
             same((r.returncode, out, err), (0, wanted(500), ""), "%d of %d" % (soft, hard))
