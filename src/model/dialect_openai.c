@@ -120,6 +120,16 @@ static void put_schema(writer *w) {
     }
 }
 
+/* OpenAI's own names only; local servers may refuse it (recorded: spec 4.3). */
+static bool sends_user(const writer *w) {
+    static const char *const known[] = {"gpt-", "chatgpt-", "ft:gpt-"};
+    if (w->quirks & PDL_Q_USER) return true;
+    if (!(w->quirks & PDL_Q_OPENAI_NAMES)) return false;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (pdl_str_starts(w->ask->name, pdl_str_of(known[i]))) return true;
+    return w->family != PDL_FAMILY_PLAIN;
+}
+
 /* One parameter under the name and in the form the provider wants. */
 static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str k = pdl_str_get(key);
@@ -134,6 +144,8 @@ static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
         pdl_unsupported_add(&w->unsupported, k);
     } else if (guided && !(w->quirks & PDL_Q_GUIDED) && !forced) {
         if (p && !pdl_str_is(k, "guided_json")) pdl_unsupported_add(&w->unsupported, k);
+    } else if (pdl_str_is(k, "user") && !sends_user(w) && !forced) {
+        return true;
     } else if (pdl_str_is(k, "max_tokens") && w->family != PDL_FAMILY_PLAIN) {
         put(w, "max_completion_tokens", pdl_keep(v));
     } else if (pdl_str_is(k, "max_completion_tokens") && w->quirks & PDL_Q_MAX_TOKENS) {

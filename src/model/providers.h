@@ -25,6 +25,7 @@ enum {
     PDL_Q_THINKING = 1u << 14,    /* reasoning_effort -> thinking: {type: enabled} */
     PDL_Q_EFFORT_HIGH = 1u << 15, /* every reasoning_effort is "high" */
     PDL_Q_COOL = 1u << 16,        /* temperature at most 1 */
+    PDL_Q_USER = 1u << 17,        /* `user` is sent for every model */
     PDL_Q_GUIDED = 1u << 18,      /* takes guided_json and its like */
     PDL_Q_FIREWORKS = 1u << 19,   /* short names get accounts/fireworks/models/ */
     PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
