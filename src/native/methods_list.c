@@ -1,6 +1,7 @@
 /* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones give (new list, value of the
  * call). */
 #include "native/room.h"
+#include "value/context.h"
 #include "value/exotic.h"
 #include "value/int.h"
 #include "value/text.h"
@@ -182,3 +183,16 @@ static const pdl_native range_methods[] = {
 };
 
 pdl_rows pdl_rows_range(void) { return (pdl_rows){range_methods, PDL_N_COUNT(range_methods)}; }
+
+/* Groups are flattened whatever the mode. */
+static bool m_context_serialize(PDL_ARGS) {
+    *out = pdl_context_to_list(argv[0]);
+    return true;
+}
+
+static const pdl_native context_methods[] = {
+    {"serialize", m_context_serialize, "self, mode", 2, 2, 0, "The messages as a list of objects.",
+     "DependentContext.serialize", PDL_NS_DEF},
+};
+
+pdl_rows pdl_rows_context(void) { return (pdl_rows){context_methods, PDL_N_COUNT(context_methods)}; }

@@ -39,6 +39,7 @@ static pdl_rows methods_of(pdl_vref v) {
     if (t == PDL_V_LIST) return pdl_rows_list();
     if (t == PDL_V_TUPLE) return pdl_rows_tuple();
     if (t == PDL_V_RANGE) return pdl_rows_range();
+    if (t == PDL_V_CONTEXT) return pdl_rows_context();
     if (t == PDL_V_DICT) return pdl_rows_dict();
     if (pdl_is_int(v) || t == PDL_V_BOOL) return pdl_rows_int();
     if (t == PDL_V_FLOAT) return pdl_rows_float();
@@ -79,6 +80,7 @@ pdl_native_table pdl_native_table_at(size_t i) {
         {"Filters", filter_rows}, {"Tests", test_rows}, {"Functions", global_rows},
         {"Methods of texts", pdl_rows_str}, {"Methods of lists", pdl_rows_list},
         {"Methods of tuples", pdl_rows_tuple}, {"Methods of ranges", pdl_rows_range},
+        {"Methods of contexts", pdl_rows_context},
         {"Methods of objects", pdl_rows_dict}, {"Methods of whole numbers", pdl_rows_int},
         {"Methods of floats", pdl_rows_float}, {"Methods of dates", pdl_rows_time},
         {"Natives of stdlib and of its functions", pdl_rows_stdlib},

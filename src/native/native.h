@@ -90,7 +90,7 @@ typedef struct pdl_native_table {
     const pdl_native *rows;
     size_t n;
 } pdl_native_table;
-enum { PDL_NATIVE_TABLES = 12 };
+enum { PDL_NATIVE_TABLES = 13 };
 /* The i-th of them, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
 pdl_str pdl_filter_near(pdl_str name);

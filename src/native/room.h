@@ -30,6 +30,7 @@ pdl_rows pdl_rows_str(void);
 pdl_rows pdl_rows_list(void);
 pdl_rows pdl_rows_tuple(void);
 pdl_rows pdl_rows_range(void);
+pdl_rows pdl_rows_context(void);
 pdl_rows pdl_rows_dict(void);
 pdl_rows pdl_rows_int(void);
 pdl_rows pdl_rows_float(void);

@@ -47,6 +47,9 @@ class _Context(list):
     def serialize(self, mode=None):
         return [dict(m) for m in self]
 
+    def __repr__(self):
+        return "[" + ",".join(map(repr, self)) + "]"
+
 
 def _encode_set(o, known):
     if not all(_is_key(x) for x in o):
@@ -116,7 +119,7 @@ def _encode_rare(o, known):
     if t is _Function or t is _Ref:
         return {"$pdl": "ref", "id": o._pdl_ref}
     if t is _Context:
-        return [_encode(x, known) for x in o]
+        return {"$pdl": "context", "items": [_encode(x, known) for x in o]}
     if t in (collections.OrderedDict, collections.defaultdict, collections.Counter):
         return _encode_dict(o, known)
     if isinstance(o, str) and t.__str__ is str.__str__:
@@ -275,8 +278,9 @@ def _clean(te, hide, seen):
             if f.filename == _NAME or f.filename.startswith("<frozen importlib"):
                 continue
             if f.filename == _BLOCK and i in hide:
-                f._line = ""
-                f._lines = ""
+                for name in ("_line", "_lines"):  # one or the other, by version of Python
+                    if hasattr(type(f), name):
+                        setattr(f, name, "")
             kept.append(f)
         te.stack[:] = kept
         if te.__context__ is not None:

@@ -412,6 +412,21 @@ static bool get_held(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     return true;
 }
 
+/* What user code made of it by append and the like need not be messages: a list then. */
+static bool get_context(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
+    pdl_val list, context;
+    if (!get_list(w, pdl_dict_getz(j, "items"), &list, err)) return false;
+    pdl_err none = {0};
+    if (pdl_context_from(list, &context, &none)) {
+        pdl_drop(list);
+        *out = context;
+    } else {
+        pdl_err_fini(&none);
+        *out = list;
+    }
+    return true;
+}
+
 static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_vref iso = pdl_dict_getz(j, "iso"), hex = pdl_dict_getz(j, "hex"), why = pdl_dict_getz(j, "why");
     if (pdl_str_is(kind, "tuple")) {
@@ -419,6 +434,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
         *out = pdl_list_as_tuple(*out);
         return true;
     }
+    if (pdl_str_is(kind, "context")) return get_context(w, j, out, err);
     if (pdl_str_is(kind, "handle")) return get_handle(w, j, out, err);
     if (pdl_str_is(kind, "ref")) return get_held(w, j, out, err);
     if (pdl_str_is(kind, "dict")) return get_dict(w, j, out, err);
