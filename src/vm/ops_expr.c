@@ -610,6 +610,17 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
+/* Filters that go through the items of what they are given, so that any iterator will do. */
+static bool walks(pdl_str filter) {
+    static const char *const names[] = {
+        "batch", "first", "groupby", "join", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr", "slice",
+        "sort", "sum", "unique",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (pdl_str_is(filter, names[i])) return true;
+    return false;
+}
+
 pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
         pdl_err_host(err, test ? "TemplateRuntimeError" : "TemplateRuntimeError", "No %s named '%.*s' found.",
@@ -622,16 +633,11 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         if (st != PDL_STEP_DONE) return st;
     }
     pdl_val x = *under(f, n), out;
-    /* what the object can be turned into decides; a list for everything that walks */
-    if (is_handle(x) && !test) {
-        pdl_handle *h = pdl_handle_of(x);
-        if (h->len >= 0 &&
-            (pdl_str_is(sh->name, "list") || pdl_str_is(sh->name, "join") || pdl_str_is(sh->name, "map"))) {
-            start_object(f, "iter", pdl_keep(x), pdl_null(), pdl_absent());
-            pdl_val items = pop(f);
-            set_val(under(f, n), items);
-            return op_filter(f, sh, test, negated, err);
-        }
+    if (is_handle(x) && !test && walks(sh->name)) { /* filters get a list; what cannot be walked is refused by its owner */
+        start_object(f, "iter", pdl_keep(x), pdl_null(), pdl_absent());
+        pdl_val items = pop(f);
+        set_val(under(f, n), items);
+        return op_filter(f, sh, test, negated, err);
     }
     pdl_native_env env = native_env(f);
     spread s;
