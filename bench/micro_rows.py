@@ -12,9 +12,13 @@ LIMITS = {
     "load_checked": (40, True),
     "json_rows": (500, True),
     "json_chunk_170_bytes": (250, False),
-    "expr_compile_render": (1000, False),
-    "expr_cached": (200, False),
-    "template_200_rows": (40000, False),
+    "expr_sum_compiled_and_rendered": (1, False),
+    "expr_greeting_compiled_and_rendered": (1, False),
+    "expr_filter_compiled_and_rendered": (1, False),
+    "expr_sum_rendered": (0.2, False),
+    "expr_greeting_rendered": (0.2, False),
+    "expr_filter_rendered": (0.2, False),
+    "template_200_rows": (40, False),
 }
 
 

@@ -33,6 +33,9 @@ architecture page. Processor: %s. %s
 """
 
 
+MISSED = "## What is missed"
+
+
 def table(head, lines):
     return "\n".join(["| " + " | ".join(cells) + " |" for cells in [head, ["---"] * len(head)] + lines]) + "\n"
 
@@ -56,6 +59,12 @@ def part_agents(a, peers, folder):
 
 
 PARTS = {"programs": part_programs, "micro": part_micro, "network": part_network, "agents": part_agents}
+
+
+def said_before(path):
+    """What somebody wrote below the tables of the page: it stays."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return text[text.index(MISSED):] if MISSED in text else ""
 
 
 def options():
@@ -91,6 +100,7 @@ def main():
             page += text
             passed, failed = passed + sum(ok for _, ok in lines), failed + sum(not ok for _, ok in lines)
     if a.out:
+        page += said_before(pathlib.Path(a.out))
         gone = "Not measured here for want of the peer: %s." % ", ".join(peers.missing) if peers.missing else ""
         pathlib.Path(a.out).write_text((TEXT % (a.runs, processor(), gone)).rstrip() + "\n\n" + page, encoding="utf-8")
     print("%d passed, %d failed" % (passed, failed))
