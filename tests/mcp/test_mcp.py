@@ -159,8 +159,15 @@ def run(folder, program, config, flags=(), env=None, timeout=60):
 
 def left_over(folder):
     """Processes of servers that outlived the run."""
-    out = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=False).stdout
-    return [line for line in out.splitlines() if str(folder) in line and "server.py" in line]
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError: # gone meanwhile
+            continue
+        if str(folder) in words and "server.py" in words:
+            found.append(words)
+    return found
 
 
 class Http:
