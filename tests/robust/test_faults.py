@@ -12,6 +12,7 @@ import os
 import pathlib
 import pty
 import random
+import re
 import resource
 import select
 import signal
@@ -163,11 +164,23 @@ BUSY = {
 STATUS = {signal.SIGINT: (130, -2), signal.SIGTERM: (143, -15), signal.SIGHUP: (143, -1), signal.SIGPIPE: None}
 
 
+def wait_until_ignored(pid, sig):
+    """Before the first line of main a signal still does what the system does: that moment is not ours."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        mask = int(re.search(r"SigIgn:\t(\w+)", pathlib.Path("/proc/%d/status" % pid).read_text())[1], 16)
+        if mask >> (sig - 1) & 1:
+            return
+        time.sleep(0.002)
+
+
 def interrupt(t, name, sig, after, args):
     title = "%s to %s after %.0f ms" % (signal.Signals(sig).name, name, after * 1000)
     with tempfile.TemporaryDirectory(prefix="pdl_fault_") as d:
         p = t.start(d, BUSY[name], args, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         time.sleep(after)
+        if STATUS[sig] is None:
+            wait_until_ignored(p.pid, sig)
         p.send_signal(sig)
         if STATUS[sig] is None:  # ignored; what follows is not
             time.sleep(0.05)
