@@ -445,11 +445,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
     if (text.n == 0 || d->done) return true;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
-    if (!pdl_is_dict(json)) {
-        pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "an event of the stream is not an object");
-    }
+    if (!pdl_draft_event(d, text, &json, err)) return false;
     if (pdl_str_is(text_at(json, "type"), "error")) {
         pdl_draft_set(&d->error, json);
         return true;

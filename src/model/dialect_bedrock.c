@@ -38,15 +38,7 @@ static pdl_val block_of_part(const pdl_part *p) {
 }
 
 static pdl_val blocks_of(pdl_vref message, pdl_val list) {
-    pdl_vref content = pdl_dict_getz(message, "content");
-    pdl_buf scratch = PDL_BUF;
-    for (size_t i = 0; i < pdl_parts_count(content); i++) {
-        pdl_part p = pdl_parts_at(content, i, &scratch);
-        pdl_val block = block_of_part(&p);
-        if (!pdl_is_absent(block)) list = pdl_list_push(list, block);
-    }
-    pdl_buf_fini(&scratch);
-    return list;
+    return pdl_parts_push(list, pdl_dict_getz(message, "content"), block_of_part);
 }
 
 static pdl_val id_of(pdl_vref id) { return pdl_is_str(id) ? pdl_keep(id) : pdl_textz(""); }

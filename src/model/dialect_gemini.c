@@ -33,15 +33,7 @@ static pdl_val part_of(const pdl_part *p) {
 }
 
 static pdl_val parts_of(pdl_vref message, pdl_val list) {
-    pdl_vref content = pdl_dict_getz(message, "content");
-    pdl_buf scratch = PDL_BUF;
-    for (size_t i = 0; i < pdl_parts_count(content); i++) {
-        pdl_part p = pdl_parts_at(content, i, &scratch);
-        pdl_val part = part_of(&p);
-        if (!pdl_is_absent(part)) list = pdl_list_push(list, part);
-    }
-    pdl_buf_fini(&scratch);
-    return list;
+    return pdl_parts_push(list, pdl_dict_getz(message, "content"), part_of);
 }
 
 /* The text of a result; a text that is an object goes as that object. */
@@ -405,11 +397,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     (void)a;
     text = pdl_str_trim(text);
     if (text.n == 0) return true;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
-    if (!pdl_is_dict(json)) {
-        pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "an event of the stream is not an object");
-    }
+    if (!pdl_draft_event(d, text, &json, err)) return false;
     if (pdl_is_dict(pdl_dict_getz(json, "error"))) {
         pdl_draft_set(&d->error, json);
         return true;

@@ -320,12 +320,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
         return true;
     }
     if (text.n == 0 || d->done || pdl_chunk_read(text, d)) return true;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &chunk, NULL, err)) return false;
-    pdl_vref error = pdl_is_dict(chunk) ? pdl_dict_getz(chunk, "error") : pdl_absent();
-    if (!pdl_is_dict(chunk)) {
-        pdl_drop(chunk);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "an event of the stream is not an object");
-    }
+    if (!pdl_draft_event(d, text, &chunk, err)) return false;
+    pdl_vref error = pdl_dict_getz(chunk, "error");
     if (!is_null(error) && (is_null(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(error))) {
         pdl_draft_set(&d->error, chunk);
         return true;

@@ -266,11 +266,7 @@ static bool event_text(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *er
     (void)a;
     text = pdl_str_trim(text);
     if (text.n == 0) return true;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
-    if (!pdl_is_dict(json)) {
-        pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "an event of the stream is not an object");
-    }
+    if (!pdl_draft_event(d, text, &json, err)) return false;
     if (!pdl_is_absent(pdl_dict_getz(json, "errors")) || !pdl_is_absent(pdl_dict_getz(json, "error"))) {
         pdl_draft_set(&d->error, json);
         return true;

@@ -80,6 +80,17 @@ static void think_more(pdl_draft *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
+bool pdl_draft_event(pdl_draft *d, pdl_str text, pdl_val *out, pdl_err *err) {
+    pdl_val json;
+    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
+    if (!pdl_is_dict(json)) {
+        pdl_drop(json);
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "an event of the stream is not an object");
+    }
+    *out = json;
+    return true;
+}
+
 void pdl_draft_text(pdl_draft *d, pdl_str text) {
     d->has_content = true;
     if (d->think == PDL_THINK_NONE) {

@@ -38,6 +38,9 @@ typedef struct pdl_draft {
 void pdl_draft_init(pdl_draft *d);
 void pdl_draft_fini(pdl_draft *d);
 
+/* An event of a stream as an object; the caller drops it. Errors: protocol (no JSON, no object). */
+PDL_MUST bool pdl_draft_event(pdl_draft *d, pdl_str text, pdl_val *out, pdl_err *err);
+
 /* More text of the answer / of the reasoning / of the refusal. */
 void pdl_draft_text(pdl_draft *d, pdl_str text);
 void pdl_draft_reasoning(pdl_draft *d, pdl_str text);

@@ -73,6 +73,17 @@ pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch) {
     return p;
 }
 
+pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl_part *p)) {
+    pdl_buf scratch = PDL_BUF;
+    for (size_t i = 0; i < pdl_parts_count(content); i++) {
+        pdl_part p = pdl_parts_at(content, i, &scratch);
+        pdl_val made = form(&p);
+        if (!pdl_is_absent(made)) list = pdl_list_push(list, made);
+    }
+    pdl_buf_fini(&scratch);
+    return list;
+}
+
 /* --- turns ------------------------------------------------------------------------------- */
 
 void pdl_turns_init(pdl_turns *t, const char *key) {

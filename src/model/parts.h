@@ -22,6 +22,8 @@ typedef struct pdl_part {
 /* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it). */
 size_t pdl_parts_count(pdl_vref content);
 pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
+/* What `form` makes of each part, pushed on list; parts for which it gives absent are left out. Takes list. */
+pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl_part *p));
 
 /* --- turns ------------------------------------------------------------------------------- */
 
