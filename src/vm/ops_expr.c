@@ -418,6 +418,16 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *
     return st;
 }
 
+/* A call pushed a frame above its arguments, perhaps with a value for its routine: takes n values from under it. */
+static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
+    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_val value = has_value ? pop(f) : pdl_absent();
+    cut_stack(f, f->stack.n - n);
+    fr->stack = (uint32_t)f->stack.n;
+    if (has_value) push(f, value);
+    return PDL_STEP_DONE;
+}
+
 /* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below
  * afterwards. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
@@ -431,12 +441,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         for (size_t i = 0; i < s->n_kw; i++) kept[s->n_pos + i] = pdl_keep(s->kwv[i]);
         pdl_step st = call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
         pdl_free(kept);
-        if (st != PDL_STEP_DONE) return st;
-        /* The frame stands above the arguments: take them from under it. */
-        pdl_frame *fr = &f->frames.p[f->frames.n - 1];
-        cut_stack(f, f->stack.n - drop);
-        fr->stack = (uint32_t)f->stack.n;
-        return PDL_STEP_DONE;
+        return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
     }
     if (pdl_is(callee, PDL_V_HANDLE)) {
         call_handle(f, callee, s);
@@ -465,15 +470,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         if (st != PDL_STEP_DONE) return st;
         if (!handled)
             return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
-        if (pdl_is_absent(out)) { /* a frame was pushed, perhaps with a value for its routine */
-            pdl_frame *fr = &f->frames.p[f->frames.n - 1];
-            bool has_value = f->stack.n > before;
-            pdl_val value = has_value ? pop(f) : pdl_absent();
-            cut_stack(f, f->stack.n - drop);
-            fr->stack = (uint32_t)f->stack.n;
-            if (has_value) push(f, value);
-            return PDL_STEP_DONE;
-        }
+        if (pdl_is_absent(out)) return drop_under_frame(f, drop, f->stack.n > before);
     } else {
         if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
         return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
