@@ -253,15 +253,36 @@ static void option_usage(const option *o, pdl_buf *out) {
     if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
 }
 
+/* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one indented to 'indent'. */
+static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word) {
+    enum { WIDTH = 80 };
+    pdl_str w = pdl_buf_str(word);
+    if (!w.n) return;
+    if (out->len - *line + 1 + w.n > WIDTH) {
+        pdl_buf_putc(out, '\n');
+        *line = out->len;
+        for (size_t i = 0; i < indent; i++) pdl_buf_putc(out, ' ');
+    } else pdl_buf_putc(out, ' ');
+    pdl_buf_put(out, w);
+    pdl_buf_clear(word);
+}
+
 void usage_write(const command *c, pdl_buf *out) {
+    size_t line = out->len;
+    pdl_buf word = PDL_BUF;
     PDL_PUT(out, "usage: pdl");
     if (c->run != cmd_run) pdl_buf_putf(out, " %s", c->name);
+    size_t indent = out->len - line + 1;
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
-        PDL_PUT(out, " [");
-        option_usage(option_of(*o), out);
-        PDL_PUT(out, "]");
+        PDL_PUT(&word, "[");
+        option_usage(option_of(*o), &word);
+        PDL_PUT(&word, "]");
+        usage_word(out, &line, indent, &word);
     }
-    pdl_buf_putf(out, "%s%s\n", *c->operands ? " " : "", c->operands);
+    pdl_buf_putf(&word, "%s", c->operands);
+    usage_word(out, &line, indent, &word);
+    pdl_buf_putc(out, '\n');
+    pdl_buf_fini(&word);
 }
 
 void help_write(const command *c, pdl_buf *out) {
