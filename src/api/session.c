@@ -62,6 +62,7 @@ struct pdl_session {
     size_t n_path;
     pdl_arena *arena;
     uint32_t next_input;    /* ids of INPUT effects made for code */
+    pdl_world **doors;      /* with a cache: that of the last group of each slot, PDL_SPAWN_SLOTS of them; NULL: none yet */
 };
 
 /* --- programs met while running ------------------------------------------------------------------------- */
@@ -182,6 +183,7 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl
     pdl_run_options o = run_options(s);
     o.first_id = ++s->n_subs << 20;
     o.place = pdl_path_numbered(code->place, "exec", s->n_subs);
+    o.budget = code->budget;
     if (pdl_is_str(dir)) o.dir = sub->dir = (pdl_str){pdl_str_dup(pdl_str_get(dir)), pdl_str_get(dir).n};
     sub->run = pdl_run_new(&o);
     pdl_path_drop(o.place);
@@ -386,6 +388,11 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     return true;
 }
 
+static void close_door(pdl_session *s, size_t slot) {
+    if (s->doors[slot]) s->doors[slot]->ops->close(s->doors[slot]);
+    s->doors[slot] = NULL;
+}
+
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
     while (s->subs) {
@@ -400,6 +407,8 @@ void pdl_session_free(pdl_session *s) {
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
     if (s->journal) pdl_journal_close(s->journal);
+    for (size_t i = 0; s->doors && i < PDL_SPAWN_SLOTS; i++) close_door(s, i);
+    pdl_free(s->doors);
     pdl_cache_close(s->cache);
     if (s->explain) s->explain->ops->close(s->explain);
     if (s->limits) s->limits->ops->close(s->limits);
@@ -521,6 +530,15 @@ bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
 
 void pdl_session_poll(pdl_session *s, int timeout_ms) { s->world->ops->poll(s->world, timeout_ms); }
 
+/* The worlds as a run beside others sees them: with a cache each group counts its own repetitions. */
+static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
+    if (!s->cache) return s->world;
+    if (!s->doors) s->doors = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+    if (spawn->slot != spawn->group) return s->doors[spawn->group];
+    close_door(s, spawn->slot);
+    return s->doors[spawn->slot] = pdl_cache_door(s->cache);
+}
+
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     enum { FIRST = 1 << 30, EFFECTS = 1 << 20 }; /* ids below belong to programs inside programs */
     static_assert((unsigned)FIRST + (unsigned)PDL_SPAWN_SLOTS * EFFECTS <= 0x80000000u,
@@ -530,8 +548,11 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.stream = spawn->stream;
     o.first_id = FIRST + spawn->slot * EFFECTS;
     o.sinks.now = wall;
+    o.world = world_of(s, spawn);
+    o.budget = s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0}) : NULL;
     if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
     pdl_run *r = pdl_run_new(&o);
+    pdl_budget_drop(o.budget);
     pdl_run_start(r, spawn->code, spawn->variables);
     return r;
 }

@@ -74,6 +74,7 @@ typedef struct pdl_spawn {
     pdl_vref variables;  /* a dict from pdl_session_variables, and more; borrowed for the call */
     pdl_sink sink;       /* event NULL: none */
     uint32_t slot;       /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
+    uint32_t group;      /* slot of the first run of a group, which is spawned first and freed with the others */
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 1024 };
 
@@ -83,7 +84,8 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
 /* Wait for the outside at most timeout_ms, as poll of a world. */
 void pdl_session_poll(pdl_session *s, int timeout_ms);
-/* A run beside others, started; the caller steps and frees it, and polls. */
+/* A run beside others, started; the caller steps and frees it, and polls. It has the budget of the options for itself; the
+ * repetitions of what is asked of the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 
 /* The run, for its result and error. Borrowed. */

@@ -26,6 +26,8 @@
     X(jobs, JOBS, 64, 1, "model calls open at a time in a run")                                                \
     X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                                \
     X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                            \
+    X(serve_waiting_bytes, SERVE_WAITING_BYTES, 67108864, 1024, "bodies of requests to pdl serve that wait")    \
+    X(serve_choices, SERVE_CHOICES, 128, 1, "choices of one request to pdl serve")                             \
     X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")                           \
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                                        \
     X(embed_numbers, EMBED_NUMBERS, 16777216, 16, "numbers of the vectors of texts that a run keeps")           \

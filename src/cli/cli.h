@@ -16,9 +16,6 @@ pdl_str dir_of(pdl_str file);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
-/* --jobs; 0 when it is not given. False: it is no number that fits. */
-bool read_jobs(const arguments *a, uint32_t *jobs);
-
 /* run_limits.c: what limits and logs the calls of a run. Fills those members of o, which borrow l; 0, or the exit code of
  * a wrong command line. */
 typedef struct run_limits {

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_PORT = 8080, MAX_TOKEN = 4096 };
+enum { DEFAULT_PORT = 8080, DEFAULT_WAITING = 1024, MOST_WAITING = 100000, MAX_TOKEN = 4096 };
 
 typedef struct server {
     const arguments *a;
@@ -148,12 +148,14 @@ static int serve(server *v) {
 }
 
 static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
-    int64_t port = DEFAULT_PORT, runs = 0, seconds = 0;
+    int64_t port = DEFAULT_PORT, runs = 0, waiting = DEFAULT_WAITING, seconds = 0;
     pdl_err err = {0};
     if (!number(v->a, OPT_port, 0, 65535, &port))
         return refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
     if (!number(v->a, OPT_max_requests, 1, PDL_SPAWN_SLOTS, &runs))
         return refuse(v->a, "argument --max-requests: expected a whole number from 1 to 1024");
+    if (!number(v->a, OPT_max_waiting, 0, MOST_WAITING, &waiting))
+        return refuse(v->a, "argument --max-waiting: expected a whole number from 0 to 100000");
     if (!number(v->a, OPT_request_time, 1, 1000000, &seconds))
         return refuse(v->a, "argument --request-time: expected a whole number of seconds");
     if (!read_token(v, &err)) {
@@ -167,7 +169,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     pdl_serve_options o = {
         .session = v->session, .models = v->models.p, .n_models = v->models.n, .host = v->host,
         .port = (uint16_t)port, .token = v->token ? pdl_str_of(v->token) : (pdl_str){0}, .variables = vars,
-        .max_runs = (uint32_t)runs, .run_ms = (uint64_t)seconds * 1000, .debug = debug,
+        .max_runs = (uint32_t)runs, .max_waiting = (uint32_t)waiting, .run_ms = (uint64_t)seconds * 1000, .debug = debug,
     };
     if (!pdl_serve_start(&o, &v->serve, &err)) {
         print_error(&err, v->session);
@@ -193,16 +195,16 @@ int cmd_serve(const arguments *a) {
     pdl_val vars = pdl_absent();
     pdl_debug debug = {0};
     char why[128];
-    uint32_t jobs;
+    run_limits limits = {0};
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
         return refuse(a, why);
-    if (!read_jobs(a, &jobs)) return refuse(a, "argument --jobs: expected a whole number from 1 up");
-    v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .jobs = jobs, .cache = a->value[OPT_cache],
-        .debug = &debug,
+        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .cache = a->value[OPT_cache],
+        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL, .debug = &debug,
     };
-    int code = 1;
+    int code = run_limits_read(a, &limits, &o);
+    if (code) return code;
+    v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
     if (read_data(a, &vars, &err) && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);
     } else {
@@ -211,6 +213,7 @@ int cmd_serve(const arguments *a) {
         pdl_err_fini(&err);
     }
     release(&v);
+    run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);

@@ -42,6 +42,7 @@ static const option options[] = {
     {OPT_port, "port", 0, OPT_VALUE, "N", NULL, "port to listen at, 0 for any that is free; 8080 when absent"},
     {OPT_token_file, "token-file", 0, OPT_VALUE, "FILE", NULL, "file with the token that clients must send; PDL_SERVE_TOKEN when absent"},
     {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL, "requests under way at a time; 1024 when absent"},
+    {OPT_max_waiting, "max-waiting", 0, OPT_VALUE, "N", NULL, "requests that wait when so many are under way; 1024 when absent"},
     {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL, "for a program to answer; 600 when absent"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
@@ -56,8 +57,9 @@ static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr
 static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT_model, OPT_all, OPT_COUNT};
 static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data, OPT_allow, OPT_json,
                                          OPT_stream, OPT_prices,    OPT_COUNT};
-static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port,         OPT_token_file,   OPT_data_file, OPT_data,
-                                       OPT_jobs, OPT_cache, OPT_max_requests, OPT_request_time, OPT_COUNT};
+static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port, OPT_token_file, OPT_data_file, OPT_data,
+                                       OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_cache, OPT_jobs,
+                                       OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {

@@ -1,4 +1,4 @@
-/* run_limits.c -- options of `run` that limit and log calls of models. */
+/* run_limits.c -- options of `run` and `serve` that limit and log calls of models. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int refuse_with(const arguments *a, const char *name, const char *why) {
     return code;
 }
 
-bool read_jobs(const arguments *a, uint32_t *jobs) {
+static bool read_jobs(const arguments *a, uint32_t *jobs) {
     int64_t n = 0;
     *jobs = 0;
     if (!a->given[OPT_jobs]) return true;

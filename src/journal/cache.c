@@ -9,12 +9,19 @@
 
 #include "base/banned.h"
 
-/* What a run asked with one content. */
+/* What a run asked with one content. The n-th time counts within the run: hence a door for each. */
 typedef struct asked {
     char key[65];
     int64_t next;           /* number of the next repetition */
     PDL_VEC(int64_t) failed; /* numbers whose request failed: asked for again */
 } asked;
+
+/* The cache as one run, or group of runs, sees it. */
+typedef struct door {
+    pdl_world world;
+    pdl_cache *cache;
+    pdl_map keys; /* key -> asked */
+} door;
 
 /* A request on its way to the world behind. */
 typedef struct miss {
@@ -35,12 +42,11 @@ typedef struct hit {
 } hit;
 
 struct pdl_cache {
-    pdl_world world;
+    door own;
     pdl_world *behind;
     cachefile *file;
     const pdl_str *secrets;
     size_t n_secrets;
-    pdl_map keys; /* key -> asked */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
@@ -48,16 +54,16 @@ struct pdl_cache {
     bool cancelled; /* meanwhile */
 };
 
-static pdl_cache *of(pdl_world *w) { return (pdl_cache *)(void *)w; }
+static door *door_of(pdl_world *w) { return (door *)(void *)w; }
 
 /* --- asking ------------------------------------------------------------------------------------------------- */
 
-static asked *find_asked(pdl_cache *c, const char *key) {
-    asked *a = pdl_map_find(&c->keys, pdl_str_of(key));
+static asked *find_asked(door *d, const char *key) {
+    asked *a = pdl_map_find(&d->keys, pdl_str_of(key));
     if (a) return a;
     a = PDL_NEW(asked);
     memcpy(a->key, key, sizeof a->key);
-    pdl_map_put(&c->keys, pdl_str_of(a->key), a);
+    pdl_map_put(&d->keys, pdl_str_of(a->key), a);
     return a;
 }
 
@@ -136,12 +142,13 @@ static void go_on(pdl_cache *c, pdl_effect *e, asked *a, int64_t number, pdl_buf
 }
 
 /* Puts the answer of the file on the queue, or hands the effect on. */
-static void ask(pdl_cache *c, pdl_effect *e, pdl_buf request) {
+static void ask(door *d, pdl_effect *e, pdl_buf request) {
+    pdl_cache *c = d->cache;
     char key[65];
     pdl_buf reply = PDL_BUF;
     bool found = false;
     pdl_hash_hex(pdl_buf_str(&request), key);
-    asked *a = find_asked(c, key);
+    asked *a = find_asked(d, key);
     int64_t number = take_number(a, e);
     hit h = {.e = e, .value = pdl_absent()};
     bool ok = cachefile_find(c->file, pdl_str_of(key), number, &found, &reply, &h.err);
@@ -158,14 +165,14 @@ static void ask(pdl_cache *c, pdl_effect *e, pdl_buf request) {
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
-    pdl_cache *c = of(w);
+    pdl_cache *c = door_of(w)->cache;
     pdl_buf request = PDL_BUF, clean = PDL_BUF;
     pdl_err err = {0};
     if ((e->kind != PDL_EFFECT_model && e->kind != PDL_EFFECT_embed) || is_mock(e)) {
         c->behind->ops->start(c->behind, e);
     } else if (pdl_effect_content(e, &request, &err)) {
         put_clean(c, pdl_buf_str(&request), &clean);
-        ask(c, e, clean);
+        ask(door_of(w), e, clean);
     } else {
         pdl_buf_fini(&clean);
         pdl_effect_refuse(e, &err);
@@ -174,7 +181,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    pdl_cache *c = of(w);
+    pdl_cache *c = door_of(w)->cache;
     if (c->busy && c->busy == id) {
         c->cancelled = true;
         return;
@@ -222,7 +229,7 @@ static void deliver(pdl_cache *c, hit h) {
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
-    pdl_cache *c = of(w);
+    pdl_cache *c = door_of(w)->cache;
     bool any = c->head < c->hits.n;
     pdl_err err = {0};
     /* a failure to write shows at the next request */
@@ -232,9 +239,23 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
 }
 
-static void close_world(pdl_world *w) { (void)w; }
+static void forget_keys(door *d) {
+    for (size_t i = 0; i < d->keys.n; i++) {
+        asked *a = d->keys.entries[i].value;
+        pdl_vec_fini(&a->failed);
+        pdl_free(a);
+    }
+    pdl_map_fini(&d->keys);
+}
 
-static const pdl_world_ops ops = {start, cancel, poll, close_world};
+static void close_own(pdl_world *w) { (void)w; }
+
+static void close_door(pdl_world *w) {
+    forget_keys(door_of(w));
+    pdl_free(w);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close_own}, door_ops = {start, cancel, poll, close_door};
 
 /* --- door --------------------------------------------------------------------------------------------------- */
 
@@ -242,7 +263,7 @@ bool pdl_cache_open(pdl_str path, const pdl_str *secrets, size_t n_secrets, pdl_
     cachefile *f;
     if (!cachefile_open(path, true, &f, err)) return false;
     pdl_cache *c = PDL_NEW(pdl_cache);
-    c->world.ops = &ops;
+    c->own = (door){.world = {&ops}, .cache = c};
     c->file = f;
     c->secrets = secrets;
     c->n_secrets = n_secrets;
@@ -261,7 +282,13 @@ bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err) {
 
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
     c->behind = behind;
-    return &c->world;
+    return &c->own.world;
+}
+
+pdl_world *pdl_cache_door(pdl_cache *c) {
+    door *d = PDL_NEW(door);
+    *d = (door){.world = {&door_ops}, .cache = c};
+    return &d->world;
 }
 
 bool pdl_cache_is_ready(const pdl_cache *c) { return c->head < c->hits.n; }
@@ -275,12 +302,7 @@ void pdl_cache_close(pdl_cache *c) {
         pdl_err_fini(&c->hits.p[i].err);
     }
     pdl_vec_fini(&c->hits);
-    for (size_t i = 0; i < c->keys.n; i++) {
-        asked *a = c->keys.entries[i].value;
-        pdl_vec_fini(&a->failed);
-        pdl_free(a);
-    }
-    pdl_map_fini(&c->keys);
+    forget_keys(&c->own);
     cachefile_close(c->file);
     pdl_free(c);
 }

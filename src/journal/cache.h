@@ -23,6 +23,11 @@ PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *er
  * Belongs to the cache (its close does nothing). Once a cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
+/* The same world for one of several runs, or groups of runs, that share it: repetitions are counted for this one alone.
+ * Ids of effects differ between all runs of a cache. After pdl_cache_world; to be closed when its effects are answered
+ * or cancelled, before the cache. */
+pdl_world *pdl_cache_door(pdl_cache *c);
+
 /* Are there answers that poll delivers without waiting? */
 bool pdl_cache_is_ready(const pdl_cache *c);
 

@@ -6,23 +6,37 @@
 #include "io/httpd.h"
 #include "serve/serve.h"
 
-/* A request for a completion that is being answered: one run of one program. */
+/* One of the answers that a request asks for: one run of the program. */
+typedef struct choice {
+    struct work *work;
+    pdl_run *run;         /* NULL: its turn has not come */
+    uint32_t index, slot;
+    bool fresh;           /* not stepped yet */
+    bool over;            /* run has its result */
+} choice;
+
+/* A request for a completion. It waits in the queue of the server (body is there, no choice has a run), then all its
+ * choices run beside each other. */
 typedef struct work {
     struct pdl_serve *s;
     pdl_exchange *x;      /* NULL: answered, or the client has gone */
     const pdl_served *model;
-    pdl_run *run;
-    uint32_t slot;
-    pdl_timer *limit;     /* of the whole run */
+    pdl_val body;         /* what is asked, while it waits; else absent */
+    choice *choices;
+    uint32_t n, n_over;
+    pdl_timer *limit;     /* of the whole request */
     pdl_timer *silence;   /* of an answer in pieces */
     char id[40];
     int64_t created;
     bool stream, wants_usage;
     bool begun;           /* the answer in pieces has begun */
-    bool fresh;           /* not stepped yet */
     bool late;            /* its time is up */
     struct work *prev, *next;
 } work;
+
+typedef struct works {
+    work *first, *last;
+} works;
 
 struct pdl_serve {
     pdl_serve_options opt;
@@ -30,7 +44,9 @@ struct pdl_serve {
     pdl_httpd *httpd;
     pdl_code **codes;     /* of the models */
     pdl_val variables;    /* what every run begins with */
-    work *first;          /* under way */
+    works going, waiting;
+    uint32_t n_waiting;
+    size_t bytes_waiting; /* of their bodies */
     uint32_t *slots;      /* that are free; n_slots of them */
     uint32_t n_slots;
     uint64_t ids;         /* generator of ids */
@@ -44,17 +60,29 @@ void answer_error(pdl_exchange *x, int status, const char *type, const char *cod
 void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
 void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
-/* chat.c: a completion as a run. */
+/* ask.c: what a request for a completion asks. */
+/* The body as a dict (owned), its model, and how many choices it wants. False: it is wrong, and answered. */
+bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_served **model, uint32_t *n);
+bool ask_is_true(pdl_vref d, const char *key);
+/* What its runs see: an owned dict. */
+pdl_val ask_variables(const pdl_serve *s, pdl_vref body);
+
+/* chat.c: a completion as runs. */
 void chat_begin(pdl_serve *s, pdl_exchange *x);
 void chat_step(work *w);  /* w may be gone afterwards */
 bool chat_is_ready(const work *w);
+/* Those whose turn has come begin. */
+void chat_admit(pdl_serve *s);
 void chat_over(void *user, pdl_exchange *x);
 void chat_free(work *w);
 
 /* reply.c: completions as they are written. */
-pdl_val reply_whole(const work *w, pdl_str content, pdl_vref tool_calls);
+/* All choices are over. False: a result is not text. */
+PDL_MUST bool reply_whole(const work *w, pdl_val *out, pdl_err *err);
 /* As events. Takes delta. */
-void reply_piece(const work *w, pdl_val delta, const char *finish, pdl_buf *out);
+void reply_piece(const choice *c, pdl_val delta, const char *finish, pdl_buf *out);
 void reply_usage(const work *w, pdl_buf *out);
+/* The tool calls of the last message that the run contributed, owned; absent: none. */
+pdl_val reply_tool_calls(const choice *c);
 
 #endif

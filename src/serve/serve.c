@@ -35,7 +35,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     }
     pdl_httpd_options o = {
         .host = opt->host, .port = opt->port, .max_body = PDL_MAX_SERVE_BYTES,
-        .max_connections = s->opt.max_runs + SPARE_CONNECTIONS, .receive_ms = RECEIVE_MS,
+        .max_connections = s->opt.max_runs + opt->max_waiting + SPARE_CONNECTIONS, .receive_ms = RECEIVE_MS,
         .send_seconds = SEND_SECONDS, .debug = opt->debug, .user = s, .request = serve_route,
         .over = chat_over,
     };
@@ -54,11 +54,12 @@ uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 /* A turn for every run that can go on; true when one can go on at once. */
 static bool step_all(pdl_serve *s) {
     bool any = false;
-    for (work *w = s->first, *next; w; w = next) {
+    for (work *w = s->going.first, *next; w; w = next) {
         next = w->next; /* a step ends no work but its own */
         if (chat_is_ready(w)) chat_step(w);
     }
-    for (const work *w = s->first; w && !any; w = w->next) any = chat_is_ready(w);
+    chat_admit(s);
+    for (const work *w = s->going.first; w && !any; w = w->next) any = chat_is_ready(w);
     return any;
 }
 
@@ -70,7 +71,8 @@ void pdl_serve_stop(pdl_serve *s) { s->stopping = true; }
 
 void pdl_serve_free(pdl_serve *s) {
     if (!s) return;
-    while (s->first) chat_free(s->first);
+    while (s->going.first) chat_free(s->going.first);
+    while (s->waiting.first) chat_free(s->waiting.first);
     pdl_httpd_free(s->httpd);
     for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
     pdl_free(s->codes);

@@ -1,8 +1,9 @@
 /* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20).
  *
- * Every request for a completion is a run of the program on the one loop of a session; `messages` of the
- * request are its first context. Clients do not wait for each other: runs take turns, a run whose client
- * takes nothing rests, and one whose client has gone ends.
+ * Every request for a completion is a run of the program on the one loop of a session (n runs where it asks for n
+ * choices); `messages` of the request are its first context. Clients do not wait for each other: runs take turns, a
+ * run whose client takes nothing rests, and one whose client has gone ends. Where all places are taken, requests wait
+ * in a queue, and when that is full they are refused.
  */
 #ifndef PDL_SERVE_SERVE_H
 #define PDL_SERVE_SERVE_H
@@ -30,7 +31,8 @@ typedef struct pdl_serve_options {
     pdl_str token;        /* that requests must bear; empty: none, only clients of this machine are served */
     pdl_vref variables;   /* of every run; dict or absent */
     uint32_t max_runs;    /* at a time, at most PDL_SPAWN_SLOTS; 0: that many */
-    uint64_t run_ms;      /* for a run to end; 0: 10 minutes */
+    uint32_t max_waiting; /* requests that wait for their turn; 0: none, they are refused */
+    uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
     const pdl_debug *debug;
 } pdl_serve_options;
 

@@ -15,6 +15,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->out = outq_new(r, NULL);
     r->next_call = options->first_id;
     pdl_path_keep(r->opt.place);
+    pdl_budget_keep(r->opt.budget);
     run_globals(r);
     return r;
 }
@@ -53,6 +54,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_err_fini(&r->err);
     pdl_err_fini(&r->rng_err);
     pdl_path_drop(r->opt.place);
+    pdl_budget_drop(r->opt.budget);
     pdl_vec_fini(&r->queue);
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);

@@ -44,7 +44,7 @@ typedef struct pdl_run_options {
     uint32_t first_id;        /* ids of effects begin behind it: runs that share a world */
     /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_path *place;
-    pdl_budget *budget;       /* what the whole run is charged to; borrowed; NULL: nothing */
+    pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
     /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */
     const volatile sig_atomic_t *stop;

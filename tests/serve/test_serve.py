@@ -35,9 +35,11 @@ PROGRAMS = {
     "big": 'text: {for: {i: "${ range(4000) | list }"}, repeat: "${ \'x\' * 10000 }"}\n',
     "forever": 'repeat: {text: ""}\nwhile: true\n',
     "reads": 'text: {read: null, fallback: no input}\n',
+    "many": 'text: {for: {i: [1, 2, 3]}, repeat: {model: openai/talker, input: "many ${ i }"}}\n',
     "secret": 'text: "${ stdlib.fail(\'token is t0psecret-value\') }"\n',
 }
 opened = []             # requests that reached the model and are open
+asked = []              # names of the models that were asked
 
 
 class Model(BaseHTTPRequestHandler):
@@ -49,6 +51,7 @@ class Model(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        asked.append(body["model"])
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
         if body["model"] == "fails":
             return self.send(400, {"error": {"message": "no such thing"}})
@@ -208,6 +211,25 @@ def streams(s):
     c.close()
 
 
+def choices(s):
+    r = s.chat("talk", n=3)
+    v = json.loads(r[2])
+    check("n choices", [c["index"] for c in v["choices"]] == [0, 1, 2] and
+          {c["message"]["content"] for c in v["choices"]} == {"A:hello worldhello world"} and v["usage"]["total_tokens"] == 30, r)
+    v = [json.loads(x) for x in events(s.chat("talk", stream=True, n=2, stream_options={"include_usage": True})[2])[:-1]]
+    said, ends = {0: "", 1: ""}, []
+    for c in (c for x in v for c in x["choices"]):
+        said[c["index"]] += c["delta"].get("content", "")
+        ends += [c["index"]] if c["finish_reason"] else []
+    check("n choices in pieces", set(said.values()) == {"A:hello worldhello world"} and sorted(ends) == [0, 1] and v[-1]["usage"]["total_tokens"] == 20, v)
+    for n in (0, 129, -1, 1.5, "2", True):
+        r = s.chat("echo", n=n)
+        check("n is %r" % (n,), r[0] == 400 and "n should be a whole number from 1 to 128" in json.loads(r[2])["error"]["message"], r)
+    check("n is null", len(json.loads(s.chat("echo", n=None)[2])["choices"]) == 1)
+    r = s.chat("late", n=2)
+    check("one choice fails", r[0] == 500 and "no such thing" in json.loads(r[2])["error"]["message"], r)
+
+
 # name, method, path, body, headers, status, text of the message
 REFUSED = [
     ("path", "GET", "/nothing", None, {}, 404, "nothing at this path"),
@@ -259,14 +281,11 @@ def refusals(s):
 def bad_clients(s):
     before = len(opened)
     socks = [s.socket("slow", i % 2 == 0) for i in range(20)]
-    until = time.monotonic() + 20
-    while len(opened) < before + 20 and time.monotonic() < until:
-        time.sleep(0.02)
+    until(lambda: len(opened) == before + 20)
     reached = len(opened)
     for c in socks:
         c.close()
-    while len(opened) > before and time.monotonic() < until:
-        time.sleep(0.02)
+    until(lambda: len(opened) == before)
     check("clients that go away end their runs", reached == before + 20 and len(opened) == before, (reached, len(opened)))
     slow = [s.socket("big", True) for _ in range(4)]        # they take nothing of 40 MB each
     time.sleep(1)
@@ -336,7 +355,7 @@ def many_clients(s):
 
 
 def limits(folder, url):
-    s = Server(folder, url, "--max-requests", "2", "--request-time", "2", "-d", "given: 7")
+    s = Server(folder, url, "--max-requests", "2", "--max-waiting", "0", "--request-time", "2", "-d", "given: 7")
     socks = [s.socket("slow"), s.socket("slow")]
     time.sleep(0.3)
     r = s.chat("echo")
@@ -351,10 +370,93 @@ def limits(folder, url):
     for c in socks:
         c.close()
     time.sleep(0.2)
+    r = s.chat("echo", n=3)
+    check("more choices than runs", r[0] == 400 and "from 1 to 2" in json.loads(r[2])["error"]["message"], r)
     r = s.chat("shape", temperature=1)
     check("variables of the command", json.loads(content(r))["given"] == 7, r)
     code, err = s.close()
     check("ends with SIGTERM", code == 0 and err == "", (code, err))
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+def reply(sock):
+    """Status and content of the answer that a socket waits for."""
+    r = http.client.HTTPResponse(sock)
+    r.begin()
+    data = r.read()
+    return r.status, json.loads(data) if data else None
+
+
+def queue(folder, url):
+    """Two at a time, four wait, the next is refused; who goes away leaves his place to others."""
+    s = Server(folder, url, "--max-requests", "2", "--max-waiting", "4")
+    before = len(opened)
+    busy = [s.socket("slow") for _ in range(2)]
+    until(lambda: len(opened) == before + 2)
+    waiting = [s.socket("echo") for _ in range(4)]
+    time.sleep(0.3)
+    r = s.chat("echo", timeout=10)
+    check("the queue is full", r[0] == 503 and r[1].get("retry-after") == "1", r)
+    check("waiting hinders nobody else", s.ask("GET", "/health")[0] == 200)
+    for c in waiting[:2]:
+        c.close()
+    time.sleep(0.3)
+    waiting[:2] = [s.socket("echo"), s.socket("echo")]
+    time.sleep(0.3)
+    check("those who went away left their places", s.chat("echo", timeout=10)[0] == 503)
+    busy[0].close()
+    got = [reply(c) for c in waiting]
+    check("those who waited are answered", all(x[0] == 200 and x[1]["choices"][0]["message"]["content"] == "You said: hi" for x in got), got)
+    both = []
+    asker = threading.Thread(target=lambda: both.append(s.chat("echo", n=2)))
+    asker.start()
+    time.sleep(0.3)
+    check("who needs two places waits for two", not both)
+    busy[1].close()
+    asker.join(20)
+    check("and gets them", both and both[0][0] == 200 and len(json.loads(both[0][2])["choices"]) == 2, both)
+    for c in waiting:
+        c.close()
+    busy = [s.socket("slow") for _ in range(4)]
+    time.sleep(0.3)
+    s.p.send_signal(2)
+    code, err = s.p.wait(20), s.p.stderr.read()
+    check("ends with Ctrl-C while clients queue", code == 0 and err == "", (code, err))
+    for c in busy:
+        c.close()
+    s = Server(folder, url, "--max-requests", "1", "--request-time", "1")
+    first, second = s.socket("forever"), s.socket("echo")
+    check("time ends in the queue, too", {reply(first)[0], reply(second)[0]} <= {504, 503, 200})
+    first.close()
+    second.close()
+    s.close()
+
+
+def run_options(folder, url):
+    """What `pdl FILE` offers for calls of models."""
+    wire, cache = folder / "wire.log", folder / "replies.db"
+    s = Server(folder, url, "--budget", "calls=2", "--cache", str(cache), "--wire", str(wire), "--max-rps", "1000", "--timeout", "total=1")
+    r = [s.chat("talk", n=2) for _ in range(2)]
+    check("each run has its budget", [x[0] for x in r] == [200, 200], r)
+    r = s.chat("many")
+    check("a spent budget", r[0] == 500 and json.loads(r[2])["error"]["code"] == "budget", r)
+    r = s.chat("slow")
+    check("time of a model call", r[0] == 500 and json.loads(r[2])["error"]["code"] == "timeout", r)
+    del asked[:]
+    r = [s.chat("talk") for _ in range(3)]
+    check("a cache is shared by requests", not asked and {content(x) for x in r} == {"A:hello worldhello world"}, (asked, r))
+    check("usage of what was cached", json.loads(r[0][2])["usage"]["total_tokens"] == 10, r[0])
+    s.close()
+    text = wire.read_text("utf-8")
+    check("the wire", "/chat/completions" in text and "sk-none-needed" not in text, text[:300])
+    rows = subprocess.run([PDL, "cache", "list", str(cache)], capture_output=True, text=True, timeout=30, check=False).stdout.splitlines()
+    check("choices are repetitions", sorted(x.split()[6] for x in rows if "'A:'" in x or "'hello world'" in x) == ["#0", "#0", "#1", "#1"], rows)
 
 
 def tokens(folder, url):
@@ -380,7 +482,9 @@ def wrong_starts(folder):
             ("broken program", ["broken.pdl"], "broken.pdl:1", 1), ("no such file", ["none.pdl"], "none.pdl", 1), ("nothing", [], "FILE", 2),
             ("two of one name", ["echo.pdl", "sub/echo.pdl"], "there is a program echo already", 1),
             ("port in use", ["--port", port, "echo.pdl"], "cannot listen at 127.0.0.1 port " + port, 1),
-            ("no such address", ["--host", "127.0.0.300", "echo.pdl"], "cannot listen at 127.0.0.300", 1), ("port is none", ["--port", "x", "echo.pdl"], "--port", 2)]:
+            ("no such address", ["--host", "127.0.0.300", "echo.pdl"], "cannot listen at 127.0.0.300", 1), ("port is none", ["--port", "x", "echo.pdl"], "--port", 2),
+            ("budget is none", ["--budget", "x", "echo.pdl"], "--budget: 'x' is no budget", 2), ("rate is none", ["--max-rps", "0", "echo.pdl"], "--max-rps", 2),
+            ("queue is none", ["--max-waiting", "-1", "echo.pdl"], "--max-waiting", 2), ("a recording", ["--record", "x", "echo.pdl"], "--record", 2)]:
         p = subprocess.run([PDL, "serve", *args], cwd=folder, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
         check("start: " + name, p.returncode == want and text in p.stderr, (p.returncode, p.stderr))
     busy.close()
@@ -452,7 +556,7 @@ def main():
                 raise
             print("skipped: built without libmicrohttpd\n0 passed, 0 failed, 1 skipped")
             return 0
-        for part in (answers, streams, refusals, bad_clients, many_clients, official_client):
+        for part in (answers, streams, choices, refusals, bad_clients, many_clients, official_client):
             part(s)
         other_interpreters(s, folder)
         waiting = s.socket("slow")
@@ -462,6 +566,8 @@ def main():
         check("ends with Ctrl-C while clients wait", code == 0 and err == "", (code, err[-2000:]))
         waiting.close()
         limits(folder, url)
+        queue(folder, url)
+        run_options(folder, url)
         tokens(folder, url)
         wrong_starts(folder)
     print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))

@@ -1,0 +1,143 @@
+/* ask.c -- what a request for a completion asks: read, checked, and as variables of a run: pdl_context (the
+ * messages), `messages` (the same as a list), `question` (text of the last message of the user), `request` (all
+ * other fields).
+ */
+#include "base/limits.h"
+#include "serve/room.h"
+#include "value/context.h"
+#include "value/int.h"
+#include "value/json_read.h"
+#include "value/label.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { SHOWN = 100 };
+
+static const char invalid[] = "invalid_request_error";
+
+bool ask_is_true(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+    return pdl_is_bool(v) && pdl_bool_of(v);
+}
+
+static const pdl_served *find_model(const pdl_serve *s, pdl_vref name) {
+    bool any = pdl_is_absent(name) || pdl_is_null(name);
+    if (any && s->opt.n_models == 1) return s->opt.models;
+    for (size_t i = 0; pdl_is_str(name) && i < s->opt.n_models; i++)
+        if (pdl_str_eq(s->opt.models[i].name, pdl_str_get(name))) return &s->opt.models[i];
+    return NULL;
+}
+
+static void no_model(pdl_exchange *x, pdl_vref name) {
+    pdl_buf b = PDL_BUF;
+    if (pdl_is_str(name)) {
+        pdl_str shown = pdl_str_sub(pdl_str_get(name), 0, SHOWN);
+        pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(shown));
+        answer_error(x, 404, invalid, "model_not_found", pdl_buf_str(&b));
+    } else {
+        answer_error(x, 400, invalid, NULL, PDL_STR("you must provide a model parameter"));
+    }
+    pdl_buf_fini(&b);
+}
+
+/* NULL: all is well; else what is wrong. */
+static const char *wrong_messages(pdl_vref list) {
+    if (pdl_is_absent(list)) return "the field messages is missing";
+    if (!pdl_is_list(list) || !pdl_list_len(list)) return "messages should be a list of at least one message";
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref m = pdl_list_at(list, i);
+        if (!pdl_is_dict(m)) return "each of the messages should be an object";
+        if (!pdl_is_str(pdl_dict_getz(m, "role")))
+            return "each of the messages should have a role, which is a text";
+        pdl_vref content = pdl_dict_getz(m, "content");
+        bool fits = pdl_is_absent(content) || pdl_is_null(content) || pdl_is_str(content) ||
+                    pdl_is_list(content);
+        if (!fits) return "the content of a message should be a text or a list of parts";
+    }
+    return NULL;
+}
+
+/* Messages as a context takes them: each has a content. */
+static pdl_val with_contents(pdl_vref list) {
+    pdl_val out = pdl_list_new(pdl_list_len(list));
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_val m = pdl_keep(pdl_list_at(list, i));
+        pdl_vref content = pdl_dict_getz(m, "content");
+        if (pdl_is_absent(content) || pdl_is_null(content)) m = pdl_dict_putz(m, "content", pdl_textz(""));
+        out = pdl_list_push(out, m);
+    }
+    return out;
+}
+
+/* Text of the last message of the user. */
+static pdl_val question_of(pdl_vref messages) {
+    pdl_buf b = PDL_BUF;
+    for (size_t i = pdl_list_len(messages); i-- > 0;) {
+        pdl_vref m = pdl_list_at(messages, i), content = pdl_dict_getz(m, "content");
+        if (!pdl_text_is(pdl_dict_getz(m, "role"), "user")) continue;
+        if (pdl_is_str(content)) pdl_buf_put(&b, pdl_str_get(content));
+        for (size_t k = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; k < n; k++) {
+            pdl_vref part = pdl_list_at(content, k);
+            pdl_vref text = pdl_is_dict(part) ? pdl_dict_getz(part, "text") : pdl_absent();
+            if (pdl_is_str(text)) pdl_buf_put(&b, pdl_str_get(text));
+        }
+        break;
+    }
+    return pdl_text_of_buf(&b);
+}
+
+/* Absent and null: one. */
+static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) {
+    int64_t most = s->opt.max_runs < PDL_MAX_SERVE_CHOICES ? s->opt.max_runs : PDL_MAX_SERVE_CHOICES, k = 1;
+    bool given = !pdl_is_absent(v) && !pdl_is_null(v);
+    if (!given || (pdl_is_int(v) && pdl_int_get(v, &k) && k >= 1 && k <= most)) {
+        *n = (uint32_t)k;
+        return true;
+    }
+    pdl_buf_putf(wrong, "n should be a whole number from 1 to %lld", (long long)most);
+    return false;
+}
+
+pdl_val ask_variables(const pdl_serve *s, pdl_vref body) {
+    pdl_val messages = with_contents(pdl_dict_getz(body, "messages")), key = pdl_textz("messages");
+    pdl_val v = pdl_dict_new(8);
+    v = pdl_dict_merge(v, s->variables);
+    v = pdl_dict_putz(v, "question", pdl_with_label(question_of(messages), PDL_LABEL_user));
+    v = pdl_dict_putz(v, "request", pdl_with_label(pdl_dict_del(pdl_keep(body), key), PDL_LABEL_user));
+    v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
+    pdl_drop(key);
+    return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user));
+}
+
+static bool read_body(pdl_exchange *x, pdl_val *out) {
+    pdl_err err = {0};
+    if (!pdl_json_read(pdl_exchange_body(x), 0, out, NULL, &err)) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "the body is not JSON: %s", err.msg);
+        answer_error(x, 400, invalid, NULL, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        pdl_err_fini(&err);
+        return false;
+    }
+    if (pdl_is_dict(*out)) return true;
+    answer_error(x, 400, invalid, NULL, PDL_STR("the body should be an object"));
+    pdl_drop(*out);
+    return false;
+}
+
+bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_served **model, uint32_t *n) {
+    pdl_buf wrong = PDL_BUF;
+    pdl_val v;
+    if (!read_body(x, &v)) return false;
+    const char *messages = wrong_messages(pdl_dict_getz(v, "messages"));
+    *model = find_model(s, pdl_dict_getz(v, "model"));
+    if (!*model) no_model(x, pdl_dict_getz(v, "model"));
+    else if (messages) answer_error(x, 400, invalid, NULL, pdl_str_of(messages));
+    else if (!read_n(s, pdl_dict_getz(v, "n"), n, &wrong)) answer_error(x, 400, invalid, NULL, pdl_buf_str(&wrong));
+    else *body = pdl_keep(v);
+    bool ok = *model && !messages && !wrong.len;
+    pdl_buf_fini(&wrong);
+    pdl_drop(v);
+    return ok;
+}
