@@ -291,8 +291,9 @@ static void find_path(pdl_session *s) {
     for (size_t i = 0; i < s->opt.n_path; i++) s->path[s->n_path++] = pdl_arena_str(s->arena, s->opt.path[i]);
     pdl_str dir = command_dir(s->arena), lib = library_dir(s->arena);
     if (dir.n) {
-        add_path(s, dir, "/..");
-        add_path(s, dir, "/../share/pdl");
+        pdl_str above = folder_of(s->arena, dir); /* without "..": dir has no links in it */
+        s->path[s->n_path++] = above.n ? above : PDL_STR("/");
+        add_path(s, above, "/share/pdl");
     }
     if (lib.n) {
         add_path(s, lib, "/../share/pdl");
