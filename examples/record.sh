@@ -1,11 +1,12 @@
 #!/bin/sh
 # record.sh -- makes the recordings of the example programs again, with the scripted model of serve.py.
 #
-#     examples/record.sh build/pdl
+#     examples/record.sh /usr/local/bin/pdl
 #
+# With an installed command: a recording names the folder of the modules, and that of a build tree is nobody's business.
 # Needs python3: for the model, the code block of rag.pdl and the tool server of tools.pdl. To be run when a program, a question or a reply changed.
 set -eu
-pdl=${1:-build/pdl}
+pdl=${1:-/usr/local/bin/pdl}
 case $pdl in
 /*) ;;
 *) pdl=$PWD/$pdl ;;

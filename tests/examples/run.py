@@ -5,9 +5,12 @@
 
 The output of NAME.pdl must be expected/NAME.txt. Everything runs in a copy of examples/. Last line: `N passed, N failed`.
 """
+import contextlib
+import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -26,6 +29,13 @@ import serve  # noqa: E402
 def run(argv, work, env, stdin=b""):
     p = subprocess.run([str(x) for x in argv], cwd=work, env=env, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
+
+
+def folders_of(journal):
+    """Where the program files stood that a recording names by their full path: <folder>/lib/..."""
+    with contextlib.closing(sqlite3.connect(journal)) as db:
+        paths = [json.loads(reply)["path"] for (reply,) in db.execute("select reply from effects where kind = 'source' and reply like '{%'")]
+    return {path.partition("/lib/")[0] for path in paths if path.startswith("/")}
 
 
 def main():
@@ -63,6 +73,9 @@ def main():
             url = "%s/s/%s/v1" % (server.url, name)
             env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
             check("run of " + name, run([pdl, name + ".pdl"], work, env, questions), (HERE / "expected" / (name + ".txt")).read_text("utf-8"))
+        for journal in sorted(work.glob("**/*.journal")):
+            strangers = folders_of(journal) - {"/usr/local/share/pdl"}
+            check("folders in %s: %s" % (journal.name, " ".join(sorted(strangers))), (0, "", ""), " ".join(sorted(strangers)))
         outcome = run(["/bin/sh", "demo.sh", pdl], work, {**quiet, "PATH": "/usr/bin:/bin"})
         missing = [n for n in NAMES if (HERE / "expected" / (n + ".txt")).read_text("utf-8") not in outcome[1]]
         check("demo.sh" + (" lacks " + " ".join(missing) if missing else ""), outcome, "" if missing else outcome[1])
