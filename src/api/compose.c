@@ -61,7 +61,7 @@ static bool open_worker(router *r, pdl_err *err) {
     }
     pdl_worker_options o = {
         .pythons = candidates, .n_pythons = n, .dir = r->opt.dir, .debug = r->opt.debug, .user = r->opt.user,
-        .ask_input = r->opt.ask_input, .run_program = r->opt.run_program, .record = record_of,
+        .errors = r->opt.errors, .ask_input = r->opt.ask_input, .run_program = r->opt.run_program, .record = record_of,
         .time_limit_ms = ms, .max_memory = (size_t)bytes,
     };
     r->worker = pdl_worker_world_new(r->opt.loop, &o);

@@ -18,6 +18,7 @@ typedef struct pdl_compose_options {
     void (*wire)(void *user, pdl_str text);                /* called with env_user; NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
     void *show_user;
+    void (*errors)(void *user, pdl_str bytes); /* of code; NULL: they go to ours */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
                         void *done_user);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "base/shown.h"
 #include "lang/program.h"
 
 #include "base/banned.h"
@@ -87,7 +88,7 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
 
 void pdl_error_print(const pdl_error *error, FILE *to) {
     if (!error || !to) return;
-    fputs(error->text, to);
+    (void)pdl_show(to, pdl_str_of(error->text));
 }
 
 void pdl_error_free(pdl_error *error) { pdl_free(error); }

@@ -129,6 +129,11 @@ static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_free(a);
 }
 
+static void show_errors(void *user, pdl_str bytes) {
+    const pdl_session *s = user;
+    s->opt.show_errors(s->opt.sink.user, bytes, pdl_run_has_heard(s->run));
+}
+
 /* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
 static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user) {
     pdl_session *s = user;
@@ -335,6 +340,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     pdl_compose_options c = {
         .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug,
         .show_prompt = o->show_prompt, .show_user = o->sink.user, .ask_input = ask_input,
+        .errors = o->show_errors ? show_errors : NULL,
         .run_program = run_program, .user = s, .prices = s->prices, .hooks = o->hooks, .n_hooks = o->n_hooks,
         .timeouts = o->timeouts, .max_requests_per_second = o->max_requests_per_second,
         .max_tokens_per_minute = o->max_tokens_per_minute, .wire = o->wire ? on_wire : NULL,

@@ -34,6 +34,8 @@ typedef struct pdl_session_options {
     bool trace;              /* fold a trace: pdl_session_trace */
     pdl_sink sink;           /* the caller's; event NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
+    /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model has said. user: the sink's */
+    void (*show_errors)(void *user, pdl_str bytes, bool foreign);
     const pdl_debug *debug;
     const volatile sig_atomic_t *stop; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/shown.h"
+
 #include "base/banned.h"
 
 static const struct {
@@ -100,13 +102,14 @@ void pdl_debug_fini(pdl_debug *d) {
 
 void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...) {
     FILE *f = d->file ? d->file : stderr;
+    pdl_buf line = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    flockfile(f); /* one line is one event, also when threads trace */
-    fprintf(f, "%s ", category);
-    vfprintf(f, fmt, ap);
-    fputc('\n', f);
-    fflush(f);
-    funlockfile(f);
+    pdl_buf_putf(&line, "%s ", category);
+    pdl_buf_vputf(&line, fmt, ap);
+    pdl_buf_putc(&line, '\n');
     va_end(ap);
+    (void)pdl_show(f, pdl_buf_str(&line)); /* in one piece, also when threads trace */
+    fflush(f);
+    pdl_buf_fini(&line);
 }

@@ -25,10 +25,12 @@ typedef struct run_limits {
 int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
 void run_limits_fini(run_limits *l);
 
-/* put.c. Secrets of s are replaced where it is given (may be NULL). */
+/* put.c. Secrets of s are replaced where it is given (may be NULL). What these write does not control a terminal. */
 /* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */
 int put_stdout(pdl_str text);
 void put_stderr(pdl_str text, const pdl_session *s);
+/* A line that has no secrets. */
+PDL_PRINTF(1, 2) void tell(const char *fmt, ...);
 void print_error(const pdl_err *err, const pdl_session *s);
 /* Why a program does not load. */
 void print_load_errors(const pdl_program *p, const pdl_session *s);

@@ -134,7 +134,7 @@ static void write_trace(const arguments *a, const pdl_session *s) {
     pdl_err err = {0};
     char *path = trace_name(a);
     if (!pdl_session_trace(s, &b, &err) || !pdl_file_write(path, pdl_buf_str(&b), PDL_FILE_ATOMIC, &err)) {
-        fprintf(stderr, "Failure generating the trace: %s\n", err.msg);
+        tell("Failure generating the trace: %s", err.msg);
         pdl_err_fini(&err);
     }
     pdl_free(path);
@@ -176,7 +176,7 @@ static int finish(runner *r, pdl_step step) {
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
-            term_show(&r->term, pdl_buf_str(&b), pdl_label_of(pdl_run_result(run)));
+            term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
             term_put(&r->term, PDL_STR("\n"));
         } else {
             print_error(&err, r->session);
@@ -195,7 +195,7 @@ static int finish(runner *r, pdl_step step) {
 
 static void warn_deprecated(void *user, const char *old, const char *now) {
     (void)user;
-    fprintf(stderr, "Deprecated type syntax: use %s instead of %s.\n", now, old);
+    tell("Deprecated type syntax: use %s instead of %s.", now, old);
 }
 
 static int run_program(runner *r) {
@@ -239,8 +239,7 @@ static int early(const arguments *a) {
     if (a->given[OPT_schema]) return cmd_schema(a);
     if (!a->files.n) return cmd_help(a);
     if (a->given[OPT_sandbox]) {
-        fprintf(stderr,
-                "pdl: error: --sandbox is not available: this build cannot confine code and commands\n");
+        tell("pdl: error: --sandbox is not available: this build cannot confine code and commands");
         return 2;
     }
     if (a->given[OPT_record] && a->given[OPT_replay])
@@ -264,7 +263,8 @@ int cmd_run(const arguments *a) {
         .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream,
         .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt, .debug = &debug,
+        .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt,
+        .show_errors = pdl_tty_is(2) ? term_errors : NULL, .debug = &debug,
         .stop = &stop,
     };
     code = run_limits_read(a, &limits, &o);

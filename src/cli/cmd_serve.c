@@ -50,8 +50,7 @@ static int64_t file_time(pdl_str file) {
 static bool is_new(const server *v, pdl_str name, pdl_str file) {
     for (size_t i = 0; i < v->models.n; i++)
         if (pdl_str_eq(v->models.p[i].name, name)) {
-            fprintf(stderr, "pdl: error: %.*s: there is a program %.*s already\n", PDL_FMT(file),
-                    PDL_FMT(name));
+            tell("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file), PDL_FMT(name));
             return false;
         }
     return true;
@@ -139,9 +138,8 @@ static int serve(server *v) {
     static const int signals[] = {SIGINT, SIGTERM};
     pdl_signals *watch = pdl_signals_watch(pdl_session_loop(v->session), signals, 2, on_signal, v);
     bool v6 = strchr(v->host, ':') != NULL;
-    fprintf(stderr, "pdl: serving %zu program%s at http://%s%s%s:%u/v1\n", v->models.n,
-            v->models.n == 1 ? "" : "s", v6 ? "[" : "", v->host, v6 ? "]" : "",
-            (unsigned)pdl_serve_port(v->serve));
+    tell("pdl: serving %zu program%s at http://%s%s%s:%u/v1", v->models.n, v->models.n == 1 ? "" : "s",
+         v6 ? "[" : "", v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve));
     pdl_serve_run(v->serve);
     pdl_signals_stop(watch);
     return 0;

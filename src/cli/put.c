@@ -3,18 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/shown.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
 
 int write_failed(int e) {
     if (e == EPIPE) return 141;
-    fprintf(stderr, "pdl: error: cannot write to standard output: %s\n", strerror(e));
+    tell("pdl: error: cannot write to standard output: %s", strerror(e));
     return 1;
 }
 
 int put_stdout(pdl_str text) {
-    bool ok = fwrite(text.p, 1, text.n, stdout) == text.n;
+    bool ok = pdl_show(stdout, text);
     return ok && fflush(stdout) == 0 ? 0 : write_failed(errno);
 }
 
@@ -22,9 +23,20 @@ void put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf shown = PDL_BUF;
     if (s) pdl_session_redact(s, text, &shown);
     else pdl_buf_put(&shown, text);
-    fwrite(pdl_buf_z(&shown), 1, shown.len, stderr);
+    (void)pdl_show(stderr, pdl_buf_str(&shown));
     fflush(stderr);
     pdl_buf_fini(&shown);
+}
+
+void tell(const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_buf_putc(&b, '\n');
+    put_stderr(pdl_buf_str(&b), NULL);
+    pdl_buf_fini(&b);
 }
 
 void print_error(const pdl_err *err, const pdl_session *s) {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/shown.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -43,7 +44,7 @@ static bool read_rate(const arguments *a, opt_id id, double *out) {
 }
 
 static void write_wire(void *user, pdl_str text) {
-    fwrite(text.p, 1, text.n, user);
+    (void)pdl_show(user, text);
     fflush(user);
 }
 

@@ -19,9 +19,11 @@ pdl_sink term_sink(term *t);
 
 /* Text to standard output, through the same checks. */
 void term_put(term *t, pdl_str text);
-/* The same for text that may come from a model, by its label. */
-void term_show(term *t, pdl_str text, pdl_label label);
+/* The same; foreign: not the program's own words, a terminal does not obey them. */
+void term_show(term *t, pdl_str text, bool foreign);
 void term_flush(term *t);
+/* What code wrote on standard error. */
+void term_errors(void *t, pdl_str bytes, bool foreign);
 /* A prompt of standard input: printed and flushed. */
 void term_prompt(void *t, pdl_str prompt);
 

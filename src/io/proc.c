@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
@@ -152,6 +153,18 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
     else if (n < 0)
         at_end(s);
     if (n != 0) maybe_end(p);
+    unref(p);
+}
+
+void pdl_proc_drain_errors(pdl_proc *p) {
+    char bytes[4096]; /* the chunk may hold what the caller is being told */
+    stream *s = &p->pipes[2];
+    uv_os_fd_t fd;
+    ssize_t n;
+    if (!s->reading || uv_fileno((uv_handle_t *)&s->uv, &fd) != 0) return;
+    p->refs++;
+    /* The descriptor does not block. Its end, and errors, are left to the loop. */
+    while (s->reading && (n = read(fd, bytes, sizeof bytes)) > 0) take_output(s, (pdl_str){bytes, (size_t)n});
     unref(p);
 }
 

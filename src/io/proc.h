@@ -53,6 +53,8 @@ PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_pr
 void pdl_proc_write(pdl_proc *p, pdl_str bytes);
 /* Close that pipe after what was written. */
 void pdl_proc_close_input(pdl_proc *p);
+/* Take what it has written on standard error so far, ahead of the loop. */
+void pdl_proc_drain_errors(pdl_proc *p);
 /* Send a signal to the whole group. */
 void pdl_proc_kill(pdl_proc *p, int sig);
 /* Send a signal to the child alone. */

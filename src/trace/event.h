@@ -13,8 +13,8 @@ typedef enum {
     PDL_EVENT_COUNT
 } pdl_event_kind;
 
-/* How text looks on a terminal. FOREIGN: a value made from what models, tools or the network gave. */
-typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE, PDL_LOOK_FOREIGN } pdl_look;
+/* How text looks on a terminal. */
+typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE } pdl_look;
 
 /* How a block came to run (block_begin). */
 typedef enum {
@@ -41,6 +41,7 @@ typedef struct pdl_event {
     pdl_str role;            /* message */
     uint32_t number;         /* attempt; index of a case from 1; number of an iteration; descriptor of out */
     pdl_look look;
+    bool foreign;            /* text, out, note: not the program's own words; a terminal is not to obey them */
     const pdl_err *err;
     const struct pdl_effect *effect;
     const struct pdl_reply *reply;

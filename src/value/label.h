@@ -29,8 +29,12 @@ enum {
 #undef X
 };
 
-/* Not the user's own: shown on a terminal it must not control it. */
-enum { PDL_LABEL_foreign = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net };
+/* foreign: not the user's own; shown on a terminal it must not control it. relay: what may say again what a run has heard from
+ * a model or a tool, when it has. */
+enum {
+    PDL_LABEL_foreign = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
+    PDL_LABEL_relay = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
+};
 
 /* "model, file"; nothing for the empty set. */
 void pdl_label_show(pdl_label set, pdl_buf *out);

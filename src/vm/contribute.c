@@ -156,7 +156,7 @@ static pdl_step to_stream(pdl_fiber *f, pdl_vref v, uint32_t descriptor, pdl_err
     bool ok = pdl_stringify(v, &b, err);
     if (ok) {
         pdl_buf_putc(&b, '\n');
-        out_write(f, pdl_buf_str(&b), descriptor);
+        out_write(f, pdl_buf_str(&b), descriptor, pdl_label_of(v));
     }
     pdl_buf_fini(&b);
     return step_of(ok);

@@ -130,9 +130,9 @@ static void rot3(pdl_fiber *f) {
 }
 
 static void op_buf_pop(pdl_fiber *f, bool macro) {
-    pdl_buf *b = &f->bufs.p[--f->bufs.n];
-    pdl_val v = pdl_text_of_buf(b);
-    pdl_buf_fini(b);
+    pdl_outbuf *b = &f->bufs.p[--f->bufs.n];
+    pdl_val v = pdl_with_label(pdl_text_of_buf(&b->text), b->label);
+    pdl_buf_fini(&b->text);
     push(f, macro && f->autoescape ? pdl_with_flags(v, PDL_F_SAFE) : v);
 }
 
@@ -238,10 +238,10 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_TEST: STEP(op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err)); break;
         case PDL_OP_REBIND: STEP(op_rebind(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FAIL: STEP(op_fail(f, i, err)); break;
-        case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = PDL_BUF_INIT(PDL_MAX_TEXT); break;
+        case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = (pdl_outbuf){.text = PDL_BUF_INIT(PDL_MAX_TEXT)}; break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
-            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1], pdl_str_get(f->code->consts.p[i->c]), err))
+            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1].text, pdl_str_get(f->code->consts.p[i->c]), err))
                 return PDL_STEP_FAIL;
             break;
         case PDL_OP_OUT: STEP(op_out(f, i->a == 1, err)); break;
@@ -280,7 +280,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_LOUD: f->print = blk(f)->print; break;
         case PDL_OP_EMIT: STEP(op_emit(f, i->a, err)); break;
         case PDL_OP_EMIT_TEXT:
-            if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN);
+            if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN, 0);
             break;
         case PDL_OP_JOIN_TEXT: STEP(op_join_text(f, i->c, err)); break;
         case PDL_OP_TEXT_ADD: STEP(op_text_add(f, err)); break;

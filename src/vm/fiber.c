@@ -73,7 +73,7 @@ static void cut_loops(pdl_fiber *f, size_t n) {
 }
 
 static void cut_bufs(pdl_fiber *f, size_t n) {
-    while (f->bufs.n > n) pdl_buf_fini(&f->bufs.p[--f->bufs.n]);
+    while (f->bufs.n > n) pdl_buf_fini(&f->bufs.p[--f->bufs.n].text);
 }
 
 static void handler_fini(pdl_handler *h) {

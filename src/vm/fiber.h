@@ -41,6 +41,13 @@ typedef struct pdl_closure {
 } pdl_closure;
 static inline pdl_closure *closure_of(pdl_vref v) { return (pdl_closure *)(void *)pdl_obj_of(v); }
 
+/* --- output of templates ------------------------------------------------------------------------------- */
+
+typedef struct pdl_outbuf {
+    pdl_buf text;
+    pdl_label label; /* of what was put in */
+} pdl_outbuf;
+
 /* --- frames ---------------------------------------------------------------------------------------- */
 
 typedef enum {
@@ -166,7 +173,7 @@ struct pdl_fiber {
     PDL_VEC(pdl_save) saves;
     PDL_VEC(pdl_loop) loops;
     PDL_VEC(pdl_handler) handlers;
-    PDL_VEC(pdl_buf) bufs;
+    PDL_VEC(pdl_outbuf) bufs;
     /* calls made by this fiber, open or failed and not yet noticed */
     PDL_VEC(struct pdl_made) calls; /* open or failed calls of models, in order */
     uint32_t n_calls;           /* made so far, numbers them */
@@ -257,6 +264,7 @@ struct pdl_run {
     pdl_outq *out;
     bool closing;               /* all fibers are being freed, in any order: maps leave theirs alone */
     bool finished, failed, draining;
+    bool heard;                 /* a model or a tool has answered */
     pdl_val result;
     pdl_err err;
     double score;
@@ -361,12 +369,13 @@ void forget_calls(pdl_fiber *f, uint32_t from);
 void adopt_calls(pdl_fiber *to, pdl_fiber *from);
 
 /* out.c: output in the order of the program */
+bool out_is_foreign(const pdl_run *r, pdl_label label); /* may text with this label be of a model or a tool? */
 pdl_outq *outq_new(pdl_run *r, pdl_outq *parent);
 void outq_end(pdl_outq *q);   /* nothing more comes from its fiber */
 pdl_outq *out_child(pdl_fiber *f); /* a queue at the cursor of f, for an iteration; owned by the queue of f */
 void outq_free(pdl_outq *q);
-void out_text(pdl_fiber *f, pdl_str text, pdl_look look);
-void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor);
+void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
+void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
 void out_message(pdl_fiber *f, pdl_vref role, pdl_str text);
 void out_call(pdl_fiber *f, pdl_call *c, bool visible, bool message);
 void out_flush(pdl_run *r);

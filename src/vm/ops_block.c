@@ -198,15 +198,15 @@ pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    bool foreign = pdl_label_of(*top(f)) & PDL_LABEL_foreign;
-    pdl_look look = how == 1 ? PDL_LOOK_CODE : foreign ? PDL_LOOK_FOREIGN : PDL_LOOK_PLAIN;
+    pdl_look look = how == 1 ? PDL_LOOK_CODE : PDL_LOOK_PLAIN;
+    pdl_label label = pdl_label_of(*top(f));
     if (pdl_is_str(*top(f))) {
-        out_text(f, pdl_str_get(*top(f)), look);
+        out_text(f, pdl_str_get(*top(f)), look, label);
         return PDL_STEP_DONE;
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_stringify(*top(f), &b, err);
-    if (ok) out_text(f, pdl_buf_str(&b), look);
+    if (ok) out_text(f, pdl_buf_str(&b), look, label);
     pdl_buf_fini(&b);
     return step_of(ok);
 }
@@ -288,13 +288,13 @@ pdl_step op_text_add(pdl_fiber *f, pdl_err *err) {
 /* In a context stream it is a message of the loop when the loop has a role of its own. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = blk(f)->info->role;
-    if (pdl_is_absent(role)) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
+    if (pdl_is_absent(role)) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     else out_message(f, role, pdl_str_get(sep));
 }
 
 pdl_step op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
-    if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN);
+    if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     if (f->print & PRINT_CONTEXT) stream_separator(f, sep);
     if (pdl_may_wait(*top(f))) {
         piece_add(f, pdl_keep(sep));

@@ -133,7 +133,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_buf_put(&out, pdl_str_get(errors));
         pdl_buf_putc(&out, '\n');
-        out_write(f, pdl_buf_str(&out), 2);
+        out_write(f, pdl_buf_str(&out), 2, PDL_LABEL_command);
         pdl_buf_fini(&out);
     }
     if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {

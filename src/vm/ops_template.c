@@ -16,7 +16,8 @@ pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
         pdl_err_host(err, "TypeError", "sequence item 0: expected str instance, %s found", pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
-    pdl_buf *b = &f->bufs.p[f->bufs.n - 1];
+    pdl_buf *b = &f->bufs.p[f->bufs.n - 1].text;
+    f->bufs.p[f->bufs.n - 1].label |= pdl_label_of(v);
     bool ok = true;
     if (pdl_is(v, PDL_V_UNDEFINED)) {
         ok = f->code->jinja || pdl_undefined_error(v, err);

@@ -16,6 +16,7 @@ typedef struct pdl_outitem {
     pdl_val text;           /* TEXT, WRITE, MESSAGE */
     pdl_val role;           /* MESSAGE */
     pdl_look look;
+    bool foreign;
     uint32_t descriptor;
     pdl_call *call;         /* CALL: NULL when it was forgotten */
     bool visible, message, begun;
@@ -75,21 +76,28 @@ void outq_end(pdl_outq *q) {
     out_flush(q->run);
 }
 
-static void send(pdl_run *r, pdl_event_kind kind, pdl_vref role, pdl_str text, pdl_look look,
-                 uint32_t number) {
-    pdl_event e = {
-        .kind = kind, .text = text, .look = look, .number = number, .value = pdl_absent(),
-        .context = pdl_absent(),
-    };
-    if (pdl_is_str(role)) e.role = pdl_str_get(role);
+/* Code, commands and files may say again what a model or a tool has said. */
+bool out_is_foreign(const pdl_run *r, pdl_label label) {
+    return label & PDL_LABEL_foreign || (r->heard && label & PDL_LABEL_relay);
+}
+
+static void send(pdl_run *r, pdl_event e) {
+    e.value = e.context = pdl_absent();
     pdl_sinks_send(&r->opt.sinks, &e);
 }
 
+static void send_message(pdl_run *r, pdl_vref role, pdl_str text, pdl_look look) {
+    send(r, (pdl_event){.kind = PDL_EVENT_message, .text = text, .look = look, .foreign = true,
+                        .role = pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("")});
+}
+
 static void send_item(pdl_run *r, const outitem *i) {
-    pdl_str text = pdl_str_get(i->text);
-    if (i->kind == ITEM_TEXT) send(r, PDL_EVENT_text, pdl_absent(), text, i->look, 0);
-    else if (i->kind == ITEM_WRITE) send(r, PDL_EVENT_out, pdl_absent(), text, PDL_LOOK_PLAIN, i->descriptor);
-    else send(r, PDL_EVENT_message, i->role, text, PDL_LOOK_PLAIN, 0);
+    if (i->kind == ITEM_MESSAGE) {
+        send_message(r, i->role, pdl_str_get(i->text), PDL_LOOK_PLAIN);
+        return;
+    }
+    send(r, (pdl_event){.kind = i->kind == ITEM_TEXT ? PDL_EVENT_text : PDL_EVENT_out, .text = pdl_str_get(i->text),
+                        .look = i->look, .foreign = i->foreign, .number = i->descriptor});
 }
 
 /* Pieces of the call under the cursor. True when it has ended well. */
@@ -98,10 +106,11 @@ static bool pass_call(pdl_run *r, outitem *i) {
     if (!c) return true;
     if (c->pieces.len && i->visible) {
         if (i->message && !i->begun)
-            send(r, PDL_EVENT_message, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(),
-                 PDL_STR(""), PDL_LOOK_MODEL, 0);
+            send_message(r, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(), PDL_STR(""),
+                         PDL_LOOK_MODEL);
         i->begun = true;
-        send(r, PDL_EVENT_text, pdl_absent(), pdl_buf_str(&c->pieces), PDL_LOOK_MODEL, 1);
+        send(r, (pdl_event){.kind = PDL_EVENT_text, .text = pdl_buf_str(&c->pieces), .look = PDL_LOOK_MODEL, .foreign = true,
+                            .number = 1});
     }
     pdl_buf_clear(&c->pieces);
     if (!c->done) return false;
@@ -139,22 +148,25 @@ void out_flush(pdl_run *r) {
 /* Is the cursor at the end of q? Then nothing has to wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
-void out_text(pdl_fiber *f, pdl_str text, pdl_look look) {
+void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     if (!text.n && look == PDL_LOOK_PLAIN) return;
+    bool foreign = out_is_foreign(f->run, label);
     if (at_cursor(f->out) && !f->run->draining) {
-        send(f->run, PDL_EVENT_text, pdl_absent(), text, look, 0);
+        send(f->run, (pdl_event){.kind = PDL_EVENT_text, .text = text, .look = look, .foreign = foreign});
         return;
     }
     outitem *i = add(f->out, ITEM_TEXT);
     i->text = pdl_text(text);
     i->look = look;
+    i->foreign = foreign;
     out_flush(f->run);
 }
 
-void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor) {
+void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
     outitem *i = add(f->out, ITEM_WRITE);
     i->text = pdl_text(text);
     i->descriptor = descriptor;
+    i->foreign = out_is_foreign(f->run, label);
     out_flush(f->run);
 }
 

@@ -91,7 +91,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     /* what code prints goes straight out: L4 made it wait for all that stands before */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
-        if (f) out_write(f, text, 1);
+        if (f) out_write(f, text, 1, PDL_LABEL_code);
         return;
     }
     if (!c->out) return;
@@ -123,6 +123,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .value = notes,
                                                .context = pdl_absent()});
     pdl_drop(notes);
+    r->heard |= e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_tool;
     if (c) call_answered(c, reply);
 }
 

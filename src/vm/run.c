@@ -300,6 +300,8 @@ void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }
 bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
+bool pdl_run_has_heard(const pdl_run *r) { return r->heard; }
+bool pdl_run_is_foreign(const pdl_run *r) { return out_is_foreign(r, pdl_label_of(r->result)); }
 pdl_val pdl_run_scope(const pdl_run *r) { return scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
 double pdl_run_score(const pdl_run *r) { return r->score; }

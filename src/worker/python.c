@@ -428,7 +428,9 @@ static void on_msg(void *user, pdl_str bytes) {
         w->farewell = pdl_timer_start(w->loop, FAREWELL_MS, on_farewell, w);
         return;
     }
-    if (pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err)) return;
+    bool ok = pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err);
+    if (w->proc) pdl_proc_drain_errors(w->proc); /* what it wrote before it said that it has ended: the run may end with it */
+    if (ok) return;
     /* Its messages make no sense any more: the end of the process tells the jobs. */
     if (w->broken.kind == PDL_E_NONE) pdl_err_move(&w->broken, &err);
     else pdl_err_fini(&err);
@@ -447,14 +449,19 @@ static void on_stdout(void *user, pdl_str bytes) {
     pdl_buf_fini(&b);
 }
 
+static void on_stderr(void *user, pdl_str bytes) {
+    worker *w = user;
+    w->opt.errors(w->opt.user, bytes);
+}
+
 /* --- requests ------------------------------------------------------------------------------------------- */
 
 static bool launch(worker *w, pdl_err *err) {
     for (size_t i = 0; i < w->pythons.n; i++) {
         const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
         pdl_proc_options po = {
-            .argv = argv, .inherit_stderr = true, .extra_fds = 1, .user = w, .on_out = on_stdout,
-            .on_msg = on_msg, .done = ended, .max_memory = w->opt.max_memory,
+            .argv = argv, .inherit_stderr = !w->opt.errors, .extra_fds = 1, .user = w, .on_out = on_stdout,
+            .on_err = on_stderr, .on_msg = on_msg, .done = ended, .max_memory = w->opt.max_memory,
         };
         if (!*w->pythons.p[i]) continue;
         if (pdl_proc_start(w->loop, &po, &w->proc, err)) {

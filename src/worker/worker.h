@@ -34,6 +34,8 @@ typedef struct pdl_worker_options {
     uint64_t ipython_ms;        /* of one ipython block; 0: 5000 */
     const pdl_debug *debug;     /* category worker; may be NULL */
     void *user;                 /* of the callbacks */
+    /* What the Python process writes on its standard error, which is then no terminal. NULL: it has ours. */
+    void (*errors)(void *user, pdl_str bytes);
     /* Code of the effect `code` reads standard input: make it an INPUT effect and answer. NULL: end of
      * input. */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);

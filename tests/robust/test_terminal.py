@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""test_terminal.py -- what a model wrote does not control a terminal, whichever way it gets there; a pipe gets the bytes.
+
+    test_terminal.py BUILD_DIR
+
+Each program runs on a terminal of its own, with standard output and error there, and once more with pipes. Python standard library
+only. Last line: `N passed, N failed[, N skipped]`.
+"""
+import http.server
+import json
+import os
+import pathlib
+import pty
+import select
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+SECONDS = 20
+ESCAPES = "a\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00b\u2028\u202ec\ttab\r\nline\rback\n"
+ARGUMENT = "a\x1b[31mre"  # x[:8]: no NUL, which words of a command cannot have
+BAD = [b"\x1b", b"\x07", b"\xc2\x9b", b"\x7f", b"\x00", b"\rback"]
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if asked.get("stream"):
+            pieces = [{"choices": [{"delta": {"role": "assistant", "content": c}}]} for c in (ESCAPES[:3], ESCAPES[3:9], ESCAPES[9:])]
+            body = b"".join(b"data: %s\n\n" % json.dumps(p).encode() for p in pieces) + b"data: [DONE]\n\n"
+        else:
+            body = json.dumps({"choices": [{"message": {"role": "assistant", "content": ESCAPES}, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream" if asked.get("stream") else "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+# SHOW: a call whose answer is printed, STREAM: as it comes, ASK: one that only defines x.
+# name: program, what a pipe gets on standard output ("" where it is more than the text), further arguments
+TABLE = {
+    "as it comes": ("text:\n- SHOW\n", ESCAPES, []),
+    "in pieces": ("text:\n- STREAM\n", ESCAPES, []),
+    "as a context": ("text:\n- STREAM\n", ESCAPES, ["--stream", "context"]),
+    "at the end": ("text:\n- STREAM\n", ESCAPES, ["--stream", "none"]),
+    "contributed to standard output": ("text:\n- ASK\n- {text: \"${ x }\", contribute: [stdout]}\n", ESCAPES, []),
+    "contributed to standard error": ("text:\n- ASK\n- {text: \"${ x }\", contribute: [stderr]}\n", "", []),
+    "in a list": ("lastOf:\n- ASK\n- defs: {l: {data: [\"${ x }\"]}}\n  text: ${ l[0] }\n", ESCAPES, ["--stream", "none"]),
+    "in the context": ("lastOf:\n- SHOW\n- text: \"${ pdl_context[-1].content }\"\n", ESCAPES, ["--stream", "none"]),
+    "cut and joined": ("text:\n- ASK\n- ${ x.split('r') | join('r') }\n", ESCAPES, []),
+    "a template": ("text:\n- ASK\n- lang: jinja\n  code: \"{% for c in x %}{{ c }}{% endfor %}\"\n", ESCAPES, []),
+    "a macro": ("text:\n- ASK\n- lang: jinja\n  code: \"{% macro m(y) %}{{ y }}{% endmacro %}{{ m(x) }}\"\n", ESCAPES, []),
+    "a function": ("defs:\n  f: {function: {a: string}, return: \"${ a }\"}\ntext:\n- ASK\n- \"${ f(a=x) }\"\n", ESCAPES, []),
+    "a map": ("text:\n- ASK\n- for: {c: \"${ [x, x] }\"}\n  map: ${ c }\n", ESCAPES + ESCAPES, []),
+    "a role": ("text:\n- ASK\n- defs: {m: {data: {role: \"${ x[:8] }\", content: b}}}\n  data: ${ [m] }\n  contribute: [context]\n", "", ["--stream", "context"]),
+    "code": ("text:\n- ASK\n- {lang: python, code: \"result = x\"}\n", ESCAPES, []),
+    "code that prints": ("text:\n- ASK\n- {lang: python, code: \"print(x, end='')\\nresult = ''\"}\n", ESCAPES, []),
+    "code that kept it": ("text:\n- ASK\n- {lang: python, code: \"PDL_SESSION.kept = x\\nresult = ''\"}\n- {lang: python, code: \"result = PDL_SESSION.kept\"}\n", ESCAPES, []),
+    "standard error of code": ("text:\n- ASK\n- {lang: python, code: \"import sys; print(x, file=sys.stderr)\\nresult = ''\"}\n", "", []),
+    "a command": ("text:\n- ASK\n- {args: [printf, \"%s\", \"${ x[:8] }\"]}\n", ARGUMENT, []),
+    "standard error of a command": ("text:\n- ASK\n- {args: [sh, -c, 'printf %s \"$1\" >&2', sh, \"${ x[:8] }\"]}\n", "", []),
+    "a file": ("text:\n- ASK\n- defs: {f: {aggregator: {file: kept.txt, flush: true, suffix: ''}}}\n  text: {text: \"${ x[:8] }\", contribute: [f]}\n- {read: kept.txt}\n", ARGUMENT, []),
+    "an error of code": ("text:\n- ASK\n- {lang: python, code: \"raise ValueError(x)\"}\n", "", []),
+    "an error before another attempt": ("text:\n- ASK\n- {retry: 1, trace_error_on_retry: true, lang: python, code: 'raise ValueError(x)'}\n", "", []),
+    "the name of a file": ("text:\n- ASK\n- {read: \"${ x[:8] }\"}\n", "", []),
+    "a value of the wrong type": ("text:\n- ASK\n- {text: \"${ x }\", spec: integer}\n", "", []),
+    "a field of the program": ("text: hi\n\"a\\e[31mred\": 3\n", "", []),
+    "a word of the command line": ("text: hi\n", "", ["--b\x1b[31mred"]),
+    "the log of requests": ("text:\n- SHOW\n", ESCAPES, ["--wire", "-"]),
+    "check": ("text: hi\n\"a\\e[31mred\": 3\n", "", ["check"]),
+    "dump": ("text: \"a\\e[31mred\"\n", "", ["dump", "--code"]),
+    "explain": ("text:\n- {model: \"openai/x\\e[31mred\", input: \"q\\e[31m\"}\n", "", ["explain"]),
+}
+
+
+class Tests:
+    def __init__(self, pdl, url):
+        self.pdl, self.passed, self.failed, self.skipped = pdl, 0, 0, 0
+        call = "{model: openai/x, parameters: {api_base: \"%s\", api_key: k, stream: %%s}, input: hi, def: x%%s}" % url
+        self.calls = {"SHOW": call % ("false", ""), "STREAM": call % ("true", ""), "ASK": call % ("false", ", contribute: []")}
+
+    def check(self, title, ok, text):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        if not ok:
+            print("FAIL %s\n%s" % (title, text))
+
+    def start(self, folder, name, **kw):
+        program, _, args = TABLE[name]
+        for word, call in self.calls.items():
+            program = program.replace(word, call)
+        (pathlib.Path(folder) / "main.pdl").write_text(program, encoding="utf-8")
+        return subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1"}, **kw)
+
+    def on_terminal(self, name):
+        ours, theirs = pty.openpty()
+        mode = termios.tcgetattr(theirs)
+        mode[1] &= ~termios.OPOST  # the bytes as they were written
+        termios.tcsetattr(theirs, termios.TCSANOW, mode)
+        got, end = b"", time.monotonic() + SECONDS
+        with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
+            p = self.start(folder, name, stdout=theirs, stderr=theirs)
+            os.close(theirs)
+            while time.monotonic() < end and select.select([ours], [], [], SECONDS)[0]:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                got += piece
+            os.close(ours)
+            p.wait(timeout=SECONDS)
+        bad = [b for b in BAD if b in got]
+        self.check("a terminal is not controlled: " + name, b"[31m" in got and not bad, repr((bad, got[:600])))
+
+    def in_pipe(self, name):
+        with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
+            out, err = self.start(folder, name, stdout=subprocess.PIPE, stderr=subprocess.PIPE).communicate(timeout=SECONDS)
+        want = TABLE[name][1].encode()
+        self.check("a pipe gets the bytes: " + name, want in out, repr((out, err)))
+
+
+def own_colours(t):
+    """The program's own text is trusted: what it colours is coloured."""
+    TABLE["own"] = ("text: \"\\e[31mred\\e[0m\"\n", "\x1b[31mred\x1b[0m", [])
+    t.in_pipe("own")
+
+
+def terminals():
+    """Whether this system gives terminals to a test."""
+    try:
+        for fd in pty.openpty():
+            os.close(fd)
+        return True
+    except OSError:
+        return False
+
+
+def main():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), "http://127.0.0.1:%d/v1" % server.server_port)
+    has_terminals = terminals()
+    if not has_terminals:
+        print("skipped: no terminal can be had here")
+    for name in list(TABLE):
+        if has_terminals:
+            t.on_terminal(name)
+        else:
+            t.skipped += 1
+        if TABLE[name][1]:
+            t.in_pipe(name)
+    own_colours(t)
+    server.shutdown()
+    print("%d passed, %d failed, %d skipped" % (t.passed, t.failed, t.skipped))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
