@@ -2,6 +2,8 @@
 openai package, and the reference where it survives."""
 import os
 import pathlib
+import re
+import statistics
 import subprocess
 
 from harness import ROOT, SHARED, alternate, span
@@ -10,6 +12,7 @@ from peers import quiet_environment
 HERE = pathlib.Path(__file__).resolve().parent
 HEAD = ["work", "pdl", "limit", "peers (time, memory, times as long as pdl)"]
 CALLS, STREAMS, TOKENS = 10000, 1000, 100
+CLIENTS, WARM, REQUESTS = 1000, 10000, 100000
 
 
 class Server:
@@ -30,7 +33,7 @@ class Server:
 
 def build(folder):
     cc = os.environ.get("CC", "cc")
-    for name, libraries in (("http_server", []), ("curl_loop", ["-lcurl"]), ("latency", [])):
+    for name, libraries in (("http_server", []), ("curl_loop", ["-lcurl"]), ("latency", []), ("serve_load", [])):
         subprocess.run([cc, "-O2", "-D_GNU_SOURCE", "-o", str(folder / name), str(HERE / (name + ".c"))] + libraries, check=True)
 
 
@@ -91,6 +94,37 @@ def chunk_latency(a, peers, folder):
     return ["chunk on the socket to chunk on standard output", "%.0f us median, %.0f us 99th percentile" % (median, late), "<= 100 us median", ""], median <= 300
 
 
+def resident(pid):
+    """Megabytes."""
+    return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path("/proc/%d/status" % pid).read_text("ascii")).group(1)) / 1024
+
+
+def served(a, peers, folder):
+    """pdl serve with a program that asks no model, under CLIENTS clients that never pause; its memory after some and after many requests."""
+    (folder / "echo.pdl").write_text('text: "You said: ${ question }"\n', "utf-8")
+    server = subprocess.Popen([a.pdl, "serve", "--port", "0", "echo.pdl"], cwd=folder, stderr=subprocess.PIPE, text=True)
+    line = server.stderr.readline()
+    if "built without" in line:
+        return ["pdl serve, 1 000 clients", "built without a server", "", ""], True
+    port = re.search(r":(\d+)/v1", line).group(1)
+
+    def load(n):
+        out = subprocess.run([str(folder / "serve_load"), port, str(CLIENTS), str(n), "echo"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        return [float(x) for x in out.split()]
+
+    load(WARM)
+    warm, runs = resident(server.pid), [load(REQUESTS) for _ in range(a.runs)]
+    last = resident(server.pid)
+    server.terminate()
+    server.communicate()
+    rates = [REQUESTS / r[0] for r in runs]
+    rate = statistics.median(rates)
+    shown = "%.3g requests a second ±%.2g, half of them in %.3g ms, 99 %% in %.3g ms; %.1f MB after 10 000 requests, %.1f MB after %s more" % (
+        rate, (max(rates) - min(rates)) / 2, statistics.median(r[1] for r in runs), statistics.median(r[2] for r in runs), warm, last,
+        "{:,}".format(REQUESTS * a.runs).replace(",", " "))
+    return ["`pdl serve`, 1 000 clients, no model", shown, ">= 5 000 requests a second, memory flat over 100 000", ""], rate * 3 >= 5000 and last <= warm + 3
+
+
 def rows(a, peers, folder):
     build(folder)
-    return [part(a, peers, folder) for part in (first_call, many_calls, streams, chunk_latency)]
+    return [part(a, peers, folder) for part in (first_call, many_calls, streams, chunk_latency, served)]
