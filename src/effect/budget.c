@@ -94,6 +94,24 @@ bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, p
     return false;
 }
 
+bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err) {
+    pdl_buf why = PDL_BUF;
+    double limit = b->limit[PDL_BUDGET_seconds];
+    pdl_buf_putf(&why, "the budget of %.15g %s is spent", limit, limit == 1 ? "second" : "seconds");
+    pdl_budget_refuse(b, PDL_BUDGET_seconds, pdl_buf_str(&why), err);
+    pdl_buf_fini(&why);
+    return false;
+}
+
+bool pdl_budget_in_time(const pdl_budget *b, pdl_err *err) {
+    uint64_t now = b ? now_ns() : 0;
+    for (; b; b = b->up) {
+        double limit = b->limit[PDL_BUDGET_seconds];
+        if (limit >= 0 && (double)(now - b->start_ns) / 1e9 >= limit) return pdl_budget_refuse_time(b, err);
+    }
+    return true;
+}
+
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b) {
     pdl_val detail;
     pdl_err ignored = {0};

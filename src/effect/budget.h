@@ -14,7 +14,7 @@
     X(calls, "calls of models")                                                  \
     X(tokens, "tokens of prompts and answers")                                   \
     X(cost, "what the calls cost, by the table of prices")                       \
-    X(seconds, "time since the block began, as seen when something is asked for")
+    X(seconds, "time since the block began")
 
 typedef enum {
 #define X(id, doc) PDL_BUDGET_##id,
@@ -53,5 +53,9 @@ PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 /* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent". Always false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
+/* The same for its seconds, which are over. */
+bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
+/* Is there time left, in b and all around it? Error: budget. NULL is fine. */
+PDL_MUST bool pdl_budget_in_time(const pdl_budget *b, pdl_err *err);
 
 #endif

@@ -17,6 +17,11 @@ const char *pdl_effect_kind_name(pdl_effect_kind k) {
     return names[k];
 }
 
+bool pdl_effect_takes_time(pdl_effect_kind k) {
+    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
+           k == PDL_EFFECT_sleep || k == PDL_EFFECT_input || k == PDL_EFFECT_tool;
+}
+
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
     for (size_t i = 0; i < PDL_EFFECT_COUNT; i++)
         if (pdl_str_is(name, names[i])) {

@@ -103,6 +103,8 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /*
 void pdl_effect_free(pdl_effect *e);
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
+/* Does it take time, and can it be ended? The rest is over at once. */
+bool pdl_effect_takes_time(pdl_effect_kind k);
 
 /* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and
  * stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */

@@ -173,10 +173,9 @@ static void put_need(const charge *c, const pdl_budget *b, pdl_budget_item i, pd
 
 static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_err *err) {
     pdl_buf why = PDL_BUF;
-    if (i == PDL_BUDGET_tokens || i == PDL_BUDGET_cost) put_need(c, b, i, &why);
-    else
-        pdl_buf_putf(&why, "the budget of %.15g %s is spent", b->limit[i],
-                     i == PDL_BUDGET_calls ? b->limit[i] == 1 ? "call" : "calls" : "seconds");
+    if (i == PDL_BUDGET_seconds) return pdl_budget_refuse_time(b, err);
+    if (i != PDL_BUDGET_calls) put_need(c, b, i, &why);
+    else pdl_buf_putf(&why, "the budget of %.15g %s is spent", b->limit[i], b->limit[i] == 1 ? "call" : "calls");
     pdl_budget_refuse(b, i, pdl_buf_str(&why), err);
     pdl_buf_fini(&why);
     return false;
@@ -334,16 +333,10 @@ static void look_again(room *r) {
 
 /* --- the world -------------------------------------------------------------------------------------------------- */
 
-/* What takes time and can be ended; the rest is over at once. */
-static bool takes_time(pdl_effect_kind k) {
-    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
-           k == PDL_EFFECT_sleep || k == PDL_EFFECT_input || k == PDL_EFFECT_tool;
-}
-
 static void start(pdl_world *w, pdl_effect *e) {
     room *r = (room *)(void *)w;
     double left = 0;
-    if (!e->budget || !takes_time(e->kind)) {
+    if (!e->budget || !pdl_effect_takes_time(e->kind)) {
         r->behind->ops->start(r->behind, e);
         return;
     }

@@ -10,6 +10,17 @@ void set_budget(pdl_fiber *f, pdl_budget *b) {
     pdl_budget_drop(old);
 }
 
+void not_quiet(pdl_fiber *f) {
+    for (; f; f = f->parent) f->quiet = 0;
+}
+
+bool in_time(pdl_fiber *f, size_t turns, pdl_err *err) {
+    enum { QUIET = 1024, LOOK = 64 };
+    uint32_t before = f->quiet / LOOK;
+    f->quiet += (uint32_t)turns;
+    return f->quiet < QUIET || f->quiet / LOOK == before || pdl_budget_in_time(f->budget, err);
+}
+
 static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *out, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     if (!pdl_is_int(v) && !pdl_is(v, PDL_V_FLOAT))

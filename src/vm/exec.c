@@ -178,6 +178,17 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
+/* Of a loop, or a call that returns. What never waits lets signals and other fibers in, and ends with its budget. */
+static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
+    if (PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) {
+        f->run->turns = 0;
+        f->run->yielded = true;
+        fiber_ready(f);
+        return PDL_STEP_WAIT;
+    }
+    return PDL_LIKELY(!f->budget) || in_time(f, 1, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+}
+
 /* Flat switch: one case an opcode. */
 pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
     const bool traced = PDL_TRACES(f->run->opt.debug, exec);
@@ -209,18 +220,10 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             set_top(f, pdl_bool(truth));
             break;
         }
-        case PDL_OP_JUMP: {
-            bool back = i->c < f->pc;
+        case PDL_OP_JUMP:
+            if (i->c < f->pc) STEP(turn(f, err));
             f->pc = i->c;
-            /* a loop that never waits lets signals and other fibers in */
-            if (back && PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) {
-                f->run->turns = 0;
-                f->run->yielded = true;
-                fiber_ready(f);
-                return PDL_STEP_WAIT;
-            }
             break;
-        }
         case PDL_OP_JUMP_FALSE: STEP(jump_if(f, i, false, false, err)); break;
         case PDL_OP_JUMP_TRUE: STEP(jump_if(f, i, true, false, err)); break;
         case PDL_OP_JUMP_FALSE_KEEP: STEP(jump_if(f, i, false, true, err)); break;
@@ -268,6 +271,8 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             bool ended = false;
             STEP(op_return(f, err, &ended));
             if (ended) return PDL_STEP_DONE;
+            pdl_step s = turn(f, err); /* the return itself is done */
+            if (PDL_UNLIKELY(s != PDL_STEP_DONE)) return s;
             break;
         }
         case PDL_OP_ENTER: op_enter(f, f->code->ptrs.p[i->c]); break;

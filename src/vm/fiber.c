@@ -265,7 +265,8 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     const pdl_site *site = &f->code->sites.p[w->site];
     if (f->code->jinja && !err->final) {
         bool limit = err->kind == PDL_E_limit;
-        code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
+        if (err->kind == PDL_E_budget) err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */
+        else code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
         if (limit) err->kind = PDL_E_limit;
         return;
     }

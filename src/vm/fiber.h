@@ -165,6 +165,7 @@ struct pdl_fiber {
     pdl_val role;
     uint8_t print;
     bool autoescape;
+    uint32_t quiet;             /* turns since something that takes time was asked of the outside */
     pdl_budget *budget;         /* owned; what effects are charged to: NULL without one */
     /* stacks */
     PDL_VEC(pdl_val) stack;
@@ -448,6 +449,10 @@ void mapping_free(pdl_run *r, pdl_mapping *m);
 
 /* budget.c */
 void set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: none */
+/* A strand that asks the outside now and then is ended where it asks, which a replay does at the same place. One that was
+ * quiet for many turns of its loops is looked at in between: error budget when the time of f's is over. */
+PDL_MUST bool in_time(pdl_fiber *f, size_t turns, pdl_err *err);
+void not_quiet(pdl_fiber *f); /* it asks for something that takes time */
 pdl_step op_budget(pdl_fiber *f, pdl_err *err);
 
 /* match.c */

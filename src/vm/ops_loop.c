@@ -263,7 +263,9 @@ pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     pdl_mapping *m = l->map;
     const pdl_count *w = &info->block->workers;
     size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
+    size_t before = m->started;
     while (m->started < m->n && m->open < most && m->failed == (size_t)-1) start_iteration(f, l, m, info);
+    if (f->budget && !in_time(f, m->started - before, err)) return PDL_STEP_FAIL;
     bool all = m->failed == (size_t)-1 ? m->ended == m->n : m->open == 0;
     if (!all) {
         f->state = FIBER_WAIT_MAP;

@@ -201,6 +201,7 @@ void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, 
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
+    if (pdl_effect_takes_time(c->kind)) not_quiet(f);
     if (c->kind != PDL_EFFECT_model) {
         launch(r, c);
         return;

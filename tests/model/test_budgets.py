@@ -112,6 +112,28 @@ def cost(build):
         same(p.run("--stream", "none", "p.pdl", program="lastOf:\n- " + free.replace("\n", "\n  ") + "\n- ${ r.usage.cost }\n")[1], "19.0\n")
 
 
+def seconds_of_loops(build):
+    """What asks nobody ends with its time, too: loops, maps, recursion, templates; and the run goes on."""
+    told = "fallback: '${ pdl_error.message } (${ pdl_error.kind } ${ pdl_error.line })'\n"
+    spent = "the budget of 0.2 seconds is spent (budget %d)\n"
+    with Server(say) as s:
+        p = Place(build, s)
+        for program, line in [
+                ("repeat: {data: 1}\nwhile: true\njoin: {as: lastOf}\n", 1),
+                ("for: {i: '${ range(100000000) }'}\nrepeat: {data: 1}\njoin: {as: lastOf}\n", 2),
+                ("for: {i: '${ range(100000000) }'}\nmap: {data: 1}\njoin: {as: lastOf}\n", 1),
+                ("for: {i: '${ range(1000) }'}\nmap: {repeat: {data: 1}, while: true, join: {as: lastOf}}\n", 3),
+                ("lang: jinja\ncode: '{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}'\n", 1),
+                ("defs: {fib: {function: {n: integer}, return: '${ n if n < 2 else fib(n - 1) + fib(n - 2) }'}}\ntext: '${ fib(50) }'\n", 2)]:
+            start = time.monotonic()
+            same(p.run("--stream", "none", "p.pdl", program="budget: {seconds: 0.2}\n" + program + told)[1], spent % line, program)
+            same(time.monotonic() - start < 5, True, program)
+        status, out, err = p.run("--budget", "seconds=0.2", "p.pdl", program="repeat: ''\nwhile: true\n")
+        same((status, err.splitlines()[0]), (1, "p.pdl:1 - the budget of 0.2 seconds is spent"))
+        status, out, err = p.run("--budget", "seconds=100", "p.pdl", program="for: {i: '${ range(5000) }'}\nrepeat: {data: 1}\njoin: {as: lastOf}\n")
+        same((status, out, err), (0, "1\n", ""))
+
+
 def what_the_server_says_it_cost(build):
     def reply(body, n):
         return 200, {}, {**completion("ok"), "usage": {"prompt_tokens": 1, "completion_tokens": 1, "cost": 3}}
@@ -189,7 +211,7 @@ def wrong_fields(build):
 
 
 TESTS = [calls_of_a_block, error_has_its_place, fallback_is_outside, definitions_count, nested_budgets, retry_with_a_budget_inside,
-         tokens, reserved_tokens_come_back, cost, what_the_server_says_it_cost, broken_tables, seconds, of_the_run,
+         tokens, reserved_tokens_come_back, cost, what_the_server_says_it_cost, broken_tables, seconds, seconds_of_loops, of_the_run,
          callbacks_are_charged, replayed_as_recorded, cached_replies_are_free, wrong_fields]
 
 if __name__ == "__main__":
