@@ -54,21 +54,41 @@ static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
 }
 
+/* Do the instructions from `from` on leave a variable of theirs in the scope? */
+static bool binds(const pdl_emit *e, uint32_t from) {
+    size_t saved = 0;
+    for (uint32_t i = from; i < here(e); i++) {
+        switch ((int)e->code->ins.p[i].op) {
+        case PDL_OP_SCOPE_SAVE: saved++; break;
+        case PDL_OP_SCOPE_BACK: saved--; break;
+        case PDL_OP_BIND: case PDL_OP_BIND_KEEP: case PDL_OP_REBIND:
+            if (!saved) return true;
+            break;
+        default: break;
+        }
+    }
+    return false;
+}
+
 /* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with its own
- * text. */
+ * text. The target is bound anew in place; a body that binds more has it taken back after each iteration. */
 static void c_loop_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) c_loop_filter(e, x);
     span(e, x->u.loop.over);
     emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
     emit(e, PDL_OP_LOOP, x->u.loop.recursive, 0, self);
     uint32_t loop_name = name_of(e, PDL_STR("loop"));
+    emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
     uint32_t again = here(e);
     uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
     c_target(e, x->u.loop.target);
-    emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
+    uint32_t body = here(e);
     c_stmt(e, x->u.loop.body);
+    if (binds(e, body)) {
+        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
+    }
     emit(e, PDL_OP_JUMP, 0, 0, again);
     patch(e, next); /* the loop object, on top, knows whether there was an item */
     emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
