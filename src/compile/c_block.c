@@ -84,8 +84,8 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
 /* stdlib.expectations.feedback */
 static void c_default_feedback(pdl_emit *e) {
     emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
-    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_textz("expectations")));
-    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_textz("feedback")));
+    emit_attr(e, PDL_STR("expectations"));
+    emit_attr(e, PDL_STR("feedback"));
 }
 
 static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {

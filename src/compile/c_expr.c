@@ -216,7 +216,7 @@ static void c_step(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR:
         span(e, x);
-        emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_text(x->u.access.name)));
+        emit_attr(e, x->u.access.name);
         return;
     case PDL_X_ITEM: c_item_access(e, x); return;
     case PDL_X_FILTER: case PDL_X_TEST: c_filter_call(e, x); return;

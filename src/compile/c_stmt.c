@@ -96,7 +96,7 @@ static void c_loop_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
         emit(e, PDL_OP_POP, 0, 0, 0);
         return;
     }
-    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_textz("index0")));
+    emit_attr(e, PDL_STR("index0"));
     emit_const(e, pdl_int(0));
     emit(e, PDL_OP_COMPARE, PDL_XOP_GE, 0, 0);
     uint32_t some = emit_jump(e, PDL_OP_JUMP_TRUE);
@@ -252,7 +252,7 @@ static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     }
     span(e, x);
     emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("self")));
-    emit(e, PDL_OP_ATTR, 0, 0, add_const(e, pdl_text(x->u.macro.name)));
+    emit_attr(e, x->u.macro.name);
     emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, pdl_arena_new(e->a, pdl_shape)));
     emit(e, PDL_OP_OUT, 0, 0, 0);
 }

@@ -32,6 +32,10 @@ uint32_t add_ptr(pdl_emit *e, const void *p) {
 void emit_const(pdl_emit *e, pdl_val v) { emit(e, PDL_OP_CONST, 0, 0, add_const(e, v)); }
 void emit_text(pdl_emit *e, pdl_str s) { emit_const(e, pdl_text(s)); }
 
+void emit_attr(pdl_emit *e, pdl_str name) {
+    emit(e, PDL_OP_ATTR, pdl_is_dict_method(name), 0, add_const(e, pdl_text(name)));
+}
+
 pdl_name name_of(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
 
 /* Ids outlive the code: contexts and traces keep them. */

@@ -21,6 +21,7 @@ void patch_to(pdl_emit *e, uint32_t at, uint32_t target);
 uint32_t emit_jump(pdl_emit *e, pdl_opcode op);   /* target to be patched */
 void emit_const(pdl_emit *e, pdl_val v);          /* takes v */
 void emit_text(pdl_emit *e, pdl_str s);
+void emit_attr(pdl_emit *e, pdl_str name);
 uint32_t add_const(pdl_emit *e, pdl_val v);       /* takes v */
 uint32_t add_ptr(pdl_emit *e, const void *p);
 pdl_name name_of(pdl_emit *e, pdl_str s);

@@ -79,6 +79,7 @@ const pdl_native *pdl_test_find(pdl_str name);
 const pdl_native *pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace */
 /* A method of values of this kind: "upper" of a string. NULL: no such attribute. */
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
+bool pdl_is_dict_method(pdl_str name); /* x.name of an object is never its item then */
 
 /* Tables for docs and completion: rows in order; *n their number. */
 const pdl_native *pdl_filters(size_t *n);

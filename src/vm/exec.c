@@ -208,7 +208,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_BIND: f->scope = pdl_scope_put(f->scope, i->c, pop(f)); break;
         case PDL_OP_BIND_KEEP: f->scope = pdl_scope_put(f->scope, i->c, pdl_keep(*top(f))); break;
         case PDL_OP_SET_CONTEXT: STEP(op_set_context(f, err)); break;
-        case PDL_OP_ATTR: STEP(op_attr(f, f->code->consts.p[i->c], err)); break;
+        case PDL_OP_ATTR: STEP(op_attr(f, i, err)); break;
         case PDL_OP_ITEM: STEP(op_item(f, err)); break;
         case PDL_OP_SLICE: STEP(op_slice(f, err)); break;
         case PDL_OP_ARITH: STEP(op_binary(f, i, err)); break;

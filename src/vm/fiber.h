@@ -390,7 +390,7 @@ pdl_native_env native_env(pdl_fiber *f);
 pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
 pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
-pdl_step op_attr(pdl_fiber *f, pdl_vref name, pdl_err *err);
+pdl_step op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 pdl_step op_item(pdl_fiber *f, pdl_err *err);
 pdl_step op_slice(pdl_fiber *f, pdl_err *err);
 pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err);
@@ -407,6 +407,7 @@ pdl_val name_value(pdl_fiber *f, pdl_name name);
 pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err);
 pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 bool loop_next(pdl_fiber *f, pdl_val *item);
+bool loop_attr(pdl_vref x, pdl_str name, pdl_val *out); /* false when x is no loop, or has no such attribute */
 pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *m);
 pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw,

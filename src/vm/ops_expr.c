@@ -203,10 +203,25 @@ pdl_val name_value(pdl_fiber *f, pdl_name name) {
 
 static bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
 
-pdl_step op_attr(pdl_fiber *f, pdl_vref name, pdl_err *err) {
+/* The two attributes that templates are made of: a key of an object, a counter of a loop. */
+static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
+    if (pdl_is(x, PDL_V_CELL)) return loop_attr(x, pdl_str_get(name), out);
+    if (!pdl_is_dict(x) || is_method) return false;
+    pdl_vref v = pdl_dict_find(x, name);
+    if (pdl_is_absent(v)) return false;
+    *out = pdl_keep(v);
+    return true;
+}
+
+pdl_step op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
+    pdl_vref name = f->code->consts.p[i->c];
     pdl_val x = *top(f), out;
+    if (common_attr(x, name, i->a == 1, &out)) {
+        set_top(f, pdl_with_label(out, pdl_label_of(x)));
+        return PDL_STEP_DONE;
+    }
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
     if (is_handle(x)) {
         pop(f);

@@ -84,7 +84,6 @@ static void loop_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     pdl_buf_putf(out, "<LoopContext %zu/%zu>", l->i, pdl_list_len(l->items));
 }
 
-static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out);
 static const pdl_attr_class loop_class = {
     .base = {.type_name = "LoopContext", .child = loop_child, .text = loop_text}, .attr = loop_attr,
 };
@@ -99,8 +98,9 @@ static pdl_val item_or_undefined(const loop_obj *l, size_t i, const char *what) 
     return pdl_undefined(pdl_textf("there is no %s item", what));
 }
 
-static bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
+bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const loop_obj *l = loop_of(self);
+    if (!l) return false;
     int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
     if (pdl_str_is(name, "index")) *out = pdl_int(i + 1);
     else if (pdl_str_is(name, "index0")) *out = pdl_int(i);
