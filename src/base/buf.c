@@ -13,23 +13,32 @@ static size_t cap_for(const pdl_buf *b, size_t need) {
     return cap;
 }
 
-static void grow(pdl_buf *b, size_t need) {
-    size_t cap = cap_for(b, need);
-    b->p = pdl_realloc(b->p, cap);
+static void resize(pdl_buf *b, size_t cap) {
+    bool lent = b->p == b->lent;
+    char *p = pdl_realloc(lent ? NULL : b->p, cap);
+    if (lent && b->p) memcpy(p, b->p, b->len + 1);
+    b->p = p;
     b->cap = cap;
 }
 
+/* Is there room for n more bytes and the NUL? Compared by subtraction: len + n may wrap, what is subtracted cannot. */
+static inline bool has_room(const pdl_buf *b, size_t n) { return n < b->cap - b->len && n <= b->limit - b->len; }
+
+static inline void append(pdl_buf *b, pdl_str s) {
+    if (s.n) memcpy(b->p + b->len, s.p, s.n);
+    pdl_buf_grown(b, s.n);
+}
+
 char *pdl_buf_room(pdl_buf *b, size_t n) {
-    /* Compare by subtraction: len + n may wrap, limit - len cannot. */
+    if (PDL_LIKELY(has_room(b, n))) return b->p + b->len;
     if (n > b->limit - b->len) PDL_BUG("buffer of %zu bytes passed its ceiling", b->len);
-    if (b->len + n >= b->cap) grow(b, b->len + n + 1);
+    resize(b, cap_for(b, b->len + n + 1));
     return b->p + b->len;
 }
 
 void pdl_buf_put(pdl_buf *b, pdl_str s) {
-    char *at = pdl_buf_room(b, s.n);
-    if (s.n) memcpy(at, s.p, s.n);
-    pdl_buf_grown(b, s.n);
+    (void)pdl_buf_room(b, s.n);
+    append(b, s);
 }
 
 void pdl_buf_putc(pdl_buf *b, char c) {
@@ -38,6 +47,10 @@ void pdl_buf_putc(pdl_buf *b, char c) {
 }
 
 bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
+    if (PDL_LIKELY(has_room(b, s.n))) {
+        append(b, s);
+        return true;
+    }
     if (s.n > b->limit - b->len)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
     if (b->len + s.n >= b->cap && !pdl_err_memory(err, cap_for(b, b->len + s.n + 1) - b->cap)) return false;
@@ -51,10 +64,7 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
-    if (b->len + n >= b->cap) { /* exactly: what is filled is rarely added to */
-        b->cap = b->len + n + 1;
-        b->p = pdl_realloc(b->p, b->cap);
-    }
+    if (b->len + n >= b->cap) resize(b, b->len + n + 1); /* exactly: what is filled is rarely added to */
     char *at = b->p + b->len;
     for (size_t part = unit.n; done < n; done += part, part = done < n - done ? done : n - done)
         memcpy(at + done, done ? at : unit.p, part); /* doubles what is there */
@@ -82,7 +92,7 @@ void pdl_buf_putf(pdl_buf *b, const char *fmt, ...) {
 }
 
 char *pdl_buf_take(pdl_buf *b) {
-    char *p = b->p ? b->p : pdl_str_dup((pdl_str){0});
+    char *p = b->p == b->lent ? pdl_str_dup(pdl_buf_str(b)) : b->p;
     *b = PDL_BUF_INIT(b->limit);
     return p;
 }
@@ -95,6 +105,6 @@ void pdl_buf_shift(pdl_buf *b, size_t n) {
 }
 
 void pdl_buf_fini(pdl_buf *b) {
-    pdl_free(b->p);
+    if (b->p != b->lent) pdl_free(b->p);
     *b = PDL_BUF_INIT(b->limit);
 }

@@ -12,16 +12,24 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0. */
+/* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0, of its own unless p is lent. */
 struct pdl_buf {
     char *p;
     size_t len, cap;
     size_t limit; /* ceiling of len; appending beyond is PDL_E_limit */
+    char *lent;   /* the array it began in, or NULL */
 };
 
-#define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max)})
+#define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max), NULL})
 /* for text whose size is bounded by what exists already */
-#define PDL_BUF ((pdl_buf){NULL, 0, 0, (size_t)-1 >> 2})
+#define PDL_BUF PDL_BUF_INIT((size_t)-1 >> 2)
+
+/* Begins in an array of the caller, which outlives it: a short text that is copied in the end takes no memory. */
+enum { PDL_SHORT_TEXT = 128 }; /* bytes of such arrays: most rendered expressions are shorter */
+static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
+    array[0] = 0;
+    return (pdl_buf){array, 0, size, limit, array};
+}
 
 /* Append; false and PDL_E_limit when the ceiling is passed or there is no memory, the buffer then unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);

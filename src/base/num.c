@@ -97,15 +97,15 @@ static void long_digits(double v, decimal *dec) {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* v * 10^digits as the nearest integer, halves to even: v is m * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product fits. */
+/* v * 10^digits as the nearest integer, halves to even, v below 10^9 and not negative: v is m * 2^-shift with m below 2^53, and 10^9
+ * has 30 bits, so the product fits. */
 static uint64_t scaled(double v, int digits) {
     static const uint64_t power[PDL_NUM_FIXED_DIGITS + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
-    int exponent;
-    double fraction = frexp(v, &exponent);
-    wide product = (wide)(uint64_t)ldexp(fraction, DBL_MANT_DIG) * power[digits];
-    int shift = DBL_MANT_DIG - exponent;
-    if (shift <= 0) return (uint64_t)product;
-    if (shift > 100) return 0; /* below half a unit by far */
+    uint64_t bits, hidden = UINT64_C(1) << (DBL_MANT_DIG - 1);
+    memcpy(&bits, &v, sizeof bits);
+    int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* 23 or more, v being below 2^30 */
+    if (shift > 100) return 0; /* below half a unit by far; subnormals, which have no hidden bit, as well */
+    wide product = (wide)((bits & (hidden - 1)) | hidden) * power[digits];
     wide whole = product >> shift, rest = product - (whole << shift), half = (wide)1 << (shift - 1);
     return (uint64_t)(whole + (rest > half || (rest == half && (whole & 1))));
 }

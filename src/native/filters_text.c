@@ -16,7 +16,8 @@ typedef void recase_fn(pdl_buf *out, pdl_str s);
 static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_val *out, pdl_err *err) {
     pdl_val s;
     if (!pdl_arg_text(env, v, &s, err)) return false;
-    pdl_buf b = PDL_BUF;
+    char space[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(space, sizeof space, PDL_BUF.limit);
     fn(&b, pdl_str_get(s));
     bool ok = pdl_text_like(&b, s, out, err);
     pdl_drop(s);
@@ -245,17 +246,10 @@ bool pdl_f_format(PDL_ARGS) {
     if (argc > 1 && has_kw)
         return pdl_err_host(err, "FilterArgumentError",
                             "can't handle positional and keyword arguments at the same time");
-    pdl_val s, args;
+    pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    if (has_kw) {
-        args = pdl_keep(kwargs);
-    } else {
-        args = pdl_list_new(argc);
-        for (size_t i = 1; i < argc; i++) args = pdl_list_push(args, pdl_keep(argv[i]));
-        args = pdl_list_as_tuple(args);
-    }
-    bool ok = pdl_format_percent(s, args, out, err);
+    bool ok = has_kw ? pdl_format_percent(s, kwargs, out, err)
+                     : pdl_format_percent_args(s, argv + 1, argc - 1, out, err);
     pdl_drop(s);
-    pdl_drop(args);
     return ok;
 }

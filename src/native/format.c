@@ -22,9 +22,9 @@ typedef struct {
 typedef struct {
     pdl_str s;
     size_t i;
-    pdl_vref args;
-    bool tuple;    /* args is a tuple of arguments */
-    size_t next;   /* arguments used */
+    pdl_vref args;      /* as they were given: a tuple of arguments, one argument, a mapping */
+    const pdl_val *pos; /* the arguments; NULL: the items of args */
+    size_t n_pos, next; /* there are, are used */
     bool by_key;   /* a key was used: from then on each needs one */
     bool fresh;    /* what the key gave is not used yet */
     bool mapping;  /* args can be indexed: unused ones are no error */
@@ -59,15 +59,14 @@ static bool next_arg(printer *p, pdl_vref *out) {
         *out = p->found;
         return true;
     }
-    size_t n = p->tuple ? pdl_list_len(p->args) : 1;
-    if (p->next >= n) return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
-    *out = p->tuple ? pdl_list_at(p->args, p->next) : p->args;
+    if (p->next >= p->n_pos) return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
+    *out = p->pos ? p->pos[p->next] : pdl_list_at(p->args, p->next);
     p->next++;
     return true;
 }
 
 static bool find_key(printer *p, pdl_str key) {
-    if (p->tuple || !p->mapping) return pdl_err_host(p->err, "TypeError", "format requires a mapping");
+    if (!p->mapping) return pdl_err_host(p->err, "TypeError", "format requires a mapping");
     if (!pdl_is_dict(p->args))
         return pdl_err_host(p->err, "TypeError", "%s indices must be integers or slices, not str",
                             pdl_type_name(p->args));
@@ -160,7 +159,7 @@ static bool read_conv(printer *p, conv *c) {
 
 /* sign and prefix, then body, in the field; zeros go between them. */
 static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number, pdl_buf *out) {
-    size_t len = head.n + pdl_utf8_count(body), width = (size_t)c->width, pad = width > len ? width - len : 0;
+    size_t width = (size_t)c->width, len = width ? head.n + pdl_utf8_count(body) : 0, pad = width > len ? width - len : 0;
     bool zeros = number && c->zero && !c->left;
     if (pad && !c->left && !zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR(" "), p->err))
         return false;
@@ -246,7 +245,8 @@ static bool put_float(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
         return pdl_err_host(p->err, "TypeError", "must be real number, not %s", pdl_py_type(x));
     if (c->precision > MAX_PRECISION) return pdl_err_host(p->err, "ValueError", "precision too big");
     if (!pdl_float_from(x, &d, p->err)) return false;
-    pdl_buf b = PDL_BUF;
+    char space[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(space, sizeof space, PDL_BUF.limit);
     pdl_format_double(d, (char)c->type, (int)c->precision, c->alt, &b);
     pdl_str s = pdl_buf_str(&b);
     bool negative = s.n && s.p[0] == '-';
@@ -269,21 +269,22 @@ static bool put_char(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     return put_field(p, c, (pdl_str){"", 0}, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, false, out);
 }
 
+static bool unsupported(printer *p, const conv *c) {
+    char shown = c->type > 31 && c->type < 127 ? (char)c->type : '?';
+    return pdl_err_host(p->err, "ValueError", "unsupported format character '%c' (0x%x) at index %zu", shown,
+                        (unsigned)c->type, pdl_utf8_count(pdl_str_sub(p->s, 0, c->at)));
+}
+
 static bool put_conv(printer *p, const conv *c, pdl_buf *out) {
-    char type = c->type < 0x80 ? (char)c->type : '?';
     pdl_vref x;
-    if (type == '?' || !strchr("sradiuoxXeEfFgGc", type) || !type) {
-        size_t at = pdl_utf8_count(pdl_str_sub(p->s, 0, c->at));
-        /* Python takes the argument first. */
-        if (!next_arg(p, &x)) return false;
-        char shown = c->type > 31 && c->type < 127 ? (char)c->type : '?';
-        return pdl_err_host(p->err, "ValueError", "unsupported format character '%c' (0x%x) at index %zu",
-                            shown, (unsigned)c->type, at);
+    if (!next_arg(p, &x)) return false; /* Python takes it before it looks at the type */
+    switch (c->type) {
+    case 's': case 'r': case 'a': return put_text(p, c, x, out);
+    case 'd': case 'i': case 'u': case 'o': case 'x': case 'X': return put_int(p, c, x, out);
+    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': return put_float(p, c, x, out);
+    case 'c': return put_char(p, c, x, out);
+    default: return unsupported(p, c);
     }
-    if (!next_arg(p, &x)) return false;
-    if (strchr("sra", type)) return put_text(p, c, x, out);
-    if (strchr("diuoxX", type)) return put_int(p, c, x, out);
-    return type == 'c' ? put_char(p, c, x, out) : put_float(p, c, x, out);
 }
 
 static bool print_all(printer *p, pdl_buf *out) {
@@ -303,23 +304,41 @@ static bool print_all(printer *p, pdl_buf *out) {
         conv c;
         if (!read_conv(p, &c) || !put_conv(p, &c, out)) return false;
     }
-    if (p->mapping || p->next >= (p->tuple ? pdl_list_len(p->args) : 1)) return true;
+    if (p->mapping || p->next >= p->n_pos) return true;
     return pdl_err_host(p->err, "TypeError", "not all arguments converted during string formatting");
 }
 
-bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err) {
-    pdl_tag t = pdl_tag_of(args);
-    printer p = {
-        .s = pdl_str_get(format), .args = args, .tuple = t == PDL_V_TUPLE, .found = pdl_absent(), .err = err};
-    p.mapping =
-        t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
-    p.safe = pdl_is_safe(format);
-    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = print_all(&p, &b);
-    pdl_drop(p.found);
-    if (ok)
-        *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), p.safe ? PDL_F_SAFE : 0),
-                              pdl_label_of(format) | pdl_label_of(args));
+static bool format(printer *p, pdl_val *out) {
+    char space[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
+    bool ok = print_all(p, &b);
+    pdl_drop(p->found);
+    if (ok) *out = pdl_with_flags(pdl_text_of_buf(&b), p->safe ? PDL_F_SAFE : 0);
     pdl_buf_fini(&b);
     return ok;
+}
+
+bool pdl_format_percent(pdl_vref format_text, pdl_vref args, pdl_val *out, pdl_err *err) {
+    pdl_tag t = pdl_tag_of(args);
+    bool tuple = t == PDL_V_TUPLE;
+    printer p = {
+        .s = pdl_str_get(format_text), .args = args, .pos = tuple ? NULL : &args, .n_pos = tuple ? pdl_list_len(args) : 1,
+        .found = pdl_absent(), .safe = pdl_is_safe(format_text), .err = err,
+    };
+    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
+    if (!format(&p, out)) return false;
+    *out = pdl_with_label(*out, pdl_label_of(format_text) | pdl_label_of(args));
+    return true;
+}
+
+bool pdl_format_percent_args(pdl_vref format_text, const pdl_val *args, size_t n, pdl_val *out, pdl_err *err) {
+    printer p = {
+        .s = pdl_str_get(format_text), .args = pdl_absent(), .pos = args, .n_pos = n, .found = pdl_absent(),
+        .safe = pdl_is_safe(format_text), .err = err,
+    };
+    if (!format(&p, out)) return false;
+    pdl_label label = pdl_label_of(format_text);
+    for (size_t i = 0; i < n; i++) label |= pdl_label_of(args[i]);
+    *out = pdl_with_label(*out, label);
+    return true;
 }

@@ -343,7 +343,9 @@ bool pdl_arg_truth(const pdl_native_env *env, pdl_vref v, bool *out, pdl_err *er
 
 bool pdl_arg_text(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err) {
     if (pdl_is(v, PDL_V_UNDEFINED) && !env->lenient) return pdl_undefined_error(v, err);
-    return pdl_val_str_val(v, out, err);
+    if (!pdl_is_str(v)) return pdl_val_str_val(v, out, err);
+    *out = pdl_keep(v);
+    return true;
 }
 
 bool pdl_arg_list(const pdl_native_env *env, pdl_vref v, pdl_val *out, pdl_err *err) {

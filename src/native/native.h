@@ -146,6 +146,7 @@ PDL_MUST bool pdl_cell_call(pdl_vref cell, const pdl_val *pos, size_t n_pos, boo
 /* --- formatting (format.c) ------------------------------------------------------------------------------ */
 
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err); /* '%s' % x */
+PDL_MUST bool pdl_format_percent_args(pdl_vref format, const pdl_val *args, size_t n, pdl_val *out, pdl_err *err); /* x is args as a tuple */
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
                                 pdl_val *out, pdl_err *err);
 /* format(x, spec): the mini-language "{:>5}". */

@@ -63,7 +63,7 @@ static pdl_val adopt(pdl_buf *b) {
 }
 
 pdl_val pdl_text_of_buf(pdl_buf *b) {
-    if (b->len >= LARGE) return adopt(b);
+    if (b->len >= LARGE && b->p != b->lent) return adopt(b);
     pdl_val v = pdl_text(pdl_buf_str(b));
     size_t limit = b->limit;
     pdl_buf_fini(b);

@@ -402,6 +402,9 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *s, bool test, bool negated, pd
 pdl_step op_rebind(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err); /* of the top, which stays */
 pdl_val name_value(pdl_fiber *f, pdl_name name);
+/* Append str(v); put_escaped: for HTML, what is marked safe as it is. Undefined is nothing, or an error. */
+bool put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
+bool put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 
 /* ops_template.c */
 pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err);

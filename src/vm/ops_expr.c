@@ -4,6 +4,7 @@
 #include "vm/fiber.h"
 
 #include "base/limits.h"
+#include "base/num.h"
 
 #include "base/banned.h"
 
@@ -266,10 +267,23 @@ pdl_step op_slice(pdl_fiber *f, pdl_err *err) {
 
 /* --- text ----------------------------------------------------------------------------------------------- */
 
-static bool add_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
+bool put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
     if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
+    if (pdl_is(v, PDL_V_INT)) {
+        char digits[PDL_NUM_MAX];
+        return pdl_buf_add(b, (pdl_str){digits, pdl_num_int(pdl_int_of(v), digits)}, err);
+    }
     if (pdl_is(v, PDL_V_UNDEFINED)) return f->code->jinja || pdl_undefined_error(v, err);
     return pdl_val_str(v, b, err);
+}
+
+bool put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
+    if (pdl_is(v, PDL_V_UNDEFINED)) return put_str(f, v, b, err);
+    pdl_val e;
+    if (!pdl_escape_html(v, &e, err)) return false;
+    bool ok = pdl_buf_add(b, pdl_str_get(e), err);
+    pdl_drop(e);
+    return ok;
 }
 
 static bool any_safe(pdl_fiber *f, size_t n) {
@@ -281,22 +295,15 @@ static bool any_safe(pdl_fiber *f, size_t n) {
 static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     pdl_step s = force_n(f, n, err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    char space[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
     pdl_label label = 0;
     bool ok = true;
     size_t i = n;
     while (ok && i-- > 0) {
         pdl_vref v = *under(f, i);
         label |= pdl_label_of(v);
-        if (escape && !pdl_is(v, PDL_V_UNDEFINED)) {
-            pdl_val e;
-            ok = pdl_escape_html(v, &e, err);
-            if (!ok) break;
-            ok = pdl_buf_add(&b, pdl_str_get(e), err);
-            pdl_drop(e);
-        } else {
-            ok = add_str(f, v, &b, err);
-        }
+        ok = escape ? put_escaped(f, v, &b, err) : put_str(f, v, &b, err);
     }
     if (ok) {
         cut_stack(f, f->stack.n - n);
@@ -410,6 +417,20 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
 }
 
 static size_t arg_count(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+
+/* A native of the value below the shape's arguments, and of these. */
+static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_shape *sh, pdl_val *out, pdl_err *err) {
+    pdl_native_env env = native_env(f);
+    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they lie as they are wanted */
+        const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
+        return pdl_native_call(row, &env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw, out, err);
+    }
+    spread s;
+    bool ok = lay_out(f, sh, 1, &s, err) &&
+              pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, out, err);
+    spread_fini(&s);
+    return ok;
+}
 
 static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     pdl_val pos = pdl_list_new(s->n_pos), kw = pdl_dict_new(s->n_kw);
@@ -560,12 +581,7 @@ pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     if (pdl_is(x, PDL_V_HANDLE)) return method_of_handle(f, sh, err);
     const pdl_native *row = pdl_method_find(x, sh->name);
     if (!row) return method_of_value(f, sh, err);
-    pdl_native_env env = native_env(f);
-    spread s;
-    bool ok = lay_out(f, sh, 1, &s, err) &&
-              pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
-    spread_fini(&s);
-    if (!ok) return PDL_STEP_FAIL;
+    if (!call_native(f, row, sh, &out, err)) return PDL_STEP_FAIL;
     pdl_label label = pdl_label_of(x);
     cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
@@ -651,12 +667,7 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         set_val(under(f, n), items);
         return op_filter(f, sh, test, negated, err);
     }
-    pdl_native_env env = native_env(f);
-    spread s;
-    bool ok = lay_out(f, sh, 1, &s, err) &&
-              pdl_native_call(sh->row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, &out, err);
-    spread_fini(&s);
-    if (!ok) return PDL_STEP_FAIL;
+    if (!call_native(f, sh->row, sh, &out, err)) return PDL_STEP_FAIL;
     pdl_label label = pdl_label_of(x);
     cut_stack(f, f->stack.n - n);
     if (negated) {

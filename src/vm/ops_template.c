@@ -16,24 +16,10 @@ pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
         pdl_err_host(err, "TypeError", "sequence item 0: expected str instance, %s found", pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
-    pdl_buf *b = &f->bufs.p[f->bufs.n - 1].text;
-    f->bufs.p[f->bufs.n - 1].label |= pdl_label_of(v);
-    bool ok = true;
-    if (pdl_is(v, PDL_V_UNDEFINED)) {
-        ok = f->code->jinja || pdl_undefined_error(v, err);
-    } else if (f->autoescape && !only_text) {
-        pdl_val e;
-        ok = pdl_escape_html(v, &e, err);
-        if (ok) {
-            ok = pdl_buf_add(b, pdl_str_get(e), err);
-            pdl_drop(e);
-        }
-    } else if (pdl_is_str(v)) {
-        ok = pdl_buf_add(b, pdl_str_get(v), err);
-    } else {
-        ok = pdl_val_str(v, b, err);
-    }
-    if (!ok) return PDL_STEP_FAIL;
+    pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
+    to->label |= pdl_label_of(v);
+    bool escaped = f->autoescape && !only_text;
+    if (!(escaped ? put_escaped(f, v, &to->text, err) : put_str(f, v, &to->text, err))) return PDL_STEP_FAIL;
     pdl_drop(pop(f));
     return PDL_STEP_DONE;
 }

@@ -44,6 +44,30 @@ static void ceiling(void **state) {
     pdl_buf_fini(&b);
 }
 
+/* The array serves until it is full; what is handed over is never the array. */
+static void begins_in_an_array(void **state) {
+    (void)state;
+    char space[8];
+    pdl_buf b = pdl_buf_in(space, sizeof space, 20);
+    pdl_err err = {0};
+    t_assert_str(t_str(pdl_buf_z(&b)), "");
+    t_assert(pdl_buf_add(&b, PDL_STR("1234567"), &err) && b.p == space);
+    char *taken = pdl_buf_take(&b);
+    t_assert(taken != space && b.p == NULL);
+    t_assert_str(t_str(taken), "1234567");
+    pdl_free(taken);
+    b = pdl_buf_in(space, sizeof space, 20);
+    t_assert(pdl_buf_add(&b, PDL_STR("1234567"), &err) && pdl_buf_fill(&b, PDL_STR("ab"), 2, &err) && b.p != space);
+    t_assert_str(pdl_buf_str(&b), "1234567abab");
+    t_assert(!pdl_buf_add(&b, PDL_STR("0123456789"), &err) && err.kind == PDL_E_limit);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    t_assert(b.p == NULL);
+    b = pdl_buf_in(space, sizeof space, 20);
+    pdl_buf_putf(&b, "%s", "longer than array");
+    pdl_buf_fini(&b);
+}
+
 /* Each row fills an empty buffer with ceiling `limit`, behind what `before` says. */
 static const struct {
     const char *before, *unit;
@@ -71,6 +95,6 @@ static void fills_up_to_the_limit(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit), cmocka_unit_test(appends), cmocka_unit_test(ceiling)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit), cmocka_unit_test(appends), cmocka_unit_test(ceiling), cmocka_unit_test(begins_in_an_array)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
