@@ -155,7 +155,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return x->outside->ops->poll(x->outside, timeout_ms);
 }
 
-static void close(pdl_world *w) {
+static void close_world(pdl_world *w) {
     explainer *x = (explainer *)(void *)w;
     for (size_t i = 0; i < x->held.n; i++) pdl_effect_free(x->held.p[i]);
     pdl_vec_fini(&x->held);
@@ -165,7 +165,7 @@ static void close(pdl_world *w) {
     pdl_free(x);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close};
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices) {
     explainer *x = PDL_NEW(explainer);

@@ -5,6 +5,7 @@
 
 #include "effect/effect.h"
 #include "model/prices.h"
+#include "vm/vm.h"
 
 /* What may really be done, besides reading program text, the clock and random numbers. */
 enum {
@@ -27,5 +28,14 @@ pdl_val pdl_explain_notes(pdl_world *w);
 /* What a strand waits for that waits for this effect: "the reply of call 2", "code that was not run". Owned text; absent
  * when the effect is none that was held back. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
+
+/* unreached.c: which blocks a run came to. */
+typedef struct pdl_reached pdl_reached;
+pdl_reached *pdl_reached_new(void);
+void pdl_reached_free(pdl_reached *r); /* NULL is fine */
+pdl_sink pdl_reached_sink(pdl_reached *r);
+/* Adds to notes (taken): not_known, what strands of the run wait for, and not_reached, the outermost blocks that are behind.
+ * w is the world of the run. */
+pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r, pdl_val notes);
 
 #endif

@@ -47,6 +47,7 @@ struct pdl_session {
     pdl_world *outside;     /* model, worker, host behind one door */
     pdl_world *limits;      /* in front of outside */
     pdl_world *explain;     /* in place of all others in front of outside; NULL: none */
+    pdl_reached *reached;   /* with explain */
     pdl_prices *prices;     /* NULL: none */
     pdl_budget *budget;     /* of the run; NULL: none */
     pdl_cache *cache;       /* NULL: none */
@@ -359,6 +360,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         unsigned allowed = 0;
         if (o->allow.n && !pdl_allow_read(o->allow, &allowed, err)) return false;
         s->world = s->explain = pdl_explain_world_new(s->outside, allowed, s->prices);
+        s->reached = pdl_reached_new();
         return true;
     }
     if (o->cache.n && !o->replay.n) {
@@ -418,6 +420,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_free(s->doors);
     pdl_cache_close(s->cache);
     if (s->explain) s->explain->ops->close(s->explain);
+    pdl_reached_free(s->reached);
     if (s->limits) s->limits->ops->close(s->limits);
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_prices_free(s->prices);
@@ -444,6 +447,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->times ? pdl_times_of : wall;
     sinks->now_user = s->times;
     if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
+    if (s->reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reached));
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->opt.trace) {
         size_t n;
@@ -464,7 +468,7 @@ void pdl_session_start(pdl_session *s) {
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);
     s->run = pdl_run_new(&o);
-    pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace);
+    pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
     debug_code(s->opt.debug, code);
     pdl_val vars = with_defaults(s->opt.variables);
     pdl_err err = {0};
@@ -575,33 +579,11 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
 
 /* --- explaining --------------------------------------------------------------------------------------------- */
 
-struct waits {
-    pdl_session *session;
-    pdl_val seen; /* dict: place and reason -> {file, line, waits_for} */
-};
-
-static void add_wait(void *user, pdl_loc at, uint32_t call) {
-    struct waits *w = user;
-    pdl_val why = pdl_explain_reason(w->session->explain, call);
-    if (pdl_is_absent(why) || !at.src) {
-        pdl_drop(why);
-        return;
-    }
-    pdl_val key = pdl_textf("%.*s:%u %.*s", PDL_FMT(at.src->name), pdl_loc_line(at), PDL_FMT(pdl_str_get(why)));
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "file", pdl_text(at.src->name));
-    d = pdl_dict_putz(d, "line", pdl_int(pdl_loc_line(at)));
-    w->seen = pdl_dict_put(w->seen, key, pdl_dict_putz(d, "waits_for", why));
-}
-
 pdl_val pdl_session_explained(pdl_session *s) {
     size_t n;
-    struct waits w = {s, pdl_dict_new(4)};
     const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
-    pdl_val notes = pdl_explain_notes(s->explain), list = pdl_list_new(pdl_dict_len(w.seen));
-    if (s->run) pdl_run_each_wait(s->run, add_wait, &w);
-    for (size_t i = 0; i < pdl_dict_len(w.seen); i++) list = pdl_list_push(list, pdl_keep(pdl_dict_val_at(w.seen, i)));
-    pdl_drop(w.seen);
-    return pdl_redact_val(pdl_dict_putz(notes, "not_known", list), secrets, n);
+    pdl_val notes = pdl_explain_waits(s->explain, s->run, s->reached, pdl_explain_notes(s->explain));
+    return pdl_redact_val(notes, secrets, n);
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) {

@@ -97,7 +97,7 @@ struct pdl_loop *pdl_session_loop(const pdl_session *s);
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
 
-/* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known}, secrets replaced. Owned;
+/* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known, not_reached}, secrets replaced. Owned;
  * the forms stand in docs/manual/calls.md. */
 pdl_val pdl_session_explained(pdl_session *s);
 

@@ -96,6 +96,22 @@ static void put_call(pdl_vref c, pdl_buf *out) {
     if (problem.n) pdl_buf_putf(out, "  would fail: %.*s\n", PDL_FMT(problem));
 }
 
+/* "  p.pdl:7:3 if, with 2 model blocks: behind the reply of call 1" */
+static void put_unreached(pdl_vref list, pdl_buf *out) {
+    if (pdl_list_len(list)) PDL_PUT(out, "not reached:\n");
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref d = pdl_list_at(list, i);
+        pdl_str kind = text_at(d, "kind");
+        int64_t models = pdl_int_of(pdl_dict_getz(d, "models"));
+        PDL_PUT(out, "  ");
+        put_place(d, out);
+        pdl_buf_putf(out, ":%lld ", (long long)pdl_int_of(pdl_dict_getz(d, "column")));
+        pdl_buf_put(out, kind);
+        if (models && !pdl_str_is(kind, "model")) pdl_buf_putf(out, ", with %lld model block%s", (long long)models, models == 1 ? "" : "s");
+        pdl_buf_putf(out, ": behind %.*s\n", PDL_FMT(text_at(d, "waits_for")));
+    }
+}
+
 static void put_text(pdl_vref notes, pdl_buf *out) {
     pdl_vref calls = pdl_dict_getz(notes, "calls"), no = pdl_dict_getz(notes, "not_done"),
              waits = pdl_dict_getz(notes, "not_known");
@@ -113,8 +129,9 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
         pdl_vref d = pdl_list_at(waits, i);
         PDL_PUT(out, "  ");
         put_place(d, out);
-        pdl_buf_putf(out, " and what comes behind it: waits for %.*s\n", PDL_FMT(text_at(d, "waits_for")));
+        pdl_buf_putf(out, ": waits for %.*s\n", PDL_FMT(text_at(d, "waits_for")));
     }
+    put_unreached(pdl_dict_getz(notes, "not_reached"), out);
 }
 
 /* What was noted, then the error that ended the run, if one did. */

@@ -2,6 +2,7 @@
 #include "lang/checker.h"
 
 #include "base/regex.h"
+#include "lang/walk.h"
 #include "native/native.h"
 
 #include "base/banned.h"
@@ -68,7 +69,7 @@ static void each_in_field(const pdl_block *b, const pdl_field *f,
     }
 }
 
-void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user) {
+void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user) {
     size_t n;
     const pdl_field *f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);

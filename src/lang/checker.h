@@ -68,7 +68,4 @@ pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc
                      const char *fmt, ...);
 PDL_PRINTF(3, 4) void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 
-/* Calls fn for each sub-block in the order of the fields (own fields, then defs and fallback). */
-void each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user);
-
 #endif

@@ -1,6 +1,7 @@
 /* names.c -- which names an expression reads, and whether something may have defined them before. Definitions
  * are followed in the order of execution; what may or may not have run counts as run. */
 #include "lang/checker.h"
+#include "lang/walk.h"
 #include "native/native.h"
 
 #include "base/banned.h"
@@ -63,7 +64,7 @@ void scope_collect(pdl_checker *c, const pdl_block *b) {
             if (cases->p[i].pattern) collect_pattern(c, cases->p[i].pattern);
     }
     if (b->kind == PDL_BLOCK_include) c->open_ended = c->open_ended || !c->opt->open;
-    if (b->kind != PDL_BLOCK_function) each_child(b, collect_child, c);
+    if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, collect_child, c);
 }
 
 /* --- walking an expression

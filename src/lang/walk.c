@@ -67,7 +67,7 @@ static void walk_expectations(const walker *at, const pdl_expectations *e) {
     }
 }
 
-/* Flat switch over the types of fields; blocks inside are each_child's. */
+/* Flat switch over the types of fields; blocks inside are those of pdl_block_each_child. */
 static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     const void *member = pdl_field_at(at->b, f);
     switch ((int)f->type) {
@@ -115,7 +115,7 @@ static PDL_NOINLINE void walk_fields(const pdl_walk *w, const pdl_block *b) {
 
 static void walk_block(void *user, const pdl_block *b) {
     walk_fields(user, b);
-    each_child(b, walk_block, user);
+    pdl_block_each_child(b, walk_block, user);
 }
 
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {

@@ -1,4 +1,4 @@
-/* walk.h -- every expression and every type of a program, in the order of the fields. */
+/* walk.h -- every block, expression and type of a program, in the order of the fields. */
 #ifndef PDL_LANG_WALK_H
 #define PDL_LANG_WALK_H
 
@@ -14,6 +14,9 @@ typedef struct pdl_walk {
 
 /* Calls back for what is in p->main and below it. */
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
+
+/* Calls fn for each sub-block in the order of the fields (own fields, then defs and fallback). */
+void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user);
 
 /* Calls back once for each deprecated word of a type that the program uses ("str", "string"). */
 void pdl_program_each_deprecated(const pdl_program *p,

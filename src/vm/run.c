@@ -286,13 +286,20 @@ static pdl_loc stands_at(const pdl_fiber *f) {
     return (pdl_loc){0};
 }
 
-void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, pdl_loc at, uint32_t effect), void *user) {
+void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *w), void *user) {
+    PDL_VEC(const pdl_block *) blocks = {0};
     const pdl_fiber *f = r->all;
     while (f && f->next_all) f = f->next_all;
     for (; f; f = f->prev_all) {
         uint32_t id = awaited(f);
-        if (id) fn(user, stands_at(f), id);
+        if (!id) continue;
+        blocks.n = 0;
+        for (const pdl_fiber *up = f; up; up = up->parent)
+            for (size_t i = up->blks.n; i-- > 0;)
+                if (up->blks.p[i].info) *pdl_vec_push(&blocks) = up->blks.p[i].info->block;
+        fn(user, &(pdl_wait){stands_at(f), id, blocks.p, blocks.n});
     }
+    pdl_vec_fini(&blocks);
 }
 
 void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }

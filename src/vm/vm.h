@@ -70,8 +70,15 @@ pdl_step pdl_run_wait(pdl_run *r);
  * content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
 
-/* After WAIT: where strands stand that wait for a reply, oldest strand first, and the id of the effect. */
-void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, pdl_loc at, uint32_t effect), void *user);
+/* A strand that waits for a reply. */
+typedef struct pdl_wait {
+    pdl_loc at;      /* where it stands */
+    uint32_t effect; /* id of what it waits for */
+    const pdl_block *const *blocks; /* n_blocks in which it stands, innermost first; of a map's iteration also those around the map */
+    size_t n_blocks;
+} pdl_wait;
+/* After WAIT: those that wait, oldest first. */
+void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *w), void *user);
 
 /* After DONE. Borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);

@@ -76,6 +76,44 @@ def nothing_is_done_unless_allowed(build):
     same(p.run("explain", "--allow", "everything", "p.pdl")[0], 2)
 
 
+BRANCHES = """defs:
+  f: {function: {x: string}, return: {model: openai/in_function, input: '${ x }'}}
+text:
+- {def: a, model: openai/a, input: x}
+- if: ${ a == 'yes' }
+  then:
+    text: [{model: openai/b, input: b}, {model: openai/c, input: c}]
+  else: {call: '${ f }', args: {x: no}}
+- if: ${ true }
+  then:
+    lastOf: ['${ a }', {model: openai/d, input: d}]
+  else: {model: openai/never, input: n}
+- {read: other.txt}
+- "${ a } words"
+- {model: openai/e, input: e, fallback: {model: openai/f, input: f}}
+"""
+
+
+def blocks_behind_unknowns(build):
+    def places(program):
+        return [(x["line"], x["column"], x["kind"], x["models"], x["waits_for"]) for x in notes(p, program=program)["not_reached"]]
+
+    p = Place(build)
+    first = "the reply of call 1"
+    same(places(BRANCHES), [(6, 3, "text", 2, first), (8, 3, "call", 0, first), (9, 3, "if", 2, first), (13, 3, "read", 0, first), (15, 3, "model", 1, first)])
+    out = p.run("explain", "p.pdl")[1]
+    same(out[out.index("not reached:"):].splitlines()[:3], ["not reached:", "  p.pdl:6:3 text, with 2 model blocks: behind " + first, "  p.pdl:8:3 call: behind " + first])
+    same(places("text:\n- {def: a, model: openai/a, input: x}\n- if: true\n  then:\n    lastOf: ['${ a | length }', {model: openai/d, input: d}]\n  else: {model: openai/n, input: n}\n"),
+         [(5, 33, "model", 1, first)])
+    same(places("text:\n- {def: a, model: openai/a, input: x}\n- match: 1\n  with:\n  - {case: 2, then: {model: openai/n, input: n}}\n"
+                "  - {case: 1, then: {text: ['${ a | length }', {model: openai/d, input: d}]}}\n"), [(6, 48, "model", 1, first)])
+    same(places("text:\n- {def: a, model: openai/a, input: x}\n- {model: openai/b, input: x}\n"), [])
+    same([(x[0], x[4]) for x in places("for: {i: [1, 2]}\nmap:\n  text:\n  - {def: a, model: openai/a, input: 'n${ i }'}\n  - '${ a | length }'\n  - {model: openai/b, input: x}\n")],
+         [(6, first)])
+    same([(x[0], x[4]) for x in places("text:\n- {def: a, model: openai/a, input: x}\n- {def: g, function: {}, return: {lastOf: ['${ a | length }', {model: openai/b, input: x}]}}\n"
+                                       "- {call: '${ g }'}\n- {read: b.txt}\n")], [(3, first), (5, first)])
+
+
 def failing_programs(build):
     p = Place(build)
     same(p.run("explain", "p.pdl", program="text: ['${ nope }']")[0], 1)
@@ -97,7 +135,7 @@ def costs(build):
     same(notes(p, "--prices", "t", program="{model: openai/a, input: abcdefgh, parameters: {max_tokens: 5}}")["calls"][0]["cost"], 16.0)
 
 
-TESTS = [shows_what_a_run_sends, keys_are_removed, missing_key_is_told, nothing_is_done_unless_allowed, failing_programs, many_calls, costs]
+TESTS = [shows_what_a_run_sends, keys_are_removed, missing_key_is_told, nothing_is_done_unless_allowed, blocks_behind_unknowns, failing_programs, many_calls, costs]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
