@@ -3,12 +3,8 @@
 #include "journal/cachefile.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "journal/sql.h"
 
@@ -17,7 +13,6 @@
 enum {
     APPLICATION_ID = 0x50444C43, /* "PDLC" */
     VERSION = 1,
-    CHECKED_SIZE = 16 << 20 /* files up to this size are looked through when they are opened */
 };
 
 /* Another process may make the same file at the same time: it is locked first. */
@@ -57,8 +52,7 @@ static bool refuse(const cachefile *f, const char *why, pdl_err *err) {
 
 static bool check_file(cachefile *f, pdl_err *err) {
     long id = 0, version = 0, tables = 0;
-    bool sound = true;
-    struct stat st = {0};
+    bool sound;
     if (!sql_number(f->q, "PRAGMA application_id", &id, err) || !sql_number(f->q, "PRAGMA user_version", &version, err) ||
         !sql_number(f->q, "SELECT count(*) FROM sqlite_master", &tables, err))
         return false;
@@ -66,22 +60,13 @@ static bool check_file(cachefile *f, pdl_err *err) {
     if (id == 0 && tables == 0) return true;
     if (id != APPLICATION_ID) return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache", err);
     if (version != VERSION) return refuse(f, "was made by another version: give the name of a new file", err);
-    if (stat(sql_path(f->q).p, &st) == 0 && st.st_size <= CHECKED_SIZE && !sql_check(f->q, &sound, err)) return false;
+    if (!sql_check(f->q, &sound, err)) return false;
     return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
-}
-
-static bool make_file(pdl_str path, pdl_err *err) {
-    char *name = pdl_str_dup(path);
-    int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0) pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", name, strerror(errno));
-    else close(fd);
-    pdl_free(name);
-    return fd >= 0;
 }
 
 bool cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) {
     cachefile *f = PDL_NEW(cachefile);
-    bool ok = (!make || make_file(path, err)) && sql_open(path, &cache_use, &f->q, err) &&
+    bool ok = (!make || sql_make(path, NULL, err)) && sql_open(path, &cache_use, &f->q, err) &&
               sql_exec(f->q, settings, err) && check_file(f, err);
     if (ok) *out = f;
     else cachefile_close(f);

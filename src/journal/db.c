@@ -3,11 +3,7 @@
 #include "journal/db.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "journal/sql.h"
 
@@ -16,7 +12,6 @@
 enum {
     APPLICATION_ID = 0x50444C4A, /* "PDLJ" */
     SCHEMA_VERSION = 1,
-    CHECKED_SIZE = 16 << 20 /* files up to this size are looked through when they are opened */
 };
 
 static const char schema[] =
@@ -68,20 +63,9 @@ struct db {
 
 /* --- opening -------------------------------------------------------------------------------------------- */
 
-static bool make_file(pdl_str path, pdl_err *err) {
-    char *name = pdl_str_dup(path);
-    int fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST)
-        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: a recording needs a new file", name);
-    else if (fd < 0) pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create %s: %s", name, strerror(errno));
-    if (fd >= 0) close(fd);
-    pdl_free(name);
-    return fd >= 0;
-}
-
 bool db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
-    bool ok = make_file(path, err) && sql_open(path, &writing, &d->q, err) && sql_exec(d->q, schema, err);
+    bool ok = sql_make(path, "a recording needs a new file", err) && sql_open(path, &writing, &d->q, err) && sql_exec(d->q, schema, err);
     if (ok) *out = d;
     else db_close(d);
     return ok;
@@ -89,8 +73,7 @@ bool db_create(pdl_str path, db **out, pdl_err *err) {
 
 static bool check_file(db *d, pdl_err *err) {
     long id = 0, version = 0;
-    struct stat st = {0};
-    bool sound = true;
+    bool sound;
     pdl_str path = sql_path(d->q);
     if (!sql_number(d->q, "PRAGMA application_id", &id, err) ||
         !sql_number(d->q, "PRAGMA user_version", &version, err))
@@ -101,7 +84,7 @@ static bool check_file(db *d, pdl_err *err) {
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                            "replay: %s was recorded by another version (format %ld, this one reads %d)",
                            path.p, version, (int)SCHEMA_VERSION);
-    if (stat(path.p, &st) == 0 && st.st_size <= CHECKED_SIZE && !sql_check(d->q, &sound, err)) return false;
+    if (!sql_check(d->q, &sound, err)) return false;
     return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is damaged", path.p);
 }
 

@@ -3,9 +3,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 
@@ -74,6 +76,16 @@ static bool failed(sql *q, pdl_err *err) {
     return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path, q->use->after, why);
 }
 
+bool sql_make(pdl_str path, const char *fresh, pdl_err *err) {
+    char *name = pdl_str_dup(path);
+    int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
+    if (fd >= 0) close(fd);
+    else if (fresh && errno == EEXIST) pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: %s", name, fresh);
+    else pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot %s %s: %s", fresh ? "create" : "open", name, strerror(errno));
+    pdl_free(name);
+    return fd >= 0;
+}
+
 bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     sql *q = PDL_NEW(sql);
     struct stat st = {0};
@@ -129,6 +141,10 @@ static int first_text_is_ok(void *user, int n, char **values, char **names) {
 }
 
 bool sql_check(sql *q, bool *sound, pdl_err *err) {
+    enum { CHECKED_SIZE = 16 << 20 };
+    struct stat st = {0};
+    *sound = true;
+    if (stat(q->path, &st) != 0 || st.st_size > CHECKED_SIZE) return true;
     return q->api.exec(q->handle, "PRAGMA quick_check(1)", first_text_is_ok, sound, NULL) == SQLITE_OK ||
            failed(q, err);
 }

@@ -16,6 +16,8 @@ typedef struct sql_use {
     size_t n;
 } sql_use;
 
+/* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error usage), NULL: it may. Error: io. */
+PDL_MUST bool sql_make(pdl_str path, const char *fresh, pdl_err *err);
 /* Opens a file that is there. Errors: io (cannot be opened, no library), those of the use. */
 PDL_MUST bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
 void sql_close(sql *q); /* NULL is fine */
@@ -25,7 +27,7 @@ pdl_str sql_path(const sql *q);
 PDL_MUST bool sql_exec(sql *q, const char *text, pdl_err *err);
 /* The first column of the first row as a number; 0 when there is none. */
 PDL_MUST bool sql_number(sql *q, const char *text, long *out, pdl_err *err);
-/* Does the file hold together? Looks through all of it. */
+/* Does the file hold together? Looks through all of it when it has at most 16 MB; larger ones count as sound. */
 PDL_MUST bool sql_check(sql *q, bool *sound, pdl_err *err);
 
 /* A parameter of a statement, in order. Texts with p NULL are null; they must live until the statement ran. */
