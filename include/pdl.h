@@ -261,10 +261,17 @@ typedef struct pdl_task_options {
     void (*message)(void *user, const char *role, const char *text,
                     size_t n_bytes); /* output is PDL_OUTPUT_CONTEXT */
     void (*report)(void *user, const pdl_report *report);
+    /* what the command's options of these names set, in the same words (docs/manual/calls.md); NULL and 0: nothing */
+    const char *cache;    /* file of replies that runs share, made when it is not there; a replay does not look at it */
+    const char *budget;   /* what the run may use: "calls=10,tokens=5000,cost=0.5,seconds=60", some of them */
+    const char *prices;   /* JSON file of what models cost; NULL: that of PDL_PRICES, if any */
+    const char *timeout;  /* time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S" */
+    double max_rps;       /* requests of models that go out in a second */
+    double max_tokens_per_minute;
 } pdl_task_options;
 
-/* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage, io, replay.
- */
+/* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage, io, replay, config (a
+ * table of prices that is none). */
 PDL_API pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options,
                                  pdl_error **error);
 /* Cancels what is open. Inside a callback of the task it takes effect when the callback has returned. */

@@ -14,7 +14,8 @@ struct pdl_task {
     pdl_engine *engine;
     pdl_session *session;
     pdl_task_options opt;
-    char *file, *record, *replay; /* owned */
+    char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
+    double budget[PDL_BUDGET_COUNT];
     pdl_hook *hooks;              /* those of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
@@ -101,6 +102,9 @@ static void task_free(pdl_task *t) {
     pdl_free(t->file);
     pdl_free(t->record);
     pdl_free(t->replay);
+    pdl_free(t->cache);
+    pdl_free(t->prices);
+    pdl_free(t->timeout);
     pdl_engine *engine = t->engine;
     pdl_free(t);
     pdl_pool_enter(before);
@@ -115,6 +119,8 @@ static bool read_options(pdl_task_options *o, const pdl_task_options *options, p
         return pdl_misuse(error, "pdl_task_options.output is %d", (int)o->output);
     bool record = o->record && *o->record, replay = o->replay && *o->replay;
     if (record && replay) return pdl_misuse(error, "pdl_task_options: record and replay exclude each other");
+    if (!(o->max_rps >= 0) || !(o->max_tokens_per_minute >= 0))
+        return pdl_misuse(error, "pdl_task_options: max_rps and max_tokens_per_minute are 0 or greater");
     return true;
 }
 
@@ -122,13 +128,18 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     pdl_str file = pdl_str_of(t->file);
     static const pdl_stream streams[] = {PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT};
     size_t n_hooks = t->engine->hooks.n;
+    bool has_budget = t->opt.budget && *t->opt.budget;
+    if (has_budget && !pdl_budget_read(pdl_str_of(t->opt.budget), t->budget, err)) return false;
     t->hooks = PDL_NEW_N(pdl_hook, n_hooks);
     if (n_hooks) memcpy(t->hooks, t->engine->hooks.p, n_hooks * sizeof *t->hooks);
     pdl_session_options o = {
         .file = file, .dir = dir_of(file), .stream = streams[t->opt.output], .record = pdl_str_of(t->record),
         .replay = pdl_str_of(t->replay), .jobs = t->engine->jobs, .trace = t->opt.trace,
         .sink = {t, on_event, t->opt.blocks}, .path = t->engine->paths.p, .n_path = t->engine->paths.n,
-        .hooks = t->hooks, .n_hooks = n_hooks, .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
+        .cache = pdl_str_of(t->cache), .prices = pdl_str_of(t->prices), .timeouts = *t->timeout ? t->timeout : NULL,
+        .budget = has_budget ? t->budget : NULL, .max_requests_per_second = t->opt.max_rps,
+        .max_tokens_per_minute = t->opt.max_tokens_per_minute, .hooks = t->hooks, .n_hooks = n_hooks,
+        .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
     return pdl_session_new(&o, &t->session, err);
 }
@@ -142,6 +153,9 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     t->file = pdl_str_dup(program->source ? program->source->name : PDL_STR(""));
     t->record = copy_of(o.record);
     t->replay = copy_of(o.replay);
+    t->cache = copy_of(o.cache);
+    t->prices = copy_of(o.prices);
+    t->timeout = copy_of(o.timeout);
     if (!open_session(t, &err)) {
         pdl_error_give(error, &err, NULL);
         task_free(t);

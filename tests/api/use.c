@@ -1,10 +1,12 @@
 /* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines. Prints what
  * failed, then the counts. */
+#include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <pdl.h>
@@ -254,6 +256,16 @@ static void test_misuse(pdl_engine *e) {
     CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "output"));
     o = (pdl_task_options){.size = sizeof o, .replay = "/nonexistent/j"};
     CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "io", "/nonexistent/j"));
+    o = (pdl_task_options){.size = sizeof o, .budget = "cals=1"};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "'cals=1' is no budget"));
+    o = (pdl_task_options){.size = sizeof o, .timeout = "soon"};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "soon"));
+    o = (pdl_task_options){.size = sizeof o, .max_rps = -1};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "usage", "max_rps"));
+    o = (pdl_task_options){.size = sizeof o, .cache = "/nonexistent/c"};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "io", "/nonexistent/c"));
+    o = (pdl_task_options){.size = sizeof o, .prices = "/nonexistent/p"};
+    CHECK(!pdl_task_start(e, p, &o, &error) && is_error(&error, "io", "/nonexistent/p"));
     CHECK(!pdl_task_start(NULL, p, NULL, &error) && is_error(&error, "usage", "engine"));
     CHECK(!pdl_task_start(e, NULL, NULL, &error) && is_error(&error, "usage", "program") &&
           !pdl_task_start(e, NULL, NULL, NULL));
@@ -488,6 +500,73 @@ static void test_journal(void) {
     unlink(file);
 }
 
+static void answer_counted(void *user, pdl_request *r) {
+    pdl_value *v = pdl_value_text("yes ");
+    ++*(int *)user;
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+}
+
+/* The result, or the kind of the error, of a run with these options. */
+static bool ends_with(pdl_engine *e, pdl_program *p, const pdl_task_options *o, const char *result, const char *kind) {
+    pdl_error *error = NULL;
+    pdl_task *t = pdl_task_start(e, p, o, &error);
+    if (!t) return is_error(&error, "", "a task");
+    pdl_task_wait(t, -1);
+    pdl_value *v = pdl_task_result(t, &error);
+    pdl_task_free(t);
+    return v ? is_text(v, result) : is_error(&error, kind, "");
+}
+
+static void test_limits(void) {
+    pdl_error *error = NULL;
+    int asked = 0;
+    char file[] = "/tmp/pdl_api_XXXXXX";
+    int fd = mkstemp(file);
+    if (fd >= 0) close(fd);
+    unlink(file);
+    pdl_engine *e = pdl_engine_new(NULL, &error);
+    CHECK(pdl_engine_handle(e, "model", "", answer_counted, &asked, &error));
+    pdl_program *p = load(e, "text:\n- {model: any, input: a}\n- {model: any, input: b}\n");
+    pdl_task_options o = {.size = sizeof o, .budget = "calls=2"};
+    CHECK(ends_with(e, p, &o, "yes yes ", "") && asked == 2);
+    o.budget = "calls=1";
+    CHECK(ends_with(e, p, &o, "", "budget") && asked == 3);
+    o.budget = "cost=1"; /* the price is not known */
+    CHECK(ends_with(e, p, &o, "", "config") && asked == 3);
+    o = (pdl_task_options){.size = sizeof o, .cache = file};
+    CHECK(ends_with(e, p, &o, "yes yes ", "") && asked == 5);
+    o.budget = "calls=0"; /* what is cached is free */
+    CHECK(ends_with(e, p, &o, "yes yes ", "") && asked == 5);
+    pdl_program *loop = load(e, "repeat: ''\nwhile: true\n");
+    o = (pdl_task_options){.size = sizeof o, .budget = "seconds=0.1"};
+    CHECK(ends_with(e, loop, &o, "", "budget"));
+    pdl_program_free(loop);
+    pdl_program_free(p);
+    pdl_engine_free(e);
+    unlink(file);
+}
+
+/* A model that never says anything: a listening socket. */
+static void test_timeout(void) {
+    char url[64];
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0 && listen(fd, 16) == 0 && getsockname(fd, (struct sockaddr *)&a, &n) == 0);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", ntohs(a.sin_port));
+    setenv("OPENAI_API_BASE", url, 1);
+    setenv("OPENAI_API_KEY", "none", 1);
+    pdl_error *error = NULL;
+    pdl_engine *e = pdl_engine_new(NULL, &error);
+    pdl_program *p = load(e, "model: openai/any\ninput: hi\nparameters: {max_retries: 0}\n");
+    pdl_task_options o = {.size = sizeof o, .timeout = "total=0.2"};
+    CHECK(ends_with(e, p, &o, "", "timeout"));
+    pdl_program_free(p);
+    pdl_engine_free(e);
+    close(fd);
+}
+
 static void free_inside(void *user, const pdl_report *r) {
     seen *s = user;
     if (s->task && strcmp(r->kind, "run_end") == 0) {
@@ -616,6 +695,8 @@ int main(int argc, char **argv) {
     test_loop();
     test_cancelled_requests();
     test_journal();
+    test_limits();
+    test_timeout();
     test_many();
     test_descriptors();
     printf("%d passed, %d failed\n", passed, failed);

@@ -72,6 +72,29 @@ void test_streams() {
     check(text_of(result) == out, "the result is the text");
 }
 
+void test_budget() {
+    engine e(pdl_engine_new(nullptr, nullptr));
+    int asked = 0;
+    pdl_engine_handle(
+        e.get(), "model", "",
+        [](void *user, pdl_request *r) {
+            ++*static_cast<int *>(user);
+            value answer(pdl_value_text("yes"));
+            pdl_request_answer(r, answer.get());
+        },
+        &asked, nullptr);
+    program p = load(e, "for: {i: [1, 2, 3]}\nrepeat: {model: any, input: 'n${ i }'}\nfallback: '${ pdl_error.message }'\n");
+    pdl_task_options o{};
+    o.size = sizeof o;
+    o.budget = "calls=2";
+    o.max_rps = 1000;
+    o.max_tokens_per_minute = 1e6;
+    task t(pdl_task_start(e.get(), p.get(), &o, nullptr));
+    check(t && pdl_task_wait(t.get(), -1) == PDL_TASK_DONE, "a fallback catches a spent budget");
+    value result(pdl_task_result(t.get(), nullptr));
+    check(asked == 2 && text_of(result) == "the budget of 2 calls is spent", "the budget is that of the options");
+}
+
 void test_errors() {
     engine e(pdl_engine_new(nullptr, nullptr));
     try {
@@ -93,6 +116,7 @@ void test_errors() {
 int main() {
     try {
         test_streams();
+        test_budget();
         test_errors();
     } catch (const failure &f) {
         check(false, f.c_str());
