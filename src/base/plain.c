@@ -3,10 +3,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+
+#include "base/word.h"
 
 #include "base/banned.h"
 
@@ -32,20 +33,13 @@ static size_t count_plain(const char *p, unsigned *high) {
 #else
 
 enum { STEP = 8 };
-#define ONES UINT64_C(0x0101010101010101)
-#define HIGHS UINT64_C(0x8080808080808080)
-
-static uint64_t load(const char *p) { /* first byte lowest, whatever the machine */
-    uint64_t w = 0;
-    for (int i = 0; i < STEP; i++) w |= (uint64_t)(unsigned char)p[i] << (8 * i);
-    return w;
-}
 
 static size_t count_plain(const char *p, unsigned *high) {
-    uint64_t w = load(p), q = w ^ (ONES * '"'), b = w ^ (ONES * '\\');
+    const uint64_t highs = PDL_EACH_BYTE(0x80);
+    uint64_t w = pdl_word64(p), control = (w - PDL_EACH_BYTE(FIRST_PRINTABLE)) & ~w & highs;
     /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one used. */
-    uint64_t hit = (((q - ONES) & ~q) | ((b - ONES) & ~b) | ((w - ONES * FIRST_PRINTABLE) & ~w)) & HIGHS;
-    *high = (w & HIGHS & (hit - 1)) != 0;
+    uint64_t hit = pdl_word_zeros(w ^ PDL_EACH_BYTE('"')) | pdl_word_zeros(w ^ PDL_EACH_BYTE('\\')) | control;
+    *high = (w & highs & (hit - 1)) != 0;
     size_t n = 0;
     while (n < STEP && !(hit >> (8 * n + 7) & 1)) n++;
     return n;

@@ -27,6 +27,7 @@ enum {
     SLABS = REGION / SLAB,
     BATCH = 2048,   /* bytes made into blocks at a time: untouched memory costs nothing */
     SMALL_POOL = 4, /* regions; a pool that has more asks for huge pages, a page fault for each 4 KB being slow */
+    SPARES = 4,     /* vacant regions that are kept, for the same reason */
 };
 static_assert(SLABS == 32, "region.vacant has a bit for each slab");
 static_assert(PDL_POOL_MAX % GRAIN == 0, "classes end at the maximum");
@@ -58,7 +59,7 @@ struct pdl_pool {
     region *regions;
     size_t n_regions;
     region *roomy; /* where to look first for a vacant slab; may be NULL */
-    region *spare; /* all vacant when last seen: the one such region that is kept */
+    size_t n_vacant; /* regions without a slab in use */
     /* What others released, and the end of the pool, under the lock. */
     pthread_mutex_t lock;
     _Atomic(block *) strays; /* written under the lock, looked at without */
@@ -104,12 +105,12 @@ static region *region_new(pdl_pool *pool) {
     if (r->next) r->next->prev = r;
     pool->regions = r;
     pool->n_regions++;
+    pool->n_vacant++;
     return r;
 }
 
 static void region_free(pdl_pool *pool, region *r) {
     if (pool->roomy == r) pool->roomy = NULL;
-    if (pool->spare == r) pool->spare = NULL;
     if (r->prev) r->prev->next = r->next;
     else pool->regions = r->next;
     if (r->next) r->next->prev = r->prev;
@@ -129,6 +130,7 @@ static region *find_roomy(pdl_pool *pool) {
 static slab *slab_new(pdl_pool *pool, size_t class) {
     region *r = pool->roomy = find_roomy(pool);
     if (!r) return NULL;
+    if (r->vacant == UINT32_MAX) pool->n_vacant--;
     size_t i = (size_t)__builtin_ctz(r->vacant);
     r->vacant &= r->vacant - 1;
     char *start = (char *)r + i * SLAB;
@@ -158,8 +160,8 @@ static void slab_free(pdl_pool *pool, slab *s) {
     r->vacant |= (uint32_t)1 << (s - r->slabs);
     pool->roomy = r;
     if (r->vacant != UINT32_MAX) return;
-    if (pool->spare && pool->spare != r && pool->spare->vacant == UINT32_MAX) region_free(pool, r);
-    else pool->spare = r;
+    if (pool->n_vacant == SPARES) region_free(pool, r);
+    else pool->n_vacant++;
 }
 
 /* Fresh memory of s as blocks; none are left before. */
@@ -184,19 +186,23 @@ static void *take_from(slab *s) {
     return b;
 }
 
-static void give_back(pdl_pool *pool, void *p) {
-    slab *s = slab_of(p);
-    block *b = p;
-    b->next = s->ready;
-    s->ready = b;
-    s->live--;
-    if (PDL_LIKELY(s->live && !s->full)) return;
+/* A block was released: the slab was full, or nothing of it is in use. */
+PDL_COLD static void settle(pdl_pool *pool, slab *s) {
     if (s == pool->current[s->class]) return;
     if (s->full) {
         s->full = false;
         wait_in_list(pool, s);
     }
     if (!s->live) slab_free(pool, s);
+}
+
+static inline void give_back(pdl_pool *pool, void *p) {
+    slab *s = slab_of(p);
+    block *b = p;
+    b->next = s->ready;
+    s->ready = b;
+    s->live--;
+    if (PDL_UNLIKELY(!s->live || s->full)) settle(pool, s);
 }
 
 /* The blocks that others released. */

@@ -92,12 +92,16 @@ static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
 
 pdl_val pdl_dict_new(size_t cap) { return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, 0); }
 
-pdl_val pdl_dict_of_shape(pdl_shape *shape, const pdl_val *vals) {
+pdl_dictobj *pdl_dict_begin(pdl_shape *shape) {
     pdl_dictobj *d = dict_new(shape->n);
-    pdl_val v = pdl_from_obj(PDL_V_DICT, &d->head, 0);
     d->shape = shape;
-    d->n = shape->n;
-    return pdl_items_fill(v, d->vals, vals, shape->n);
+    return d;
+}
+
+void pdl_dict_abandon(pdl_dictobj *d) {
+    pdl_shape_drop(d->shape);
+    if (d->vals != d->few) pdl_free(d->vals);
+    pdl_obj_free(&d->head);
 }
 
 size_t pdl_dict_len(pdl_vref d) { return pdl_dictobj_of(d)->n; }

@@ -3,6 +3,7 @@
 #include "value/json_keys.h"
 
 #include "base/plain.h"
+#include "base/word.h"
 #include "value/obj.h"
 
 #include "base/banned.h"
@@ -22,12 +23,14 @@ static unsigned text_slot(pdl_str s) {
 }
 static_assert(PDL_JSON_KEYS == 64, "text_slot takes six bits of the hash");
 
+static bool is_same(pdl_str a, pdl_str b) { return a.n == b.n && pdl_bytes_eq(a.p, b.p, a.n); }
+
 pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text) {
     if (text.n > MAX_TEXT) return pdl_text(text);
     unsigned i = text_slot(text);
     pdl_val *slot = &keys->slot[i];
     bool used = keys->used >> i & 1;
-    if (used && pdl_str_eq(pdl_str_get(*slot), text)) return pdl_keep(*slot);
+    if (used && is_same(pdl_str_get(*slot), text)) return pdl_keep(*slot);
     if (used) pdl_drop(*slot);
     keys->used |= (uint64_t)1 << i;
     *slot = pdl_text(text);
@@ -35,17 +38,13 @@ pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text) {
 }
 
 uint64_t pdl_json_begin(const char *p, const char *end) {
-    uint64_t word = 0;
     if (end - p < 8) {
+        uint64_t word = 0;
         for (; p < end && *p != '"'; p++) word = word << 8 | (unsigned char)*p;
         return word;
     }
-    memcpy(&word, p, sizeof word);
-    const char *quote = memchr(p, '"', sizeof word);
-    if (!quote) return word;
-    uint64_t kept = 0;
-    memcpy(&kept, p, (size_t)(quote - p));
-    return kept;
+    uint64_t word = pdl_word64(p), quotes = pdl_word_zeros(word ^ PDL_EACH_BYTE('"'));
+    return quotes ? word & (((quotes & -quotes) >> 7) - 1) : word; /* what stands before the first */
 }
 
 /* Shapes stand at one of two neighbouring places. */

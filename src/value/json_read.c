@@ -1,10 +1,11 @@
 /* json_read.c -- see json_read.h. An explicit stack of open containers.
  *
- * What stands in open containers is kept on one stack of values until its container closes, which then is
- * made in its exact size: allocation is most of the work here. An object is guessed to have the keys of the
- * last one that began with the same key; as long as the text agrees, keys are compared and not read, and only
- * values are stacked. Messages and places are those of Python's json, whose scanner looks for the parts of
- * the grammar in this order.
+ * An object is guessed to have the keys of the last one that began with the same key: it is made at once, and as long
+ * as the text agrees, keys are compared and not read, and values are read into their place. What stands in other open
+ * containers is kept on one stack of values until its container closes, which then is made in its exact size:
+ * allocation is most of the work here. What reads takes the cursor and returns it behind what it read, or NULL when it
+ * failed: in a register it is much cheaper than in the reader. Messages and places are those of Python's json, whose
+ * scanner looks for the parts of the grammar in this order.
  */
 #include "value/json_read.h"
 
@@ -15,6 +16,7 @@
 #include "base/num.h"
 #include "base/plain.h"
 #include "base/utf8.h"
+#include "base/word.h"
 #include "value/int.h"
 #include "value/json_keys.h"
 #include "value/obj.h"
@@ -26,25 +28,26 @@ enum {
     INLINE_VALUES = 48,
     FAST_DIGITS = 19,     /* any so many digits fit 64 bits */
     MAX_INT_DIGITS = 18,  /* any so many digits fit an int64 */
+    MANY_PLACES = 10000,  /* behind the point: more than a float has */
     MAX_INTERNED_TEXT = 8 /* short texts repeat */
 };
 
-/* A container that is not closed yet. */
+/* A container that is not closed yet. The outermost one is the document, a list of one value. */
 typedef struct {
-    size_t from;      /* its first value; an unguessed dict's are key, value, key, value... */
-    pdl_shape *guess; /* of a dict, owned: its first `matched` keys are right, only values are stacked */
-    uint64_t begin;   /* of a dict: its first key, for the next guess */
-    uint32_t matched;
+    size_t from;        /* its first value on the stack; those of an unguessed dict are key, value, key, value... */
+    pdl_dictobj *guess; /* owned: a dict with the guessed keys, and with values for the n first of them */
+    uint64_t begin;     /* of a dict: its first key, for the next guess */
     bool is_dict;
 } open_box;
 
 typedef struct {
-    const char *start, *p, *end;
+    const char *start, *end;
     int flags;
     pdl_json_keys *keys;
     pdl_err *err;
+    open_box *box; /* the innermost; all from `open` on are open */
     open_box *open;
-    size_t depth, depth_cap;
+    size_t open_cap;
     pdl_val *values; /* owned, n of them */
     size_t n, cap;
     open_box few_open[INLINE_DEPTH];
@@ -53,7 +56,7 @@ typedef struct {
 
 /* --- errors ---------------------------------------------------------------------------------------- */
 
-static bool fail_at(reader *r, const char *at, const char *what) {
+PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what) {
     size_t line = 1, col = 1, cp = 0;
     for (const char *p = r->start; p < at; p++) {
         if (((unsigned char)*p & 0xc0) == 0x80) continue;
@@ -67,13 +70,13 @@ static bool fail_at(reader *r, const char *at, const char *what) {
     pdl_err_set(r->err, PDL_E_syntax, (pdl_loc){0}, "%s: line %zu column %zu (char %zu)", what, line, col,
                 cp);
     r->err->foreign = pdl_str_dup(PDL_STR("JSONDecodeError"));
-    return false;
+    return NULL;
 }
 
 /* --- strings --------------------------------------------------------------------------------------- */
 
 /* Four hex digits at p; something must stand behind them (Python's scanner wants the closing quote there). */
-static bool read_hex4(reader *r, const char *p, uint32_t *out) {
+static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     if (r->end - p <= 4) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
     uint32_t v = 0;
     for (int i = 0; i < 4; i++) {
@@ -82,180 +85,171 @@ static bool read_hex4(reader *r, const char *p, uint32_t *out) {
         v = v * 16 + (uint32_t)d;
     }
     *out = v;
-    return true;
+    return p + 4;
 }
 
-/* r->p stands behind "\u". A surrogate without its partner becomes U+FFFD: text is always valid UTF-8. */
-static bool read_unicode(reader *r, pdl_buf *b) {
+/* Behind "\u". A surrogate without its partner becomes U+FFFD: text is always valid UTF-8. */
+static const char *read_unicode(reader *r, const char *p, pdl_buf *b) {
     uint32_t c, low;
-    if (!read_hex4(r, r->p, &c)) return false;
-    r->p += 4;
-    if (c >= 0xd800 && c < 0xdc00 && r->end - r->p > 6 && r->p[0] == '\\' && r->p[1] == 'u') {
-        if (!read_hex4(r, r->p + 2, &low)) return false;
+    if (!(p = read_hex4(r, p, &c))) return NULL;
+    if (c >= 0xd800 && c < 0xdc00 && r->end - p > 6 && p[0] == '\\' && p[1] == 'u') {
+        if (!read_hex4(r, p + 2, &low)) return NULL;
         if (low >= 0xdc00 && low < 0xe000) {
             c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-            r->p += 6;
+            p += 6;
         }
     }
     pdl_buf_put_cp(b, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
-    return true;
+    return p;
 }
 
-static bool read_escape(reader *r, pdl_buf *b, const char *quote) { /* r->p at the backslash */
+static const char *read_escape(reader *r, const char *p, pdl_buf *b, const char *quote) { /* p: backslash */
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    if (r->end - r->p < 2) return fail_at(r, quote, "Unterminated string starting at");
-    char c = r->p[1];
-    if (c == 'u') {
-        r->p += 2;
-        return read_unicode(r, b);
-    }
+    if (r->end - p < 2) return fail_at(r, quote, "Unterminated string starting at");
+    char c = p[1];
+    if (c == 'u') return read_unicode(r, p + 2, b);
     const char *at = c ? strchr(from, c) : NULL;
-    if (!at) return fail_at(r, r->p, "Invalid \\escape");
+    if (!at) return fail_at(r, p, "Invalid \\escape");
     pdl_buf_putc(b, to[at - from]);
-    r->p += 2;
-    return true;
+    return p + 2;
 }
 
-/* The rest of a string that holds escapes; plain runs from `from` on are not copied yet. */
-static bool read_escaped(reader *r, const char *quote, pdl_buf *b, bool *ascii) {
+/* The rest of a string that holds escapes, up to its closing quote; what stands before p is plain. */
+static const char *read_escaped(reader *r, const char *quote, const char *p, pdl_buf *b, bool *ascii) {
     const char *from = quote + 1;
     for (;;) {
-        pdl_buf_put(b, (pdl_str){from, (size_t)(r->p - from)});
-        if (r->p == r->end) return fail_at(r, quote, "Unterminated string starting at");
-        if (*r->p == '"') return true;
-        bool control = *r->p != '\\';
-        if (control && !(r->flags & PDL_JSON_CONTROL))
-            return fail_at(r, r->p, "Invalid control character at");
-        if (!control && !read_escape(r, b, quote)) return false;
-        from = r->p;
-        r->p = pdl_plain_end(control ? r->p + 1 : r->p, r->end, ascii);
+        pdl_buf_put(b, (pdl_str){from, (size_t)(p - from)});
+        if (p == r->end) return fail_at(r, quote, "Unterminated string starting at");
+        if (*p == '"') return p;
+        bool control = *p != '\\';
+        if (control && !(r->flags & PDL_JSON_CONTROL)) return fail_at(r, p, "Invalid control character at");
+        from = p;
+        if (!control && !(from = read_escape(r, p, b, quote))) return NULL;
+        p = pdl_plain_end(from + control, r->end, ascii);
     }
 }
 
 static bool check_text(reader *r, const char *quote, pdl_str s, bool ascii) {
     if (s.n > PDL_MAX_TEXT)
         return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
-    if (!ascii && pdl_utf8_check(s) != PDL_NOT_FOUND)
-        return fail_at(r, quote, "Invalid UTF-8 in string starting at");
-    return true;
+    return ascii || pdl_utf8_check(s) == PDL_NOT_FOUND ||
+           fail_at(r, quote, "Invalid UTF-8 in string starting at");
 }
 
-static bool read_string(reader *r, bool is_key, pdl_val *out) { /* r->p at the quote */
-    const char *quote = r->p;
-    bool ascii = true;
-    r->p = pdl_plain_end(quote + 1, r->end, &ascii);
-    if (PDL_LIKELY(r->p < r->end && *r->p == '"')) {
-        pdl_str s = {quote + 1, (size_t)(r->p - quote - 1)};
-        if (!check_text(r, quote, s, ascii)) return false;
-        *out = is_key || s.n <= MAX_INTERNED_TEXT ? pdl_json_intern(r->keys, s) : pdl_text(s);
-        r->p++;
-        return true;
-    }
+static const char *read_string_with_escapes(reader *r, const char *quote, const char *p, bool ascii, bool is_key,
+                                            pdl_val *out) {
     pdl_buf b = PDL_BUF;
-    bool ok = read_escaped(r, quote, &b, &ascii) && check_text(r, quote, pdl_buf_str(&b), ascii);
-    if (ok) {
-        *out = is_key ? pdl_json_intern(r->keys, pdl_buf_str(&b)) : pdl_text(pdl_buf_str(&b));
-        r->p++;
-    }
+    p = read_escaped(r, quote, p, &b, &ascii);
+    if (p && !check_text(r, quote, pdl_buf_str(&b), ascii)) p = NULL;
+    if (p) *out = is_key ? pdl_json_intern(r->keys, pdl_buf_str(&b)) : pdl_text(pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    return ok;
+    return p ? p + 1 : NULL;
+}
+
+static const char *read_string(reader *r, const char *quote, bool is_key, pdl_val *out) {
+    bool ascii = true;
+    const char *p = pdl_plain_end(quote + 1, r->end, &ascii);
+    if (PDL_UNLIKELY(p == r->end || *p != '"'))
+        return read_string_with_escapes(r, quote, p, ascii, is_key, out);
+    pdl_str s = {quote + 1, (size_t)(p - quote - 1)};
+    if (PDL_UNLIKELY(!ascii || s.n > PDL_MAX_TEXT) && !check_text(r, quote, s, ascii)) return NULL;
+    *out = is_key || s.n <= MAX_INTERNED_TEXT ? pdl_json_intern(r->keys, s) : pdl_text(s);
+    return p + 1;
 }
 
 /* --- numbers and words ------------------------------------------------------------------------------- */
 
-static bool is_digit(const reader *r, const char *p) { return p < r->end && (unsigned)(*p - '0') <= 9; }
+static inline bool is_digit(const char *p, const char *end) { return p < end && (unsigned)(*p - '0') <= 9; }
+
+/* Digits at p, behind others whose value is *v. It may wrap: then there are too many. */
+static inline const char *read_digits(const char *p, const char *end, uint64_t *v) {
+    uint64_t digits = *v;
+    for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
+    *v = digits;
+    return p;
+}
 
 /* The exponent at p, if one stands there; p is moved behind it. */
-static int read_exponent(const reader *r, const char **p) {
+static int read_exponent(const char **p, const char *end) {
     const char *q = *p;
-    if (q == r->end || (*q != 'e' && *q != 'E')) return 0;
+    if (q == end || (*q != 'e' && *q != 'E')) return 0;
     q++;
-    bool minus = q < r->end && *q == '-';
-    if (q < r->end && (*q == '-' || *q == '+')) q++;
-    if (!is_digit(r, q)) return 0;
+    bool minus = q < end && *q == '-';
+    if (q < end && (*q == '-' || *q == '+')) q++;
+    if (!is_digit(q, end)) return 0;
     int e = 0;
-    for (; is_digit(r, q); q++) e = e < 100000 ? e * 10 + (*q - '0') : e;
+    for (; is_digit(q, end); q++) e = e < 100000 ? e * 10 + (*q - '0') : e;
     *p = q;
     return minus ? -e : e;
 }
 
-/* A fraction or exponent stands at p, behind n digits whose value is `digits` unless there were too many. */
-static bool read_float(reader *r, const char *p, uint64_t digits, size_t n, pdl_val *out) {
-    const char *from = r->p;
-    int exp10 = 0;
+/* A fraction or exponent stands at p, behind n digits of the number that begins at `from`; their value is `digits`
+ * unless there were too many. */
+static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n, pdl_val *out) {
+    ptrdiff_t exp10 = 0;
     if (!digits) n = 0; /* a zero before the point is no digit that counts */
-    if (*p == '.' && is_digit(r, p + 1)) {
-        for (p++; is_digit(r, p); p++, exp10--) {
-            digits = digits * 10 + (uint64_t)(*p - '0'); /* may wrap: then there are too many */
-            n += digits != 0;
-        }
+    if (*p == '.' && is_digit(p + 1, r->end)) {
+        const char *point = p++;
+        if (!n) /* nor is one behind it */
+            while (p < r->end && *p == '0') p++;
+        const char *first = p;
+        p = read_digits(p, r->end, &digits);
+        n += (size_t)(p - first);
+        exp10 = point + 1 - p;
     }
-    exp10 += read_exponent(r, &p);
+    exp10 += read_exponent(&p, r->end);
     double d;
-    r->p = p;
-    if (n <= FAST_DIGITS && pdl_num_decimal(digits, exp10, &d))
-        *out = pdl_float(*from == '-' ? -d : d);
-    else if (pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d))
-        *out = pdl_float(d);
-    else
-        return fail_at(r, from, "Expecting value");
-    return true;
+    if (n <= FAST_DIGITS && exp10 > -MANY_PLACES && pdl_num_decimal(digits, (int)exp10, &d)) *out = pdl_float(*from == '-' ? -d : d);
+    else if (pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d)) *out = pdl_float(d);
+    else return fail_at(r, from, "Expecting value");
+    return p;
 }
 
-static bool read_number(reader *r, pdl_val *out) {
-    const char *from = r->p, *p = from;
+/* What stands at p, behind the digits of an integer, makes it a float. */
+static bool is_float(const char *p, const char *end) {
+    if (p == end || (*p != '.' && *p != 'e' && *p != 'E')) return false;
+    bool sign = *p != '.' && p + 1 < end && (p[1] == '-' || p[1] == '+');
+    return is_digit(p + 1 + sign, end);
+}
+
+static const char *read_number(reader *r, const char *p, pdl_val *out) {
+    const char *from = p;
     bool negative = *p == '-';
     if (negative) p++;
-    if (!is_digit(r, p)) return fail_at(r, from, "Expecting value");
+    if (!is_digit(p, r->end)) return fail_at(r, from, "Expecting value");
     uint64_t v = 0;
     const char *first = p;
-    if (*p == '0')
-        p++;
-    else
-        for (; is_digit(r, p); p++)
-            v = v * 10 + (uint64_t)(*p - '0'); /* may wrap: then there are too many digits */
+    p = *p == '0' ? p + 1 : read_digits(p, r->end, &v);
     size_t n = (size_t)(p - first);
-    if (p < r->end && (*p == '.' || *p == 'e' || *p == 'E')) {
-        const char *q = p + (*p != '.' && p + 1 < r->end && (p[1] == '-' || p[1] == '+'));
-        if (is_digit(r, q + 1)) return read_float(r, p, v, n, out);
-    }
-    r->p = p;
-    if (n <= MAX_INT_DIGITS) {
+    if (is_float(p, r->end)) return read_float(r, from, p, v, n, out);
+    if (PDL_LIKELY(n <= MAX_INT_DIGITS)) {
         *out = pdl_int(negative ? -(int64_t)v : (int64_t)v);
-        return true;
+        return p;
     }
-    if (pdl_int_read_decimal((pdl_str){from, (size_t)(p - from)}, out)) return true;
-    return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large", n);
+    if (pdl_int_read_decimal((pdl_str){from, (size_t)(p - from)}, out)) return p;
+    pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large", n);
+    return NULL;
 }
 
-static bool accept(reader *r, pdl_str word) {
-    if ((size_t)(r->end - r->p) < word.n || memcmp(r->p, word.p, word.n) != 0) return false;
-    r->p += word.n;
+static bool accept(const reader *r, const char **p, pdl_str word) {
+    if ((size_t)(r->end - *p) < word.n || memcmp(*p, word.p, word.n) != 0) return false;
+    *p += word.n;
     return true;
 }
 
-static bool read_word(reader *r, pdl_val *out) {
+static const char *read_word(reader *r, const char *p, pdl_val *out) {
     bool python = r->flags & PDL_JSON_PYTHON;
-    if (accept(r, PDL_STR("null"))) *out = pdl_null();
-    else if (accept(r, PDL_STR("true"))) *out = pdl_bool(true);
-    else if (accept(r, PDL_STR("false"))) *out = pdl_bool(false);
-    else if (python && accept(r, PDL_STR("NaN"))) *out = pdl_float((double)NAN);
-    else if (python && accept(r, PDL_STR("Infinity"))) *out = pdl_float(HUGE_VAL);
-    else if (python && accept(r, PDL_STR("-Infinity"))) *out = pdl_float(-HUGE_VAL);
-    else return *r->p == '-' ? read_number(r, out) : fail_at(r, r->p, "Expecting value");
-    return true;
+    if (accept(r, &p, PDL_STR("null"))) *out = pdl_null();
+    else if (accept(r, &p, PDL_STR("true"))) *out = pdl_bool(true);
+    else if (accept(r, &p, PDL_STR("false"))) *out = pdl_bool(false);
+    else if (python && accept(r, &p, PDL_STR("NaN"))) *out = pdl_float((double)NAN);
+    else if (python && accept(r, &p, PDL_STR("Infinity"))) *out = pdl_float(HUGE_VAL);
+    else if (python && accept(r, &p, PDL_STR("-Infinity"))) *out = pdl_float(-HUGE_VAL);
+    else return *p == '-' ? read_number(r, p, out) : fail_at(r, p, "Expecting value");
+    return p;
 }
 
-/* --- structure --------------------------------------------------------------------------------------- */
-
-/* Anything above a space is none: one comparison for most. */
-static inline bool is_blank(char c) {
-    return (unsigned char)c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
-}
-
-static inline void skip_blanks(reader *r) {
-    while (r->p < r->end && is_blank(*r->p)) r->p++;
-}
+/* --- open containers --------------------------------------------------------------------------------- */
 
 /* Grow a stack that begins inside the reader. */
 PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
@@ -265,183 +259,202 @@ PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     return q;
 }
 
-static inline void push_value(reader *r, pdl_val v) {
+/* One more value on the stack: absent until it is read. */
+static inline pdl_val *push_value(reader *r) {
     if (PDL_UNLIKELY(r->n == r->cap))
         r->values = grow(r->values, r->values == r->few_values, &r->cap, sizeof *r->values);
-    r->values[r->n++] = v;
-}
-
-static bool open_new(reader *r, bool is_dict) {
-    if (r->depth == PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels",
-                           PDL_MAX_JSON_DEPTH);
-    if (r->depth == r->depth_cap)
-        r->open = grow(r->open, r->open == r->few_open, &r->depth_cap, sizeof *r->open);
-    open_box *box = &r->open[r->depth++];
-    *box = (open_box){.from = r->n, .is_dict = is_dict};
-    if (is_dict && r->p < r->end && *r->p == '"') {
-        box->begin = pdl_json_begin(r->p + 1, r->end);
-        box->guess = pdl_json_shape_guess(r->keys, box->begin);
-    }
-    return true;
-}
-
-/* The guess was wrong: puts the keys that matched between the values. */
-static void unguess(reader *r, open_box *box) {
-    pdl_shape *s = box->guess;
-    uint32_t n = box->matched;
-    for (uint32_t i = 0; i < n; i++) push_value(r, pdl_absent());
-    pdl_val *v = r->values + box->from;
-    for (uint32_t i = n; i-- > 0;) {
-        v[2 * i + 1] = v[i];
-        v[2 * i] = pdl_keep(s->keys[i].key);
-    }
-    box->guess = NULL;
-    pdl_shape_drop(s);
-}
-
-static pdl_val close_dict(reader *r, open_box *box) {
-    if (box->guess && box->matched != box->guess->n) unguess(r, box);
-    pdl_val *v = r->values + box->from;
-    size_t n = r->n - box->from;
-    if (box->guess) return pdl_dict_of_shape(box->guess, v);
-    pdl_val dict = pdl_dict_new(n / 2);
-    for (size_t i = 0; i < n; i += 2) dict = pdl_dict_put(dict, v[i], v[i + 1]);
-    pdl_json_shape_learn(r->keys, box->begin, dict);
-    return dict;
-}
-
-/* The innermost container made of its values. */
-static pdl_val close_box(reader *r) {
-    open_box *box = &r->open[--r->depth];
-    pdl_val v = box->is_dict ? close_dict(r, box) : pdl_list_of_items(r->values + box->from, r->n - box->from);
-    r->n = box->from;
+    pdl_val *v = &r->values[r->n++];
+    v->tag = PDL_V_ABSENT;
     return v;
 }
 
-/* The text is the next key of the guess. */
-static bool match_key(reader *r, open_box *box) {
-    if (box->matched == box->guess->n) return false;
-    pdl_str key = pdl_str_get(box->guess->keys[box->matched].key);
-    if ((size_t)(r->end - r->p) < key.n + 2 || r->p[0] != '"' || r->p[key.n + 1] != '"') return false;
-    if (memcmp(r->p + 1, key.p, key.n) != 0) return false;
-    r->p += key.n + 2;
-    box->matched++;
+/* One more value of the innermost container: absent until it is read. */
+static inline pdl_val *add_value(reader *r) {
+    pdl_dictobj *d = r->box->guess;
+    if (!d) return push_value(r);
+    pdl_val *v = &d->vals[d->n++];
+    v->tag = PDL_V_ABSENT;
+    return v;
+}
+
+/* The guess was wrong: its values go to the stack, each behind its key. */
+static void unguess(reader *r, open_box *box) {
+    pdl_dictobj *d = box->guess;
+    box->guess = NULL;
+    for (uint32_t i = 0; i < d->n; i++) {
+        *push_value(r) = pdl_keep(d->shape->keys[i].key);
+        *push_value(r) = d->vals[i];
+    }
+    pdl_dict_abandon(d);
+}
+
+static void open_dict(reader *r, open_box *box, const char *p) { /* p: the quote of its first key */
+    box->begin = pdl_json_begin(p + 1, r->end);
+    pdl_shape *shape = pdl_json_shape_guess(r->keys, box->begin);
+    if (shape) box->guess = pdl_dict_begin(shape);
+}
+
+static bool open_new(reader *r, bool is_dict) {
+    size_t depth = (size_t)(r->box - r->open);
+    if (depth == PDL_MAX_JSON_DEPTH)
+        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels",
+                           PDL_MAX_JSON_DEPTH);
+    if (PDL_UNLIKELY(depth + 1 == r->open_cap)) {
+        r->open = grow(r->open, r->open == r->few_open, &r->open_cap, sizeof *r->open);
+        r->box = r->open + depth;
+    }
+    *++r->box = (open_box){.from = r->n, .is_dict = is_dict};
     return true;
 }
 
-static bool read_unguessed_key(reader *r) {
-    pdl_val key;
-    if (r->p == r->end || *r->p != '"')
-        return fail_at(r, r->p, "Expecting property name enclosed in double quotes");
-    if (!read_string(r, true, &key)) return false;
-    push_value(r, key);
-    return true;
+static pdl_obj *close_dict(reader *r, open_box *box) {
+    pdl_dictobj *d = box->guess;
+    if (PDL_LIKELY(d && d->n == d->shape->n)) return &d->head;
+    if (d) unguess(r, box);
+    const pdl_val *v = r->values + box->from;
+    size_t n = r->n - box->from;
+    pdl_val dict = pdl_dict_new(n / 2);
+    for (size_t i = 0; i < n; i += 2) dict = pdl_dict_put(dict, v[i], v[i + 1]);
+    pdl_json_shape_learn(r->keys, box->begin, dict);
+    return pdl_obj_of(dict);
+}
+
+static pdl_obj *close_list(const reader *r, const open_box *box) {
+    return pdl_obj_of(pdl_list_of_items(r->values + box->from, r->n - box->from));
+}
+
+/* The innermost container, made of its values, becomes a value of the one around it. */
+static void close_box(reader *r) {
+    open_box *box = r->box;
+    bool is_dict = box->is_dict;
+    pdl_obj *o = is_dict ? close_dict(r, box) : close_list(r, box);
+    r->n = box->from;
+    r->box--;
+    *add_value(r) = pdl_from_obj(is_dict ? PDL_V_DICT : PDL_V_LIST, o, 0); /* values from texts have no flags */
+}
+
+/* --- structure --------------------------------------------------------------------------------------- */
+
+/* Anything above a space is none: one comparison for most. */
+static inline bool is_blank(char c) {
+    return (unsigned char)c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
+}
+
+static inline const char *skip_blanks(const reader *r, const char *p) {
+    while (p < r->end && is_blank(*p)) p++;
+    return p;
+}
+
+/* Behind the next key of the guess, or NULL when the text is another. */
+static inline const char *match_key(const reader *r, const char *p, const pdl_dictobj *guess) {
+    if (guess->n == guess->shape->n) return NULL;
+    pdl_str key = pdl_str_get(guess->shape->keys[guess->n].key);
+    if ((size_t)(r->end - p) < key.n + 2 || p[0] != '"' || p[key.n + 1] != '"') return NULL;
+    return pdl_bytes_eq(p + 1, key.p, key.n) ? p + key.n + 2 : NULL;
+}
+
+static const char *read_unguessed_key(reader *r, const char *p) {
+    if (r->box->guess) unguess(r, r->box);
+    if (p == r->end || *p != '"') return fail_at(r, p, "Expecting property name enclosed in double quotes");
+    return read_string(r, p, true, push_value(r));
 }
 
 /* A key and its colon; the cursor then stands at the value. */
-static bool read_key(reader *r) {
-    open_box *box = &r->open[r->depth - 1];
-    if (!box->guess || !match_key(r, box)) {
-        if (box->guess) unguess(r, box);
-        if (!read_unguessed_key(r)) return false;
-    }
-    if (r->p == r->end || *r->p != ':') skip_blanks(r);
-    if (r->p == r->end || *r->p != ':') return fail_at(r, r->p, "Expecting ':' delimiter");
-    r->p++;
-    skip_blanks(r);
-    return true;
+static inline const char *read_key(reader *r, const char *p) {
+    const pdl_dictobj *guess = r->box->guess;
+    const char *q = guess ? match_key(r, p, guess) : NULL;
+    if (PDL_UNLIKELY(!q) && !(q = read_unguessed_key(r, p))) return NULL;
+    q = skip_blanks(r, q);
+    return q == r->end || *q != ':' ? fail_at(r, q, "Expecting ':' delimiter") : skip_blanks(r, q + 1);
 }
 
-/* A value begins at the cursor. *done: *out is complete; else a container was opened and its first value is
- * next. */
-static bool begin_value(reader *r, pdl_val *out, bool *done) {
-    *done = true;
-    if (r->p == r->end) return fail_at(r, r->p, "Expecting value");
-    char c = *r->p;
-    if (c == '"') return read_string(r, false, out);
-    if (c >= '0' && c <= '9') return read_number(r, out);
-    if (c != '{' && c != '[') return read_word(r, out);
-    r->p++;
-    skip_blanks(r);
-    bool is_dict = c == '{';
-    if (r->p < r->end && *r->p == (is_dict ? '}' : ']')) {
-        r->p++;
-        *out = is_dict ? pdl_dict_new(0) : pdl_list_new(0);
-        return true;
-    }
-    *done = false;
-    return open_new(r, is_dict) && (!is_dict || read_key(r));
-}
-
-/* Put the finished *v into the innermost container. *done: that container was closed and is *v now. */
-static bool end_value(reader *r, pdl_val *v, bool *done) {
-    bool is_dict = r->open[r->depth - 1].is_dict;
-    push_value(r, *v);
-    skip_blanks(r);
-    *done = r->p < r->end && *r->p == (is_dict ? '}' : ']');
+/* A container begins at the cursor. *done: it was empty and is a value; else its first value is next. */
+static inline const char *begin_box(reader *r, const char *p, bool *done) {
+    bool is_dict = *p == '{';
+    p = skip_blanks(r, p + 1);
+    *done = p < r->end && *p == (is_dict ? '}' : ']');
     if (*done) {
-        r->p++;
-        *v = close_box(r);
-        return true;
+        *add_value(r) = is_dict ? pdl_dict_new(0) : pdl_list_new(0);
+        return p + 1;
     }
-    if (r->p == r->end || *r->p != ',') return fail_at(r, r->p, "Expecting ',' delimiter");
-    r->p++;
-    skip_blanks(r);
-    return !is_dict || read_key(r);
+    if (!open_new(r, is_dict)) return NULL;
+    if (is_dict && p < r->end && *p == '"') open_dict(r, r->box, p);
+    return p;
 }
 
-static bool read_value(reader *r, pdl_val *out) {
-    pdl_val v = pdl_absent();
+/* A value begins at the cursor. *done: it is complete; else a container was opened and its first value is next. */
+static inline const char *begin_value(reader *r, const char *p, bool *done) {
+    if (p == r->end) return fail_at(r, p, "Expecting value");
+    char c = *p;
+    if (c == '{' || c == '[') return begin_box(r, p, done);
+    *done = true;
+    pdl_val *out = add_value(r);
+    if (c == '"') return read_string(r, p, false, out);
+    return c >= '0' && c <= '9' ? read_number(r, p, out) : read_word(r, p, out);
+}
+
+/* Behind a value of the innermost container. *done: the container was closed and is a value itself now. */
+static inline const char *end_value(reader *r, const char *p, bool *done) {
+    p = skip_blanks(r, p);
+    if (PDL_UNLIKELY(p == r->end)) return fail_at(r, p, "Expecting ',' delimiter");
+    *done = *p == (r->box->is_dict ? '}' : ']');
+    if (*done) {
+        close_box(r);
+        return p + 1;
+    }
+    return *p == ',' ? skip_blanks(r, p + 1) : fail_at(r, p, "Expecting ',' delimiter");
+}
+
+/* The one value of the document. */
+static const char *read_value(reader *r, const char *p) {
     for (;;) {
         bool done = false;
-        if (!begin_value(r, &v, &done)) return false;
-        while (done && r->depth)
-            if (!end_value(r, &v, &done)) return false;
-        if (done) break;
-    }
-    *out = v;
-    return true;
-}
-
-static bool read_document(reader *r, pdl_val *out) {
-    if (r->end - r->p >= 3 && memcmp(r->p, "\xef\xbb\xbf", 3) == 0)
-        return fail_at(r, r->p, "Unexpected UTF-8 BOM (decode using utf-8-sig)");
-    skip_blanks(r);
-    pdl_val v;
-    if (!read_value(r, &v)) return false;
-    if (!(r->flags & PDL_JSON_PREFIX)) {
-        skip_blanks(r);
-        if (r->p < r->end) {
-            pdl_drop(v);
-            return fail_at(r, r->p, "Extra data");
+        if (r->box->is_dict && !(p = read_key(r, p))) return NULL;
+        if (!(p = begin_value(r, p, &done))) return NULL;
+        while (done) {
+            if (r->box == r->open) return p;
+            if (!(p = end_value(r, p, &done))) return NULL;
         }
     }
-    *out = v;
-    return true;
+}
+
+static const char *read_document(reader *r, const char *p) {
+    if (r->end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+        return fail_at(r, p, "Unexpected UTF-8 BOM (decode using utf-8-sig)");
+    p = read_value(r, skip_blanks(r, p));
+    if (!p || r->flags & PDL_JSON_PREFIX) return p;
+    p = skip_blanks(r, p);
+    return p == r->end ? p : fail_at(r, p, "Extra data");
+}
+
+/* What a failure left behind. */
+PDL_COLD static void drop_values(reader *r) {
+    for (open_box *box = r->open; box <= r->box; box++)
+        if (box->guess) unguess(r, box);
+    for (size_t i = 0; i < r->n; i++) pdl_drop(r->values[i]);
 }
 
 bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end,
                         pdl_err *err) {
-    const char *p = text.p ? text.p : "";
     reader r; /* its inline stacks need no clearing */
-    r.start = r.p = p;
-    r.end = p + text.n;
+    r.start = text.p ? text.p : "";
+    r.end = r.start + text.n;
     r.flags = flags;
     r.keys = keys;
     r.err = err;
-    r.open = r.few_open;
+    r.box = r.open = r.few_open;
+    r.few_open[0] = (open_box){0};
+    r.open_cap = INLINE_DEPTH;
     r.values = r.few_values;
-    r.depth = r.n = 0;
-    r.depth_cap = INLINE_DEPTH;
+    r.n = 0;
     r.cap = INLINE_VALUES;
-    bool ok = read_document(&r, out);
-    if (ok && end) *end = (size_t)(r.p - r.start);
-    for (size_t i = 0; i < r.n; i++) pdl_drop(r.values[i]);
-    for (size_t i = 0; i < r.depth; i++) pdl_shape_drop(r.open[i].guess);
+    const char *p = read_document(&r, r.start);
+    if (p) *out = r.values[0];
+    else drop_values(&r);
+    if (p && end) *end = (size_t)(p - r.start);
     if (r.open != r.few_open) pdl_free(r.open);
     if (r.values != r.few_values) pdl_free(r.values);
-    return ok;
+    return p != NULL;
 }
 
 bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err) {

@@ -57,7 +57,14 @@ pdl_val pdl_list_new(size_t cap) { return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_
 static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
     pdl_listobj *l = seq_new(tag, n);
     l->n = (uint32_t)n;
-    return pdl_items_fill(pdl_from_obj(tag, &l->head, 0), l->items, items, n);
+    unsigned flags = 0;
+    pdl_label label = 0;
+    for (size_t i = 0; i < n; i++) {
+        l->items[i] = items[i];
+        flags |= items[i].flags;
+        label |= items[i].label;
+    }
+    return pdl_with_label(pdl_from_obj(tag, &l->head, flags & PDL_F_INHERITED), label);
 }
 
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n) { return seq_of(PDL_V_TUPLE, items, n); }

@@ -65,17 +65,12 @@ static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
 
 /* More room for the items of a container, at least need: *items is few or memory of its own. Returns the new room. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
-/* Copies n items to a new container's place for them; c is its handle. Takes the items. */
-static inline pdl_val pdl_items_fill(pdl_val c, pdl_val *to, const pdl_val *items, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        to[i] = items[i];
-        c = pdl_joined(c, items[i]);
-    }
-    return c;
-}
 
-/* A dict with these keys and as many values. Takes shape and the values. */
-pdl_val pdl_dict_of_shape(struct pdl_shape *shape, const pdl_val *vals);
+/* A dict with these keys to which n values are to be added, vals[n++], none of them labelled or with flags; it is a
+ * value when it has as many as shape has keys. Takes shape. */
+pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
+/* Give up such a dict; its values are the caller's. */
+void pdl_dict_abandon(pdl_dictobj *d);
 /* A list of n items. Takes the items. */
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n);
 

@@ -69,16 +69,25 @@ static void free_leaf(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* The i-th child, absent behind the last. */
-static pdl_val child_at(const pdl_obj *o, size_t i) {
+/* The first n children, of kinds that have them in a row. */
+static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
         const pdl_listobj *l = v;
-        return i < l->n ? l->items[i] : pdl_absent();
+        *n = l->n;
+        return l->items;
     }
+    const pdl_dictobj *d = o->tag == PDL_V_DICT ? v : NULL;
+    *n = d ? d->n : 0;
+    return d ? d->vals : NULL;
+}
+
+/* The i-th child, which is none of the first; absent behind the last. */
+static pdl_val child_at(const pdl_obj *o, size_t i) {
+    const void *v = o;
+    if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) return pdl_absent();
     if (o->tag == PDL_V_DICT) {
         const pdl_dictobj *d = v;
-        if (i < d->n) return d->vals[i];
         /* The keys die with the last dict that has them. */
         bool last = d->shape && d->shape->refs == 1;
         return last && i - d->n < d->n ? d->shape->keys[i - d->n].key : pdl_absent();
@@ -106,22 +115,29 @@ static void free_shell(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
+/* One owner less. True: c has children, which are next. */
+static inline bool drop_child(walk *w, pdl_val c, size_t next) {
+    if (c.tag <= PDL_V_FLOAT || --c.u.o->refs > 0) return false;
+    if (is_leaf(c.u.o)) {
+        free_leaf(c.u.o);
+        return false;
+    }
+    w->p[w->n - 1].next = next;
+    walk_push(w, c.u.o);
+    return true;
+}
+
 /* Drop children of the top frame until one with children of its own dies, or none is left. */
 static void walk_step(walk *w) {
     pdl_obj *o = w->p[w->n - 1].o;
-    size_t i = w->p[w->n - 1].next;
-    for (;;) {
+    size_t i = w->p[w->n - 1].next, n;
+    const pdl_val *items = first_children(o, &n);
+    for (; i < n; i++)
+        if (drop_child(w, items[i], i + 1)) return;
+    for (;; i++) {
         pdl_val c = child_at(o, i);
         if (c.tag == PDL_V_ABSENT) break;
-        i++;
-        if (c.tag <= PDL_V_FLOAT || --c.u.o->refs > 0) continue;
-        if (is_leaf(c.u.o)) {
-            free_leaf(c.u.o);
-            continue;
-        }
-        w->p[w->n - 1].next = i;
-        walk_push(w, c.u.o);
-        return;
+        if (drop_child(w, c, i + 1)) return;
     }
     w->n--; /* before fini, which may push */
     free_shell(o);

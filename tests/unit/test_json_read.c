@@ -136,10 +136,54 @@ static void test_shared_keys(void **state) {
     pdl_drop(b);
 }
 
+/* Documents read one after another: each is guessed to be like one before, and is what it is. */
+static const char *const guessed[][2] = {
+    {"{\"key\": 1, \"b\": {\"c\": [true]}, \"long name of a key\": \"x\"}",
+     "{\"key\": 1, \"b\": {\"c\": [true]}, \"long name of a key\": \"x\"}"},
+    {"{\"key\":2,\"b\":{\"c\":[]},\"long name of a key\":[{}]}", "{\"key\": 2, \"b\": {\"c\": []}, \"long name of a key\": [{}]}"},
+    {"{\"key\": 3}", "{\"key\": 3}"},
+    {"{\"key\": 4, \"b\": {\"c\": 5, \"d\": 6}}", "{\"key\": 4, \"b\": {\"c\": 5, \"d\": 6}}"},
+    {"{\"key\": 7, \"B\": 8, \"key\": 9}", "{\"key\": 9, \"B\": 8}"},
+    {"{\"key\": 1, \"b\": [{\"key\": 1, \"b\": [{\"key\": \"in the middle",
+     "Unterminated string starting at: line 1 column 43 (char 42)"},
+    {"{\"key\": 1, \"b\": }", "Expecting value: line 1 column 17 (char 16)"},
+    {"{\"key\": 1, \"b", "Unterminated string starting at: line 1 column 12 (char 11)"},
+    {"{\"key\": 1, \"b\": {\"c\": 1, \"d\": 2},}",
+     "Expecting property name enclosed in double quotes: line 1 column 34 (char 33)"},
+    {"{\"k\\u0065y\": 1, \"key\\\"\": 2}", "{\"key\": 1, \"key\\\"\": 2}"},
+    {"{\"k\": \"ab\"}", "{\"k\": \"ab\"}"},
+    {"{\"k\": \"ba\"}", "{\"k\": \"ba\"}"},
+    {"{\"ke\": {\"ke\": {\"ke\": null}}}", "{\"ke\": {\"ke\": {\"ke\": null}}}"},
+};
+
+static void test_guesses(void **state) {
+    (void)state;
+    size_t live = pdl_live_objects();
+    pdl_json_keys keys = {0};
+    for (size_t i = 0; i < T_LEN(guessed); i++) {
+        T_ROW(i);
+        pdl_err err = {0};
+        pdl_val v;
+        pdl_buf b = PDL_BUF;
+        if (pdl_json_read_with(t_str(guessed[i][0]), 0, &keys, &v, NULL, &err)) {
+            assert_true(pdl_json_write(v, PDL_JSON_SPACED, 0, &b, &err));
+            pdl_drop(v);
+        } else {
+            pdl_buf_put(&b, pdl_str_of(err.msg));
+        }
+        t_assert_str(pdl_buf_str(&b), guessed[i][1]);
+        pdl_err_fini(&err);
+        pdl_buf_fini(&b);
+    }
+    pdl_json_keys_fini(&keys);
+    assert_int_equal(pdl_live_objects(), live);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),  cmocka_unit_test(test_cuts),        cmocka_unit_test(test_prefix),
         cmocka_unit_test(test_depth), cmocka_unit_test(test_shared_keys),
+        cmocka_unit_test(test_guesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
