@@ -201,7 +201,7 @@ pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **er
         pdl_misuse(error, "pdl_value_to_json: the value is NULL");
         return NULL;
     }
-    if (indent > 100) indent = 100;
+    if (indent > PDL_JSON_MAX_INDENT) indent = PDL_JSON_MAX_INDENT;
     bool ok = ready(v, &x, &err);
     if (ok) {
         ok = pdl_json_write(x, PDL_JSON_SPACED, (int)indent, &b, &err);

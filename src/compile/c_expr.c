@@ -24,7 +24,10 @@ static void c_name(pdl_emit *e, const pdl_xnode *x) {
     pdl_str s = x->u.name;
     span(e, x);
     if (pdl_str_is(s, "pdl_context")) emit(e, PDL_OP_CONTEXT, 0, 0, name_of(e, s));
-    else if (pdl_str_is(s, "pdl_scope")) emit(e, PDL_OP_SCOPE, 0, 0, 0);
+    else if (pdl_str_is(s, "pdl_scope")) {
+        emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
+        emit(e, PDL_OP_SCOPE, 0, 0, 0);
+    }
     else if (pdl_str_is(s, "pdl_usage")) emit(e, PDL_OP_USAGE, 0, 0, name_of(e, s));
     else emit(e, PDL_OP_NAME, 0, 0, name_of(e, s));
 }

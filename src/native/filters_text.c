@@ -1,4 +1,6 @@
 /* filters_text.c -- filters on text. */
+#include <math.h>
+
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/exotic.h"
@@ -193,12 +195,24 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
     return true;
 }
 
+/* A length: a number, of which the whole part counts as long as nothing is cut. */
+static bool length_of(pdl_vref v, int64_t *out, pdl_err *err) {
+    if (pdl_is_absent(v)) return true;
+    if (!pdl_is_number(v))
+        return pdl_err_host(err, "TypeError", "'>=' not supported between instances of '%s' and 'int'",
+                            pdl_py_type(v));
+    if (!pdl_is(v, PDL_V_FLOAT)) return pdl_arg_int(v, out, err);
+    double d = floor(pdl_float_of(v));
+    *out = d >= 1e15 ? INT64_MAX : d <= -1e15 ? INT64_MIN : d == d ? (int64_t)d : INT64_MIN;
+    return true;
+}
+
 bool pdl_f_truncate(PDL_ARGS) {
     int64_t length = 255, leeway = 5;
     bool killwords;
     size_t end_len, n = 0;
-    if (!pdl_arg_int(argv[1], &length, err) || !pdl_arg_truth(env, argv[2], &killwords, err)
-        || (pdl_given(argv[4]) && !pdl_arg_int(argv[4], &leeway, err))
+    if (!length_of(argv[1], &length, err) || !pdl_arg_truth(env, argv[2], &killwords, err)
+        || (pdl_given(argv[4]) && !length_of(argv[4], &leeway, err))
         || !check_truncate(argv[3], length, leeway, &end_len, err))
         return false;
     pdl_vref s = argv[0];
@@ -208,9 +222,8 @@ bool pdl_f_truncate(PDL_ARGS) {
         *out = pdl_keep(s);
         return true;
     }
-    pdl_val head;
-    if (!pdl_slice(s, pdl_absent(), pdl_int(length - (int64_t)end_len), pdl_absent(), &head, err))
-        return false;
+    pdl_val head, to = pdl_is(argv[1], PDL_V_FLOAT) ? argv[1] : pdl_int(length - (int64_t)end_len);
+    if (!pdl_slice(s, pdl_absent(), to, pdl_absent(), &head, err)) return false;
     bool ok =
         pdl_is_str(head) || killwords
         || pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'rsplit'", pdl_py_type(head));

@@ -432,26 +432,39 @@ static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err)
     return true;
 }
 
-static bool write_sorted(pdl_vref v, int indent, pdl_buf *b, pdl_err *err) {
+static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *err) {
     const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN;
-    if (!has_other_keys(v, 0)) return pdl_json_write(v, flags | PDL_JSON_SORT, indent, b, err);
+    if (!has_other_keys(v, 0)) return pdl_json_write_lines(v, flags | PDL_JSON_SORT, unit, b, err);
     pdl_val ordered;
     if (!in_key_order(v, 0, &ordered, err)) return false;
-    bool ok = pdl_json_write(ordered, flags, indent, b, err);
+    bool ok = pdl_json_write_lines(ordered, flags, unit, b, err);
     pdl_drop(ordered);
     return ok;
+}
+
+enum { MAX_UNIT = 1000 }; /* bytes of indentation a level */
+
+/* The indentation that an argument asks for, a number of blanks or a text, into *unit; owned. */
+static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
+    int64_t n = 0;
+    if (pdl_is_str(arg)) {
+        pdl_str s = pdl_str_get(arg);
+        pdl_buf_put(unit, pdl_str_sub(s, 0, s.n < MAX_UNIT ? s.n : MAX_UNIT));
+        return true;
+    }
+    if (!pdl_arg_int(arg, &n, err)) return false;
+    for (int64_t i = 0; i < n && i < MAX_UNIT; i++) pdl_buf_putc(unit, ' ');
+    return true;
 }
 
 bool pdl_f_tojson(PDL_ARGS) {
     if (pdl_is(argv[0], PDL_V_UNDEFINED))
         return pdl_err_host(err, "TypeError", "Object of type %sUndefined is not JSON serializable",
                             env->lenient ? "" : "Strict");
-    int64_t indent = 0;
-    if (pdl_given(argv[1]) && !pdl_arg_int(argv[1], &indent, err)) return false;
-    if (indent < 0) indent = 0;
-    if (indent > 1000) indent = 1000;
-    pdl_buf b = PDL_BUF, safe = PDL_BUF;
-    bool ok = write_sorted(argv[0], (int)indent, &b, err);
+    pdl_buf b = PDL_BUF, safe = PDL_BUF, indent = PDL_BUF;
+    bool ok = !pdl_given(argv[1]) || indent_unit(argv[1], &indent, err);
+    pdl_str unit = pdl_buf_str(&indent);
+    ok = ok && write_sorted(argv[0], pdl_given(argv[1]) ? &unit : NULL, &b, err);
     if (ok) {
         put_htmlsafe(pdl_buf_str(&b), &safe);
         ok = pdl_text_like(&safe, pdl_absent(), out, err);
@@ -459,6 +472,7 @@ bool pdl_f_tojson(PDL_ARGS) {
     }
     pdl_buf_fini(&b);
     pdl_buf_fini(&safe);
+    pdl_buf_fini(&indent);
     return ok;
 }
 

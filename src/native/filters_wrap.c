@@ -151,7 +151,7 @@ bool pdl_f_wordwrap(PDL_ARGS) {
     if (!pdl_is_str(argv[0]))
         return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'",
                             pdl_py_type(argv[0]));
-    if (!pdl_arg_int(argv[1], &width, err)
+    if ((pdl_str_get(argv[0]).n && !pdl_arg_int(argv[1], &width, err))
         || (!pdl_is_absent(argv[2]) && !pdl_arg_truth(env, argv[2], &long_words, err))
         || (!pdl_is_absent(argv[4]) && !pdl_arg_truth(env, argv[4], &hyphens, err)))
         return false;

@@ -146,7 +146,7 @@ static bool read_conv(printer *p, conv *c) {
         if (!read_number(p, "precision", &c->precision)) return false;
         if (c->precision < 0) c->precision = 0;
     }
-    while (p->i < p->s.n && strchr("hlL", p->s.p[p->i]) && p->s.p[p->i]) p->i++;
+    if (p->i < p->s.n && strchr("hlL", p->s.p[p->i]) && p->s.p[p->i]) p->i++;
     if (p->i >= p->s.n) return incomplete(p);
     const char *at = p->s.p + p->i;
     c->at = p->i;

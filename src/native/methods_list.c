@@ -125,7 +125,7 @@ static const pdl_native methods[] = {
     {"remove", m_remove, "self, value", 2, 2, PDL_N_MUTATES, "Removes the first equal item.", NULL,
      PDL_NS_ONE},
     {"reverse", m_reverse, "self", 1, 1, PDL_N_MUTATES, "Turns the order around.", NULL, PDL_NS_NONE},
-    {"sort", m_sort, "self, key, reverse", 1, 3, PDL_N_MUTATES, "Puts the items in order.", NULL, PDL_NS_KW},
+    {"sort", m_sort, "self, key, reverse", 1, 3, PDL_N_MUTATES, "Puts the items in order.", NULL, PDL_NS_NAMED},
 };
 
 pdl_rows pdl_rows_list(void) { return (pdl_rows){methods, PDL_N_COUNT(methods)}; }

@@ -21,10 +21,7 @@ static pdl_val split_words(pdl_vref v, int64_t max) {
         while (i < s.n && is_blank_at(s, i, &n)) i += n;
         if (i == s.n) return r;
         size_t from = i;
-        if (max == 0) {
-            pdl_str rest = pdl_strip_text(pdl_str_sub(s, from, s.n), (pdl_str){0}, true, false, true);
-            return pdl_list_push(r, pdl_piece_like(rest, v));
-        }
+        if (max == 0) return pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, s.n), v));
         while (i < s.n && !is_blank_at(s, i, &n)) i += n;
         r = pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, i), v));
         if (max > 0) max--;
@@ -54,10 +51,7 @@ static pdl_val rsplit_pieces(pdl_vref v, bool words, pdl_str sep, int64_t max) {
             if (s.n == 0) return r;
         }
         size_t from, to;
-        if (max == 0) {
-            if (words) s = pdl_strip_text(s, (pdl_str){0}, true, true, false);
-            return pdl_list_push(r, pdl_piece_like(s, v));
-        }
+        if (max == 0) return pdl_list_push(r, pdl_piece_like(s, v));
         if (words) {
             for (from = s.n; from > 0;) {
                 size_t at = from - 1, n;

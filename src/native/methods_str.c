@@ -277,7 +277,7 @@ static pdl_val entry_of(pdl_vref table, uint32_t cp) {
 
 static bool m_translate(PDL_ARGS) {
     pdl_str s = self_of(argv);
-    bool table = pdl_is_dict(argv[1]) || pdl_is_seq(argv[1]) || pdl_is_str(argv[1]);
+    bool table = pdl_is_dict(argv[1]) || pdl_is_seq(argv[1]) || pdl_is_str(argv[1]) || pdl_is(argv[1], PDL_V_RANGE);
     if (s.n && !table)
         return pdl_err_host(err, "TypeError", "'%s' object is not subscriptable", pdl_py_type(argv[1]));
     const char *p = s.p, *end = s.p + s.n;
@@ -428,17 +428,17 @@ static const pdl_native methods[] = {
      NULL, PDL_NS_NONE},
     {"casefold", m_casefold, "self", 1, 1, 0, "Form for comparison without case.", NULL, PDL_NS_NONE},
     {"center", m_center, "self, width, fillchar", 2, 3, 0, "In the middle of a field.", NULL, PDL_NS_POS},
-    {"count", m_count, "self, sub, start, end", 2, 4, 0, "How often a part occurs.", NULL, PDL_NS_KW},
+    {"count", m_count, "self, sub, start, end", 2, 4, 0, "How often a part occurs.", NULL, PDL_NS_SUB},
     {"encode", m_encode, "self, encoding, errors", 1, 3, 0, "The bytes of the text.", NULL, PDL_NS_KW},
-    {"endswith", m_endswith, "self, suffix, start, end", 2, 4, 0, "Ends so.", NULL, PDL_NS_KW},
+    {"endswith", m_endswith, "self, suffix, start, end", 2, 4, 0, "Ends so.", NULL, PDL_NS_SUB},
     {"expandtabs", m_expandtabs, "self, tabsize", 1, 2, 0, "Tabs as blanks.", NULL, PDL_NS_KW},
     {"find", m_find, "self, sub, start, end", 2, 4, 0, "Place of the first occurrence, or -1.", NULL,
-     PDL_NS_KW},
+     PDL_NS_SUB},
     {"format", m_format, "self", 1, 1, PDL_N_VARARGS | PDL_N_KWARGS,
      "Fields in braces replaced by arguments.", NULL, PDL_NS_DEF},
     {"format_map", m_format_map, "self, mapping", 2, 2, 0, "Fields in braces replaced by items of an object.",
      NULL, PDL_NS_ONE},
-    {"index", m_index, "self, sub, start, end", 2, 4, 0, "Place of the first occurrence.", NULL, PDL_NS_KW},
+    {"index", m_index, "self, sub, start, end", 2, 4, 0, "Place of the first occurrence.", NULL, PDL_NS_SUB},
     {"isalnum", pdl_m_isalnum, "self", 1, 1, 0, "Letters and digits only.", NULL, PDL_NS_NONE},
     {"isalpha", pdl_m_isalpha, "self", 1, 1, 0, "Letters only.", NULL, PDL_NS_NONE},
     {"isascii", pdl_m_isascii, "self", 1, 1, 0, "ASCII only.", NULL, PDL_NS_NONE},
@@ -464,8 +464,8 @@ static const pdl_native methods[] = {
     {"replace", m_replace, "self, old, new, count", 3, 4, 0, "One part replaced by another.", NULL,
      PDL_NS_POS},
     {"rfind", m_rfind, "self, sub, start, end", 2, 4, 0, "Place of the last occurrence, or -1.", NULL,
-     PDL_NS_KW},
-    {"rindex", m_rindex, "self, sub, start, end", 2, 4, 0, "Place of the last occurrence.", NULL, PDL_NS_KW},
+     PDL_NS_SUB},
+    {"rindex", m_rindex, "self, sub, start, end", 2, 4, 0, "Place of the last occurrence.", NULL, PDL_NS_SUB},
     {"rjust", m_rjust, "self, width, fillchar", 2, 3, 0, "At the right of a field.", NULL, PDL_NS_POS},
     {"rpartition", pdl_m_rpartition, "self, sep", 2, 2, 0,
      "Before, separator, behind, at its last occurrence.", NULL, PDL_NS_ONE},
@@ -475,7 +475,7 @@ static const pdl_native methods[] = {
     {"split", pdl_m_split, "self, sep, maxsplit", 1, 3, 0, "Parts between separators; words.", NULL,
      PDL_NS_KW},
     {"splitlines", pdl_m_splitlines, "self, keepends", 1, 2, 0, "Lines.", NULL, PDL_NS_KW},
-    {"startswith", m_startswith, "self, prefix, start, end", 2, 4, 0, "Begins so.", NULL, PDL_NS_KW},
+    {"startswith", m_startswith, "self, prefix, start, end", 2, 4, 0, "Begins so.", NULL, PDL_NS_SUB},
     {"strip", pdl_m_strip, "self, chars", 1, 2, 0, "Without blanks at both ends.", NULL, PDL_NS_POS},
     {"swapcase", m_swapcase, "self", 1, 1, 0, "Upper case for lower case and back.", NULL, PDL_NS_NONE},
     {"title", m_title, "self", 1, 1, 0, "Words begin with upper case.", NULL, PDL_NS_NONE},

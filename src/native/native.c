@@ -148,6 +148,10 @@ static void put_count(const call *c, pdl_buf *b) {
         return;
     }
     put_name(c, false, b);
+    if (c->row->style == PDL_NS_NAMED) {
+        pdl_buf_putf(b, "() takes no positional arguments");
+        return;
+    }
     size_t bound = n < min ? min : max;
     const char *how = min == max ? "" : n < min ? "at least " : "at most ";
     if (c->row->style == PDL_NS_POS) {
@@ -184,12 +188,12 @@ static bool missing(const call *c, const pdl_val *argv) {
 
 static bool wrong_keyword(const call *c, pdl_str name) {
     pdl_buf b = PDL_BUF;
-    if (c->row->style == PDL_NS_KW) {
+    if (c->row->style >= PDL_NS_KW) {
         pdl_buf_putf(&b, "'%.*s' is an invalid keyword argument for ", PDL_FMT(name));
         put_name(c, false, &b);
         PDL_PUT(&b, "()");
     } else if (c->row->style >= PDL_NS_NONE) {
-        put_name(c, true, &b);
+        put_name(c, c->row->style != PDL_NS_SUB, &b);
         PDL_PUT(&b, "() takes no keyword arguments");
     } else {
         put_name(c, true, &b);
@@ -209,9 +213,13 @@ static bool given_twice(const call *c, pdl_str name) {
 
 static size_t n_params(const pdl_native *row) { return row->n_max; }
 
-/* Index of a parameter, or PDL_NOT_FOUND. Rows of the styles NONE, ONE, POS take no keywords. */
+static bool takes_no_keywords(const pdl_native *row) {
+    return row->style >= PDL_NS_NONE && row->style <= PDL_NS_SUB && !(row->flags & PDL_N_KWARGS);
+}
+
+/* Index of a parameter, or PDL_NOT_FOUND. */
 static size_t param_index(const pdl_native *row, pdl_str name) {
-    if (row->style >= PDL_NS_NONE && row->style <= PDL_NS_POS) return PDL_NOT_FOUND;
+    if (takes_no_keywords(row)) return PDL_NOT_FOUND;
     for (size_t i = 0; i < n_params(row); i++)
         if (pdl_str_eq(param_at(row->params, i), name)) return i;
     return PDL_NOT_FOUND;
@@ -258,7 +266,9 @@ bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl
     call c = {row, pos, n_pos, err};
     size_t n = n_params(row);
     if (!pdl_goes_on(env, err)) return false; /* a filter over many items calls others */
-    if (n_pos > n && !(row->flags & PDL_N_VARARGS)) return wrong_count(&c);
+    if (n_kw > 0 && takes_no_keywords(row)) return wrong_keyword(&c, kw_names[0]);
+    if (row->style == PDL_NS_NAMED ? n_pos > 1 : n_pos > n && !(row->flags & PDL_N_VARARGS))
+        return wrong_count(&c);
     if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err))
         return false;
     if (n_pos >= n && n_kw == 0) return call_bound(row, env, pos, n_pos, pdl_absent(), out, err);

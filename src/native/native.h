@@ -68,7 +68,9 @@ typedef enum {
     PDL_NS_NONE, /* "str.upper() takes no arguments (1 given)" */
     PDL_NS_ONE,  /* "list.append() takes exactly one argument (2 given)" */
     PDL_NS_POS,  /* "replace expected at least 2 arguments, got 1"; no keywords */
+    PDL_NS_SUB,  /* "find() takes at least 1 argument (0 given)"; no keywords */
     PDL_NS_KW,   /* "split() takes at most 2 arguments (3 given)" */
+    PDL_NS_NAMED /* "sort() takes no positional arguments" */
 } pdl_native_style;
 
 enum { PDL_NATIVE_MAX_ARGS = 16 };

@@ -24,7 +24,8 @@ typedef struct {
     pdl_buf *out;
     size_t start; /* of this value in out */
     pdl_err *err;
-    int flags, indent;
+    int flags;
+    const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
 } writer;
 
@@ -142,16 +143,14 @@ static bool put_str_of(writer *w, pdl_vref v) { /* str(v), quoted */
 static bool put_value(writer *w, pdl_vref v);
 
 static void put_break(writer *w) {
-    if (!w->indent) return;
+    if (!w->unit) return;
     pdl_buf_putc(w->out, '\n');
-    size_t n = (size_t)w->indent * w->depth;
-    memset(pdl_buf_room(w->out, n), ' ', n);
-    pdl_buf_grown(w->out, n);
+    for (unsigned i = 0; i < w->depth; i++) pdl_buf_put(w->out, *w->unit);
 }
 
 static void put_comma(writer *w) {
     pdl_buf_putc(w->out, ',');
-    if (!w->indent && (w->flags & PDL_JSON_SPACED)) pdl_buf_putc(w->out, ' ');
+    if (!w->unit && (w->flags & PDL_JSON_SPACED)) pdl_buf_putc(w->out, ' ');
     put_break(w);
 }
 
@@ -210,7 +209,7 @@ static bool put_key(writer *w, pdl_vref key) {
         }
     }
     pdl_buf_putc(w->out, ':');
-    if (w->indent || (w->flags & PDL_JSON_SPACED)) pdl_buf_putc(w->out, ' ');
+    if (w->unit || (w->flags & PDL_JSON_SPACED)) pdl_buf_putc(w->out, ' ');
     return true;
 }
 
@@ -339,11 +338,18 @@ static bool put_value(writer *w, pdl_vref v) {
     return put_other(w, v);
 }
 
-bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err) {
-    writer w = {.out = out, .start = out->len, .err = err, .flags = flags, .indent = indent};
+bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err) {
+    writer w = {.out = out, .start = out->len, .err = err, .flags = flags, .unit = unit};
     if (put_value(&w, v)) return true;
     pdl_buf_cut(out, w.start);
     return false;
+}
+
+bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err) {
+    char blanks[PDL_JSON_MAX_INDENT];
+    memset(blanks, ' ', sizeof blanks);
+    pdl_str unit = {blanks, (size_t)indent};
+    return pdl_json_write_lines(v, flags, indent ? &unit : NULL, out, err);
 }
 
 /* --- the question ------------------------------------------------------------------------------------ */

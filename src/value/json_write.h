@@ -17,9 +17,13 @@ enum {
     PDL_JSON_CUT = 32,   /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
 };
 
-/* indent: 0 for one line, else spaces a level (separators then "," newline and ": "). Keys that are numbers,
+enum { PDL_JSON_MAX_INDENT = 100 };
+
+/* indent: 0 for one line, else spaces a level, at most PDL_JSON_MAX_INDENT (separators then "," newline and ": "). Keys that are numbers,
  * bools, null are converted as Python's json does. Error: type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
+/* The same with any text as the indentation of a level, which may be empty; NULL for one line. */
+PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err);
 
 /* The string s quoted and escaped. flags: PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);

@@ -50,7 +50,7 @@ static bool order_sets(pdl_vref a, pdl_vref b, char op) {
 
 static bool order_times(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
     if (pdl_tag_of(a) != pdl_tag_of(b))
-        return pdl_err_host(err, "TypeError", "can't compare %s to %s", pdl_type_full(a), pdl_type_full(b));
+        return pdl_err_host(err, "TypeError", "can't compare datetime.datetime to datetime.date");
     if (pdl_time_is_zoned(a) != pdl_time_is_zoned(b))
         return pdl_err_host(err, "TypeError", "can't compare offset-naive and offset-aware datetimes");
     *out = holds(op, pdl_time_cmp(a, b));
@@ -104,7 +104,11 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
 
 /* --- in ----------------------------------------------------------------------------------------------- */
 
-static bool in_keys(pdl_vref x, pdl_vref dict, bool *out, pdl_err *err) {
+static bool in_keys(pdl_vref x, pdl_vref dict, bool of_set, bool *out, pdl_err *err) {
+    if (of_set && pdl_is(x, PDL_V_SET)) { /* looked up as the frozen set that it equals, which no set of ours holds */
+        *out = false;
+        return true;
+    }
     bool view = pdl_is(x, PDL_V_VIEW) && pdl_view_kind_of(x) != PDL_VIEW_VALUES;
     if (view || (!pdl_is_hashable(x) && pdl_tag_of(x) <= PDL_V_SET))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_full(x));
@@ -174,9 +178,9 @@ bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
         *out = found;
         return true;
     }
-    if (t == PDL_V_DICT) return in_keys(x, c, out, err);
+    if (t == PDL_V_DICT) return in_keys(x, c, false, out, err);
     pdl_vref keys = set_like(c);
-    if (!pdl_is_absent(keys)) return in_keys(x, keys, out, err);
+    if (!pdl_is_absent(keys)) return in_keys(x, keys, t == PDL_V_SET, out, err);
     if (t == PDL_V_BYTES) return in_bytes(x, pdl_bytes_get(c), out, err);
     if (t == PDL_V_RANGE) {
         *out = in_range(x, c);

@@ -142,7 +142,8 @@ static pdl_step op_name(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_vref v = pdl_scope_find(f->scope, i->c);
-    if (PDL_UNLIKELY(i->c == f->run->names.stdlib) && f->run->opt.stdlib.n) return op_stdlib(f, err);
+    if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->names.stdlib && f->run->opt.stdlib.n)
+        return op_stdlib(f, err);
     push(f, PDL_LIKELY(!pdl_is_absent(v)) ? pdl_keep(v) : name_value(f, i->c));
     return PDL_STEP_DONE;
 }
@@ -202,7 +203,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_SWAP: swap(f); break;
         case PDL_OP_ROT3: rot3(f); break;
         case PDL_OP_NAME: STEP(op_name(f, i, err)); break;
-        case PDL_OP_SCOPE: push(f, scope_value(f)); break;
+        case PDL_OP_SCOPE: op_scope(f); break;
         case PDL_OP_CONTEXT: op_context(f); break;
         case PDL_OP_USAGE: STEP(op_usage(f, i->c, err)); break;
         case PDL_OP_BIND: f->scope = pdl_scope_put(f->scope, i->c, pop(f)); break;

@@ -287,6 +287,7 @@ struct pdl_run {
             transformer;
     } names;
     pdl_scope *globals;         /* what an imported file starts with */
+    pdl_scope *initial;         /* what the program starts with */
     pdl_arena *scratch;
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
 };
@@ -505,6 +506,7 @@ void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl
 void run_globals(pdl_run *r);
 pdl_val usage_value(pdl_run *r);
 pdl_val scope_value(pdl_fiber *f);
+void op_scope(pdl_fiber *f); /* pdl_scope, in place of the standard library on top of the stack */
 double run_random(void *run);
 
 /* events */

@@ -68,6 +68,32 @@ pdl_val scope_value(pdl_fiber *f) {
     return d;
 }
 
+/* Inside of an imported file? It has no usage record. */
+static bool is_imported(const pdl_fiber *f) {
+    for (size_t i = 0; i < f->frames.n; i++)
+        if (f->frames.p[i].kind == FRAME_IMPORT) return true;
+    return false;
+}
+
+/* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program defined. */
+void op_scope(pdl_fiber *f) {
+    pdl_run *r = f->run;
+    pdl_val lib = pop(f), d = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(f->ctx));
+    pdl_val names = pdl_scope_to_dict(f->scope, r->opt.names);
+    size_t n = pdl_dict_len(names), i = 0;
+    for (; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(names, i);
+        if (pdl_is_absent(pdl_scope_find(r->initial, pdl_intern(r->opt.names, pdl_str_get(key))))) break;
+        d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(names, i)));
+    }
+    if (pdl_is(lib, PDL_V_UNDEFINED)) pdl_drop(lib); /* in the library itself */
+    else d = pdl_dict_putz(d, "stdlib", lib);
+    if (!is_imported(f)) d = pdl_dict_putz(d, "pdl_usage", usage_value(r));
+    for (; i < n; i++) d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(names, i)), pdl_keep(pdl_dict_val_at(names, i)));
+    pdl_drop(names);
+    push(f, d);
+}
+
 /* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ----------- */
 
 double run_random(void *user) {

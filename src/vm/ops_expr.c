@@ -1,6 +1,7 @@
 /* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises
  * are waited for first, to any depth; objects of a code worker are used through effects, which leave a
  * promise. */
+#include "value/obj.h"
 #include "vm/fiber.h"
 
 #include "base/limits.h"
@@ -100,7 +101,7 @@ pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     if (!refuse_undefined(v, err)) return PDL_STEP_FAIL;
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
         pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'", op == PDL_OP_NEG ? "-" : "+",
-                     pdl_type_name(v));
+                     pdl_type_full(v));
         return PDL_STEP_FAIL;
     }
     if (op == PDL_OP_NEG) {
@@ -376,8 +377,15 @@ static bool spread_star(spread *s, pdl_vref list, pdl_err *err) {
     s->walked = pdl_absent();
     if (pdl_is(list, PDL_V_UNDEFINED)) return false;
     pdl_err_fini(err);
-    return pdl_err_host(err, "TypeError", "argument after * must be an iterable, not %s",
-                        pdl_type_name(list));
+    return pdl_err_host(err, "TypeError", "Value after * must be an iterable, not %s",
+                        pdl_type_full(list));
+}
+
+static bool is_new_keyword(const pdl_shape *sh, pdl_str name, pdl_err *err) {
+    for (size_t i = 0; i < sh->n_kw; i++)
+        if (pdl_str_eq(sh->kw[i], name))
+            return pdl_err_host(err, "TypeError", "got multiple values for keyword argument '%.*s'", PDL_FMT(name));
+    return true;
 }
 
 /* The shape's arguments on top of the stack; `first`: values below them that count as positional (a
@@ -405,6 +413,7 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
         for (size_t i = 0; i < pdl_dict_len(d); i++) {
             if (!pdl_is_str(pdl_dict_key_at(d, i)))
                 return pdl_err_host(err, "TypeError", "keywords must be strings");
+            if (!is_new_keyword(sh, pdl_str_get(pdl_dict_key_at(d, i)), err)) return false;
             *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
             *pdl_vec_push(&s->all) = pdl_dict_val_at(d, i);
         }
@@ -505,11 +514,11 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
         if (!handled)
-            return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+            return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
         if (pdl_is_absent(out)) return drop_under_frame(f, drop, f->stack.n > before);
     } else {
         if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
-        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(callee)));
+        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
     }
     cut_stack(f, f->stack.n - drop);
     push(f, out);

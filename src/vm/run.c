@@ -48,6 +48,7 @@ void pdl_run_free(pdl_run *r) {
     files_close(r);
     templates_fini(r);
     pdl_scope_drop(r->globals);
+    pdl_scope_drop(r->initial);
     pdl_drop(r->imports);
     pdl_drop(r->tool_names);
     pdl_drop(r->result);
@@ -63,14 +64,14 @@ void pdl_run_free(pdl_run *r) {
 }
 
 /* Variables of the command line; pdl_context among them is the first context, a list of messages being
- * enough. */
+ * enough. The standard library and the usage record are always the run's. */
 static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
         pdl_err ignored = {0};
         pdl_val ctx;
         if (pdl_text_is(k, "pdl_context") && pdl_context_from(v, &ctx, &ignored)) set_val(&f->ctx, ctx);
-        else if (pdl_is_str(k))
+        else if (pdl_is_str(k) && !pdl_text_is(k, "stdlib") && !pdl_text_is(k, "pdl_usage"))
             f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(v));
         pdl_err_fini(&ignored);
     }
@@ -85,6 +86,7 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
                : r->opt.stream == PDL_STREAM_CONTEXT ? PRINT_CONTEXT
                                                      : 0;
     if (pdl_is_dict(variables)) bind_variables(f, variables);
+    r->initial = pdl_scope_keep(f->scope);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
         .kind = PDL_EVENT_run_begin, .value = pdl_absent(), .context = pdl_absent(),
     });

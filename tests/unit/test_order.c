@@ -74,7 +74,7 @@ static void orders(void **state) {
         {set_of("12"), set_of("12"), 'g', "T"},
         {set_of("14"), set_of("123"), 'l', "F"},
         {day(1), day(2), '<', "T"},
-        {day(1), clock_at(false), '<', "can't compare datetime.date to datetime.datetime"},
+        {day(1), clock_at(false), '<', "can't compare datetime.datetime to datetime.date"},
         {clock_at(true), clock_at(false), '<', "can't compare offset-naive and offset-aware datetimes"},
         {day(1), pdl_int(1), '<', "'<' not supported between instances of 'datetime.date' and 'int'"},
         {pdl_null(), pdl_null(), '<', "'<' not supported between instances of 'NoneType' and 'NoneType'"},
