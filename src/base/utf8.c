@@ -53,6 +53,21 @@ size_t pdl_utf8_check(pdl_str s) {
     return PDL_NOT_FOUND;
 }
 
+bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out) {
+    size_t off = pdl_utf8_check(bytes), start = 0;
+    if (off == PDL_NOT_FOUND) return false;
+    *out = (pdl_utf8_fault){.off = off, .line = 1, .byte = (unsigned char)bytes.p[off]};
+    for (size_t i = 0; i < off; i++) {
+        if (bytes.p[i] != '\n' && (bytes.p[i] != '\r' || (i + 1 < bytes.n && bytes.p[i + 1] == '\n'))) continue;
+        out->line++;
+        start = i + 1;
+    }
+    pdl_str before = pdl_str_sub(bytes, start, off);
+    if (start == 0 && pdl_str_starts(before, PDL_STR("\xef\xbb\xbf"))) before = pdl_str_sub(before, 3, before.n);
+    out->column = (uint32_t)pdl_utf8_count(before) + 1;
+    return true;
+}
+
 size_t pdl_utf8_count(pdl_str s) {
     size_t n = 0, i = 0;
     for (uint64_t w; s.n - i >= sizeof w; i += sizeof w) {

@@ -9,6 +9,15 @@
  * or PDL_NOT_FOUND when all is valid. */
 size_t pdl_utf8_check(pdl_str s);
 
+/* Where bytes stop being UTF-8: line and column from 1 (columns are code points; CR, LF and CR LF end lines). */
+typedef struct pdl_utf8_fault {
+    size_t off;
+    uint32_t line, column;
+    unsigned char byte;
+} pdl_utf8_fault;
+/* The first such place; false when all is valid. */
+bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out);
+
 /* Code points of valid UTF-8. */
 size_t pdl_utf8_count(pdl_str s);
 

@@ -52,13 +52,19 @@ static bool is_missing(const pdl_err *err) {
     return err->foreign && strncmp(err->foreign, "FileNotFoundError", 17) == 0;
 }
 
+/* Below the message, which is the reference's. */
+static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
+    pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line, f->column, f->byte);
+}
+
 static void read_file(pdl_effect *e) {
     pdl_str path = host_text(e, "path"), shown = host_text(e, "shown");
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0}, out = {0};
     bool ok = path.p && !memchr(path.p, 0, path.n) && pdl_file_read(path.p, &b, &err);
     if (!shown.p) shown = path;
-    if (ok && pdl_utf8_check(pdl_buf_str(&b)) == PDL_NOT_FOUND) {
+    pdl_utf8_fault fault = {0};
+    if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
         host_newlines(&b);
         pdl_effect_answer(e, pdl_with_label(pdl_text_of_buf(&b), PDL_LABEL_file), 0);
     } else {
@@ -69,6 +75,7 @@ static void read_file(pdl_effect *e) {
                               : ok    ? "UnicodeDecodeError,ValueError,Exception"
                                       : err.foreign;
         out.foreign = foreign ? pdl_str_dup(pdl_str_of(foreign)) : NULL;
+        if (ok) hint_fault(&out, shown, &fault);
         pdl_effect_refuse(e, &out);
     }
     pdl_err_fini(&err);
@@ -85,8 +92,10 @@ static source_state open_source(pdl_effect *e, pdl_str path, pdl_buf *b) {
         return SOURCE_ANSWERED;
     }
     if (pdl_file_read(path.p, b, &err)) {
-        if (pdl_utf8_check(pdl_buf_str(b)) == PDL_NOT_FOUND) return SOURCE_FOUND;
+        pdl_utf8_fault fault;
+        if (!pdl_utf8_find_fault(pdl_buf_str(b), &fault)) return SOURCE_FOUND;
         pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));
+        hint_fault(&err, path, &fault);
     } else if (is_missing(&err)) {
         pdl_err_fini(&err);
         return SOURCE_MISSING;

@@ -6,14 +6,18 @@
 #include "base/banned.h"
 
 static bool read_lines(pdl_str text, pdl_json_keys *keys, pdl_val *rows, pdl_err *err) {
-    size_t at = 0;
+    size_t at = 0, n = 0;
     while (at < text.n) {
         const char *p = text.p + at, *lf = memchr(p, '\n', text.n - at);
         pdl_str line = {p, lf ? (size_t)(lf - p) : text.n - at};
         at += line.n + 1;
+        n++;
         if (!line.n) continue;
         pdl_val row;
-        if (!pdl_json_read_with(line, PDL_JSON_PYTHON, keys, &row, NULL, err)) return false;
+        if (!pdl_json_read_with(line, PDL_JSON_PYTHON, keys, &row, NULL, err)) {
+            pdl_err_hint(err, "this is line %zu of the text", n);
+            return false;
+        }
         *rows = pdl_list_push(*rows, row);
     }
     return true;

@@ -22,25 +22,38 @@ static void plain_lines(pdl_str s, pdl_buf *out) {
     }
 }
 
-bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out, pdl_err *err) {
-    size_t bad = pdl_utf8_check(bytes);
+static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
     pdl_buf b = PDL_BUF;
-    if (bytes.n > PDL_MAX_SOURCE_BYTES)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes", PDL_FMT(name),
-                           PDL_MAX_SOURCE_BYTES);
-    if (bad != PDL_NOT_FOUND) {
-        bool any = name.n > 0;
-        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0},
-                           "%.*s is not UTF-8: byte 0x%02x at byte offset %zu", any ? (int)name.n : 8,
-                           any ? name.p : "the text", (unsigned)(unsigned char)bytes.p[bad], bad);
-    }
     if (pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf"))) bytes = pdl_str_sub(bytes, 3, bytes.n);
     if (bytes.n && memchr(bytes.p, '\r', bytes.n)) {
         plain_lines(bytes, &b);
         bytes = pdl_buf_str(&b);
     }
-    *out = pdl_source_new(a, name, bytes);
+    pdl_source *src = pdl_source_new(a, name, bytes);
     pdl_buf_fini(&b);
+    return src;
+}
+
+/* The place is shown in a source in which U+FFFD stands for what is wrong; up to there it is that of the file. */
+static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault, pdl_err *err) {
+    pdl_buf repaired = PDL_BUF;
+    pdl_utf8_repair(&repaired, bytes);
+    pdl_source *src = read_bytes(a, name, pdl_buf_str(&repaired));
+    pdl_buf_fini(&repaired);
+    pdl_str line = pdl_source_line_text(src, fault->line);
+    size_t start = (size_t)(line.p - src->text.p);
+    uint32_t at = (uint32_t)(start + pdl_utf8_offset(line, fault->column - 1));
+    return pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, at, at + 3}, "byte 0x%02x is not UTF-8 (byte offset %zu)",
+                       fault->byte, fault->off);
+}
+
+bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out, pdl_err *err) {
+    pdl_utf8_fault fault;
+    if (bytes.n > PDL_MAX_SOURCE_BYTES)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes", PDL_FMT(name),
+                           PDL_MAX_SOURCE_BYTES);
+    if (pdl_utf8_find_fault(bytes, &fault)) return not_utf8(a, name, bytes, &fault, err);
+    *out = read_bytes(a, name, bytes);
     return true;
 }
 

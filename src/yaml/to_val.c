@@ -182,13 +182,26 @@ bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
+/* PyYAML counts in the text, the place is that in the source. */
+static bool check_chars(pdl_str text, const pdl_source *src, pdl_err *err) {
+    pdl_err there = {0};
+    if (pdl_yaml_check_chars(text, NULL, err)) return true;
+    if (!pdl_yaml_check_chars(src->text, src, &there)) err->loc = there.loc;
+    pdl_err_fini(&there);
+    return false;
+}
+
 bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column, pdl_err *err) {
     pdl_arena *a = pdl_arena_make();
     pdl_source *src;
     const pdl_node *root;
     uint32_t at_line = 0, at_column = 0;
-    bool ok = pdl_yaml_check_chars(text, NULL, err) && pdl_yaml_source(a, (pdl_str){0}, text, &src, err) &&
+    bool ok = pdl_yaml_source(a, (pdl_str){0}, text, &src, err) && check_chars(text, src, err) &&
               pdl_yaml_load_at(a, src, &root, &at_line, &at_column, err) && pdl_yaml_to_val(root, out, err);
+    if (!ok && !at_line && err->loc.src) {
+        at_line = pdl_loc_line(err->loc);
+        at_column = pdl_source_column(err->loc.src, err->loc.start);
+    }
     if (!ok) err->loc = err->mark = (pdl_loc){0};
     if (line) *line = at_line;
     if (column) *column = at_column;

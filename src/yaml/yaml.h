@@ -11,8 +11,7 @@
 #include "value/val.h"
 #include "yaml/node.h"
 
-/* Bytes of a file as a source: checks UTF-8 (error PDL_E_syntax "... is not UTF-8 ... byte offset"), skips a
- * BOM, turns CR LF and CR into LF. */
+/* Bytes of a file as a source: checks UTF-8 (error PDL_E_syntax at the byte), skips a BOM, turns CR LF and CR into LF. */
 PDL_MUST bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out, pdl_err *err);
 
 /* Read src as one document. *out is NULL-kind for an empty one. Aliases are expanded by sharing nodes (a node

@@ -176,7 +176,9 @@ static void test_source(void **state) {
                              &src, &err));
     t_assert_str(src->text, "a\nb\nc");
     t_assert(!pdl_yaml_source(a, t_str("x.pdl"), t_str("a\xff"), &src, &err));
-    t_assert_str(pdl_str_of(err.msg), "x.pdl is not UTF-8: byte 0xff at byte offset 1");
+    t_assert_str(pdl_str_of(err.msg), "byte 0xff is not UTF-8 (byte offset 1)");
+    assert_int_equal(pdl_loc_line(err.loc), 1);
+    assert_int_equal(pdl_source_column(err.loc.src, err.loc.start), 2);
     pdl_err_fini(&err);
     pdl_buf b = PDL_BUF;
     const pdl_node *n = load(a, "a: [1]\n");
