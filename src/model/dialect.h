@@ -60,6 +60,16 @@ typedef enum {
     PDL_STREAM_NONE,   /* replies come whole */
 } pdl_framing;
 
+/* What messages may hold besides text; _URL: also by its address. */
+enum {
+    PDL_MEDIA_IMAGE = 1,     /* images */
+    PDL_MEDIA_IMAGE_URL = 2, /* images by address */
+    PDL_MEDIA_AUDIO = 4,     /* audio */
+    PDL_MEDIA_FILE = 8,      /* documents */
+    PDL_MEDIA_FILE_URL = 16, /* documents by address */
+    PDL_MEDIA_ANY = 31,      /* images, audio, documents */
+};
+
 /* Vtable contracts:
  * write    append the path to path, which holds the address, and hand over the body. Errors:
  *          unsupported_params, bad_request, config; msg is the bare message.
@@ -73,6 +83,7 @@ typedef enum {
 struct pdl_dialect {
     const char *name;
     pdl_framing framing;
+    unsigned media; /* PDL_MEDIA_...; anything else in a message is an error */
     bool by_prompt;
     bool resign; /* credentials are bound to the time: a retry needs new ones */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);

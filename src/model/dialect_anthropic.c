@@ -1,5 +1,7 @@
 /* dialect_anthropic.c -- Anthropic's messages. Spec: providers 13.2. */
+#include "base/base64.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/parts.h"
@@ -20,15 +22,32 @@ static pdl_val with_cache(pdl_val block, pdl_vref from) {
     return pdl_is_dict(mark) ? pdl_dict_putz(block, "cache_control", pdl_keep(mark)) : block;
 }
 
-/* An image or document by its data or its address. */
+/* A document that is text goes as text. */
+static pdl_val text_source(const pdl_part *p) {
+    pdl_buf bytes = PDL_BUF, text = PDL_BUF;
+    if (pdl_base64_read(p->data, &bytes)) pdl_utf8_repair(&text, pdl_buf_str(&bytes));
+    pdl_buf_fini(&bytes);
+    pdl_val source = pdl_dict_putz(block_of("text"), "media_type", pdl_textz("text/plain"));
+    return pdl_dict_putz(source, "data", pdl_text_of_buf(&text));
+}
+
+/* What is no address names a file that the service keeps. */
+static pdl_val far_source(const pdl_part *p) {
+    bool address = pdl_str_find(p->url, PDL_STR("://"), 0) != PDL_NOT_FOUND;
+    return pdl_dict_putz(block_of(address ? "url" : "file"), address ? "url" : "file_id", pdl_text(p->url));
+}
+
+/* An image or document by its data or by where it is. */
 static pdl_val media_block(const pdl_part *p) {
     bool image = p->kind == PDL_PART_IMAGE;
     pdl_val source;
-    if (p->data.n) {
+    if (p->data.n == 0) {
+        source = far_source(p);
+    } else if (!image && pdl_str_starts(p->mime, PDL_STR("text/"))) {
+        source = text_source(p);
+    } else {
         source = pdl_dict_putz(block_of("base64"), "media_type", pdl_text(p->mime));
         source = pdl_dict_putz(source, "data", pdl_text(p->data));
-    } else {
-        source = pdl_dict_putz(block_of("url"), "url", pdl_text(p->url));
     }
     return pdl_dict_putz(block_of(image ? "image" : "document"), "source", source);
 }
@@ -59,23 +78,9 @@ static pdl_val blocks_of(pdl_vref message, pdl_val list) {
     return list;
 }
 
-/* Ids of other services may hold what this one refuses. */
-static pdl_val clean_id(pdl_vref id) {
-    pdl_str s = pdl_is_str(id) ? pdl_str_get(id) : (pdl_str){0};
-    pdl_buf out = PDL_BUF;
-    for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-                  c == '-';
-        pdl_buf_putc(&out, ok ? c : '_');
-    }
-    return pdl_text_of_buf(&out);
-}
-
-static void add_tool_result(pdl_turns *t, pdl_vref m) {
-    pdl_vref content = pdl_dict_getz(m, "content");
-    pdl_val b =
-        pdl_dict_putz(block_of("tool_result"), "tool_use_id", clean_id(pdl_dict_getz(m, "tool_call_id")));
+static pdl_val result_of(pdl_vref messages, size_t i) {
+    pdl_vref m = pdl_list_at(messages, i), content = pdl_dict_getz(m, "content");
+    pdl_val b = pdl_dict_putz(block_of("tool_result"), "tool_use_id", pdl_turns_id(pdl_dict_getz(m, "tool_call_id"), "_-"));
     if (pdl_message_is_parts(content)) {
         b = pdl_dict_putz(b, "content", blocks_of(m, pdl_list_new(2)));
     } else {
@@ -83,34 +88,21 @@ static void add_tool_result(pdl_turns *t, pdl_vref m) {
         pdl_message_text(content, &text);
         b = pdl_dict_putz(b, "content", pdl_text_of_buf(&text));
     }
-    pdl_turns_add(t, "user", with_cache(b, m));
+    return with_cache(b, m);
 }
 
-/* Thoughts with their signatures stand before the text, calls behind it. */
-static void add_assistant(pdl_turns *t, pdl_vref m) {
-    pdl_vref thoughts = pdl_dict_getz(m, "thinking_blocks"), calls = pdl_message_calls(m);
-    if (pdl_is_list(thoughts)) pdl_turns_add_all(t, "assistant", pdl_keep(thoughts));
-    pdl_turns_add_all(t, "assistant", blocks_of(m, pdl_list_new(2)));
-    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
-        pdl_vref call = pdl_list_at(calls, i);
-        if (!pdl_is_dict(call)) continue;
-        pdl_val b = pdl_dict_putz(block_of("tool_use"), "id", clean_id(pdl_dict_getz(call, "id")));
-        b = pdl_dict_putz(b, "name", pdl_text(pdl_call_name(call)));
-        pdl_turns_add(t, "assistant", pdl_dict_putz(b, "input", pdl_call_input(call)));
-    }
+static pdl_val call_of(pdl_vref m, size_t i) {
+    pdl_vref call = pdl_list_at(pdl_message_calls(m), i);
+    pdl_val b = pdl_dict_putz(block_of("tool_use"), "id", pdl_turns_id(pdl_dict_getz(call, "id"), "_-"));
+    b = pdl_dict_putz(b, "name", pdl_text(pdl_call_name(call)));
+    return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
 
-static void add_message(pdl_turns *t, pdl_vref m) {
-    pdl_str role = pdl_message_role(m);
-    if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
-        t->head = blocks_of(m, t->head);
-    else if (pdl_str_is(role, "assistant"))
-        add_assistant(t, m);
-    else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
-        add_tool_result(t, m);
-    else
-        pdl_turns_add_all(t, "user", blocks_of(m, pdl_list_new(2)));
-}
+/* Thoughts go back as they came, with their signatures. */
+static pdl_val thought_of(pdl_vref block) { return pdl_keep(block); }
+
+static const pdl_turns_form turns = {
+    .key = "content", .assistant = "assistant", .parts = blocks_of, .thought = thought_of, .call = call_of, .result = result_of};
 
 /* A last text of the assistant is the beginning of the answer: no blanks at its end. */
 static void trim_prefill(pdl_turns *t) {
@@ -138,11 +130,7 @@ static void trim_prefill(pdl_turns *t) {
 }
 
 static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
-    pdl_turns t;
-    pdl_turns_init(&t, "content");
-    for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
-        if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, pdl_list_at(a->messages, i));
-    pdl_turns_end(&t);
+    pdl_turns t = pdl_turns_write(&turns, a->messages);
     trim_prefill(&t);
     bool ok = pdl_list_len(t.done) > 0;
     *body = pdl_dict_putz(*body, "messages", t.done);
@@ -240,8 +228,8 @@ static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
     pdl_str set = pdl_setting("DEFAULT_ANTHROPIC_CHAT_MAX_TOKENS", a->given, a->env);
     if (pdl_num_read_int(set, &n) && n > 0) most = n;
     if (budget && pdl_is_absent(pdl_dict_getz(body, "thinking")))
-        body = pdl_dict_putz(body, "thinking",
-                             pdl_dict_putz(block_of("enabled"), "budget_tokens", pdl_int(budget)));
+        body = pdl_dict_putz(body, "thinking", pdl_dict_putz(block_of("enabled"), "budget_tokens", pdl_int(budget)));
+    budget = thinks(body) ? pdl_count_of(pdl_dict_getz(body, "thinking"), "budget_tokens", 0) : 0;
     if (pdl_is_absent(pdl_dict_getz(body, "max_tokens")))
         body = pdl_dict_putz(body, "max_tokens", pdl_int(most + budget));
     return body;
@@ -271,6 +259,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
 
 static bool sign(const pdl_sign *s, pdl_err *err) {
     pdl_headers_default(s->headers, "anthropic-version", "2023-06-01");
+    if (pdl_str_find(s->body, PDL_STR("\"file_id\":"), 0) != PDL_NOT_FOUND)
+        pdl_headers_default(s->headers, "anthropic-beta", "files-api-2025-04-14");
     if (pdl_headers_has(s->headers, "x-api-key") || pdl_headers_has(s->headers, "Authorization")) return true;
     pdl_str token = pdl_setting("ANTHROPIC_AUTH_TOKEN", s->ask->given, s->ask->env);
     if (s->key.n)
@@ -456,4 +446,4 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_anthropic = {
-    .name = "anthropic", .write = write, .read = read, .event = event, .sign = sign};
+    .name = "anthropic", .media = PDL_MEDIA_ANY & ~(unsigned)PDL_MEDIA_AUDIO, .write = write, .read = read, .event = event, .sign = sign};

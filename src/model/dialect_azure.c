@@ -92,8 +92,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_azure = {
-    .name = "azure", .write = write, .read = read, .event = event, .sign = sign,
+    .name = "azure", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .sign = sign,
     .embedder = &pdl_embedder_azure};
 const pdl_dialect pdl_dialect_azure_ai = {
-    .name = "azure_ai", .write = write_ai, .read = read, .event = event, .sign = sign_ai,
+    .name = "azure_ai", .media = PDL_MEDIA_ANY, .write = write_ai, .read = read, .event = event, .sign = sign_ai,
     .embedder = &pdl_embedder_openai};

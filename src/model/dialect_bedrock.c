@@ -1,4 +1,5 @@
 /* dialect_bedrock.c -- Converse of AWS Bedrock. Spec: providers 13.5. */
+#include "base/hash.h"
 #include "io/clock.h"
 #include "model/messages.h"
 #include "model/params.h"
@@ -12,26 +13,54 @@
 
 static pdl_val object_with(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(2), key, v); }
 
-/* "image/png" -> "png"; "document" for what has no type behind a slash. */
+/* Formats by the last word of the type; others are called as that word is. */
 static pdl_str format_of(pdl_str mime) {
+    static const struct {
+        const char *word, *format;
+    } formats[] = {
+        {"jpg", "jpeg"},
+        {"plain", "txt"},
+        {"markdown", "md"},
+        {"msword", "doc"},
+        {"vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"},
+        {"vnd.ms-excel", "xls"},
+        {"vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"},
+    };
     size_t slash = pdl_str_find(mime, PDL_STR("/"), 0);
-    return slash == PDL_NOT_FOUND ? PDL_STR("png") : pdl_str_sub(mime, slash + 1, mime.n);
+    pdl_str word = slash == PDL_NOT_FOUND ? PDL_STR("png") : pdl_str_sub(mime, slash + 1, mime.n);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (pdl_str_is(word, formats[i].word)) return pdl_str_of(formats[i].format);
+    return word;
+}
+
+enum { NAME_SAMPLE = 64 << 10, NAME_DIGITS = 16 };
+
+/* Names must differ in a conversation and say nothing to the model: a hash of the data, as the reference makes it. */
+static pdl_val name_of(pdl_str data, pdl_str format) {
+    char hex[65];
+    pdl_buf sample = PDL_BUF;
+    pdl_buf_put(&sample, pdl_str_sub(data, 0, NAME_SAMPLE));
+    pdl_buf_putf(&sample, "%zu", data.n);
+    pdl_hash_hex(pdl_buf_str(&sample), hex);
+    pdl_buf_fini(&sample);
+    return pdl_textf("DocumentPDFmessages_%.*s_%.*s", NAME_DIGITS, hex, PDL_FMT(format));
 }
 
 static pdl_val media_block(const pdl_part *p) {
-    pdl_val m = object_with("format", pdl_text(format_of(p->mime)));
-    if (p->kind == PDL_PART_FILE) m = pdl_dict_putz(m, "name", pdl_textz("document"));
+    pdl_str format = format_of(p->mime);
+    pdl_val m = object_with("format", pdl_text(format));
+    if (p->kind == PDL_PART_FILE) m = pdl_dict_putz(m, "name", name_of(p->data, format));
     m = pdl_dict_putz(m, "source", object_with("bytes", pdl_text(p->data)));
     return object_with(p->kind == PDL_PART_FILE ? "document" : "image", m);
 }
 
-/* Absent for what the service refuses: empty texts, media that are elsewhere. */
+/* Absent for empty texts, which the service refuses. */
 static pdl_val block_of_part(const pdl_part *p) {
     switch (p->kind) {
     case PDL_PART_TEXT: return p->text.n ? object_with("text", pdl_text(p->text)) : pdl_absent();
     case PDL_PART_IMAGE:
-    case PDL_PART_FILE: return p->data.n ? media_block(p) : pdl_absent();
-    case PDL_PART_AUDIO: return pdl_absent();
+    case PDL_PART_FILE: return media_block(p);
+    case PDL_PART_AUDIO:
     case PDL_PART_OTHER: return pdl_keep(p->value);
     }
     return pdl_absent();
@@ -41,67 +70,50 @@ static pdl_val blocks_of(pdl_vref message, pdl_val list) {
     return pdl_parts_push(list, pdl_dict_getz(message, "content"), block_of_part);
 }
 
-static pdl_val id_of(pdl_vref id) { return pdl_is_str(id) ? pdl_keep(id) : pdl_textz(""); }
-
-static void add_tool_result(pdl_turns *t, pdl_vref m) {
-    pdl_val r = object_with("toolUseId", id_of(pdl_dict_getz(m, "tool_call_id")));
-    r = pdl_dict_putz(r, "content", blocks_of(m, pdl_list_new(1)));
-    pdl_turns_add(t, "user", object_with("toolResult", r));
+static pdl_val result_of(pdl_vref messages, size_t i) {
+    pdl_vref m = pdl_list_at(messages, i);
+    pdl_val r = object_with("toolUseId", pdl_turns_id(pdl_dict_getz(m, "tool_call_id"), "_-.:"));
+    return object_with("toolResult", pdl_dict_putz(r, "content", blocks_of(m, pdl_list_new(1))));
 }
 
-static void add_assistant(pdl_turns *t, pdl_vref m) {
-    pdl_vref calls = pdl_message_calls(m), thoughts = pdl_dict_getz(m, "thinking_blocks");
-    for (size_t i = 0; pdl_is_list(thoughts) && i < pdl_list_len(thoughts); i++) {
-        pdl_vref b = pdl_list_at(thoughts, i),
-                 text = pdl_is_dict(b) ? pdl_dict_getz(b, "thinking") : pdl_absent(),
-                 mark = pdl_is_dict(b) ? pdl_dict_getz(b, "signature") : pdl_absent();
-        if (!pdl_is_str(text)) continue;
-        pdl_val r = object_with("text", pdl_keep(text));
-        if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
-        pdl_turns_add(t, "assistant", object_with("reasoningContent", object_with("reasoningText", r)));
-    }
-    pdl_turns_add_all(t, "assistant", blocks_of(m, pdl_list_new(1)));
-    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
-        pdl_vref call = pdl_list_at(calls, i);
-        if (!pdl_is_dict(call)) continue;
-        pdl_val u = object_with("toolUseId", id_of(pdl_dict_getz(call, "id")));
-        u = pdl_dict_putz(u, "name", pdl_text(pdl_call_name(call)));
-        u = pdl_dict_putz(u, "input", pdl_call_input(call));
-        pdl_turns_add(t, "assistant", object_with("toolUse", u));
-    }
+static pdl_val call_of(pdl_vref m, size_t i) {
+    pdl_vref call = pdl_list_at(pdl_message_calls(m), i);
+    pdl_val u = object_with("toolUseId", pdl_turns_id(pdl_dict_getz(call, "id"), "_-.:"));
+    u = pdl_dict_putz(u, "name", pdl_text(pdl_call_name(call)));
+    return object_with("toolUse", pdl_dict_putz(u, "input", pdl_call_input(call)));
 }
 
-static void add_message(pdl_turns *t, pdl_vref m) {
-    pdl_str role = pdl_message_role(m);
-    if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
-        t->head = blocks_of(m, t->head);
-    else if (pdl_str_is(role, "assistant"))
-        add_assistant(t, m);
-    else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
-        add_tool_result(t, m);
+static pdl_val thought_of(pdl_vref block) {
+    pdl_vref text = pdl_is_dict(block) ? pdl_dict_getz(block, "thinking") : pdl_absent(),
+             mark = pdl_is_dict(block) ? pdl_dict_getz(block, "signature") : pdl_absent();
+    if (!pdl_is_str(text)) return pdl_absent();
+    pdl_val r = object_with("text", pdl_keep(text));
+    if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
+    return object_with("reasoningContent", object_with("reasoningText", r));
+}
+
+static const pdl_turns_form turns = {
+    .key = "content", .assistant = "assistant", .parts = blocks_of, .thought = thought_of, .call = call_of, .result = result_of};
+
+static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
+    pdl_turns t = pdl_turns_write(&turns, a->messages);
+    bool ok = pdl_list_len(t.done) > 0;
+    *body = pdl_dict_putz(*body, "messages", t.done);
+    if (pdl_list_len(t.head))
+        *body = pdl_dict_putz(*body, "system", t.head);
     else
-        pdl_turns_add_all(t, "user", blocks_of(m, pdl_list_new(1)));
-}
-
-static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
-    pdl_turns t;
-    pdl_turns_init(&t, "content");
-    for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
-        if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, pdl_list_at(a->messages, i));
-    pdl_turns_end(&t);
-    body = pdl_dict_putz(body, "messages", t.done);
-    if (pdl_list_len(t.head)) return pdl_dict_putz(body, "system", t.head);
-    pdl_drop(t.head);
-    return body;
+        pdl_drop(t.head);
+    return ok || pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "bedrock requires at least one non-system message");
 }
 
 /* --- tools and schema -------------------------------------------------------------------- */
 
 static pdl_val spec_of(const char *name, pdl_vref function, pdl_val schema) {
-    pdl_vref text = pdl_is_dict(function) ? pdl_dict_getz(function, "description") : pdl_absent();
+    pdl_vref text = pdl_dict_getz(function, "description"), strict = pdl_dict_getz(function, "strict");
     pdl_val s = object_with("inputSchema", object_with("json", schema));
     s = pdl_dict_putz(s, "name", pdl_textz(name));
     if (pdl_is_str(text) && pdl_str_get(text).n) s = pdl_dict_putz(s, "description", pdl_keep(text));
+    if (pdl_is_bool(strict) && pdl_bool_of(strict)) s = pdl_dict_putz(s, "strict", pdl_bool(true));
     return object_with("toolSpec", s);
 }
 
@@ -110,6 +122,13 @@ static pdl_val tool_of(pdl_vref tool) {
     if (!pdl_is_dict(f)) return pdl_keep(tool);
     pdl_vref name = pdl_dict_getz(f, "name");
     return spec_of(pdl_is_str(name) ? pdl_str_get(name).p : "", f, pdl_tool_schema(f));
+}
+
+/* Its description is the one that the reference gives it. */
+static pdl_val schema_tool(pdl_vref schema) {
+    pdl_val f = object_with("description", pdl_textz(PDL_SCHEMA_TOOL)), spec = spec_of(PDL_SCHEMA_TOOL, f, pdl_keep(schema));
+    pdl_drop(f);
+    return spec;
 }
 
 /* Absent: the service has no word for it. */
@@ -128,7 +147,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
     if (pdl_is_dict(schema)) {
         bool alone = pdl_list_len(tools) == 0;
-        tools = pdl_list_push(tools, spec_of(PDL_SCHEMA_TOOL, pdl_absent(), pdl_keep(schema)));
+        tools = pdl_list_push(tools, schema_tool(schema));
         a->forced_tool = true;
         if (alone && pdl_is_absent(how))
             how = object_with("tool", object_with("name", pdl_textz(PDL_SCHEMA_TOOL)));
@@ -205,15 +224,23 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
     return body;
 }
 
+/* "none" cannot be said: tools that are there may be called. */
+static bool check_choice(const pdl_ask *a, pdl_err *err) {
+    pdl_unsupported u = {pdl_absent()};
+    if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none")) pdl_unsupported_add(&u, PDL_STR("tool_choice"));
+    return pdl_unsupported_end(&u, a, err);
+}
+
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
     pdl_str name = a->name, converse = PDL_STR("converse/");
-    pdl_val b = put_messages(a, pdl_dict_new(6)), config = pdl_dict_new(4), rest = pdl_dict_new(2);
+    pdl_val b = pdl_dict_new(6), config = pdl_dict_new(4), rest = pdl_dict_new(2);
     if (pdl_str_starts(name, converse)) name = pdl_str_sub(name, converse.n, name.n);
     PDL_PUT(path, "/model/");
     pdl_url_quote(name, "", path);
     pdl_buf_put(path, a->stream ? PDL_STR("/converse-stream") : PDL_STR("/converse"));
-    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &rest, &config, err)) {
+    if (!put_messages(a, &b, err) || !check_choice(a, err) ||
+        !pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &rest, &config, err)) {
         pdl_drop(b);
         pdl_drop(config);
         pdl_drop(rest);
@@ -376,7 +403,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     pdl_val json;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
+    if (!pdl_draft_event(d, text, &json, err)) return false;
     if (pdl_is_absent(pdl_dict_getz(d->head, "model")))
         d->head = pdl_dict_putz(d->head, "model", pdl_text(a->name));
     if (pdl_is_dict(get(json, "error"))) {
@@ -388,7 +415,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
     return true;
 }
 
-const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
+const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock", .media = PDL_MEDIA_IMAGE | PDL_MEDIA_FILE,
                                          .framing = PDL_STREAM_FRAMES,
                                          .resign = true,
                                          .write = write,

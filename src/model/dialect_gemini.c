@@ -32,8 +32,16 @@ static pdl_val part_of(const pdl_part *p) {
     return object_with("file_data", pdl_dict_putz(media, "file_uri", pdl_text(p->url)));
 }
 
+/* What the system says is one text. */
 static pdl_val parts_of(pdl_vref message, pdl_val list) {
-    return pdl_parts_push(list, pdl_dict_getz(message, "content"), part_of);
+    pdl_vref content = pdl_dict_getz(message, "content");
+    pdl_str role = pdl_message_role(message);
+    if (!pdl_str_is(role, "system") && !pdl_str_is(role, "developer")) return pdl_parts_push(list, content, part_of);
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(content, &text);
+    if (text.len) return pdl_list_push(list, object_with("text", pdl_text_of_buf(&text)));
+    pdl_buf_fini(&text);
+    return list;
 }
 
 /* The text of a result; a text that is an object goes as that object. */
@@ -54,50 +62,35 @@ static pdl_val response_of(pdl_vref content) {
 }
 
 /* Results name the function, which stands in the message or in the call. */
-static void add_tool_result(pdl_turns *t, pdl_vref messages, size_t i) {
-    pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"),
-             id = pdl_dict_getz(m, "tool_call_id");
+static pdl_val result_of(pdl_vref messages, size_t i) {
+    pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"), id = pdl_dict_getz(m, "tool_call_id");
     pdl_str n = pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0};
     if (n.n == 0 && pdl_is_str(id)) n = pdl_call_name_of(messages, i, pdl_str_get(id));
     pdl_val f = object_with("name", pdl_text(n));
-    f = pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content")));
-    pdl_turns_add(t, "user", object_with("function_response", f));
+    return object_with("function_response", pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content"))));
 }
 
 /* Calls go back with the signature they came with. */
-static void add_assistant(pdl_turns *t, pdl_vref m) {
-    pdl_vref calls = pdl_message_calls(m), marks = pdl_dict_getz(m, "thought_signatures");
-    pdl_turns_add_all(t, "model", parts_of(m, pdl_list_new(1)));
-    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
-        pdl_vref call = pdl_list_at(calls, i);
-        pdl_vref mark = pdl_is_list(marks) && i < pdl_list_len(marks) ? pdl_list_at(marks, i) : pdl_absent();
-        pdl_val f = object_with("name", pdl_text(pdl_call_name(call)));
-        f = pdl_dict_putz(f, "args", pdl_call_input(call));
-        pdl_val part = object_with("function_call", f);
-        if (pdl_is_str(mark)) part = pdl_dict_putz(part, "thoughtSignature", pdl_keep(mark));
-        pdl_turns_add(t, "model", part);
-    }
+static pdl_val call_of(pdl_vref m, size_t i) {
+    pdl_vref call = pdl_list_at(pdl_message_calls(m), i), marks = pdl_dict_getz(m, "thought_signatures");
+    pdl_vref mark = pdl_is_list(marks) && i < pdl_list_len(marks) ? pdl_list_at(marks, i) : pdl_absent();
+    pdl_val f = object_with("name", pdl_text(pdl_call_name(call)));
+    pdl_val part = object_with("function_call", pdl_dict_putz(f, "args", pdl_call_input(call)));
+    return pdl_is_str(mark) ? pdl_dict_putz(part, "thoughtSignature", pdl_keep(mark)) : part;
 }
 
-static void add_message(pdl_turns *t, pdl_vref messages, size_t i) {
-    pdl_vref m = pdl_list_at(messages, i);
-    pdl_str role = pdl_message_role(m);
-    if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
-        t->head = parts_of(m, t->head);
-    else if (pdl_str_is(role, "assistant"))
-        add_assistant(t, m);
-    else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
-        add_tool_result(t, messages, i);
-    else
-        pdl_turns_add_all(t, "user", parts_of(m, pdl_list_new(1)));
+static const pdl_turns_form turns = {
+    .key = "parts", .assistant = "model", .parts = parts_of, .call = call_of, .result = result_of};
+
+/* The service wants something to answer: where only the system speaks, the reference's stand-in. */
+static pdl_val stand_in(void) {
+    pdl_val m = object_with("role", pdl_textz("user"));
+    return pdl_dict_putz(m, "parts", pdl_list_push(pdl_list_new(1), object_with("text", pdl_textz("."))));
 }
 
 static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
-    pdl_turns t;
-    pdl_turns_init(&t, "parts");
-    for (size_t i = 0; pdl_is_list(a->messages) && i < pdl_list_len(a->messages); i++)
-        if (pdl_is_dict(pdl_list_at(a->messages, i))) add_message(&t, a->messages, i);
-    pdl_turns_end(&t);
+    pdl_turns t = pdl_turns_write(&turns, a->messages);
+    if (pdl_list_len(t.done) == 0 && pdl_list_len(t.head)) t.done = pdl_list_push(t.done, stand_in());
     body = pdl_dict_putz(body, "contents", t.done);
     if (pdl_list_len(t.head))
         return pdl_dict_putz(body, "system_instruction", object_with("parts", t.head));
@@ -295,7 +288,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
         pdl_buf_clear(path);
         PDL_PUT(path, "https://aiplatform.googleapis.com");
     }
-    PDL_PUT(path, "/v1/projects/");
+    pdl_buf_put(path, pdl_str_ends(pdl_buf_str(path), PDL_STR("/v1")) ? PDL_STR("/projects/") : PDL_STR("/v1/projects/"));
     pdl_url_quote(pdl_buf_str(&project), "", path);
     pdl_buf_fini(&project);
     PDL_PUT(path, "/locations/");
@@ -411,6 +404,6 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_gemini = {
-    .name = "gemini", .write = write, .read = read, .event = event, .sign = sign, .embedder = &pdl_embedder_gemini};
+    .name = "gemini", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .sign = sign, .embedder = &pdl_embedder_gemini};
 const pdl_dialect pdl_dialect_vertex = {
-    .name = "vertex", .write = write_vertex, .read = read, .event = event, .sign = sign_vertex};
+    .name = "vertex", .media = PDL_MEDIA_ANY, .write = write_vertex, .read = read, .event = event, .sign = sign_vertex};

@@ -124,8 +124,9 @@ static pdl_val chat_message(pdl_vref m) {
     pdl_vref thought = pdl_dict_getz(m, "reasoning_content"), id = pdl_dict_getz(m, "tool_call_id");
     pdl_buf text = PDL_BUF;
     pdl_message_text(content, &text);
-    pdl_val out =
-        pdl_dict_putz(pdl_dict_new(4), "role", pdl_is_absent(role) ? pdl_textz("user") : pdl_keep(role));
+    bool developer = pdl_text_is(role, "developer"); /* templates do not know it */
+    pdl_val who = developer ? pdl_textz("system") : pdl_is_absent(role) ? pdl_textz("user") : pdl_keep(role);
+    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role", who);
     out = pdl_dict_putz(out, "content", pdl_text_of_buf(&text));
     pdl_val images = pdl_message_images(content, pdl_list_new(0));
     if (pdl_list_len(images))
@@ -155,9 +156,8 @@ typedef enum { TURN_USER, TURN_SYSTEM, TURN_ASSISTANT } turn;
 
 static turn turn_of(pdl_vref m) {
     pdl_str role = pdl_message_role(m);
-    return pdl_str_is(role, "system")      ? TURN_SYSTEM
-           : pdl_str_is(role, "assistant") ? TURN_ASSISTANT
-                                           : TURN_USER;
+    if (pdl_str_is(role, "system") || pdl_str_is(role, "developer")) return TURN_SYSTEM;
+    return pdl_str_is(role, "assistant") ? TURN_ASSISTANT : TURN_USER;
 }
 
 /* Each call of an assistant's message as a line of JSON. */
@@ -178,7 +178,7 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
 static void put_tools(pdl_vref tools, pdl_buf *out) {
     PDL_PUT(
         out,
-        " To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
+        "To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
         "\"arguments\":{\"argument_name\": \"argument_value\"}}. Once a function result answers the request, "
         "reply to the user in "
         "plain text instead of calling a function again. The following functions are available to you:\n");
@@ -189,21 +189,33 @@ static void put_tools(pdl_vref tools, pdl_buf *out) {
     }
 }
 
+/* The texts of a user's message, each on a line of its own; empty ones are left out. */
+static void put_lines(pdl_vref content, pdl_buf *out) {
+    pdl_buf scratch = PDL_BUF;
+    for (size_t i = 0; i < pdl_parts_count(content); i++) {
+        pdl_part p = pdl_parts_at(content, i, &scratch);
+        if (p.text.n && out->len) pdl_buf_putc(out, '\n');
+        pdl_buf_put(out, p.text);
+    }
+    pdl_buf_fini(&scratch);
+}
+
 /* One run of messages of the same kind, from *i on. */
 static void put_turn(pdl_vref messages, size_t *i, pdl_vref tools, bool *tools_said, pdl_buf *out) {
     static const char *const titles[] = {"User", "System", "Assistant"};
     size_t n = pdl_list_len(messages);
     turn t = turn_of(pdl_list_at(messages, *i));
     pdl_buf text = PDL_BUF;
-    for (bool any = false; *i < n && turn_of(pdl_list_at(messages, *i)) == t; (*i)++) {
-        pdl_vref m = pdl_list_at(messages, *i);
-        if (!pdl_is_dict(m)) continue;
-        if (t == TURN_USER && any) pdl_buf_putc(&text, '\n');
-        pdl_message_text(pdl_dict_getz(m, "content"), &text);
-        if (t == TURN_ASSISTANT) put_calls(m, &text);
-        any = true;
+    for (; *i < n && turn_of(pdl_list_at(messages, *i)) == t; (*i)++) {
+        pdl_vref m = pdl_list_at(messages, *i), content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
+        if (t == TURN_USER)
+            put_lines(content, &text);
+        else
+            pdl_message_text(content, &text);
+        if (t == TURN_ASSISTANT && pdl_is_dict(m)) put_calls(m, &text);
     }
     if (t == TURN_SYSTEM && pdl_is_list(tools) && !*tools_said) {
+        pdl_buf_putc(&text, ' ');
         put_tools(tools, &text);
         *tools_said = true;
     }
@@ -215,22 +227,20 @@ static void put_turn(pdl_vref messages, size_t *i, pdl_vref tools, bool *tools_s
     pdl_buf_fini(&text);
 }
 
+/* Where the system says nothing the tools come last. */
 static void put_prompt(const pdl_ask *a, pdl_buf *out) {
     pdl_vref tools = pdl_dict_getz(a->params, "tools");
-    bool said = false, has_system = false;
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
+    bool said = false;
     if (n && pdl_is_dict(pdl_dict_getz(a->given, "roles"))) {
         pdl_messages_by_roles(a->messages, a->given, out);
         return;
     }
-    for (size_t i = 0; i < n; i++)
-        has_system = has_system || turn_of(pdl_list_at(a->messages, i)) == TURN_SYSTEM;
-    if (!has_system && pdl_is_list(tools)) {
-        PDL_PUT(out, "### System:\n");
-        put_tools(tools, out);
-        PDL_PUT(out, "\n\n");
-    }
     for (size_t i = 0; i < n;) put_turn(a->messages, &i, tools, &said, out);
+    if (said || !pdl_is_list(tools)) return;
+    PDL_PUT(out, "### System:\n");
+    put_tools(tools, out);
+    PDL_PUT(out, "\n\n");
 }
 
 static bool write_generate(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
@@ -391,13 +401,13 @@ static bool event_generate(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err
     return event_with(true, text, d, err);
 }
 
-const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",
+const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat", .media = PDL_MEDIA_IMAGE,
                                              .framing = PDL_STREAM_LINES,
                                              .write = write_chat,
                                              .read = read_chat,
                                              .event = event_chat,
                                              .embedder = &pdl_embedder_ollama};
-const pdl_dialect pdl_dialect_ollama = {.name = "ollama",
+const pdl_dialect pdl_dialect_ollama = {.name = "ollama", .media = PDL_MEDIA_IMAGE,
                                         .framing = PDL_STREAM_LINES,
                                         .write = write_generate,
                                         .read = read_generate,

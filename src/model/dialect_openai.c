@@ -335,7 +335,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 }
 
 const pdl_dialect pdl_dialect_openai = {
-    .name = "openai", .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};
+    .name = "openai", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};
 /* Chat as everybody; texts go elsewhere. */
 const pdl_dialect pdl_dialect_huggingface = {
-    .name = "huggingface", .write = write, .read = read, .event = event, .embedder = &pdl_embedder_huggingface};
+    .name = "huggingface", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .embedder = &pdl_embedder_huggingface};

@@ -277,7 +277,7 @@ static bool event_text(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *er
 }
 
 const pdl_dialect pdl_dialect_watsonx = {
-    .name = "watsonx", .write = write_chat, .read = read_chat, .event = event_chat, .sign = sign,
+    .name = "watsonx", .media = PDL_MEDIA_ANY, .write = write_chat, .read = read_chat, .event = event_chat, .sign = sign,
     .embedder = &pdl_embedder_watsonx};
 const pdl_dialect pdl_dialect_watsonx_text = {
     .name = "watsonx_text", .by_prompt = true, .write = write_text, .read = read_text, .event = event_text, .sign = sign,

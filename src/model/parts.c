@@ -86,10 +86,6 @@ pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl
 
 /* --- turns ------------------------------------------------------------------------------- */
 
-void pdl_turns_init(pdl_turns *t, const char *key) {
-    *t = (pdl_turns){.done = pdl_list_new(4), .head = pdl_list_new(1), .parts = pdl_list_new(1), .key = key};
-}
-
 static void end_turn(pdl_turns *t) {
     if (t->role && pdl_list_len(t->parts)) {
         pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz(t->role));
@@ -100,21 +96,61 @@ static void end_turn(pdl_turns *t) {
     t->parts = pdl_list_new(1);
 }
 
-void pdl_turns_add(pdl_turns *t, const char *role, pdl_val part) {
-    if (t->role && strcmp(t->role, role) != 0) end_turn(t);
-    t->role = role;
-    t->parts = pdl_list_push(t->parts, part);
+/* Takes parts; none is no turn. */
+static void add_parts(pdl_turns *t, const char *role, pdl_val parts) {
+    if (pdl_list_len(parts)) {
+        if (t->role && strcmp(t->role, role) != 0) end_turn(t);
+        t->role = role;
+        t->parts = pdl_list_concat(t->parts, parts);
+    }
+    pdl_drop(parts);
 }
 
-void pdl_turns_add_all(pdl_turns *t, const char *role, pdl_val list) {
-    for (size_t i = 0; i < pdl_list_len(list); i++) pdl_turns_add(t, role, pdl_keep(pdl_list_at(list, i)));
-    pdl_drop(list);
+static pdl_val parts_of_assistant(const pdl_turns_form *form, pdl_vref m) {
+    pdl_vref thoughts = get(m, "thinking_blocks"), calls = pdl_message_calls(m);
+    pdl_val parts = pdl_list_new(2);
+    for (size_t i = 0; form->thought && pdl_is_list(thoughts) && i < pdl_list_len(thoughts); i++) {
+        pdl_val part = form->thought(pdl_list_at(thoughts, i));
+        if (!pdl_is_absent(part)) parts = pdl_list_push(parts, part);
+    }
+    parts = form->parts(m, parts);
+    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++)
+        if (pdl_is_dict(pdl_list_at(calls, i))) parts = pdl_list_push(parts, form->call(m, i));
+    return parts;
 }
 
-void pdl_turns_end(pdl_turns *t) {
-    end_turn(t);
-    pdl_drop(t->parts);
-    t->parts = pdl_absent();
+static void add_message(pdl_turns *t, const pdl_turns_form *form, pdl_vref messages, size_t i) {
+    pdl_vref m = pdl_list_at(messages, i);
+    pdl_str role = pdl_message_role(m);
+    if (pdl_str_is(role, "system") || pdl_str_is(role, "developer"))
+        t->head = form->parts(m, t->head);
+    else if (pdl_str_is(role, "assistant"))
+        add_parts(t, form->assistant, parts_of_assistant(form, m));
+    else if (pdl_str_is(role, "tool") || pdl_str_is(role, "function"))
+        add_parts(t, "user", pdl_list_push(pdl_list_new(1), form->result(messages, i)));
+    else
+        add_parts(t, "user", form->parts(m, pdl_list_new(2)));
+}
+
+pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages) {
+    pdl_turns t = {.done = pdl_list_new(4), .head = pdl_list_new(1), .parts = pdl_list_new(1), .key = form->key};
+    for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++)
+        if (pdl_is_dict(pdl_list_at(messages, i))) add_message(&t, form, messages, i);
+    end_turn(&t);
+    pdl_drop(t.parts);
+    t.parts = pdl_absent();
+    return t;
+}
+
+pdl_val pdl_turns_id(pdl_vref id, const char *more) {
+    pdl_str s = text_of(id);
+    pdl_buf out = PDL_BUF;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr(more, c));
+        pdl_buf_putc(&out, ok ? c : '_');
+    }
+    return pdl_text_of_buf(&out);
 }
 
 /* --- tools ------------------------------------------------------------------------------- */
@@ -143,6 +179,7 @@ pdl_val pdl_call_arguments(pdl_vref call) {
     pdl_err err = {0};
     pdl_val v;
     if (!pdl_is_str(args)) return pdl_is_absent(args) ? pdl_dict_new(0) : pdl_keep(args);
+    if (pdl_str_trim(pdl_str_get(args)).n == 0) return pdl_dict_new(0);
     if (pdl_json_read(pdl_str_get(args), PDL_JSON_PYTHON, &v, NULL, &err)) return v;
     pdl_err_fini(&err);
     return pdl_keep(args);

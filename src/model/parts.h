@@ -19,7 +19,8 @@ typedef struct pdl_part {
     pdl_str url;        /* when the data is elsewhere */
 } pdl_part;
 
-/* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it). */
+/* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it; NULL will do for a
+ * list of parts). */
 size_t pdl_parts_count(pdl_vref content);
 pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
 /* What `form` makes of each part, pushed on list; parts for which it gives absent are left out. Takes list. */
@@ -35,12 +36,20 @@ typedef struct pdl_turns {
     pdl_val parts;      /* list */
 } pdl_turns;
 
-void pdl_turns_init(pdl_turns *t, const char *key);
-/* One more part (taken) of a turn of this role; parts of a list (taken). */
-void pdl_turns_add(pdl_turns *t, const char *role, pdl_val part);
-void pdl_turns_add_all(pdl_turns *t, const char *role, pdl_val list);
-/* No more parts: done and head are the caller's from now on. */
-void pdl_turns_end(pdl_turns *t);
+/* How a service writes them. A turn of the assistant is its thoughts, its text, its calls; results are of the user. */
+typedef struct pdl_turns_form {
+    const char *key, *assistant;                        /* of parts; name of the role */
+    pdl_val (*parts)(pdl_vref message, pdl_val list);   /* pushes what a message says on list (taken) */
+    pdl_val (*thought)(pdl_vref block);                 /* one of thinking_blocks, or absent; NULL: never sent */
+    pdl_val (*call)(pdl_vref message, size_t i);        /* its i-th call */
+    pdl_val (*result)(pdl_vref messages, size_t i);     /* the i-th message answers a call */
+} pdl_turns_form;
+
+/* The messages (a list, or anything else: none) in turns; done and head are the caller's. */
+pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages);
+
+/* An id of a call for services that take letters, digits and `more` only: _ stands for anything else. */
+pdl_val pdl_turns_id(pdl_vref id, const char *more);
 
 /* --- tools ------------------------------------------------------------------------------- */
 

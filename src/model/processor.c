@@ -384,6 +384,7 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 static const pdl_dialect granite = {
     .name = "granite-io", .framing = PDL_STREAM_NONE, .write = write, .read = read, .event = event, .sign = sign};
 static const pdl_dialect chat = {.name = "granite-io chat",
+                                 .media = PDL_MEDIA_ANY,
                                  .framing = PDL_STREAM_NONE,
                                  .write = write_chat,
                                  .read = read_chat,

@@ -1,6 +1,8 @@
 /* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h. */
 #include "model/call.h"
+#include "model/messages.h"
 #include "model/params.h"
+#include "model/parts.h"
 #include "model/processor.h"
 #include "model/score.h"
 #include "model/structured.h"
@@ -104,6 +106,42 @@ static void ask_in_words(pdl_call *c) {
     a->structured = PDL_BY_PROMPT;
 }
 
+/* What the service cannot take is refused here: left out it would give an answer to something else. */
+static bool check_part(const pdl_call *c, const pdl_part *p, pdl_err *err) {
+    static const struct {
+        const char *what;
+        unsigned whole, far;
+    } kinds[] = {
+        [PDL_PART_TEXT] = {NULL, 0, 0},
+        [PDL_PART_IMAGE] = {"images", PDL_MEDIA_IMAGE, PDL_MEDIA_IMAGE_URL},
+        [PDL_PART_AUDIO] = {"audio", PDL_MEDIA_AUDIO, PDL_MEDIA_AUDIO},
+        [PDL_PART_FILE] = {"documents", PDL_MEDIA_FILE, PDL_MEDIA_FILE_URL},
+        [PDL_PART_OTHER] = {NULL, 0, 0},
+    };
+    const pdl_provider *by = c->route.provider;
+    unsigned can = by->quirks & PDL_Q_FLAT ? 0 : by->dialect->media;
+    if (!kinds[p->kind].what) return true;
+    if (!(can & kinds[p->kind].whole))
+        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "%s takes no %s in messages", by->prefix, kinds[p->kind].what);
+    return p->data.n || can & kinds[p->kind].far ||
+           pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "%s takes %s by their data only: give data:TYPE;base64,DATA", by->prefix,
+                       kinds[p->kind].what);
+}
+
+static bool check_media(const pdl_call *c, pdl_err *err) {
+    pdl_vref list = c->ask.messages;
+    bool ok = true;
+    if (c->route.provider->dialect->media == PDL_MEDIA_ANY && !(c->route.provider->quirks & PDL_Q_FLAT)) return true;
+    for (size_t i = 0; ok && pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref m = pdl_list_at(list, i), content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
+        for (size_t k = 0; ok && pdl_message_is_parts(content) && k < pdl_list_len(content); k++) {
+            pdl_part p = pdl_parts_at(content, k, NULL);
+            ok = check_part(c, &p, err);
+        }
+    }
+    return ok;
+}
+
 static bool ask_dialect(pdl_call *c, pdl_val *body, pdl_err *err) {
     const pdl_dialect *d = c->route.provider->dialect;
     if (pdl_is_absent(c->ask.texts)) return d->write(&c->ask, &c->url, body, err);
@@ -145,6 +183,7 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     ask_in_words(c);
     if (!pdl_score_check(&c->ask, err)) return false;
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
+    if (!check_media(c, err)) return false;
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
     write_headers(c);
     return sign(c, err);
