@@ -249,7 +249,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_vref asked = pdl_dict_getz(e->request, "model");
     pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
     pdl_call_put_masked(c, pdl_buf_str(&f->msg), &msg);
-    if (c->n_fallback) PDL_PUT(&msg, ". All fallback attempts failed.");
+    if (c->fell_back) PDL_PUT(&msg, ". All fallback attempts failed.");
     put_detail(c, f, &detail);
     const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
     pdl_err_set(&err, f->kind, e->loc, "Error during '%.*s' model call: %s: %s%s%s", PDL_FMT(model),
@@ -265,30 +265,6 @@ static void refuse(pdl_call *c, pdl_fault *f) {
 
 static bool is_streamed(const pdl_call *c) {
     return c->ask.stream && c->ask.provider && c->ask.provider->dialect->framing != PDL_STREAM_NONE;
-}
-
-/* The next model of `fallbacks`, or the one for a prompt that was too long. False: there is none. */
-static bool next_fallback(pdl_call *c, const pdl_fault *f) {
-    pdl_vref given = pdl_dict_getz(c->e->request, "parameters");
-    pdl_vref list = pdl_is_dict(given) ? pdl_dict_getz(given, "fallbacks") : pdl_absent();
-    pdl_vref longer =
-        pdl_is_dict(given) ? pdl_dict_getz(given, "context_window_fallback_dict") : pdl_absent();
-    pdl_vref next = pdl_absent();
-    if (c->shown) return false;
-    if (f->kind == PDL_E_context_window && pdl_is_dict(longer) && c->n_fallback == 0 &&
-        pdl_is_str(c->model)) {
-        next = pdl_dict_find(longer, c->model);
-        if (pdl_is_absent(next)) return false;
-    } else if (pdl_is_list(list) && c->n_fallback < pdl_list_len(list)) {
-        next = pdl_list_at(list, c->n_fallback);
-    }
-    pdl_vref name = pdl_is_dict(next) ? pdl_dict_getz(next, "model") : next;
-    if (pdl_is_absent(next)) return false;
-    if (pdl_is_dict(next)) pdl_draft_set(&c->given, pdl_dict_merge(pdl_keep(given), next));
-    if (pdl_is_str(name)) pdl_draft_set(&c->model, pdl_keep(name));
-    c->n_fallback++;
-    c->attempt = 0;
-    return true;
 }
 
 /* A service that does not know the constraint gets the call without it (spec 15.2). */
@@ -351,7 +327,7 @@ static void fail(pdl_call *c, pdl_fault *f) {
     pdl_val model = pdl_keep(c->model);
     PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind),
               f->status);
-    if (next == PDL_NEXT_NONE && next_fallback(c, f)) next = PDL_NEXT_FALLBACK;
+    if (next == PDL_NEXT_NONE && pdl_call_fall_back(c, f)) next = PDL_NEXT_FALLBACK;
     if (next != PDL_NEXT_NONE || !pdl_is_absent(c->made.list)) note_attempt(c, f, model, next, wait_ms);
     pdl_drop(model);
     switch (next) {
@@ -461,7 +437,8 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         wait_for_job(c);
         return;
     } else if (is_error(json)) {
-        pdl_fault_of_object(status, json, &f);
+        int code = pdl_fault_code(json);
+        pdl_fault_of_object(code ? code : status, json, &f);
         pdl_drop(json);
     } else if (!pdl_is_absent(c->ask.texts)) {
         pdl_buf_fini(&fixed);

@@ -55,7 +55,8 @@ struct pdl_call {
     pdl_val given;     /* dict: parameters of the program, or with those of the fallback */
     pdl_val clean;     /* dict: what is left to be sent */
     pdl_val messages;  /* list: those of the request with what a schema needs; absent: the same */
-    size_t n_fallback; /* fallbacks tried */
+    size_t n_fallback; /* of `fallbacks` tried */
+    bool longer, fell_back; /* the model for longer prompts was tried; any other than the first was */
     pdl_route route;
     pdl_ask ask;
     /* the request */
@@ -100,6 +101,11 @@ void pdl_call_cancel(pdl_call *c);
  * bare message. */
 PDL_MUST bool pdl_call_write(pdl_call *c, pdl_err *err);
 void pdl_call_unwrite(pdl_call *c);
+
+/* --- fallback.c -------------------------------------------------------------------------- */
+
+/* Make c the call of the next of `fallbacks`, or of the model for longer prompts. False: there is none. */
+bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 
 /* --- mock.c: mock_response and mock_timeout (spec 13.7) ---------------------------------- */
 

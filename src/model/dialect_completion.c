@@ -28,22 +28,37 @@ static pdl_val prompt_of(const pdl_ask *a) {
     return one;
 }
 
+/* What a completion does not know; schemas and grammars are left to servers at addresses of the user's own. */
+static const pdl_param_rule rules[] = {
+    {.name = "max_completion_tokens", .as = "max_tokens", .to = PDL_TO_TOP},
+    {.name = "stream_options", .to = PDL_TO_OWN},
+    {.name = "tools", .to = PDL_TO_REFUSED},
+    {.name = "tool_choice", .to = PDL_TO_REFUSED},
+    {.name = "parallel_tool_calls", .to = PDL_TO_REFUSED},
+    {.name = "reasoning_effort", .to = PDL_TO_REFUSED},
+    {.name = "guided_regex", .to = PDL_TO_TOP},
+    {.name = "guided_choice", .to = PDL_TO_TOP},
+    {.name = "guided_grammar", .to = PDL_TO_TOP},
+};
+enum { N_GUIDED = 3 };
+
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
-    pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
-    (void)err;
+    pdl_vref extra = pdl_dict_getz(a->params, "extra_body"), options = pdl_dict_getz(a->given, "stream_options");
+    pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name)), none = pdl_dict_new(0);
+    size_t n = sizeof rules / sizeof rules[0] - (a->base_given ? 0 : N_GUIDED);
     PDL_PUT(path, "/completions");
-    pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name));
     b = pdl_dict_putz(b, "prompt", prompt_of(a));
-    for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
-        pdl_vref k = pdl_dict_key_at(a->params, i);
-        if (pdl_text_is(k, "extra_body") || pdl_text_is(k, "guided_json")) continue;
-        if (pdl_text_is(k, "stream_options") && !a->stream) continue;
-        b = pdl_dict_put(b, pdl_keep(k), pdl_keep(pdl_dict_val_at(a->params, i)));
+    bool ok = pdl_params_place(a, rules, n, PDL_TO_TOP, &b, &none, err);
+    pdl_drop(none);
+    if (!ok) {
+        pdl_drop(b);
+        return false;
     }
     if (a->stream) b = pdl_dict_putz(b, "stream", pdl_bool(true));
-    if (a->stream && pdl_is_absent(pdl_dict_getz(a->given, "stream_options")))
-        b = pdl_dict_putz(b, "stream_options",
-                          pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
+    if (a->stream && pdl_is_absent(options))
+        b = pdl_dict_putz(b, "stream_options", pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
+    else if (a->stream && !pdl_is_null(options))
+        b = pdl_dict_putz(b, "stream_options", pdl_keep(options));
     if (!pdl_is_absent(pdl_score_of(a))) b = pdl_score_write(a, b);
     *body = pdl_is_dict(extra) ? pdl_dict_merge(b, extra) : b;
     return true;

@@ -1,6 +1,7 @@
 /* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec: providers 4,
  * 5, 6. */
 #include "model/chunk.h"
+#include "model/grammar.h"
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/structured.h"
@@ -40,8 +41,8 @@ static bool put_temperature(writer *w, pdl_vref v, pdl_err *err) {
     pdl_buf shown = PDL_BUF;
     pdl_val_show(v, false, 40, &shown);
     pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
-                "%s models don't support temperature=%s. Only temperature=1 is supported. To drop it, set "
-                "drop_params: true",
+                "%s models don't support temperature=%s. Only temperature=1 is supported. To drop unsupported openai params "
+                "from the call, set drop_params: true",
                 w->family == PDL_FAMILY_O ? "O-series" : "gpt-5", pdl_buf_z(&shown));
     pdl_buf_fini(&shown);
     return false;
@@ -56,6 +57,7 @@ static void ask_for_tool(writer *w) {
 static void put_tool_choice(writer *w, pdl_vref v) {
     bool required = pdl_text_is(v, "required"), named = pdl_is_dict(v);
     if (w->quirks & PDL_Q_CHOICE_ANY && named) return;
+    if (w->quirks & PDL_Q_CHOICE_AUTO && pdl_text_is(v, "auto")) return; /* what happens anyway */
     if (w->quirks & PDL_Q_CHOICE_AUTO && (required || named)) {
         pdl_unsupported_add(&w->unsupported, PDL_STR("tool_choice"));
         return;
@@ -68,10 +70,52 @@ static void put_tool_choice(writer *w, pdl_vref v) {
 }
 
 static void put_effort(writer *w, pdl_vref v) {
+    bool none = pdl_text_is(v, "none");
     if (w->quirks & PDL_Q_THINKING)
-        put(w, "thinking", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("enabled")));
+        put(w, "thinking", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(none ? "disabled" : "enabled")));
     else
-        put(w, "reasoning_effort", w->quirks & PDL_Q_EFFORT_HIGH ? pdl_textz("high") : pdl_keep(v));
+        put(w, "reasoning_effort", w->quirks & PDL_Q_EFFORT_HIGH && !none ? pdl_textz("high") : pdl_keep(v));
+}
+
+/* Servers at addresses of the user's own are taken for llama.cpp's (spec 15.1). */
+static bool takes_grammar(const writer *w) {
+    return w->quirks & PDL_Q_GRAMMAR || (w->quirks & PDL_Q_OPENAI_NAMES && !(w->quirks & PDL_Q_STRICT) && w->ask->base_given);
+}
+
+static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    bool ok = true;
+    if (pdl_str_is(kind, "choice"))
+        ok = pdl_grammar_of_choice(v, &text, err);
+    else if (!pdl_is_str(v))
+        ok = pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "guided_%.*s should be a text", PDL_FMT(kind));
+    else if (pdl_str_is(kind, "regex"))
+        ok = pdl_grammar_of_regex(pdl_str_get(v), &text, err);
+    else
+        pdl_buf_put(&text, pdl_str_get(v));
+    if (ok)
+        put(w, "grammar", pdl_text_of_buf(&text));
+    else
+        pdl_buf_fini(&text);
+    return ok;
+}
+
+/* guided_json, guided_regex, guided_choice, guided_grammar: of the program's own, or the schema of the reference. vLLM
+ * knows the last three under a new name since 0.12 and passes over the old one. */
+static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
+    pdl_str kind = pdl_str_sub(pdl_str_get(key), strlen("guided_"), pdl_str_get(key).n);
+    bool json = pdl_str_is(kind, "json"), known = pdl_param_find(pdl_str_get(key)) != NULL;
+    if (w->quirks & PDL_Q_GUIDED || !known) {
+        w->body = pdl_dict_put(w->body, pdl_keep(key), pdl_keep(v));
+        pdl_vref old = pdl_dict_getz(w->body, "structured_outputs");
+        if (known && !json && pdl_is_absent(old) && pdl_is_absent(pdl_dict_getz(w->ask->params, "structured_outputs")))
+            put(w, "structured_outputs", pdl_dict_put(pdl_dict_new(1), pdl_text(kind), pdl_keep(v)));
+    } else if (!json && takes_grammar(w)) {
+        return put_grammar(w, kind, v, err);
+    } else if (!json) {
+        pdl_unsupported_add(&w->unsupported, pdl_str_get(key));
+    }
+    return true;
 }
 
 /* Models of groq that know json_schema themselves (documented). */
@@ -142,8 +186,8 @@ static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
         return put_temperature(w, v, err);
     } else if (refused_by_family(w, p) && !forced) {
         pdl_unsupported_add(&w->unsupported, k);
-    } else if (guided && !(w->quirks & PDL_Q_GUIDED) && !forced) {
-        if (p && !pdl_str_is(k, "guided_json")) pdl_unsupported_add(&w->unsupported, k);
+    } else if (guided && !forced) {
+        return put_guided(w, key, v, err);
     } else if (pdl_str_is(k, "user") && !sends_user(w) && !forced) {
         return true;
     } else if (pdl_str_is(k, "max_tokens") && w->family != PDL_FAMILY_PLAIN) {
@@ -216,9 +260,9 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
                                                                      : PDL_FAMILY_PLAIN,
                 .body = pdl_dict_new(8),
                 .tools = pdl_absent(),
-                .unsupported = {pdl_absent()},
-                .messages = pdl_messages_chat(a->messages, a->provider->quirks)};
+                .unsupported = {pdl_absent()}};
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
+    w.messages = pdl_messages_chat(a->messages, a->provider->quirks, a->plain || w.family != PDL_FAMILY_PLAIN);
     PDL_PUT(path, "/chat/completions");
     put(&w, "model", model_name(&w));
     rename_system(&w);

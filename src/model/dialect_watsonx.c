@@ -130,7 +130,7 @@ static pdl_val merge_extra(const pdl_ask *a, pdl_val body) {
 static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_val b = pdl_dict_new(8), none = pdl_dict_new(0);
     put_path(a, "text/chat", path);
-    b = pdl_dict_putz(b, "messages", pdl_messages_chat(a->messages, a->provider->quirks));
+    b = pdl_dict_putz(b, "messages", pdl_messages_chat(a->messages, a->provider->quirks, false));
     bool ok =
         put_model(a, &b, err) && check_text_only(a, err) &&
         pdl_params_place(a, chat_rules, sizeof chat_rules / sizeof chat_rules[0], PDL_TO_TOP, &b, &none, err);

@@ -185,14 +185,14 @@ static void pump(pdl_embedding *m) {
 /* --- start ------------------------------------------------------------------------------- */
 
 /* How many texts the service takes: the route may yet be wrong, which its first request will say. */
-static size_t batch_of(pdl_vref request) {
+static size_t batch_of(pdl_vref request, const pdl_env *env) {
     pdl_vref model = pdl_dict_getz(request, "model"), params = pdl_dict_getz(request, "parameters");
     pdl_route r = {0};
     pdl_err err = {0};
     size_t n = BATCH;
     pdl_val none = pdl_dict_new(0);
     if (pdl_is_str(model) &&
-        pdl_route_find(pdl_str_get(model), PDL_STR(""), pdl_is_dict(params) ? params : none, &r, &err)) {
+        pdl_route_find(pdl_str_get(model), PDL_STR(""), pdl_is_dict(params) ? params : none, env, &r, &err)) {
         const pdl_embedder *how = r.provider->dialect->embedder;
         n = how && how->batch ? how->batch : r.provider->quirks & PDL_Q_SMALL_BATCH ? SMALL_BATCH : BATCH;
     }
@@ -234,7 +234,7 @@ void pdl_embed_start(pdl_calls *calls, pdl_effect *e) {
     m->todo = pdl_list_new(8);
     m->vectors = pdl_dict_new(pdl_list_len(texts));
     m->model = pdl_absent();
-    m->batch = batch_of(e->request);
+    m->batch = batch_of(e->request, &calls->env);
     m->next = calls->embeddings.first;
     m->prev = &calls->embeddings.first;
     if (m->next) m->next->prev = &m->next;

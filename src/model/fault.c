@@ -129,6 +129,11 @@ static pdl_err_kind kind_of_status(int status) {
     return status >= 400 ? PDL_E_bad_request : PDL_E_protocol;
 }
 
+/* Names that say more than the status they come with. */
+static bool is_throttling(pdl_str name) {
+    return pdl_str_eq_nocase(name, PDL_STR("ThrottlingException")) || pdl_str_is(name, "RESOURCE_EXHAUSTED");
+}
+
 /* Names that services use for the kinds where no status helps: inside a stream. */
 static const struct {
     const char *name;
@@ -170,38 +175,63 @@ static pdl_str text_or_none(pdl_vref v) {
     return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
-/* A number or a text of digits in 400..599. */
-static int as_status(pdl_vref code) {
+int pdl_fault_code(pdl_vref json) {
+    pdl_vref code = get(get(json, "error"), "code");
     int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
     pdl_str s = text_or_none(code);
     if (s.n == 3 && !pdl_num_read_int(s, &n)) n = 0;
     return n >= 400 && n <= 599 ? (int)n : 0;
 }
 
-/* status: what the answer says, or what the code of an error object inside a 2xx answer says (0: nothing). */
-static pdl_err_kind classify(int status, pdl_vref json, pdl_str msg) {
-    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"),
-             from = pdl_is_dict(error) ? error : body;
-    pdl_str code = text_or_none(get(from, "code")), type = text_or_none(get(from, "type"));
-    pdl_err_kind kind = kind_of_name(code);
+/* What an answer calls its failure. */
+typedef struct names {
+    pdl_str code, type, status, inner, header;
+} names;
+
+static names names_of(pdl_vref json, pdl_str header) {
+    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"), from = pdl_is_dict(error) ? error : body;
+    pdl_vref inner = get(from, "innererror");
+    return (names){
+        .code = text_or_none(get(from, "code")),
+        .type = text_or_none(get(from, "type")),
+        .status = text_or_none(get(from, "status")),
+        .inner = text_or_none(get(inner, "code")),
+        .header = pdl_str_sub(header, 0, pdl_str_find(header, PDL_STR(":"), 0)), /* "Name:http://..." */
+    };
+}
+
+static pdl_err_kind kind_of_names(const names *n) {
+    const pdl_str all[] = {n->code, n->type, n->status, n->header};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        pdl_err_kind kind = kind_of_name(all[i]);
+        if (kind != PDL_E_NONE) return kind;
+    }
+    return PDL_E_NONE;
+}
+
+/* The rules of spec 9 in their order. status: what the answer says, or what the code of an error object inside a 2xx answer
+ * says (0: nothing); low: the message in lower case. */
+static pdl_err_kind kind_of(int status, const names *n, pdl_str low) {
+    bool quota = pdl_str_is(n->code, "insufficient_quota") || pdl_str_is(n->type, "insufficient_quota");
+    if (is_context_window(low, n->code, n->type)) return PDL_E_context_window;
+    if (is_content_policy(low, n->code, n->type) || pdl_str_is(n->inner, "ResponsibleAIPolicyViolation"))
+        return PDL_E_content_policy;
+    if (status == 429 && (quota || kind_of_names(n) == PDL_E_quota)) return PDL_E_quota;
+    if (is_throttling(n->code) || is_throttling(n->type) || is_throttling(n->status) || is_throttling(n->header))
+        return PDL_E_rate_limit;
+    if (status == 400 && has(low, "api key not valid")) return PDL_E_auth;
+    pdl_err_kind kind = status ? kind_of_status(status) : kind_of_names(n);
+    bool vague = kind == PDL_E_bad_request || kind == PDL_E_unavailable || kind == PDL_E_server;
+    if (vague && has(low, "request timed out")) return PDL_E_timeout;
+    return kind == PDL_E_NONE ? PDL_E_server : kind;
+}
+
+static pdl_err_kind classify(int status, pdl_vref json, pdl_str header, pdl_str msg) {
+    names n = names_of(json, header);
     pdl_buf low = PDL_BUF;
     for (size_t i = 0; i < msg.n; i++)
         pdl_buf_putc(&low, msg.p[i] >= 'A' && msg.p[i] <= 'Z' ? (char)(msg.p[i] + 32) : msg.p[i]);
-    pdl_str l = pdl_buf_str(&low);
-    if (kind == PDL_E_NONE) kind = kind_of_name(type);
-    if (kind == PDL_E_NONE) kind = kind_of_name(text_or_none(get(from, "status")));
-    if (is_context_window(l, code, type))
-        kind = PDL_E_context_window;
-    else if (is_content_policy(l, code, type))
-        kind = PDL_E_content_policy;
-    else if (status == 400 && has(l, "api key not valid"))
-        kind = PDL_E_auth;
-    else if (status == 429 && kind == PDL_E_quota)
-        kind = PDL_E_quota;
-    else if (status)
-        kind = kind_of_status(status);
-    else if (kind == PDL_E_NONE)
-        kind = PDL_E_server;
+    pdl_err_kind kind = kind_of(status, &n, pdl_buf_str(&low));
     pdl_buf_fini(&low);
     return kind;
 }
@@ -224,7 +254,7 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
         pdl_err_fini(&err);
     if (!put_message(json, &out->msg)) put_raw(r->body, &out->msg);
     if (out->msg.len == 0) pdl_buf_putf(&out->msg, "status %d without a text", r->status);
-    out->kind = classify(r->status, json, pdl_buf_str(&out->msg));
+    out->kind = classify(r->status, json, pdl_http_header(r, "x-amzn-errortype"), pdl_buf_str(&out->msg));
     out->retry_after = pdl_backoff_header(r, (double)pdl_clock_wall_ns() / 1e9, &out->retry_is_date);
     out->should_retry = pdl_str_is(retry, "true") ? 1 : pdl_str_is(retry, "false") ? 0 : -1;
     pdl_drop(json);
@@ -259,10 +289,9 @@ void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out)
 }
 
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out) {
-    pdl_vref code = get(get(json, "error"), "code");
     start(out, PDL_E_server, status);
     if (!put_message(json, &out->msg)) pdl_val_show(json, false, RAW_TEXT, &out->msg);
-    out->kind = classify(as_status(code), json, pdl_buf_str(&out->msg));
+    out->kind = classify(pdl_fault_code(json), json, (pdl_str){0}, pdl_buf_str(&out->msg));
 }
 
 void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out) {

@@ -44,47 +44,77 @@ pdl_str pdl_message_role(pdl_vref message) {
 
 /* --- chat -------------------------------------------------------------------------------- */
 
-static bool content_fits(pdl_vref c, unsigned quirks) {
+/* How the service wants them. */
+typedef struct wish {
+    unsigned quirks;
+    bool developer;
+} wish;
+
+/* {image_url: text}, which services do not take: {image_url: {url: text}}. */
+static bool is_short_image(pdl_vref part) {
+    return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") && pdl_is_str(pdl_dict_getz(part, "image_url"));
+}
+
+static bool content_fits(pdl_vref c, const wish *w) {
     if (pdl_is_str(c) || pdl_is_absent(c)) return true;
-    return !(quirks & PDL_Q_FLAT) && pdl_message_is_parts(c);
+    if (w->quirks & PDL_Q_FLAT || !pdl_message_is_parts(c)) return false;
+    for (size_t i = 0; i < pdl_list_len(c); i++)
+        if (is_short_image(pdl_list_at(c, i))) return false;
+    return true;
 }
 
-static bool fits(pdl_vref m, unsigned quirks) {
+static bool fits(pdl_vref m, const wish *w) {
     bool named = !pdl_is_absent(pdl_dict_getz(m, "name"));
+    pdl_str role = pdl_message_role(m);
     if (!pdl_is_absent(pdl_dict_getz(m, "pdl__defsite"))) return false;
-    if (named && quirks & PDL_Q_NO_NAME && !pdl_str_is(pdl_message_role(m), "tool")) return false;
-    return content_fits(pdl_dict_getz(m, "content"), quirks);
+    if (named && w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool")) return false;
+    if (!w->developer && pdl_str_is(role, "developer")) return false;
+    return content_fits(pdl_dict_getz(m, "content"), w);
 }
 
-static pdl_val changed(pdl_vref m, unsigned quirks) {
+static pdl_val content_of(pdl_vref c, const wish *w) {
+    if (content_fits(c, w)) return pdl_keep(c);
+    if (w->quirks & PDL_Q_FLAT || !pdl_message_is_parts(c)) {
+        pdl_buf text = PDL_BUF;
+        pdl_message_text(c, &text);
+        return pdl_text_of_buf(&text);
+    }
+    pdl_val list = pdl_list_new(pdl_list_len(c));
+    for (size_t i = 0; i < pdl_list_len(c); i++) {
+        pdl_val part = pdl_keep(pdl_list_at(c, i));
+        if (is_short_image(part)) {
+            pdl_val image = pdl_dict_putz(pdl_dict_new(1), "url", pdl_keep(pdl_dict_getz(part, "image_url")));
+            part = pdl_dict_putz(part, "image_url", image);
+        }
+        list = pdl_list_push(list, part);
+    }
+    return list;
+}
+
+static pdl_val changed(pdl_vref m, const wish *w) {
     pdl_val out = pdl_dict_new(pdl_dict_len(m));
-    bool tool = pdl_str_is(pdl_message_role(m), "tool");
+    pdl_str role = pdl_message_role(m);
+    bool no_name = w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool");
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
-        if (pdl_text_is(k, "pdl__defsite") || (pdl_text_is(k, "name") && quirks & PDL_Q_NO_NAME && !tool))
-            continue;
-        if (!pdl_text_is(k, "content")) {
-            out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
-        } else if (content_fits(v, quirks)) {
-            out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
-        } else if (!pdl_is_null(v)) {
-            pdl_buf text = PDL_BUF;
-            pdl_message_text(v, &text);
-            out = pdl_dict_put(out, pdl_keep(k), pdl_text_of_buf(&text));
-        }
+        bool content = pdl_text_is(k, "content");
+        if (pdl_text_is(k, "pdl__defsite") || (no_name && pdl_text_is(k, "name")) || (content && pdl_is_null(v))) continue;
+        bool renamed = pdl_text_is(k, "role") && !w->developer && pdl_str_is(role, "developer");
+        out = pdl_dict_put(out, pdl_keep(k), renamed ? pdl_textz("system") : content ? content_of(v, w) : pdl_keep(v));
     }
     return out;
 }
 
-pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks) {
+pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer) {
+    wish w = {quirks, developer};
     size_t n = pdl_is_list(messages) ? pdl_list_len(messages) : 0, i = 0;
-    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), quirks)) i++;
+    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), &w)) i++;
     if (i == n && pdl_is_list(messages)) return pdl_keep(messages);
     pdl_val out = pdl_list_new(n);
     for (i = 0; i < n; i++) {
         pdl_vref m = pdl_list_at(messages, i);
-        bool same = !pdl_is_dict(m) || fits(m, quirks);
-        out = pdl_list_push(out, same ? pdl_keep(m) : changed(m, quirks));
+        bool same = !pdl_is_dict(m) || fits(m, &w);
+        out = pdl_list_push(out, same ? pdl_keep(m) : changed(m, &w));
     }
     return out;
 }

@@ -6,9 +6,9 @@
 #include "value/val.h"
 
 /* OpenAI's form of the list (spec 4.5; execution 8.2, R16): without pdl__defsite and null contents; a content
- * is a text, a list of typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT. Messages that
- * need no change are shared. */
-pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks);
+ * is a text, a list of typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT. developer: the model
+ * knows this role; else it is the system. Messages that need no change are shared. */
+pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer);
 
 /* Append the text of a content: a text as it is, the texts of a list of parts, JSON of anything else. */
 void pdl_message_text(pdl_vref content, pdl_buf *out);

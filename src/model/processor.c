@@ -420,13 +420,13 @@ pdl_val pdl_processor_given(pdl_vref request) {
     return put_if_text(d, "api_key", get(processor, "openai_api_key"));
 }
 
-bool pdl_processor_route(pdl_vref processor, pdl_vref given, pdl_str model, pdl_route *r, pdl_err *err) {
+bool pdl_processor_route(pdl_vref processor, pdl_vref given, pdl_str model, const pdl_env *env, pdl_route *r, pdl_err *err) {
     pdl_vref backend = get(processor, "backend");
     if (!pdl_is_str(backend) && !pdl_is_dict(backend))
         return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
                            "a processor needs a backend: openai, litellm, vllm_server or {transformers: DEVICE}");
     if (model.n == 0) return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "a processor needs the name of a model");
-    if (pdl_text_is(backend, "litellm")) return pdl_route_find(model, PDL_STR(""), given, r, err);
+    if (pdl_text_is(backend, "litellm")) return pdl_route_find(model, PDL_STR(""), given, env, r, err);
     if (pdl_is_str(backend) && !pdl_text_is(backend, "openai") && !pdl_text_is(backend, "vllm_server"))
         return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "no backend %s: there are openai, litellm, vllm_server",
                            pdl_str_get(backend).p);

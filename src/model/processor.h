@@ -13,7 +13,7 @@ pdl_vref pdl_processor_of(pdl_vref request);
 pdl_val pdl_processor_given(pdl_vref request);
 
 /* Who answers. Errors: bad_request (backend or model missing or of the wrong form), unknown_provider. */
-PDL_MUST bool pdl_processor_route(pdl_vref processor, pdl_vref given, pdl_str model, pdl_route *r, pdl_err *err);
+PDL_MUST bool pdl_processor_route(pdl_vref processor, pdl_vref given, pdl_str model, const pdl_env *env, pdl_route *r, pdl_err *err);
 
 /* The reply of the effect with `raw` in the form of this platform: {results: [{next_message}]}. Takes reply. */
 pdl_val pdl_processor_reply(pdl_val reply);

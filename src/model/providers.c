@@ -21,7 +21,7 @@ static const pdl_provider providers[] = {
      0},
     {"hosted_vllm", NULL, "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY", CHAT, PDL_Q_GUIDED},
     {"lm_studio", NULL, "LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY", CHAT, 0},
-    {"llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_BASE", "LLAMAFILE_API_KEY", CHAT, 0},
+    {"llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_BASE", "LLAMAFILE_API_KEY", CHAT, PDL_Q_GRAMMAR},
     {"litellm_proxy", NULL, "LITELLM_PROXY_API_BASE", "LITELLM_PROXY_API_KEY", CHAT, 0},
     {"groq", "https://api.groq.com/openai/v1", "GROQ_API_BASE", "GROQ_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_FORCED_TOOL},
@@ -79,7 +79,7 @@ static const pdl_provider providers[] = {
      "https://${vertex_location VERTEXAI_LOCATION VERTEX_LOCATION}-aiplatform.googleapis.com",
      "VERTEX_AI_API_BASE", "VERTEXAI_ACCESS_TOKEN", &pdl_dialect_vertex, 0},
     {"azure", NULL, "AZURE_API_BASE", "AZURE_OPENAI_API_KEY AZURE_API_KEY", &pdl_dialect_azure,
-     PDL_Q_USER | PDL_Q_STRICT},
+     PDL_Q_OPENAI_NAMES | PDL_Q_USER | PDL_Q_STRICT},
     {"azure_ai", NULL, "AZURE_AI_API_BASE", "AZURE_AI_API_KEY", &pdl_dialect_azure_ai, KEY},
     {"replicate", "https://api.replicate.com", "REPLICATE_API_BASE", "REPLICATE_API_KEY REPLICATE_API_TOKEN",
      &pdl_dialect_replicate, KEY},
@@ -107,7 +107,7 @@ static const pdl_provider providers[] = {
      "FEATHERLESS_AI_API_KEY FEATHERLESS_API_KEY", CHAT, KEY},
     {"empower", "https://app.empower.dev/api/v1", "EMPOWER_API_BASE", "EMPOWER_API_KEY", CHAT, KEY},
     {"docker_model_runner", "http://localhost:22088/engines/llama.cpp", "DOCKER_MODEL_RUNNER_API_BASE",
-     "DOCKER_MODEL_RUNNER_API_KEY", CHAT, 0},
+     "DOCKER_MODEL_RUNNER_API_KEY", CHAT, PDL_Q_GRAMMAR},
     {"tencent", "https://tokenhub-intl.tencentcloudmaas.com/v1", "TENCENT_API_BASE", "TENCENT_API_KEY", CHAT,
      KEY},
     {"galadriel", "https://api.galadriel.com/v1", "GALADRIEL_API_BASE", "GALADRIEL_API_KEY", CHAT, KEY},
@@ -171,7 +171,6 @@ static const struct {
     {"ft:gpt-", "openai"},
     {"text-embedding-", "openai"},
     {"claude-", "anthropic"},
-    {"gemini-", "gemini"},
 };
 
 /* Vendors of models that are named <vendor>.<model>-v<d> (spec 3). */
@@ -214,10 +213,23 @@ static const pdl_provider *find_by_base(pdl_str base) {
     if (base.n == 0) return NULL;
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++) {
         pdl_str known = without_slash(pdl_str_of(providers[i].base));
-        if (known.n == 0 || providers[i].dialect != CHAT || !pdl_str_starts(base, known)) continue;
+        bool chat = providers[i].dialect == CHAT || providers[i].dialect == &pdl_dialect_huggingface;
+        if (known.n == 0 || !chat || !pdl_str_starts(base, known)) continue;
         if (base.n == known.n || base.p[known.n] == '/') return &providers[i];
     }
     return NULL;
+}
+
+static const char *first_set(const char *names, const pdl_env *env);
+
+/* Vertex AI as in the reference, Gemini when only its key is known. */
+static const pdl_provider *find_google(pdl_vref params, const pdl_env *env) {
+    static const char vertex[] = "vertex_project vertex_location vertex_credentials VERTEXAI_PROJECT VERTEX_PROJECT VERTEXAI_LOCATION "
+                                 "VERTEX_LOCATION VERTEXAI_ACCESS_TOKEN VERTEX_AI_API_BASE GOOGLE_APPLICATION_CREDENTIALS";
+    const pdl_provider *gemini = pdl_provider_find(PDL_STR("gemini"));
+    bool key = text_param(params, "api_key").n || first_set(gemini->key_env, env);
+    bool other = pdl_setting(vertex, params, env).n || pdl_is_dict(pdl_dict_getz(params, "vertex_credentials"));
+    return key && !other ? gemini : pdl_provider_find(PDL_STR("vertex_ai"));
 }
 
 static const pdl_provider *find_bare(pdl_str model) {
@@ -232,7 +244,7 @@ static const pdl_provider *find_bare(pdl_str model) {
     return NULL;
 }
 
-bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, pdl_route *r, pdl_err *err) {
+bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env, pdl_route *r, pdl_err *err) {
     pdl_str custom = text_param(params, "custom_llm_provider");
     size_t slash = pdl_str_find(model, PDL_STR("/"), 0);
     r->name = model;
@@ -245,7 +257,7 @@ bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, pdl_route 
     } else if (slash != PDL_NOT_FOUND && (r->provider = pdl_provider_find(pdl_str_sub(model, 0, slash)))) {
         r->name = pdl_str_sub(model, slash + 1, model.n);
     } else if (!(r->provider = find_by_base(given_base(params)))) {
-        r->provider = find_bare(model);
+        r->provider = pdl_str_starts(model, PDL_STR("gemini-")) ? find_google(params, env) : find_bare(model);
     }
     if (r->provider) return true;
     return pdl_err_set(

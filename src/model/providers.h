@@ -26,7 +26,8 @@ enum {
     PDL_Q_EFFORT_HIGH = 1u << 15, /* every reasoning_effort is "high" */
     PDL_Q_COOL = 1u << 16,        /* temperature at most 1 */
     PDL_Q_USER = 1u << 17,        /* `user` is sent for every model */
-    PDL_Q_GUIDED = 1u << 18,      /* takes guided_json and its like */
+    PDL_Q_GUIDED = 1u << 18,      /* takes guided_json; guided_regex, guided_choice, guided_grammar also as structured_outputs */
+    PDL_Q_GRAMMAR = 1u << 26,     /* guided_regex, guided_choice, guided_grammar as a grammar of llama.cpp */
     PDL_Q_FIREWORKS = 1u << 19,   /* short names get accounts/fireworks/models/ */
     PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
@@ -75,7 +76,7 @@ typedef struct pdl_route {
 
 /* Find the provider of model (spec 3); platform is "" or lower-case "litellm", "openai". params: the call's
  * dict. Errors: unknown_provider, with the reference's text. */
-PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, pdl_route *r, pdl_err *err);
+PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env, pdl_route *r, pdl_err *err);
 /* Address and key of a route that was found. Errors: auth (no key), config (no address). */
 PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err);
 void pdl_route_fini(pdl_route *r);

@@ -98,7 +98,7 @@ static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
     bool in_words = a->no_schema || a->provider->dialect->by_prompt || a->provider->quirks & PDL_Q_JSON_OBJECT;
     if (!in_words || a->plain || !pdl_is_dict(a->schema) || pdl_structured_is_text(a->schema)) return;
-    if (!pdl_is_absent(pdl_dict_getz(a->params, "response_format"))) return;
+    if (pdl_structured_is_own(a)) return;
     a->structured = PDL_BY_OWN;
     if (pdl_structured_says_json(a->messages)) return;
     c->messages = pdl_structured_prompt(a->messages, a->schema);
@@ -165,8 +165,8 @@ static bool write_body(pdl_call *c, pdl_err *err) {
 static bool find_route(pdl_call *c, const char *platform, pdl_err *err) {
     pdl_str model = pdl_is_str(c->model) ? pdl_str_get(c->model) : (pdl_str){0};
     if (pdl_str_is(pdl_str_of(platform), "granite-io"))
-        return pdl_processor_route(pdl_processor_of(c->e->request), c->given, model, &c->route, err);
-    return pdl_route_find(model, pdl_str_of(platform), c->given, &c->route, err);
+        return pdl_processor_route(pdl_processor_of(c->e->request), c->given, model, &c->calls->env, &c->route, err);
+    return pdl_route_find(model, pdl_str_of(platform), c->given, &c->calls->env, &c->route, err);
 }
 
 bool pdl_call_write(pdl_call *c, pdl_err *err) {

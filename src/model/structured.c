@@ -35,9 +35,19 @@ bool pdl_structured_is_text(pdl_vref schema) {
            pdl_is_absent(pdl_dict_getz(schema, "pattern"));
 }
 
+bool pdl_structured_is_own(const pdl_ask *a) {
+    static const char *const names[] = {"response_format",    "guided_regex", "guided_choice", "guided_grammar",
+                                        "structured_outputs", "grammar",      "json_schema"};
+    pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!pdl_is_absent(pdl_dict_getz(a->params, names[i]))) return true;
+        if (pdl_is_dict(extra) && !pdl_is_absent(pdl_dict_getz(extra, names[i]))) return true;
+    }
+    return false;
+}
+
 pdl_vref pdl_structured_wanted(const pdl_ask *a) {
-    bool own = !pdl_is_absent(pdl_dict_getz(a->params, "response_format"));
-    return pdl_is_dict(a->schema) && !a->no_schema && !own ? a->schema : pdl_absent();
+    return pdl_is_dict(a->schema) && !a->no_schema && !pdl_structured_is_own(a) ? a->schema : pdl_absent();
 }
 
 pdl_val pdl_structured_wrap(pdl_vref schema) {

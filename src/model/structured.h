@@ -18,8 +18,11 @@ pdl_val pdl_structured_format(pdl_vref schema);
 #define PDL_BY_PROMPT "prompt"
 #define PDL_BY_OWN    "prompt of the program" /* it asks for JSON itself */
 
+/* Does the program say itself how the answer is to look: by response_format, guided_..., a grammar? */
+bool pdl_structured_is_own(const pdl_ask *a);
+
 /* The schema of the block's spec when it is to go out as a field of the request; absent when there is none, when the
- * program has a response_format of its own, when the service refused it. Borrowed. */
+ * program has a constraint of its own, when the service refused it. Borrowed. */
 pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
 /* The same for services that know no schemas but tools: of the response_format, or of the block. Notes the form, and

@@ -111,7 +111,7 @@ def test_server_that_does_not_stream():
     body = json.dumps({"id": "x", "choices": [{"index": 0, "message": {"role": "assistant", "content": TEXT}, "finish_reason": "stop"}]})
     pieces, end = call(Wire([head("application/json")] + cut(body.encode(), 11)))
     assert pieces == TEXT == end["reply"]["content"]
-    error_of(call(Wire([head("application/json"), b'{"error": {"message": "no", "code": 429}}']))[1], "rate_limit", 200, "no")
+    error_of(call(Wire([head("application/json"), b'{"error": {"message": "no", "code": 429}}']))[1], "rate_limit", 429, "no")
 
 
 def test_first_byte_and_gap_timeouts():
@@ -242,6 +242,40 @@ def test_fallbacks():
     assert [(b["model"], b["temperature"]) for _, b in wire.requests] == [("m", 0.5), ("second", 0.5), ("third", 0.1)]
     e = error_of(call(Wire(bad), stream=False, fallbacks=["openai/second"])[1], "bad_request", 400)
     assert e["msg"].startswith("Error during 'openai/m' model call: ") and "All fallback attempts failed." in e["msg"]
+
+
+def test_fallbacks_start_from_the_block():
+    ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
+    bad = [head("application/json", "400 Bad"), b'{"error": {"message": "bad"}}']
+    first, second = Wire(bad, ok), Wire(bad)
+    _, end = call(first, stream=False, temperature=0.5, fallbacks=[
+        {"model": "openai/second", "temperature": 0.1, "api_base": second.url, "api_key": "sk-of-the-second"}, "openai/third"])
+    second.close()
+    assert end["reply"]["content"] == "ok", end
+    assert [(b["model"], b["temperature"]) for _, b in first.requests] == [("m", 0.5), ("third", 0.5)] and len(second.requests) == 1
+    assert "sk-of-the-second" not in first.requests[1][0] and w.KEY not in second.requests[0][0]
+
+
+def test_longer_model_then_the_list():
+    ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
+    long = [head("application/json", "400 Bad"), b'{"error": {"message": "prompt is too long"}}']
+    wire = Wire(long, long, ok)
+    _, end = call(wire, stream=False, context_window_fallback_dict={"openai/m": "openai/longer"}, fallbacks=["openai/list"])
+    assert end["reply"]["content"] == "ok" and [b["model"] for _, b in wire.requests] == ["m", "longer", "list"], end
+    wire = Wire(long, ok)
+    assert call(wire, stream=False, context_window_fallback_dict={"other": "x"}, fallbacks=["openai/list"])[1]["reply"]["content"] == "ok"
+
+
+def test_keys_stay_with_their_provider():
+    bad = [head("application/json", "400 Bad"), b'{"error": {"message": "bad"}}']
+    first, other = Wire(bad), Wire([head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()])
+    one = {"model": "openai/m", "messages": [], "parameters": {"api_key": w.KEY, "max_retries": 0, "fallbacks": ["groq/g"]}}
+    env = {"OPENAI_API_BASE": first.url, "GROQ_API_BASE": other.url, "GROQ_API_KEY": "sk-of-groq"}
+    lines = run({"calls": [one], "env": env})
+    first.close()
+    other.close()
+    assert lines[-1]["reply"]["content"] == "ok", lines
+    assert w.KEY in first.requests[0][0] and w.KEY not in other.requests[0][0] and "Bearer sk-of-groq" in other.requests[0][0]
 
 
 def test_schema_is_dropped_when_refused():

@@ -41,6 +41,12 @@ static const struct {
      PDL_E_auth, "API key not valid. Please"},
     {400, "{\"errors\":[{\"message\":\"first\"}]}", PDL_E_bad_request, "first"},
     {418, "{\"msg\":\"tea\"}", PDL_E_bad_request, "tea"},
+    {429, "{\"error\":{\"message\":\"x\",\"code\":\"rate_limit_exceeded\",\"type\":\"insufficient_quota\"}}", PDL_E_quota, "x"},
+    {400, "{\"error\":{\"message\":\"x\",\"status\":\"RESOURCE_EXHAUSTED\"}}", PDL_E_rate_limit, "x"},
+    {400, "{\"error\":{\"message\":\"x\",\"innererror\":{\"code\":\"ResponsibleAIPolicyViolation\"}}}", PDL_E_content_policy, "x"},
+    {500, "{\"error\":{\"message\":\"Request timed out\"}}", PDL_E_timeout, "Request timed out"},
+    {404, "{\"error\":{\"message\":\"request timed out\"}}", PDL_E_not_found, "request timed out"},
+    {400, "{\"message\":\"Input is too long for requested model.\"}", PDL_E_context_window, "Input is too long for requested model."},
 };
 
 static void test_answers(void **state) {

@@ -62,6 +62,15 @@ static const struct {
      PDL_E_NONE},
     {"gpt-3.5-turbo-instruct", "", "{\"api_key\":\"k\"}", "", "text-completion-openai",
      "gpt-3.5-turbo-instruct", "https://api.openai.com/v1", "k", PDL_E_NONE},
+    {"gemini-2.0-flash", "", "{}", "GEMINI_API_KEY=k", "gemini", "gemini-2.0-flash",
+     "https://generativelanguage.googleapis.com/v1beta", "k", PDL_E_NONE},
+    {"gemini-2.0-flash", "", "{\"api_key\":\"k\"}", "", "gemini", "gemini-2.0-flash",
+     "https://generativelanguage.googleapis.com/v1beta", "k", PDL_E_NONE},
+    {"gemini-2.0-flash", "", "{\"api_base\":\"http://x\"}", "", "vertex_ai", "gemini-2.0-flash", "http://x", "", PDL_E_NONE},
+    {"gemini-2.0-flash", "", "{\"vertex_project\":\"p\",\"vertex_location\":\"l\"}", "GEMINI_API_KEY=k;VERTEXAI_ACCESS_TOKEN=t",
+     "vertex_ai", "gemini-2.0-flash", "https://l-aiplatform.googleapis.com", "t", PDL_E_NONE},
+    {"Qwen/Q", "", "{\"api_base\":\"https://router.huggingface.co/v1\"}", "HF_TOKEN=h", "huggingface", "Qwen/Q",
+     "https://router.huggingface.co/v1", "h", PDL_E_NONE},
     {"granite4:micro", "", "{}", "", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
     {"nobody/x", "", "{}", "", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
     {"x", "", "{\"custom_llm_provider\":\"ollama\"}", "", "ollama", "x", "http://localhost:11434", "",
@@ -84,7 +93,7 @@ static void test_routes(void **state) {
         pdl_val params;
         env_pairs = rows[i].env;
         t_assert(pdl_json_read(t_str(rows[i].params), 0, &params, NULL, &err));
-        bool found = pdl_route_find(t_str(rows[i].model), t_str(rows[i].platform), params, &r, &err);
+        bool found = pdl_route_find(t_str(rows[i].model), t_str(rows[i].platform), params, &env, &r, &err);
         t_assert(found == (rows[i].prefix != NULL));
         if (found) {
             t_assert_str(t_str(r.provider->prefix), rows[i].prefix);

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""What goes over the wire for parameters and messages that services want in a form of their own; through model_driver.
+
+    python3 tests/model/test_shapes.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+
+A row is a model, what is asked, and the fields of the request's body that follow from it (None: the field is not there), or an error.
+"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import wire as w  # noqa: E402
+from wire import Wire, call, error_of, head  # noqa: E402
+
+OPENAI = {"choices": [{"message": {"role": "assistant", "content": "ok"}}]}
+REPLIES = {
+    "anthropic": {"content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"},
+    "gemini": {"candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}]},
+    "bedrock": {"output": {"message": {"content": [{"text": "ok"}]}}, "stopReason": "end_turn"},
+    "ollama": {"response": "ok", "done": True},
+    "ollama_chat": {"message": {"content": "ok"}, "done": True},
+    "watsonx_text": {"results": [{"generated_text": "ok", "stop_reason": "eos_token"}]},
+    "text-completion-openai": {"choices": [{"text": "ok"}]},
+}
+KEYS = {"bedrock": {"aws_access_key_id": "A", "aws_secret_access_key": "B", "aws_region_name": "r"}, "watsonx_text": {"project_id": "p", "token": "t"}}
+PNG = "data:image/png;base64,AAAA"
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}, "strict": True}}
+
+
+def user(content):
+    return {"role": "user", "content": content}
+
+
+def bot(content, **more):
+    return {"role": "assistant", "content": content, **more}
+
+
+def tool(ident, content, **more):
+    return {"role": "tool", "tool_call_id": ident, "content": content, **more}
+
+
+def a_call(ident, arguments='{"x": 1}'):
+    return {"id": ident, "type": "function", "function": {"name": "f", "arguments": arguments}}
+
+
+def part(kind, **fields):
+    return {"type": kind, **fields}
+
+
+def image(url):
+    return part("image_url", image_url={"url": url})
+
+
+def document(data, mime="application/pdf"):
+    return part("file", file={"file_data": "data:%s;base64,%s" % (mime, data)})
+
+
+AUDIO = part("input_audio", input_audio={"data": "AAAA", "format": "wav"})
+TWICE = [user("a"), user("b"), bot("c"), bot("d"), user("e")]
+EMPTY = [user("x"), bot(""), user("y")]
+CALLS = [user("q"), bot(None, tool_calls=[a_call("c/1"), a_call("c.2", "")]), tool("c/1", "r"), tool("c.2", '{"t": 2}', name="g")]
+
+
+def ask(model, messages=None, **parameters):
+    provider = model.split("/")[0]
+    wire = Wire([head("application/json"), json.dumps(REPLIES.get(provider, OPENAI)).encode()])
+    native = provider in REPLIES and provider != "text-completion-openai"
+    base = {"api_base": wire.url} if native else {}
+    _, end = call(wire, model, stream=False, messages=messages, **KEYS.get(provider, {}), **base, **parameters)
+    return end, wire.requests[0] if wire.requests else None
+
+
+def check(rows):
+    for model, messages, parameters, want in rows:
+        end, request = ask(model, messages, **parameters)
+        assert "reply" in end, (model, parameters, end)
+        body = request[1]
+        got = {k: body.get(k) for k in want}
+        assert got == want, "%s %s %s\n  got  %s\n  want %s" % (model, messages, parameters, json.dumps(got), json.dumps(want))
+
+
+def text(*texts):
+    return [{"type": "text", "text": t} for t in texts]
+
+
+def test_turns():
+    g, b = [{"text": "a"}, {"text": "b"}], [{"text": "c"}, {"text": "d"}]
+    check([
+        ("anthropic/m", TWICE, {}, {"messages": [user(text("a", "b")), bot(text("c", "d")), user(text("e"))], "system": None}),
+        ("bedrock/m", TWICE, {}, {"messages": [user(g), bot(b), user([{"text": "e"}])]}),
+        ("gemini/m", TWICE, {}, {"contents": [{"role": "user", "parts": g}, {"role": "model", "parts": b}, {"role": "user", "parts": [{"text": "e"}]}]}),
+        ("anthropic/m", EMPTY, {}, {"messages": [user(text("x", "y"))]}),
+        ("bedrock/m", EMPTY, {}, {"messages": [user([{"text": "x"}, {"text": "y"}])]}),
+        ("gemini/m", EMPTY, {}, {"contents": [{"role": "user", "parts": [{"text": "x"}, {"text": "y"}]}]}),
+        ("gemini/m", [{"role": "system", "content": text("A", "B")}, user("x")], {}, {"system_instruction": {"parts": [{"text": "AB"}]}}),
+        ("gemini/m", [{"role": "system", "content": "A"}], {}, {"contents": [{"role": "user", "parts": [{"text": "."}]}]}),
+        ("anthropic/m", [user("x"), bot("y  \n")], {}, {"messages": [user(text("x")), bot(text("y"))]}),
+    ])
+    for model in ("anthropic/m", "bedrock/m"):
+        error_of(ask(model, [{"role": "system", "content": "A"}])[0], "bad_request", None, "at least one non-system message")
+
+
+def test_calls_and_results():
+    def use(ident, args):
+        return {"type": "tool_use", "id": ident, "name": "f", "input": args}
+
+    def result(ident, content):
+        return {"type": "tool_result", "tool_use_id": ident, "content": content}
+    check([
+        ("anthropic/m", CALLS, {}, {"messages": [user(text("q")), bot([use("c_1", {"x": 1}), use("c_2", {})]),
+                                                 user([result("c_1", "r"), result("c_2", '{"t": 2}')])]}),
+        ("bedrock/m", CALLS[:3], {}, {"messages": [
+            user([{"text": "q"}]),
+            bot([{"toolUse": {"toolUseId": "c_1", "name": "f", "input": {"x": 1}}}, {"toolUse": {"toolUseId": "c.2", "name": "f", "input": {}}}]),
+            user([{"toolResult": {"toolUseId": "c_1", "content": [{"text": "r"}]}}])]}),
+        ("gemini/m", CALLS, {}, {"contents": [
+            {"role": "user", "parts": [{"text": "q"}]},
+            {"role": "model", "parts": [{"function_call": {"name": "f", "args": {"x": 1}}}, {"function_call": {"name": "f", "args": {}}}]},
+            {"role": "user", "parts": [{"function_response": {"name": "f", "response": {"content": "r"}}},
+                                       {"function_response": {"name": "g", "response": {"t": 2}}}]}]}),
+        ("bedrock/m", None, {"tools": [TOOL], "tool_choice": "required"}, {"toolConfig": {
+            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": TOOL["function"]["parameters"]}, "strict": True}}], "toolChoice": {"any": {}}}}),
+        ("deepinfra/m", None, {"tools": [TOOL], "tool_choice": "auto"}, {"tool_choice": None, "tools": [TOOL]}),
+        ("bedrock/m", None, {"tools": [TOOL], "tool_choice": "none", "drop_params": True}, {"toolConfig": {
+            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": TOOL["function"]["parameters"]}, "strict": True}}]}}),
+    ])
+    error_of(ask("bedrock/m", tools=[TOOL], tool_choice="none")[0], "unsupported_params", None, "tool_choice")
+    error_of(ask("text-completion-openai/m", tools=[TOOL])[0], "unsupported_params", None, "['tools']")
+
+
+def test_media():
+    hello = "SGVsbG8="
+    check([
+        ("openai/m", [user([part("image_url", image_url=PNG)])], {}, {"messages": [user([image(PNG)])]}),
+        ("openai/m", [user([image(PNG), AUDIO, document("AAAA")])], {}, {"messages": [user([image(PNG), AUDIO, document("AAAA")])]}),
+        ("anthropic/m", [user([document(hello, "text/plain")])], {},
+         {"messages": [user([{"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Hello"}}])]}),
+        ("anthropic/m", [user([document("AAAA")])], {},
+         {"messages": [user([{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}}])]}),
+        ("anthropic/m", [user([image("https://x.org/a.png")])], {}, {"messages": [user([{"type": "image", "source": {"type": "url", "url": "https://x.org/a.png"}}])]}),
+        ("gemini/m", [user([AUDIO])], {}, {"contents": [{"role": "user", "parts": [{"inline_data": {"mime_type": "audio/wav", "data": "AAAA"}}]}]}),
+        ("bedrock/m", [user([image("data:image/jpg;base64,AAAA")])], {},
+         {"messages": [user([{"image": {"format": "jpeg", "source": {"bytes": "AAAA"}}}])]}),
+        ("ollama_chat/m", [user([part("text", text="t"), image(PNG)])], {}, {"messages": [{"role": "user", "content": "t", "images": ["AAAA"]}]}),
+    ])
+    body = ask("bedrock/m", [user([document("AAAA", "text/plain"), document("BBBB", "text/plain")])])[1][1]
+    docs = [x["document"] for x in body["messages"][0]["content"]]
+    assert [d["format"] for d in docs] == ["txt", "txt"] and docs[0]["name"] != docs[1]["name"], docs
+    head_sent = ask("anthropic/m", [user([part("file", file={"file_id": "file-1"})])])[1][0]
+    assert "anthropic-beta: files-api-2025-04-14" in head_sent, head_sent
+
+
+def test_media_that_cannot_go():
+    for model, what, said in (("anthropic/m", AUDIO, "anthropic takes no audio"), ("bedrock/m", AUDIO, "bedrock takes no audio"),
+                              ("bedrock/m", image("https://x.org/a.png"), "bedrock takes images by their data only"), ("ollama/m", document("AAAA"), "no documents"),
+                              ("ollama_chat/m", image("https://x.org/a.png"), "by their data only"), ("watsonx_text/m", image(PNG), "no images"),
+                              ("text-completion-openai/m", image(PNG), "no images"), ("deepseek/m", image(PNG), "deepseek takes no images")):
+        end, request = ask(model, [user([what])])
+        error_of(end, "bad_request", None, said)
+        assert request is None, "it was sent all the same"
+
+
+def test_developers():
+    dev = [{"role": "developer", "content": "D"}, user("x")]
+    for model, role in (("openai/m", "system"), ("openai/gpt-4o", "system"), ("openai/o3-mini", "developer"), ("openai/gpt-5", "developer"), ("groq/m", "system"),
+                        ("ollama_chat/m", "system")):
+        assert ask(model, dev)[1][1]["messages"][0] == {"role": role, "content": "D"}, model
+
+
+def test_thinking():
+    check([
+        ("anthropic/m", None, {"thinking": {"type": "enabled", "budget_tokens": 2000}}, {"max_tokens": 6096}),
+        ("anthropic/m", None, {"thinking": {"type": "disabled"}}, {"max_tokens": 4096}),
+        ("anthropic/m", None, {"reasoning_effort": "medium"}, {"max_tokens": 6144, "thinking": {"type": "enabled", "budget_tokens": 2048}}),
+        ("anthropic/m", None, {"reasoning_effort": "high", "thinking": {"type": "enabled", "budget_tokens": 1024}}, {"max_tokens": 5120}),
+        ("anthropic/m", None, {"reasoning_effort": "low", "max_tokens": 2000}, {"max_tokens": 2000}),
+        ("deepseek/m", None, {"reasoning_effort": "none"}, {"thinking": {"type": "disabled"}}),
+        ("deepseek/m", None, {"reasoning_effort": "low"}, {"thinking": {"type": "enabled"}, "reasoning_effort": None}),
+        ("mistral/m", None, {"reasoning_effort": "none"}, {"reasoning_effort": "none"}),
+        ("mistral/m", None, {"reasoning_effort": "low"}, {"reasoning_effort": "high"}),
+        ("azure/o3-mini", None, {"max_tokens": 5, "api_version": "2024-10-21"}, {"max_completion_tokens": 5, "max_tokens": None}),
+        ("text-completion-openai/m", None, {"max_completion_tokens": 5}, {"max_tokens": 5, "max_completion_tokens": None}),
+    ])
+
+
+def test_prompts_of_ollama():
+    def prompt(*messages, **more):
+        return ask("ollama/m", list(messages), **more)[1][1]["prompt"]
+    assert prompt(user(text("a", "b")), user(""), user("c")) == "### User:\na\nb\nc\n\n"
+    assert prompt({"role": "developer", "content": "D"}, {"role": "system", "content": "S"}, user("x")) == "### System:\nDS\n\n### User:\nx\n\n"
+    said = prompt(user("x"), tools=[TOOL])
+    assert said.startswith("### User:\nx\n\n### System:\nTo call a function, reply") and said.endswith("\n\n"), said
+
+
+def test_constraints():
+    regex, grammar = {"guided_regex": r"\d+x"}, 'root ::= [0-9]+ "x"'
+    check([
+        ("hosted_vllm/m", None, regex, {"guided_regex": r"\d+x", "structured_outputs": {"regex": r"\d+x"}}),
+        ("hosted_vllm/m", None, {"guided_json": {"type": "object"}}, {"guided_json": {"type": "object"}, "structured_outputs": None}),
+        ("hosted_vllm/m", None, {**regex, "structured_outputs": {"json": {}}}, {"structured_outputs": {"json": {}}}),
+        ("llamafile/m", None, regex, {"grammar": grammar, "guided_regex": None}),
+        ("openai/m", None, {"guided_choice": ["yes", "no"]}, {"grammar": 'root ::= "yes" | "no"'}),
+        ("llamafile/m", None, {"guided_grammar": "root ::= [a]"}, {"grammar": "root ::= [a]"}),
+        ("llamafile/m", None, {"guided_json": {"type": "object"}}, {"grammar": None, "guided_json": None}),
+        ("text-completion-openai/m", None, regex, {"guided_regex": r"\d+x"}),
+    ])
+    for model in ("groq/m", "anthropic/m", "gemini/m", "ollama_chat/m", "azure/m", "watsonx_text/m"):
+        error_of(ask(model, **regex)[0], "unsupported_params", None, "['guided_regex']")
+    error_of(ask("llamafile/m", guided_regex="a(?=b)")[0], "bad_request", None, "lookaround")
+    error_of(ask("llamafile/m", guided_choice=[])[0], "bad_request", None, "guided_choice")
+
+
+if __name__ == "__main__":
+    sys.exit(w.main(globals(), __doc__))
