@@ -48,7 +48,8 @@ typedef struct pdl_job {
 /* How a service embeds texts (embedder.c). Contracts as below; read gives {embeddings: [[number]], usage, model}
  * with a vector for each of ask->texts in their order; usage is null when the service does not say. */
 typedef struct pdl_embedder {
-    size_t batch; /* texts a request takes; 0: PDL_EMBED_BATCH, or less for services that say so */
+    size_t batch;       /* texts a request takes; 0: a hundred, or less for services that say so */
+    const char *single; /* models whose names begin so take one text; NULL: none */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
 } pdl_embedder;
@@ -116,5 +117,6 @@ extern const pdl_embedder pdl_embedder_ollama;
 extern const pdl_embedder pdl_embedder_watsonx;
 extern const pdl_embedder pdl_embedder_gemini;
 extern const pdl_embedder pdl_embedder_bedrock;
+extern const pdl_embedder pdl_embedder_vertex;
 
 #endif

@@ -1,4 +1,5 @@
 /* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3. */
+#include "model/embed.h"
 #include "model/google.h"
 #include "model/messages.h"
 #include "model/params.h"
@@ -205,9 +206,12 @@ static pdl_val put_thinking(const pdl_ask *a, pdl_val config) {
     return pdl_dict_putz(config, "thinkingConfig", pdl_dict_putz(t, "includeThoughts", pdl_bool(budget > 0)));
 }
 
-static void put_method(const pdl_ask *a, pdl_buf *path) {
+static void put_model(const pdl_ask *a, pdl_buf *path) {
     PDL_PUT(path, "models/");
     pdl_url_quote(a->name, "/", path);
+}
+
+static void put_method(const pdl_ask *a, pdl_buf *path) {
     pdl_buf_put(path, a->stream ? PDL_STR(":streamGenerateContent?alt=sse") : PDL_STR(":generateContent"));
 }
 
@@ -231,6 +235,7 @@ static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
 
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_buf_putc(path, '/');
+    put_model(a, path);
     put_method(a, path);
     return write_body(a, body, err);
 }
@@ -275,7 +280,7 @@ static bool sign_vertex(const pdl_sign *s, pdl_err *err) {
     return ok;
 }
 
-static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+bool pdl_vertex_path(const pdl_ask *a, pdl_buf *path, pdl_err *err) {
     static const char global[] = "https://global-aiplatform.";
     pdl_buf project = PDL_BUF;
     pdl_str place = pdl_setting("vertex_location VERTEXAI_LOCATION VERTEX_LOCATION", a->given, a->env);
@@ -294,6 +299,12 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     PDL_PUT(path, "/locations/");
     pdl_url_quote(place, "", path);
     PDL_PUT(path, "/publishers/google/");
+    put_model(a, path);
+    return true;
+}
+
+static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+    if (!pdl_vertex_path(a, path, err)) return false;
     put_method(a, path);
     return write_body(a, body, err);
 }
@@ -333,12 +344,36 @@ static void add_part_of_reply(pdl_vref part, pdl_draft *d) {
     }
 }
 
+static pdl_val token_of(pdl_vref t) {
+    pdl_vref text = get(t, "token", NULL), p = get(t, "logProbability", NULL);
+    pdl_val out = object_with("token", pdl_is_str(text) ? pdl_keep(text) : pdl_textz(""));
+    return pdl_dict_putz(out, "logprob", pdl_is_absent(p) ? pdl_null() : pdl_keep(p));
+}
+
+/* {chosenCandidates: [token], topCandidates: [{candidates: [token]}]} in OpenAI's form. */
+static void add_logprobs(pdl_vref v, pdl_draft *d) {
+    pdl_vref chosen = get(v, "chosenCandidates", NULL), tops = get(v, "topCandidates", NULL);
+    if (!pdl_is_list(chosen)) return;
+    pdl_val content = pdl_list_new(pdl_list_len(chosen));
+    for (size_t i = 0; i < pdl_list_len(chosen); i++) {
+        pdl_vref others = pdl_is_list(tops) && i < pdl_list_len(tops) ? get(pdl_list_at(tops, i), "candidates", NULL) : pdl_absent();
+        pdl_val top = pdl_list_new(2);
+        for (size_t k = 0; pdl_is_list(others) && k < pdl_list_len(others); k++)
+            top = pdl_list_push(top, token_of(pdl_list_at(others, k)));
+        content = pdl_list_push(content, pdl_dict_putz(token_of(pdl_list_at(chosen, i)), "top_logprobs", top));
+    }
+    pdl_val all = object_with("content", content);
+    pdl_draft_logprobs(d, all);
+    pdl_drop(all);
+}
+
 static void add_candidate(pdl_vref c, pdl_draft *d) {
     pdl_vref parts = get(get(c, "content", NULL), "parts", NULL),
              finish = get(c, "finishReason", "finish_reason");
     for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
         add_part_of_reply(pdl_list_at(parts, i), d);
     if (pdl_is_str(finish)) pdl_draft_set(&d->finish, pdl_keep(finish));
+    add_logprobs(get(c, "logprobsResult", NULL), d);
 }
 
 static void add_head(pdl_vref json, pdl_draft *d) {
@@ -406,4 +441,5 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
 const pdl_dialect pdl_dialect_gemini = {
     .name = "gemini", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .sign = sign, .embedder = &pdl_embedder_gemini};
 const pdl_dialect pdl_dialect_vertex = {
-    .name = "vertex", .media = PDL_MEDIA_ANY, .write = write_vertex, .read = read, .event = event, .sign = sign_vertex};
+    .name = "vertex", .media = PDL_MEDIA_ANY, .write = write_vertex, .read = read, .event = event, .sign = sign_vertex,
+    .embedder = &pdl_embedder_vertex};

@@ -321,29 +321,24 @@ static void add_generate(pdl_vref json, pdl_draft *d) {
     if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
 }
 
-/* An object {name, arguments} is the call that the instruction asked for. */
-static pdl_val emulated_call(const pdl_ask *a, pdl_val raw) {
+static bool emulates_tools(const pdl_ask *a) { return pdl_is_list(pdl_dict_getz(a->params, "tools")); }
+
+/* A text that is an object {name, arguments} is the call that the instruction asked for; any other is shown now. */
+static void end_emulation(pdl_draft *d) {
     pdl_err err = {0};
-    pdl_val v;
-    pdl_vref choice = pdl_list_at(pdl_dict_getz(raw, "choices"), 0), m = pdl_dict_getz(choice, "message");
-    pdl_vref content = pdl_dict_getz(m, "content");
-    if (!pdl_is_list(pdl_dict_getz(a->params, "tools")) || !pdl_is_str(content)) return raw;
-    if (!pdl_json_read(pdl_str_get(content), PDL_JSON_PYTHON, &v, NULL, &err)) {
-        pdl_err_fini(&err);
-        return raw;
-    }
-    bool is_call = pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) &&
-                   !pdl_is_absent(pdl_dict_getz(v, "arguments"));
-    if (is_call) {
-        pdl_val wrapped = pdl_dict_putz(pdl_dict_new(1), "function", pdl_keep(v));
-        pdl_val calls = pdl_list_push(pdl_list_new(1), openai_call(wrapped));
-        pdl_drop(wrapped);
-        pdl_val m2 = pdl_dict_putz(pdl_dict_putz(pdl_keep(m), "content", pdl_textz("")), "tool_calls", calls);
-        pdl_val c2 = pdl_dict_putz(pdl_keep(choice), "message", m2);
-        raw = pdl_dict_putz(raw, "choices", pdl_list_push(pdl_list_new(1), c2));
+    pdl_val v = pdl_null();
+    d->quiet = false;
+    if (!pdl_json_read(pdl_buf_str(&d->content), PDL_JSON_PYTHON, &v, NULL, &err)) pdl_err_fini(&err);
+    if (pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) && !pdl_is_absent(pdl_dict_getz(v, "arguments"))) {
+        pdl_val call = pdl_call_new(pdl_absent(), pdl_dict_getz(v, "name"), pdl_dict_getz(v, "arguments"));
+        pdl_val list = pdl_list_push(pdl_list_new(1), call);
+        pdl_draft_tools(d, list);
+        pdl_drop(list);
+        pdl_buf_clear(&d->content);
+    } else {
+        pdl_buf_put(&d->piece, pdl_buf_str(&d->content));
     }
     pdl_drop(v);
-    return raw;
 }
 
 static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *raw, pdl_err *err) {
@@ -356,8 +351,8 @@ static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *ra
     pdl_draft_init(&d);
     (generate ? add_generate : add_chat)(json, &d);
     add_common(json, &d);
+    if (generate && emulates_tools(a)) end_emulation(&d);
     *raw = pdl_draft_take(&d);
-    if (generate) *raw = emulated_call(a, *raw);
     pdl_draft_fini(&d);
     pdl_drop(json);
     return true;
@@ -371,34 +366,30 @@ static bool read_generate(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err 
     return read_with(a, true, json, raw, err);
 }
 
-static bool event_with(bool generate, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_draft *d, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
-    if (text.n == 0) return true;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
-    if (!pdl_is_dict(json)) {
-        pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a line of the stream is not an object");
-    }
+    if (text.n == 0 || d->done) return true;
+    if (!pdl_draft_event(d, text, &json, err)) return false;
     pdl_vref error = pdl_dict_getz(json, "error");
     if (!pdl_is_absent(error) && !pdl_is_null(error)) {
         pdl_draft_set(&d->error, json);
         return true;
     }
+    d->quiet = generate && emulates_tools(a);
     (generate ? add_generate : add_chat)(json, d);
     add_common(json, d);
+    if (d->quiet && d->done) end_emulation(d);
     pdl_drop(json);
     return true;
 }
 
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
-    (void)a;
-    return event_with(false, text, d, err);
+    return event_with(a, false, text, d, err);
 }
 
 static bool event_generate(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
-    (void)a;
-    return event_with(true, text, d, err);
+    return event_with(a, true, text, d, err);
 }
 
 const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat", .media = PDL_MEDIA_IMAGE,

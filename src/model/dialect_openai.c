@@ -294,18 +294,6 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
-static void add_logprobs(pdl_draft *d, pdl_vref v) {
-    pdl_vref more = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
-    if (pdl_is_absent(d->logprobs)) {
-        d->logprobs = pdl_keep(v);
-        return;
-    }
-    pdl_vref old = pdl_is_dict(d->logprobs) ? pdl_dict_getz(d->logprobs, "content") : pdl_absent();
-    if (!pdl_is_list(more)) return;
-    pdl_val all = pdl_is_list(old) ? pdl_list_concat(pdl_keep(old), more) : pdl_keep(more);
-    d->logprobs = pdl_dict_putz(d->logprobs, "content", all);
-}
-
 static void add_delta_field(pdl_draft *d, pdl_vref key, pdl_vref v) {
     pdl_str k = pdl_str_get(key);
     if (pdl_is_null(v)) return;
@@ -338,7 +326,7 @@ static void add_choice(pdl_draft *d, pdl_vref choice) {
     pdl_vref logprobs = pdl_dict_getz(choice, "logprobs");
     if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
     if (pdl_is_str(finish)) pdl_draft_set(&d->finish, pdl_keep(finish));
-    if (!is_null(logprobs)) add_logprobs(d, logprobs);
+    if (!is_null(logprobs)) pdl_draft_logprobs(d, logprobs);
 }
 
 /* Fields beside the choices: the first id, time and model, the last of everything else. */

@@ -1,6 +1,8 @@
 /* draft.c -- see draft.h. */
 #include "model/draft.h"
 
+#include "model/messages.h"
+
 #include "base/banned.h"
 
 static const char think_open[] = "<think>", think_close[] = "</think>";
@@ -58,7 +60,7 @@ void pdl_draft_set(pdl_val *slot, pdl_val v) {
 
 static void show(pdl_draft *d, pdl_str text) {
     pdl_buf_put(&d->content, text);
-    pdl_buf_put(&d->piece, text);
+    if (!d->quiet) pdl_buf_put(&d->piece, text);
 }
 
 /* Inside <think>: everything before </think> is reasoning; what may be the start of the tag waits. */
@@ -174,12 +176,28 @@ static void add_tool_delta(pdl_draft *d, pdl_vref delta) {
     if (!pdl_is_dict(f)) return;
     first_text(&t->name, pdl_dict_getz(f, "name"));
     pdl_vref args = pdl_dict_getz(f, "arguments");
-    if (pdl_is_str(args)) pdl_buf_put(&t->args, pdl_str_get(args));
+    if (pdl_is_str(args))
+        pdl_buf_put(&t->args, pdl_str_get(args));
+    else if (pdl_is_dict(args)) /* whole, and not as text */
+        pdl_message_text(args, &t->args);
 }
 
 void pdl_draft_tools(pdl_draft *d, pdl_vref list) {
     if (!pdl_is_list(list)) return;
     for (size_t i = 0; i < pdl_list_len(list); i++) add_tool_delta(d, pdl_list_at(list, i));
+}
+
+void pdl_draft_logprobs(pdl_draft *d, pdl_vref v) {
+    if (!pdl_is_dict(v) || !pdl_is_dict(d->logprobs)) {
+        if (pdl_is_absent(d->logprobs)) d->logprobs = pdl_keep(v);
+        return;
+    }
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref k = pdl_dict_key_at(v, i), more = pdl_dict_val_at(v, i), old = pdl_dict_find(d->logprobs, k);
+        if (!pdl_is_list(more)) continue;
+        pdl_val all = pdl_is_list(old) ? pdl_list_concat(pdl_keep(old), more) : pdl_keep(more);
+        d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), all);
+    }
 }
 
 bool pdl_draft_has_call(const pdl_draft *d, int64_t index) {

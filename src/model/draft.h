@@ -32,6 +32,7 @@ typedef struct pdl_draft {
     pdl_buf piece;      /* text to show that came since the caller last cleared it */
     pdl_val error;      /* what the server said instead of an event, or absent */
     bool done;          /* the stream said that it ends */
+    bool quiet;         /* the text may turn out to be a call: it is not shown */
     pdl_json_keys keys; /* keys of the events */
 } pdl_draft;
 
@@ -46,6 +47,8 @@ void pdl_draft_text(pdl_draft *d, pdl_str text);
 void pdl_draft_reasoning(pdl_draft *d, pdl_str text);
 /* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
 void pdl_draft_tools(pdl_draft *d, pdl_vref list);
+/* More of the logprobs: the lists of v (content, refusal; tokens, token_logprobs) behind those that are there. */
+void pdl_draft_logprobs(pdl_draft *d, pdl_vref v);
 /* Is a call of this index open? */
 bool pdl_draft_has_call(const pdl_draft *d, int64_t index);
 /* The reason of the end as Anthropic's models give it: tool_use without a call, the schema tool's, is an end like any

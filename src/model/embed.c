@@ -195,6 +195,7 @@ static size_t batch_of(pdl_vref request, const pdl_env *env) {
         pdl_route_find(pdl_str_get(model), PDL_STR(""), pdl_is_dict(params) ? params : none, env, &r, &err)) {
         const pdl_embedder *how = r.provider->dialect->embedder;
         n = how && how->batch ? how->batch : r.provider->quirks & PDL_Q_SMALL_BATCH ? SMALL_BATCH : BATCH;
+        if (how && how->single && pdl_str_starts(r.name, pdl_str_of(how->single))) n = 1;
     }
     pdl_err_fini(&err);
     pdl_route_fini(&r);

@@ -16,6 +16,8 @@ void pdl_embed_close(pdl_calls *calls);
 
 /* dialect_azure.c: what: "chat/completions", "embeddings". */
 void pdl_azure_path(const pdl_ask *a, const char *what, pdl_buf *path);
+/* dialect_gemini.c: path of a model of Google at Vertex AI, without its method. Errors: config. */
+PDL_MUST bool pdl_vertex_path(const pdl_ask *a, pdl_buf *path, pdl_err *err);
 /* dialect_watsonx.c: path for what ("text/embeddings") and model_id, project_id or space_id of the body. */
 PDL_MUST bool pdl_watsonx_head(const pdl_ask *a, const char *what, pdl_buf *path, pdl_val *body, pdl_err *err);
 

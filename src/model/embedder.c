@@ -275,6 +275,62 @@ static bool read_gemini(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
 
 const pdl_embedder pdl_embedder_gemini = {.write = write_gemini, .read = read_gemini};
 
+/* --- Vertex AI --------------------------------------------------------------------------- */
+
+static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
+    static const pdl_param_rule rules[] = {
+        {.name = "dimensions", .as = "outputDimensionality", .to = PDL_TO_INNER},
+        {.name = "auto_truncate", .as = "autoTruncate", .to = PDL_TO_INNER},
+        {.name = "task_type", .to = PDL_TO_OWN},
+        {.name = "title", .to = PDL_TO_OWN},
+        {.name = "encoding_format", .to = PDL_TO_NOBODY},
+        {.name = "user", .to = PDL_TO_NOBODY},
+    };
+    static const char *const each[] = {"task_type", "title"}; /* stand with every text */
+    pdl_val b = pdl_dict_new(2), settings = pdl_dict_new(2), list = pdl_list_new(n_texts(a));
+    bool ok = pdl_vertex_path(a, path, err);
+    if (ok) PDL_PUT(path, ":predict");
+    if (!ok || !place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &settings, err)) {
+        if (!ok) pdl_drop(b);
+        if (!ok) pdl_drop(settings);
+        pdl_drop(list);
+        return false;
+    }
+    for (size_t i = 0; i < n_texts(a); i++) {
+        pdl_val one = pdl_dict_putz(pdl_dict_new(3), "content", pdl_keep(pdl_list_at(a->texts, i)));
+        for (size_t k = 0; k < sizeof each / sizeof each[0]; k++) {
+            pdl_vref v = pdl_dict_getz(a->params, each[k]);
+            if (!pdl_is_absent(v)) one = pdl_dict_putz(one, each[k], pdl_keep(v));
+        }
+        list = pdl_list_push(list, one);
+    }
+    b = pdl_dict_putz(b, "instances", list);
+    if (pdl_dict_len(settings))
+        b = pdl_dict_putz(b, "parameters", settings);
+    else
+        pdl_drop(settings);
+    *body = merge_extra(a, b);
+    return true;
+}
+
+/* Tokens stand with each vector. */
+static bool read_vertex(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
+    pdl_vref all = get(json, "predictions");
+    pdl_val list = pdl_list_new(n_texts(a));
+    int64_t tokens = 0;
+    for (size_t i = 0; pdl_is_list(all) && i < pdl_list_len(all); i++) {
+        pdl_vref e = get(pdl_list_at(all, i), "embeddings"), v = get(e, "values"), s = get(e, "statistics");
+        int64_t n = pdl_count_of(s, "token_count", pdl_count_of(s, "tokenCount", -1));
+        tokens = n < 0 || tokens < 0 ? -1 : tokens + n;
+        list = pdl_list_push(list, pdl_is_absent(v) ? pdl_null() : pdl_keep(v));
+    }
+    bool ok = answer(a, json, list, NULL, usage_of(tokens, -1), out, err);
+    pdl_drop(list);
+    return ok;
+}
+
+const pdl_embedder pdl_embedder_vertex = {.single = "gemini-embedding", .write = write_vertex, .read = read_vertex};
+
 /* --- Bedrock: Titan takes one text ------------------------------------------------------- */
 
 static bool write_bedrock(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {

@@ -98,6 +98,33 @@ static pdl_val unwrap_value(pdl_val m, bool parsed) {
     return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
 }
 
+/* Some servers send arguments as an object: programs read a text. */
+static pdl_val call_with_text(pdl_vref call) {
+    pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
+    pdl_vref args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
+    if (!pdl_is_dict(args)) return pdl_keep(call);
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(args, &text);
+    pdl_val g = pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&text));
+    return pdl_dict_putz(pdl_keep(call), "function", g);
+}
+
+static pdl_val calls_with_text(pdl_val m) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
+    pdl_val list = pdl_list_new(pdl_list_len(calls));
+    for (size_t i = 0; i < pdl_list_len(calls); i++) list = pdl_list_push(list, call_with_text(pdl_list_at(calls, i)));
+    return pdl_dict_putz(m, "tool_calls", list);
+}
+
+/* Programs look at these whether there are calls or not, as the reference lets them. */
+static pdl_val with_nulls(pdl_val m) {
+    static const char *const names[] = {"tool_calls", "function_call"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_is_absent(pdl_dict_getz(m, names[i]))) m = pdl_dict_putz(m, names[i], pdl_null());
+    return m;
+}
+
 static bool has_tools(pdl_vref m) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
@@ -111,11 +138,12 @@ static pdl_val finish_choice(pdl_val choice, unsigned how) {
     m = split_thinking(m);
     if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
     if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
+    m = calls_with_text(m);
     if (has_tools(m))
         reason = "tool_calls";
     else if (unwrapped)
         reason = "stop";
-    choice = pdl_dict_putz(choice, "message", m);
+    choice = pdl_dict_putz(choice, "message", with_nulls(m));
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
@@ -142,6 +170,18 @@ static pdl_val tidy_message(pdl_vref m) {
     return out;
 }
 
+/* Tokens read from a cache stand where OpenAI has them, whatever the service calls them. Takes raw. */
+static pdl_val with_cached(pdl_val raw) {
+    pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
+    if (!pdl_is_dict(usage)) return raw;
+    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details"), n = pdl_dict_getz(usage, "prompt_cache_hit_tokens");
+    if (pdl_is_dict(details) && !pdl_is_absent(pdl_dict_getz(details, "cached_tokens"))) return raw;
+    if (pdl_is_absent(n) && pdl_is_dict(timings)) n = pdl_dict_getz(timings, "cache_n"); /* llama.cpp */
+    if (!pdl_is(n, PDL_V_INT)) return raw;
+    pdl_val d = pdl_dict_putz(pdl_is_dict(details) ? pdl_keep(details) : pdl_dict_new(1), "cached_tokens", pdl_keep(n));
+    return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
+}
+
 bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err) {
     pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
     if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 || !pdl_is_dict(pdl_list_at(choices0, 0))) {
@@ -154,6 +194,7 @@ bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err) {
         choices =
             pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how) : pdl_keep(c));
     }
+    raw = with_cached(raw);
     pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));
     pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");
     pdl_val reply = pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(content));
