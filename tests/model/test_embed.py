@@ -109,5 +109,29 @@ def test_no_embeddings_there():
     error_of(embed(Wire([]), ["a"], model="nobody/m", api_base=None)[-1], "unknown_provider", None)
 
 
+def test_vertex():
+    def answer(*values):
+        one = [{"embeddings": {"values": v, "statistics": {"token_count": 2}}} for v in values]
+        return [head("application/json"), json.dumps({"predictions": one}).encode()]
+    place = {"vertex_project": "p", "vertex_location": "l"}
+    wire = Wire(answer([1.0], [2.0]))
+    lines = run({"calls": [{"model": "vertex_ai/text-embedding-005", "input": ["a", "b"], "parameters": {
+        "api_base": wire.url, "api_key": KEY, "dimensions": 1, "task_type": "RETRIEVAL_QUERY", **place}}]})
+    wire.close()
+    assert lines[-1]["reply"] == {"embeddings": [[1.0], [2.0]], "usage": {"prompt_tokens": 4, "total_tokens": 4}, "model": "text-embedding-005"}, lines
+    sent, body = wire.requests[0]
+    assert sent.startswith("POST /v1/projects/p/locations/l/publishers/google/models/text-embedding-005:predict ") and "Bearer " + KEY in sent, sent
+    assert body == {"instances": [{"content": t, "task_type": "RETRIEVAL_QUERY"} for t in "ab"], "parameters": {"outputDimensionality": 1}}, body
+    wire = Wire(answer([1.0]))
+    lines = run({"calls": [{"model": "vertex_ai/gemini-embedding-001", "input": ["a", "b"], "parameters": {"api_base": wire.url + "/v1", "api_key": KEY, **place}}]})
+    wire.close()
+    assert [len(b["instances"]) for _, b in wire.requests] == [1, 1] and lines[-1]["reply"]["embeddings"] == [[1.0], [1.0]], lines
+    assert wire.requests[0][0].startswith("POST /v1/projects/"), wire.requests[0][0]
+    wire = Wire([head("application/json"), b'{"predictions": [{"embeddings": {}}]}'])
+    lines = run({"calls": [{"model": "vertex_ai/m", "input": ["a"], "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0, **place}}]})
+    wire.close()
+    error_of(lines[-1], "protocol", 200)
+
+
 if __name__ == "__main__":
     sys.exit(w.main(globals(), __doc__))

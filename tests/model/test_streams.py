@@ -216,6 +216,51 @@ def test_ollama_lines_cut():
     error_of(call(Wire([head("application/x-ndjson"), data.split(b"\n")[0] + b"\n"]), model="ollama_chat/m")[1], "stream", 200)
 
 
+def test_calls_in_the_text_of_ollama():
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    for text, shown, calls in (('{"name": "f", "arguments": {"x": 1}}', "", [("f", '{"x": 1}')]), ('{"other": 1}', '{"other": 1}', []), ("plain", "plain", [])):
+        lines = [{"response": c, "done": False} for c in text] + [{"response": "", "done": True, "done_reason": "stop"}]
+        data = "".join(json.dumps(x) + "\n" for x in lines).encode()
+        pieces, end = call(Wire([head("application/x-ndjson"), data]), model="ollama/m", tools=tools)
+        got = [(c["function"]["name"], c["function"]["arguments"]) for c in end["reply"]["message"].get("tool_calls") or []]
+        assert (pieces, end["reply"]["content"], got) == (shown, shown, calls), (text, pieces, end)
+        assert end["reply"]["raw"]["choices"][0]["finish_reason"] == ("tool_calls" if calls else "stop")
+
+
+def test_logprobs():
+    def t(token, p, **more):
+        return {"token": token, "logprob": p, **more}
+    parts = [{"tokens": ["a"], "token_logprobs": [-1.0]}, {"tokens": ["b"], "token_logprobs": [-2.0]}]
+    events = [{"choices": [{"index": 0, "text": p["tokens"][0], "logprobs": p}]} for p in parts] + [{"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}]
+    _, end = call(Wire([head(), sse(*events)]), model="text-completion-openai/m")
+    assert end["reply"]["raw"]["choices"][0]["logprobs"] == {"tokens": ["a", "b"], "token_logprobs": [-1.0, -2.0]}, end
+    def google(token, p):
+        chosen = {"token": token, "logProbability": p}
+        return {"candidates": [{"content": {"parts": [{"text": token}]}, "logprobsResult": {"chosenCandidates": [chosen], "topCandidates": [{"candidates": [chosen]}]}}]}
+    last = {"candidates": [{"finishReason": "STOP"}]}
+    _, end = call(Wire([head(), sse(google("a", -1.0), google("b", -2.0), last, done=False)]), model="gemini/m")
+    want = {"content": [t("a", -1.0, top_logprobs=[t("a", -1.0)]), t("b", -2.0, top_logprobs=[t("b", -2.0)])]}
+    assert end["reply"]["raw"]["choices"][0]["logprobs"] == want, end
+
+
+def test_messages_of_raw_responses():
+    body = {"choices": [{"message": {"content": None, "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": {"x": [1, "é"]}}}]}}]}
+    reply = call(Wire([head("application/json"), json.dumps(body).encode()]), stream=False)[1]["reply"]
+    assert reply["message"]["tool_calls"][0]["function"]["arguments"] == '{"x": [1, "é"]}' and "function_call" not in reply["message"], reply
+    events = [chunk(tool_calls=[{"index": 0, "id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]), chunk(finish="stop")]
+    assert call(Wire([head(), sse(*events)]))[1]["reply"]["message"]["tool_calls"][0]["function"]["arguments"] == '{"x": 1}'
+    reply = call(Wire([head(), sse(chunk(content="x", finish="stop"))]))[1]["reply"]
+    assert reply["raw"]["choices"][0]["message"] == {"role": "assistant", "content": "x", "tool_calls": None, "function_call": None}, reply
+    assert reply["message"] == {"role": "assistant", "content": "x"}
+
+
+def test_tokens_of_a_cache():
+    for more in ({"usage": {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 7}},
+                 {"usage": {"prompt_tokens": 9, "completion_tokens": 1}, "timings": {"cache_n": 7}}):
+        events = [chunk(content="x", finish="stop"), {"choices": [], **more}]
+        assert call(Wire([head(), sse(*events)]))[1]["reply"]["usage"]["prompt_tokens_details"] == {"cached_tokens": 7}
+
+
 def test_retries_and_waits():
     ok = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
     busy = [head("application/json", "429 Too Many", "retry-after-ms: 300\r\n"), b'{"error": {"message": "slow down"}}']
