@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "base/num.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -116,9 +117,16 @@ static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     return true;
 }
 
-static bool dispatch(sse_feed *f, pdl_err *err) {
+/* complete: its blank line is there. */
+static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     pdl_sse *s = f->s;
     bool ok = true;
+    if (complete && s->has_id) {
+        pdl_buf old = s->id;
+        s->id = s->next_id;
+        s->next_id = old;
+    }
+    s->has_id = false;
     if (s->has_data) {
         s->has_data = false;
         ok = f->fn(f->user, pdl_buf_str(&s->name), pdl_buf_str(&s->data), err);
@@ -142,6 +150,21 @@ static bool field(pdl_str line, pdl_str name, pdl_str *value) {
     return true;
 }
 
+static void set_id(pdl_sse *s, pdl_str value) {
+    for (size_t i = 0; i < value.n; i++)
+        if ((unsigned char)value.p[i] < ' ' || value.p[i] == 0x7f) return;
+    if (value.n > PDL_MAX_SSE_ID) return;
+    pdl_buf_clear(&s->next_id);
+    s->next_id.limit = PDL_MAX_SSE_ID + 1;
+    pdl_buf_put(&s->next_id, value);
+    s->has_id = true;
+}
+
+static void set_retry(pdl_sse *s, pdl_str value) {
+    int64_t ms;
+    if (value.n <= 9 && pdl_num_read_int(value, &ms) && ms >= 0) s->retry_ms = (uint64_t)ms;
+}
+
 static bool sse_line(void *user, pdl_str line, pdl_err *err) {
     sse_feed *f = user;
     pdl_sse *s = f->s;
@@ -150,14 +173,18 @@ static bool sse_line(void *user, pdl_str line, pdl_err *err) {
         s->not_first = true;
         if (pdl_str_starts(line, PDL_STR("\xef\xbb\xbf"))) line = pdl_str_sub(line, 3, line.n);
     }
-    if (line.n == 0) return dispatch(f, err);
+    if (line.n == 0) return dispatch(f, true, err);
     if (field(line, PDL_STR("data"), &value)) return add_data(s, value, err);
     if (field(line, PDL_STR("event"), &value)) {
         pdl_buf_clear(&s->name);
         s->name.limit = (size_t)-1 >> 2;
         pdl_buf_put(&s->name, value);
+    } else if (field(line, PDL_STR("id"), &value)) {
+        set_id(s, value);
+    } else if (field(line, PDL_STR("retry"), &value)) {
+        set_retry(s, value);
     }
-    return true; /* comments, id, retry, unknown fields */
+    return true; /* comments, unknown fields */
 }
 
 bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err) {
@@ -167,14 +194,17 @@ bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err
 
 bool pdl_sse_end(pdl_sse *s, pdl_sse_fn *fn, void *user, pdl_err *err) {
     sse_feed f = {s, fn, user};
-    return pdl_lines_end(&s->lines, sse_line, &f, err) && dispatch(&f, err);
+    return pdl_lines_end(&s->lines, sse_line, &f, err) && dispatch(&f, false, err);
 }
 
 void pdl_sse_fini(pdl_sse *s) {
     pdl_lines_fini(&s->lines);
     pdl_buf_fini(&s->data);
     pdl_buf_fini(&s->name);
-    s->has_data = s->not_first = false;
+    pdl_buf_fini(&s->id);
+    pdl_buf_fini(&s->next_id);
+    s->retry_ms = 0;
+    s->has_data = s->has_id = s->not_first = false;
 }
 
 void pdl_sse_write(pdl_str name, pdl_str data, pdl_buf *out) {

@@ -34,14 +34,18 @@ typedef struct pdl_sse {
     pdl_lines lines;
     pdl_buf data; /* data lines of the event being read, joined by LF */
     pdl_buf name; /* its event field */
-    bool has_data;
+    pdl_buf id;   /* of the last event that was complete; empty: none. At most PDL_MAX_SSE_ID bytes, no control characters */
+    pdl_buf next_id; /* of the event being read */
+    uint64_t retry_ms; /* how long to wait before the stream is asked for again; 0: not said */
+    bool has_data, has_id;
     bool not_first; /* the first line was seen: no byte order mark any more */
 } pdl_sse;
+enum { PDL_MAX_SSE_ID = 4096 };
 
 /* One event: data lines joined by LF; name is the event field or empty. Borrowed for the call. */
 typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 
-/* As pdl_lines_feed. Events without data are not reported; id and retry are ignored. */
+/* As pdl_lines_feed. Events without data are not reported; their ids count. */
 PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
 /* The input is over: an event whose blank line is missing is reported too (some servers close early). */
 PDL_MUST bool pdl_sse_end(pdl_sse *s, pdl_sse_fn *fn, void *user, pdl_err *err);

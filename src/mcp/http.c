@@ -1,5 +1,7 @@
 /* http.c -- a server over streamable HTTP: every message is a POST, the answer to a request is JSON or a
- * stream of events that ends with it. A stream may bring other messages first. */
+ * stream of events that ends with it. A stream may bring other messages first. One that ends too early is asked for
+ * again with a GET behind its last event; another GET, which is open as long as the session, brings what the server
+ * says on its own. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -9,19 +11,33 @@
 
 #include "base/banned.h"
 
-enum { CONNECT_MS = 10000, SHOWN = 200, GONE = 404 };
+enum {
+    CONNECT_MS = 10000,
+    RETRY_MS = 1000,        /* until a stream is asked for again, when the server does not say */
+    LEAST_RETRY_MS = 100,
+    MOST_RETRY_MS = 60000,
+    MOST_TRIES = 5,         /* to go on with an answer, without an event between */
+    SHOWN = 200,
+    UNAUTHORIZED = 401,
+    GONE = 404,
+    NOT_IMPLEMENTED = 501,
+};
 
 typedef enum { FORM_UNKNOWN, FORM_JSON, FORM_EVENTS } form;
 
-/* One message on its way, and its answer. */
+/* One message on its way, and its answer; or the stream that is listened to. */
 typedef struct post {
     struct posts *of;
     uint64_t call; /* id; 0: none */
     call_kind kind;
-    uint64_t transfer;
+    uint64_t transfer; /* 0: it waits for its turn */
+    pdl_timer *wait;
     form form;
     pdl_buf sent, json;
     pdl_sse events;
+    unsigned tries;  /* since an event came */
+    bool listens;    /* it is the stream of the session */
+    bool again;      /* it is a GET behind the last event */
     bool in_session; /* it carried a session id */
     bool reading, dead;
     struct post *next;
@@ -35,6 +51,7 @@ typedef struct posts {
 } posts;
 
 static void post_free(post *p) {
+    pdl_timer_stop(p->wait);
     pdl_buf_fini(&p->sent);
     pdl_buf_fini(&p->json);
     pdl_sse_fini(&p->events);
@@ -59,7 +76,8 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     post *p = user;
     (void)name;
     (void)err;
-    session_message(p->of->s, data);
+    p->tries = 0;
+    if (data.n) session_message(p->of->s, data); /* empty: it is there for its id */
     return !p->dead;
 }
 
@@ -88,6 +106,34 @@ static bool on_data(void *user, pdl_str bytes) {
     return true; /* it was cancelled: nobody looks at this */
 }
 
+/* A parameter of WWW-Authenticate: NAME="text". */
+static pdl_str challenge_part(pdl_str challenge, const char *name) {
+    size_t at = pdl_str_find(challenge, pdl_str_of(name), 0), from = at + strlen(name) + 2;
+    if (at == PDL_NOT_FOUND || from > challenge.n || challenge.p[from - 1] != '"' || challenge.p[from - 2] != '=')
+        return (pdl_str){0};
+    size_t to = pdl_str_find(challenge, PDL_STR("\""), from);
+    return pdl_str_sub(challenge, from, to == PDL_NOT_FOUND ? challenge.n : to);
+}
+
+/* What is missing, or wrong. */
+static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) {
+    static const char header[] = "Authorization:";
+    pdl_str challenge = pdl_http_header(r, "WWW-Authenticate");
+    pdl_str why = pdl_str_sub(challenge_part(challenge, "error_description"), 0, SHOWN);
+    bool oauth = challenge_part(challenge, "resource_metadata").n > 0, has = false;
+    pdl_buf b = PDL_BUF, clean = PDL_BUF;
+    for (size_t i = 0; i < s->config.n_headers; i++)
+        has = has || pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(s->config.headers[i]), 0, sizeof header - 1), pdl_str_of(header));
+    if (has) PDL_PUT(&b, "the header Authorization of the configuration is refused");
+    else PDL_PUT(&b, "a token is missing: give the server's entry \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}, and set NAME");
+    pdl_utf8_repair(&clean, why);
+    if (why.n) pdl_buf_putf(&b, "; the server says: %s", pdl_buf_z(&clean));
+    if (oauth) PDL_PUT(&b, "; it offers OAuth, which is not spoken here: get a token by other means");
+    pdl_err_hint(err, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&clean);
+    pdl_buf_fini(&b);
+}
+
 /* What the server says of a refusal: an error object of JSON-RPC, else the beginning of the text. */
 static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err) {
     pdl_val v = pdl_absent();
@@ -103,19 +149,21 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
         PDL_PUT(&b, ": ");
         pdl_utf8_repair(&b, pdl_str_sub(pdl_str_trim(r->body), 0, SHOWN));
     }
-    const char *hint = r->status == 401   ? " (headers in the configuration may carry an Authorization)"
-                       : r->status < 400 ? " (redirects are not followed)"
-                                          : "";
+    const char *hint = r->status >= 300 && r->status < 400 ? " (redirects are not followed)" : "";
     server_error(s, err, "HTTP status %d%s%s", r->status, hint, pdl_buf_z(&b));
+    if (r->status == UNAUTHORIZED) hint_token(s, r, err);
     pdl_buf_fini(&b);
     pdl_drop(v);
 }
+
+static void listen_to(session *s);
 
 /* The answer is over. */
 static void judge(session *s, const post *p, const pdl_http_reply *r) {
     pdl_err err = {0};
     bool good = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299;
     if (p->kind == CALL_INITIALIZED && good) {
+        listen_to(s);
         session_greeted(s);
         return;
     }
@@ -124,7 +172,7 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
         server_error(s, &err, "%s", r->why);
         if (r->end == PDL_HTTP_TIMEOUT) err.kind = PDL_E_timeout;
         if (r->end == PDL_HTTP_TOO_LARGE) err.kind = PDL_E_limit;
-    } else if (r->status == GONE && p->in_session && p->kind == CALL_JOB) {
+    } else if (r->status == GONE && p->in_session && (p->kind == CALL_JOB || p->kind == CALL_LIST)) {
         session_lost(s, p->call);
         return;
     } else if (!good) {
@@ -133,6 +181,44 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
         server_error(s, &err, "the reply holds no answer to the request");
     }
     session_call_failed(s, p->call, &err);
+}
+
+static void start(post *p);
+
+static void on_wait(void *user) {
+    post *p = user;
+    p->wait = NULL;
+    start(p);
+}
+
+/* As long as the server says, else twice as long each time. */
+static void start_later(post *p) {
+    uint64_t ms = p->events.retry_ms ? p->events.retry_ms : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
+    p->tries++;
+    p->transfer = 0;
+    if (ms < LEAST_RETRY_MS) ms = LEAST_RETRY_MS;
+    p->wait = pdl_timer_start(p->of->s->room->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
+}
+
+/* May the same be there when it is asked for again? */
+static bool is_cut(const pdl_http_reply *r) {
+    bool good = r->status >= 200 && r->status <= 299, later = r->status > NOT_IMPLEMENTED;
+    return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT || (r->end == PDL_HTTP_OK && (good || later));
+}
+
+/* The stream of an answer, or of the session, ended: is it asked for again? */
+static bool goes_on(post *p, const pdl_http_reply *r) {
+    session *s = p->of->s;
+    bool wanted = p->listens || (p->call && session_waits_for(s, p->call) && p->events.id.len && p->tries < MOST_TRIES);
+    if (!wanted || !is_cut(r) || p->form == FORM_JSON) return false;
+    pdl_sse old = p->events;
+    p->events = (pdl_sse){.id = old.id, .retry_ms = old.retry_ms};
+    old.id = (pdl_buf){0};
+    pdl_sse_fini(&old);
+    p->again = true;
+    start_later(p);
+    PDL_TRACE(s->room->opt.debug, mcp, "%s: a stream ended, it is asked for again", s->config.name);
+    return true;
 }
 
 static void on_done(void *user, const pdl_http_reply *r) {
@@ -144,52 +230,61 @@ static void on_done(void *user, const pdl_http_reply *r) {
     if (p->form == FORM_JSON) session_message(s, pdl_buf_str(&p->json));
     else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err)) pdl_err_fini(&err);
     p->reading = false;
+    if (!p->dead && goes_on(p, r)) return;
     if (!p->dead) {
+        bool over = p->listens && r->end == PDL_HTTP_OK && r->status == GONE && p->in_session;
         unlink_post(p);
-        judge(s, p, r);
+        if (over) session_expired(s);
+        else if (!p->listens) judge(s, p, r);
     }
     post_free(p);
 }
 
 /* --- what is sent --------------------------------------------------------------------------------------- */
 
-enum { OWN_HEADERS = 4 };
+enum { OWN_HEADERS = 5, OWN_TEXTS = 3 };
 
-/* Headers of the configuration, then ours; lines has room for all, id and version for one line each. */
-static size_t put_headers(const session *s, const char **lines, pdl_buf *id, pdl_buf *version) {
+/* Headers of the configuration, then ours; lines has room for all, text for one line each. last_id: of the event behind which
+ * a stream goes on; empty: none. */
+static size_t put_headers(const session *s, pdl_str last_id, const char **lines, pdl_buf text[OWN_TEXTS]) {
     size_t n = 0;
     for (size_t i = 0; i < s->config.n_headers; i++) lines[n++] = s->config.headers[i];
     if (s->posts->session_id) {
-        pdl_buf_putf(id, "Mcp-Session-Id: %s", s->posts->session_id);
-        lines[n++] = pdl_buf_z(id);
+        pdl_buf_putf(&text[0], "Mcp-Session-Id: %s", s->posts->session_id);
+        lines[n++] = pdl_buf_z(&text[0]);
     }
     if (s->version) {
-        pdl_buf_putf(version, "MCP-Protocol-Version: %s", s->version);
-        lines[n++] = pdl_buf_z(version);
+        pdl_buf_putf(&text[1], "MCP-Protocol-Version: %s", s->version);
+        lines[n++] = pdl_buf_z(&text[1]);
+    }
+    if (last_id.n) {
+        pdl_buf_putf(&text[2], "Last-Event-ID: %.*s", PDL_FMT(last_id));
+        lines[n++] = pdl_buf_z(&text[2]);
     }
     return n;
 }
 
-static uint64_t transfer(session *s, pdl_http_request *r) {
+static uint64_t transfer(session *s, pdl_http_request *r, pdl_str last_id) {
     room *m = s->room;
     if (!m->http) {
         const char *ca = m->opt.env ? m->opt.env(m->opt.user, "SSL_CERT_FILE") : NULL;
         m->http = pdl_http_new(m->loop, &(pdl_http_options){.ca_file = ca, .debug = m->opt.debug});
     }
     const char **lines = PDL_NEW_N(const char *, s->config.n_headers + OWN_HEADERS);
-    pdl_buf id = PDL_BUF, version = PDL_BUF;
-    size_t n = put_headers(s, lines, &id, &version);
+    pdl_buf text[OWN_TEXTS] = {PDL_BUF, PDL_BUF, PDL_BUF};
+    size_t n = put_headers(s, last_id, lines, text);
     if (r->body.p) {
         lines[n++] = "Content-Type: application/json";
         lines[n++] = "Accept: application/json, text/event-stream";
+    } else if (r->data) {
+        lines[n++] = "Accept: text/event-stream";
     }
     r->headers = lines;
     r->n_headers = n;
     r->url = s->config.url;
     r->connect_ms = CONNECT_MS;
     uint64_t t = pdl_http_start(m->http, r);
-    pdl_buf_fini(&id);
-    pdl_buf_fini(&version);
+    for (size_t i = 0; i < OWN_TEXTS; i++) pdl_buf_fini(&text[i]);
     pdl_free(lines);
     return t;
 }
@@ -202,34 +297,55 @@ static bool open_posts(session *s, pdl_err *err) {
     return true;
 }
 
-static void send_post(session *s, pdl_str json, const call *c) {
-    if (!s->posts) return;
+static post *new_post(session *s) {
     post *p = PDL_NEW(post);
     p->of = s->posts;
-    p->call = c ? c->id : 0;
-    p->kind = c ? c->kind : CALL_JOB;
+    p->kind = CALL_JOB;
     p->in_session = s->posts->session_id != NULL;
     p->json = p->sent = PDL_BUF;
-    pdl_buf_put(&p->sent, json);
     p->next = s->posts->first;
     s->posts->first = p;
+    return p;
+}
+
+/* The message, or a GET for the stream. A stream may be silent for as long as its call may take, that of the session for ever. */
+static void start(post *p) {
+    session *s = p->of->s;
+    bool is_get = p->listens || p->again;
+    uint64_t idle = s->config.timeout_ms > s->config.start_ms ? s->config.timeout_ms : s->config.start_ms;
     pdl_http_request r = {
-        .method = "POST", .body = pdl_buf_str(&p->sent), .user = p, .data = on_data, .done = on_done,
-        .idle_ms = s->config.timeout_ms > s->config.start_ms ? s->config.timeout_ms : s->config.start_ms,
+        .method = is_get ? "GET" : "POST", .body = is_get ? (pdl_str){0} : pdl_buf_str(&p->sent), .user = p, .data = on_data,
+        .done = on_done, .idle_ms = p->listens ? 0 : idle,
     };
-    p->transfer = transfer(s, &r);
+    p->transfer = transfer(s, &r, pdl_buf_str(&p->events.id));
+}
+
+static void send_post(session *s, pdl_str json, const call *c) {
+    if (!s->posts) return;
+    post *p = new_post(s);
+    p->call = c ? c->id : 0;
+    p->kind = c ? c->kind : CALL_JOB;
+    pdl_buf_put(&p->sent, json);
+    start(p);
+}
+
+/* A server without such a stream says so (405). */
+static void listen_to(session *s) {
+    post *p = new_post(s);
+    p->listens = true;
+    start(p);
 }
 
 static void drop_post(post *p) {
     unlink_post(p);
-    pdl_http_cancel(p->of->s->room->http, p->transfer);
+    if (p->transfer) pdl_http_cancel(p->of->s->room->http, p->transfer);
     p->dead = true;
     if (!p->reading) post_free(p);
 }
 
 static void forget(session *s, const call *c) {
     for (post *p = s->posts ? s->posts->first : NULL; p; p = p->next)
-        if (p->call == c->id) {
+        if (p->call == c->id && !p->listens) {
             drop_post(p);
             return;
         }
@@ -243,9 +359,13 @@ static void on_farewell(void *user, const pdl_http_reply *r) {
 
 static void finish(session *s) {
     posts *all = s->posts;
+    for (post *p = all ? all->first : NULL, *next; p; p = next) {
+        next = p->next;
+        if (p->listens) drop_post(p);
+    }
     if (!all || !all->session_id) return;
     pdl_http_request r = {.method = "DELETE", .user = all, .done = on_farewell, .idle_ms = CONNECT_MS};
-    all->farewell = transfer(s, &r);
+    all->farewell = transfer(s, &r, (pdl_str){0});
 }
 
 static bool finished(const session *s) { return !s->posts || !s->posts->farewell; }

@@ -66,6 +66,7 @@ struct session {
     pdl_val tools;         /* list as allowed, absent: not known */
     pdl_val pages;         /* while they are read, dict from name to tool; absent: they are not */
     size_t n_pages;
+    unsigned n_lost;       /* times that the list was asked for in a session that the server forgot, since it came last */
     size_t n_junk;         /* texts that were no message, since it was started */
     struct child *child; /* stdio */
     struct posts *posts;   /* HTTP */
@@ -96,6 +97,8 @@ void session_failed(session *s, pdl_err *err);
 void session_call_failed(session *s, uint64_t id, pdl_err *err);
 /* The server knows the session of this call no more: begin anew and send it once more. */
 void session_lost(session *s, uint64_t id);
+/* The same, seen while nothing was asked: the next use begins anew. */
+void session_expired(session *s);
 bool session_waits_for(const session *s, uint64_t id);
 /* "tool server NAME: ..."; always false. */
 PDL_PRINTF(3, 4) bool server_error(const session *s, pdl_err *err, const char *fmt, ...);

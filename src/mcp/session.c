@@ -13,7 +13,7 @@ enum { MAX_PAGES = 1000, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
 #define PDL_VERSION "0.1.0"
 #endif
 
-static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};
+static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 static void advance(session *s);
 
@@ -135,23 +135,35 @@ void session_call_failed(session *s, uint64_t id, pdl_err *err) {
     else pdl_err_fini(err);
 }
 
+static void forgets(call *c) {
+    pdl_err err = {0};
+    server_error(c->s, &err, "the server forgets its sessions (HTTP status 404)");
+    call_failed(c, &err);
+}
+
 void session_lost(session *s, uint64_t id) {
     call *c = find_call(s, id);
-    pdl_err err = {0};
     if (!c) return;
-    if (c->kind != CALL_JOB || c->job.again) {
-        server_error(s, &err, "the server forgets its sessions (HTTP status 404)");
-        call_failed(c, &err);
+    bool list = c->kind == CALL_LIST, current = c->epoch == s->epoch;
+    if ((!list && c->kind != CALL_JOB) || c->job.again || (list && s->n_lost++)) {
+        forgets(c);
         return;
     }
-    bool current = c->epoch == s->epoch;
     job j = end_call(c);
     j.again = true;
-    *pdl_vec_push(&s->jobs) = j;
+    if (!list) *pdl_vec_push(&s->jobs) = j; /* those who want the list wait there already */
     if (current) {
         s->via->close(s);
         reset(s);
     }
+    advance(s);
+}
+
+void session_expired(session *s) {
+    if (s->state != SESSION_READY || s->calls.n) return; /* what is on the wire sees it, too */
+    PDL_TRACE(s->room->opt.debug, mcp, "%s: the session is over", s->config.name);
+    s->via->close(s);
+    reset(s);
     advance(s);
 }
 
@@ -378,6 +390,7 @@ static void initialized(session *s, pdl_vref result) {
 }
 
 static void end_list(session *s) {
+    s->n_lost = 0;
     s->tools = tools_list(s->pages);
     pdl_drop(s->pages);
     s->pages = pdl_absent();

@@ -176,6 +176,14 @@ def stdio():
 
 # ---------------------------------------------------------------- HTTP
 
+changed = threading.Event()
+kept = {}       # answers whose stream ended too early, by the id of its last event
+
+
+def params_name(message):
+    return message["params"]["name"]
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     session = 0
@@ -190,6 +198,39 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    def stream(self, text, **headers):
+        """Some events, and the connection is open."""
+        self.send_response(200)
+        for k, v in {"Content-Type": "text/event-stream", "Connection": "close", **headers}.items():
+            self.send_header(k, v)
+        self.end_headers()
+        self.wfile.write(text.encode())
+        self.wfile.flush()
+        self.close_connection = True
+
+    def do_GET(self):
+        """The stream of the session, or the rest of one that ended too early (MODE http:resume...)."""
+        last = self.headers.get("last-event-id")
+        note({"GET": last, "session": self.headers.get("mcp-session-id"), "accept": self.headers.get("accept"),
+              "version": self.headers.get("mcp-protocol-version")})
+        if MODE == "http:push":
+            self.stream("retry: 100\n\n" if last is None else "")
+            if last is None:
+                changed.wait(20)
+                self.wfile.write(b'id: p1\ndata: {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n\n')
+            else:
+                time.sleep(20)
+            return None
+        if MODE == "http:expires" and Handler.session < 2:
+            Handler.session = 100
+            return self.send(404)
+        if MODE in ("http:resume", "http:resume-slow") and last in kept:
+            if MODE == "http:resume-slow" and last == "e1":
+                kept["e2"] = kept["e1"]
+                return self.stream("id: e2\ndata:\n\n")
+            return self.stream("id: e9\ndata: %s\n\n" % kept[last])
+        return self.send(405)
+
     def do_DELETE(self):
         note({"DELETE": self.headers.get("mcp-session-id")})
         self.send(405 if MODE == "http:nodelete" else 200)
@@ -200,6 +241,8 @@ class Handler(BaseHTTPRequestHandler):
         method = message.get("method")
         if MODE == "http:auth" and self.headers.get("authorization") != "Bearer t0psecret-token":
             return self.send(401, b"who are you?")
+        if MODE == "http:oauth":
+            return self.send(401, WWW_Authenticate='Bearer error="invalid_token", error_description="it has expired", resource_metadata="http://127.0.0.1:9/x"')
         if MODE == "http:redirect":
             return self.send(307, location="http://127.0.0.1:9/")
         if MODE == "http:html":
@@ -210,7 +253,18 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(404, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Session not found"}}')
         if "id" not in message or "method" not in message:
             return self.send(202)
+        if MODE == "http:lostlist" and method == "tools/list" and Handler.session < 2:
+            Handler.session = 100
+            return self.send(404)
+        if MODE == "http:forgetslist" and method == "tools/list":
+            return self.send(404)
         if method == "tools/call":
+            if params_name(message) == "change":
+                TOOLS.append(tool("fresh"))
+                changed.set()
+            if MODE.startswith("http:resume"):
+                kept["e1"] = json.dumps(answer(message))
+                return self.stream("retry: 10\n\nid: e1\ndata:\n\nid: e2\ndata: {\"half")
             if MODE == "http:lost" and message["params"]["arguments"].get("text") == "lose":
                 if Handler.session < 2:
                     Handler.session = 100

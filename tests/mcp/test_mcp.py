@@ -107,12 +107,25 @@ HTTP = [
     ("http, session gone", "http:lost", {}, echo("lose"), "lose", "", 5),
     ("http, session gone again", "http:forgets", {}, echo(), None, "tool server s: the server forgets its sessions", 5),
     ("http, stream cut", "http:cut", {}, echo(), None, "tool server s: the reply holds no answer", 5),
+    ("http, session gone before the list", "http:lostlist", {}, ECHO, "hi hi", "", 5),
+    ("http, session gone before every list", "http:forgetslist", {}, ECHO, None, "tool server s: the server forgets its sessions", 5),
+    ("http, session gone while nothing is asked", "http:expires", {},
+     'defs: {s: {import: "mcp:s"}}\ntext: "${ s.slow(0.2) } ${ s.slow(0.2) } ${ s.echo(\'hi\') }"', "done done hi", "", 8),
+    ("http, list changed", "http:push", {}, 'defs: {s: {import: "mcp:s"}, x: "${ s.call_tool(\'change\').text }", y: "${ s.slow(0.5) }", t: {import: "mcp:s"}}\n'
+     'text: "${ s.fresh is defined } ${ x } ${ y } ${ t.fresh() }"', "False tool change done tool fresh", "", 8),
+    ("http, an answer in two streams", "http:resume", {}, ECHO, "hi hi", "", 5),
+    ("http, an answer in three streams", "http:resume-slow", {}, ECHO, "hi hi", "", 5),
+    ("http, the other stream is refused", "http:resume-never", {}, ECHO, None, "tool server s: HTTP status 405", 5),
     ("http, silence", "http:silence", {"timeout": 0.5}, echo(), None, "tool server s: no answer in 0.5 seconds", 5),
     ("http, empty", "http:empty", {}, echo(), None, "tool server s: the reply holds no answer", 5),
     ("http, error", "http:error", {}, echo(), None, "tool server s: HTTP status 400: MCP error -32602: bad arguments", 5),
     ("http, HTML", "http:html", {}, echo(), None, "tool server s: HTTP status 502\n", 5),
     ("http, redirect", "http:redirect", {}, echo(), None, "tool server s: HTTP status 307 (redirects are not followed)", 5),
-    ("http, refused", "http:auth", {}, echo(), None, "tool server s: HTTP status 401 (headers in the configuration", 5),
+    ("http, no token", "http:auth", {}, echo(), None,
+     'a token is missing: give the server\'s entry "headers": {"Authorization": "Bearer ${NAME}"}, and set NAME', 5),
+    ("http, refused", "http:auth", {"headers": {"authorization": "Bearer x"}}, echo(), None, "tool server s: HTTP status 401: who are you?", 5),
+    ("http, OAuth", "http:oauth", {"headers": {"Authorization": "Bearer x"}}, echo(), None,
+     "the header Authorization of the configuration is refused; the server says: it has expired; it offers OAuth", 5),
     ("http, authorized", "http:auth", {"headers": {"Authorization": "Bearer ${TOKEN}"}}, ECHO, "hi hi", "", 5),
 ]
 # name, text of the configuration (None: no file), program, text of standard error
@@ -238,10 +251,14 @@ def http_case(case):
         messages = log_of(folder)
         if case[0] == "http, events":
             last = [m for m in messages if "headers" in m][-1]["headers"]
-            if (last.get("mcp-session-id"), last.get("mcp-protocol-version")) != ("s1", "2025-06-18"):
+            if (last.get("mcp-session-id"), last.get("mcp-protocol-version")) != ("s1", "2025-11-25"):
                 bad.append("headers are %s" % last)
             if {"DELETE": "s1"} not in messages:
                 bad.append("the session was not ended")
+            if [m for m in messages if "GET" in m] != [{"GET": None, "session": "s1", "accept": "text/event-stream", "version": "2025-11-25"}]:
+                bad.append("the stream of the session was asked for with %s" % [m for m in messages if "GET" in m])
+        if case[1] == "http:resume" and [m["GET"] for m in messages if "GET" in m and m["GET"]] != ["e1"]:
+            bad.append("the answer was asked for again with %s" % [m for m in messages if "GET" in m])
         report(case[0], bad)
 
 
@@ -348,6 +365,67 @@ text:
 - "${ s.request('resources/read', {'uri': 'note://one'}).contents[0].text }"
 '''
 REAL_OUTPUT = "2 5 11 True caught a note\n"
+# Over HTTP only: what a server says on its own, answers whose stream ends too early, and sessions that do not last.
+REAL_HTTP = '''
+import sys
+import anyio
+import uvicorn
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.streamable_http import EventMessage, EventStore
+
+class Store(EventStore):
+    def __init__(self):
+        self.events = []
+
+    async def store_event(self, stream_id, message):
+        self.events.append((stream_id, message))
+        return str(len(self.events))
+
+    async def replay_events_after(self, last_event_id, send_callback):
+        stream = self.events[int(last_event_id) - 1][0]
+        for i in range(int(last_event_id), len(self.events)):
+            if self.events[i][0] == stream and self.events[i][1]:
+                await send_callback(EventMessage(self.events[i][1], str(i + 1)))
+        return stream
+
+s = MCPServer("real")
+
+@s.tool()
+async def grow(ctx: Context) -> str:
+    s.add_tool(lambda: "grown", name="grown")
+    await ctx.session.send_tool_list_changed()
+    return "ok"
+
+@s.tool()
+async def cut(ctx: Context) -> str:
+    await ctx.close_sse_stream()
+    await anyio.sleep(0.3)
+    return "whole"
+
+@s.tool()
+async def wait(seconds: float) -> str:
+    await anyio.sleep(seconds)
+    return "waited"
+
+uvicorn.run(s.streamable_http_app(event_store=Store(), retry_interval=100, session_idle_timeout=float(sys.argv[2])),
+            host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+'''
+REAL_HTTP_PROGRAM = '''
+defs:
+  s: {import: "mcp:real"}
+  cut: "${ s.cut().result }"
+  grow: "${ s.grow().result }"
+  wait: "${ s.wait(0.5).result }"
+  t: {import: "mcp:real"}
+text: "${ cut } ${ grow } ${ wait } ${ s.grown is defined } ${ t.grown is defined }"
+'''
+IDLE_PROGRAM = '''
+defs: {s: {import: "mcp:real"}}
+text:
+- "${ s.wait(0).result } "
+- {lang: command, code: sleep 2.5}
+- "${ s.wait(0).result }"
+'''
 
 
 def free_port():
@@ -357,12 +435,39 @@ def free_port():
         return s.getsockname()[1]
 
 
+class Real:
+    """A script that serves tools at a port, and its configuration."""
+
+    def __init__(self, python, folder, text, *arguments):
+        (folder / "real.py").write_text(text, "utf-8")
+        port = free_port()
+        self.folder, self.config = folder, json.dumps({"mcpServers": {"real": {"url": "http://127.0.0.1:%d/mcp" % port}}})
+        self.process = subprocess.Popen([python, str(folder / "real.py"), str(port), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+
+    def run(self, program):
+        """The first run waits until the server is there."""
+        until = time.monotonic() + 30
+        code, out, err, _ = run(self.folder, program, self.config)
+        while code and re.search("connect|refused", err, re.I) and time.monotonic() < until:
+            time.sleep(0.3)
+            code, out, err, _ = run(self.folder, program, self.config)
+        return code, out, err
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
 def real_servers():
     global skipped
     python, why = venv_of.python(BUILD, "mcp")
     if not python:
         print("skipped: the real server: %s" % why)
-        skipped += 2
+        skipped += 4
         return
     with tempfile.TemporaryDirectory() as d:
         folder = pathlib.Path(d)
@@ -370,20 +475,15 @@ def real_servers():
         config = json.dumps({"mcpServers": {"real": {"command": python, "args": [str(folder / "real.py")]}}})
         code, out, err, _ = run(folder, REAL_PROGRAM, config)
         report("real server, stdio", [] if (code, out) == (0, REAL_OUTPUT) else [out, err[-600:]])
-        port = free_port()
-        p = subprocess.Popen([python, str(folder / "real.py"), str(port)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.DEVNULL)
-        try:
-            until = time.monotonic() + 30
-            config = json.dumps({"mcpServers": {"real": {"url": "http://127.0.0.1:%d/mcp" % port}}})
-            code, out, err, _ = run(folder, REAL_PROGRAM, config)
-            while code and re.search("connect|refused", err, re.I) and time.monotonic() < until:
-                time.sleep(0.3)
-                code, out, err, _ = run(folder, REAL_PROGRAM, config)
-            report("real server, http", [] if (code, out) == (0, REAL_OUTPUT) else [out, err[-600:]])
-        finally:
-            p.terminate()
-            p.wait()
+        with Real(python, folder, REAL) as real:
+            code, out, err = real.run(REAL_PROGRAM)
+        report("real server, http", [] if (code, out) == (0, REAL_OUTPUT) else [out, err[-600:]])
+        with Real(python, folder, REAL_HTTP, "60") as real:
+            code, out, err = real.run(REAL_HTTP_PROGRAM)
+        report("real server, http, streams", [] if (code, out) == (0, "whole ok waited False True\n") else [out, err[-600:]])
+        with Real(python, folder, REAL_HTTP, "1") as real:
+            code, out, err = real.run(IDLE_PROGRAM)
+        report("real server, http, sessions end", [] if (code, out) == (0, "waited waited\n") else [out, err[-600:]])
 
 
 def main():

@@ -55,6 +55,38 @@ static void check_cut(const row *r, size_t first, size_t step) {
     pdl_sse_fini(&s);
 }
 
+/* The id of the last complete event, and the time to wait. */
+static const struct {
+    const char *in, *id;
+    uint64_t retry_ms;
+} places[] = {
+    {"", "", 0},
+    {"id: 1\ndata: a\n\n", "1", 0},
+    {"id: 1\ndata: a\n\nid: 2\ndata: b\n", "1", 0},     /* the second is not complete */
+    {"id: 1\ndata: a\n\nid: 2\n\n", "2", 0},           /* an event without data counts */
+    {"id: 1\ndata: a\n\ndata: b\n\n", "1", 0},         /* an id holds on */
+    {"id: 1\ndata: a\n\nid\ndata: b\n\n", "", 0},      /* until it is taken back */
+    {"id: a\tb\ndata: a\n\n", "", 0},                  /* what no header can carry is none */
+    {"retry: 250\n\n", "", 250},
+    {"retry: 250\nretry: -1\nretry: x\nretry: 99999999999\n\n", "", 250},
+};
+
+static void test_places(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(places); i++) {
+        pdl_sse s = {0};
+        pdl_err err = {0};
+        pdl_buf out = PDL_BUF;
+        T_ROW(i);
+        t_assert(pdl_sse_feed(&s, t_str(places[i].in), note, &out, &err));
+        t_assert(pdl_sse_end(&s, note, &out, &err));
+        t_assert_str(pdl_buf_str(&s.id), places[i].id);
+        assert_int_equal(s.retry_ms, places[i].retry_ms);
+        pdl_buf_fini(&out);
+        pdl_sse_fini(&s);
+    }
+}
+
 static void test_events(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(events); i++) {
@@ -138,7 +170,7 @@ static void test_write(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_events), cmocka_unit_test(test_lines), cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_stop),   cmocka_unit_test(test_write),
+        cmocka_unit_test(test_stop),   cmocka_unit_test(test_write), cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
