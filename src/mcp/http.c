@@ -172,7 +172,7 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
         server_error(s, &err, "%s", r->why);
         if (r->end == PDL_HTTP_TIMEOUT) err.kind = PDL_E_timeout;
         if (r->end == PDL_HTTP_TOO_LARGE) err.kind = PDL_E_limit;
-    } else if (r->status == GONE && p->in_session && (p->kind == CALL_JOB || p->kind == CALL_LIST)) {
+    } else if (r->status == GONE && p->in_session && !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST)) {
         session_lost(s, p->call);
         return;
     } else if (!good) {
@@ -181,6 +181,7 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
         server_error(s, &err, "the reply holds no answer to the request");
     }
     session_call_failed(s, p->call, &err);
+    if (r->status == GONE && p->again) session_expired(s); /* the call was done perhaps: it is not sent twice */
 }
 
 static void start(post *p);

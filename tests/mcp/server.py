@@ -229,7 +229,7 @@ class Handler(BaseHTTPRequestHandler):
                 kept["e2"] = kept["e1"]
                 return self.stream("id: e2\ndata:\n\n")
             return self.stream("id: e9\ndata: %s\n\n" % kept[last])
-        return self.send(405)
+        return self.send(404 if MODE == "http:resume-gone" and last else 405)
 
     def do_DELETE(self):
         note({"DELETE": self.headers.get("mcp-session-id")})

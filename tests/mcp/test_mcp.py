@@ -116,6 +116,7 @@ HTTP = [
     ("http, an answer in two streams", "http:resume", {}, ECHO, "hi hi", "", 5),
     ("http, an answer in three streams", "http:resume-slow", {}, ECHO, "hi hi", "", 5),
     ("http, the other stream is refused", "http:resume-never", {}, ECHO, None, "tool server s: HTTP status 405", 5),
+    ("http, the session ends between two streams", "http:resume-gone", {}, ECHO, None, "tool server s: HTTP status 404", 5),
     ("http, silence", "http:silence", {"timeout": 0.5}, echo(), None, "tool server s: no answer in 0.5 seconds", 5),
     ("http, empty", "http:empty", {}, echo(), None, "tool server s: the reply holds no answer", 5),
     ("http, error", "http:error", {}, echo(), None, "tool server s: HTTP status 400: MCP error -32602: bad arguments", 5),
@@ -257,6 +258,8 @@ def http_case(case):
                 bad.append("the session was not ended")
             if [m for m in messages if "GET" in m] != [{"GET": None, "session": "s1", "accept": "text/event-stream", "version": "2025-11-25"}]:
                 bad.append("the stream of the session was asked for with %s" % [m for m in messages if "GET" in m])
+        if case[1] == "http:resume-gone" and sum(m.get("message", {}).get("method") == "tools/call" for m in messages) != 1:
+            bad.append("the call was sent more than once")
         if case[1] == "http:resume" and [m["GET"] for m in messages if "GET" in m and m["GET"]] != ["e1"]:
             bad.append("the answer was asked for again with %s" % [m for m in messages if "GET" in m])
         report(case[0], bad)
