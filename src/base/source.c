@@ -6,7 +6,10 @@
 pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text) {
     pdl_source *s = pdl_arena_new(a, pdl_source);
     s->name = pdl_arena_str(a, name);
-    s->text = pdl_arena_str(a, text);
+    char *p = pdl_arena_raw(a, text.n + PDL_SOURCE_PAD);
+    if (text.n) memcpy(p, text.p, text.n);
+    memset(p + text.n, 0, PDL_SOURCE_PAD);
+    s->text = (pdl_str){p, text.n};
     s->arena = a;
     return s;
 }

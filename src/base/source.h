@@ -23,6 +23,9 @@ typedef struct pdl_loc {
     uint32_t start, end;   /* bytes, start <= end <= text.n */
 } pdl_loc;
 
+/* NULs behind the text of a source: readers may look so far ahead without asking for its end. */
+enum { PDL_SOURCE_PAD = 8 };
+
 /* Name and text are copied into the arena. text must be valid UTF-8 of at most PDL_MAX_SOURCE_BYTES. */
 pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text);
 

@@ -2,6 +2,7 @@
 #include "base/str.h"
 
 #include "base/alloc.h"
+#include "base/word.h"
 
 #include "base/banned.h"
 
@@ -32,13 +33,24 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix) {
     return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
 }
 
+/* memmem of the C library is linear (two-way), but prepares a table before it looks at a short text. */
+enum { SHORT_NEEDLE = 4 };
+
+/* The first place in [p, end) where needle stands. */
+static const char *find_short(const char *p, const char *end, pdl_str needle) {
+    for (; p < end && (p = memchr(p, needle.p[0], (size_t)(end - p))); p++)
+        if (pdl_bytes_eq(p, needle.p, needle.n)) return p;
+    return NULL;
+}
+
 size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     if (from > s.n) return PDL_NOT_FOUND;
     if (needle.n == 0) return from;
     if (needle.n > s.n - from) return PDL_NOT_FOUND;
-    /* memmem of the C library is linear (two-way). */
-    const char *hit = needle.n == 1 ? memchr(s.p + from, needle.p[0], s.n - from)
-                                    : memmem(s.p + from, s.n - from, needle.p, needle.n);
+    s.n -= needle.n - 1; /* where it may begin */
+    const char *hit = needle.n <= SHORT_NEEDLE
+                          ? find_short(s.p + from, s.p + s.n, needle)
+                          : memmem(s.p + from, s.n - from + needle.n - 1, needle.p, needle.n);
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 

@@ -50,14 +50,16 @@ static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
     return cp;
 }
 
-uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at) {
-    while (at < x->src.n) {
-        uint8_t c = class_of[(unsigned char)x->src.p[at]];
-        uint32_t next = at + 1;
-        if (c == C_HIGH ? !pdl_cp_is_space(cp_at(x, at, &next)) : c != C_BLANK) break;
-        at = next;
-    }
+/* Behind the white space that begins at `at`, of any script. */
+PDL_COLD static uint32_t rare_blanks(const pdl_lexer *x, uint32_t at) {
+    for (uint32_t next = at; at < x->src.n; at = next)
+        if (!pdl_cp_is_space(cp_at(x, at, &next))) break;
     return at;
+}
+
+uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at) {
+    while (at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_BLANK) at++;
+    return at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_HIGH ? rare_blanks(x, at) : at;
 }
 
 static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {

@@ -2,6 +2,7 @@
 #include "lang/load.h"
 
 #include "base/limits.h"
+#include "base/word.h"
 #include "lang/loader.h"
 #include "value/text.h"
 #include "yaml/yaml.h"
@@ -141,7 +142,7 @@ static pdl_key *key_make(pdl_loader *l, const char *name) {
     uint32_t s = key_slot(name, n);
     for (; l->slots[s]; s = (s + 1) % KEY_SLOTS) {
         pdl_key *k = &l->keys[l->slots[s]];
-        if (k->len == n && memcmp(k->name, name, n) == 0) return k;
+        if (k->len == n && pdl_bytes_eq(k->name, name, n)) return k;
     }
     if (l->n_keys + 1 >= MAX_KEYS) PDL_BUG("MAX_KEYS is too small");
     pdl_key *k = &l->keys[++l->n_keys];
@@ -155,7 +156,7 @@ static const pdl_key *key_find(const pdl_loader *l, const pdl_node *key) {
     if (!pdl_node_is_str(key) || key->text.n > 24) return NULL;
     for (uint32_t s = key_slot(key->text.p, key->text.n); l->slots[s]; s = (s + 1) % KEY_SLOTS) {
         const pdl_key *k = &l->keys[l->slots[s]];
-        if (k->len == key->text.n && memcmp(k->name, key->text.p, k->len) == 0) return k;
+        if (k->len == key->text.n && pdl_bytes_eq(k->name, key->text.p, k->len)) return k;
     }
     return NULL;
 }

@@ -57,6 +57,22 @@ static pdl_str given(const pdl_yreader *r) {
     return r->given.len ? pdl_buf_str(&r->given) : r->patched.len ? pdl_buf_str(&r->patched) : r->src->text;
 }
 
+/* libyaml reads s. Its reader copies the text, decoding and checking each character, which pdl_yaml_check_chars has
+ * done already and was a tenth of the time of loading. So its scanner finds the text as what was read up to the end of
+ * the file; the count of characters need only be large enough. The scanner looks at most PDL_SOURCE_PAD bytes behind
+ * the end, where NULs stand. */
+static void begin_parser(yaml_parser_t *p, pdl_str s) {
+    if (!yaml_parser_initialize(p)) pdl_out_of_memory(sizeof *p);
+    yaml_parser_set_input_string(p, (const unsigned char *)s.p, 0);
+    yaml_parser_set_encoding(p, YAML_UTF8_ENCODING);
+    p->buffer.pointer = (yaml_char_t *)(uintptr_t)s.p; /* only read; what is released is buffer.start */
+    p->buffer.last = p->buffer.pointer + s.n;
+    p->unread = s.n + 1;
+    p->eof = 1;
+}
+
+static void pad(pdl_buf *b) { memset(pdl_buf_room(b, PDL_SOURCE_PAD), 0, PDL_SOURCE_PAD); }
+
 static void spell(pdl_yreader *r) {
     pdl_str s = r->patched.len ? pdl_buf_str(&r->patched) : r->src->text;
     size_t from = 0;
@@ -68,13 +84,11 @@ static void spell(pdl_yreader *r) {
         from = r->inserts.p[i].off;
     }
     pdl_buf_put(&r->given, pdl_str_sub(s, from, s.n));
+    pad(&r->given);
 }
 
 static void start(pdl_yreader *r) {
-    pdl_str s = given(r);
-    if (!yaml_parser_initialize(&r->parser)) pdl_out_of_memory(sizeof r->parser);
-    yaml_parser_set_input_string(&r->parser, (const unsigned char *)s.p, s.n);
-    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    begin_parser(&r->parser, given(r));
     r->open = true;
     r->at_cp = r->at_byte = 0;
     r->gap = 0;
@@ -143,7 +157,10 @@ static bool add_byte(pdl_yreader *r, uint32_t off, char c) {
 bool pdl_yreader_space(pdl_yreader *r, uint32_t off) { return add_byte(r, off + 1, ' '); }
 
 static void overwrite(pdl_yreader *r, size_t off, char c) {
-    if (!r->patched.len) pdl_buf_put(&r->patched, r->src->text);
+    if (!r->patched.len) {
+        pdl_buf_put(&r->patched, r->src->text);
+        pad(&r->patched);
+    }
     r->patched.p[off] = c;
 }
 
@@ -258,7 +275,7 @@ static pdl_str join_surrogates(pdl_yreader *r, const pdl_yevent *e) {
 static bool tail(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
 /* Source byte of a mark. Events come in order, so the cursor moves little. */
-static uint32_t byte_of(pdl_yreader *r, size_t cp) {
+static uint32_t look_up_byte(pdl_yreader *r, size_t cp) {
     pdl_str s = given(r);
     size_t b = cp > s.n ? s.n : cp;
     if (!r->ascii) {
@@ -287,6 +304,11 @@ static uint32_t byte_of(pdl_yreader *r, size_t cp) {
         b -= lo;
     }
     return b > r->src->text.n ? (uint32_t)r->src->text.n : (uint32_t)b;
+}
+
+static inline uint32_t byte_of(pdl_yreader *r, size_t cp) {
+    bool same = r->ascii && !r->inserts.n && cp <= r->src->text.n;
+    return PDL_LIKELY(same) ? (uint32_t)cp : look_up_byte(r, cp);
 }
 
 static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *foreign, const char *text) {
@@ -441,11 +463,8 @@ static const char *token_at(const pdl_yreader *r, size_t cp) {
         r->parser.context && r->parser.context_mark.index == cp && strstr(r->parser.context, "block");
     yaml_parser_t p;
     yaml_token_t t;
-    pdl_str s = given(r);
     const char *name = "<stream end>";
-    if (!yaml_parser_initialize(&p)) return name;
-    yaml_parser_set_input_string(&p, (const unsigned char *)s.p, s.n);
-    yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
+    begin_parser(&p, given(r));
     for (bool more = true; more && yaml_parser_scan(&p, &t);) {
         bool hit =
             t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN && t.type != YAML_STREAM_START_TOKEN;

@@ -36,6 +36,7 @@ typedef struct pdl_yevent {
 
 typedef struct pdl_yreader pdl_yreader;
 
+/* src has no characters that pdl_yaml_check_chars refuses. */
 pdl_yreader *pdl_yreader_new(const pdl_source *src);
 void pdl_yreader_free(pdl_yreader *r);
 

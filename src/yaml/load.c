@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "base/word.h"
 #include "value/text.h"
 #include "yaml/events.h"
 #include "yaml/load.h"
@@ -219,14 +220,18 @@ static bool find_fault(loader *l, pdl_err *err) {
 
 /* Of a short text: its first and its last bytes, which tell apart what programs write. */
 static size_t small_hash(pdl_str s) {
-    uint64_t a = 0, b = 0, c = 0;
-    size_t w = s.n < sizeof a ? s.n : sizeof a;
-    if (s.n) {
-        memcpy(&a, s.p, w);
-        memcpy(&b, s.p + s.n - w, w);
-        memcpy(&c, s.p + (s.n - w) / 2, w);
+    uint64_t a = s.n, b = 0, c = 0;
+    if (s.n >= 8) {
+        a ^= pdl_word64(s.p);
+        b = pdl_word64(s.p + s.n - 8);
+        c = pdl_word64(s.p + (s.n - 8) / 2);
+    } else if (s.n >= 4) {
+        a ^= pdl_word32(s.p);
+        b = pdl_word32(s.p + s.n - 4);
+    } else {
+        for (size_t i = 0; i < s.n; i++) b = b << 8 | (unsigned char)s.p[i];
     }
-    a = (a ^ s.n) * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu ^ c * 0x165667b19e3779f9u;
+    a = a * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu ^ c * 0x165667b19e3779f9u;
     return (size_t)(a >> 40);
 }
 
@@ -250,7 +255,7 @@ static pdl_str pooled(loader *l, pdl_str text) {
 static void make_text(loader *l, yn *n, pdl_str text) {
     if (text.n <= PDL_NODE_SHORT) {
         pdl_str *slot = &l->recent[small_hash(text) % PDL_NODE_RECENT];
-        if (!slot->p || !pdl_str_eq(*slot, text)) *slot = pooled(l, text);
+        if (!slot->p || slot->n != text.n || !pdl_bytes_eq(slot->p, text.p, text.n)) *slot = pooled(l, text);
         n->pub.text = *slot;
     } else if (text.n < LONG_TEXT) {
         n->pub.text = pooled(l, text);

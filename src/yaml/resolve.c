@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "base/word.h"
 #include "value/exotic.h"
 #include "value/int.h"
 #include "value/text.h"
@@ -182,16 +183,29 @@ static bool read_stamp(pdl_str s, bool strict, stamp *out) {
 
 /* --- tag of a plain scalar --------------------------------------------------------------------- */
 
-static bool one_of(pdl_str s, const char *const *words) {
-    for (; *words; words++)
-        if (pdl_str_is(s, *words)) return true;
+typedef struct word {
+    char text[6];
+    uint8_t n;
+} word;
+#define WORD(w) {w, sizeof w - 1}
+
+static bool one_of(pdl_str s, const word *words, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (words[i].n == s.n && pdl_bytes_eq(words[i].text, s.p, s.n)) return true;
     return false;
 }
 
-static const char *const bools[] = {"yes",  "Yes",  "YES",   "no",    "No",    "NO", "true",
-                                    "True", "TRUE", "false", "False", "FALSE", "on", "On",
-                                    "ON",   "off",  "Off",   "OFF",   NULL};
-static const char *const nulls[] = {"null", "Null", "NULL", NULL};
+static bool is_bool(pdl_str s) {
+    static const word words[] = {WORD("yes"),  WORD("Yes"),   WORD("YES"),   WORD("no"),    WORD("No"), WORD("NO"),
+                                 WORD("true"), WORD("True"),  WORD("TRUE"),  WORD("false"), WORD("False"), WORD("FALSE"),
+                                 WORD("on"),   WORD("On"),    WORD("ON"),    WORD("off"),   WORD("Off"), WORD("OFF")};
+    return one_of(s, words, sizeof words / sizeof *words);
+}
+
+static bool is_null(pdl_str s) {
+    static const word words[] = {WORD("null"), WORD("Null"), WORD("NULL")};
+    return one_of(s, words, sizeof words / sizeof *words);
+}
 
 pdl_ytag pdl_ytag_of_plain(pdl_str s) {
     stamp st;
@@ -211,8 +225,8 @@ pdl_ytag pdl_ytag_of_plain(pdl_str s) {
     case '<': return pdl_str_is(s, "<<") ? PDL_YTAG_merge : PDL_YTAG_str;
     case 'n':
     case 'N':
-        if (one_of(s, nulls)) return PDL_YTAG_null;
-        return one_of(s, bools) ? PDL_YTAG_bool : PDL_YTAG_str;
+        if (is_null(s)) return PDL_YTAG_null;
+        return is_bool(s) ? PDL_YTAG_bool : PDL_YTAG_str;
     case 'y':
     case 'Y':
     case 't':
@@ -220,7 +234,7 @@ pdl_ytag pdl_ytag_of_plain(pdl_str s) {
     case 'f':
     case 'F':
     case 'o':
-    case 'O': return one_of(s, bools) ? PDL_YTAG_bool : PDL_YTAG_str;
+    case 'O': return is_bool(s) ? PDL_YTAG_bool : PDL_YTAG_str;
     default: return PDL_YTAG_str;
     }
 }
