@@ -224,9 +224,20 @@ static void c_with(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
 }
 
+/* Has the filter that was emitted last something that writes its result? Then it does so at once. */
+static bool c_written(pdl_emit *e) {
+    pdl_ins *last = &e->code->ins.p[here(e) - 1];
+    pdl_shape *s = (pdl_shape *)(uintptr_t)e->code->ptrs.p[last->c];
+    if (!s->row || s->n_kw || s->star || s->starstar) return false;
+    s->writer = pdl_filter_writer(s->row, s->n_pos + 1);
+    if (s->writer) last->op = PDL_OP_OUT_FILTER;
+    return s->writer != NULL;
+}
+
 static void c_output(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) {
         c_x(e, x->u.list.p[i]);
+        if (x->u.list.p[i]->kind == PDL_X_FILTER && c_written(e)) continue;
         span(e, x->u.list.p[i]);
         emit(e, PDL_OP_OUT, 0, 0, 0);
     }

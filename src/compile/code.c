@@ -50,7 +50,7 @@ static void dump_operand(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
         pdl_buf_putf(out, "  %s", info->kind);
         break;
     }
-    case PDL_OP_FILTER: case PDL_OP_TEST: case PDL_OP_METHOD: {
+    case PDL_OP_FILTER: case PDL_OP_OUT_FILTER: case PDL_OP_TEST: case PDL_OP_METHOD: {
         const pdl_shape *s = c->ptrs.p[i->c];
         pdl_buf_putf(out, "  %.*s", PDL_FMT(s->name));
         break;

@@ -43,6 +43,7 @@ typedef struct pdl_shape {
     bool star, starstar;   /* *list and **dict are on the stack behind the keywords */
     pdl_str name;          /* METHOD */
     const pdl_native *row; /* FILTER, TEST; NULL: unknown, fails with `why` */
+    pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
     pdl_str why;
     pdl_name root;         /* METHOD: variable to rebind when the method mutates; 0: none */
     uint32_t n_keys;       /* METHOD: keys of the path from root, on the stack below the receiver */

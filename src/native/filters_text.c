@@ -26,9 +26,25 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
     return ok;
 }
 
+/* A short text goes straight behind what is there: it grows to three times its size at most. */
+static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out, pdl_err *err) {
+    if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT && out->limit - out->len > 3 * PDL_SHORT_TEXT) {
+        fn(out, pdl_str_get(v));
+        return true;
+    }
+    pdl_val s;
+    if (!recased(env, v, fn, &s, err)) return false;
+    bool ok = pdl_buf_add(out, pdl_str_get(s), err);
+    pdl_drop(s);
+    return ok;
+}
+
 bool pdl_f_capitalize(PDL_ARGS) { return recased(env, argv[0], pdl_utf8_capitalize, out, err); }
 bool pdl_f_lower(PDL_ARGS) { return recased(env, argv[0], pdl_utf8_lower, out, err); }
 bool pdl_f_upper(PDL_ARGS) { return recased(env, argv[0], pdl_utf8_upper, out, err); }
+bool pdl_w_capitalize(PDL_WRITES) { return put_recased(env, argv[0], pdl_utf8_capitalize, out, err); }
+bool pdl_w_lower(PDL_WRITES) { return put_recased(env, argv[0], pdl_utf8_lower, out, err); }
+bool pdl_w_upper(PDL_WRITES) { return put_recased(env, argv[0], pdl_utf8_upper, out, err); }
 
 static bool splits_words(uint32_t cp) {
     return cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' || pdl_cp_is_space(cp);
@@ -254,6 +270,14 @@ bool pdl_f_wordcount(PDL_ARGS) {
     return true;
 }
 
+static bool formatted(pdl_vref format, const pdl_val *args, size_t n, pdl_val *out, pdl_err *err) {
+    char space[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
+    bool ok = pdl_format_percent_put(format, args, n, &b, err) && pdl_text_like(&b, format, out, err);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
 bool pdl_f_format(PDL_ARGS) {
     bool has_kw = !pdl_is_absent(kwargs) && pdl_dict_len(kwargs) > 0;
     if (argc > 1 && has_kw)
@@ -261,8 +285,15 @@ bool pdl_f_format(PDL_ARGS) {
                             "can't handle positional and keyword arguments at the same time");
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    bool ok = has_kw ? pdl_format_percent(s, kwargs, out, err)
-                     : pdl_format_percent_args(s, argv + 1, argc - 1, out, err);
+    bool ok = has_kw ? pdl_format_percent(s, kwargs, out, err) : formatted(s, argv + 1, argc - 1, out, err);
+    pdl_drop(s);
+    return ok;
+}
+
+bool pdl_w_format(PDL_WRITES) {
+    pdl_val s;
+    if (!pdl_arg_text(env, argv[0], &s, err)) return false;
+    bool ok = pdl_format_percent_put(s, argv + 1, argc - 1, out, err);
     pdl_drop(s);
     return ok;
 }

@@ -131,6 +131,9 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
     return true;
 }
 
+/* A length of C, which means nothing here. */
+static bool is_length(char ch) { return ch == 'h' || ch == 'l' || ch == 'L'; }
+
 static bool read_conv(printer *p, conv *c) {
     *c = (conv){.width = 0, .precision = -1};
     if (p->i < p->s.n && p->s.p[p->i] == '(' && !read_key(p)) return false;
@@ -146,7 +149,7 @@ static bool read_conv(printer *p, conv *c) {
         if (!read_number(p, "precision", &c->precision)) return false;
         if (c->precision < 0) c->precision = 0;
     }
-    if (p->i < p->s.n && strchr("hlL", p->s.p[p->i]) && p->s.p[p->i]) p->i++;
+    if (p->i < p->s.n && is_length(p->s.p[p->i])) p->i++;
     if (p->i >= p->s.n) return incomplete(p);
     const char *at = p->s.p + p->i;
     c->at = p->i;
@@ -159,7 +162,8 @@ static bool read_conv(printer *p, conv *c) {
 
 /* sign and prefix, then body, in the field; zeros go between them. */
 static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number, pdl_buf *out) {
-    size_t width = (size_t)c->width, len = width ? head.n + pdl_utf8_count(body) : 0, pad = width > len ? width - len : 0;
+    if (!c->width) return (!head.n || pdl_buf_add(out, head, p->err)) && pdl_buf_add(out, body, p->err);
+    size_t len = head.n + pdl_utf8_count(body), width = (size_t)c->width, pad = width > len ? width - len : 0;
     bool zeros = number && c->zero && !c->left;
     if (pad && !c->left && !zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR(" "), p->err))
         return false;
@@ -238,19 +242,32 @@ static bool put_int(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     return ok;
 }
 
-static bool put_float(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
-    double d;
+static bool real_of(printer *p, const conv *c, pdl_vref x, double *out) {
+    if (PDL_LIKELY(pdl_is(x, PDL_V_FLOAT) && c->precision <= MAX_PRECISION)) {
+        *out = pdl_float_of(x);
+        return true;
+    }
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, p->err);
     if (!pdl_is_number(x))
         return pdl_err_host(p->err, "TypeError", "must be real number, not %s", pdl_py_type(x));
     if (c->precision > MAX_PRECISION) return pdl_err_host(p->err, "ValueError", "precision too big");
-    if (!pdl_float_from(x, &d, p->err)) return false;
-    char space[PDL_SHORT_TEXT];
-    pdl_buf b = pdl_buf_in(space, sizeof space, PDL_BUF.limit);
-    pdl_format_double(d, (char)c->type, (int)c->precision, c->alt, &b);
-    pdl_str s = pdl_buf_str(&b);
+    return pdl_float_from(x, out, p->err);
+}
+
+static bool put_digits(printer *p, const conv *c, pdl_str s, pdl_buf *out) {
     bool negative = s.n && s.p[0] == '-';
-    bool ok = put_field(p, c, sign_of(c, negative), pdl_str_sub(s, negative ? 1 : 0, s.n), true, out);
+    return put_field(p, c, sign_of(c, negative), pdl_str_sub(s, negative ? 1 : 0, s.n), true, out);
+}
+
+static bool put_float(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
+    double d;
+    if (!real_of(p, c, x, &d)) return false;
+    char fixed[PDL_NUM_MAX];
+    size_t n = pdl_format_fixed(d, (char)c->type, (int)c->precision, c->alt, fixed);
+    if (n) return put_digits(p, c, (pdl_str){fixed, n}, out);
+    pdl_buf b = PDL_BUF;
+    pdl_format_double(d, (char)c->type, (int)c->precision, c->alt, &b);
+    bool ok = put_digits(p, c, pdl_buf_str(&b), out);
     pdl_buf_fini(&b);
     return ok;
 }
@@ -291,7 +308,7 @@ static bool print_all(printer *p, pdl_buf *out) {
     while (p->i < p->s.n) {
         const char *hit = memchr(p->s.p + p->i, '%', p->s.n - p->i);
         size_t to = hit ? (size_t)(hit - p->s.p) : p->s.n;
-        if (!pdl_buf_add(out, pdl_str_sub(p->s, p->i, to), p->err)) return false;
+        if (to > p->i && !pdl_buf_add(out, pdl_str_sub(p->s, p->i, to), p->err)) return false;
         p->i = to;
         if (!hit) break;
         p->i++;
@@ -308,37 +325,28 @@ static bool print_all(printer *p, pdl_buf *out) {
     return pdl_err_host(p->err, "TypeError", "not all arguments converted during string formatting");
 }
 
-static bool format(printer *p, pdl_val *out) {
+bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err) {
+    pdl_tag t = pdl_tag_of(args);
+    bool tuple = t == PDL_V_TUPLE;
+    printer p = {
+        .s = pdl_str_get(format), .args = args, .pos = tuple ? NULL : &args, .n_pos = tuple ? pdl_list_len(args) : 1,
+        .found = pdl_absent(), .safe = pdl_is_safe(format), .err = err,
+    };
+    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
     char space[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
-    bool ok = print_all(p, &b);
-    pdl_drop(p->found);
-    if (ok) *out = pdl_with_flags(pdl_text_of_buf(&b), p->safe ? PDL_F_SAFE : 0);
+    bool ok = print_all(&p, &b);
+    pdl_drop(p.found);
+    if (ok)
+        *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), p.safe ? PDL_F_SAFE : 0), pdl_label_of(format) | pdl_label_of(args));
     pdl_buf_fini(&b);
     return ok;
 }
 
-bool pdl_format_percent(pdl_vref format_text, pdl_vref args, pdl_val *out, pdl_err *err) {
-    pdl_tag t = pdl_tag_of(args);
-    bool tuple = t == PDL_V_TUPLE;
+bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, pdl_buf *out, pdl_err *err) {
     printer p = {
-        .s = pdl_str_get(format_text), .args = args, .pos = tuple ? NULL : &args, .n_pos = tuple ? pdl_list_len(args) : 1,
-        .found = pdl_absent(), .safe = pdl_is_safe(format_text), .err = err,
+        .s = pdl_str_get(format), .args = pdl_absent(), .pos = args, .n_pos = n, .found = pdl_absent(),
+        .safe = pdl_is_safe(format), .err = err,
     };
-    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
-    if (!format(&p, out)) return false;
-    *out = pdl_with_label(*out, pdl_label_of(format_text) | pdl_label_of(args));
-    return true;
-}
-
-bool pdl_format_percent_args(pdl_vref format_text, const pdl_val *args, size_t n, pdl_val *out, pdl_err *err) {
-    printer p = {
-        .s = pdl_str_get(format_text), .args = pdl_absent(), .pos = args, .n_pos = n, .found = pdl_absent(),
-        .safe = pdl_is_safe(format_text), .err = err,
-    };
-    if (!format(&p, out)) return false;
-    pdl_label label = pdl_label_of(format_text);
-    for (size_t i = 0; i < n; i++) label |= pdl_label_of(args[i]);
-    *out = pdl_with_label(*out, label);
-    return true;
+    return print_all(&p, out);
 }

@@ -271,11 +271,18 @@ static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
     }
 }
 
+enum { DEFAULT_PRECISION = 6 };
+
+size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]) {
+    if ((type != 'f' && type != 'F') || alt) return 0;
+    return pdl_num_fixed(v, precision < 0 ? DEFAULT_PRECISION : precision, out);
+}
+
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out) {
-    if (precision < 0) precision = 6;
-    bool upper = type == 'E' || type == 'F' || type == 'G';
     char fixed[PDL_NUM_MAX];
-    size_t n = (type == 'f' || type == 'F') && !alt ? pdl_num_fixed(v, precision, fixed) : 0;
+    size_t n = pdl_format_fixed(v, type, precision, alt, fixed);
+    if (precision < 0) precision = DEFAULT_PRECISION;
+    bool upper = type == 'E' || type == 'F' || type == 'G';
     if (n > 0) pdl_buf_put(out, (pdl_str){fixed, n});
     else if (isnan(v)) pdl_buf_put(out, upper ? PDL_STR("NAN") : PDL_STR("nan"));
     else if (isinf(v)) pdl_buf_putf(out, "%s%s", v < 0 ? "-" : "", upper ? "INF" : "inf");

@@ -261,17 +261,16 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
     return true;
 }
 
-bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
-                     const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
+/* Arguments that are fewer than the parameters, or too many, or named. */
+static bool bind_and_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
+                          const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
     call c = {row, pos, n_pos, err};
     size_t n = n_params(row);
-    if (!pdl_goes_on(env, err)) return false; /* a filter over many items calls others */
     if (n_kw > 0 && takes_no_keywords(row)) return wrong_keyword(&c, kw_names[0]);
     if (row->style == PDL_NS_NAMED ? n_pos > 1 : n_pos > n && !(row->flags & PDL_N_VARARGS))
         return wrong_count(&c);
     if (!check_undefined(row, env, pos, n_pos, err) || !check_undefined(row, env, kw, n_kw, err))
         return false;
-    if (n_pos >= n && n_kw == 0) return call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
 
     pdl_val local[PDL_NATIVE_MAX_ARGS], *argv = local, extra = pdl_absent();
     size_t argc = n_pos > n ? n_pos : n;
@@ -284,6 +283,40 @@ bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl
     pdl_drop(extra);
     if (argv != local) pdl_free(argv);
     return ok;
+}
+
+static bool takes_as_given(const pdl_native *row, size_t n) {
+    if (row->style == PDL_NS_NAMED && n > 1) return false;
+    return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
+}
+
+bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
+                     const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
+    if (!pdl_goes_on(env, err)) return false; /* a filter over many items calls others */
+    if (PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos)))
+        return bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err);
+    return check_undefined(row, env, pos, n_pos, err) && call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
+}
+
+static pdl_native_writer *writer_of(const pdl_native *row) {
+    static const struct {
+        pdl_native_fn *fn;
+        pdl_native_writer *write;
+    } writers[] = {
+        {pdl_f_capitalize, pdl_w_capitalize}, {pdl_f_format, pdl_w_format}, {pdl_f_lower, pdl_w_lower}, {pdl_f_upper, pdl_w_upper},
+    };
+    for (size_t i = 0; i < PDL_N_COUNT(writers); i++)
+        if (row->fn == writers[i].fn) return writers[i].write;
+    return NULL;
+}
+
+pdl_native_writer *pdl_filter_writer(const pdl_native *row, size_t n) {
+    return takes_as_given(row, n) ? writer_of(row) : NULL;
+}
+
+bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env, const pdl_val *argv, size_t argc,
+                      pdl_buf *out, pdl_err *err) {
+    return pdl_goes_on(env, err) && check_undefined(row, env, argv, argc, err) && write(env, argv, argc, out, err);
 }
 
 /* --- bound methods and globals as values ---------------------------------------------------------------- */

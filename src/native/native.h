@@ -50,6 +50,10 @@ enum {
     PDL_N_EFFECT = 64,
 };
 
+/* Appends to out the text that a filter gives, without making a value of it; argv and argc as above. */
+typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, size_t argc, struct pdl_buf *out,
+                               pdl_err *err);
+
 typedef struct pdl_native {
     const char *name;
     pdl_native_fn *fn;
@@ -107,6 +111,13 @@ PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, 
                               size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                               pdl_val *out, pdl_err *err);
 
+/* What writes the result of a filter that is called with n arguments, the piped value included, none of them by
+ * name. NULL: nothing does, pdl_native_call is to be used. */
+pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
+/* pdl_native_call of such a filter, outside of autoescape. On an error out may hold a part. */
+PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env,
+                               const pdl_val *argv, size_t argc, struct pdl_buf *out, pdl_err *err);
+
 /* Bound method or global as a value: prints as Python does ("<built-in method upper of str object ...>"
  * without address), callable by the machine. Takes receiver (absent for a global). */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
@@ -148,7 +159,8 @@ PDL_MUST bool pdl_cell_call(pdl_vref cell, const pdl_val *pos, size_t n_pos, boo
 /* --- formatting (format.c) ------------------------------------------------------------------------------ */
 
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err); /* '%s' % x */
-PDL_MUST bool pdl_format_percent_args(pdl_vref format, const pdl_val *args, size_t n, pdl_val *out, pdl_err *err); /* x is args as a tuple */
+/* The same of a tuple of args, appended. */
+PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, struct pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
                                 pdl_val *out, pdl_err *err);
 /* format(x, spec): the mini-language "{:>5}". */

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/num.h"
 #include "native/native.h"
 
 #define PDL_N_UNUSED __attribute__((unused))
@@ -12,6 +13,11 @@
 #define PDL_ARGS                                                                                             \
     PDL_N_UNUSED const pdl_native_env *env, PDL_N_UNUSED const pdl_val *argv, PDL_N_UNUSED size_t argc,      \
         PDL_N_UNUSED pdl_vref kwargs, PDL_N_UNUSED pdl_val *out, PDL_N_UNUSED pdl_err *err
+
+/* The same of a pdl_native_writer. */
+#define PDL_WRITES                                                                                           \
+    PDL_N_UNUSED const pdl_native_env *env, PDL_N_UNUSED const pdl_val *argv, PDL_N_UNUSED size_t argc,      \
+        PDL_N_UNUSED pdl_buf *out, PDL_N_UNUSED pdl_err *err
 
 #define PDL_N_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -51,6 +57,7 @@ pdl_native_fn pdl_f_map, pdl_f_reject, pdl_f_rejectattr, pdl_f_select, pdl_f_sel
 pdl_native_fn pdl_f_capitalize, pdl_f_center, pdl_f_format, pdl_f_indent, pdl_f_lower, pdl_f_replace,
     pdl_f_title, pdl_f_trim, pdl_f_truncate, pdl_f_upper, pdl_f_wordcount, pdl_f_wordwrap;
 pdl_native_fn pdl_f_json, pdl_f_pylist;
+pdl_native_writer pdl_w_capitalize, pdl_w_format, pdl_w_lower, pdl_w_upper;
 /* Functions of stdlib outside stdlib.c. */
 pdl_native_fn pdl_g_calculate, pdl_g_fill, pdl_g_find_object, pdl_g_slots, pdl_g_tfidf;
 pdl_native_fn pdl_g_find_tool, pdl_g_tool_call, pdl_g_tool_error, pdl_g_tool_request, pdl_g_tool_result,
@@ -175,5 +182,7 @@ pdl_val pdl_hits_best(pdl_hit *hits, size_t n, int64_t k);
 
 /* A double in one of the forms e f g % n with the host's conventions; precision < 0: default. alt: '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
+/* The same of what is short and has a fixed number of decimals; returns the length, or 0 for everything else. */
+size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 
 #endif

@@ -154,8 +154,9 @@ pdl_val pdl_dict_del(pdl_val v, pdl_vref key) {
 
 pdl_vref pdl_dict_find(pdl_vref v, pdl_vref key) {
     const pdl_dictobj *d = pdl_dictobj_of(v);
-    if (!d->n || (!pdl_is_str(key) && !pdl_is_hashable(key))) return pdl_absent();
-    uint32_t i = pdl_shape_find(d->shape, key, pdl_val_hash(key));
+    uint32_t i = PDL_NO_KEY;
+    if (pdl_is_str(key)) i = pdl_shape_find_str(d->shape, pdl_str_get(key), str_hash(pdl_strobj_of(key)));
+    else if (d->n && pdl_is_hashable(key)) i = pdl_shape_find(d->shape, key, pdl_val_hash(key));
     return i == PDL_NO_KEY ? pdl_absent() : d->vals[i];
 }
 

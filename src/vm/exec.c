@@ -249,6 +249,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
                 return PDL_STEP_FAIL;
             break;
         case PDL_OP_OUT: STEP(op_out(f, i->a == 1, err)); break;
+        case PDL_OP_OUT_FILTER: STEP(op_out_filter(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
         case PDL_OP_SCOPE_BACK: op_scope_back(f, i->a == 1); break;
         case PDL_OP_LOOP: STEP(op_loop(f, i, err)); break;

@@ -13,6 +13,7 @@ pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->bg = pdl_absent();
     f->role = pdl_textz("user");
     f->budget = pdl_budget_keep(r->opt.budget);
+    native_env_init(f);
     f->next_all = r->all;
     if (r->all) r->all->prev_all = f;
     r->all = f;

@@ -178,6 +178,7 @@ struct pdl_fiber {
     /* calls made by this fiber, open or failed and not yet noticed */
     PDL_VEC(struct pdl_made) calls; /* open or failed calls of models, in order */
     uint32_t n_calls;           /* made so far, numbers them */
+    pdl_native_env env;         /* what natives are told */
     pdl_err err;                /* FAILED */
     pdl_fiber *parent;          /* of an iteration of a map; NULL */
     size_t index;               /* its number there */
@@ -387,7 +388,7 @@ void out_forget(pdl_fiber *f, size_t mark);
 bool out_failed(pdl_run *r, pdl_err *err);
 
 /* ops_expr.c */
-pdl_native_env native_env(pdl_fiber *f);
+void native_env_init(pdl_fiber *f);
 pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
 pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
@@ -400,6 +401,7 @@ pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err);
 pdl_step op_call(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_method(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_filter(pdl_fiber *f, const pdl_shape *s, bool test, bool negated, pdl_err *err);
+pdl_step op_out_filter(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_rebind(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err); /* of the top, which stays */
 pdl_val name_value(pdl_fiber *f, pdl_name name);

@@ -46,11 +46,16 @@ static pdl_vref env_variable(void *user, pdl_str name) {
     return pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, name));
 }
 
-pdl_native_env native_env(pdl_fiber *f) {
-    return (pdl_native_env){
-        .autoescape = f->autoescape, .lenient = f->code->jinja, .random = env_random, .show = env_show,
-        .check = env_check, .variable = env_variable, .stop = f->run->opt.stop, .user = f,
+void native_env_init(pdl_fiber *f) {
+    f->env = (pdl_native_env){
+        .random = env_random, .show = env_show, .check = env_check, .variable = env_variable, .stop = f->run->opt.stop, .user = f,
     };
+}
+
+static const pdl_native_env *native_env(pdl_fiber *f) {
+    f->env.autoescape = f->autoescape;
+    f->env.lenient = f->code->jinja;
+    return &f->env;
 }
 
 /* Operators and calls on undefined fail in strict and lenient templates alike. */
@@ -429,14 +434,14 @@ static size_t arg_count(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw 
 
 /* A native of the value below the shape's arguments, and of these. */
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_shape *sh, pdl_val *out, pdl_err *err) {
-    pdl_native_env env = native_env(f);
+    const pdl_native_env *env = native_env(f);
     if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they lie as they are wanted */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
-        return pdl_native_call(row, &env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw, out, err);
+        return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw, out, err);
     }
     spread s;
     bool ok = lay_out(f, sh, 1, &s, err) &&
-              pdl_native_call(row, &env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, out, err);
+              pdl_native_call(row, env, s.pos, s.n_pos, s.kw, s.kwv, s.n_kw, out, err);
     spread_fini(&s);
     return ok;
 }
@@ -476,7 +481,6 @@ static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
 /* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below
  * afterwards. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
-    pdl_native_env env = native_env(f);
     pdl_val out = pdl_absent();
     bool handled = false;
     if (pdl_is(callee, PDL_V_FUNC)) {
@@ -500,7 +504,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         if (s->n_pos > PDL_NATIVE_MAX_ARGS)
             return step_of(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
         for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
-        if (!pdl_native_call(row, &env, with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
+        if (!pdl_native_call(row, native_env(f), with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
         if (row->flags & PDL_N_EFFECT) {
             pdl_step st = call_effect(f, out, &out, err);
             if (st != PDL_STEP_DONE) return st;
@@ -677,13 +681,29 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         return op_filter(f, sh, test, negated, err);
     }
     if (!call_native(f, sh->row, sh, &out, err)) return PDL_STEP_FAIL;
-    pdl_label label = pdl_label_of(x);
-    cut_stack(f, f->stack.n - n);
     if (negated) {
         bool truth = pdl_val_truth(out);
         pdl_drop(out);
         out = pdl_bool(!truth);
     }
-    set_top(f, pdl_with_label(out, label));
+    out = pdl_with_label(out, pdl_label_of(x));
+    cut_stack(f, f->stack.n - n);
+    set_top(f, out);
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_out_filter(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+    size_t n = (size_t)sh->n_pos + 1;
+    pdl_step s = force_n(f, n, err);
+    if (s != PDL_STEP_DONE) return s;
+    if (f->autoescape || is_handle(*under(f, n - 1))) {
+        s = op_filter(f, sh, false, false, err);
+        return s == PDL_STEP_DONE ? op_out(f, false, err) : s;
+    }
+    pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
+    const pdl_val *argv = under(f, n - 1);
+    for (size_t i = 0; i < n; i++) to->label |= pdl_label_of(argv[i]);
+    if (!pdl_native_write(sh->row, sh->writer, native_env(f), argv, n, &to->text, err)) return PDL_STEP_FAIL;
+    cut_stack(f, f->stack.n - n);
     return PDL_STEP_DONE;
 }
