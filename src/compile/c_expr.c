@@ -6,11 +6,6 @@
 
 #include "base/banned.h"
 
-static void span(pdl_emit *e, const pdl_xnode *x) {
-    e->start = x->start;
-    e->end = x->end;
-}
-
 static pdl_arith arith_of(pdl_xop op) {
     static const pdl_arith table[] = {
         [PDL_XOP_ADD] = PDL_OP_ADD, [PDL_XOP_SUB] = PDL_OP_SUB, [PDL_XOP_MUL] = PDL_OP_MUL,

@@ -3,6 +3,11 @@
 
 #include "base/banned.h"
 
+void span(pdl_emit *e, const pdl_xnode *x) {
+    e->start = x->start;
+    e->end = x->end;
+}
+
 uint32_t here(const pdl_emit *e) { return (uint32_t)e->code->ins.n; }
 
 uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, unsigned b, size_t c) {

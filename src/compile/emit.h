@@ -31,6 +31,7 @@ const char *segment(pdl_emit *e, pdl_str s);      /* text in the arena, NUL behi
 typedef struct { uint32_t site, start, end; } emit_place;
 emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
 void at_place(pdl_emit *e, emit_place p);
+void span(pdl_emit *e, const pdl_xnode *x); /* the next instructions are of x */
 
 /* c_expr.c: one expression (any form): leaves its value. */
 void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
@@ -40,6 +41,8 @@ void c_x(pdl_emit *e, const pdl_xnode *x);
 void c_stmt(pdl_emit *e, const pdl_xnode *x);
 /* binds `self`, the blocks of a template, when there are any */
 void c_self(pdl_emit *e, const pdl_xnode *root);
+void c_target(pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
+void c_for(pdl_emit *e, const pdl_xnode *x);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
 void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
