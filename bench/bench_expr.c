@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/pool.h"
 #include "compile/compile.h"
 #include "lang/load.h"
 #include "vm/vm.h"
@@ -104,6 +105,7 @@ int main(void) {
         const char *name, *text;
     } rows[] = {
         {"sum", "${ n + 1 }"}, {"greeting", "Hello ${ name }!"}, {"filter", "${ name | upper }, ${ n }"}};
+    (void)pdl_pool_enter(pdl_pool_new()); /* as it is in the command */
     pdl_interner *names = pdl_interner_new();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         pdl_buf body = PDL_BUF;

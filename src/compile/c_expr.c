@@ -15,14 +15,25 @@ static pdl_arith arith_of(pdl_xop op) {
     return table[op];
 }
 
+/* All variables, those in slots among them. */
+static void c_scope(pdl_emit *e) {
+    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    for (uint32_t slot = 0; slot < e->locals.n; slot++) {
+        emit(e, PDL_OP_LOCAL, 0, slot, e->locals.p[slot]);
+        emit(e, PDL_OP_BIND, 0, 0, e->locals.p[slot]);
+    }
+    emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
+    emit(e, PDL_OP_SCOPE, 0, 0, 0);
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+}
+
 static void c_name(pdl_emit *e, const pdl_xnode *x) {
     pdl_str s = x->u.name;
+    uint32_t slot;
     span(e, x);
     if (pdl_str_is(s, "pdl_context")) emit(e, PDL_OP_CONTEXT, 0, 0, name_of(e, s));
-    else if (pdl_str_is(s, "pdl_scope")) {
-        emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
-        emit(e, PDL_OP_SCOPE, 0, 0, 0);
-    }
+    else if (pdl_str_is(s, "pdl_scope")) c_scope(e);
+    else if (local_find(e, name_of(e, s), &slot)) emit(e, PDL_OP_LOCAL, 0, slot, name_of(e, s));
     else if (pdl_str_is(s, "pdl_usage")) emit(e, PDL_OP_USAGE, 0, 0, name_of(e, s));
     else emit(e, PDL_OP_NAME, 0, 0, name_of(e, s));
 }
@@ -104,6 +115,8 @@ static void c_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
     c_x(e, receiver);
     pdl_shape *s = c_call_step(e, x);
     s->root = name_of(e, root_of(receiver)->u.name);
+    uint32_t slot;
+    if (local_find(e, s->root, &slot)) s->local = slot + 1;
     s->n_keys = n_keys;
     emit(e, PDL_OP_REBIND, 0, 0, add_ptr(e, s));
 }

@@ -9,7 +9,10 @@
 void c_target(pdl_emit *e, const pdl_xnode *t) {
     span(e, t);
     if (t->kind == PDL_X_NAME) {
-        emit(e, PDL_OP_BIND, 0, 0, name_of(e, t->u.name));
+        pdl_name name = name_of(e, t->u.name);
+        uint32_t slot;
+        if (local_find(e, name, &slot)) emit(e, PDL_OP_LOCAL_SET, 0, slot, name);
+        else emit(e, PDL_OP_BIND, 0, 0, name);
     } else if (t->kind == PDL_X_NSREF) {
         c_x(e, t->u.access.obj);
         emit(e, PDL_OP_SWAP, 0, 0, 0);

@@ -46,6 +46,7 @@ typedef struct pdl_shape {
     pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
     pdl_str why;
     pdl_name root;         /* METHOD: variable to rebind when the method mutates; 0: none */
+    uint32_t local;        /* its slot in the frame + 1; 0: it is in the scope */
     uint32_t n_keys;       /* METHOD: keys of the path from root, on the stack below the receiver */
 } pdl_shape;
 

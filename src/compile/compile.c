@@ -19,6 +19,7 @@ static pdl_emit begin(pdl_interner *names, pdl_program *p) {
 static pdl_code *end(pdl_emit *e) {
     pdl_vec_fini(&e->functions);
     pdl_vec_fini(&e->spine);
+    pdl_vec_fini(&e->locals);
     return e->code;
 }
 

@@ -12,6 +12,7 @@ typedef struct pdl_emit {
     bool trace;
     PDL_VEC(struct pending_func *) functions; /* bodies to be emitted behind the main code */
     PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
+    PDL_VEC(pdl_name) locals; /* variables of the closed loops around, by slot */
 } pdl_emit;
 
 uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, unsigned b, size_t c); /* returns its index */
@@ -43,6 +44,7 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x);
 void c_self(pdl_emit *e, const pdl_xnode *root);
 void c_target(pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
 void c_for(pdl_emit *e, const pdl_xnode *x);
+bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
 void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 

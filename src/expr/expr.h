@@ -58,7 +58,8 @@ typedef struct pdl_xlist {
  *   OUTPUT                           list of expressions printed one after the other
  *   SEQ                              list of statements
  *   IF                               cond with statement SEQs (elif is nested; no may be NULL)
- *   FOR                              loop
+ *   FOR                              loop; closed: few targets, and nothing in it sets a variable, nor can anything in
+ *                                    it be called from outside
  *   SET                              set {target, value}; target: NAME, TUPLE of targets, or NSREF
  *   SETBLOCK                         set {target, filter (FILTER chain with NULL innermost obj, or NULL),
  *                                    body}
@@ -106,7 +107,7 @@ struct pdl_xnode {
         struct { const pdl_xnode *first; uint32_t n; const pdl_xop *ops; const pdl_xnode **rest; } compare;
         struct { const pdl_xnode *test, *yes, *no; } cond;
         struct { uint32_t n; const pdl_xnode **keys, **vals; } dict;
-        struct { const pdl_xnode *target, *over, *test, *body, *otherwise; bool recursive; } loop;
+        struct { const pdl_xnode *target, *over, *test, *body, *otherwise; bool recursive, closed; } loop;
         struct { const pdl_xnode *target, *value, *filter, *body; } set;
         /* of the last n_defaults */
         struct { pdl_str name; uint32_t n_params, n_defaults; pdl_str *params; const pdl_xnode **defaults;

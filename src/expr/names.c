@@ -15,6 +15,7 @@ void pdl_names_init(pdl_names *ns, pdl_arena *a) {
     ns->arena = a;
     ns->n = ns->depth = ns->n_free = 0;
     ns->block = ns->n_blocks = 1;
+    ns->n_sets = 0;
     ns->many = (pdl_map){0};
     ns->undo.p = NULL;
     ns->undo.n = ns->undo.cap = 0;
@@ -72,6 +73,7 @@ void pdl_names_set(pdl_names *ns, pdl_str name) {
         for (pdl_macro_use *m = bit ? ns->macro : NULL; m; m = m->outer)
             if (!(m->reads & bit)) m->stops |= bit;
     }
+    ns->n_sets++;
     pdl_symbol *s = symbol_of(ns, name);
     if (!ns->depth) s->set_at_top = true;
     if (s->set_in == ns->block) return;

@@ -47,6 +47,7 @@ typedef struct pdl_names {
     pdl_symbol *first_free, **last_free;
     uint32_t n_free;
     pdl_macro_use *macro;
+    uint32_t n_sets; /* what makes a loop around it an open one, see PDL_X_FOR */
 } pdl_names;
 
 void pdl_names_init(pdl_names *ns, pdl_arena *a);

@@ -167,11 +167,14 @@ static bool read_for_parts(pdl_reader *r, pdl_xnode *n) {
     static const char *const ends[] = {"endfor", "else", NULL}, *const last[] = {"endfor", NULL};
     if (pdl_read_skip_word(r, "if") && !(n->u.loop.test = pdl_read_expression(r))) return false;
     n->u.loop.recursive = pdl_read_skip_word(r, "recursive");
+    r->names.n_sets += n->u.loop.recursive;
     if (!(n->u.loop.body = read_body(r, ends, false))) return false;
     bool has_else = !pdl_read_is_word(r, "endfor");
     pdl_read_advance(r);
     return !has_else || (n->u.loop.otherwise = read_scope(r, last, true));
 }
+
+enum { FEW_TARGETS = 16 }; /* of a closed loop: so many for each level of nesting are numbered in 16 bits */
 
 static const pdl_xnode *read_for(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_FOR, r->t.start);
@@ -180,8 +183,11 @@ static const pdl_xnode *read_for(pdl_reader *r) {
     if (!n->u.loop.target || !pdl_read_expect_word(r, "in")) return NULL;
     if (!(n->u.loop.over = pdl_read_tuple(r, false, false))) return NULL;
     size_t mark = pdl_names_open(&r->names);
+    uint32_t sets = r->names.n_sets;
     set_target(r, n->u.loop.target);
+    if (r->names.n_sets - sets <= FEW_TARGETS) r->names.n_sets = sets;
     bool ok = read_for_parts(r, n);
+    n->u.loop.closed = r->names.n_sets == sets;
     pdl_names_close(&r->names, mark);
     return ok ? pdl_read_close(r, n) : NULL;
 }
@@ -354,6 +360,7 @@ static const pdl_xnode *read_call_block(pdl_reader *r) {
     if (r->t.kind == PDL_TK_LPAREN && !read_signature(r, n)) return NULL;
     if (!(n->u.macro.call = pdl_read_expression(r))) return NULL;
     if (n->u.macro.call->kind != PDL_X_CALL) return pdl_read_fail(r, "expected call");
+    r->names.n_sets++;
     return read_macro_body(r, n, ends) ? pdl_read_close(r, n) : NULL;
 }
 
@@ -399,6 +406,7 @@ static const pdl_xnode *read_block(pdl_reader *r) {
             r, "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
                "use an underscore instead.");
     if (r->n_blocks++) r->suspects++;
+    r->names.n_sets++;
     if (!read_block_body(r, n)) return NULL;
     if (n->u.macro.required && !is_blank_text(n->u.macro.body))
         return pdl_read_fail(r, "Required blocks can only contain comments or whitespace");

@@ -81,6 +81,14 @@ static void op_scope_back(pdl_fiber *f, bool forget) {
     pdl_drop(s.ctx);
 }
 
+static void op_locals(pdl_fiber *f, bool close, size_t n) {
+    if (close) {
+        cut_locals(f, f->locals.n - n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) *pdl_vec_push(&f->locals) = pdl_absent();
+}
+
 static void op_try(pdl_fiber *f, uint32_t pc) {
     pdl_handler *h = pdl_vec_push(&f->handlers);
     pdl_attempts *a = blk(f)->attempts;
@@ -90,7 +98,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
     *h = (pdl_handler){
         .pc = pc, .frame = (uint32_t)f->frames.n, .stack = (uint32_t)f->stack.n, .blks = (uint32_t)f->blks.n,
         .saves = (uint32_t)f->saves.n, .loops = (uint32_t)f->loops.n, .bufs = (uint32_t)f->bufs.n,
-        .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role),
+        .locals = (uint32_t)f->locals.n, .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role),
         .print = f->print, .autoescape = f->autoescape, .calls_from = f->n_calls, .out_mark = out_mark(f),
     };
 }
@@ -264,6 +272,9 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             *top(f) = pdl_list_push(*top(f), x);
             break;
         }
+        case PDL_OP_LOCALS: op_locals(f, i->a == 1, i->c); break;
+        case PDL_OP_LOCAL: push(f, pdl_keep(*local(f, i->b))); break;
+        case PDL_OP_LOCAL_SET: set_val(local(f, i->b), i->a == 1 ? pdl_keep(*top(f)) : pop(f)); break;
         case PDL_OP_UNPACK: STEP(op_unpack(f, i->c, err)); break;
         case PDL_OP_NS_SET: STEP(op_ns_set(f, f->code->consts.p[i->c], err)); break;
         case PDL_OP_MACRO: push(f, macro_new(f, f->code->ptrs.p[i->c])); break;

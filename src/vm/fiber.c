@@ -54,6 +54,10 @@ void cut_stack(pdl_fiber *f, size_t n) {
     while (f->stack.n > n) pdl_drop(pop(f));
 }
 
+void cut_locals(pdl_fiber *f, size_t n) {
+    while (f->locals.n > n) pdl_drop(f->locals.p[--f->locals.n]);
+}
+
 void cut_blks(pdl_fiber *f, size_t n) {
     while (f->blks.n > n) blk_fini(f, &f->blks.p[--f->blks.n]);
 }
@@ -93,10 +97,12 @@ void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_
         .kind = kind, .code = pdl_code_keep((pdl_code *)(uintptr_t)code), .return_pc = f->pc,
         .stack = (uint32_t)f->stack.n, .blks = (uint32_t)f->blks.n, .saves = (uint32_t)f->saves.n,
         .loops = (uint32_t)f->loops.n, .bufs = (uint32_t)f->bufs.n, .handlers = (uint32_t)f->handlers.n,
+        .locals = (uint32_t)f->locals.n, .local_base = f->local_base,
         .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role), .bg = f->bg,
         .print = f->print, .autoescape = f->autoescape, .func = pdl_absent(), .key = pdl_absent(), .loc = loc,
     };
     f->bg = pdl_absent();
+    f->local_base = (uint32_t)f->locals.n;
     f->code = code;
     f->pc = entry;
 }
@@ -121,6 +127,8 @@ void frame_pop(pdl_fiber *f) {
     cut_loops(f, fr.loops);
     cut_bufs(f, fr.bufs);
     cut_handlers(f, fr.handlers);
+    cut_locals(f, fr.locals);
+    f->local_base = fr.local_base;
     pdl_scope_drop(f->scope);
     f->scope = fr.scope;
     fr.scope = NULL;
@@ -159,6 +167,7 @@ void fiber_free(pdl_fiber *f) {
     pdl_vec_fini(&f->loops);
     pdl_vec_fini(&f->handlers);
     pdl_vec_fini(&f->bufs);
+    pdl_vec_fini(&f->locals);
     for (size_t i = 0; i < f->calls.n; i++) pdl_drop(f->calls.p[i].failed);
     pdl_vec_fini(&f->calls);
     pdl_free(f);
@@ -338,6 +347,7 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     cut_saves(f, h->saves);
     cut_loops(f, h->loops);
     cut_bufs(f, h->bufs);
+    cut_locals(f, h->locals);
     pdl_scope_drop(f->scope);
     f->scope = h->scope;
     set_val(&f->ctx, h->ctx);

@@ -66,7 +66,8 @@ typedef struct pdl_frame {
     pdl_frame_kind kind;
     pdl_code *code;             /* kept */
     uint32_t return_pc;         /* in the caller's code */
-    uint32_t stack, blks, saves, loops, bufs, handlers;
+    uint32_t stack, blks, saves, loops, bufs, handlers, locals;
+    uint32_t local_base;        /* of the caller */
     uint32_t below;             /* MACRO: the next frame below that is none of this code */
     pdl_scope *scope;           /* of the caller */
     pdl_val ctx, role, bg;      /* of the caller */
@@ -133,7 +134,7 @@ typedef struct pdl_loop {
 typedef struct pdl_handler {
     uint32_t pc;
     uint32_t frame;             /* frames below and with this one stay */
-    uint32_t stack, blks, saves, loops, bufs;
+    uint32_t stack, blks, saves, loops, bufs, locals;
     pdl_scope *scope;           /* owned copies */
     pdl_val ctx, role;
     uint8_t print;
@@ -175,6 +176,8 @@ struct pdl_fiber {
     PDL_VEC(pdl_loop) loops;
     PDL_VEC(pdl_handler) handlers;
     PDL_VEC(pdl_outbuf) bufs;
+    PDL_VEC(pdl_val) locals;    /* variables of loops of templates; slot 0 of the frame is at local_base */
+    uint32_t local_base;
     /* calls made by this fiber, open or failed and not yet noticed */
     PDL_VEC(struct pdl_made) calls; /* open or failed calls of models, in order */
     uint32_t n_calls;           /* made so far, numbers them */
@@ -318,6 +321,7 @@ void loop_fini(pdl_fiber *f, pdl_loop *l);
 void cut_blks(pdl_fiber *f, size_t n);
 void cut_saves(pdl_fiber *f, size_t n);
 void cut_stack(pdl_fiber *f, size_t n);
+void cut_locals(pdl_fiber *f, size_t n);
 
 static inline pdl_step step_of(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 static inline void push(pdl_fiber *f, pdl_val v) { *pdl_vec_push(&f->stack) = v; }
@@ -328,6 +332,7 @@ static inline void set_top(pdl_fiber *f, pdl_val v) {
     pdl_drop(f->stack.p[f->stack.n - 1]);
     f->stack.p[f->stack.n - 1] = v;
 }
+static inline pdl_val *local(pdl_fiber *f, size_t slot) { return &f->locals.p[f->local_base + slot]; }
 static inline pdl_blk *blk(pdl_fiber *f) { return &f->blks.p[f->blks.n - 1]; }
 static inline void set_val(pdl_val *slot, pdl_val v) { /* takes v */
     pdl_val old = *slot;

@@ -613,7 +613,7 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     (void)err;
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
-    pdl_vref root = pdl_scope_find(f->scope, sh->root);
+    pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);
     if (!pdl_is_absent(x) && !pdl_is_absent(root)) {
         pdl_val at[32]; /* containers along the path, outermost first */
         pdl_val out;
@@ -641,7 +641,8 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
         }
         if (!n) pdl_drop(at[0]);
         if (ok) {
-            f->scope = pdl_scope_put(f->scope, sh->root, x);
+            if (sh->local) set_val(local(f, sh->local - 1), x);
+            else f->scope = pdl_scope_put(f->scope, sh->root, x);
             x = pdl_absent();
         }
     }
