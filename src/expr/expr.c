@@ -171,11 +171,19 @@ static void make_plain(pdl_expr *e) {
     *e = (pdl_expr){.form = PDL_X_PLAIN, .source = source};
 }
 
+/* Does a `}` that nothing has opened stand in s[from..)? What follows a quote or a brace is not looked at. */
+static bool closes_early(pdl_str s, size_t from) {
+    for (size_t i = from; i < s.n; i++)
+        if (s.p[i] == '}') return true;
+        else if (s.p[i] == '{' || s.p[i] == '"' || s.p[i] == '\'') return false;
+    return false;
+}
+
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names) {
     pdl_expr *e = new_expr(a, text);
     if (pdl_expr_is_plain(text)) return e;
     bool enclosed = text.n >= 3 && pdl_str_starts(text, PDL_STR("${")) && text.p[text.n - 1] == '}';
-    if (enclosed && read_inside(e, a, names)) return e;
+    if (enclosed && !closes_early(pdl_str_sub(text, 0, text.n - 1), 2) && read_inside(e, a, names)) return e;
     pdl_xoptions opt = program_options;
     read_outside(e, a, &opt, names);
     const pdl_xnode *only = only_piece(e);
