@@ -15,16 +15,16 @@ static pdl_arith arith_of(pdl_xop op) {
     return table[op];
 }
 
-/* All variables, those in slots among them. */
+/* All variables; those in slots are put into the scope for that. */
 static void c_scope(pdl_emit *e) {
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    if (e->locals.n) emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
     for (uint32_t slot = 0; slot < e->locals.n; slot++) {
         emit(e, PDL_OP_LOCAL, 0, slot, e->locals.p[slot]);
         emit(e, PDL_OP_BIND, 0, 0, e->locals.p[slot]);
     }
     emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
     emit(e, PDL_OP_SCOPE, 0, 0, 0);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    if (e->locals.n) emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
 }
 
 static void c_name(pdl_emit *e, const pdl_xnode *x) {
