@@ -26,6 +26,8 @@ void attempts_free(pdl_attempts *a) {
     if (!a) return;
     pdl_drop(a->exceptions);
     pdl_drop(a->extra);
+    pdl_drop(a->answer);
+    pdl_drop(a->repair);
     pdl_drop(a->pdl_error);
     pdl_err_fini(&a->err);
     pdl_free(a);

@@ -89,12 +89,18 @@ typedef struct pdl_attempts {
     bool has_max;
     pdl_val exceptions;         /* list of names; absent: all */
     pdl_val extra;              /* context added by errors and feedback; absent: none */
+    pdl_val answer;             /* of the model in this attempt, a promise; absent: none was asked */
+    pdl_val repair;             /* messages that show the model what was wrong with its last answer; absent: none */
     pdl_err err;                /* of the last attempt while it is handled */
     pdl_val pdl_error;          /* what pdl_error was before the fallback */
     bool in_fallback;
     bool unmet;                 /* an expectation of this attempt wants another one */
     bool sleeping;
 } pdl_attempts;
+
+/* How the messages of trace_error_on_retry begin. */
+#define TRACED_ERROR "An error occurred in a PDL block. Error details: "
+#define TRACED_AGAIN "The previous error occurs multiple times."
 
 /* A block that is running. info NULL: a boundary that only carries a path. */
 typedef struct pdl_blk {

@@ -65,6 +65,22 @@ static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
     f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
+/* Does the last message tell of the error: is the context part of the input? */
+static bool tells_error(pdl_vref messages) {
+    size_t n = pdl_list_len(messages);
+    pdl_vref last = n ? pdl_list_at(messages, n - 1) : pdl_absent();
+    pdl_vref content = pdl_is_dict(last) ? pdl_dict_getz(last, "content") : pdl_absent();
+    if (!pdl_is_str(content)) return false;
+    return pdl_str_starts(pdl_str_get(content), PDL_STR(TRACED_ERROR)) || pdl_str_is(pdl_str_get(content), TRACED_AGAIN);
+}
+
+/* The messages with those that a failed attempt left. Takes messages. */
+static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
+    const pdl_attempts *a = blk(f)->attempts;
+    if (!a || pdl_is_absent(a->repair) || tells_error(messages)) return messages;
+    return pdl_list_concat(messages, a->repair);
+}
+
 /* The model of a processor: its name, else its type; null when it has neither. Borrowed. */
 static pdl_vref processor_model(pdl_vref processor) {
     pdl_vref m = pdl_dict_getz(processor, "model");
@@ -115,7 +131,8 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_call *c = call_new(f, PDL_EFFECT_model, b->head.loc);
     c->block = &b->head;
     promise_parts(f, c, b);
-    pdl_val request = request_of(f, b, model, messages, params);
+    if (blk(f)->attempts) set_val(&blk(f)->attempts->answer, pdl_keep(c->text));
+    pdl_val request = request_of(f, b, model, with_repair(f, messages), params);
     if (wants_blocks(f->run)) {
         pdl_val key = pdl_textz("pdl__model_input");
         send_field(f, key, pdl_dict_getz(request, "messages"), 0);

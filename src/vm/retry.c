@@ -187,7 +187,7 @@ pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_attempts *a = PDL_NEW(pdl_attempts);
     a->backoff = 1.0;
-    a->exceptions = a->extra = a->pdl_error = pdl_absent();
+    a->exceptions = a->extra = a->answer = a->repair = a->pdl_error = pdl_absent();
     bool ok = true;
     if (i->c == 1) a->tries = pdl_int_of(*top(f)) < 0 ? -1 : pdl_int_of(*top(f));
     else if (i->c) ok = read_object(a, f->stack.p + f->stack.n - i->c, err);
@@ -247,17 +247,59 @@ static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
 
 static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s", a->err.msg);
+    pdl_buf_putf(&b, TRACED_ERROR "%s", a->err.msg);
     pdl_val ctx = next_context(f, a);
     pdl_message last;
     pdl_buf was = PDL_BUF;
     if (pdl_context_last(ctx, &last)) pdl_val_show(last.content, false, (size_t)1 << 30, &was);
     bool again = was.len && pdl_str_ends(pdl_str_trim(pdl_buf_str(&was)), pdl_str_trim(pdl_buf_str(&b)));
     add_context(f, a, "assistant",
-                again ? PDL_STR("The previous error occurs multiple times.") : pdl_buf_str(&b));
+                again ? PDL_STR(TRACED_AGAIN) : pdl_buf_str(&b));
     pdl_buf_fini(&b);
     pdl_buf_fini(&was);
     pdl_drop(ctx);
+}
+
+static pdl_val message(const char *role, pdl_val text) {
+    pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz(role));
+    return pdl_dict_putz(m, "content", text);
+}
+
+/* The text of an error without the places in the program, which say nothing to a model: "FILE:LINE - " before lines. */
+static void put_reasons(pdl_str msg, pdl_buf *out) {
+    for (pdl_str rest = msg; rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR("\n"), 0), at = pdl_str_find(pdl_str_sub(rest, 0, end), PDL_STR(" - "), 0), i = at;
+        pdl_str line = pdl_str_sub(rest, 0, end);
+        while (at != PDL_NOT_FOUND && i && line.p[i - 1] >= '0' && line.p[i - 1] <= '9') i--;
+        bool placed = at != PDL_NOT_FOUND && i && i < at && line.p[i - 1] == ':';
+        pdl_buf_put(out, pdl_str_trim(placed ? pdl_str_sub(line, at + 3, line.n) : line));
+        pdl_buf_putc(out, '\n');
+        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+    }
+}
+
+/* A promise that was filled, or NULL. */
+static const pdl_promise *filled(pdl_vref v) {
+    const pdl_promise *p = pdl_is_absent(v) ? NULL : pdl_promise_of(v);
+    return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
+}
+
+/* What the model answered and why its block's parser or spec refuses it, for the next attempt of a block with an input of
+ * its own: the context, where the error stands as well, does not reach it. */
+static void repair(pdl_fiber *f, pdl_attempts *a) {
+    const pdl_block *b = blk(f)->info->block;
+    const pdl_promise *p = filled(a->answer);
+    if (!p || (a->err.kind != PDL_E_type && a->err.kind != PDL_E_parser)) return;
+    if (!PDL_AS(model, b)->input) return;
+    pdl_val list = pdl_list_new(2);
+    pdl_buf answer = PDL_BUF, why = PDL_BUF;
+    pdl_val_show(p->value, false, (size_t)1 << 30, &answer);
+    if (pdl_str_trim(pdl_buf_str(&answer)).n) list = pdl_list_push(list, message("assistant", pdl_text(pdl_buf_str(&answer))));
+    PDL_PUT(&why, "This answer cannot be used:\n");
+    put_reasons(pdl_str_of(a->err.msg), &why);
+    PDL_PUT(&why, "Answer again, with the corrected answer and nothing else.");
+    set_val(&a->repair, pdl_list_push(list, message("user", pdl_text_of_buf(&why))));
+    pdl_buf_fini(&answer);
 }
 
 static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
@@ -327,7 +369,11 @@ pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
             return PDL_STEP_DONE;
         }
         note_retry(f, a);
-        if (b->info->block->more->trace_error_on_retry) trace_error(f, a);
+        if (b->info->block->more->trace_error_on_retry) {
+            trace_error(f, a);
+            repair(f, a);
+        }
+        set_val(&a->answer, pdl_absent());
         double d = delay_of(f, a);
         if (d > 0) {
             start_sleep(f, d);
