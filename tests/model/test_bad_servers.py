@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Servers that misbehave: each answer ends in the right result or the right error within bounds of time and memory, and the key stays
-where it belongs. Streams cut at every byte, comments, missing ends and limits of size are in test_streams.py, silence in test_time.py.
+where it belongs. Answers cut or reset at every byte are in test_cuts.py, comments, missing ends and limits of size in test_streams.py, silence in
+test_time.py.
 
     python3 tests/model/test_bad_servers.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
 """
@@ -9,9 +10,7 @@ import gzip
 import json
 import os
 import resource
-import socket
 import ssl
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,35 +19,9 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import wire as w  # noqa: E402
-from test_streams import GOOD, TEXT  # noqa: E402
 from wire import KEY, Wire, call, chunk, error_of, head, run, sse  # noqa: E402
 
 OK = json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}]}).encode()
-BAD_KINDS = {"connection", "stream", "protocol"}
-
-
-class Resetting(Wire):
-    """Resets the connection after so many bytes of the answer."""
-
-    def __init__(self, data, at):
-        super().__init__([data[:at]])
-
-    def serve(self, c):
-        c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        super().serve(c)
-
-
-def test_reset_at_any_byte():
-    data = head(extra="Transfer-Encoding: chunked\r\n")
-    body = sse(*GOOD)
-    data += b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
-    for at in list(range(0, len(data), 29)) + [len(data)]:
-        pieces, end = call(Resetting(data, at))
-        assert TEXT.startswith(pieces), (at, pieces)
-        if "reply" in end:
-            assert pieces == TEXT and at >= data.index(b'"finish_reason": "stop"'), at
-        else:
-            assert end["error"]["kind"] in BAD_KINDS, (at, end)
 
 
 def test_two_objects_in_one_event():
