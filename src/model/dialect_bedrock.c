@@ -85,7 +85,9 @@ static pdl_val call_of(pdl_vref m, size_t i) {
 
 static pdl_val thought_of(pdl_vref block) {
     pdl_vref text = pdl_is_dict(block) ? pdl_dict_getz(block, "thinking") : pdl_absent(),
-             mark = pdl_is_dict(block) ? pdl_dict_getz(block, "signature") : pdl_absent();
+             mark = pdl_is_dict(block) ? pdl_dict_getz(block, "signature") : pdl_absent(),
+             data = pdl_is_dict(block) ? pdl_dict_getz(block, "data") : pdl_absent();
+    if (pdl_is_str(data)) return object_with("reasoningContent", object_with("redactedContent", pdl_keep(data)));
     if (!pdl_is_str(text)) return pdl_absent();
     pdl_val r = object_with("text", pdl_keep(text));
     if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
@@ -301,11 +303,12 @@ static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
 }
 
+/* What a cache gave or took is part of the prompt. */
 static void add_usage(pdl_vref u, pdl_draft *d) {
     if (!pdl_is_dict(u)) return;
-    pdl_draft_set(&d->usage,
-                  pdl_usage_new(pdl_count_of(u, "inputTokens", 0), pdl_count_of(u, "outputTokens", 0),
-                                pdl_count_of(u, "cacheReadInputTokens", -1), -1));
+    int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1), prompt = pdl_count_of(u, "inputTokens", 0);
+    prompt += (read > 0 ? read : 0) + pdl_count_of(u, "cacheWriteInputTokens", 0);
+    pdl_draft_set(&d->usage, pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1));
 }
 
 static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_draft *d) {
@@ -315,14 +318,24 @@ static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_draft *d) 
     pdl_drop(list);
 }
 
-/* Thoughts in the form of Anthropic's, whose models they are. */
-static void add_thought(pdl_vref text, pdl_vref mark, pdl_draft *d) {
+/* Thoughts in the form of Anthropic's, whose models they are. Takes block. */
+static void add_thinking_block(pdl_val block, pdl_draft *d) {
     pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
+    pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), block);
+    d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
+}
+
+static void add_thought(pdl_vref text, pdl_vref mark, pdl_draft *d) {
     pdl_val b = object_with("type", pdl_textz("thinking"));
     b = pdl_dict_putz(b, "thinking", pdl_is_str(text) ? pdl_keep(text) : pdl_textz(""));
     if (pdl_is_str(mark)) b = pdl_dict_putz(b, "signature", pdl_keep(mark));
-    pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), b);
-    d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
+    add_thinking_block(b, d);
+}
+
+/* A thought that cannot be read, only sent back. */
+static void add_hidden_thought(pdl_vref data, pdl_draft *d) {
+    if (!pdl_is_str(data)) return;
+    add_thinking_block(pdl_dict_putz(object_with("type", pdl_textz("redacted_thinking")), "data", pdl_keep(data)), d);
 }
 
 static void add_block_of_reply(pdl_vref block, int64_t index, pdl_draft *d) {
@@ -334,6 +347,7 @@ static void add_block_of_reply(pdl_vref block, int64_t index, pdl_draft *d) {
         pdl_draft_reasoning(d, pdl_str_get(get(thought, "text")));
         add_thought(get(thought, "text"), get(thought, "signature"), d);
     }
+    add_hidden_thought(get(get(block, "reasoningContent"), "redactedContent"), d);
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
@@ -375,6 +389,7 @@ static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_draft
     if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
     if (pdl_is_str(input)) add_input(a, index, input, d);
     if (pdl_is_str(get(thought, "text"))) pdl_draft_reasoning(d, pdl_str_get(get(thought, "text")));
+    add_hidden_thought(get(thought, "redactedContent"), d);
     if (!pdl_is_str(get(thought, "signature"))) return;
     /* The signature ends a thought. */
     pdl_val all = pdl_text(pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));

@@ -331,11 +331,23 @@ static void add_call(pdl_vref part, pdl_vref f, pdl_draft *d) {
     d->extra = pdl_dict_putz(d->extra, "thought_signatures", marks);
 }
 
+/* An image that the model made, beside the text: {type: image_url, image_url: {url: "data:..."}} in `images`. */
+static void add_image(pdl_vref media, pdl_draft *d) {
+    pdl_vref mime = get(media, "mimeType", "mime_type"), data = get(media, "data", NULL), old = pdl_dict_getz(d->extra, "images");
+    if (!pdl_is_str(mime) || !pdl_is_str(data)) return;
+    pdl_val url = pdl_textf("data:%.*s;base64,%.*s", PDL_FMT(pdl_str_get(mime)), PDL_FMT(pdl_str_get(data)));
+    pdl_val image = pdl_dict_putz(object_with("type", pdl_textz("image_url")), "image_url", object_with("url", url));
+    pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), image);
+    d->extra = pdl_dict_putz(d->extra, "images", list);
+}
+
 static void add_part_of_reply(pdl_vref part, pdl_draft *d) {
     pdl_vref text = get(part, "text", NULL), f = get(part, "functionCall", "function_call"),
-             thought = get(part, "thought", NULL);
+             thought = get(part, "thought", NULL), media = get(part, "inlineData", "inline_data");
     if (pdl_is_dict(f)) {
         add_call(part, f, d);
+    } else if (pdl_is_dict(media)) {
+        add_image(media, d);
     } else if (pdl_is_str(text)) {
         if (pdl_is_bool(thought) && pdl_bool_of(thought))
             pdl_draft_reasoning(d, pdl_str_get(text));
@@ -386,7 +398,8 @@ static void add_head(pdl_vref json, pdl_draft *d) {
     if (!pdl_is_dict(u)) return;
     int64_t thoughts = pdl_count_of(u, "thoughtsTokenCount", -1);
     int64_t out = pdl_count_of(u, "candidatesTokenCount", 0) + (thoughts > 0 ? thoughts : 0);
-    pdl_draft_set(&d->usage, pdl_usage_new(pdl_count_of(u, "promptTokenCount", 0), out,
+    int64_t in = pdl_count_of(u, "promptTokenCount", 0) + pdl_count_of(u, "toolUsePromptTokenCount", 0);
+    pdl_draft_set(&d->usage, pdl_usage_new(in, out,
                                            pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
 }
 

@@ -9,22 +9,51 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/vec.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
 
+/* What may come next. */
+typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, BEHIND } expected;
+
+/* A container that is open. */
+typedef struct level {
+    char end;     /* '}' or ']' */
+    pdl_val keys; /* of an object: dict of those that came; a second one of the same name would contradict the first */
+} level;
+
 typedef struct walker {
     pdl_str s;
     size_t pos;
-    pdl_buf open;     /* '}' and ']' of the containers around pos, innermost last */
-    size_t certain;   /* bytes of s */
-    bool in_text;     /* the certain part ends inside a text */
-    bool wants_value; /* a value may begin at pos, not a key */
+    PDL_VEC(level) open;
+    expected next;
+    size_t certain; /* bytes of s */
+    bool in_text;   /* the certain part ends inside a text */
 } walker;
 
 static void mark(walker *w, bool in_text) {
     w->certain = w->pos;
     w->in_text = in_text;
+}
+
+/* Reads a small piece of JSON by itself; absent: it is none. */
+static pdl_val read_piece(pdl_str text) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (pdl_json_read(text, PDL_JSON_PYTHON, &v, NULL, &err)) return v;
+    pdl_err_fini(&err);
+    return pdl_absent();
+}
+
+static bool may_stand_in_text(pdl_str s) {
+    char quoted[16] = {'"'};
+    memcpy(quoted + 1, s.p, s.n);
+    quoted[s.n + 1] = '"';
+    pdl_val v = read_piece((pdl_str){quoted, s.n + 2});
+    bool ok = !pdl_is_absent(v);
+    pdl_drop(v);
+    return ok;
 }
 
 static size_t escape_length(pdl_str s) {
@@ -35,7 +64,7 @@ static size_t escape_length(pdl_str s) {
     return !high ? 6 : s.n < 12 ? 0 : 12; /* two halves of a character belong together */
 }
 
-/* A text from its quote on; false: it is not over. */
+/* A text from its quote on; false: it is not over, or no text. */
 static bool walk_text(walker *w, bool value) {
     w->pos++;
     if (value) mark(w, true);
@@ -43,11 +72,11 @@ static bool walk_text(walker *w, bool value) {
         char c = w->s.p[w->pos];
         if (c == '"') {
             w->pos++;
-            if (value) mark(w, false);
             return true;
         }
         size_t n = c == '\\' ? escape_length(pdl_str_sub(w->s, w->pos, w->s.n)) : 1;
-        if (n == 0) return false;
+        bool plain = c != '\\' && (unsigned char)c >= 0x20;
+        if (n == 0 || (!plain && !may_stand_in_text(pdl_str_sub(w->s, w->pos, w->pos + n)))) return false;
         w->pos += n;
         bool inside = w->pos < w->s.n && ((unsigned char)w->s.p[w->pos] & 0xc0) == 0x80; /* of a character */
         if (value && !inside) mark(w, true);
@@ -57,38 +86,79 @@ static bool walk_text(walker *w, bool value) {
 
 /* A number or a word; certain when something follows it. */
 static bool walk_plain(walker *w) {
+    size_t start = w->pos;
     while (w->pos < w->s.n && !strchr(",]} \t\r\n", w->s.p[w->pos])) w->pos++;
     if (w->pos == w->s.n) return false;
+    pdl_val v = read_piece(pdl_str_sub(w->s, start, w->pos));
+    bool ok = !pdl_is_absent(v);
+    pdl_drop(v);
+    return ok;
+}
+
+static bool walk_key(walker *w) {
+    size_t start = w->pos;
+    level *l = &w->open.p[w->open.n - 1];
+    if (!walk_text(w, false)) return false;
+    pdl_val key = read_piece(pdl_str_sub(w->s, start, w->pos));
+    if (!pdl_is_str(key) || !pdl_is_absent(pdl_dict_find(l->keys, key))) {
+        pdl_drop(key);
+        return false;
+    }
+    l->keys = pdl_dict_put(l->keys, key, pdl_null());
+    w->next = COLON;
+    return true;
+}
+
+static bool open_container(walker *w, bool object) {
+    if (w->open.n >= PDL_MAX_JSON_DEPTH) return false;
+    *pdl_vec_push(&w->open) = (level){object ? '}' : ']', object ? pdl_dict_new(4) : pdl_absent()};
+    w->next = object ? FIRST_KEY : FIRST_ITEM;
+    w->pos++;
     mark(w, false);
+    return true;
+}
+
+/* False when it was the outermost. */
+static bool close_container(walker *w) {
+    pdl_drop(w->open.p[--w->open.n].keys);
+    w->next = BEHIND;
+    w->pos++;
+    mark(w, false);
+    return w->open.n > 0;
+}
+
+static bool walk_value(walker *w, char c) {
+    if (c == '{' || c == '[') return open_container(w, c == '{');
+    if (c == '"' ? !walk_text(w, true) : !walk_plain(w)) return false;
+    mark(w, false);
+    w->next = BEHIND;
     return true;
 }
 
 /* One token; false: the text ends here, or nothing behind it counts. */
 static bool walk(walker *w) {
-    char c = w->s.p[w->pos];
-    if (strchr(" \t\r\n,:", c)) {
-        if (c == ':') w->wants_value = true;
-        if (c == ',') w->wants_value = w->open.p[w->open.len - 1] == ']';
+    char c = w->s.p[w->pos], end = w->open.n ? w->open.p[w->open.n - 1].end : 0;
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {
         w->pos++;
-    } else if (c == '{' || c == '[') {
-        if (w->open.len >= PDL_MAX_JSON_DEPTH) return false;
-        pdl_buf_putc(&w->open, c == '{' ? '}' : ']');
-        w->wants_value = c == '[';
-        w->pos++;
-        mark(w, false);
-    } else if (c == '}' || c == ']') {
-        if (w->open.p[w->open.len - 1] != c) return false;
-        w->open.len--;
-        w->pos++;
-        mark(w, false);
-    } else if (c == '"') {
-        bool value = w->wants_value;
-        w->wants_value = false;
-        return walk_text(w, value);
-    } else {
-        return walk_plain(w);
+        return true;
     }
-    return w->open.len > 0;
+    bool may_end = w->next == FIRST_ITEM || w->next == FIRST_KEY || w->next == BEHIND;
+    if (may_end && c == end) return close_container(w);
+    switch (w->next) {
+    case VALUE:
+    case FIRST_ITEM: return walk_value(w, c);
+    case FIRST_KEY:
+    case KEY: return c == '"' && walk_key(w);
+    case COLON:
+        w->next = VALUE;
+        w->pos++;
+        return c == ':';
+    case BEHIND:
+        w->next = end == '}' ? KEY : VALUE;
+        w->pos++;
+        return c == ',';
+    }
+    return false;
 }
 
 static pdl_str without_fence(pdl_str s) {
@@ -99,7 +169,7 @@ static pdl_str without_fence(pdl_str s) {
 }
 
 pdl_val pdl_json_partial(pdl_str text) {
-    walker w = {.s = without_fence(text), .open = PDL_BUF};
+    walker w = {.s = without_fence(text), .next = VALUE};
     pdl_buf closed = PDL_BUF;
     pdl_val out = pdl_absent();
     pdl_err err = {0};
@@ -108,13 +178,14 @@ pdl_val pdl_json_partial(pdl_str text) {
     if (w.certain) {
         pdl_buf_put(&closed, pdl_str_sub(w.s, 0, w.certain));
         if (w.in_text) pdl_buf_putc(&closed, '"');
-        for (size_t i = w.open.len; i-- > 0;) pdl_buf_putc(&closed, w.open.p[i]);
+        for (size_t i = w.open.n; i-- > 0;) pdl_buf_putc(&closed, w.open.p[i].end);
         if (!pdl_json_read(pdl_buf_str(&closed), PDL_JSON_PYTHON, &out, NULL, &err)) {
             pdl_err_fini(&err);
             out = pdl_absent();
         }
     }
     pdl_buf_fini(&closed);
-    pdl_buf_fini(&w.open);
+    for (size_t i = 0; i < w.open.n; i++) pdl_drop(w.open.p[i].keys);
+    pdl_vec_fini(&w.open);
     return out;
 }
