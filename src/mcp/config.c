@@ -1,8 +1,11 @@
 /* config.c -- see config.h. */
 #include "mcp/config.h"
 
+#include <stdio.h>
+
 #include "base/vec.h"
 #include "io/file.h"
+#include "mcp/jsonplace.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
@@ -19,11 +22,15 @@ static const char *const base_env[] = {"HOME",   "LANG", "LC_ALL", "LC_CTYPE", "
                                        "PATH",   "SHELL", "TERM",  "TMPDIR",   "TZ",
                                        "USER"};
 
+/* path: where the reading stands, for messages: "mcpServers", the server, a field of it, a part of that. */
 typedef struct reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
     const char *file, *server;
     pdl_err *err;
+    pdl_buf text; /* of the file */
+    pdl_str path[4];
+    size_t depth;
 } reader;
 
 static const char *variable(const pdl_mcp_options *opt, const char *name) {
@@ -37,10 +44,29 @@ PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
     va_start(ap, fmt);
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
-    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s: %s", r->server, r->file,
+    unsigned line, column;
+    json_line(pdl_buf_str(&r->text), json_place(pdl_buf_str(&r->text), r->path, r->depth), &line, &column);
+    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%u:%u: %s", r->server, r->file, line, column,
                 pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
+}
+
+/* The reading goes to a field of the server, or to a part of the field. */
+static void at_field(reader *r, const char *key) {
+    r->path[2] = pdl_str_of(key);
+    r->depth = 3;
+}
+
+static void at_part(reader *r, pdl_str part) {
+    r->path[3] = part;
+    r->depth = 4;
+}
+
+static void at_number(reader *r, size_t i) {
+    char number[24];
+    snprintf(number, sizeof number, "%zu", i);
+    at_part(r, pdl_arena_str(r->a, pdl_str_of(number)));
 }
 
 static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p; }
@@ -71,6 +97,7 @@ static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
 static bool seconds(reader *r, pdl_vref d, const char *key, uint64_t fallback, uint64_t *ms) {
     pdl_vref v = pdl_dict_getz(d, key);
     *ms = fallback * 1000;
+    at_field(r, key);
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     bool whole = pdl_is(v, PDL_V_INT), number = whole || pdl_is(v, PDL_V_FLOAT);
     double s = whole ? (double)pdl_int_of(v) : number ? pdl_float_of(v) : 0;
@@ -84,12 +111,18 @@ static bool seconds(reader *r, pdl_vref d, const char *key, uint64_t fallback, u
 static bool read_argv(reader *r, pdl_vref d, server_config *c) {
     pdl_vref command = pdl_dict_getz(d, "command"), args = pdl_dict_getz(d, "args");
     if (pdl_is_absent(command)) return true;
+    at_field(r, "args");
     if (!pdl_is_absent(args) && !pdl_is_list(args)) return wrong(r, "args should be a list");
     size_t n = pdl_is_list(args) ? pdl_list_len(args) : 0;
     const char **argv = pdl_arena_new_n(r->a, const char *, n + 2);
+    at_field(r, "command");
     bool ok = expand(r, "command", command, &argv[0]);
     if (ok && !*argv[0]) ok = wrong(r, "command is empty");
-    for (size_t i = 0; ok && i < n; i++) ok = expand(r, "args", pdl_list_at(args, i), &argv[i + 1]);
+    at_field(r, "args");
+    for (size_t i = 0; ok && i < n; i++) {
+        at_number(r, i);
+        ok = expand(r, "args", pdl_list_at(args, i), &argv[i + 1]);
+    }
     c->argv = argv;
     return ok;
 }
@@ -100,6 +133,7 @@ static bool read_pairs(reader *r, pdl_vref d, const char *key, const char *sep, 
     for (size_t i = 0, len = pdl_is_dict(d) ? pdl_dict_len(d) : 0; i < len; i++) {
         pdl_str name = pdl_str_get(pdl_dict_key_at(d, i));
         const char *value;
+        at_part(r, name);
         if (memchr(name.p, 0, name.n) || pdl_str_find(name, PDL_STR("\n"), 0) != PDL_NOT_FOUND)
             return wrong(r, "a name in %s holds a byte that it may not", key);
         if (!expand(r, key, pdl_dict_val_at(d, i), &value)) return false;
@@ -114,6 +148,7 @@ static bool read_pairs(reader *r, pdl_vref d, const char *key, const char *sep, 
 
 static bool object_at(reader *r, pdl_vref d, const char *key, pdl_vref *out, size_t *n) {
     *out = pdl_dict_getz(d, key);
+    at_field(r, key);
     if (!pdl_is_absent(*out) && !pdl_is_null(*out) && !pdl_is_dict(*out))
         return wrong(r, "%s should be an object of texts", key);
     *n = pdl_is_dict(*out) ? pdl_dict_len(*out) : 0;
@@ -140,12 +175,15 @@ static bool read_env(reader *r, pdl_vref d, server_config *c) {
 static bool read_http(reader *r, pdl_vref d, server_config *c) {
     pdl_vref url = pdl_dict_getz(d, "url"), headers;
     size_t n = 0;
+    at_field(r, "type");
     if (pdl_text_is(pdl_dict_getz(d, "type"), "sse"))
         return wrong(r, "the transport sse is not supported, only streamable HTTP");
-    if (!expand(r, "url", url, &c->url) || !object_at(r, d, "headers", &headers, &n)) return false;
+    at_field(r, "url");
+    if (!expand(r, "url", url, &c->url)) return false;
     if (!pdl_str_starts(pdl_str_of(c->url), PDL_STR("http://")) &&
         !pdl_str_starts(pdl_str_of(c->url), PDL_STR("https://")))
         return wrong(r, "url should begin with http:// or https://");
+    if (!object_at(r, d, "headers", &headers, &n)) return false;
     const char **lines = pdl_arena_new_n(r->a, const char *, n + 1);
     c->headers = lines;
     return read_pairs(r, headers, "headers", ": ", lines, &c->n_headers);
@@ -153,11 +191,13 @@ static bool read_http(reader *r, pdl_vref d, server_config *c) {
 
 static bool read_allow(reader *r, pdl_vref d, server_config *c) {
     pdl_vref list = pdl_dict_getz(d, "allow");
+    at_field(r, "allow");
     if (pdl_is_absent(list) || pdl_is_null(list)) return true;
     if (!pdl_is_list(list)) return wrong(r, "allow should be a list of names of tools");
     pdl_str *names = pdl_arena_new_n(r->a, pdl_str, pdl_list_len(list) + 1);
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref v = pdl_list_at(list, i);
+        at_number(r, i);
         if (!pdl_is_str(v)) return wrong(r, "allow should be a list of names of tools");
         names[c->n_allow++] = pdl_arena_str(r->a, pdl_str_get(v));
     }
@@ -166,28 +206,47 @@ static bool read_allow(reader *r, pdl_vref d, server_config *c) {
 }
 
 static bool read_server(reader *r, pdl_vref d, server_config *c) {
+    r->depth = 2;
     if (!pdl_is_dict(d)) return wrong(r, "the entry should be an object");
     if (!read_argv(r, d, c)) return false;
     bool has_url = !pdl_is_absent(pdl_dict_getz(d, "url"));
+    r->depth = 2;
     if (!c->argv == !has_url) return wrong(r, "the entry needs either a command or a url");
     if (c->argv && !read_env(r, d, c)) return false;
     if (has_url && !read_http(r, d, c)) return false;
     pdl_vref cwd = pdl_dict_getz(d, "cwd");
+    at_field(r, "cwd");
     if (!pdl_is_absent(cwd) && !expand(r, "cwd", cwd, &c->cwd)) return false;
     return read_allow(r, d, c) && seconds(r, d, "timeout", TIMEOUT_S, &c->timeout_ms) &&
            seconds(r, d, "startTimeout", START_S, &c->start_ms);
 }
 
+/* The reader of JSON tells its place behind its words: "Expecting value: line 1 column 7 (char 6)". */
+static bool not_json(reader *r, const pdl_err *why) {
+    pdl_str msg = pdl_str_of(why->msg);
+    size_t at = pdl_str_rfind(msg, PDL_STR(": line ")), number = pdl_str_rfind(msg, PDL_STR("column "));
+    pdl_str before = pdl_str_sub(msg, 0, at);
+    if (at == PDL_NOT_FOUND || number == PDL_NOT_FOUND) return wrong(r, "%s", why->msg);
+    pdl_str line = pdl_str_sub(msg, at + strlen(": line "), number - 1), column = pdl_str_sub(msg, number + strlen("column "), msg.n);
+    column = pdl_str_sub(column, 0, pdl_str_find(column, PDL_STR(" "), 0));
+    return pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%.*s:%.*s: %.*s", r->server, r->file,
+                       PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
+}
+
 /* The object mcpServers of the file, owned. */
 static bool read_file(reader *r, pdl_val *out) {
-    pdl_buf b = PDL_BUF_INIT(MAX_CONFIG);
     pdl_err why = {0};
     pdl_val v = pdl_absent();
-    bool ok = pdl_file_read(r->file, &b, &why) && pdl_json_read(pdl_buf_str(&b), 0, &v, NULL, &why);
-    pdl_buf_fini(&b);
-    if (!ok) wrong(r, "%s", why.msg);
+    if (!pdl_file_read(r->file, &r->text, &why)) {
+        pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s", r->server, why.msg);
+        pdl_err_fini(&why);
+        return false;
+    }
+    bool ok = pdl_json_read(pdl_buf_str(&r->text), 0, &v, NULL, &why) || not_json(r, &why);
     pdl_err_fini(&why);
     pdl_vref servers = pdl_is_dict(v) ? pdl_dict_getz(v, "mcpServers") : pdl_absent();
+    r->path[0] = PDL_STR("mcpServers");
+    r->depth = 1;
     if (ok && !pdl_is_dict(servers)) ok = wrong(r, "it has no object mcpServers");
     if (ok) *out = pdl_keep(servers);
     pdl_drop(v);
@@ -210,12 +269,14 @@ bool config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_
     if (!file)
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "tool server %s: PDL_MCP_CONFIG names no configuration file", out->name);
-    reader r = {opt, a, file, out->name, err};
-    pdl_val servers;
-    if (!read_file(&r, &servers)) return false;
-    pdl_vref d = pdl_dict_gets(servers, name);
-    bool ok = pdl_is_absent(d) ? unknown(&r, servers, name) : read_server(&r, d, out);
+    reader r = {.opt = opt, .a = a, .file = file, .server = out->name, .err = err, .text = PDL_BUF_INIT(MAX_CONFIG)};
+    pdl_val servers = pdl_absent();
+    bool ok = read_file(&r, &servers);
+    pdl_vref d = ok ? pdl_dict_gets(servers, name) : pdl_absent();
+    r.path[1] = name;
+    if (ok) ok = pdl_is_absent(d) ? unknown(&r, servers, name) : read_server(&r, d, out);
     pdl_drop(servers);
+    pdl_buf_fini(&r.text);
     return ok;
 }
 
@@ -259,7 +320,7 @@ void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_mcp_secret_fn *each, void *
     if (!file) return;
     pdl_err err = {0};
     pdl_arena *a = pdl_arena_make();
-    reader r = {opt, a, file, "", &err};
+    reader r = {.opt = opt, .a = a, .file = file, .server = "", .err = &err, .text = PDL_BUF_INIT(MAX_CONFIG)};
     pdl_val servers;
     bool ok = read_file(&r, &servers);
     for (size_t i = 0; ok && i < pdl_dict_len(servers); i++) {
@@ -269,6 +330,7 @@ void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_mcp_secret_fn *each, void *
         for (size_t k = 0; c.env && c.env[k]; k++) tell(c.env[k], '=', false, each, user);
     }
     if (ok) pdl_drop(servers);
+    pdl_buf_fini(&r.text);
     pdl_err_fini(&err);
     pdl_arena_free(a);
 }

@@ -27,7 +27,7 @@ typedef struct server_config {
     uint64_t timeout_ms, start_ms;
 } server_config;
 
-/* Error: PDL_E_runtime, naming the server and the file, and what is wrong with it. */
+/* Error: PDL_E_runtime, naming the server, the file with line and column, and what is wrong there. */
 PDL_MUST bool config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
                           pdl_err *err);
 bool config_allows(const server_config *c, pdl_str tool);

@@ -1,0 +1,13 @@
+/* jsonplace.h -- where in the text of a JSON document a path of keys leads, for messages. Private to the room. */
+#ifndef PDL_MCP_JSONPLACE_H
+#define PDL_MCP_JSONPLACE_H
+
+#include "base/str.h"
+
+/* Offset of the value that n keys (of arrays: numbers) lead to, as far as the path goes. text was read without an error. */
+size_t json_place(pdl_str text, const pdl_str *path, size_t n);
+
+/* Line and column, from 1, of an offset; columns count code points. */
+void json_line(pdl_str text, size_t off, unsigned *line, unsigned *column);
+
+#endif
