@@ -728,6 +728,7 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     pdl_vref params = pdl_dict_getz(e->request, "parameters"), model = pdl_dict_getz(e->request, "model");
     c->calls = calls;
     c->e = e;
+    c->number = ++calls->n_made;
     c->start_ns = pdl_clock_ns();
     c->model = pdl_is_absent(model) ? pdl_null() : pdl_keep(model);
     if (!pdl_is_absent(pdl_processor_of(e->request)))

@@ -40,6 +40,7 @@ typedef struct pdl_calls {
     size_t n_farewell;      /* requests that end jobs, on their way */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
+    uint64_t n_made;
     pdl_embeddings embeddings;
 } pdl_calls;
 
@@ -49,6 +50,7 @@ struct pdl_call {
     pdl_calls *calls;
     pdl_call *next, **prev;
     pdl_effect *e;
+    uint64_t number; /* from 1, in the order in which calls began; for the log */
     uint64_t start_ns;
     /* what is asked */
     pdl_val model;     /* str: as the program wrote it, or the fallback in turn */

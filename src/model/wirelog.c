@@ -41,7 +41,7 @@ static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) 
         size_t nl = pdl_str_find(text, PDL_STR("\n"), from), to = nl == PDL_NOT_FOUND ? text.n : nl;
         pdl_str line = pdl_str_sub(text, from, to);
         if (line.n && line.p[line.n - 1] == '\r') line.n--;
-        pdl_buf_putf(out, "#%u %c ", c->e->id, mark);
+        pdl_buf_putf(out, "#%llu %c ", (unsigned long long)c->number, mark);
         pdl_buf_put(out, line);
         pdl_buf_putc(out, '\n');
         from = to + 1;

@@ -454,7 +454,7 @@ def run_options(folder, url):
     check("usage of what was cached", json.loads(r[0][2])["usage"]["total_tokens"] == 10, r[0])
     s.close()
     text = wire.read_text("utf-8")
-    check("the wire", "/chat/completions" in text and "sk-none-needed" not in text, text[:300])
+    check("the wire", text.startswith("#1 > POST ") and "/chat/completions" in text and "#2 < HTTP/1.1 200" in text and "sk-none-needed" not in text, text[:300])
     rows = subprocess.run([PDL, "cache", "list", str(cache)], capture_output=True, text=True, timeout=30, check=False).stdout.splitlines()
     check("choices are repetitions", sorted(x.split()[6] for x in rows if "'A:'" in x or "'hello world'" in x) == ["#0", "#0", "#1", "#1"], rows)
 
