@@ -8,6 +8,7 @@
 #include "api/debug.h"
 #include "api/env.h"
 #include "api/explain.h"
+#include "api/subruns.h"
 #include "base/limits.h"
 #include "compile/compile.h"
 #include "io/clock.h"
@@ -29,16 +30,6 @@
 extern const unsigned char pdl_stdlib_text[]; /* lib/stdlib.pdl, embedded at build time */
 extern const size_t pdl_stdlib_text_len;
 
-/* A program that runs inside another one: exec_str of Python code. */
-typedef struct subrun {
-    pdl_run *run;
-    void (*done)(void *user, pdl_val result, const pdl_err *err);
-    void *done_user;
-    bool all;
-    pdl_str dir; /* owned text */
-    struct subrun *next;
-} subrun;
-
 struct pdl_session {
     pdl_session_options opt;
     pdl_interner *names;
@@ -57,13 +48,14 @@ struct pdl_session {
     pdl_run *run;
     pdl_fold *fold;
     pdl_times *times;       /* of a replay that is traced; NULL: the clock */
-    subrun *subs;
-    uint32_t n_subs;
+    pdl_subruns *subs;
     pdl_str *path;          /* PDL_PATH and the installed library */
     size_t n_path;
     pdl_arena *arena;
     uint32_t next_input;    /* ids of INPUT effects made for code */
-    pdl_world **doors;      /* with a cache: that of the last group of each slot, PDL_SPAWN_SLOTS of them; NULL: none yet */
+    /* with a cache: its doors, made for the last group that began in each slot, and the one through which the last run of each slot
+     * asks; PDL_SPAWN_SLOTS of them, NULL: none yet */
+    pdl_world **doors, **asked;
 };
 
 /* --- programs met while running ------------------------------------------------------------------------- */
@@ -165,7 +157,6 @@ static pdl_val with_defaults(pdl_vref vars) {
 
 static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
                         void *done_user) {
-    (void)code;
     pdl_session *s = user;
     pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"),
              dir = pdl_dict_getz(request, "dir");
@@ -182,63 +173,18 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl
         pdl_drop(request);
         return;
     }
-    subrun *sub = PDL_NEW(subrun);
-    sub->done = done;
-    sub->done_user = done_user;
-    sub->all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
     pdl_run_options o = run_options(s);
-    o.first_id = ++s->n_subs << 20;
-    o.place = pdl_path_numbered(code->place, "exec", s->n_subs);
+    uint32_t root = pdl_subruns_root(s->subs, code->id);
+    if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
+    if (root >= PDL_SUB_RANGES && s->asked) o.world = s->asked[root - PDL_SUB_RANGES];
     o.budget = code->budget;
-    if (pdl_is_str(dir)) o.dir = sub->dir = (pdl_str){pdl_str_dup(pdl_str_get(dir)), pdl_str_get(dir).n};
-    sub->run = pdl_run_new(&o);
-    pdl_path_drop(o.place);
     pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"));
-    pdl_run_start(sub->run, built, vars);
+    bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
+    if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err)) done(done_user, pdl_absent(), &err);
+    pdl_err_fini(&err);
     pdl_drop(vars);
     pdl_code_drop(built);
     pdl_drop(request);
-    sub->next = s->subs;
-    s->subs = sub;
-}
-
-static pdl_val all_of(const pdl_run *r) {
-    int64_t calls, completion, prompt;
-    pdl_run_usage(r, &calls, &completion, &prompt);
-    pdl_val u = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
-    u = pdl_dict_putz(u, "completion_tokens", pdl_int(completion));
-    u = pdl_dict_putz(u, "prompt_tokens", pdl_int(prompt));
-    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "result", pdl_keep(pdl_run_result(r)));
-    d = pdl_dict_putz(d, "scope", pdl_run_scope(r));
-    d = pdl_dict_putz(d, "trace", pdl_null());
-    d = pdl_dict_putz(d, "replay", pdl_dict_new(0));
-    return pdl_dict_putz(d, "usage", u);
-}
-
-static void end_sub(subrun *sub, pdl_step step) {
-    if (step == PDL_STEP_DONE)
-        sub->done(sub->done_user, sub->all ? all_of(sub->run) : pdl_keep(pdl_run_result(sub->run)), NULL);
-    else sub->done(sub->done_user, pdl_absent(), pdl_run_error(sub->run));
-    pdl_run_free(sub->run);
-    pdl_free((char *)(uintptr_t)sub->dir.p);
-    pdl_free(sub);
-}
-
-/* Programs inside the program go on. True when one of them ended. */
-static bool step_subs(pdl_session *s) {
-    bool any = false;
-    for (subrun **at = &s->subs; *at;) {
-        subrun *sub = *at;
-        pdl_step step = pdl_run_step(sub->run);
-        if (step == PDL_STEP_WAIT) {
-            at = &(*at)->next;
-            continue;
-        }
-        *at = sub->next;
-        end_sub(sub, step);
-        any = true;
-    }
-    return any;
 }
 
 /* --- session -------------------------------------------------------------------------------------------- */
@@ -380,6 +326,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->opt = *options;
     s->arena = pdl_arena_make();
     s->names = pdl_interner_new();
+    s->subs = pdl_subruns_new();
     s->env = pdl_environ_load();
     s->loop = pdl_loop_try();
     find_path(s);
@@ -404,13 +351,7 @@ static void close_door(pdl_session *s, size_t slot) {
 
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
-    while (s->subs) {
-        subrun *sub = s->subs;
-        s->subs = sub->next;
-        pdl_run_free(sub->run);
-        pdl_free((char *)(uintptr_t)sub->dir.p);
-        pdl_free(sub);
-    }
+    pdl_subruns_free(s->subs);
     pdl_run_free(s->run);
     pdl_fold_free(s->fold);
     pdl_times_free(s->times);
@@ -418,6 +359,7 @@ void pdl_session_free(pdl_session *s) {
     if (s->journal) pdl_journal_close(s->journal);
     for (size_t i = 0; s->doors && i < PDL_SPAWN_SLOTS; i++) close_door(s, i);
     pdl_free(s->doors);
+    pdl_free(s->asked);
     pdl_cache_close(s->cache);
     if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
@@ -458,9 +400,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
 }
 
 static bool any_ready(const pdl_session *s) {
-    bool ready = pdl_run_is_ready(s->run);
-    for (const subrun *sub = s->subs; sub; sub = sub->next) ready = ready || pdl_run_is_ready(sub->run);
-    return ready;
+    return pdl_run_is_ready(s->run) || pdl_subruns_are_ready(s->subs);
 }
 
 void pdl_session_start(pdl_session *s) {
@@ -491,7 +431,7 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
     for (;;) {
         pdl_step step = pdl_run_step(s->run);
         if (step != PDL_STEP_WAIT) return step;
-        if (step_subs(s)) continue;
+        if (pdl_subruns_step(s->subs)) continue;
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
         bool open = s->world->ops->poll(s->world, left);
         if (!open && !any_ready(s) && s->explain) return PDL_STEP_WAIT;
@@ -539,25 +479,31 @@ bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-void pdl_session_poll(pdl_session *s, int timeout_ms) { s->world->ops->poll(s->world, timeout_ms); }
+void pdl_session_poll(pdl_session *s, int timeout_ms) {
+    bool any = pdl_subruns_step(s->subs) || pdl_subruns_are_ready(s->subs);
+    s->world->ops->poll(s->world, any ? 0 : timeout_ms);
+}
 
 /* The worlds as a run beside others sees them: with a cache each group counts its own repetitions. */
 static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     if (!s->cache) return s->world;
-    if (!s->doors) s->doors = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
-    if (spawn->slot != spawn->group) return s->doors[spawn->group];
-    close_door(s, spawn->slot);
-    return s->doors[spawn->slot] = pdl_cache_door(s->cache);
+    if (!s->doors) {
+        s->doors = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+        s->asked = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+    }
+    if (spawn->slot == spawn->group) {
+        close_door(s, spawn->slot);
+        s->doors[spawn->slot] = pdl_cache_door(s->cache);
+    }
+    return s->asked[spawn->slot] = s->doors[spawn->group];
 }
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
-    enum { FIRST = 1 << 30, EFFECTS = 1 << 20 }; /* ids below belong to programs inside programs */
-    static_assert((unsigned)FIRST + (unsigned)PDL_SPAWN_SLOTS * EFFECTS <= 0x80000000u,
-                  "ids of inputs follow");
+    static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u, "ids of inputs follow");
     pdl_run_options o = run_options(s);
     o.dir = spawn->dir;
     o.stream = spawn->stream;
-    o.first_id = FIRST + spawn->slot * EFFECTS;
+    o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
     o.sinks.now = wall;
     o.world = world_of(s, spawn);
     o.budget = s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0}) : NULL;
@@ -566,6 +512,11 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     pdl_budget_drop(o.budget);
     pdl_run_start(r, spawn->code, spawn->variables);
     return r;
+}
+
+void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
+    pdl_run_free(run);
+    pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
 }
 
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }

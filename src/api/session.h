@@ -86,9 +86,11 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
 /* Wait for the outside at most timeout_ms, as poll of a world. */
 void pdl_session_poll(pdl_session *s, int timeout_ms);
-/* A run beside others, started; the caller steps and frees it, and polls. It has the budget of the options for itself; the
+/* A run beside others, started; the caller steps and releases it, and polls. It has the budget of the options for itself; the
  * repetitions of what is asked of the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
+/* Frees the run of a slot, and ends the programs that its code runs. */
+void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);

@@ -151,7 +151,7 @@ void chat_free(work *w) {
     if (w->x) pdl_exchange_set(w->x, NULL);
     for (uint32_t i = 0; i < w->n; i++) {
         if (!w->choices[i].run) continue;
-        pdl_run_free(w->choices[i].run);
+        pdl_session_release(s->opt.session, w->choices[i].run, w->choices[i].slot);
         s->slots[s->n_slots++] = w->choices[i].slot;
     }
     pdl_timer_stop(w->limit);

@@ -36,6 +36,8 @@ PROGRAMS = {
     "forever": 'repeat: {text: ""}\nwhile: true\n',
     "reads": 'text: {read: null, fallback: no input}\n',
     "many": 'text: {for: {i: [1, 2, 3]}, repeat: {model: openai/talker, input: "many ${ i }"}}\n',
+    "inside": "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result = exec_str('{model: openai/talker, input: inside}')\n",
+    "inside-slow": "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result = exec_str('{model: openai/slow, input: inside}')\n",
     "secret": 'text: "${ stdlib.fail(\'token is t0psecret-value\') }"\n',
 }
 opened = []             # requests that reached the model and are open
@@ -181,6 +183,8 @@ def answers(s):
     c = json.loads(r[2])["choices"][0]
     check("tool calls", c["finish_reason"] == "tool_calls" and c["message"]["tool_calls"][0]["function"]["name"] == "f" and
           c["message"]["content"] is None, r)
+    r = [content(s.chat("inside")) for _ in range(3)]
+    check("programs inside code", r == ["hello world"] * 3, r)
     check("standard input is at its end", content(s.chat("reads")) == "no input")
     models = json.loads(s.ask("GET", "/v1/models")[2])
     check("models", models["object"] == "list" and [m["id"] for m in models["data"]] == list(PROGRAMS) and
@@ -287,6 +291,12 @@ def bad_clients(s):
         c.close()
     until(lambda: len(opened) == before)
     check("clients that go away end their runs", reached == before + 20 and len(opened) == before, (reached, len(opened)))
+    inside = s.socket("inside-slow")
+    until(lambda: len(opened) == before + 1)
+    reached = len(opened)
+    inside.close()
+    until(lambda: len(opened) == before)
+    check("and the programs that its code runs", reached == before + 1 and len(opened) == before and content(s.chat("inside")) == "hello world", reached)
     slow = [s.socket("big", True) for _ in range(4)]        # they take nothing of 40 MB each
     time.sleep(1)
     memory = s.memory()
@@ -450,6 +460,9 @@ def run_options(folder, url):
     check("time of a model call", r[0] == 500 and json.loads(r[2])["error"]["code"] == "timeout", r)
     del asked[:]
     r = [s.chat("talk") for _ in range(3)]
+    r += [s.chat("inside") for _ in range(2)]
+    check("of programs inside code, too", asked == ["talker"] and content(r.pop()) == content(r.pop()) == "hello world", asked)
+    del asked[:]
     check("a cache is shared by requests", not asked and {content(x) for x in r} == {"A:hello worldhello world"}, (asked, r))
     check("usage of what was cached", json.loads(r[0][2])["usage"]["total_tokens"] == 10, r[0])
     s.close()
