@@ -16,6 +16,7 @@
 #define PDL_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define PDL_NORETURN __attribute__((noreturn))
 #define PDL_COLD __attribute__((cold, noinline))
+#define PDL_APART __attribute__((noinline)) /* keeps its frame out of a recursion that calls it */
 #define PDL_LIKELY(x) __builtin_expect(!!(x), 1)
 #define PDL_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define PDL_ADD_OVERFLOWS(a, b, out) __builtin_add_overflow(a, b, out)

@@ -23,6 +23,9 @@ typedef enum {
     PDL_XOP_EQ, PDL_XOP_NE, PDL_XOP_LT, PDL_XOP_LE, PDL_XOP_GT, PDL_XOP_GE, PDL_XOP_IN, PDL_XOP_NOTIN
 } pdl_xop;
 
+/* The operator as it is written: "not in". */
+const char *pdl_xop_text(pdl_xop op);
+
 /* Arguments of a call, filter or test, in source order. `star` / `starstr` are NULL when absent. */
 typedef struct pdl_xargs {
     const pdl_xnode **pos;

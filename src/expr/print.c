@@ -22,6 +22,8 @@ static const char *const op_text[] = {
     [PDL_XOP_NE] = "!=",       [PDL_XOP_LT] = "<",     [PDL_XOP_LE] = "<=",       [PDL_XOP_GT] = ">",
     [PDL_XOP_GE] = ">=",       [PDL_XOP_IN] = "in",    [PDL_XOP_NOTIN] = "not in"};
 
+const char *pdl_xop_text(pdl_xop op) { return op_text[op]; }
+
 static void put_node(printer *p, const pdl_xnode *n);
 
 static void put(printer *p, const char *z) { pdl_buf_put(p->out, pdl_str_of(z)); }

@@ -4,7 +4,9 @@
 #include "value/context.h"
 #include "value/exotic.h"
 #include "value/func.h"
+#include "value/handle.h"
 #include "value/int.h"
+#include "value/promise.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -209,6 +211,12 @@ bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
         }
     } else if (seq_len(x, &n) && index_in(key, n, &i)) {
         *out = seq_at(x, i);
+        return true;
+    }
+    pdl_vref fetched = pdl_is(x, PDL_V_HANDLE) ? pdl_handle_of(x)->fetched : pdl_absent();
+    if (!pdl_is_absent(fetched)) fetched = pdl_dict_find(fetched, key);
+    if (!pdl_is_absent(fetched)) {
+        *out = pdl_keep(pdl_promise_of(fetched)->value);
         return true;
     }
     if (!pdl_is_str(key)) *out = no_element(x, key);

@@ -43,24 +43,26 @@ static pdl_val path_of(pdl_vref attribute) {
     return path;
 }
 
+pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi) {
+    pdl_val paths = pdl_list_new(1);
+    if (!multi || !pdl_is_str(attribute)) return pdl_list_push(paths, path_of(attribute));
+    size_t pos = 0;
+    pdl_str piece;
+    while (next_piece(pdl_str_get(attribute), ',', &pos, &piece)) {
+        pdl_val text = pdl_text(piece);
+        paths = pdl_list_push(paths, path_of(text));
+        pdl_drop(text);
+    }
+    return paths;
+}
+
 void pdl_getter_init(pdl_getter *g, const pdl_native_env *env, pdl_vref attribute, bool multi, bool fold) {
     *g = (pdl_getter){.paths = pdl_absent(), .multi = multi, .fold = fold, .deflt = pdl_absent(), .env = env};
     if (!pdl_given(attribute)) {
         g->multi = false; /* a list of one value compares as the value does */
         return;
     }
-    g->paths = pdl_list_new(1);
-    if (!multi || !pdl_is_str(attribute)) {
-        g->paths = pdl_list_push(g->paths, path_of(attribute));
-        return;
-    }
-    size_t pos = 0;
-    pdl_str piece;
-    while (next_piece(pdl_str_get(attribute), ',', &pos, &piece)) {
-        pdl_val text = pdl_text(piece);
-        g->paths = pdl_list_push(g->paths, path_of(text));
-        pdl_drop(text);
-    }
+    g->paths = pdl_attribute_paths(attribute, multi);
 }
 
 void pdl_getter_fini(pdl_getter *g) {

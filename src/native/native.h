@@ -131,6 +131,8 @@ pdl_vref pdl_native_receiver(pdl_vref v);          /* absent for a global */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
 /* x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
+/* The argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi "a.0,b" is [["a", 0], ["b"]]. */
+pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi);
 /* x[from:to:step]; null or absent bounds. Lists, tuples, strings, ranges, bytes, contexts. */
 PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out, pdl_err *err);
 /* Error of using an undefined value: UndefinedError with its explanation. Always false. */

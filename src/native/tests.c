@@ -18,11 +18,11 @@ static bool t_false(PDL_ARGS) { YIELD(pdl_is_bool(argv[0]) && !pdl_bool_of(argv[
 static bool t_float(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_FLOAT)); }
 static bool t_integer(PDL_ARGS) { YIELD(pdl_is_int(argv[0])); }
 static bool t_none(PDL_ARGS) { YIELD(pdl_is_null(argv[0])); }
-static bool t_number(PDL_ARGS) { YIELD(pdl_is_number(argv[0])); }
+static bool t_number(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->number : pdl_is_number(argv[0])); }
 static bool t_string(PDL_ARGS) { YIELD(pdl_is_str(argv[0])); }
 static bool t_true(PDL_ARGS) { YIELD(pdl_is_bool(argv[0]) && pdl_bool_of(argv[0])); }
 static bool t_undefined(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_UNDEFINED)); }
-static bool t_mapping(PDL_ARGS) { YIELD(pdl_is_dict(argv[0])); }
+static bool t_mapping(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->mapping : pdl_is_dict(argv[0])); }
 
 /* Jinja's undefined has a __call__, so that calling it fails with its explanation. */
 static bool t_callable(PDL_ARGS) {
@@ -37,14 +37,16 @@ static bool t_iterable(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     if (t == PDL_V_UNDEFINED && !env->lenient) return pdl_undefined_error(argv[0], err);
     size_t n;
-    YIELD(t == PDL_V_UNDEFINED || (t != PDL_V_HANDLE && pdl_val_len(argv[0], &n)));
+    if (t == PDL_V_HANDLE) YIELD(pdl_handle_of(argv[0])->iterable);
+    YIELD(t == PDL_V_UNDEFINED || pdl_val_len(argv[0], &n));
 }
 
 /* Has a length and items by key: sets and the views of objects have no items. */
 static bool t_sequence(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     size_t n;
-    bool items = t != PDL_V_SET && t != PDL_V_VIEW && t != PDL_V_HANDLE;
+    if (t == PDL_V_HANDLE) YIELD(pdl_handle_of(argv[0])->sequence);
+    bool items = t != PDL_V_SET && t != PDL_V_VIEW;
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 

@@ -5,14 +5,15 @@
 
 #include "base/banned.h"
 
-/* json is last: it may be absent, which ends the children. */
+/* The last two may be absent, which ends the children. */
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const pdl_handle *h = (const void *)o;
     switch (i) {
     case 0: return h->type_name;
     case 1: return h->str;
     case 2: return h->repr;
-    case 3: return h->json;
+    case 3: return pdl_is_absent(h->json) ? h->fetched : h->json;
+    case 4: return pdl_is_absent(h->json) ? pdl_absent() : h->fetched;
     default: return pdl_absent();
     }
 }

@@ -13,9 +13,10 @@ typedef struct pdl_handle {
     uint64_t id;            /* in the worker */
     pdl_val type_name, str, repr; /* strings */
     bool truth;
-    bool callable;
+    bool callable, number, iterable, sequence, mapping; /* what it is to the tests of templates */
     int64_t len;            /* -1: has none */
     pdl_val json;           /* JSON form when it has one, else absent */
+    pdl_val fetched;        /* while a filter looks at it: promises of its attributes by name; else absent */
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
 } pdl_handle;

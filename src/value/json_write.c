@@ -142,10 +142,13 @@ static bool put_str_of(writer *w, pdl_vref v) { /* str(v), quoted */
 
 static bool put_value(writer *w, pdl_vref v);
 
-static void put_break(writer *w) {
-    if (!w->unit) return;
+PDL_APART static void put_line_end(writer *w) {
     pdl_buf_putc(w->out, '\n');
     for (unsigned i = 0; i < w->depth; i++) pdl_buf_put(w->out, *w->unit);
+}
+
+static void put_break(writer *w) {
+    if (w->unit) put_line_end(w);
 }
 
 static void put_comma(writer *w) {
@@ -225,7 +228,7 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 /* Positions of the entries of d in the order of the text of their keys (owned); NULL when a key fails. */
-static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
+PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
     sort_key *keys = PDL_NEW_N(sort_key, n);
     bool ok = true;
     for (size_t i = 0; i < n && ok; i++) {
@@ -276,7 +279,7 @@ static bool put_dict(writer *w, pdl_vref d) {
 }
 
 /* A set, range or view as a list. */
-static bool put_listed(writer *w, pdl_vref v) {
+PDL_APART static bool put_listed(writer *w, pdl_vref v) {
     pdl_val list;
     if (!pdl_val_to_list(v, &list, w->err)) return false;
     bool ok = put_list(w, list);

@@ -10,6 +10,7 @@ pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->run = r;
     f->id = ++r->next_fiber;
     f->ctx = pdl_context_empty();
+    f->filtered = pdl_absent();
     f->bg = pdl_absent();
     f->role = pdl_textz("user");
     f->budget = pdl_budget_keep(r->opt.budget);
@@ -158,6 +159,7 @@ void fiber_free(pdl_fiber *f) {
     cut_stack(f, 0);
     pdl_scope_drop(f->scope);
     pdl_drop(f->ctx);
+    pdl_drop(f->filtered);
     pdl_drop(f->bg);
     pdl_drop(f->role);
     pdl_err_fini(&f->err);

@@ -168,6 +168,7 @@ struct pdl_fiber {
     uint32_t pc;
     pdl_scope *scope;
     pdl_val ctx;                /* background messages that the next block sees */
+    pdl_val filtered;           /* OUT_FILTER: its result, perhaps a promise; absent: not there yet */
     pdl_val bg;                 /* background of the last block; absent: empty */
     pdl_val role;
     uint8_t print;
@@ -512,8 +513,26 @@ pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str path, p
 /* ops_tools.c */
 pdl_step op_import_server(pdl_fiber *f, const pdl_block *b, pdl_err *err);
 PDL_MUST bool declare_tools(pdl_val *params, pdl_err *err); /* functions in the parameter `tools` */
-/* pushes a promise; takes all */
-void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs);
+
+/* ops_object.c: each pushes the promise of what the code worker answers; all take their values */
+void start_attr(pdl_fiber *f, pdl_val handle, pdl_val name);
+void start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
+void start_iter(pdl_fiber *f, pdl_val handle);
+void start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs); /* name: of a method, or absent */
+void start_slice(pdl_fiber *f);                         /* object and three bounds on the stack */
+void start_unary(pdl_fiber *f, const char *operator);   /* object on the stack */
+void start_binary(pdl_fiber *f, const char *operator, bool negated); /* operands on the stack */
+/* A test of an object, or against one, that is an operator: started in place of its operands. */
+bool object_test(pdl_fiber *f, const pdl_shape *sh, bool negated);
+const char *arith_text(pdl_arith op);
+bool has_object(pdl_vref v); /* is or may contain one */
+bool any_object(const pdl_fiber *f, size_t n); /* among the n topmost */
+/* A filter whose value (under its arguments) is or holds objects. done: its result is on the stack in place of them; otherwise it
+ * is called as always, and object_filter_end after that. */
+pdl_step object_filter(pdl_fiber *f, const pdl_shape *sh, bool *done, pdl_err *err);
+void object_filter_end(pdl_fiber *f, const pdl_shape *sh);
+bool object_method(pdl_fiber *f, const pdl_shape *sh); /* a method that formats objects: started in place of its operands */
+size_t arg_count(const pdl_shape *s);
 
 /* globals.c */
 void run_globals(pdl_run *r);

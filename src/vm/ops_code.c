@@ -6,31 +6,6 @@
 
 #include "base/banned.h"
 
-/* Pushes the promise of an operation on an object of the worker (worker.h has the requests). Takes handle,
- * arg, kwargs. The handle stays in the request, so that the object is there until the answer is. */
-void start_object(pdl_fiber *f, const char *op, pdl_val handle, pdl_val arg, pdl_val kwargs) {
-    pdl_val r = pdl_dict_new(6);
-    bool method = pdl_str_is(pdl_str_of(op), "method"), call = method || pdl_str_is(pdl_str_of(op), "call");
-    r = pdl_dict_putz(r, "op", pdl_textz(method ? "call" : op));
-    r = pdl_dict_putz(r, "id", pdl_int((int64_t)pdl_handle_of(handle)->id));
-    if (pdl_str_is(pdl_str_of(op), "attr")) r = pdl_dict_putz(r, "name", pdl_keep(arg));
-    if (pdl_str_is(pdl_str_of(op), "item")) r = pdl_dict_putz(r, "key", pdl_keep(arg));
-    if (call) {
-        size_t from = method ? 1 : 0;
-        pdl_val args = pdl_list_new(pdl_list_len(arg));
-        if (method) r = pdl_dict_putz(r, "name", pdl_keep(pdl_list_at(arg, 0)));
-        for (size_t i = from; i < pdl_list_len(arg); i++)
-            args = pdl_list_push(args, pdl_keep(pdl_list_at(arg, i)));
-        r = pdl_dict_putz(r, "args", args);
-        r = pdl_dict_putz(r, "kwargs", pdl_is_absent(kwargs) ? pdl_dict_new(0) : pdl_keep(kwargs));
-    }
-    r = pdl_dict_putz(r, "object", handle);
-    pdl_drop(arg);
-    pdl_drop(kwargs);
-    pdl_loc loc = f->code->sites.p[f->code->where.p[f->pc - 1].site].loc;
-    start_effect(f, PDL_EFFECT_object, r, loc);
-}
-
 static bool is_word(char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (unsigned char)c >= 0x80;

@@ -63,6 +63,8 @@ static bool refuse_undefined(pdl_vref v, pdl_err *err) {
     return !pdl_is(v, PDL_V_UNDEFINED) || pdl_undefined_error(v, err);
 }
 
+static bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
+
 static void replace2(pdl_fiber *f, pdl_val v) {
     pdl_drop(pop(f));
     set_top(f, v);
@@ -74,7 +76,12 @@ pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
     if (!refuse_undefined(a, err) || !refuse_undefined(b, err)) return PDL_STEP_FAIL;
-    if (i->a == PDL_OP_MOD && pdl_is_str(a)) {
+    bool formats = i->a == PDL_OP_MOD && pdl_is_str(a);
+    if (formats ? has_object(b) : is_handle(a) || is_handle(b)) {
+        start_binary(f, arith_text((pdl_arith)i->a), false);
+        return PDL_STEP_DONE;
+    }
+    if (formats) {
         if (!pdl_format_percent(a, b, &v, err)) return PDL_STEP_FAIL;
     } else if (!pdl_val_arith((pdl_arith)i->a, a, b, &v, err)) {
         return PDL_STEP_FAIL;
@@ -104,6 +111,10 @@ pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     pdl_vref v = *top(f);
     pdl_val out;
     if (!refuse_undefined(v, err)) return PDL_STEP_FAIL;
+    if (is_handle(v)) {
+        start_unary(f, op == PDL_OP_NEG ? "-" : "+");
+        return PDL_STEP_DONE;
+    }
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
         pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'", op == PDL_OP_NEG ? "-" : "+",
                      pdl_type_full(v));
@@ -191,6 +202,10 @@ pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         ok = true;
     else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED))
         ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
+    else if (has_object(a) || has_object(b)) {
+        start_binary(f, pdl_xop_text((pdl_xop)i->a), false);
+        return PDL_STEP_DONE;
+    }
     else if (i->a == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja) ok = in_strict_list(a, b, &out, err);
     else ok = compare((pdl_xop)i->a, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
@@ -207,8 +222,6 @@ pdl_val name_value(pdl_fiber *f, pdl_name name) {
 }
 
 /* --- access ------------------------------------------------------------------------------------------- */
-
-static bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
 
 /* The two attributes that templates are made of: a key of an object, a counter of a loop. */
 static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
@@ -232,7 +245,7 @@ pdl_step op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
     if (is_handle(x)) {
         pop(f);
-        start_object(f, "attr", x, pdl_keep(name), pdl_absent());
+        start_attr(f, x, pdl_keep(name));
         return PDL_STEP_DONE;
     }
     if (is_aggregator_messages(x, pdl_str_get(name), &out)) {
@@ -251,7 +264,7 @@ pdl_step op_item(pdl_fiber *f, pdl_err *err) {
     if (!refuse_undefined(x, err) || !refuse_undefined(key, err)) return PDL_STEP_FAIL;
     if (is_handle(x)) {
         f->stack.n -= 2;
-        start_object(f, "item", x, key, pdl_absent());
+        start_item(f, x, key);
         return PDL_STEP_DONE;
     }
     if (!pdl_item(x, key, &out, err)) return PDL_STEP_FAIL;
@@ -265,6 +278,10 @@ pdl_step op_slice(pdl_fiber *f, pdl_err *err) {
     pdl_val out;
     for (size_t i = 0; i < 4; i++)
         if (!refuse_undefined(*under(f, i), err)) return PDL_STEP_FAIL;
+    if (is_handle(*under(f, 3))) {
+        start_slice(f);
+        return PDL_STEP_DONE;
+    }
     if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err)) return PDL_STEP_FAIL;
     cut_stack(f, f->stack.n - 3);
     set_top(f, out);
@@ -430,7 +447,7 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
     return true;
 }
 
-static size_t arg_count(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+size_t arg_count(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
 
 /* A native of the value below the shape's arguments, and of these. */
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_shape *sh, pdl_val *out, pdl_err *err) {
@@ -450,7 +467,7 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     pdl_val pos = pdl_list_new(s->n_pos), kw = pdl_dict_new(s->n_kw);
     for (size_t i = 0; i < s->n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->pos[i]));
     for (size_t i = 0; i < s->n_kw; i++) kw = pdl_dict_puts(kw, s->kw[i], pdl_keep(s->kwv[i]));
-    start_object(f, "call", pdl_keep(callee), pos, kw);
+    start_call(f, pdl_keep(callee), pdl_absent(), pos, kw);
     return true;
 }
 
@@ -552,12 +569,11 @@ static pdl_step method_of_handle(pdl_fiber *f, const pdl_shape *sh, pdl_err *err
         spread_fini(&s);
         return PDL_STEP_FAIL;
     }
-    pdl_val pos = pdl_list_new(s.n_pos + 1), kw = pdl_dict_new(s.n_kw);
-    pos = pdl_list_push(pos, pdl_text(sh->name));
+    pdl_val pos = pdl_list_new(s.n_pos), kw = pdl_dict_new(s.n_kw);
     for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
     for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
     spread_fini(&s);
-    start_object(f, "method", pdl_keep(*under(f, n)), pos, kw);
+    start_call(f, pdl_keep(*under(f, n)), pdl_text(sh->name), pos, kw);
     pdl_val out = pop(f);
     cut_stack(f, f->stack.n - n - 1);
     if (sh->root) push(f, pdl_absent()); /* REBIND expects keys, receiver, value: nothing to bind */
@@ -592,6 +608,7 @@ pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     pdl_val x = *under(f, n), out;
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
     if (pdl_is(x, PDL_V_HANDLE)) return method_of_handle(f, sh, err);
+    if (object_method(f, sh)) return PDL_STEP_DONE;
     const pdl_native *row = pdl_method_find(x, sh->name);
     if (!row) return method_of_value(f, sh, err);
     if (!call_native(f, row, sh, &out, err)) return PDL_STEP_FAIL;
@@ -652,17 +669,6 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Filters that go through the items of what they are given, so that any iterator will do. */
-static bool walks(pdl_str filter) {
-    static const char *const names[] = {
-        "batch", "first", "groupby", "join", "list", "map", "max", "min", "reject", "rejectattr", "select", "selectattr", "slice",
-        "sort", "sum", "unique",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (pdl_str_is(filter, names[i])) return true;
-    return false;
-}
-
 pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
         pdl_err_host(err, test ? "TemplateRuntimeError" : "TemplateRuntimeError", "No %s named '%.*s' found.",
@@ -674,14 +680,16 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         pdl_step st = force_n(f, n + 1, err);
         if (st != PDL_STEP_DONE) return st;
     }
-    pdl_val x = *under(f, n), out;
-    if (is_handle(x) && !test && walks(sh->name)) { /* filters get a list; what cannot be walked is refused by its owner */
-        start_object(f, "iter", pdl_keep(x), pdl_null(), pdl_absent());
-        pdl_val items = pop(f);
-        set_val(under(f, n), items);
-        return op_filter(f, sh, test, negated, err);
+    if (test && object_test(f, sh, negated)) return PDL_STEP_DONE;
+    bool objects = !test && any_object(f, n + 1), done;
+    if (objects) {
+        pdl_step st = object_filter(f, sh, &done, err);
+        if (st != PDL_STEP_DONE || done) return st;
     }
-    if (!call_native(f, sh->row, sh, &out, err)) return PDL_STEP_FAIL;
+    pdl_val x = *under(f, n), out;
+    bool ok = call_native(f, sh->row, sh, &out, err);
+    if (objects) object_filter_end(f, sh);
+    if (!ok) return PDL_STEP_FAIL;
     if (negated) {
         bool truth = pdl_val_truth(out);
         pdl_drop(out);
@@ -693,13 +701,25 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
     return PDL_STEP_DONE;
 }
 
+/* The operands are gone: the result may be a promise of the code worker. */
+static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = force(f, &f->filtered, err);
+    if (s == PDL_STEP_WAIT) return s;
+    push(f, f->filtered);
+    f->filtered = pdl_absent();
+    return s == PDL_STEP_DONE ? op_out(f, false, err) : s;
+}
+
 pdl_step op_out_filter(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     size_t n = (size_t)sh->n_pos + 1;
+    if (!pdl_is_absent(f->filtered)) return out_filtered(f, err);
     pdl_step s = force_n(f, n, err);
     if (s != PDL_STEP_DONE) return s;
-    if (f->autoescape || is_handle(*under(f, n - 1))) {
+    if (f->autoescape || any_object(f, n)) {
         s = op_filter(f, sh, false, false, err);
-        return s == PDL_STEP_DONE ? op_out(f, false, err) : s;
+        if (s != PDL_STEP_DONE) return s;
+        f->filtered = pop(f);
+        return out_filtered(f, err);
     }
     pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
     const pdl_val *argv = under(f, n - 1);

@@ -93,7 +93,7 @@ pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
             if (s != PDL_STEP_DONE) return s;
         }
         if (pdl_is(*v, PDL_V_HANDLE)) {
-            start_object(f, "iter", pdl_keep(*v), pdl_null(), pdl_absent());
+            start_iter(f, pdl_keep(*v));
             pdl_val items = pop(f);
             set_val(under(f, k), items);
             return op_fors(f, i, err);
@@ -311,8 +311,17 @@ pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_vref func = *under(f, 4);
+    if (pdl_is(func, PDL_V_HANDLE)) { /* a function of Python sees a value */
+        pdl_step s = force(f, top(f), err);
+        if (s != PDL_STEP_DONE) return s;
+    }
     *under(f, 2) = pdl_int(i + 1);
     pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(list, (size_t)i))};
+    if (pdl_is(func, PDL_V_HANDLE)) {
+        start_call(f, pdl_keep(func), pdl_absent(), pdl_list_push(pdl_list_push(pdl_list_new(2), args[0]), args[1]), pdl_absent());
+        f->pc--; /* back to this instruction with the result on top */
+        return PDL_STEP_DONE;
+    }
     if (!pdl_is(func, PDL_V_FUNC)) {
         pdl_drop(args[0]);
         pdl_drop(args[1]);

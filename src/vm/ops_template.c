@@ -117,7 +117,7 @@ pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_val v = *top(f), items;
     if (pdl_is(v, PDL_V_HANDLE)) { /* again with the list of its items */
         pop(f);
-        start_object(f, "iter", v, pdl_null(), pdl_absent());
+        start_iter(f, v);
         return op_loop(f, i, err);
     }
     if (pdl_is(v, PDL_V_UNDEFINED)) {

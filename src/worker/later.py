@@ -162,6 +162,17 @@ def _json_form(o):
     return _encode(json.loads(text))
 
 
+def _kinds(o):
+    """What the object is to the tests of templates."""
+    numbers = sys.modules.get("numbers")
+    return [kind for kind, holds in (
+        ("callable", callable(o)), ("number", numbers is not None and isinstance(o, numbers.Number)),
+        ("iterable", hasattr(type(o), "__iter__") or hasattr(type(o), "__getitem__")),
+        ("sequence", hasattr(type(o), "__len__") and hasattr(type(o), "__getitem__")),
+        ("mapping", isinstance(o, collections.abc.Mapping)),
+    ) if holds]
+
+
 def _handle(o, known):
     n = _handles.get(id(o))
     if known:
@@ -176,7 +187,7 @@ def _handle(o, known):
     h = {
         "$pdl": "handle", "id": n, "type": _class_name(t), "str": _attempt(lambda: str(o), plain),
         "repr": _attempt(lambda: repr(o), plain), "truth": _attempt(lambda: bool(o), True), "len": _attempt(lambda: len(o), -1),
-        "callable": callable(o),
+        "is": _kinds(o),
     }
     if isinstance(o, (dict, list, tuple, str, int, float)):
         form = _attempt(lambda: _json_form(o), h)
@@ -478,10 +489,106 @@ def _binary(name, a, b):
     return table[name](a, b)
 
 
+def _getter(attribute, fold, many=False):
+    """What the filters of templates look at: the item, an attribute by a path, with `many` a list of them."""
+    if attribute is None:
+        paths = [[]]
+    elif isinstance(attribute, str):
+        names = attribute.split(",") if many else [attribute]
+        paths = [[int(p) if p.isdigit() else p for p in name.split(".")] for name in names]
+    else:
+        paths = [[attribute]]
+
+    def get(o, path):
+        for name in path:
+            try:
+                o = o[name]
+            except (AttributeError, TypeError, LookupError):
+                if not isinstance(name, str) or not hasattr(o, name):
+                    raise AttributeError("'%s object' has no attribute %r" % (_class_name(type(o)), name)) from None
+                o = getattr(o, name)
+        return o.lower() if fold and isinstance(o, str) else o
+
+    if many and attribute is not None:
+        return lambda o: [get(o, path) for path in paths]
+    return lambda o: get(o, paths[0])
+
+
+def _to_int(value, default=0, base=10):
+    try:
+        return int(value, base) if isinstance(value, str) else int(value)
+    except (TypeError, ValueError):
+        try:
+            return int(float(value))
+        except (TypeError, ValueError, OverflowError):
+            return default
+
+
+def _to_float(value, default=0.0):
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return default
+
+
+def _round(value, precision=0, method="common"):
+    import math
+
+    if method not in ("common", "ceil", "floor"):
+        raise ValueError("method must be common, ceil or floor")
+    if method == "common":
+        return round(value, precision)
+    return (math.ceil if method == "ceil" else math.floor)(value * 10 ** precision) / 10 ** precision
+
+
+def _extreme(choose):
+    def run(value, case_sensitive=False, attribute=None):
+        items = list(value)
+        if not items:
+            return _Missing("No aggregated item, sequence was empty.")
+        return choose(items, key=_getter(attribute, not case_sensitive))
+    return run
+
+
+def _sum(iterable, attribute=None, start=0):
+    return sum(map(_getter(attribute, False), iterable), start)
+
+
+def _sort(value, reverse=False, case_sensitive=False, attribute=None):
+    return sorted(value, key=_getter(attribute, not case_sensitive, True), reverse=reverse)
+
+
+def _map(value, name, *args):
+    return [_filters[name](x, *args) for x in value]
+
+
+def _pick(by_attribute, keep):
+    def run(value, *args, operator):
+        get = _getter(args[0] if by_attribute else None, False)
+        return [x for x in value if bool(_binary(operator, get(x), args[-1])) is keep]
+    return run
+
+
+class _Missing:
+    def __init__(self, why):
+        self.why = why
+
+
+_filters = {
+    "abs": abs, "int": _to_int, "float": _to_float, "round": _round, "max": _extreme(max), "min": _extreme(min), "sum": _sum,
+    "sort": _sort, "map": _map, "select": _pick(False, True), "reject": _pick(False, False), "selectattr": _pick(True, True),
+    "rejectattr": _pick(True, False), "format": lambda s, *args, **kwargs: str(s) % (kwargs or args), "str.format": str.format,
+}
+
+
 def _operate(m, refs):
     op = m["op"]
     if op == "binary":
-        return _binary(m["operator"], _decode(m["left"], refs), _decode(m["right"], refs))
+        value = _binary(m["operator"], _decode(m["left"], refs), _decode(m["right"], refs))
+        return not value if m.get("negated") else value
+    if op == "filter":
+        given = {"operator": m["operator"]} if m.get("operator") else {}
+        return _filters[m["name"]](*_decode(m["args"], refs), **_decode(m["kwargs"], refs), **given)
     o = _decode_handle({"id": m["id"]})
     args = m.get("args")
     args = _decode(args, refs) if args is not None else []
@@ -493,6 +600,8 @@ def _operate(m, refs):
         return (o if name is None else getattr(o, name))(*args, **kwargs)
     if op == "iter":
         return list(o)
+    if op == "slice":
+        return o[slice(*args)]
     if op == "unary":
         return {"-": lambda x: -x, "+": lambda x: +x, "not": lambda x: not x}[m["operator"]](o)
     if op == "set":
@@ -514,7 +623,8 @@ def _run_object(m):
                 name = _decode(r.get("name", r.get("key", r.get("args"))), m["refs"])
                 value = _look_up(_decode_handle(r), name, r["op"] == "attr")
             else:
-                value = _encode_all(_operate(r, m["refs"]))
+                value = _operate(r, m["refs"])
+                value = {"$pdl": "undefined", "why": value.why} if type(value) is _Missing else _encode_all(value)
         finally:
             _enter()
         return {"t": "done", "value": value}

@@ -288,9 +288,16 @@ static pdl_val text_at(pdl_vref j, const char *key) {
     return pdl_is_str(v) ? pdl_keep(v) : pdl_textz("");
 }
 
+static bool is_a(pdl_vref kinds, const char *kind) {
+    bool found = false;
+    for (size_t i = 0; !found && pdl_is_list(kinds) && i < pdl_list_len(kinds); i++)
+        found = pdl_text_is(pdl_list_at(kinds, i), kind);
+    return found;
+}
+
 static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_vref id = pdl_dict_getz(j, "id"), len = pdl_dict_getz(j, "len"), form = pdl_dict_getz(j, "json");
-    pdl_vref truth = pdl_dict_getz(j, "truth"), callable = pdl_dict_getz(j, "callable");
+    pdl_vref truth = pdl_dict_getz(j, "truth"), is = pdl_dict_getz(j, "is");
     pdl_val json = pdl_absent();
     if (!pdl_is(id, PDL_V_INT)) return bad(err, "handle");
     if (!pdl_is_absent(form) && !wire_get(w, form, &json, err)) return false;
@@ -300,7 +307,11 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
                           pdl_is(len, PDL_V_INT) ? pdl_int_of(len) : -1);
     pdl_handle *h = pdl_handle_of(*out);
     h->json = json;
-    h->callable = pdl_is_bool(callable) && pdl_bool_of(callable);
+    h->callable = is_a(is, "callable");
+    h->number = is_a(is, "number");
+    h->iterable = is_a(is, "iterable");
+    h->sequence = is_a(is, "sequence");
+    h->mapping = is_a(is, "mapping");
     h->gone = handle_gone;
     h->user = w->lease;
     w->lease->refs++;

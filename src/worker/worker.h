@@ -68,8 +68,10 @@ typedef struct pdl_worker_options {
  *          (text) attribute; same failure {op: "call", id, args, kwargs, name?}  call it, or its method
  *          `name` {op: "iter", id}          list of its items;  {op: "len", id};  {op: "str", id};  {op:
  *          "repr", id} {op: "set", id, key, value, item: bool}   assign an attribute, or an item {op:
- *          "binary", operator, left, right}  operator: + - * / // % ** ~ == != < <= > >= in "not in" and, on
- *          two values; {op: "unary", operator, id}            - + not {op: "drop", id}          -> null
+ *          "binary", operator, left, right, negated?}  operator: + - * / // % ** ~ == != < <= > >= in "not in" and, on
+ *          two values; {op: "unary", operator, id}            - + not {op: "slice", id, args: [from, to, step]}
+ *          {op: "filter", name, args, kwargs}        a filter that calculates or compares: abs, int, float, round, max,
+ *          min, sum, sort {op: "drop", id}          -> null
  * command  {argv} -> {stdout, stderr, status}; status: exit status, or minus the signal. "\r\n" becomes "\n".
  *          Cannot be started: PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such file or
  *          directory')", foreign "FileNotFoundError,OSError". Too slow: "Shell Code error: TimeoutExpired: ...",
