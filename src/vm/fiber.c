@@ -260,13 +260,21 @@ void code_error(const char *language, const char *class_name, pdl_loc loc, pdl_e
 
 static void suggest_name(pdl_fiber *f, pdl_err *err);
 
-static void expression_message(const pdl_fiber *f, const pdl_site *site, const pdl_where *w, pdl_err *err) {
-    bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL && f->code->ins.p[f->pc - 1].b == 0;
+static void put_in_front(const char *what, const pdl_expr *expr, pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%s %.*s: %s", syntax ? "Syntax error in" : "Error during the evaluation of",
-                 PDL_FMT(site->expr->source), err->msg);
+    pdl_buf_putf(&b, "%s %.*s: %s", what, PDL_FMT(expr->source), err->msg);
     pdl_free(err->msg);
     err->msg = pdl_buf_take(&b);
+}
+
+void expression_error(const pdl_expr *expr, pdl_err *err) {
+    put_in_front("Error during the evaluation of", expr, err);
+    err->kind = PDL_E_expression;
+}
+
+static void expression_message(const pdl_fiber *f, const pdl_site *site, const pdl_where *w, pdl_err *err) {
+    bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL && f->code->ins.p[f->pc - 1].b == 0;
+    put_in_front(syntax ? "Syntax error in" : "Error during the evaluation of", site->expr, err);
     err->loc = site->loc;
     if (site->node && !err->mark.src) err->mark = pdl_node_text_loc(site->node, w->start, w->end);
 }

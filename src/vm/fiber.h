@@ -242,6 +242,7 @@ struct pdl_call {
     pdl_val text, role, extra, raw; /* model: promises of the parts; absent unless a model */
     pdl_str model;              /* owned text */
     pdl_loc loc;
+    const pdl_expr *expr;       /* object: the expression that asks, in code; NULL: none */
     pdl_loc library_call;       /* where the program called the library; all-zero outside of it */
     const pdl_block *block;     /* in the program of code */
     pdl_code *code;             /* kept */
@@ -322,6 +323,7 @@ pdl_path *part_path(pdl_fiber *f, const pdl_info *info); /* id of a part that ha
 void keep_code(pdl_run *r, pdl_code *code); /* for errors, which point into its sources */
 /* The error becomes one of code: "LANGUAGE Code error: CLASS('message')", class_name where it has none. */
 void code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
+void expression_error(const pdl_expr *expr, pdl_err *err); /* an error of the expression that asked an object */
 pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d); /* owned; keys that are text */
 void blk_fini(pdl_fiber *f, pdl_blk *b); /* what is charged to its budget ends with it */
 void loop_fini(pdl_fiber *f, pdl_loop *l);

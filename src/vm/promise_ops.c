@@ -139,6 +139,8 @@ pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
     c->path = pdl_path_keep(blk_path(f));
     if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    if (kind == PDL_EFFECT_object && f->code == c->code && !f->code->jinja)
+        c->expr = f->code->sites.p[f->code->where.p[f->pc - 1].site].expr;
     c->pieces = PDL_BUF;
     c->nested = f->nested > 0;
     pdl_idmap_put(&r->calls, c->id, c);
@@ -351,6 +353,7 @@ static void fail_call(pdl_call *c, const pdl_err *why) {
     pdl_err err = {0};
     pdl_err_copy(&err, why);
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) mark_code_line(c, &err);
+    if (c->expr && !err.final) expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
     fail_promise(c->value, &err);
