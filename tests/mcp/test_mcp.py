@@ -5,7 +5,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -432,7 +432,6 @@ text:
 
 
 def free_port():
-    import socket
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
@@ -448,14 +447,16 @@ class Real:
         self.process = subprocess.Popen([python, str(folder / "real.py"), str(port), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
 
+        until = time.monotonic() + 90
+        while self.process.poll() is None and time.monotonic() < until:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.2)
+
     def run(self, program):
-        """The first run waits until the server is there."""
-        until = time.monotonic() + 30
-        code, out, err, _ = run(self.folder, program, self.config)
-        while code and re.search("connect|refused", err, re.I) and time.monotonic() < until:
-            time.sleep(0.3)
-            code, out, err, _ = run(self.folder, program, self.config)
-        return code, out, err
+        return run(self.folder, program, self.config)[:3]
 
     def __enter__(self):
         return self
