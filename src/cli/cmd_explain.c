@@ -96,6 +96,26 @@ static void put_call(pdl_vref c, pdl_buf *out) {
     if (problem.n) pdl_buf_putf(out, "  would fail: %.*s\n", PDL_FMT(problem));
 }
 
+static bool is_same_place(pdl_vref a, pdl_vref b) {
+    return pdl_str_eq(text_at(a, "file"), text_at(b, "file")) &&
+           pdl_int_of(pdl_dict_getz(a, "line")) == pdl_int_of(pdl_dict_getz(b, "line"));
+}
+
+/* One line for the iterations of a map that all wait at one place. */
+static void put_unknown(pdl_vref list, pdl_buf *out) {
+    if (pdl_list_len(list)) PDL_PUT(out, "not known:\n");
+    for (size_t i = 0, next; i < pdl_list_len(list); i = next) {
+        pdl_vref d = pdl_list_at(list, i);
+        next = i + 1;
+        while (next < pdl_list_len(list) && is_same_place(d, pdl_list_at(list, next))) next++;
+        PDL_PUT(out, "  ");
+        put_place(d, out);
+        pdl_buf_putf(out, ": waits for %.*s", PDL_FMT(text_at(d, "waits_for")));
+        if (next > i + 1) pdl_buf_putf(out, ", and %zu times more for others", next - i - 1);
+        PDL_PUT(out, "\n");
+    }
+}
+
 /* "  p.pdl:7:3 if, with 2 model blocks: behind the reply of call 1" */
 static void put_unreached(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not reached:\n");
@@ -124,13 +144,7 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
         put_place(d, out);
         pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(text_at(d, "kind")), PDL_FMT(text_at(d, "allow")));
     }
-    if (pdl_list_len(waits)) PDL_PUT(out, "not known:\n");
-    for (size_t i = 0; i < pdl_list_len(waits); i++) {
-        pdl_vref d = pdl_list_at(waits, i);
-        PDL_PUT(out, "  ");
-        put_place(d, out);
-        pdl_buf_putf(out, ": waits for %.*s\n", PDL_FMT(text_at(d, "waits_for")));
-    }
+    put_unknown(waits, out);
     put_unreached(pdl_dict_getz(notes, "not_reached"), out);
 }
 

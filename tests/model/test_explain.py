@@ -125,6 +125,10 @@ def failing_programs(build):
 def many_calls(build):
     """No limit on what is open: every iteration of a map is shown."""
     p = Place(build)
+    waits = "for: {i: [1, 2, 3]}\nmap:\n  text: [{model: openai/a, input: 'n${ i }', def: r}, {if: \"${ r == 'x' }\", then: {model: openai/b, input: x}}]\n"
+    out = p.run("explain", "p.pdl", program=waits)[1]
+    same(out[out.index("not known:"):].splitlines(), ["not known:", "  p.pdl:3: waits for the reply of call 1, and 2 times more for others",
+                                                      "not reached:", "  p.pdl:3:77 model: behind the reply of call 1"])
     d = notes(p, program="for: {i: \"${ range(500) | list }\"}\nmap: {model: openai/a, input: 'n${ i }'}\n")
     same([c["messages"][0]["content"] for c in d["calls"]], ["n%d" % i for i in range(500)])
 
