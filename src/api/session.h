@@ -33,6 +33,7 @@ typedef struct pdl_session_options {
     uint32_t jobs;
     bool trace;              /* fold a trace: pdl_session_trace */
     pdl_sink sink;           /* the caller's; event NULL: none */
+    bool tell_calls;         /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);
     /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model has said. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool foreign);

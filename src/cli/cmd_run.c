@@ -264,6 +264,7 @@ int cmd_run(const arguments *a) {
         .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt,
+        .tell_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) ? term_errors : NULL, .debug = &debug,
         .stop = &stop,
     };

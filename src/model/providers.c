@@ -22,7 +22,7 @@ static const pdl_provider providers[] = {
     {"hosted_vllm", NULL, "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY", CHAT, PDL_Q_GUIDED},
     {"lm_studio", NULL, "LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY", CHAT, 0},
     {"llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_BASE", "LLAMAFILE_API_KEY", CHAT, PDL_Q_GRAMMAR},
-    {"litellm_proxy", NULL, "LITELLM_PROXY_API_BASE", "LITELLM_PROXY_API_KEY", CHAT, 0},
+    {"litellm_proxy", NULL, "LITELLM_PROXY_API_BASE", "LITELLM_PROXY_API_KEY", CHAT, PDL_Q_USER},
     {"groq", "https://api.groq.com/openai/v1", "GROQ_API_BASE", "GROQ_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_FORCED_TOOL},
     {"together_ai", "https://api.together.ai/v1", "TOGETHER_AI_API_BASE",
