@@ -10,15 +10,30 @@
 
 #include "base/banned.h"
 
+/* One line of text: another line would be another header. */
+static bool is_line(pdl_str s) {
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 && s.p[i] != '\t') return false;
+    return true;
+}
+
 /* Headers written by the program win over ours. */
-static void add_given(pdl_call *c, const char *key) {
+static bool add_given(pdl_call *c, const char *key, pdl_err *err) {
     pdl_vref d = pdl_dict_getz(c->given, key);
-    if (!pdl_is_dict(d)) return;
-    for (size_t i = 0; i < pdl_dict_len(d); i++) {
+    bool ok = true;
+    for (size_t i = 0; ok && pdl_is_dict(d) && i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i), v = pdl_dict_val_at(d, i);
-        if (!pdl_is_str(k) || !pdl_is_str(v) || pdl_headers_has(&c->headers, pdl_str_get(k).p)) continue;
-        pdl_headers_add(&c->headers, "%s: %s", pdl_str_get(k).p, pdl_str_get(v).p);
+        pdl_buf text = PDL_BUF;
+        if (!pdl_is_str(k) || pdl_is_null(v) || pdl_headers_has(&c->headers, pdl_str_get(k).p)) continue;
+        pdl_message_text(v, &text);
+        ok = is_line(pdl_str_get(k)) && is_line(pdl_buf_str(&text));
+        if (ok)
+            pdl_headers_add(&c->headers, "%s: %s", pdl_str_get(k).p, pdl_buf_z(&text));
+        else
+            pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "a header of %s holds a line end or a control character", key);
+        pdl_buf_fini(&text);
     }
+    return ok;
 }
 
 static void add_env(pdl_call *c, const char *name, const char *variable) {
@@ -26,11 +41,10 @@ static void add_env(pdl_call *c, const char *name, const char *variable) {
     if (v) pdl_headers_default(&c->headers, name, v);
 }
 
-static void write_headers(pdl_call *c) {
+static bool write_headers(pdl_call *c, pdl_err *err) {
     unsigned quirks = c->route.provider->quirks;
     pdl_vref org = pdl_dict_getz(c->given, "organization");
-    add_given(c, "extra_headers");
-    add_given(c, "headers");
+    if (!add_given(c, "extra_headers", err) || !add_given(c, "headers", err)) return false;
     pdl_headers_default(&c->headers, "Content-Type", "application/json");
     pdl_headers_default(&c->headers, "Accept", "application/json");
     if (quirks & PDL_Q_ORG && pdl_is_str(org))
@@ -41,6 +55,7 @@ static void write_headers(pdl_call *c) {
         add_env(c, "HTTP-Referer", "OR_SITE_URL");
         add_env(c, "X-Title", "OR_APP_NAME");
     }
+    return true;
 }
 
 static bool sign(pdl_call *c, pdl_err *err) {
@@ -185,8 +200,7 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!check_media(c, err)) return false;
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
-    write_headers(c);
-    return sign(c, err);
+    return write_headers(c, err) && sign(c, err);
 }
 
 void pdl_call_unwrite(pdl_call *c) {

@@ -58,6 +58,68 @@ def test_compressed_bomb():
     assert call(small, stream=False)[1]["reply"]["content"] == "ok"
 
 
+class Endless(Wire):
+    """Sends the same event for ever."""
+
+    def __init__(self, event):
+        super().__init__()
+        self.event = event
+
+    def answer(self, body):
+        yield head()
+        while True:
+            yield self.event
+
+
+def test_endless_streams():
+    long = "x" * 100000
+    events = [sse(chunk(content=long), done=False), sse(chunk(reasoning_content=long), done=False), b": %s\n\n" % long.encode(),
+              sse(chunk(tool_calls=[{"index": 0, "id": "a", "function": {"arguments": long}}]), done=False)]
+    for event in events:
+        wire, t0 = Endless(event), time.monotonic()
+        one = {"model": "openai/m", "messages": [], "stream": True, "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0}}
+        end = [x for x in run({"calls": [one]}) if "piece" not in x][-1]
+        wire.close()
+        error_of(end, "protocol", 200, "longer than")
+        assert time.monotonic() - t0 < 20
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 500 << 10
+
+
+def job(wire, at):
+    """A job of Replicate that is to be asked for at this address."""
+    body = {"id": "p", "status": "starting", "urls": {"get": at, "cancel": at + "/cancel"}}
+    one = {"model": "replicate/a/b", "messages": [], "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0, "timeout": 5}}
+    wire.answers.insert(0, [head("application/json", "201 Created"), json.dumps(body).encode()])
+    end = run({"calls": [one]})[-1]
+    wire.close()
+    return end
+
+
+def test_jobs_stay_with_their_host():
+    done = [head("application/json"), b'{"id": "p", "status": "succeeded", "output": "ok"}']
+    other = Wire(done)
+    for at in (other.url + "/p", "file:///etc/passwd", "http://169.254.169.254/latest/meta-data/"):
+        wire = Wire(done)
+        error_of(job(wire, at), "protocol", 200, "another host")
+        assert len(wire.requests) == 1
+    for target in (other.url + "/p", "/again"):  # a poll that is sent elsewhere
+        wire = Wire([head("text/html", "302 Found", "Location: %s\r\n" % target), b"moved"])
+        error_of(job(wire, wire.url + "/p"), "protocol", 302)
+    assert not other.requests, "the key was sent to another host"
+    other.close()
+
+
+def test_headers_of_the_program():
+    """A line end in a header would begin another one."""
+    for bad in ({"X-A": "b\r\nX-Evil: 1"}, {"X-A\nX-Evil": "1"}):
+        wire = Wire([head("application/json"), OK])
+        error_of(call(wire, stream=False, extra_headers=bad)[1], "bad_request", None, "a line end")
+        assert not wire.requests
+    wire = Wire([head("application/json"), OK])
+    call(wire, stream=False, extra_headers={"X-N": 5, "X-B": True, "X-E": ""}, headers={"X-S": "s"})
+    assert all(x in wire.requests[0][0].split("\r\n") for x in ("X-N: 5", "X-B: true", "X-S: s")), wire.requests
+
+
 def test_redirects_are_not_followed():
     other = Wire([head("application/json"), OK])
     for target in (other.url + "/v1/chat/completions", "file:///etc/passwd", "http://169.254.169.254/latest/meta-data/", "/v1/chat/completions"):

@@ -31,6 +31,7 @@ def test_each_limit_of_a_stream():
     limited([], "first", first_token_timeout=0.2)
     limited([head()], "first", first_token_timeout=0.2)
     limited([head()] + [b": ping\n\n"] * 40, "first", first_token_timeout=0.3, pause=0.05)  # comments are no answer
+    limited([head()] + [bytes([b]) for b in PIECE[:40]], "first", first_token_timeout=0.3, pause=0.05)  # nor is the beginning of one
     limited([head(), PIECE], "idle", idle_timeout=0.2)
     limited([head()] + [PIECE] * 40, "total", total_timeout=0.4, pause=0.05)
     limited([head(), PIECE], "idle", timeout=0.2)

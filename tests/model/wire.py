@@ -40,12 +40,13 @@ class Wire:
                 return c.close()
             data += more
         head, _, body = data.partition(b"\r\n\r\n")
-        size = int([x for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")][0].split(b":")[1])
+        sizes = [x.split(b":")[1] for x in head.lower().split(b"\r\n") if x.startswith(b"content-length:")]
+        size = int(sizes[0]) if sizes else 0
         while len(body) < size:
             body += c.recv(65536)
         n = len(self.requests)
         text = body.decode()
-        self.requests.append((head.decode(), json.loads(text) if text[:1] in "{[" else text))
+        self.requests.append((head.decode(), json.loads(text) if text[:1] in ("{", "[") else text))
         self.times.append(time.monotonic())
         try:
             for piece in self.answer(self.requests[-1][1]) or self.answers[min(n, len(self.answers) - 1)]:
