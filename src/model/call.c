@@ -134,7 +134,7 @@ static bool retries_after_output(const pdl_call *c) {
 
 /* False: the call was cancelled from inside (gone), or fault says why it cannot go on. */
 static bool show(pdl_call *c, pdl_str text) {
-    if (text.n == 0 || !c->ask.stream || c->ask.wrapped || !c->e->sink.piece) return true;
+    if (text.n == 0 || !c->ask.stream || c->ask.wrapped || c->ask.nullable || !c->e->sink.piece) return true;
     if (!skip_seen(c, &text)) return false;
     if (text.n == 0) return true;
     if (retries_after_output(c)) pdl_buf_put(&c->seen, text);
@@ -197,15 +197,15 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_err err = {0};
     if (pdl_is_str(c->model)) raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
     unsigned how = (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
-                   (c->ask.parsed ? PDL_REPLY_PARSED : 0u);
-    if (!pdl_reply_finish(raw, how, &reply, &err)) {
+                   (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
+    if (!pdl_reply_finish(raw, how, c->ask.schema, &reply, &err)) {
         pdl_fault f = {0};
         pdl_fault_of_err(&err, status, &f);
         fail(c, &f);
         return;
     }
-    if (c->ask.wrapped) { /* nothing was shown yet */
-        c->ask.wrapped = false;
+    if (c->ask.wrapped || c->ask.nullable) { /* nothing was shown yet */
+        c->ask.wrapped = c->ask.nullable = false;
         if (!show_whole(c, pdl_dict_getz(reply, "raw"), 0)) {
             stop(c, reply);
             return;

@@ -26,6 +26,7 @@ typedef struct pdl_ask {
     /* What write notes for read: */
     bool forced_tool;       /* the schema went out as a forced tool */
     bool wrapped;           /* what is asked for is {value: ...}: structured.h */
+    bool nullable;          /* optional properties that are not there come as null: strict.h */
     const char *structured; /* how `schema` is asked for, for the trace; NULL: it is not. Static */
 } pdl_ask;
 

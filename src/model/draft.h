@@ -71,8 +71,9 @@ enum {
     PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (15.3) */
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: what stands in it is */
     PDL_REPLY_PARSED = 4, /* a text among such values stays in its quotes */
+    PDL_REPLY_NULLS = 8,  /* optional properties of schema that are not there come as null */
 };
-PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err);
 
 /* stop, length, tool_calls, content_filter, function_call for what services say; static. */
 const char *pdl_finish_reason(pdl_str s);

@@ -3,6 +3,7 @@
 #include "model/draft.h"
 
 #include "model/messages.h"
+#include "model/strict.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -98,6 +99,26 @@ static pdl_val unwrap_value(pdl_val m, bool parsed) {
     return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
 }
 
+/* JSON without the nulls that the strict form of the schema asked for. */
+static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
+    pdl_vref content = text_of(m, "content");
+    pdl_val v;
+    pdl_err err = {0};
+    if (pdl_is_absent(content)) return m;
+    if (!pdl_json_read(pdl_str_trim(pdl_str_get(content)), PDL_JSON_PYTHON, &v, NULL, &err)) {
+        pdl_err_fini(&err);
+        return m;
+    }
+    pdl_buf text = PDL_BUF;
+    v = pdl_strict_undo(v, schema);
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err);
+    pdl_drop(v);
+    if (ok) return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&text);
+    return m;
+}
+
 /* Some servers send arguments as an object: programs read a text. */
 static pdl_val call_with_text(pdl_vref call) {
     pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
@@ -130,7 +151,7 @@ static bool has_tools(pdl_vref m) {
     return pdl_is_list(calls) && pdl_list_len(calls) > 0;
 }
 
-static pdl_val finish_choice(pdl_val choice, unsigned how) {
+static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     pdl_vref m0 = pdl_dict_getz(choice, "message"), said = pdl_dict_getz(choice, "finish_reason");
     pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
     const char *reason = pdl_is_str(said) ? pdl_finish_reason(pdl_str_get(said)) : "stop";
@@ -138,6 +159,7 @@ static pdl_val finish_choice(pdl_val choice, unsigned how) {
     m = split_thinking(m);
     if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
     if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
+    if (how & PDL_REPLY_NULLS) m = without_nulls(m, schema);
     m = calls_with_text(m);
     if (has_tools(m))
         reason = "tool_calls";
@@ -182,7 +204,7 @@ static pdl_val with_cached(pdl_val raw) {
     return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
 }
 
-bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err) {
+bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err) {
     pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
     if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 || !pdl_is_dict(pdl_list_at(choices0, 0))) {
         pdl_drop(raw);
@@ -192,7 +214,7 @@ bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_val *out, pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(choices0); i++) {
         pdl_vref c = pdl_list_at(choices0, i);
         choices =
-            pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how) : pdl_keep(c));
+            pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how, schema) : pdl_keep(c));
     }
     raw = with_cached(raw);
     pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));

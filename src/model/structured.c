@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "model/messages.h"
+#include "model/strict.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -113,58 +114,12 @@ pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema) {
 
 /* --- OpenAI's strict mode ---------------------------------------------------------------- */
 
-static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok);
-
-static pdl_val strict_map(pdl_vref map, unsigned depth, bool *ok) {
-    pdl_val out = pdl_dict_new(pdl_dict_len(map));
-    for (size_t i = 0; i < pdl_dict_len(map); i++)
-        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)),
-                           strict_form(pdl_dict_val_at(map, i), depth, ok));
-    return out;
-}
-
-static pdl_val strict_list(pdl_vref list, unsigned depth, bool *ok) {
-    pdl_val out = pdl_list_new(pdl_list_len(list));
-    for (size_t i = 0; i < pdl_list_len(list); i++)
-        out = pdl_list_push(out, strict_form(pdl_list_at(list, i), depth, ok));
-    return out;
-}
-
-static bool all_required(pdl_vref schema) {
-    pdl_vref props = pdl_dict_getz(schema, "properties"), required = pdl_dict_getz(schema, "required");
-    if (!pdl_is_dict(props)) return false; /* any object: cannot be strict */
-    return pdl_dict_len(props) == (pdl_is_list(required) ? pdl_list_len(required) : 0);
-}
-
-static pdl_val strict_form(pdl_vref schema, unsigned depth, bool *ok) {
-    if (depth > PDL_MAX_SCHEMA_DEPTH) *ok = false;
-    if (!pdl_is_dict(schema) || !*ok) return pdl_keep(schema);
-    pdl_val out = pdl_dict_new(pdl_dict_len(schema) + 1);
-    for (size_t i = 0; i < pdl_dict_len(schema); i++) {
-        pdl_vref k = pdl_dict_key_at(schema, i), v = pdl_dict_val_at(schema, i);
-        pdl_val x;
-        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs")))
-            x = strict_map(v, depth + 1, ok);
-        else if (pdl_is_dict(v) && pdl_text_is(k, "items"))
-            x = strict_form(v, depth + 1, ok);
-        else if (pdl_is_list(v) && pdl_text_is(k, "anyOf"))
-            x = strict_list(v, depth + 1, ok);
-        else
-            x = pdl_keep(v);
-        out = pdl_dict_put(out, pdl_keep(k), x);
-    }
-    if (!has_type(schema, "object")) return out;
-    if (!all_required(schema)) *ok = false;
-    return pdl_dict_putz(out, "additionalProperties", pdl_bool(false));
-}
-
 pdl_val pdl_structured_openai(pdl_ask *a) {
-    bool ok = true;
-    pdl_val schema = as_object(a, a->schema), strict = strict_form(schema, 0, &ok);
+    pdl_val schema = as_object(a, a->schema), strict = pdl_strict_form(schema, &a->nullable);
+    bool ok = !pdl_is_absent(strict);
     a->structured = ok ? PDL_BY_STRICT : PDL_BY_SCHEMA;
-    pdl_val out = format(ok ? strict : schema, ok);
-    pdl_drop(ok ? schema : strict);
-    return out;
+    if (ok) pdl_drop(schema);
+    return format(ok ? strict : schema, ok);
 }
 
 /* --- fewer keywords ---------------------------------------------------------------------- */

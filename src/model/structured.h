@@ -37,8 +37,8 @@ bool pdl_structured_is_text(pdl_vref schema);
 /* The conversation with a sentence behind its last text that asks for JSON of this schema. */
 pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema);
 
-/* For api.openai.com, which refuses most schemas: the strict form (additionalProperties false in each object) when every
- * property is required, else the same with strict: false; in {value: schema} when the root is no object. Notes the form. */
+/* For api.openai.com, which refuses most schemas: the strict form (strict.h), else the same with strict: false; in {value:
+ * schema} when the root is no object. Notes the form, and whether optional properties come as null. */
 pdl_val pdl_structured_openai(pdl_ask *a);
 
 /* The schema inside a response_format of type json_schema, or absent. Borrowed. */

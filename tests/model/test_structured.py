@@ -46,8 +46,9 @@ def test_forms():
     assert form == "json_schema"
     form, body, _ = form_of("azure/m")
     assert form == "json_schema, strict" and body["response_format"]["json_schema"]["schema"]["additionalProperties"] is False
-    form, body, _ = form_of("azure/m", schema={"type": "object", "properties": {"a": {}}})
-    assert form == "json_schema" and body["response_format"]["json_schema"]["strict"] is False
+    for schema in ({"type": "object"}, {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "integer"}}):
+        form, body, _ = form_of("azure/m", schema=schema)
+        assert form == "json_schema" and body["response_format"]["json_schema"]["strict"] is False
 
 
 def test_forced_tools():
@@ -70,6 +71,27 @@ def test_values_that_are_no_objects():
     events = [chunk(content=c) for c in json.dumps({"value": [1, 2]})] + [chunk(finish="stop")]
     pieces, end, _ = ask(Wire([head(), sse(*events)]), "azure/m", schema=LIST, stream=True)
     assert pieces == "[1, 2]" == end["reply"]["content"], (pieces, end)
+
+
+def test_optional_properties_come_as_null():
+    """The strict form requires every property: optional ones may be null, and are then not there."""
+    inner = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}}, "required": ["x"]}
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": inner, "c": {"type": "array", "items": inner},
+                                               "n": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "required": ["a"]}
+    said = {"a": "t", "b": {"x": 1, "y": None}, "c": [{"x": 1, "y": None}, {"x": 2, "y": 3}], "n": None}
+    meant = {"a": "t", "b": {"x": 1}, "c": [{"x": 1}, {"x": 2, "y": 3}], "n": None}
+    form, body, reply = form_of("azure/m", whole(json.dumps(said)), schema=schema)
+    sent = body["response_format"]["json_schema"]
+    assert form == "json_schema, strict" and sent["strict"] is True and sent["schema"]["required"] == ["a", "b", "c", "n"], sent
+    assert sent["schema"]["properties"]["b"]["anyOf"][1] == {"type": "null"} and sent["schema"]["properties"]["b"]["anyOf"][0]["required"] == ["x", "y"]
+    assert sent["schema"]["properties"]["n"] == schema["properties"]["n"] and "anyOf" not in sent["schema"]["properties"]["a"]
+    assert json.loads(reply["content"]) == meant == json.loads(reply["message"]["content"]), reply
+    events = [chunk(content=c) for c in json.dumps({**said, "c": None})] + [chunk(finish="stop")]
+    pieces, end, _ = ask(Wire([head(), sse(*events)]), "azure/m", schema=schema, stream=True)
+    assert pieces == end["reply"]["content"] and json.loads(pieces) == {"a": "t", "b": {"x": 1}, "n": None}, (pieces, end)
+    assert form_of("azure/m", whole("not JSON"), schema=schema)[2]["content"] == "not JSON"
+    listed = {"type": "array", "items": inner}
+    assert form_of("azure/m", whole('{"value": [{"x": 1, "y": null}]}'), schema=listed)[2]["content"] == '[{"x": 1}]'
 
 
 def test_a_text_needs_no_schema():
