@@ -9,8 +9,6 @@
 
 #include "base/banned.h"
 
-enum { DEFAULT_MAX_TOKENS = 4096 };
-
 /* --- messages ---------------------------------------------------------------------------- */
 
 static pdl_val block_of(const char *type) { return pdl_dict_putz(pdl_dict_new(4), "type", pdl_textz(type)); }
@@ -224,7 +222,7 @@ static const pdl_param_rule rules[] = {
 
 /* max_tokens is required; a budget for thoughts comes on top of the default. */
 static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
-    int64_t most = DEFAULT_MAX_TOKENS, budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
+    int64_t most = PDL_ANSWER_TOKENS, budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
     pdl_str set = pdl_setting("DEFAULT_ANTHROPIC_CHAT_MAX_TOKENS", a->given, a->env);
     if (pdl_num_read_int(set, &n) && n > 0) most = n;
     if (budget && pdl_is_absent(pdl_dict_getz(body, "thinking")))

@@ -111,11 +111,10 @@ static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
 /* --- tools and schema -------------------------------------------------------------------- */
 
 static pdl_val spec_of(const char *name, pdl_vref function, pdl_val schema) {
-    pdl_vref text = pdl_dict_getz(function, "description"), strict = pdl_dict_getz(function, "strict");
+    pdl_vref text = pdl_dict_getz(function, "description");
     pdl_val s = object_with("inputSchema", object_with("json", schema));
     s = pdl_dict_putz(s, "name", pdl_textz(name));
     if (pdl_is_str(text) && pdl_str_get(text).n) s = pdl_dict_putz(s, "description", pdl_keep(text));
-    if (pdl_is_bool(strict) && pdl_bool_of(strict)) s = pdl_dict_putz(s, "strict", pdl_bool(true));
     return object_with("toolSpec", s);
 }
 
@@ -226,6 +225,15 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
     return body;
 }
 
+/* A budget for thoughts comes on top of what an answer may take. */
+static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
+    pdl_vref own = pdl_dict_getz(a->params, "thinking");
+    int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled") ? pdl_count_of(own, "budget_tokens", 0) : 0;
+    if (budget == 0) budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort"));
+    if (budget == 0 || !pdl_is_absent(pdl_dict_getz(config, "maxTokens"))) return config;
+    return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
+}
+
 /* "none" cannot be said: tools that are there may be called. */
 static bool check_choice(const pdl_ask *a, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
@@ -248,7 +256,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
         pdl_drop(rest);
         return false;
     }
-    b = put_rest(a, pdl_dict_putz(b, "inferenceConfig", config), rest);
+    b = put_rest(a, pdl_dict_putz(b, "inferenceConfig", put_limit(a, config)), rest);
     b = put_tools(a, b);
     *body = pdl_is_dict(extra) ? pdl_dict_merge(b, extra) : b;
     return true;

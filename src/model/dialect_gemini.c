@@ -1,4 +1,5 @@
 /* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3. */
+#include "base/utf8.h"
 #include "model/embed.h"
 #include "model/google.h"
 #include "model/messages.h"
@@ -172,6 +173,7 @@ static const pdl_param_rule rules[] = {
     {.name = "n", .as = "candidate_count", .to = PDL_TO_INNER},
     {.name = "logprobs", .as = "responseLogprobs", .to = PDL_TO_INNER},
     {.name = "top_logprobs", .as = "logprobs", .to = PDL_TO_INNER},
+    {.name = "modalities", .to = PDL_TO_OWN},
     {.name = "thinking", .to = PDL_TO_OWN},
     {.name = "reasoning_effort", .to = PDL_TO_OWN},
     {.name = "response_format", .to = PDL_TO_OWN},
@@ -206,6 +208,19 @@ static pdl_val put_thinking(const pdl_ask *a, pdl_val config) {
     return pdl_dict_putz(config, "thinkingConfig", pdl_dict_putz(t, "includeThoughts", pdl_bool(budget > 0)));
 }
 
+/* OpenAI's ["text", "image"] in capitals. */
+static pdl_val put_modalities(const pdl_ask *a, pdl_val config) {
+    pdl_vref given = pdl_dict_getz(a->params, "modalities");
+    if (!pdl_is_list(given)) return config;
+    pdl_val list = pdl_list_new(2);
+    for (size_t i = 0; i < pdl_list_len(given); i++) {
+        pdl_buf upper = PDL_BUF;
+        if (pdl_is_str(pdl_list_at(given, i))) pdl_utf8_upper(&upper, pdl_str_get(pdl_list_at(given, i)));
+        list = pdl_list_push(list, pdl_text_of_buf(&upper));
+    }
+    return pdl_dict_putz(config, "responseModalities", list);
+}
+
 static void put_model(const pdl_ask *a, pdl_buf *path) {
     PDL_PUT(path, "models/");
     pdl_url_quote(a->name, "/", path);
@@ -223,7 +238,7 @@ static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
         pdl_drop(config);
         return false;
     }
-    config = put_thinking(a, put_format(a, config));
+    config = put_modalities(a, put_thinking(a, put_format(a, config)));
     if (pdl_dict_len(config))
         b = pdl_dict_putz(b, "generationConfig", config);
     else

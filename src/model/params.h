@@ -66,6 +66,9 @@ PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;
 pdl_family pdl_params_family(pdl_str name);
 
+/* What an answer of Anthropic's models may take where the program does not say it. */
+enum { PDL_ANSWER_TOKENS = 4096 };
+
 /* Tokens for thoughts that a reasoning_effort stands for with Anthropic's models; 0: none. */
 int64_t pdl_params_budget(pdl_vref effort);
 

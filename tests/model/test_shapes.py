@@ -120,10 +120,10 @@ def test_calls_and_results():
             {"role": "user", "parts": [{"function_response": {"name": "f", "response": {"content": "r"}}},
                                        {"function_response": {"name": "g", "response": {"t": 2}}}]}]}),
         ("bedrock/m", None, {"tools": [TOOL], "tool_choice": "required"}, {"toolConfig": {
-            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": TOOL["function"]["parameters"]}, "strict": True}}], "toolChoice": {"any": {}}}}),
+            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": TOOL["function"]["parameters"]}}}], "toolChoice": {"any": {}}}}),
         ("deepinfra/m", None, {"tools": [TOOL], "tool_choice": "auto"}, {"tool_choice": None, "tools": [TOOL]}),
         ("bedrock/m", None, {"tools": [TOOL], "tool_choice": "none", "drop_params": True}, {"toolConfig": {
-            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": TOOL["function"]["parameters"]}, "strict": True}}]}}),
+            "tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": TOOL["function"]["parameters"]}}}]}}),
     ])
     error_of(ask("bedrock/m", tools=[TOOL], tool_choice="none")[0], "unsupported_params", None, "tool_choice")
     error_of(ask("text-completion-openai/m", tools=[TOOL])[0], "unsupported_params", None, "['tools']")
@@ -175,6 +175,10 @@ def test_thinking():
         ("anthropic/m", None, {"reasoning_effort": "medium"}, {"max_tokens": 6144, "thinking": {"type": "enabled", "budget_tokens": 2048}}),
         ("anthropic/m", None, {"reasoning_effort": "high", "thinking": {"type": "enabled", "budget_tokens": 1024}}, {"max_tokens": 5120}),
         ("anthropic/m", None, {"reasoning_effort": "low", "max_tokens": 2000}, {"max_tokens": 2000}),
+        ("bedrock/m", None, {"reasoning_effort": "low"}, {"inferenceConfig": {"maxTokens": 5120},
+                                                          "additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}}}),
+        ("bedrock/m", None, {"reasoning_effort": "low", "max_tokens": 2000}, {"inferenceConfig": {"maxTokens": 2000}}),
+        ("gemini/m", None, {"modalities": ["text", "image"]}, {"generationConfig": {"responseModalities": ["TEXT", "IMAGE"]}}),
         ("deepseek/m", None, {"reasoning_effort": "none"}, {"thinking": {"type": "disabled"}}),
         ("deepseek/m", None, {"reasoning_effort": "low"}, {"thinking": {"type": "enabled"}, "reasoning_effort": None}),
         ("mistral/m", None, {"reasoning_effort": "none"}, {"reasoning_effort": "none"}),

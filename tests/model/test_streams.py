@@ -254,6 +254,26 @@ def test_messages_of_raw_responses():
     assert reply["message"] == {"role": "assistant", "content": "x"}
 
 
+def test_what_native_replies_hold():
+    aws = {"aws_access_key_id": "A", "aws_secret_access_key": "B", "aws_region_name": "r"}
+    hidden = {"output": {"message": {"content": [{"reasoningContent": {"redactedContent": "xx"}}, {"text": "a"}]}}, "stopReason": "end_turn",
+              "usage": {"inputTokens": 9, "outputTokens": 3, "totalTokens": 62, "cacheReadInputTokens": 30, "cacheWriteInputTokens": 20}}
+    wire = Wire([head("application/json"), json.dumps(hidden).encode()])
+    reply = call(wire, model="bedrock/m", stream=False, api_base=wire.url, **aws)[1]["reply"]
+    assert reply["usage"] == {"prompt_tokens": 59, "completion_tokens": 3, "total_tokens": 62, "prompt_tokens_details": {"cached_tokens": 30}}, reply
+    assert reply["message"]["thinking_blocks"] == [{"type": "redacted_thinking", "data": "xx"}]
+    wire = Wire([head("application/json"), json.dumps(hidden).encode()])
+    call(wire, model="bedrock/m", stream=False, api_base=wire.url, messages=[{"role": "user", "content": "q"}, reply["message"], {"role": "user", "content": "r"}], **aws)
+    assert wire.requests[0][1]["messages"][1]["content"][0] == {"reasoningContent": {"redactedContent": "xx"}}, wire.requests
+    parts = [{"text": "a"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]
+    drawn = {"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}],
+             "usageMetadata": {"promptTokenCount": 9, "toolUsePromptTokenCount": 5, "candidatesTokenCount": 3, "totalTokenCount": 17}}
+    wire = Wire([head("application/json"), json.dumps(drawn).encode()])
+    reply = call(wire, model="gemini/m", stream=False, api_base=wire.url)[1]["reply"]
+    assert reply["content"] == "a" and reply["message"]["images"] == [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}], reply
+    assert reply["usage"]["prompt_tokens"] == 14 and reply["usage"]["total_tokens"] == 17
+
+
 def test_tokens_of_a_cache():
     for more in ({"usage": {"prompt_tokens": 9, "completion_tokens": 1, "prompt_cache_hit_tokens": 7}},
                  {"usage": {"prompt_tokens": 9, "completion_tokens": 1}, "timings": {"cache_n": 7}}):
