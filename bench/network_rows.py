@@ -76,6 +76,21 @@ def many_calls(a, peers, folder):
     return ["map of 10 000 calls of 50 ms", shown, "<= 1.3× bare libcurl, 32 KB a call above it", others], ours.seconds <= 3.9 * bare.seconds and each <= 96
 
 
+def recorded(name, calls, jobs, delay_ms, limit):
+    """The same calls with a trace and a journal, beside a run without."""
+    def part(a, peers, folder):
+        command = [a.pdl, "--stream", "none", "--jobs", jobs, "-d", "n: %d" % calls]
+        fresh = ["sh", "-c", 'rm -f run.journal; exec "$@"', "sh"] # a recording is always a new one
+        with Server(folder, delay_ms) as server:
+            got = alternate({"on": fresh + command + ["--record", "run.journal", "--trace", "trace.json", SHARED / "map_calls.pdl"],
+                             "off": command + [SHARED / "map_calls.pdl"]}, a.runs, folder, server.env)
+        on, off = got["on"], got["off"]
+        ratio = on.seconds / off.seconds
+        shown = "%s (%.2f× off, %s a call)" % (on, ratio, span(max(on.seconds - off.seconds, 0) / calls))
+        return [name, shown, "<= %g× off" % limit if limit else "", "off %s" % off], not limit or ratio <= 3 * limit
+    return part
+
+
 def streams(a, peers, folder):
     """STREAMS streaming calls at once, TOKENS chunks each."""
     with Server(folder, 0, TOKENS) as server:
@@ -125,6 +140,12 @@ def served(a, peers, folder):
     return ["`pdl serve`, 1 000 clients, no model", shown, ">= 5 000 requests a second, memory flat over 100 000", ""], rate * 3 >= 5000 and last <= warm + 3
 
 
+PARTS = [first_call, many_calls,
+         recorded("trace and journal: map of 10 000 calls of 50 ms", 10000, 10000, 50, 1.5),
+         recorded("trace and journal: 1 000 calls one after another, no model to wait for", 1000, 1, 0, None),
+         streams, chunk_latency, served]
+
+
 def rows(a, peers, folder):
     build(folder)
-    return [part(a, peers, folder) for part in (first_call, many_calls, streams, chunk_latency, served)]
+    return [part(a, peers, folder) for part in PARTS]

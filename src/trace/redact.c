@@ -7,11 +7,16 @@
 
 #include "base/banned.h"
 
-static const char *const secret_keys[] = {"api_key",        "apikey",
-                                          "token",          "zen_api_key",
-                                          "azure_ad_token", "aws_secret_access_key",
-                                          "aws_session_token"};
-static const char *const header_keys[] = {"extra_headers", "headers"};
+typedef struct key_name {
+    char text[24];
+    size_t n;
+} key_name;
+#define WORD(w) {w, sizeof w - 1}
+static const key_name secret_keys[] = {WORD("api_key"),        WORD("apikey"),
+                                   WORD("token"),          WORD("zen_api_key"),
+                                   WORD("azure_ad_token"), WORD("aws_secret_access_key"),
+                                   WORD("aws_session_token")};
+static const key_name header_keys[] = {WORD("extra_headers"), WORD("headers")};
 
 #define SHOWN "[REDACTED]"
 
@@ -21,9 +26,9 @@ typedef struct redactor {
     unsigned depth;
 } redactor;
 
-static bool listed(pdl_str key, const char *const *list, size_t n) {
+static bool listed(pdl_str key, const key_name *list, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (pdl_str_eq_nocase(key, pdl_str_of(list[i]))) return true;
+        if (key.n == list[i].n && pdl_str_eq_nocase(key, (pdl_str){list[i].text, list[i].n})) return true;
     return false;
 }
 

@@ -135,8 +135,6 @@ pdl_val pdl_dict_puts(pdl_val v, pdl_str key, pdl_val x) {
     return v;
 }
 
-pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) { return pdl_dict_puts(d, pdl_str_of(key), x); }
-
 pdl_val pdl_dict_del(pdl_val v, pdl_vref key) {
     if (!pdl_is_hashable(key)) return v;
     uint32_t i = pdl_shape_find(pdl_dictobj_of(v)->shape, key, pdl_val_hash(key));
@@ -165,8 +163,6 @@ pdl_vref pdl_dict_gets(pdl_vref v, pdl_str key) {
     uint32_t i = pdl_shape_find_text(d->shape, key);
     return i == PDL_NO_KEY ? pdl_absent() : d->vals[i];
 }
-
-pdl_vref pdl_dict_getz(pdl_vref d, const char *key) { return pdl_dict_gets(d, pdl_str_of(key)); }
 
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i) { return pdl_dictobj_of(d)->shape->keys[i].key; }
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i) { return pdl_dictobj_of(d)->vals[i]; }

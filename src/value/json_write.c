@@ -43,7 +43,9 @@ static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] =
 
 static const char *skip_plain(const char *p, const char *end, int flags) {
     bool ascii = true;
-    if (!(flags & PDL_JSON_ASCII)) return pdl_plain_end(p, end, &ascii);
+    const char *stop = pdl_plain_end(p, end, &ascii);
+    if (!(flags & PDL_JSON_ASCII)) return stop;
+    if (ascii && !memchr(p, 0x7f, (size_t)(stop - p))) return stop;
     while (p < end && is_plain((unsigned char)*p)) p++;
     return p;
 }
@@ -63,14 +65,22 @@ static void put_code_point(uint32_t cp, pdl_buf *out) {
     }
 }
 
+/* What of s is plain, in quotes if that is all of it. Returns where it ends. */
+static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
+    const char *end = s.p + s.n, *p = s.n ? skip_plain(s.p, end, flags) : end;
+    size_t n = (size_t)(p - s.p);
+    char *to = pdl_buf_room(out, n + 2);
+    to[0] = '"';
+    if (n) memcpy(to + 1, s.p, n);
+    to[n + 1] = '"';
+    pdl_buf_grown(out, n + 1 + (p == end));
+    return p;
+}
+
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
-    const char *p = s.p, *end = s.p + s.n;
-    pdl_buf_putc(out, '"');
+    const char *p = put_plain(s, flags, out), *end = s.p + s.n;
+    if (p == end) return;
     while (p < end) {
-        const char *from = p;
-        p = skip_plain(p, end, flags);
-        if (p > from) pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
-        if (p == end) break;
         unsigned char c = (unsigned char)*p;
         if (c >= 0x7f || escapes[c] == 'u') {
             put_code_point(pdl_utf8_next(&p), out);
@@ -79,6 +89,9 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
             pdl_buf_put(out, (pdl_str){t, 2});
             p++;
         }
+        const char *from = p;
+        p = skip_plain(p, end, flags);
+        pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
     }
     pdl_buf_putc(out, '"');
 }

@@ -259,13 +259,15 @@ pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
 /* takes all; replaces the value, keeps the position */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
-pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x);     /* takes d and x */
-pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x);
+pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x);         /* takes d and x */
+static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
+    return pdl_dict_puts(d, pdl_str_of(key), x); /* here, so that the lengths of literals are known */
+}
 pdl_val pdl_dict_del(pdl_val d, pdl_vref key);                    /* takes d; absent key: unchanged. O(n) */
 /* Borrowed value, or absent. 1, 1.0 and true are the same key. */
 pdl_vref pdl_dict_find(pdl_vref d, pdl_vref key);
 pdl_vref pdl_dict_gets(pdl_vref d, pdl_str key);
-pdl_vref pdl_dict_getz(pdl_vref d, const char *key);
+static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) { return pdl_dict_gets(d, pdl_str_of(key)); }
 /* The i-th entry in order, i < length; borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);

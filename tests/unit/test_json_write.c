@@ -18,6 +18,8 @@ static const struct {
     {"{\"a\":{\"b\":[]},\"c\":{}}", "{\"a\":{\"b\":[]},\"c\":{}}", 0, 0},
     {"{\"a\":{\"b\":[1,2]},\"c\":{}}",
      "{\n  \"a\": {\n    \"b\": [\n      1,\n      2\n    ]\n  },\n  \"c\": {}\n}", 0, 2},
+    {"[\"\", \"long enough for a word at a time\\u007f and more of it\", \"\\u007f\"]",
+     "[\"\", \"long enough for a word at a time\\u007f and more of it\", \"\\u007f\"]", PLAIN, 0},
     {"\"é😀\\u007f\\u0001/\\\"\\\\\\b\\f\\n\\r\\t\"",
      "\"\\u00e9\\ud83d\\ude00\\u007f\\u0001/\\\"\\\\\\b\\f\\n\\r\\t\"", PLAIN, 0},
     {"\"é😀\\u0001\"", "\"é😀\\u0001\"", 0, 0},
