@@ -89,7 +89,9 @@ static void put_event(pdl_val v, pdl_buf *out) {
 
 void reply_piece(const choice *c, pdl_val delta, const char *finish, pdl_buf *out) {
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, finish));
-    put_event(pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list), out);
+    pdl_val d = pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list);
+    if (c->work->wants_usage) d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
+    put_event(d, out);
 }
 
 void reply_usage(const work *w, pdl_buf *out) {

@@ -200,7 +200,8 @@ def streams(s):
     deltas = [c["delta"] for x in v for c in x["choices"]]
     check("stream", r[1]["content-type"] == "text/event-stream" and e[-1] == "[DONE]" and deltas[0] == {"role": "assistant", "content": ""} and
           "".join(d.get("content", "") for d in deltas) == "A:hello worldhello world" and len(deltas) > 5 and
-          v[-2]["choices"][0]["finish_reason"] == "stop" and v[-1]["choices"] == [] and v[-1]["usage"]["total_tokens"] == 10, r)
+          v[-2]["choices"][0]["finish_reason"] == "stop" and v[-1]["choices"] == [] and v[-1]["usage"]["total_tokens"] == 10 and
+          {x["usage"] for x in v[:-1]} == {None}, r)
     v = [json.loads(x) for x in events(s.chat("tool", stream=True)[2])[:-1]]
     check("stream of tool calls", v[-2]["choices"][0]["delta"]["tool_calls"][0]["index"] == 0 and
           v[-1]["choices"][0]["finish_reason"] == "tool_calls", v)
