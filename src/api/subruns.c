@@ -67,6 +67,7 @@ bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options 
     s->taken[range] = true;
     o->dir = pdl_str_of(sub->dir);
     o->first_id = range * PDL_RANGE_IDS;
+    o->n_ids = PDL_RANGE_IDS - 1;
     o->place = pdl_path_numbered(asker->place, "exec", ++s->n_made);
     sub->run = pdl_run_new(o);
     pdl_path_drop(o->place);

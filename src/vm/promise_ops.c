@@ -127,10 +127,22 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     if (c) call_answered(c, reply);
 }
 
+/* Of a run with a range of ids for itself that is used up they come again. LIMIT: when all are in use at the same time, which
+ * takes a million open calls, those of the next range follow. */
+static uint32_t next_id(pdl_run *r) {
+    uint32_t last = r->opt.first_id + r->opt.n_ids;
+    bool ends = r->opt.n_ids && r->calls.n < r->opt.n_ids;
+    do {
+        if (ends && r->next_call >= last) r->next_call = r->opt.first_id;
+        r->next_call++;
+    } while (ends && pdl_idmap_find(&r->calls, r->next_call));
+    return r->next_call;
+}
+
 pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     pdl_run *r = f->run;
     pdl_call *c = PDL_NEW(pdl_call);
-    c->id = ++r->next_call;
+    c->id = next_id(r);
     c->fiber = f->id;
     c->kind = kind;
     c->run = r;

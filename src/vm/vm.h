@@ -42,6 +42,7 @@ typedef struct pdl_run_options {
     pdl_defaults_fn *defaults;
     const pdl_debug *debug;   /* may be NULL */
     uint32_t first_id;        /* ids of effects begin behind it: runs that share a world */
+    uint32_t n_ids;           /* ... and end with first_id + n_ids: they come again then, those in use aside. 0: they need not */
     /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_path *place;
     pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
