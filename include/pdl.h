@@ -318,8 +318,9 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  * Allocations inside the library never fail halfway: fn is called with the number of bytes that were asked
  * for, on the thread that asked. It may release memory of the host program (caches, a reserve kept for this)
  * and return true: the allocation is tried again, as often as fn returns true. When it returns false, or fn
- * is NULL, the process prints `pdl: error: out of memory (N bytes asked for)` on standard error and ends with
- * exit(1): what was registered with atexit runs, child processes of the library are killed, output files and
+ * is NULL, a program that is running ends with an error of kind "limit" and its place: every run keeps two megabytes aside
+ * for the way out. Where no program runs, or that is not enough, the process prints `pdl: error: out of memory (N bytes
+ * asked for)`, or the place of the block and the same, on standard error and ends with exit(1): what was registered with atexit runs, child processes of the library are killed, output files and
  * journals keep what was written completely. So fn is also the place for last words, such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions: the library is in the middle

@@ -11,8 +11,6 @@
 
 #include "base/pool.h"
 
-enum { LARGE = 1 << 24 }; /* bytes; what is smaller is had, or nothing is */
-
 /* Both set by the embedder before threads exist. */
 static pdl_oom_fn *on_oom;   /* its last words */
 static pdl_allocator custom; /* all-zero: malloc */
@@ -21,8 +19,18 @@ void pdl_alloc_on_oom(pdl_oom_fn *fn) { on_oom = fn; }
 void pdl_alloc_from(const pdl_allocator *a) { custom = a ? *a : (pdl_allocator){0}; }
 bool pdl_alloc_is_custom(void) { return custom.alloc != NULL; }
 
+static _Thread_local pdl_alloc_watch watch;
+
+pdl_alloc_watch pdl_alloc_watched(pdl_alloc_watch w) {
+    pdl_alloc_watch before = watch;
+    watch = w;
+    return before;
+}
+
 void pdl_out_of_memory(size_t size) {
-    fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
+    pdl_alloc_watch w = pdl_alloc_watched((pdl_alloc_watch){0}); /* there may be no memory for its words either */
+    if (w.last_words) w.last_words(w.user, size);
+    else fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
     exit(1); /* what was promised for the end of the process is done: output is flushed, children are ended */
 }
 
@@ -30,7 +38,7 @@ static void *resize(void *p, size_t n) { return PDL_LIKELY(!custom.alloc) ? real
 
 /* p (or NULL) resized to n > 0 bytes, after the first attempt failed. */
 PDL_COLD static void *ask_again(void *p, size_t n) {
-    while (on_oom && on_oom(n)) {
+    while ((on_oom && on_oom(n)) || (watch.give && watch.give(watch.user, n))) {
         void *q = resize(p, n);
         if (q) return q;
     }
@@ -79,8 +87,10 @@ void *pdl_realloc_n(void *p, size_t n, size_t size) {
     return pdl_realloc(p, bytes);
 }
 
+void *pdl_alloc_try(size_t n) { return resize(NULL, n); }
+
 bool pdl_alloc_has_room(size_t n) {
-    if (n < LARGE) return true;
+    if (n < PDL_ALLOC_LARGE) return true;
     void *p = resize(NULL, n);
     if (!p) return false;
     pdl_free(p);

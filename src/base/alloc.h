@@ -1,8 +1,8 @@
 /* alloc.h -- allocation that never returns NULL.
  *
  * Running out of memory is not an error that callers handle: the handler installed by the embedder is
- * called, and when it has nothing to give back (or there is none) the process ends with one line on standard
- * error and exit status 1. In exchange everything that grows with input has a ceiling (limits.h).
+ * called, then what works on the thread (a run keeps some aside, and turns the failure into an error of its program); when
+ * nobody has anything to give back the process ends with its last words on standard error and exit status 1. In exchange everything that grows with input has a ceiling (limits.h).
  * Nobody outside alloc.c calls malloc, realloc or free.
  */
 #ifndef PDL_BASE_ALLOC_H
@@ -40,6 +40,7 @@ void *pdl_realloc_n(void *p, size_t n, size_t size);
 
 /* Is there memory for n more bytes? Asked before something large is made for which an error of the program is better
  * than the end of the process; small requests are not worth the question. */
+enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; what is smaller is small */
 bool pdl_alloc_has_room(size_t n);
 
 /* Release p; NULL is fine. */
@@ -52,6 +53,18 @@ void pdl_free(void *p);
  * default. */
 typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
+
+/* What works on this thread, asked after the handler above. All NULL: nobody. */
+typedef struct pdl_alloc_watch {
+    bool (*give)(void *user, size_t size);       /* true: it released some, try again */
+    void (*last_words)(void *user, size_t size); /* in place of the line on standard error; the process ends then */
+    void *user;
+} pdl_alloc_watch;
+/* Returns the one before, to be set again at the end. */
+pdl_alloc_watch pdl_alloc_watched(pdl_alloc_watch w);
+
+/* n bytes, or NULL when there are none: memory to be given back. */
+void *pdl_alloc_try(size_t n);
 
 /* The end for want of memory: where a library that allocates by itself has none. */
 PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);

@@ -77,6 +77,7 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     if (pdl_list_len(a) + pdl_list_len(b) > PDL_MAX_RANGE_ITEMS)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
                            PDL_MAX_RANGE_ITEMS);
+    if (!pdl_err_memory(err, (pdl_list_len(a) + pdl_list_len(b)) * sizeof(pdl_val))) return false;
     *out = pdl_list_concat(pdl_keep(a), b);
     return true;
 }

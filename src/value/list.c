@@ -70,6 +70,11 @@ static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n) { return seq_of(PDL_V_TUPLE, items, n); }
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n) { return seq_of(PDL_V_LIST, items, n); }
 
+bool pdl_list_may_grow(pdl_vref list, pdl_err *err) {
+    const pdl_listobj *l = pdl_listobj_of(list);
+    return PDL_LIKELY(l->n < l->cap) || pdl_err_memory(err, ((size_t)l->cap + l->cap / 2) * sizeof *l->items);
+}
+
 pdl_val pdl_list_push(pdl_val list, pdl_val x) {
     pdl_listobj *l = pdl_listobj_of(list);
     if (PDL_UNLIKELY(l->head.refs > 1 || l->n == l->cap)) {

@@ -48,16 +48,20 @@ typedef struct {
 static _Thread_local walk *active;
 static walk no_more; /* stands in for it when nothing is released any more; empty */
 
+static bool walk_grow(walk *w) {
+    size_t cap = w->cap + w->cap / 2;
+    frame *p = pdl_alloc_try(cap * sizeof *p);
+    if (!p) return false;
+    memcpy(p, w->p, w->n * sizeof *p);
+    if (w->p != w->local) pdl_free(w->p);
+    w->p = p;
+    w->cap = cap;
+    return true;
+}
+
+/* Where there is no memory to remember o it stays: what releases memory must not fail for want of it. */
 static void walk_push(walk *w, pdl_obj *o) {
-    if (w->n == w->cap) {
-        size_t cap = w->cap + w->cap / 2;
-        bool local = w->p == w->local;
-        frame *p = pdl_realloc_n(local ? NULL : w->p, cap, sizeof *p);
-        if (local) memcpy(p, w->local, w->n * sizeof *p);
-        w->p = p;
-        w->cap = cap;
-    }
-    w->p[w->n++] = (frame){o, 0};
+    if (w->n < w->cap || walk_grow(w)) w->p[w->n++] = (frame){o, 0};
 }
 
 static bool is_leaf(const pdl_obj *o) {
@@ -115,32 +119,46 @@ static void free_shell(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* One owner less. True: c has children, which are next. */
-static inline bool drop_child(walk *w, pdl_val c, size_t next) {
+/* One owner less. True: c dies, and has children. */
+static inline bool drop_child(pdl_val c) {
     if (c.tag <= PDL_V_FLOAT || --c.u.o->refs > 0) return false;
-    if (is_leaf(c.u.o)) {
-        free_leaf(c.u.o);
-        return false;
-    }
-    w->p[w->n - 1].next = next;
-    walk_push(w, c.u.o);
-    return true;
+    if (!is_leaf(c.u.o)) return true;
+    free_leaf(c.u.o);
+    return false;
 }
 
-/* Drop children of the top frame until one with children of its own dies, or none is left. */
-static void walk_step(walk *w) {
-    pdl_obj *o = w->p[w->n - 1].o;
-    size_t i = w->p[w->n - 1].next, n;
+/* Drop children of o from *i on until one dies that has children of its own: it, or NULL behind the last. */
+static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
+    size_t n;
     const pdl_val *items = first_children(o, &n);
-    for (; i < n; i++)
-        if (drop_child(w, items[i], i + 1)) return;
-    for (;; i++) {
-        pdl_val c = child_at(o, i);
-        if (c.tag == PDL_V_ABSENT) break;
-        if (drop_child(w, c, i + 1)) return;
+    while (*i < n) {
+        pdl_val c = items[(*i)++];
+        if (drop_child(c)) return c.u.o;
     }
-    w->n--; /* before fini, which may push */
-    free_shell(o);
+    for (;;) {
+        pdl_val c = child_at(o, *i);
+        if (c.tag == PDL_V_ABSENT) return NULL;
+        ++*i;
+        if (drop_child(c)) return c.u.o;
+    }
+}
+
+/* Drop some children of the top frame. The frame goes before the last of them are walked, and the one of its own kind is walked
+ * behind the others: so a chain of any length, as long contexts are, takes a few frames. */
+static void walk_step(walk *w) {
+    enum { AT_ONCE = 4 };
+    pdl_obj *o = w->p[w->n - 1].o, *dying[AT_ONCE];
+    size_t n = 0, *i = &w->p[w->n - 1].next;
+    while (n < AT_ONCE && (dying[n] = next_dying(o, i)) != NULL) n++;
+    uint8_t tag = o->tag;
+    if (n < AT_ONCE) {
+        w->n--; /* before fini, which may push */
+        free_shell(o);
+    }
+    for (size_t k = 0; k < n; k++)
+        if (dying[k]->tag == tag) walk_push(w, dying[k]);
+    for (size_t k = 0; k < n; k++)
+        if (dying[k]->tag != tag) walk_push(w, dying[k]);
 }
 
 void pdl_release(pdl_obj *o) {

@@ -235,6 +235,8 @@ typedef struct pdl_listobj {
 
 pdl_val pdl_list_new(size_t cap);                       /* empty list */
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n);  /* takes each item */
+/* Is there memory for one item more? For lists that grow by the will of a program. */
+PDL_MUST bool pdl_list_may_grow(pdl_vref list, pdl_err *err);
 pdl_val pdl_list_push(pdl_val list, pdl_val x);         /* takes both, returns the longer list */
 pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x);/* i < length; takes both */
 pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);

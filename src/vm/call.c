@@ -77,7 +77,9 @@ static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
 }
 
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
-    if (f->frames.n < PDL_MAX_CALL_DEPTH) return false;
+    bool full = f->frames.n == f->frames.cap;
+    if (full && !pdl_err_memory(err, (f->frames.cap + f->frames.cap / 2) * sizeof *f->frames.p)) return true;
+    if (f->frames.n < PDL_MAX_CALL_DEPTH) return !run_has_memory(f->run, err);
     pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "calls are nested more than %d deep", PDL_MAX_CALL_DEPTH);
     return true;
 }

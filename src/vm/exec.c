@@ -191,6 +191,7 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) {
         f->run->turns = 0;
+        if (!run_has_memory(f->run, err)) return PDL_STEP_FAIL;
         f->run->yielded = true;
         fiber_ready(f);
         return PDL_STEP_WAIT;
@@ -268,6 +269,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         }
         case PDL_OP_LIST_ADD: {
+            if (!pdl_list_may_grow(*under(f, 1), err)) return PDL_STEP_FAIL;
             pdl_val x = pop(f);
             *top(f) = pdl_list_push(*top(f), x);
             break;
@@ -288,7 +290,9 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             if (PDL_UNLIKELY(s != PDL_STEP_DONE)) return s;
             break;
         }
-        case PDL_OP_ENTER: op_enter(f, f->code->ptrs.p[i->c]); break;
+        case PDL_OP_ENTER:
+            if (!run_has_memory(f->run, err)) return PDL_STEP_FAIL;
+            op_enter(f, f->code->ptrs.p[i->c]); break;
         case PDL_OP_LEAVE: op_leave(f); break;
         case PDL_OP_SUB_BEGIN: op_sub_begin(f, i->a == 1); break;
         case PDL_OP_SUB_END: op_sub_end(f); break;

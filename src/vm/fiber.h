@@ -277,6 +277,9 @@ struct pdl_run {
     pdl_outq *out;
     bool closing;               /* all fibers are being freed, in any order: maps leave theirs alone */
     bool finished, failed, draining;
+    pdl_fiber *current;         /* whose turn it is; NULL: nobody's */
+    void *reserve, *words;      /* memory.c; NULL: given back */
+    size_t wanted;              /* an allocation of so many bytes took the reserve: the program is to end; 0: none did */
     bool heard;                 /* a model or a tool has answered */
     pdl_val result;
     pdl_err err;
@@ -303,6 +306,16 @@ struct pdl_run {
     pdl_arena *scratch;
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
 };
+
+/* memory.c */
+/* The run is asked when this thread has no memory. Returns who was asked before. */
+pdl_alloc_watch run_watch(pdl_run *r);
+void run_unwatch(pdl_run *r); /* at the end of the run */
+/* False: memory had run out, and the program ends for it (PDL_E_limit). */
+bool run_has_memory(pdl_run *r, pdl_err *err);
+
+/* run.c: the place of a strand's instruction, its block, or the map that it is an iteration of; all-zero: unknown */
+pdl_loc stands_at(const pdl_fiber *f);
 
 /* fiber.c */
 pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);

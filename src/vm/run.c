@@ -60,6 +60,7 @@ void pdl_run_free(pdl_run *r) {
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);
+    run_unwatch(r);
     pdl_free(r);
 }
 
@@ -218,7 +219,7 @@ static pdl_fiber *next_ready(pdl_run *r) {
     return f;
 }
 
-pdl_step pdl_run_step(pdl_run *r) {
+static pdl_step run_turns(pdl_run *r) {
     while (!r->failed && !r->finished) {
         if (r->stream_failed) {
             pdl_err err = {0};
@@ -234,14 +235,23 @@ pdl_step pdl_run_step(pdl_run *r) {
         }
         pdl_fiber *f = next_ready(r);
         if (!f) return PDL_STEP_WAIT;
+        r->current = f;
         if (f->cancelled) fiber_free(f);
         else run_fiber(r, f);
+        r->current = NULL;
         if (r->yielded) {
             r->yielded = false;
             return PDL_STEP_WAIT;
         }
     }
     return r->failed ? PDL_STEP_FAIL : PDL_STEP_DONE;
+}
+
+pdl_step pdl_run_step(pdl_run *r) {
+    pdl_alloc_watch before = run_watch(r);
+    pdl_step s = run_turns(r);
+    (void)pdl_alloc_watched(before);
+    return s;
 }
 
 pdl_step pdl_run_wait(pdl_run *r) {
@@ -275,8 +285,7 @@ static uint32_t awaited(const pdl_fiber *f) {
     return 0;
 }
 
-/* Where a strand stands: its instruction, its block, or the map that it is an iteration of. */
-static pdl_loc stands_at(const pdl_fiber *f) {
+pdl_loc stands_at(const pdl_fiber *f) {
     for (; f; f = f->parent) {
         if (f->code) {
             pdl_loc at = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;

@@ -110,6 +110,7 @@ def use(t, work, dest):
             t.add(name, *run([work / name], cwd=work))
     if (work / "use").exists():
         t.add("use --allocator", *run([work / "use", "--allocator"], cwd=work))
+        t.add("use --limited", *run([work / "use", "--limited"], cwd=work))
     libraries(t, work, dest, sanitized)
 
 

@@ -672,7 +672,49 @@ static bool give_back(size_t n) { /* the allocation is tried again */
     return n > 0;
 }
 
+/* An allocator with a limit: what the host lets programs have. A header of 16 bytes holds the size. */
+enum { HEAD = 16 };
+static size_t n_bytes;
+static const size_t MOST_BYTES = 32u << 20;
+static void *limited_resize(void *p, size_t n) {
+    size_t before = p ? *(size_t *)(void *)((char *)p - HEAD) : 0;
+    if (n_bytes - before + n > MOST_BYTES) return NULL;
+    char *q = realloc(p ? (char *)p - HEAD : NULL, n + HEAD);
+    if (!q) return NULL;
+    n_bytes += n - before;
+    *(size_t *)(void *)q = n;
+    return q + HEAD;
+}
+static void *limited_alloc(size_t n) { return limited_resize(NULL, n); }
+static void limited_free(void *p) {
+    if (!p) return;
+    n_bytes -= *(size_t *)(void *)((char *)p - HEAD);
+    free((char *)p - HEAD);
+}
+
+/* A program that uses up the memory is an error with its place, again and again; the host goes on. */
+static void test_limited(void) {
+    CHECK(pdl_set_allocator(limited_alloc, limited_resize, limited_free));
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        pdl_error *error = NULL;
+        pdl_program *p = load(e, "text:\n- first\n- for: {i: \"${ range(100000000) }\"}\n  repeat:\n    data: {a: \"${ i }\"}\n  join: {as: array}\n");
+        pdl_value *v = pdl_run_program(e, p, NULL, &error);
+        CHECK(!v && error && strcmp(error->kind, "limit") == 0 && strstr(error->message, "memory") && error->line == 3);
+        pdl_error_free(error);
+        pdl_program_free(p);
+        CHECK(run_once(i));
+    }
+    pdl_engine_free(e);
+    CHECK(n_bytes < 1u << 20);
+}
+
 int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--limited") == 0) {
+        test_limited();
+        printf("%d passed, %d failed\n", passed, failed);
+        return failed > 0;
+    }
     if (argc > 1 && strcmp(argv[1], "--allocator") == 0) {
         CHECK(pdl_set_allocator(count_alloc, count_resize, free));
         pdl_set_out_of_memory(give_back);

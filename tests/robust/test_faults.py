@@ -132,13 +132,34 @@ def limited(stack=None, memory=None, files=None):
     return limits
 
 
+# name: program, the line of the block that is told when there is no memory; the messages say "memory"
+EATERS = {
+    "many small values": ("text:\n- on\n- for: {i: \"${ range(100000000) }\"}\n  repeat:\n    data: {a: \"${ i }\", b: [\"${ i }\"]}\n  join: {as: array}\n", 3),
+    "a list that doubles": ("defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\n", 4),
+    "a text that doubles": ("defs: {x: xxxxxxxx}\nrepeat:\n  def: x\n  text: ${ x ~ x }\njoin: {as: lastOf}\n", 4),
+    "nested values": ("defs: {x: {data: []}}\nrepeat:\n  def: x\n  data: ${ [x, 'text', [1, 2]] }\njoin: {as: lastOf}\n", 1),
+    "iterations side by side": ("text:\n- for: {i: \"${ range(3000000) }\"}\n  map:\n    data: {a: \"${ i }\"}\n", 3),
+    "the context": ("repeat:\n  text: \"some words for the context\"\n  contribute: [context]\njoin: {as: lastOf}\n", 1),
+}
+FALLBACK = """text:
+- for: {i: "${ range(100000000) }"}
+  repeat:
+    data: {a: "${ i }", b: ["${ i }"]}
+  join: {as: array}
+  fallback: saved
+- ", and on"
+"""
+
+
 def small(t):
     for name, program in PROGRAMS.items():
         status = {"fails": 1, "wrong": 1}.get(name, (0, 1))
         t.case("stack of 256 KB: " + name, program, status, limits=limited(stack=256 * 1024))
     for name in ("hello", "loops", "template", "large"):
         t.case("memory of 64 MB: " + name, PROGRAMS[name], (0, 1), limits=limited(memory=64 * MB))
-    t.case("memory is eaten by the program", "defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\n", 1, "", limits=limited(memory=300 * MB))
+    for name, (program, line) in EATERS.items():
+        t.case("memory is eaten by " + name, program, 1, "main.pdl:%d - " % line, limits=limited(memory=200 * MB))
+    t.case("memory comes back", FALLBACK, 0, "", b"saved, and on", limits=limited(memory=200 * MB))
     t.case("memory is eaten by Python", "lang: python\ncode: |\n  x = [0]\n  while True: x = x + x\n", 1, "MemoryError",
            limits=limited(memory=600 * MB))
     t.case("eight descriptors", PROGRAMS["python"], (0, 1), limits=limited(files=8))

@@ -1,0 +1,58 @@
+/* memory.c -- memory runs out while a program runs. A run keeps some aside: it is given back when an allocation fails, and the
+ * next block, call or turn of a loop is then an error of the program, with its place. Where even that was not
+ * enough, the last words of the process name the place. */
+#include <stdio.h>
+
+#include "base/shown.h"
+#include "vm/fiber.h"
+
+#include "base/banned.h"
+
+enum {
+    RESERVE = 2 * PDL_ALLOC_LARGE, /* for one instruction, whose large requests ask first, and the way out of the program */
+    WORDS = 1 << 16,   /* what a message needs */
+};
+
+/* pdl_alloc_watch.give */
+static bool give(void *user, size_t n) {
+    pdl_run *r = user;
+    if (!r->reserve) return false;
+    pdl_free(r->reserve);
+    r->reserve = NULL;
+    r->wanted = n;
+    r->turns = UINT32_MAX - 1;
+    return true;
+}
+
+/* pdl_alloc_watch.last_words */
+static void say(void *user, size_t n) {
+    pdl_run *r = user;
+    pdl_err err = {0};
+    pdl_buf b = PDL_BUF;
+    pdl_free(r->words);
+    r->words = NULL;
+    pdl_loc at = r->current ? stands_at(r->current) : (pdl_loc){0};
+    pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)", at.src ? "" : "pdl: error: ", n);
+    pdl_err_print(&err, true, &b);
+    fflush(stdout); /* what was printed before stands before */
+    (void)pdl_show(stderr, pdl_buf_str(&b));
+}
+
+pdl_alloc_watch run_watch(pdl_run *r) {
+    if (!r->reserve && !r->wanted) r->reserve = pdl_alloc_try(RESERVE);
+    if (!r->words) r->words = pdl_alloc_try(WORDS);
+    return pdl_alloc_watched((pdl_alloc_watch){give, say, r});
+}
+
+void run_unwatch(pdl_run *r) {
+    pdl_free(r->reserve);
+    pdl_free(r->words);
+    r->reserve = r->words = NULL;
+}
+
+bool run_has_memory(pdl_run *r, pdl_err *err) {
+    if (PDL_LIKELY(!r->wanted)) return true;
+    size_t n = r->wanted;
+    r->wanted = 0;
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "out of memory (%zu bytes asked for)", n);
+}
