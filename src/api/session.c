@@ -448,6 +448,10 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
     }
 }
 
+bool pdl_session_finish(pdl_session *s, pdl_err *err) {
+    return (!s->journal || pdl_journal_finish(s->journal, err)) && (!s->cache || pdl_cache_finish(s->cache, err));
+}
+
 pdl_step pdl_session_run(pdl_session *s) {
     pdl_session_start(s);
     return pdl_session_step(s, -1);

@@ -56,6 +56,9 @@ PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program 
 /* A program that is loaded already; kept. In place of pdl_session_load. */
 void pdl_session_use(pdl_session *s, pdl_program *program);
 
+/* After the end: what was to be kept is kept, the recording and the cache are whole. Errors: io. */
+PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
+
 /* Run to the end. DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);
 /* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside at most

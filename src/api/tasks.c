@@ -19,6 +19,7 @@ struct pdl_task {
     pdl_hook *hooks;              /* those of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
+    pdl_err unkept; /* the run went well, its recording or cache is not whole */
     bool busy;   /* inside a step: callbacks may be running */
     bool doomed; /* freed inside a callback */
 };
@@ -98,6 +99,7 @@ static void task_free(pdl_task *t) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_session_free(t->session);
     pdl_error_free(t->error);
+    pdl_err_fini(&t->unkept);
     pdl_free(t->hooks);
     pdl_free(t->file);
     pdl_free(t->record);
@@ -191,6 +193,10 @@ void pdl_task_free(pdl_task *task) {
 
 /* --- running -------------------------------------------------------------------------------------------- */
 
+static const pdl_err *why_failed(const pdl_task *t) {
+    return t->unkept.kind ? &t->unkept : pdl_run_error(pdl_session_get(t->session));
+}
+
 static pdl_state advance(pdl_task *t, int timeout_ms) {
     if (!t) return PDL_TASK_FAILED;
     if (t->busy || t->state != PDL_TASK_WAITING) return t->state;
@@ -198,11 +204,9 @@ static pdl_state advance(pdl_task *t, int timeout_ms) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_step step = pdl_session_step(t->session, timeout_ms);
     t->busy = false;
-    if (step == PDL_STEP_DONE) t->state = PDL_TASK_DONE;
-    if (step == PDL_STEP_FAIL) {
-        t->state = PDL_TASK_FAILED;
-        t->error = pdl_error_make(pdl_run_error(pdl_session_get(t->session)), t->session);
-    }
+    if (step == PDL_STEP_DONE) t->state = pdl_session_finish(t->session, &t->unkept) ? PDL_TASK_DONE : PDL_TASK_FAILED;
+    if (step == PDL_STEP_FAIL) t->state = PDL_TASK_FAILED;
+    if (t->state == PDL_TASK_FAILED) t->error = pdl_error_make(why_failed(t), t->session);
     pdl_pool_enter(before);
     pdl_state state = t->state;
     if (t->doomed) task_free(t);
@@ -242,7 +246,7 @@ static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
     if (!t) return pdl_misuse(error, "%s: the task is NULL", what);
     if (t->state == PDL_TASK_WAITING) return pdl_misuse(error, "%s: the task has not ended", what);
     if (t->state == PDL_TASK_DONE) return true;
-    if (error) *error = pdl_error_make(pdl_run_error(pdl_session_get(t->session)), t->session);
+    if (error) *error = pdl_error_make(why_failed(t), t->session);
     return false;
 }
 

@@ -21,6 +21,8 @@ PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 typedef struct run_limits {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* FILE *; NULL: none */
+    pdl_str wire_name;
+    bool wire_failed;
 } run_limits;
 int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
 void run_limits_fini(run_limits *l);

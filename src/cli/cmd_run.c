@@ -188,6 +188,11 @@ static int finish(runner *r, pdl_step step) {
         term_put(&r->term, PDL_STR("\n"));
     }
     term_flush(&r->term);
+    if (step != PDL_STEP_FAIL && !pdl_session_finish(r->session, &err)) {
+        print_error(&err, r->session);
+        pdl_err_fini(&err);
+        code = 1;
+    }
     if (r->a->given[OPT_trace]) write_trace(r->a, r->session);
     if (r->term.broken) return write_failed(EPIPE);
     return r->term.error ? write_failed(r->term.error) : code;

@@ -44,13 +44,16 @@ static bool read_rate(const arguments *a, opt_id id, double *out) {
 }
 
 static void write_wire(void *user, pdl_str text) {
-    (void)pdl_show(user, text);
-    fflush(user);
+    run_limits *l = user;
+    if (l->wire_failed || (pdl_show(l->wire, text) && fflush(l->wire) == 0)) return;
+    l->wire_failed = true;
+    tell("pdl: warning: the log of requests %.*s is not complete: %s", PDL_FMT(l->wire_name), strerror(errno));
 }
 
 static bool open_wire(const arguments *a, run_limits *l) {
     if (!a->given[OPT_wire]) return true;
     char *path = pdl_str_dup(a->value[OPT_wire]);
+    l->wire_name = a->value[OPT_wire];
     l->wire = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
     pdl_free(path);
     return l->wire != NULL;
@@ -72,7 +75,7 @@ int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
     o->budget = a->given[OPT_budget] ? l->budget : NULL;
     o->prices = a->value[OPT_prices];
     o->wire = l->wire ? write_wire : NULL;
-    o->wire_user = l->wire;
+    o->wire_user = l;
     return 0;
 }
 

@@ -45,6 +45,7 @@ struct pdl_cache {
     door own;
     pdl_world *behind;
     cachefile *file;
+    pdl_err problem; /* why something was not written */
     const pdl_str *secrets;
     size_t n_secrets;
     miss *open;
@@ -228,12 +229,23 @@ static void deliver(pdl_cache *c, hit h) {
     }
 }
 
+/* The first problem is kept, for the end of the run. */
+static void note_problem(pdl_cache *c, pdl_err *err) {
+    if (!c->problem.kind) pdl_err_move(&c->problem, err);
+    pdl_err_fini(err);
+}
+
+bool pdl_cache_finish(pdl_cache *c, pdl_err *err) {
+    if (!c->problem.kind && cachefile_commit(c->file, &c->problem)) return true;
+    pdl_err_copy(err, &c->problem);
+    return false;
+}
+
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_cache *c = door_of(w)->cache;
     bool any = c->head < c->hits.n;
     pdl_err err = {0};
-    /* a failure to write shows at the next request */
-    if (!cachefile_commit(c->file, &err)) pdl_err_fini(&err);
+    if (!cachefile_commit(c->file, &err)) note_problem(c, &err);
     while (c->head < c->hits.n) deliver(c, c->hits.p[c->head++]);
     c->head = c->hits.n = 0;
     return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
@@ -304,6 +316,7 @@ void pdl_cache_close(pdl_cache *c) {
     pdl_vec_fini(&c->hits);
     forget_keys(&c->own);
     cachefile_close(c->file);
+    pdl_err_fini(&c->problem);
     pdl_free(c);
 }
 

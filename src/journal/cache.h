@@ -28,6 +28,9 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
  * or cancelled, before the cache. */
 pdl_world *pdl_cache_door(pdl_cache *c);
 
+/* Everything so far is in the file. Errors: why something is not (disk full), io; again each time it is asked. */
+PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
+
 /* Are there answers that poll delivers without waiting? */
 bool pdl_cache_is_ready(const pdl_cache *c);
 

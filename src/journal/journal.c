@@ -80,7 +80,11 @@ void journal_error_read(pdl_vref v, pdl_err *out) {
 
 pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
 
-const pdl_err *pdl_journal_problem(const pdl_journal *j) { return j->problem.kind ? &j->problem : NULL; }
+bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
+    if (!j->problem.kind && db_commit(j->db, &j->problem)) return true;
+    pdl_err_copy(err, &j->problem);
+    return false;
+}
 
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug) { j->debug = debug; }
 

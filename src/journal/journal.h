@@ -38,8 +38,8 @@ pdl_world *pdl_journal_world(pdl_journal *j);
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
 /* Writes the times of blocks when recording with info.blocks. */
 pdl_sink pdl_journal_sink(pdl_journal *j);
-/* Why nothing more is written (disk full): NULL while all is well. */
-const pdl_err *pdl_journal_problem(const pdl_journal *j);
+/* Everything so far is in the file. Errors: why something is not (disk full), io; again each time it is asked. */
+PDL_MUST bool pdl_journal_finish(pdl_journal *j, pdl_err *err);
 /* Completes the file and releases all; open effects are dropped without an answer. NULL is fine. */
 void pdl_journal_close(pdl_journal *j);
 

@@ -16,7 +16,7 @@ PROGRAMS = {
     "wrong": "text:\n- if: true\n  thn: x\n- mode: 5\n  modle: x\n",
     "python": "text:\n- lang: python\n  code: |\n    print('hello')\n    result = [1, {'a': (2, 3)}]\n- lang: command\n  code: echo there\n",
     "files": "text:\n- read: in.txt\n- include: part.pdl\n- defs: {m: {import: part}}\n  text: ${ m.p }\n",
-    "write": "text:\n- text: line one\n  contribute: [result, {out.txt: {}}]\n- text: line two\n  contribute: [result, {out.txt: {}}]\n",
+    "write": "defs: {o: {aggregator: {file: out.txt}}}\ntext:\n- {text: line one, contribute: [result, o]}\n- {text: line two, contribute: [result, o]}\n",
     "regex": "text: \"${ 'abcabc'|replace('b', 'x') } ${ 'a1b22'|regex_findall('[0-9]+') if false else '' }\"\n",
     "context": "text:\n- {text: hi, role: user, contribute: [context]}\n- {text: there, role: assistant}\n- ${ pdl_context|length }\n",
     "large": "text:\n- for: {i: \"${ range(300) }\"}\n  repeat: \"${ 'word ' * 20 }\"\n- ${ range(2000)|map('string')|join(' ')|length }\n",

@@ -117,8 +117,8 @@ def streams(t):
     t.case("the journal cannot be written", "text: hello\n", 1, "journal", args=["--record", "/proc/none/journal.db"])
     t.case("files may not grow: trace", LONG, 0, "trace", args=["-t", "trace.json"], limits=file_size(4096), stdout=subprocess.PIPE)
     t.case("files may not grow: journal", PROGRAMS["python"], 1, "", args=["--record", "journal.db"], limits=file_size(4096))
-    t.case("files may not grow: a file of the program", "text: \"${ 'x' * 100000 }\"\ncontribute: [{big.txt: {}}]\n", (0, 1),
-           limits=file_size(4096))
+    t.case("files may not grow: a file of the program", "defs: {f: {aggregator: {file: big.txt}}}\ntext: \"${ 'x' * 100000 }\"\ncontribute: [f]\n",
+           1, "main.pdl:2 - ", limits=file_size(4096))
 
 
 # --- limits of the process -----------------------------------------------------------------------

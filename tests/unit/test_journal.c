@@ -77,7 +77,7 @@ static void record_all(const char *path) {
     if (!pdl_journal_record(t_str(path), behind, &info, &j, &err)) fail_msg("%s", err.msg);
     ask_all(pdl_journal_world(j));
     t_assert_str(pdl_buf_str(&heard), all_heard);
-    t_assert(!pdl_journal_problem(j));
+    t_assert(pdl_journal_finish(j, &err));
     pdl_journal_close(j);
     behind->ops->close(behind);
 }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""test_disk.py -- a disk that is full: what was promised for traces, journals, caches, files and output, on a file system of 256 KB.
+
+    test_disk.py BUILD_DIR
+
+The file system is a tmpfs in a mount namespace of its own, which needs root; without it every case counts as skipped. Python standard
+library only. Last line: `N passed, N failed, N skipped`.
+"""
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+
+KB = 1024
+SIZE = 256 * KB
+SECONDS = 30
+LONG = "text:\n- for: {i: \"${ range(3000) }\"}\n  repeat: \"some words of output ${ i }\\n\"\n"
+FILE = ("defs: {f: {aggregator: {file: disk/out.txt, flush: true}}}\ntext:\n- before\n- text: \"${ 'some words ' * 100000 }\"\n"
+        "  contribute: [f]\n- behind\n")
+PIECES = ("defs: {f: {aggregator: {file: disk/out.txt, flush: true}}}\ntext:\n- for: {i: \"${ range(100000) }\"}\n"
+          "  repeat: {text: \"some words ${ i }\", contribute: [f]}\n")
+ASKS = "text:\n- for: {i: \"${ range(20) }\"}\n  repeat: {model: openai/x, input: \"call ${ i }\", parameters: {api_base: \"URL\", api_key: k}}\n"
+NO_SPACE = ("No space left", "full", "disk I/O")
+
+# title, program, arguments, exit status, where the output goes, a text of standard error
+CASES = [
+    ("trace", LONG, ["-t", "disk/trace.json"], 0, None, "Failure generating the trace"),
+    ("trace on a disk without a byte", "text: hello\n", ["-t", "disk/trace.json"], 0, None, "Failure generating the trace"),
+    ("journal", ASKS, ["--record", "disk/journal.db"], 1, None, "cannot write disk/journal.db"),
+    ("journal on a disk without a byte", "text: hello\n", ["--record", "disk/journal.db"], 1, None, "disk/journal.db"),
+    ("cache", ASKS, ["--cache", "disk/cache.db"], (0, 1), None, "cache"),
+    ("a file of the program", FILE, [], 1, None, "main.pdl:5"),
+    ("a file of the program in pieces", PIECES, [], 1, None, "main.pdl:"),
+    ("standard output", LONG.replace("3000", "30000"), [], 1, "disk/output", "No space left on device"),
+    ("standard output and trace", LONG.replace("3000", "30000"), ["-t", "disk/trace.json"], 1, "disk/output", "No space left on device"),
+    ("log of requests", ASKS, ["--wire", "disk/wire.log"], 0, None, "disk/wire.log"),
+]
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        message = {"role": "assistant", "content": os.urandom(12000).hex()}
+        body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+def broken_file(disk):
+    """What is not whole, or None."""
+    for p in disk.iterdir():
+        if p.name.startswith("trace"):
+            try:
+                json.loads(p.read_text("utf-8"))
+            except ValueError as e:
+                return "%s: %s" % (p.name, e)
+        elif p.suffix == ".db":
+            try:
+                db = sqlite3.connect(str(p))
+                found = db.execute("pragma integrity_check").fetchall()
+                db.close()
+            except sqlite3.Error as e:
+                found = e
+            if p.stat().st_size and found != [("ok",)]:
+                return "%s: %s" % (p.name, found)
+        elif p.name not in ("filler", "output", "out.txt", "wire.log") and not p.name.endswith(("-journal", "-wal", "-shm")):
+            return "%s is left" % p.name
+    return None
+
+
+def fill(disk):
+    fd = os.open(disk / "filler", os.O_WRONLY | os.O_CREAT)
+    try:
+        while os.write(fd, bytes(KB)):
+            pass
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+
+
+def case(pdl, url, title, program, args, status, output, says):
+    """-> what is wrong, or None"""
+    with tempfile.TemporaryDirectory(prefix="pdl_disk_") as d:
+        work = pathlib.Path(d)
+        disk = work / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%d" % SIZE, "tmpfs", str(disk)], check=True)
+        try:
+            (work / "main.pdl").write_text(program.replace("URL", url))
+            if "without a byte" in title:
+                fill(disk)
+            out = open(work / output, "wb") if output else subprocess.PIPE
+            p = subprocess.run([pdl, *args, "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, timeout=SECONDS)
+            said = p.stderr.decode("utf-8", "replace")
+            if p.returncode not in (status if isinstance(status, tuple) else (status,)):
+                return "exit status %d: %s" % (p.returncode, said[:600])
+            if says not in said or len([line for line in said.splitlines() if any(w in line for w in NO_SPACE)]) != title.count(" and ") + 1:
+                return "it says %r" % said[:900]
+            return broken_file(disk)
+        finally:
+            subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def inside(pdl):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    passed = failed = 0
+    for row in CASES:
+        try:
+            why = case(pdl, "http://127.0.0.1:%d/v1" % server.server_port, *row)
+        except subprocess.TimeoutExpired:
+            why = "did not end in %d s" % SECONDS
+        passed, failed = passed + (why is None), failed + (why is not None)
+        if why:
+            print("FAIL %s: %s" % (row[0], why))
+    print("%d passed, %d failed, 0 skipped" % (passed, failed))
+    return 1 if failed else 0
+
+
+def may_mount():
+    """Whether this process may have a mount namespace of its own, with a file system of its own in it."""
+    if os.geteuid() != 0 or not shutil.which("unshare"):
+        return False
+    with tempfile.TemporaryDirectory(prefix="pdl_disk_") as d:
+        return subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", d], capture_output=True).returncode == 0
+
+
+def main():
+    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+    if "--inside" in sys.argv:
+        return inside(pdl)
+    if not may_mount():
+        print("skipped: no file system can be mounted here\n0 passed, 0 failed, %d skipped" % len(CASES))
+        return 0
+    return subprocess.run(["unshare", "-m", sys.executable, __file__, sys.argv[1], "--inside"]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
