@@ -252,6 +252,21 @@ static int early(const arguments *a) {
     return -1;
 }
 
+/* A program may run this command again, on itself too. Each tells those below it how many stand above. */
+static bool enter_depth(pdl_str file, pdl_err *err) {
+    static const char name[] = "PDL_DEPTH";
+    const char *told = getenv(name);
+    char text[24];
+    int64_t depth = 0;
+    if (!told || !pdl_num_read_int(pdl_str_of(told), &depth) || depth < 0) depth = 0;
+    if (depth >= PDL_MAX_PROCESS_DEPTH)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s: programs run programs more than %d deep", PDL_FMT(file),
+                           PDL_MAX_PROCESS_DEPTH);
+    snprintf(text, sizeof text, "%lld", (long long)depth + 1);
+    return setenv(name, text, 1) == 0 ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the environment cannot be changed: %s", strerror(errno));
+}
+
 int cmd_run(const arguments *a) {
     int code = early(a);
     if (code >= 0) return code;
@@ -275,7 +290,7 @@ int cmd_run(const arguments *a) {
     };
     code = run_limits_read(a, &limits, &o);
     if (code) return code;
-    bool ok = read_data(a, &vars, &err);
+    bool ok = enter_depth(a->files.p[0], &err) && read_data(a, &vars, &err);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
     if (ok) {
