@@ -118,7 +118,7 @@ def streams(t):
     t.case("files may not grow: trace", LONG, 0, "trace", args=["-t", "trace.json"], limits=file_size(4096), stdout=subprocess.PIPE)
     t.case("files may not grow: journal", PROGRAMS["python"], 1, "", args=["--record", "journal.db"], limits=file_size(4096))
     t.case("files may not grow: a file of the program", "defs: {f: {aggregator: {file: big.txt}}}\ntext: \"${ 'x' * 100000 }\"\ncontribute: [f]\n",
-           1, "main.pdl:2 - ", limits=file_size(4096))
+           1, "main.pdl:3 - ", limits=file_size(4096))
 
 
 # --- limits of the process -----------------------------------------------------------------------
