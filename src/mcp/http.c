@@ -163,7 +163,7 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
     pdl_err err = {0};
     bool good = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299;
     if (p->kind == CALL_INITIALIZED && good) {
-        listen_to(s);
+        if (s->pushes) listen_to(s);
         session_greeted(s);
         return;
     }

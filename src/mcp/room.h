@@ -61,6 +61,7 @@ struct session {
     uint64_t next_id;
     uint32_t epoch;
     const char *version;   /* negotiated; static */
+    bool pushes;           /* the server says that it tells when the list of tools changes */
     PDL_VEC(call *) calls; /* on the wire */
     PDL_VEC(job) jobs;     /* wait for the session, or for the list */
     pdl_val tools;         /* list as allowed, absent: not known */

@@ -13,7 +13,8 @@ enum { MAX_PAGES = 1000, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
 #define PDL_VERSION "0.1.0"
 #endif
 
-static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+/* The first is asked for (spec providers 19). */
+static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};
 
 static void advance(session *s);
 
@@ -384,6 +385,9 @@ static void initialized(session *s, pdl_vref result) {
         session_failed(s, &err);
         return;
     }
+    pdl_vref can = pdl_dict_getz(result, "capabilities"), tools = pdl_is_dict(can) ? pdl_dict_getz(can, "tools") : pdl_absent();
+    pdl_vref changes = pdl_is_dict(tools) ? pdl_dict_getz(tools, "listChanged") : pdl_absent();
+    s->pushes = pdl_is_bool(changes) && pdl_bool_of(changes);
     call *c = call_new(s, CALL_INITIALIZED, s->config.start_ms);
     notify(s, "notifications/initialized", pdl_absent(), c);
     if (s->via->ordered) session_greeted(s);

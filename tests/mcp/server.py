@@ -64,7 +64,7 @@ def call(name, a):
 
 def initialize(message):
     version = {"version": "1999-01-01", "old": "2024-11-05", "noversion": None}.get(MODE, message["params"]["protocolVersion"])
-    return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": {"name": "scripted", "version": "1"}}
+    return {"protocolVersion": version, "capabilities": {"tools": {"listChanged": True}}, "serverInfo": {"name": "scripted", "version": "1"}}
 
 
 def listed(params):
