@@ -72,7 +72,7 @@ check-static: ## a command that needs nothing but the C library: build-static/
 analyze: ## compiler analysers: gcc -fanalyzer and clang-tidy; long
 	@sh tools/analyze
 
-coverage: ## lines of the core that the tests run, by room: build-cov/; long
+coverage: ## lines of the core that the tests run, by room and file; fails below 95 %: build-cov/; ten minutes
 	@$(PY) tools/coverage $(BUILD)-cov
 
 soak: all asan ## the long tests; MINUTES=N; the result goes into docs/reliability.md

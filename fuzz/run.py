@@ -28,12 +28,13 @@ def replay(build):
     out = build / "fuzz"
     out.mkdir(exist_ok=True)
     passed = failed = 0
-    asan = b"__asan_init" in (build / "pdl").read_bytes()
+    command = (build / "pdl").read_bytes()
+    needed = ["-fsanitize=address,undefined"] * (b"__asan_init" in command) + ["--coverage"] * (b"__gcov_init" in command)
     for t in TARGETS:
         exe = out / t
         needs = [build / "libpdl.a", HERE / "replay.c", HERE / ("fuzz_%s.c" % t), *HERE.glob("*.h")]
         if not exe.exists() or exe.stat().st_mtime < max(p.stat().st_mtime for p in needs):
-            subprocess.run(["cc", *FLAGS, "-O1", *(["-fsanitize=address,undefined"] if asan else []), "fuzz/fuzz_%s.c" % t, "fuzz/replay.c",
+            subprocess.run(["cc", *FLAGS, "-O1", *needed, "fuzz/fuzz_%s.c" % t, "fuzz/replay.c",
                             "-o", str(exe), str(build / "libpdl.a"), *LIBS], cwd=ROOT, check=True)
         files = [str(f) for f in sorted((HERE / "corpus" / t).iterdir())]
         if subprocess.run([str(exe), *files], capture_output=True, timeout=300).returncode == 0:
