@@ -270,10 +270,10 @@ bool pdl_f_wordcount(PDL_ARGS) {
     return true;
 }
 
-static bool formatted(pdl_vref format, const pdl_val *args, size_t n, pdl_val *out, pdl_err *err) {
+static bool formatted(pdl_vref format, const pdl_val *args, size_t n, bool lenient, pdl_val *out, pdl_err *err) {
     char space[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
-    bool ok = pdl_format_percent_put(format, args, n, &b, err) && pdl_text_like(&b, format, out, err);
+    bool ok = pdl_format_percent_put(format, args, n, lenient, &b, err) && pdl_text_like(&b, format, out, err);
     pdl_buf_fini(&b);
     return ok;
 }
@@ -285,7 +285,7 @@ bool pdl_f_format(PDL_ARGS) {
                             "can't handle positional and keyword arguments at the same time");
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    bool ok = has_kw ? pdl_format_percent(s, kwargs, out, err) : formatted(s, argv + 1, argc - 1, out, err);
+    bool ok = has_kw ? pdl_format_percent(s, kwargs, env->lenient, out, err) : formatted(s, argv + 1, argc - 1, env->lenient, out, err);
     pdl_drop(s);
     return ok;
 }
@@ -293,7 +293,7 @@ bool pdl_f_format(PDL_ARGS) {
 bool pdl_w_format(PDL_WRITES) {
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    bool ok = pdl_format_percent_put(s, argv + 1, argc - 1, out, err);
+    bool ok = pdl_format_percent_put(s, argv + 1, argc - 1, env->lenient, out, err);
     pdl_drop(s);
     return ok;
 }

@@ -504,10 +504,11 @@ bool pdl_f_sum(PDL_ARGS) {
         pdl_drop(acc);
         return false;
     }
-    bool ok = !pdl_is_str(acc);
+    bool ok = !pdl_is_str(acc) && !pdl_is(acc, PDL_V_BYTES);
     if (!ok) {
+        bool text = pdl_is_str(acc);
         pdl_drop(acc);
-        pdl_err_host(err, "TypeError", "sum() can't sum strings [use ''.join(seq) instead]");
+        pdl_err_host(err, "TypeError", "sum() can't sum %s [use %s''.join(seq) instead]", text ? "strings" : "bytes", text ? "" : "b");
     }
     pdl_getter g;
     pdl_getter_init(&g, env, pdl_is_null(argv[1]) ? pdl_absent() : argv[1], false, false);

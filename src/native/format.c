@@ -30,6 +30,7 @@ typedef struct {
     bool mapping;  /* args can be indexed: unused ones are no error */
     pdl_val found; /* by key: owned */
     bool safe;     /* Markup % x */
+    bool lenient;  /* what is undefined may be printed */
     pdl_err *err;
 } printer;
 
@@ -176,8 +177,7 @@ static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, boo
 static bool put_text(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     pdl_buf b = PDL_BUF, safe = PDL_BUF;
     bool ok = true, marked = c->type == 's' && p->safe && pdl_is_safe(x);
-    if (pdl_is(x, PDL_V_UNDEFINED) && c->type == 's' && !p->safe)
-        ok = true; /* prints as nothing where it may be printed */
+    if (c->type == 's' && pdl_is(x, PDL_V_UNDEFINED)) ok = p->lenient || pdl_undefined_error(x, p->err);
     else if (c->type == 's') ok = pdl_val_str(x, &b, p->err);
     else if (c->type == 'r') ok = pdl_val_repr(x, &b, p->err);
     else ok = pdl_ascii_repr(x, &b, p->err);
@@ -325,12 +325,12 @@ static bool print_all(printer *p, pdl_buf *out) {
     return pdl_err_host(p->err, "TypeError", "not all arguments converted during string formatting");
 }
 
-bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err) {
+bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out, pdl_err *err) {
     pdl_tag t = pdl_tag_of(args);
     bool tuple = t == PDL_V_TUPLE;
     printer p = {
         .s = pdl_str_get(format), .args = args, .pos = tuple ? NULL : &args, .n_pos = tuple ? pdl_list_len(args) : 1,
-        .found = pdl_absent(), .safe = pdl_is_safe(format), .err = err,
+        .found = pdl_absent(), .safe = pdl_is_safe(format), .lenient = lenient, .err = err,
     };
     p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
     char space[PDL_SHORT_TEXT];
@@ -343,10 +343,10 @@ bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *e
     return ok;
 }
 
-bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, pdl_buf *out, pdl_err *err) {
+bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient, pdl_buf *out, pdl_err *err) {
     printer p = {
         .s = pdl_str_get(format), .args = pdl_absent(), .pos = args, .n_pos = n, .found = pdl_absent(),
-        .safe = pdl_is_safe(format), .err = err,
+        .safe = pdl_is_safe(format), .lenient = lenient, .err = err,
     };
     return print_all(&p, out);
 }

@@ -10,8 +10,10 @@ static bool g_range(PDL_ARGS) {
     int64_t v[3] = {0, 0, 1};
     bool one = argc < 2 || pdl_is_absent(argv[1]);
     size_t n = one ? 1 : argc;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         if (!pdl_arg_int(argv[i], &v[one ? 1 : i], err)) return false;
+        if (pdl_is(argv[i], PDL_V_BIGINT)) return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "range() takes integers of 64 bits");
+    }
     if (v[2] == 0) return pdl_err_host(err, "ValueError", "range() arg 3 must not be zero");
     *out = pdl_range_new(v[0], v[1], v[2]);
     return true;

@@ -118,7 +118,7 @@ static bool m_isoformat(PDL_ARGS) {
         if (pdl_is(argv[0], PDL_V_DATE))
             return pdl_err_host(err, "TypeError", "date.isoformat() takes no arguments (1 given)");
         if (!pdl_is_str(argv[1]) || pdl_str_get(argv[1]).n != 1)
-            return pdl_err_host(err, "TypeError", "isoformat() argument 1 must be a unicode character");
+            return pdl_err_host(err, "TypeError", "isoformat() argument 1 must be a unicode character, not %s", pdl_py_type(argv[1]));
         sep = pdl_str_get(argv[1]).p[0];
     }
     pdl_buf b = PDL_BUF;

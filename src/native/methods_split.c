@@ -12,7 +12,7 @@ static bool is_blank_at(pdl_str s, size_t i, size_t *n) {
     return blank;
 }
 
-/* str.split() without separator: words; behind max splits the rest as it is, without blanks at its start. */
+/* str.split() without separator: words; behind max splits the rest as it is, without blanks at its start only. */
 static pdl_val split_words(pdl_vref v, int64_t max) {
     pdl_str s = pdl_str_get(v);
     pdl_val r = pdl_list_new(0);

@@ -333,10 +333,11 @@ static bool table_of_dict(pdl_vref from, pdl_val *out, pdl_err *err) {
 /* A table for translate from one dict, or from two texts as long, with a third of what is to go. */
 static bool m_maketrans(PDL_ARGS) {
     if (pdl_is_absent(argv[2])) return table_of_dict(argv[1], out, err);
-    static const char *const names[] = {"maketrans() argument 1 ", "maketrans() argument 2 ",
-                                        "maketrans() argument 3 "};
-    for (size_t i = 1; i < 4; i++)
-        if (!pdl_is_absent(argv[i]) && !need_str(argv[i], names[i - 1], err)) return false;
+    if (!pdl_is_str(argv[1]))
+        return pdl_err_host(err, "TypeError", "first maketrans argument must be a string if there is a second argument");
+    static const char *const names[] = {"maketrans() argument 2 ", "maketrans() argument 3 "};
+    for (size_t i = 2; i < 4; i++)
+        if (!pdl_is_absent(argv[i]) && !need_str(argv[i], names[i - 2], err)) return false;
     if (pdl_text_len_cp(argv[1]) != pdl_text_len_cp(argv[2]))
         return pdl_err_host(err, "ValueError", "the first two maketrans arguments must have equal length");
     pdl_val from = with_code_points(pdl_list_new(0), argv[1]),

@@ -160,9 +160,10 @@ PDL_MUST bool pdl_cell_call(pdl_vref cell, const pdl_val *pos, size_t n_pos, boo
 
 /* --- formatting (format.c) ------------------------------------------------------------------------------ */
 
-PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, pdl_val *out, pdl_err *err); /* '%s' % x */
+/* '%s' % x. lenient: what is undefined prints as nothing. */
+PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out, pdl_err *err);
 /* The same of a tuple of args, appended. */
-PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, struct pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient, struct pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
                                 pdl_val *out, pdl_err *err);
 /* format(x, spec): the mini-language "{:>5}". */

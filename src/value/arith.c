@@ -87,10 +87,7 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 /* How often: n clamped to what the limit allows; false when it is more. unit: size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
-    if (!pdl_int_get(n, &k)) {
-        if (pdl_int_sign(n) < 0) k = 0;
-        else return pdl_err_host(err, "OverflowError", "cannot fit 'int' into an index-sized integer");
-    }
+    if (!pdl_int_get(n, &k)) return pdl_err_host(err, "OverflowError", "cannot fit 'int' into an index-sized integer");
     if (k <= 0 || unit == 0) {
         *out = 0;
         return true;

@@ -49,7 +49,7 @@ static bool order_sets(pdl_vref a, pdl_vref b, char op) {
 }
 
 static bool order_times(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
-    if (pdl_tag_of(a) != pdl_tag_of(b))
+    if (pdl_tag_of(a) != pdl_tag_of(b)) /* datetime, which is a kind of date, is asked first */
         return pdl_err_host(err, "TypeError", "can't compare datetime.datetime to datetime.date");
     if (pdl_time_is_zoned(a) != pdl_time_is_zoned(b))
         return pdl_err_host(err, "TypeError", "can't compare offset-naive and offset-aware datetimes");

@@ -82,7 +82,7 @@ pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     if (formats) {
-        if (!pdl_format_percent(a, b, &v, err)) return PDL_STEP_FAIL;
+        if (!pdl_format_percent(a, b, f->code->jinja, &v, err)) return PDL_STEP_FAIL;
     } else if (!pdl_val_arith((pdl_arith)i->a, a, b, &v, err)) {
         return PDL_STEP_FAIL;
     }

@@ -53,7 +53,7 @@ static void percent(void **state) {
         T_ROW(i);
         pdl_val f = pdl_textz(rows[i].format), args = pdl_list_as_tuple(json(rows[i].args)), got = pdl_null();
         pdl_err err = {0};
-        bool ok = pdl_format_percent(f, args, &got, &err);
+        bool ok = pdl_format_percent(f, args, false, &got, &err);
         expect(ok, got, &err, rows[i].want);
         pdl_drop(f), pdl_drop(args);
     }
@@ -63,7 +63,7 @@ static void percent_by_key(void **state) {
     (void)state;
     pdl_val f = pdl_textz("%(a)s %(b)03d"), args = json("{\"a\":\"x\",\"b\":5}"), got = pdl_null();
     pdl_err err = {0};
-    bool ok = pdl_format_percent(f, args, &got, &err);
+    bool ok = pdl_format_percent(f, args, false, &got, &err);
     expect(ok, got, &err, "x 005");
     pdl_drop(f), pdl_drop(args);
 }
