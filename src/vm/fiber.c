@@ -281,7 +281,6 @@ static void expression_message(const pdl_fiber *f, const pdl_site *site, const p
 
 /* Gives err the place of the instruction that failed, and the words of an expression error. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
-    mark_code(f, err);
     if (err->loc.src || err->bare || !f->code || !f->pc) return;
     const pdl_where *w = &f->code->where.p[f->pc - 1];
     const pdl_site *site = &f->code->sites.p[w->site];

@@ -563,7 +563,7 @@ void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index);
 
 /* places.c: exact places of errors. The k-th part of the template whose STR_JOIN fails. */
 void mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
-/* The line of Python code that failed. */
-void mark_code(const pdl_fiber *f, pdl_err *err);
+/* The line of Python code that failed; b is a code block. */
+void mark_code(const pdl_block *b, pdl_err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* places.c -- exact places of errors inside of texts: the part of a template, the line of a code block. */
-#include "value/json_read.h"
+#include "effect/effect.h"
 #include "vm/fiber.h"
 
 #include "base/banned.h"
@@ -28,8 +28,7 @@ static int64_t line_of(const pdl_err *err) {
     pdl_val v;
     pdl_err ignored = {0};
     int64_t line = 0;
-    size_t end;
-    if (!pdl_json_read(pdl_str_of(err->detail), 0, &v, &end, &ignored)) {
+    if (!err->detail || !pdl_effect_decode(pdl_str_of(err->detail), &v, &ignored)) {
         pdl_err_fini(&ignored);
         return 0;
     }
@@ -42,6 +41,7 @@ static int64_t line_of(const pdl_err *err) {
  * lines may have moved. */
 static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
     size_t at = 0;
+    if (line1 < 1) return false;
     for (; line1 > 1; line1--) {
         size_t nl = pdl_str_find(text, PDL_STR("\n"), at);
         if (nl == PDL_NOT_FOUND) return false;
@@ -56,13 +56,9 @@ static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
     return at < *to;
 }
 
-void mark_code(const pdl_fiber *f, pdl_err *err) {
-    if (err->kind != PDL_E_code || !err->detail || err->mark.src || !f->blks.n) return;
-    const pdl_block *b = f->blks.p[f->blks.n - 1].info ? f->blks.p[f->blks.n - 1].info->block : NULL;
-    if (!b || b->kind != PDL_BLOCK_code) return;
+void mark_code(const pdl_block *b, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
-    if (!code || code->kind != PDL_BLOCK_scalar || !code->node || !pdl_node_is_str(code->node)) return;
     size_t from, to;
-    if (find_line(code->node->text, line_of(err), &from, &to))
+    if (code && code->node && pdl_node_is_str(code->node) && find_line(code->node->text, line_of(err), &from, &to))
         err->mark = pdl_node_text_loc(code->node, from, to);
 }

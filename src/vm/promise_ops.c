@@ -334,37 +334,10 @@ static void tell_owner(pdl_call *c, pdl_val failed) {
     if (known && f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0) fiber_ready(f);
 }
 
-/* The line of the code block in which Python failed, as a place in the program's text. */
-static void mark_code_line(const pdl_call *c, pdl_err *err) {
-    const pdl_block *code = PDL_AS(code, c->block)->code;
-    pdl_val detail;
-    pdl_err ignored = {0};
-    int64_t line = 0;
-    if (!err->detail || !code || !code->node ||
-        !pdl_effect_decode(pdl_str_of(err->detail), &detail, &ignored)) {
-        pdl_err_fini(&ignored);
-        return;
-    }
-    if (pdl_is_dict(detail) && pdl_int_get(pdl_dict_getz(detail, "line"), &line) &&
-        code->node->kind == PDL_NODE_SCALAR) {
-        pdl_str text = code->node->text;
-        size_t from = 0, to;
-        while (--line > 0 && from != PDL_NOT_FOUND) {
-            from = pdl_str_find(text, PDL_STR("\n"), from);
-            if (from != PDL_NOT_FOUND) from++;
-        }
-        if (from != PDL_NOT_FOUND && from < text.n) {
-            to = pdl_str_find(text, PDL_STR("\n"), from);
-            err->mark = pdl_node_text_loc(code->node, from, to == PDL_NOT_FOUND ? text.n : to);
-        }
-    }
-    pdl_drop(detail);
-}
-
 static void fail_call(pdl_call *c, const pdl_err *why) {
     pdl_err err = {0};
     pdl_err_copy(&err, why);
-    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) mark_code_line(c, &err);
+    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) mark_code(c->block, &err);
     if (c->expr && !err.final) expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
