@@ -47,12 +47,12 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     while (n-- > 0) patch(e, outs[n]);
 }
 
-/* Text of a body on the stack, filtered. */
+/* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it was escaped. */
 static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
     emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
     c_stmt(e, body);
-    emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+    emit(e, PDL_OP_BUF_POP, 1, 0, 0);
     emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
     if (filter) c_filter_on_top(e, filter);
 }

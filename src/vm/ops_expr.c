@@ -390,12 +390,13 @@ static void spread_fini(spread *s) {
     pdl_drop(s->walked);
 }
 
-static bool spread_star(spread *s, pdl_vref list, pdl_err *err) {
+static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
     if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
         for (size_t i = 0; i < pdl_list_len(list); i++) *pdl_vec_push(&s->all) = pdl_list_at(list, i);
         return true;
     }
-    if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err)) return spread_star(s, s->walked, err);
+    if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* as in a loop */
+    if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err)) return spread_star(s, s->walked, lenient, err);
     s->walked = pdl_absent();
     if (pdl_is(list, PDL_V_UNDEFINED)) return false;
     pdl_err_fini(err);
@@ -421,7 +422,7 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
     };
     if (!sh->star && !sh->starstar) return true;
     for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
-    if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], err)) return false;
+    if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], f->code->jinja, err)) return false;
     s->n_pos = s->all.n;
     for (size_t i = 0; i < sh->n_kw; i++) {
         *pdl_vec_push(&s->all) = s->kwv[i];
@@ -429,6 +430,7 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
     }
     if (sh->starstar) {
         pdl_vref d = *top(f);
+        if (!refuse_undefined(d, err)) return false;
         if (!pdl_is_dict(d))
             return pdl_err_host(err, "TypeError", "argument after ** must be a mapping, not %s",
                                 pdl_type_name(d));

@@ -265,9 +265,9 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
     pdl_val extra = pdl_dict_new(0), caller = pdl_absent();
     pdl_str unknown = {0};
     for (size_t i = 0; i < n_kw; i++) {
-        size_t k = 0;
+        size_t k = 0; /* what was given by its place cannot be given again */
         while (k < info->n_params && !pdl_str_eq(info->params[k], kw[i])) k++;
-        if (k < info->n_params) scope = pdl_scope_put(scope, info->names[k], pdl_keep(kwv[i]));
+        if (k >= given && k < info->n_params) scope = pdl_scope_put(scope, info->names[k], pdl_keep(kwv[i]));
         else if (pdl_str_is(kw[i], "caller")) set_val(&caller, pdl_keep(kwv[i]));
         else if (info->uses_kwargs) extra = pdl_dict_puts(extra, kw[i], pdl_keep(kwv[i]));
         else unknown = kw[i];

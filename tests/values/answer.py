@@ -4,7 +4,7 @@
     REFERENCE_PYTHON tests/values/answer.py [KIND ...]           answers the lines that have no answer yet, numbers them
     REFERENCE_PYTHON tests/values/answer.py --check [KIND ...]   do all answers still hold?
 
-A line is a case of tests/conformance/values/README.md; a new one needs `tag` and the input only. The runner compares messages too.
+A line is a case of tests/conformance/values/README.md; a new one needs `tag` and the input only. The runner compares kinds of errors too, and messages but for templates, whose errors are worded as those of a block.
 """
 import json
 import pathlib
