@@ -330,14 +330,20 @@ static bool revive_text(pdl_vref kind, pdl_vref text, pdl_val *out, pdl_err *err
     bool is_date;
     if (!pdl_is_str(text)) return malformed(kind, err);
     pdl_str s = pdl_str_get(text);
+    if (pdl_text_is(kind, "float")) {
+        bool nan = pdl_str_is(s, "nan"), inf = pdl_str_is(s, "inf");
+        if (!nan && !inf && !pdl_str_is(s, "-inf")) return malformed(kind, err);
+        *out = pdl_float(nan ? (double)NAN : inf ? (double)INFINITY : -(double)INFINITY);
+        return true;
+    }
+    bool date = pdl_text_is(kind, "date");
+    if (date || pdl_text_is(kind, "datetime")) {
+        if (!pdl_time_read(s, &is_date, &t)) return malformed(kind, err);
+        return date ? pdl_date_new(&t, out, err) : pdl_datetime_new(&t, out, err);
+    }
     if (pdl_text_is(kind, "safe")) *out = pdl_with_flags(pdl_keep(text), PDL_F_SAFE);
     else if (pdl_text_is(kind, "undefined")) *out = pdl_undefined(pdl_keep(text));
-    else if (pdl_text_is(kind, "float"))
-        *out = pdl_float(pdl_str_is(s, "nan")   ? (double)NAN
-                         : pdl_str_is(s, "inf") ? (double)INFINITY
-                                                : -(double)INFINITY);
-    else if (!pdl_time_read(s, &is_date, &t)) return malformed(kind, err);
-    else return pdl_text_is(kind, "date") ? pdl_date_new(&t, out, err) : pdl_datetime_new(&t, out, err);
+    else return malformed(kind, err);
     return true;
 }
 

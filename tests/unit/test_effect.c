@@ -4,6 +4,7 @@
 #include "effect/effect.h"
 #include "value/context.h"
 #include "value/exotic.h"
+#include "value/handle.h"
 #include "value/json_read.h"
 #include "value/text.h"
 
@@ -72,6 +73,19 @@ static void test_encode(void **state) {
     round_trip(d, "{\"$pdl\":\"datetime\",\"text\":\"2024-01-15 10:00:00-05:00\"}");
 }
 
+/* An object of the worker travels with its texts and, where it has one, its form as data; a function as its text. */
+static void test_handles(void **state) {
+    (void)state;
+    pdl_val h = pdl_handle_new(7, pdl_textz("Thing"), pdl_textz("s\"t"), pdl_textz("r"), true, 3);
+    round_trip(pdl_keep(h), "{\"$pdl\":\"handle\",\"id\":7,\"len\":3,\"truth\":true,\"callable\":false,\"texts\":[\"Thing\",\"s\\\"t\",\"r\"]}");
+    pdl_handle_of(h)->callable = true;
+    pdl_handle_of(h)->json = json("[1,{\"a\":2}]");
+    round_trip(pdl_keep(h),
+               "{\"$pdl\":\"handle\",\"id\":7,\"len\":3,\"truth\":true,\"callable\":true,\"texts\":[\"Thing\",\"s\\\"t\",\"r\"],\"json\":[1,{\"a\":2}]}");
+    pdl_drop(h);
+    round_trip(pdl_undefined(pdl_textz("'x' is undefined")), NULL);
+}
+
 static void test_malformed(void **state) {
     (void)state;
     static const char *const rows[] = {"{\"$pdl\":\"nope\"}",
@@ -83,6 +97,22 @@ static void test_malformed(void **state) {
                                        "{\"$pdl\":\"bytes\",\"hex\":\"0\"}",
                                        "{\"$pdl\":\"range\",\"items\":[0,1,0]}",
                                        "{\"$pdl\":\"date\",\"text\":\"x\"}",
+                                       "{\"$pdl\":\"datetime\",\"text\":\"2024-02-30 00:00:00\"}",
+                                       "{\"$pdl\":\"float\",\"text\":\"x\"}",
+                                       "{\"$pdl\":\"nope\",\"text\":\"x\"}",
+                                       "{\"$pdl\":\"nope\",\"items\":[]}",
+                                       "{\"$pdl\":\"tuple\",\"items\":[{\"$pdl\":\"nope\"}]}",
+                                       "{\"a\":{\"$pdl\":\"nope\"}}",
+                                       "{\"$pdl\":\"set\",\"items\":[[]]}",
+                                       "{\"$pdl\":\"bytes\",\"hex\":\"zz\"}",
+                                       "{\"$pdl\":\"bytes\"}",
+                                       "{\"$pdl\":\"range\",\"items\":[0,\"1\",1]}",
+                                       "{\"$pdl\":\"range\",\"items\":[0,1]}",
+                                       "{\"$pdl\":\"handle\"}",
+                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\"]}",
+                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",5]}",
+                                       "{\"$pdl\":\"handle\",\"id\":\"1\",\"len\":0,\"texts\":[\"a\",\"b\",\"c\"]}",
+                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",\"c\"],\"json\":{\"$pdl\":5}}",
                                        "[",
                                        ""};
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -182,7 +212,7 @@ static void test_names(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_malformed),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_handles), cmocka_unit_test(test_malformed),
                                        cmocka_unit_test(test_canonical), cmocka_unit_test(test_worlds),
                                        cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,21 @@ static const struct {
     {"'a {# b #} c'", "comment@1 "},
     {"data: '{# ${ x( #}'\nraw: true", ""},
     {"data: 1\ncontribute: [nobody]", "name-undefined@2 "},
+    /* every part of an expression is looked at */
+    {"${ a1[a2] }", "name-undefined@1 name-undefined@1 "},
+    {"${ [1][a1:a2:a3] }", "name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ a1(a2, *a3, k=a4, **a5) }", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ 1 | round(a1) }${ 1 is divisibleby(a2) }", "name-undefined@1 name-undefined@1 "},
+    {"${ -a1 + a2 }${ a3 and a4 or a5 }", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ a1 < a2 < a3 }", "name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ a1 if a2 else a3 }", "name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ [a1, (a2, a3)] }${ a4 ~ a5 }", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"text: ['${ {a1: a2} }']", "name-undefined@1 name-undefined@1 "},
+    {"${ 1 if false else (2 | uper) }", "filter-unknown@1 "},
+    {"${ 1 if false else (2 is evn) }", "test-unknown@1 "},
+    {"match: [1, 2]\nwith:\n- case: {array: [{any: , def: v}, {any: , def: w}]}\n  then: ${ v }${ w }${ u }", "name-undefined@4 "},
+    {"match: {a: 1}\nwith:\n- case: {object: {a: {any: , def: v}}}\n  then: ${ v }\n- case: {anyOf: [{any: , def: x}, 1]}\n  then: ${ x }", ""},
+    {"text: [{for: {i: [1], k: [2]}, repeat: '${ i }${ k }'}, '${ k }']", ""},
 };
 
 static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,

@@ -80,7 +80,7 @@ static const struct {
     {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":5}},\"required\":[\"x\"]}}", "function:\n      x: null\n"},
     {"{\"name\":\"tools\",\"inputSchema\":{}}", "!'s', 'tools'"},           /* a member of its own */
     {"{\"name\":\"1st\",\"inputSchema\":{}}", "!'s', '1st'"},               /* no name of PDL */
-    {"{\"name\":\"a b\",\"inputSchema\":{}}", "{'a_b': 'a b'}.get(name, name)"}, /* called by call_tool only */
+    {"{\"name\":\"a b\",\"inputSchema\":{}}", "{''a_b'': ''a b''}.get(name, name)"}, /* called by call_tool only */
     {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"pdl_context\":{}}}}", "!'s', 'a'"},
     {"{\"name\":\"a\"}", "!'s', 'a'"},
     {"{\"name\":5,\"inputSchema\":{}}", "data: []"},
