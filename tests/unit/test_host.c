@@ -102,6 +102,24 @@ static const struct {
     {PDL_EFFECT_write, "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"A\",\"encoding\":\"utf-8-sig\"}", "None"},
     {PDL_EFFECT_write, "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"B\",\"encoding\":\"utf-8-sig\",\"close\":true}", "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/u\"}", "'\\ufeffAB'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: ''"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"ww\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'ww'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"w++\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'w++'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wtt\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'wtt'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wbb\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'wbb'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wtb\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: can't have text and binary mode at once"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"+\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: Must have exactly one of create/read/write/append mode and at most one plus"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wb\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: binary mode doesn't take an encoding argument"},
+    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"w+\",\"text\":\"abc\",\"encoding\":null,\"close\":true}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/h\",\"mode\":\"w\",\"text\":\"\\u00e9\\ud83d\\ude00\",\"encoding\":\"utf-16\",\"close\":true}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/h\",\"mode\":\"a\",\"text\":\"x\",\"encoding\":\"utf_16_be\",\"close\":true}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/b6\",\"mode\":\"w\",\"text\":\"\\ud83d\\ude00\",\"encoding\":\"utf-16\"}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/b6\",\"mode\":\"w\",\"text\":\"a\",\"encoding\":\"utf-16\",\"close\":true}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/le\",\"mode\":\"w\",\"text\":\"ab\",\"encoding\":\"utf-16-le\",\"close\":true}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/be\",\"mode\":\"w\",\"text\":\"ab\",\"encoding\":\"utf-16be\",\"close\":true}", "None"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\\u20ac\",\"encoding\":\"latin-1\",\"close\":true}", "expression: 'latin-1' codec can't encode character '\\u20ac' in position 0: ordinal not in range(256)"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\\ud83d\\ude00\",\"encoding\":\"ascii\",\"close\":true}", "expression: 'ascii' codec can't encode character '\\U0001f600' in position 0: ordinal not in range(128)"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"a name that is longer than any\",\"close\":true}", "expression: unknown encoding: a name that is longer than any"},
     {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"q\",\"text\":\"\"}", "expression: invalid mode: 'q'"},
     {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"foo\"}", "expression: unknown encoding: foo"},
     {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"a\\u00e9\",\"encoding\":\"ascii\",\"close\":true}",
@@ -127,6 +145,31 @@ static void requests_are_answered(void **state) {
     start(PDL_EFFECT_write, "{\"path\":\"@/l\",\"mode\":\"x\",\"text\":\"\"}");
     t_assert(pdl_str_starts(pdl_buf_str(&t.got), PDL_STR("io: [Errno 17] File exists: '")));
     close_world();
+}
+
+/* What the rows above wrote in other encodings than UTF-8. */
+static void files_have_their_encoding(void **state) {
+    static const struct {
+        const char *name, *bytes;
+        size_t n;
+    } files[] = {
+        {"m", "abc", 3},
+        {"h", "\xff\xfe\xe9\x00\x3d\xd8\x00\xde\x00x", 10},
+        {"b6", "\xff\xfe\x3d\xd8\x00\xde\x61\x00", 8},
+        {"le", "a\x00" "b", 4},
+        {"be", "\x00" "a\x00" "b", 4},
+    };
+    (void)state;
+    for (size_t i = 0; i < T_LEN(files); i++) {
+        T_ROW(i);
+        char path[128], got[32];
+        snprintf(path, sizeof path, "%s/%s", t.dir, files[i].name);
+        FILE *f = fopen(path, "rb");
+        t_assert(f != NULL);
+        size_t n = fread(got, 1, sizeof got, f);
+        fclose(f);
+        t_assert(n == files[i].n && memcmp(got, files[i].bytes, n) == 0);
+    }
 }
 
 static void lines_are_shared_out_in_order(void **state) {
@@ -193,7 +236,7 @@ static int make_dir(void **state) {
 }
 
 static int remove_dir(void **state) {
-    static const char *const names[] = {"crlf", "bad", "o", "l", "u", "v", "in"};
+    static const char *const names[] = {"crlf", "bad", "o", "l", "u", "v", "in", "m", "h", "b6", "le", "be"};
     (void)state;
     for (size_t i = 0; i < T_LEN(names); i++) {
         char path[128];
@@ -206,6 +249,7 @@ static int remove_dir(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_are_answered),
+        cmocka_unit_test(files_have_their_encoding),
         cmocka_unit_test(lines_are_shared_out_in_order),
         cmocka_unit_test(a_file_may_be_the_input),
         cmocka_unit_test(what_waits_ends_with_the_world),
