@@ -100,6 +100,138 @@ static void all_rows(void **state) {
     }
 }
 
+/* A text, whether it may hold floats, and its value or, behind an exclamation mark, why it has none. */
+static const struct {
+    const char *text;
+    bool floats;
+    const char *want;
+} sums[] = {
+    {"(1, 2)", false, "!unsupported expression"},
+    {"()", false, "!unsupported expression"},
+    {"(1,)", false, "!unsupported expression"},
+    {"(x for x in y)", false, "!unsupported expression"},
+    {"(x := 1)", false, "!unsupported expression"},
+    {"f(1)", false, "!calls are not allowed"},
+    {"a[1]", false, "!unsupported expression"},
+    {"1 .real", false, "!unsupported expression"},
+    {"1. real", false, "!syntax error"},
+    {"1.real", false, "!syntax error"},
+    {"1[0]", false, "!unsupported expression"},
+    {"1(2)", false, "!calls are not allowed"},
+    {"+1", false, "!operator + is not allowed"},
+    {"~1", false, "!operator ~ is not allowed"},
+    {"not 1", false, "!operator not is not allowed"},
+    {"1 and 2", false, "!unsupported expression"},
+    {"1 or 2", false, "!unsupported expression"},
+    {"lambda: 1", false, "!unsupported expression"},
+    {"lambda x: x", false, "!unsupported expression"},
+    {"lambda x", false, "!syntax error"},
+    {"1 if 2 else 3", false, "!unsupported expression"},
+    {"1 if 2", false, "!syntax error"},
+    {"1 is 2", false, "!unsupported expression"},
+    {"1 is not 2", false, "!unsupported expression"},
+    {"1 in 2", false, "!unsupported expression"},
+    {"1 not in 2", false, "!unsupported expression"},
+    {"1 < 2", false, "!unsupported expression"},
+    {"1 == 2", false, "!unsupported expression"},
+    {"1 != 2", false, "!unsupported expression"},
+    {"1 << 2", false, "!operator << is not allowed"},
+    {"1 & 2", false, "!operator & is not allowed"},
+    {"1 | 2", false, "!operator | is not allowed"},
+    {"1 // 2", false, "!operator // is not allowed"},
+    {"1 % 2", false, "!operator % is not allowed"},
+    {"1 @ 2", false, "!operator @ is not allowed"},
+    {"2 ^ 3", false, "1"},
+    {"2.5 ^ 1", false, "!only integers are allowed"},
+    {"-2 ** 2", false, "-4"},
+    {"2 ** -1", false, "0.5"},
+    {"2 ** 3 ** 2", false, "512"},
+    {"10 ** 100000", false, "!result too large"},
+    {"10 ** -100000", false, "0.0"},
+    {"7 ** 2.5", false, "!only integers are allowed"},
+    {"1e308 * 10", false, "!only integers are allowed"},
+    {"1 / 0", false, "!division by zero"},
+    {"1.5 / 0", false, "!only integers are allowed"},
+    {"0 ** -1", false, "!division by zero"},
+    {"007", false, "!syntax error"},
+    {"0x10", false, "16"},
+    {"0b101", false, "5"},
+    {"0o17", false, "15"},
+    {"1_000", false, "1000"},
+    {"1__0", false, "!syntax error"},
+    {"1e3", false, "!only integers are allowed"},
+    {"1e", false, "!syntax error"},
+    {".5", false, "!only integers are allowed"},
+    {"5.", false, "!only integers are allowed"},
+    {"\"a\"", false, "!only integers are allowed"},
+    {"'a' + 'b'", false, "!only integers are allowed"},
+    {"[1]", false, "!unsupported expression"},
+    {"{1}", false, "!unsupported expression"},
+    {"{}", false, "!unsupported expression"},
+    {"1 +", false, "!syntax error"},
+    {"* 1", false, "!syntax error"},
+    {"1 2", false, "!syntax error"},
+    {"(1", false, "!syntax error"},
+    {"1)", false, "!syntax error"},
+    {"((((1))))", false, "1"},
+    {"- - 1", false, "1"},
+    {"1 - -1", false, "2"},
+    {"1;2", false, "!syntax error"},
+    {"1", false, "1"},
+    {"99999999999999999999 * 99999999999999999999", false, "9999999999999999999800000000000000000001"},
+    {"x", false, "!names are not allowed"},
+    {"None", false, "!only integers are allowed"},
+    {"True", false, "!only integers are allowed"},
+    {"...", false, "!only integers are allowed"},
+    {"await x", false, "!syntax error"},
+    {"1 # note", false, "1"},
+    {"(1 +\n2)", false, "3"},
+    {"1\\\n+ 2", false, "!syntax error"},
+    {"1j", false, "!only integers are allowed"},
+    {"0xg", false, "!syntax error"},
+    {"0b2", false, "!syntax error"},
+    {"1 if 2 else", false, "!syntax error"},
+    {"2.5 ^ 1", true, "!operator ^ needs integers"},
+    {"7 ** 2.5", true, "129.64181424216494"},
+    {"1e308 * 10", true, "inf"},
+    {"1.5 / 0", true, "!division by zero"},
+    {"1e3", true, "1000.0"},
+    {".5", true, "0.5"},
+    {"5.", true, "5.0"},
+    {"1e", true, "!syntax error"},
+    {"\"a\"", true, "!only numbers are allowed"},
+    {"None", true, "!only numbers are allowed"},
+    {"1j", true, "!only numbers are allowed"},
+    {"-2.5", true, "-2.5"},
+    {"1.5 + 1", true, "2.5"},
+    {"2 ** 0.5", true, "1.4142135623730951"},
+    {"1e400", true, "inf"},
+    {"(-8) ** 0.5", true, "!unsupported expression"},
+    {"0.0 ** -1", true, "!division by zero"},
+};
+
+static void calculations(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(sums); i++) {
+        T_ROW(i);
+        const pdl_native_env env = {0};
+        pdl_val args[2] = {pdl_textz(sums[i].text), pdl_bool(sums[i].floats)}, got;
+        pdl_err err = {0};
+        pdl_buf b = PDL_BUF;
+        if (pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, args, 2, NULL, NULL, 0, &got, &err)) {
+            t_assert(pdl_val_repr(got, &b, &err));
+            pdl_drop(got);
+        } else {
+            pdl_str msg = t_str(err.msg);
+            pdl_buf_putf(&b, "!%.*s", PDL_FMT(pdl_str_sub(msg, pdl_str_rfind(msg, PDL_STR("\": ")) + 3, msg.n)));
+            pdl_err_fini(&err);
+        }
+        t_assert_str(pdl_buf_str(&b), sums[i].want);
+        pdl_buf_fini(&b);
+        pdl_drop(args[0]);
+    }
+}
+
 /* n times `open`, then `close`. */
 static void calculates(const char *open, const char *middle, const char *close, size_t n, bool good) {
     pdl_buf b = PDL_BUF;
@@ -128,6 +260,6 @@ static void depth_is_limited(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_rows), cmocka_unit_test(depth_is_limited)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_rows), cmocka_unit_test(calculations), cmocka_unit_test(depth_is_limited)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
