@@ -410,6 +410,51 @@ static void test_requests(void) {
     pdl_engine_free(e);
 }
 
+static void answer_json(void *user, pdl_request *r) {
+    pdl_value *v = pdl_value_from_json(user, strlen(user), NULL);
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+}
+
+/* What a host program may answer to each kind of request; anything else is told with the kind, the type and what would do. */
+static void test_answers(void) {
+    static const struct {
+        const char *kind, *answer, *program, *want;
+    } rows[] = {
+        {"command", "\"out\"", "args: [x]\n", "out"},
+        {"command", "{\"stdout\": \"o\", \"stderr\": \"\"}", "args: [x]\n", "o"},
+        {"command", "{\"status\": 3}", "args: [x]\nfallback: failed\n", "failed"},
+        {"command", "7", "args: [x]\n",
+         "the host program answered a request of kind command with a value of type int, not text or {stdout, stderr, status}"},
+        {"command", "{\"stdout\": 7}", "args: [x]\n",
+         "the host program answered a request of kind command with a value of type dict, not text or {stdout: text, stderr: text, status: integer}"},
+        {"read", "\"text\"", "read: x\n", "text"},
+        {"read", "7", "read: x\n", "the host program answered a request of kind read with a value of type int, not text"},
+        {"input", "null", "read: null\nfallback: nothing\n", "nothing"},
+        {"input", "7", "read: null\n", "the host program answered a request of kind input with a value of type int, not text or null"},
+        {"source", "\"data: 5\"", "include: somewhere\n", "5"},
+        {"source", "7", "include: somewhere\n", "the host program answered a request of kind source with a value of type int, not text or null"},
+        {"random", "5", "text: ${ [1]|random }\n", "1"},
+        {"model", "{\"content\": \"c\", \"usage\": {\"completion_tokens\": 3, \"prompt_tokens\": 4}}", "model: m\n", "c"},
+        {"model", "[1]", "model: m\n", "the host program answered a request of kind model with a value of type list, not text or {content, ...}"},
+        {"embed", "{\"embeddings\": [[1, 2]], \"usage\": null}", "text: \"${ stdlib.embed('m', ['a']) }\"\n",
+         "{\"embeddings\": [[1, 2]], \"usage\": null}"},
+        {"embed", "7", "text: \"${ stdlib.embed('m', ['a']) }\"\n",
+         "the host program answered a request of kind embed with a value of type int, not {embeddings, usage}"},
+        {"write", "7", "data: x\ncontribute: [result, f]\ndefs: {f: {aggregator: {file: nowhere}}}\n", "x"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pdl_error *error = NULL;
+        pdl_engine *e = pdl_engine_new(NULL, &error);
+        char answer[128];
+        snprintf(answer, sizeof answer, "%s", rows[i].answer);
+        bool ok = pdl_engine_handle(e, rows[i].kind, NULL, answer_json, answer, &error);
+        check(ok && is_text(run_text(e, rows[i].program, NULL), rows[i].want), __LINE__, rows[i].program);
+        pdl_error_free(error);
+        pdl_engine_free(e);
+    }
+}
+
 /* An answer between two steps, as a program with its own loop gives it. */
 static void test_loop(void) {
     pdl_error *error = NULL;
@@ -734,6 +779,7 @@ int main(int argc, char **argv) {
     test_free_inside(e);
     pdl_engine_free(e);
     test_requests();
+    test_answers();
     test_loop();
     test_cancelled_requests();
     test_journal();
