@@ -146,16 +146,10 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return true;
 }
 
-/* Never called: replies come whole. */
-static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
-    return pdl_dialect_openai.event(a, text, d, err);
-}
-
 const pdl_dialect pdl_dialect_replicate = {.name = "replicate",
                                            .framing = PDL_STREAM_NONE,
                                            .by_prompt = true,
                                            .write = write,
                                            .read = read,
-                                           .event = event,
                                            .sign = sign,
                                            .pending = pending};

@@ -363,6 +363,51 @@ def test_streams_of_bedrock():
     assert 'it "broke"' in e["msg"], e
 
 
+# --- jobs ----------------------------------------------------------------------------------------
+
+class Jobs(Wire):
+    """A prediction that is asked for again and again; `states` are its answers in turn, the last one again and again."""
+
+    def __init__(self, *states, host=None):
+        super().__init__()
+        self.states, self.host = list(states), host or self.url
+
+    def answer(self, body):
+        lines = [head.split("\r\n")[0] for head, _ in self.requests]
+        asked = sum(" /v1/models/" in x or x.startswith("GET ") for x in lines)
+        state = dict(self.states[min(asked, len(self.states)) - 1])
+        state["urls"] = {"get": self.host + "/job", "cancel": self.host + "/job/cancel"}
+        return [head("application/json"), json.dumps(state).encode()]
+
+    def lines(self):
+        return [" ".join(head.split(" ")[:2]) for head, _ in self.requests]
+
+
+def job(server, stream=False, **parameters):
+    call = {"model": "replicate/o/m", "messages": ASK, "stream": stream, "parameters": {"api_base": server.url, "api_key": KEY, "max_retries": 0, **parameters}}
+    lines = run({"calls": [call]})
+    server.close()
+    return "".join(x["piece"] for x in lines if "piece" in x), lines[-1]
+
+
+def test_jobs_are_waited_for():
+    server = Jobs({"status": "starting"}, {"status": "processing", "output": ["a "]}, {"status": "succeeded", "output": ["a ", "b"], "id": "j"})
+    pieces, end = job(server, stream=True)
+    same((pieces, end["reply"]["content"], server.lines()), ("a b", "a b", ["POST /v1/models/o/m/predictions", "GET /job", "GET /job"]))
+
+
+def test_jobs_stay_on_their_host():
+    server = Jobs({"status": "starting"}, host="http://127.0.0.2:9")
+    error_of(job(server)[1], "protocol", 200, "names an address of another host")
+    same(len(server.requests), 1)
+
+
+def test_jobs_that_take_too_long_are_told_to_stop():
+    server = Jobs({"status": "processing"})
+    error_of(job(server, timeout=0.4)[1], "timeout", None)
+    same(server.lines()[-1], "POST /job/cancel")
+
+
 def test_a_key_of_bedrock():
     server, end = ask("bedrock/anthropic.claude-v2", {"output": {"message": {"content": [{"text": "hi"}]}}}, aws_region_name="us-east-1")
     assert "Bearer " + KEY in server.requests[0][0] and end["reply"]["content"] == "hi"
