@@ -23,15 +23,8 @@ static void closure_fini(pdl_obj *o) {
     pdl_path_drop(c->path);
 }
 
-static void closure_text(const pdl_obj *o, bool repr, pdl_buf *out) {
-    const pdl_closure *c = (const pdl_closure *)(const void *)o;
-    (void)repr;
-    if (c->info->name_text.n) pdl_buf_putf(out, "<function %.*s>", PDL_FMT(c->info->name_text));
-    else PDL_PUT(out, "<function>");
-}
-
 static const pdl_class closure_class = {
-    .type_name = "ClosureBlock", .child = closure_child, .fini = closure_fini, .text = closure_text,
+    .type_name = "ClosureBlock", .child = closure_child, .fini = closure_fini,
 };
 
 /* {"type": "function", "function": {"name", "description", "parameters"}} (spec execution 6.4). */

@@ -15,6 +15,12 @@ BETWEEN = "\n@@\n"
 PLACE = "! PDL Code error: line 1 - "
 # program, what it gives or, behind an exclamation mark, what is said
 ROWS = [
+    ('{text: "a ${ f } ${ [f] }", defs: {f: {function: {}, return: 1}}}',
+     'a <function f> [<function f>]'),
+    ('{call: "${ f }", args: {x: 1}, defs: {f: {function: {x: integer}, return: "${ x + 1 }"}}}',
+     '2'),
+    ('{text: "${ f(1, 2) }", defs: {f: {function: {x: integer}, return: 1}}}',
+     '! Too many arguments to the call of f'),
     ('{for: {i: 5}, repeat: x}',
      "! PDL Code error: PDLParseError(['line 1 - 5 should be of type list or string (an expression)'])"),
     ('{for: {i: "${ 5 }"}, repeat: x}',
