@@ -47,7 +47,7 @@ static void show(const server_config *c, pdl_buf *b) {
     pdl_buf_putf(b, " %llu/%llu", (unsigned long long)c->timeout_ms, (unsigned long long)c->start_ms);
 }
 
-/* The entry of server s, and what was read, or the part of the message behind the name of the file. */
+/* The entry of server s, and what was read, or the part of the message behind the place in the file. */
 static const struct {
     const char *entry, *want;
 } entries[] = {
@@ -99,11 +99,12 @@ static void entries_are_read(void **state) {
         if (config_read(&options, PDL_STR("s"), a, &c, &err)) {
             show(&c, &b);
         } else {
-            pdl_buf_putf(&b, "tool server s: %s: ", path);
-            t_assert(err.kind == PDL_E_runtime && pdl_str_starts(t_str(err.msg), pdl_buf_str(&b)));
-            size_t n = b.len;
+            pdl_buf_putf(&b, "tool server s: %s:1:", path);
+            pdl_str msg = t_str(err.msg);
+            t_assert(err.kind == PDL_E_runtime && pdl_str_starts(msg, pdl_buf_str(&b)));
+            size_t colon = pdl_str_find(msg, PDL_STR(": "), b.len); /* behind the column */
             pdl_buf_clear(&b);
-            pdl_buf_putf(&b, "!%s", err.msg + n);
+            pdl_buf_putf(&b, "!%.*s", PDL_FMT(pdl_str_sub(msg, colon + 2, msg.n)));
         }
         t_assert_str(pdl_buf_str(&b), entries[i].want);
         pdl_err_fini(&err);
