@@ -7,8 +7,6 @@
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
 
-#include <signal.h>
-
 #include "lang/program.h"
 #include "vm/vm.h"
 
@@ -38,7 +36,7 @@ typedef struct pdl_session_options {
     /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model has said. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool foreign);
     const pdl_debug *debug;
-    const volatile sig_atomic_t *stop; /* not 0 when the run is to end; may be NULL */
+    pdl_stop_flag *stop; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */

@@ -46,22 +46,35 @@ void pdl_buf_putc(pdl_buf *b, char c) {
     pdl_buf_grown(b, 1);
 }
 
+static bool too_long(size_t limit, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", limit);
+}
+
+bool pdl_buf_lower(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err) {
+    b->limit = limit;
+    if (ok && b->len > limit) ok = too_long(limit, err);
+    if (!ok) pdl_buf_cut(b, start);
+    return ok;
+}
+
 bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
     if (PDL_LIKELY(has_room(b, s.n))) {
         append(b, s);
         return true;
     }
-    if (s.n > b->limit - b->len)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
+    if (s.n > b->limit - b->len) return too_long(b->limit, err);
     if (b->len + s.n >= b->cap && !pdl_err_memory(err, cap_for(b, b->len + s.n + 1) - b->cap)) return false;
     pdl_buf_put(b, s);
     return true;
 }
 
+bool pdl_buf_goes_on(const pdl_buf *b, pdl_err *err) {
+    return pdl_goes_on(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
+}
+
 bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
     size_t n, done = 0;
-    if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", b->limit);
+    if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len) return too_long(b->limit, err);
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
     if (b->len + n >= b->cap) resize(b, b->len + n + 1); /* exactly: what is filled is rarely added to */

@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 #include "base/alloc.h"
-#include "base/err.h"
+#include "base/stop.h"
 #include "base/str.h"
 
 /* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0, of its own unless p is lent. */
@@ -36,6 +36,11 @@ PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
 /* Append unit so many times. Errors as pdl_buf_add. */
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
+/* What writes much asks each time that PDL_BUF_ASK bytes more are in b: may the run go on, and is there memory for b to grow?
+ * Else err is set. */
+enum { PDL_BUF_ASK = 1 << 16 };
+PDL_MUST bool pdl_buf_goes_on(const pdl_buf *b, pdl_err *err);
+
 /* Append without an error channel, for text bounded by something already in memory: a passed ceiling is
  * a bug of ours and aborts. */
 void pdl_buf_put(pdl_buf *b, pdl_str s);
@@ -59,6 +64,15 @@ char *pdl_buf_take(pdl_buf *b);
 /* Empty, keeping memory. */
 static inline void pdl_buf_clear(pdl_buf *b) { b->len = 0; if (b->p) b->p[0] = 0; }
 static inline void pdl_buf_cut(pdl_buf *b, size_t len) { if (len < b->len) { b->len = len; b->p[len] = 0; } }
+
+/* What has no error channel for each piece takes the ceiling away (gives the old one) and sets it again at the end. When it was
+ * passed, that is an error of kind limit; when that or the writing (ok) failed, what stands behind start is cut. */
+static inline size_t pdl_buf_lift(pdl_buf *b) {
+    size_t limit = b->limit;
+    b->limit = PDL_BUF.limit;
+    return limit;
+}
+PDL_MUST bool pdl_buf_lower(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err);
 
 /* Remove the first n bytes (n <= len). */
 void pdl_buf_shift(pdl_buf *b, size_t n);

@@ -175,14 +175,16 @@ static int finish(runner *r, pdl_step step) {
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+        (void)pdl_stop_enter(&stop);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
             term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
             term_put(&r->term, PDL_STR("\n"));
         } else {
             print_error(&err, r->session);
+            code = pdl_err_exit_code(&err);
             pdl_err_fini(&err);
-            code = 1;
         }
+        (void)pdl_stop_enter(NULL); /* a trace is written to its end */
         pdl_buf_fini(&b);
     } else {
         term_put(&r->term, PDL_STR("\n"));

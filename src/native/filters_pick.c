@@ -68,7 +68,7 @@ static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *e
 
 /* --- map ------------------------------------------------------------------------------------------------ */
 
-static bool map_by_attribute(const pdl_native_env *env, pdl_vref items, pdl_vref kwargs, pdl_val *out, pdl_err *err) {
+static bool map_by_attribute(pdl_vref items, pdl_vref kwargs, pdl_val *out, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(kwargs); i++) {
         pdl_vref key = pdl_dict_key_at(kwargs, i);
         if (pdl_text_is(key, "attribute") || pdl_text_is(key, "default")) continue;
@@ -79,7 +79,7 @@ static bool map_by_attribute(const pdl_native_env *env, pdl_vref items, pdl_vref
         return false;
     }
     pdl_getter g;
-    pdl_getter_init(&g, env, pdl_dict_getz(kwargs, "attribute"), false, false);
+    pdl_getter_init(&g, pdl_dict_getz(kwargs, "attribute"), false, false);
     g.deflt = pdl_dict_getz(kwargs, "default");
     bool ok = pdl_getter_all(&g, items, out, err);
     pdl_getter_fini(&g);
@@ -114,7 +114,7 @@ bool pdl_f_map(PDL_ARGS) {
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     bool ok;
     if (by_attribute) {
-        ok = map_by_attribute(env, items, kwargs, out, err);
+        ok = map_by_attribute(items, kwargs, out, err);
     } else {
         action a;
         ok = action_init(&a, env, false, argv + 1, argc - 1, kwargs, err) && map_filter(&a, items, out, err);
@@ -164,7 +164,7 @@ static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pd
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     pdl_getter g;
     action a;
-    pdl_getter_init(&g, env, how.attribute ? argv[1] : pdl_absent(), false, false);
+    pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
     bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err)
               && keep_items(&a, &g, items, how.want, out, err);
     action_fini(&a);

@@ -149,7 +149,7 @@ bool pdl_f_slice(PDL_ARGS) {
 static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out, pdl_err *err) {
     pdl_val keys;
     if (!pdl_getter_all(g, items, &keys, err)) return false;
-    bool ok = pdl_sorted(g->env, items, keys, reverse, out, err);
+    bool ok = pdl_sorted(items, keys, reverse, out, err);
     pdl_drop(keys);
     return ok;
 }
@@ -161,7 +161,7 @@ bool pdl_f_sort(PDL_ARGS) {
         || !pdl_arg_list(env, argv[0], &items, err))
         return false;
     pdl_getter g;
-    pdl_getter_init(&g, env, argv[3], true, !sensitive);
+    pdl_getter_init(&g, argv[3], true, !sensitive);
     bool ok = sort_items(&g, items, reverse, out, err);
     pdl_getter_fini(&g);
     pdl_drop(items);
@@ -183,7 +183,7 @@ bool pdl_f_dictsort(PDL_ARGS) {
     pdl_drop(view);
     if (!ok) return false;
     pdl_getter g;
-    pdl_getter_init(&g, env, pdl_int(by_value), false, !sensitive);
+    pdl_getter_init(&g, pdl_int(by_value), false, !sensitive);
     ok = sort_items(&g, items, reverse, out, err);
     pdl_getter_fini(&g);
     pdl_drop(items);
@@ -217,7 +217,7 @@ static bool pick_extreme(const pdl_native_env *env, const pdl_val *argv, char op
         return true;
     }
     pdl_getter g;
-    pdl_getter_init(&g, env, argv[2], false, !sensitive);
+    pdl_getter_init(&g, argv[2], false, !sensitive);
     bool ok = pdl_getter_all(&g, items, &keys, err);
     pdl_getter_fini(&g);
     if (ok) {
@@ -260,8 +260,8 @@ bool pdl_f_groupby(PDL_ARGS) {
     if (!pdl_arg_truth(env, argv[3], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
         return false;
     pdl_getter g, show;
-    pdl_getter_init(&g, env, argv[1], false, !sensitive);
-    pdl_getter_init(&show, env, argv[1], false, false);
+    pdl_getter_init(&g, argv[1], false, !sensitive);
+    pdl_getter_init(&show, argv[1], false, false);
     g.deflt = show.deflt = argv[2];
     bool ok = sort_items(&g, items, false, &sorted, err) && pdl_getter_all(&g, sorted, &keys, err)
               && make_groups(&show, sorted, keys, out, err);
@@ -279,7 +279,7 @@ bool pdl_f_unique(PDL_ARGS) {
     if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
         return false;
     pdl_getter g;
-    pdl_getter_init(&g, env, argv[2], false, !sensitive);
+    pdl_getter_init(&g, argv[2], false, !sensitive);
     pdl_val r = pdl_list_new(0), seen = pdl_dict_new(0);
     for (size_t i = 0; ok && i < pdl_list_len(items); i++) {
         pdl_vref x = pdl_list_at(items, i);
@@ -335,7 +335,7 @@ bool pdl_f_join(PDL_ARGS) {
     pdl_val items, texts, sep;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     pdl_getter g;
-    pdl_getter_init(&g, env, argv[2], false, false);
+    pdl_getter_init(&g, argv[2], false, false);
     bool any_safe, ok = texts_of(env, &g, items, &texts, &any_safe, err);
     pdl_getter_fini(&g);
     pdl_drop(items);

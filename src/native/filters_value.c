@@ -395,8 +395,7 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err
     size_t n = pdl_dict_len(d);
     pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
-    const pdl_native_env env = {0}; /* keys of an object are few enough to be sorted to the end */
-    bool ok = pdl_sorted(&env, keys, keys, false, &sorted, err);
+    bool ok = pdl_sorted(keys, keys, false, &sorted, err);
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val x;
         pdl_vref key = pdl_list_at(sorted, i);
@@ -511,7 +510,7 @@ bool pdl_f_sum(PDL_ARGS) {
         pdl_err_host(err, "TypeError", "sum() can't sum %s [use %s''.join(seq) instead]", text ? "strings" : "bytes", text ? "" : "b");
     }
     pdl_getter g;
-    pdl_getter_init(&g, env, pdl_is_null(argv[1]) ? pdl_absent() : argv[1], false, false);
+    pdl_getter_init(&g, pdl_is_null(argv[1]) ? pdl_absent() : argv[1], false, false);
     for (size_t i = 0; ok && i < pdl_list_len(items); i++) {
         pdl_val x;
         ok = pdl_getter_get(&g, pdl_list_at(items, i), &x, err);

@@ -56,8 +56,8 @@ pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi) {
     return paths;
 }
 
-void pdl_getter_init(pdl_getter *g, const pdl_native_env *env, pdl_vref attribute, bool multi, bool fold) {
-    *g = (pdl_getter){.paths = pdl_absent(), .multi = multi, .fold = fold, .deflt = pdl_absent(), .env = env};
+void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold) {
+    *g = (pdl_getter){.paths = pdl_absent(), .multi = multi, .fold = fold, .deflt = pdl_absent()};
     if (!pdl_given(attribute)) {
         g->multi = false; /* a list of one value compares as the value does */
         return;
@@ -98,7 +98,7 @@ static bool follow(const pdl_getter *g, pdl_vref path, pdl_vref item, pdl_val *o
 }
 
 bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err) {
-    if (!pdl_goes_on(g->env, err)) return false;
+    if (!pdl_goes_on(err)) return false;
     if (pdl_is_absent(g->paths)) {
         *out = g->fold ? folded(pdl_keep(item)) : pdl_keep(item);
         return true;
@@ -152,7 +152,6 @@ static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
 }
 
 typedef struct {
-    const pdl_native_env *env;
     pdl_vref keys;
     bool reverse;
 } order;
@@ -163,7 +162,7 @@ static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size
     while (i < at[1] && j < at[2]) {
         pdl_vref left = pdl_list_at(o->keys, src[i]), right = pdl_list_at(o->keys, src[j]);
         bool take_right;
-        if (!pdl_goes_on(o->env, err)) return false;
+        if (!pdl_goes_on(err)) return false;
         if (!(o->reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
             return false;
         dst[k++] = take_right ? src[j++] : src[i++];
@@ -173,8 +172,8 @@ static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size
     return true;
 }
 
-bool pdl_sort_by(const pdl_native_env *env, pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
-    const order o = {env, keys, reverse};
+bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
+    const order o = {keys, reverse};
     size_t n = pdl_list_len(keys);
     uint32_t *other = PDL_NEW_N(uint32_t, n + 1), *src = idx, *dst = other;
     for (size_t i = 0; i < n; i++) idx[i] = (uint32_t)i;
@@ -193,11 +192,11 @@ bool pdl_sort_by(const pdl_native_env *env, pdl_vref keys, bool reverse, uint32_
     return ok;
 }
 
-bool pdl_sorted(const pdl_native_env *env, pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
+bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
                 pdl_err *err) {
     size_t n = pdl_list_len(list);
     uint32_t *idx = PDL_NEW_N(uint32_t, n + 1);
-    bool ok = pdl_sort_by(env, keys, reverse, idx, err);
+    bool ok = pdl_sort_by(keys, reverse, idx, err);
     if (ok) {
         pdl_val r = pdl_list_new(n);
         for (size_t i = 0; i < n; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(list, idx[i])));

@@ -76,7 +76,7 @@ static bool m_sort(PDL_ARGS) {
                             "sort(key=...) is not supported: use the filter sort(attribute=...)");
     bool reverse;
     pdl_val r;
-    if (!pdl_arg_truth(env, argv[2], &reverse, err) || !pdl_sorted(env, argv[0], argv[0], reverse, &r, err))
+    if (!pdl_arg_truth(env, argv[2], &reverse, err) || !pdl_sorted(argv[0], argv[0], reverse, &r, err))
         return false;
     return changed(r, pdl_null(), out);
 }

@@ -12,62 +12,86 @@ static bool is_blank_at(pdl_str s, size_t i, size_t *n) {
     return blank;
 }
 
+/* The parts of a text so far. There may be a hundred million of them. */
+typedef struct {
+    pdl_val list;
+    pdl_vref of;
+    pdl_err *err;
+} pieces;
+
+/* Each time that there are twice as many: is there memory for as many again? */
+static bool may_grow(size_t n, pdl_err *err) {
+    size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
+    return n < PDL_STOP_EVERY || (n & (n - 1)) != 0 || pdl_err_memory(err, n * each);
+}
+
+static bool add(pieces *p, pdl_str s) {
+    size_t n = pdl_list_len(p->list);
+    if (!pdl_goes_on_at(n, p->err) || !may_grow(n, p->err)) return false;
+    p->list = pdl_list_push(p->list, pdl_piece_like(s, p->of));
+    return true;
+}
+
 /* str.split() without separator: words; behind max splits the rest as it is, without blanks at its start only. */
-static pdl_val split_words(pdl_vref v, int64_t max) {
-    pdl_str s = pdl_str_get(v);
-    pdl_val r = pdl_list_new(0);
+static bool split_words(pieces *p, int64_t max) {
+    pdl_str s = pdl_str_get(p->of);
     size_t i = 0, n;
-    for (;;) {
+    for (;; max--) {
         while (i < s.n && is_blank_at(s, i, &n)) i += n;
-        if (i == s.n) return r;
+        if (i == s.n) return true;
         size_t from = i;
-        if (max == 0) return pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, s.n), v));
+        if (max == 0) return add(p, pdl_str_sub(s, from, s.n));
         while (i < s.n && !is_blank_at(s, i, &n)) i += n;
-        r = pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, i), v));
-        if (max > 0) max--;
+        if (!add(p, pdl_str_sub(s, from, i))) return false;
     }
 }
 
-static pdl_val split_by(pdl_vref v, pdl_str sep, int64_t max) {
-    pdl_str s = pdl_str_get(v);
-    pdl_val r = pdl_list_new(0);
+static bool split_by(pieces *p, pdl_str sep, int64_t max) {
+    pdl_str s = pdl_str_get(p->of);
     size_t from = 0;
     for (; max != 0; max--) {
         size_t at = pdl_str_find(s, sep, from);
         if (at == PDL_NOT_FOUND) break;
-        r = pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, at), v));
+        if (!add(p, pdl_str_sub(s, from, at))) return false;
         from = at + sep.n;
     }
-    return pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, s.n), v));
+    return add(p, pdl_str_sub(s, from, s.n));
+}
+
+/* Where the last word of s begins. */
+static size_t last_word(pdl_str s) {
+    size_t from = s.n;
+    while (from > 0) {
+        size_t at = from - 1, n;
+        while (at > 0 && ((unsigned char)s.p[at] & 0xc0) == 0x80) at--;
+        if (is_blank_at(s, at, &n)) break;
+        from = at;
+    }
+    return from;
 }
 
 /* Pieces found from the end, the last one first. */
-static pdl_val rsplit_pieces(pdl_vref v, bool words, pdl_str sep, int64_t max) {
-    pdl_str s = pdl_str_get(v);
-    pdl_val r = pdl_list_new(0);
+static bool rsplit_words(pieces *p, int64_t max) {
+    pdl_str s = pdl_str_get(p->of);
     for (;; max--) {
-        if (words) {
-            s = pdl_strip_text(s, (pdl_str){0}, true, false, true);
-            if (s.n == 0) return r;
-        }
-        size_t from, to;
-        if (max == 0) return pdl_list_push(r, pdl_piece_like(s, v));
-        if (words) {
-            for (from = s.n; from > 0;) {
-                size_t at = from - 1, n;
-                while (at > 0 && ((unsigned char)s.p[at] & 0xc0) == 0x80) at--;
-                if (is_blank_at(s, at, &n)) break;
-                from = at;
-            }
-            to = from;
-        } else {
-            to = pdl_str_rfind(s, sep);
-            if (to == PDL_NOT_FOUND) return pdl_list_push(r, pdl_piece_like(s, v));
-            from = to + sep.n;
-        }
-        r = pdl_list_push(r, pdl_piece_like(pdl_str_sub(s, from, s.n), v));
-        s = pdl_str_sub(s, 0, to);
+        s = pdl_strip_text(s, (pdl_str){0}, true, false, true);
+        if (s.n == 0) return true;
+        if (max == 0) return add(p, s);
+        size_t from = last_word(s);
+        if (!add(p, pdl_str_sub(s, from, s.n))) return false;
+        s = pdl_str_sub(s, 0, from);
     }
+}
+
+static bool rsplit_by(pieces *p, pdl_str sep, int64_t max) {
+    pdl_str s = pdl_str_get(p->of);
+    for (; max != 0; max--) {
+        size_t at = pdl_str_rfind(s, sep);
+        if (at == PDL_NOT_FOUND) break;
+        if (!add(p, pdl_str_sub(s, at + sep.n, s.n))) return false;
+        s = pdl_str_sub(s, 0, at);
+    }
+    return add(p, s);
 }
 
 static pdl_val backwards(pdl_val list) {
@@ -90,13 +114,20 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
     return sep->n || pdl_err_host(err, "ValueError", "empty separator");
 }
 
+/* The pieces as the result, when all were found. */
+static bool take(pieces *p, bool ok, pdl_val *out) {
+    if (ok) *out = p->list;
+    else pdl_drop(p->list);
+    return ok;
+}
+
 bool pdl_m_split(PDL_ARGS) {
     bool words;
     pdl_str sep;
     int64_t max;
     if (!split_args(argv, &words, &sep, &max, err)) return false;
-    *out = words ? split_words(argv[0], max) : split_by(argv[0], sep, max);
-    return true;
+    pieces p = {pdl_list_new(0), argv[0], err};
+    return take(&p, words ? split_words(&p, max) : split_by(&p, sep, max), out);
 }
 
 bool pdl_m_rsplit(PDL_ARGS) {
@@ -104,19 +135,20 @@ bool pdl_m_rsplit(PDL_ARGS) {
     pdl_str sep;
     int64_t max;
     if (!split_args(argv, &words, &sep, &max, err)) return false;
-    *out = backwards(rsplit_pieces(argv[0], words, sep, max));
-    return true;
+    pieces p = {pdl_list_new(0), argv[0], err};
+    bool ok = words ? rsplit_words(&p, max) : rsplit_by(&p, sep, max);
+    if (ok) p.list = backwards(p.list);
+    return take(&p, ok, out);
 }
 
 bool pdl_m_splitlines(PDL_ARGS) {
     int64_t keep = 0;
     if (!pdl_arg_int(argv[1], &keep, err)) return false;
     pdl_str line, whole;
-    pdl_val r = pdl_list_new(0);
-    for (size_t pos = 0; pdl_next_line(pdl_str_get(argv[0]), &pos, &line, &whole);)
-        r = pdl_list_push(r, pdl_piece_like(keep ? whole : line, argv[0]));
-    *out = r;
-    return true;
+    pieces p = {pdl_list_new(0), argv[0], err};
+    bool ok = true;
+    for (size_t pos = 0; ok && pdl_next_line(pdl_str_get(argv[0]), &pos, &line, &whole);) ok = add(&p, keep ? whole : line);
+    return take(&p, ok, out);
 }
 
 /* Before, separator, behind; all in one place of three when it is not there. */

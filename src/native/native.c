@@ -292,7 +292,7 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
 
 bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
                      const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
-    if (!pdl_goes_on(env, err)) return false; /* a filter over many items calls others */
+    if (!pdl_goes_on(err)) return false; /* a filter over many items calls others */
     if (PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos)))
         return bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err);
     return check_undefined(row, env, pos, n_pos, err) && call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
@@ -316,7 +316,7 @@ pdl_native_writer *pdl_filter_writer(const pdl_native *row, size_t n) {
 
 bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env, const pdl_val *argv, size_t argc,
                       pdl_buf *out, pdl_err *err) {
-    return pdl_goes_on(env, err) && check_undefined(row, env, argv, argc, err) && write(env, argv, argc, out, err);
+    return pdl_goes_on(err) && check_undefined(row, env, argv, argc, err) && write(env, argv, argc, out, err);
 }
 
 /* --- bound methods and globals as values ---------------------------------------------------------------- */

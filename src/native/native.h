@@ -8,8 +8,6 @@
 #ifndef PDL_NATIVE_NATIVE_H
 #define PDL_NATIVE_NATIVE_H
 
-#include <signal.h>
-
 #include "base/err.h"
 #include "value/val.h"
 
@@ -26,8 +24,6 @@ typedef struct pdl_native_env {
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
     /* a variable, borrowed, absent when there is none; NULL: natives that need it fail */
     pdl_vref (*variable)(void *user, pdl_str name);
-    /* not 0 when the run is to end: natives that go through many items look at it; NULL: never */
-    const volatile sig_atomic_t *stop;
     void *user;
 } pdl_native_env;
 

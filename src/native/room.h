@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/stop.h"
 #include "native/native.h"
 
 #define PDL_N_UNUSED __attribute__((unused))
@@ -76,11 +77,6 @@ bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out);
 /* "'list object' has no attribute 'foo'" as an undefined value. */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name);
 
-/* Asked once an item where there may be millions. False: the run is to end, err says so. */
-static inline bool pdl_goes_on(const pdl_native_env *env, pdl_err *err) {
-    return PDL_LIKELY(!env->stop || !*env->stop) || pdl_err_signal(err, *env->stop);
-}
-
 /* --- arguments ------------------------------------------------------------------------------------------ */
 
 /* The argument was given and is not null. */
@@ -119,16 +115,16 @@ typedef struct pdl_getter {
     const pdl_native_env *env;
 } pdl_getter;
 
-void pdl_getter_init(pdl_getter *g, const pdl_native_env *env, pdl_vref attribute, bool multi, bool fold);
+void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold);
 void pdl_getter_fini(pdl_getter *g);
 PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err);
 /* What it gets of each item, as a list. */
 PDL_MUST bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err);
 
 /* Order of indices of list by keys (a list as long), stable. idx has room for all. */
-PDL_MUST bool pdl_sort_by(const pdl_native_env *env, pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);
+PDL_MUST bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err);
 /* list with its items in the order of keys. */
-PDL_MUST bool pdl_sorted(const pdl_native_env *env, pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
+PDL_MUST bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
                          pdl_err *err);
 
 /* self with a dict or pairs, then keywords (each may be absent). Takes self. Errors as dict(). */

@@ -108,7 +108,7 @@ static bool read_value(const pdl_parser *p, pdl_vref v, bool raw, pdl_val *out, 
         *out = pdl_with_label(*out, pdl_label_of(v));
         return true;
     }
-    if (err->kind != PDL_E_limit) err->kind = PDL_E_parser;
+    if (err->kind != PDL_E_limit && !err->final) err->kind = PDL_E_parser;
     return false;
 }
 
@@ -148,6 +148,7 @@ bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
         [PDL_PARSE_CSV] = "CSV",   [PDL_PARSE_REGEX] = "",
     };
     if (read_value(p, v, false, out, err)) return true;
+    if (err->final) return false;
     pdl_buf b = PDL_BUF;
     if (p->kind != PDL_PARSE_REGEX) {
         pdl_buf_putf(&b, "Attempted to parse ill-formed %s: ", words[p->kind]);

@@ -35,6 +35,7 @@ typedef struct {
     bool closed;   /* the last container closed had its closer */
     bool tried;    /* the strict reader had its turn: at one container only */
     size_t waiting; /* dicts open whose value is being read */
+    size_t steps;   /* so far */
     pdl_err *err;
 } reader;
 
@@ -322,6 +323,10 @@ static bool run(reader *r, pdl_val *out) {
         size_t depth = r->open.n;
         step s = top(r)->kind == BOX_DICT ? step_dict(r, &v) : step_list(r, &v);
         if (r->err->kind != PDL_E_NONE) return false;
+        if (!pdl_goes_on_at(++r->steps, r->err)) {
+            if (s == GOT_VALUE) pdl_drop(v);
+            return false;
+        }
         if (s == GOT_BOX) continue;
         if (s == GOT_END) {
             v = close_box(r);
@@ -405,7 +410,7 @@ static bool read_strict(reader *r, pdl_val *out) {
     r->tried = true;
     if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX, out, &end,
                        err)) {
-        if (err->kind != PDL_E_limit) pdl_err_fini(err);
+        if (err->kind != PDL_E_limit && !err->final) pdl_err_fini(err);
         return false;
     }
     p->pos += end;

@@ -117,8 +117,12 @@ static bool repeat_list(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     if (!times_of(n, len, PDL_MAX_RANGE_ITEMS, &times, err)) return false;
     if (!pdl_err_memory(err, len * times * sizeof(pdl_val))) return false;
     pdl_val r = pdl_list_new(len * times);
-    for (size_t k = 0; k < times; k++)
+    for (size_t k = 0; k < times; k++) {
         for (size_t i = 0; i < len; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(v, i)));
+        if (PDL_LIKELY(pdl_goes_on_at(k, err))) continue;
+        pdl_drop(r);
+        return false;
+    }
     *out = pdl_is(v, PDL_V_TUPLE) ? pdl_list_as_tuple(r) : r;
     return true;
 }

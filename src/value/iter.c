@@ -117,8 +117,13 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
         return false;
     }
     pdl_val list = pdl_list_new(it.n), x;
-    while (pdl_iter_next(&it, &x)) list = pdl_list_push(list, x);
+    bool ok = true;
+    while (ok && pdl_iter_next(&it, &x)) {
+        list = pdl_list_push(list, x);
+        ok = pdl_goes_on_at(it.i, err);
+    }
     pdl_iter_fini(&it);
-    *out = pdl_with_label(list, pdl_label_of(v));
-    return true;
+    if (ok) *out = pdl_with_label(list, pdl_label_of(v));
+    else pdl_drop(list);
+    return ok;
 }

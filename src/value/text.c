@@ -255,13 +255,24 @@ static void put_handle(pdl_vref v, bool repr, pdl_buf *out) {
         PDL_PUT(out, "<object>");
 }
 
+static void ask_later(pdl_printer *p) {
+    size_t room = p->stop > p->out->len ? p->stop - p->out->len : 0;
+    p->ask = p->out->len + (room < PDL_BUF_ASK ? room : PDL_BUF_ASK);
+}
+
+PDL_COLD static bool goes_on(pdl_printer *p) {
+    if (p->out->len > p->stop)
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    ask_later(p);
+    return pdl_buf_goes_on(p->out, p->err);
+}
+
 /* Flat: one line a tag. */
 bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
         v = pdl_promise_of(v)->value;
     pdl_buf *out = p->out;
-    if (out->len > p->stop)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    if (PDL_UNLIKELY(out->len > p->ask) && !goes_on(p)) return false;
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT: PDL_PUT(out, "<absent>"); return true;
     case PDL_V_NULL: PDL_PUT(out, "None"); return true;
@@ -300,9 +311,9 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
 static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
     size_t start = out->len;
     pdl_printer p = {.out = out, .err = err, .stop = start + PDL_MAX_TEXT};
-    if (pdl_print(&p, v, repr)) return true;
-    pdl_buf_cut(out, start);
-    return false;
+    ask_later(&p);
+    size_t limit = pdl_buf_lift(out);
+    return pdl_buf_lower(out, limit, start, pdl_print(&p, v, repr), err);
 }
 
 bool pdl_val_str(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, false, out, err); }
@@ -319,7 +330,7 @@ bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
     if (pdl_is(v, PDL_V_FUNC)) return true;
     pdl_err why = {0};
     if (pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &why)) return true;
-    if (why.kind == PDL_E_limit) {
+    if (why.kind == PDL_E_limit || why.final) {
         pdl_err_move(err, &why);
         return false;
     }
@@ -353,6 +364,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     size_t start = out->len;
     pdl_err err = {0};
     pdl_printer p = {.out = out, .err = &err, .stop = start + max};
+    ask_later(&p);
     bool ok;
     if (pdl_is_str(v) && pdl_str_get(v).n > max) { /* do not copy megabytes to cut them */
         pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);

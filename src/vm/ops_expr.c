@@ -48,7 +48,7 @@ static pdl_vref env_variable(void *user, pdl_str name) {
 
 void native_env_init(pdl_fiber *f) {
     f->env = (pdl_native_env){
-        .random = env_random, .show = env_show, .check = env_check, .variable = env_variable, .stop = f->run->opt.stop, .user = f,
+        .random = env_random, .show = env_show, .check = env_check, .variable = env_variable, .user = f,
     };
 }
 

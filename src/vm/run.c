@@ -249,7 +249,9 @@ static pdl_step run_turns(pdl_run *r) {
 
 pdl_step pdl_run_step(pdl_run *r) {
     pdl_alloc_watch before = run_watch(r);
+    pdl_stop_flag *outer = pdl_stop_enter(r->opt.stop);
     pdl_step s = run_turns(r);
+    (void)pdl_stop_enter(outer);
     (void)pdl_alloc_watched(before);
     return s;
 }

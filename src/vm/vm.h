@@ -48,7 +48,7 @@ typedef struct pdl_run_options {
     pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
     /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */
-    const volatile sig_atomic_t *stop;
+    pdl_stop_flag *stop;
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);

@@ -42,14 +42,27 @@ EXPRESSIONS = [
     ("tenth_of_it", "('x' * 10**7) | length", None),
 ]
 
-# A program that is in the middle of one operation when the signal comes.
+# A program that is in the middle of one operation when the signal comes: name, expression, parser of its text, signal, exit status.
 LONG = [
-    ("sort", "range(3 * 10**7) | sort | length", signal.SIGINT, 130),
-    ("unique", "range(3 * 10**7) | unique | list | length", signal.SIGINT, 130),
-    ("map", "range(3 * 10**7) | map('string') | list | length", signal.SIGTERM, 143),
-    ("select", "range(3 * 10**7) | select('odd') | list | length", signal.SIGINT, 130),
-    ("groupby", "range(3 * 10**7) | groupby('x', default=1) | list | length", signal.SIGTERM, 143),
+    ("sort", "range(3 * 10**7) | sort | length", None, signal.SIGINT, 130),
+    ("unique", "range(3 * 10**7) | unique | list | length", None, signal.SIGINT, 130),
+    ("map", "range(3 * 10**7) | map('string') | list | length", None, signal.SIGTERM, 143),
+    ("select", "range(3 * 10**7) | select('odd') | list | length", None, signal.SIGINT, 130),
+    ("groupby", "range(3 * 10**7) | groupby('x', default=1) | list | length", None, signal.SIGTERM, 143),
+    ("split", "('x,' * 10**8).split(',') | length", None, signal.SIGINT, 130),
+    ("rsplit", "('x ' * 10**8).rsplit() | length", None, signal.SIGTERM, 143),
+    ("characters", "('ab' * 4 * 10**7) | list | length", None, signal.SIGINT, 130),
+    ("replace", "('ab' * 4 * 10**8) | replace('a', 'c') | length", None, signal.SIGINT, 130),
+    ("text_of_list", "([[1] * 1000] * 3 * 10**5) | string | length", None, signal.SIGINT, 130),
+    ("text_of_dicts", "([[{1: 2}] * 1000] * 10**5) | string | length", None, signal.SIGTERM, 143),
+    ("json_of_list", "([[1] * 1000] * 3 * 10**5) | json | length", None, signal.SIGINT, 130),
+    ("lines_of_list", "([[1] * 1000] * 10**5) | pprint | length", None, signal.SIGINT, 130),
+    ("json_text", "'[' ~ ('[1],' * 2 * 10**8) ~ '1]'", "json", signal.SIGINT, 130),
+    ("csv", "'1,2\\n' * 10**8", "csv", signal.SIGINT, 130),
+    ("jsonl", "'[1]\\n' * 10**8", "jsonl", signal.SIGTERM, 143),
+    ("findall", "'ab' * 10**8", "{regex: a, mode: findall}", signal.SIGINT, 130),
 ]
+AFTER = 1.0  # seconds of the processor that may pass until it has ended
 
 # x nested as deep as the loop is long: the trace shows each of the values
 DEEP = ("defs:\n  x: {data: []}\nlastOf:\n- for: {i: '${ range(15000) }'}\n  repeat:\n    defs:\n      x: '${ [x] }'\n    data: 1\n"
@@ -92,23 +105,33 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def check_signal(pdl, expression, sig, want):
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def check_signal(pdl, expression, parser, sig, want):
     """The signal comes when the process has worked for a while; it then ends in a fraction of what is left."""
+    text = 'text: "${ %s }"\nfallback: caught\n' % expression + ("parser: %s\n" % parser if parser else "")
     with tempfile.TemporaryDirectory(prefix="pdl_size_") as d:
-        (pathlib.Path(d) / "main.pdl").write_text("text: ${ %s }\nfallback: caught\n" % expression)
+        (pathlib.Path(d) / "main.pdl").write_text(text)
         p = subprocess.Popen([pdl, "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         while p.poll() is None and cpu_seconds(p.pid) < 0.7:
             time.sleep(0.02)
+        if p.returncode is not None:
+            return "ended before the signal: %s%s" % tuple(x[:300] for x in p.communicate())
+        worked = cpu_seconds(p.pid)
         p.send_signal(sig)
-        before = time.monotonic()
+        spent = children_seconds()
         try:
             out, err = p.communicate(timeout=SECONDS)
         except subprocess.TimeoutExpired:
             p.kill()
             p.communicate()
             return "did not end"
-        if p.returncode != want or "main.pdl:1 - " not in err or "caught" in out:
-            return "exit status %d after %.1f s: %s%s" % (p.returncode, time.monotonic() - before, out, err)
+        spent = children_seconds() - spent - worked
+        if p.returncode != want or "main.pdl:" not in err or "caught" in out or spent > AFTER:
+            return "exit status %d after %.1f s: %s%s" % (p.returncode, spent, out[:100], err)
     return None
 
 
@@ -116,7 +139,7 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     pdl, wanted = str(build / "pdl"), sys.argv[2:]
     tests = [(n, check_expression, (e, m)) for n, e, m in EXPRESSIONS] + [("caught", check_caught, ()), ("trace", check_trace, ())]
-    tests += [("signal_" + n, check_signal, (e, s, w)) for n, e, s, w in LONG]
+    tests += [("signal_" + n, check_signal, (e, p, s, w)) for n, e, p, s, w in LONG]
     passed = failed = 0
     for name, check, args in tests:
         if wanted and name not in wanted:

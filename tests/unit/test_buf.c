@@ -68,6 +68,27 @@ static void begins_in_an_array(void **state) {
     pdl_buf_fini(&b);
 }
 
+static void lifted_ceiling(void **state) {
+    (void)state;
+    pdl_buf b = PDL_BUF_INIT(4);
+    pdl_err err = {0};
+    PDL_PUT(&b, "ab");
+    size_t limit = pdl_buf_lift(&b);
+    PDL_PUT(&b, "cd");
+    t_assert(pdl_buf_lower(&b, limit, 2, true, &err) && b.limit == 4);
+    t_assert_str(pdl_buf_str(&b), "abcd");
+    limit = pdl_buf_lift(&b);
+    PDL_PUT(&b, "e");
+    t_assert(!pdl_buf_lower(&b, limit, 4, true, &err) && err.kind == PDL_E_limit);
+    t_assert_str(pdl_buf_str(&b), "abcd");
+    pdl_err_fini(&err);
+    limit = pdl_buf_lift(&b);
+    PDL_PUT(&b, "e");
+    t_assert(!pdl_buf_lower(&b, limit, 2, false, &err) && err.kind == PDL_E_NONE);
+    t_assert_str(pdl_buf_str(&b), "ab");
+    pdl_buf_fini(&b);
+}
+
 /* Each row fills an empty buffer with ceiling `limit`, behind what `before` says. */
 static const struct {
     const char *before, *unit;
@@ -95,6 +116,6 @@ static void fills_up_to_the_limit(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit), cmocka_unit_test(appends), cmocka_unit_test(ceiling), cmocka_unit_test(begins_in_an_array)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit), cmocka_unit_test(appends), cmocka_unit_test(ceiling), cmocka_unit_test(begins_in_an_array), cmocka_unit_test(lifted_ceiling)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
