@@ -113,6 +113,49 @@ static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
     else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
 }
 
+/* Can no expression of t see the background? A function that it calls might. C depth follows the YAML source. */
+static bool is_blind_tree(const pdl_tree *t) {
+    if (t->kind == PDL_TREE_CONST) return true;
+    if (t->kind == PDL_TREE_EXPR) {
+        if (t->expr->has_call) return false;
+        for (uint32_t i = 0; i < t->expr->n_free; i++)
+            if (pdl_str_is(t->expr->free_names[i], "pdl_context") || pdl_str_is(t->expr->free_names[i], "pdl_scope")) return false;
+        return true;
+    }
+    for (uint32_t i = 0; i < t->n; i++)
+        if (!is_blind_tree(t->items[i]) || (t->kind == PDL_TREE_MAP && !is_blind_tree(t->keys[i]))) return false;
+    return true;
+}
+
+static bool is_blind(const pdl_block *b);
+
+static bool are_blind(const pdl_blocks *items) {
+    for (uint32_t i = 0; i < items->n; i++)
+        if (!is_blind(items->p[i])) return false;
+    return true;
+}
+
+/* A plain block made of values and expressions that cannot see the background. */
+static bool is_blind(const pdl_block *b) {
+    if (b->more != &pdl_no_more || b->contribute.given) return false;
+    switch ((int)b->kind) {
+    case PDL_BLOCK_scalar: return is_blind_tree(PDL_AS(scalar, b)->value);
+    case PDL_BLOCK_data: return is_blind_tree(PDL_AS(data, b)->data);
+    case PDL_BLOCK_text: return are_blind(&PDL_AS(text, b)->items);
+    case PDL_BLOCK_lastOf: return are_blind(&PDL_AS(lastOf, b)->items);
+    case PDL_BLOCK_array: return are_blind(&PDL_AS(array, b)->items);
+    default: return false;
+    }
+}
+
+/* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the loop runs in constant memory. */
+static bool is_unheard(const pdl_emit *e, const pdl_b_repeat *b, const pdl_info *info, const pdl_join *join) {
+    if (e->trace || !info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;
+    for (uint32_t i = 0; i < b->head.contribute.n; i++)
+        if (b->head.contribute.p[i].value) return false;
+    return (!b->while_ || is_blind_tree(b->while_)) && (!b->until || is_blind_tree(b->until)) && is_blind(b->body);
+}
+
 static bool is_const_truth(const pdl_tree *t, bool truth) {
     return t->kind == PDL_TREE_CONST && pdl_is_bool(t->value) && pdl_bool_of(t->value) == truth;
 }
@@ -134,7 +177,7 @@ void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
         emit(e, PDL_OP_FOR_SEP, 0, 0, sep); /* prints it, and adds it to the text, before all but the first */
     }
     emit(e, PDL_OP_FOR_BIND, 0, 0, 0);
-    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = false});
+    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(e, b, info, join)});
     emit(e, PDL_OP_CHILD, 0, 0, 0);
     c_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {
@@ -146,7 +189,6 @@ void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
     while (n_ends-- > 0) patch(e, ends[n_ends]);
     emit(e, PDL_OP_FOR_END, 0, 0, 0);
     c_loop_finish(e, join);
-    (void)info;
 }
 
 void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {

@@ -65,7 +65,7 @@ static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pd
     r->holder = (pdl_holder){a, NULL};
     r->fail = r->late = (pdl_xfail){0};
     r->t = (pdl_token){.kind = PDL_TK_ERROR};
-    r->has_ahead = r->in_target = false;
+    r->has_ahead = r->in_target = r->has_call = false;
     r->last_end = r->depth = r->operators = r->suspects = r->n_blocks = r->base = 0;
     r->items = r->few;
     r->n_items = 0;
@@ -114,6 +114,7 @@ static pdl_expr *finish(pdl_reader *r, pdl_expr *e, pdl_xform form, const pdl_xn
     if (root) {
         e->free_names = pdl_names_free(&r->names, &e->n_free);
         e->has_unknown = r->suspects > 0;
+        e->has_call = r->has_call;
     } else {
         e->fault = fault_of(r, (uint32_t)e->source.n);
     }

@@ -142,6 +142,7 @@ typedef struct pdl_xfault {
 typedef struct pdl_expr {
     pdl_xform form : 8;
     bool has_unknown : 1; /* filter.unknown may be set somewhere */
+    bool has_call : 1;    /* there is a CALL somewhere */
     uint32_t n_free;
     pdl_str source;           /* the whole text as written, in the arena */
     const pdl_xnode *root;    /* NULL: PLAIN, BROKEN */

@@ -469,6 +469,7 @@ static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
 
 static const pdl_xnode *read_call(pdl_reader *r, const pdl_xnode *obj) {
     pdl_xnode *n = node_from(r, PDL_X_CALL, obj);
+    r->has_call = true;
     n->u.call.obj = obj;
     return read_args(r, &n->u.call.args) ? pdl_read_close(r, n) : NULL;
 }

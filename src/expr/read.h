@@ -90,6 +90,7 @@ typedef struct pdl_reader {
     pdl_token t, ahead; /* the current token; the next one when has_ahead */
     bool has_ahead;
     bool in_target;     /* names are being set, not read */
+    bool has_call;
     uint32_t last_end;  /* end of the token before t */
     uint32_t depth;
     uint32_t operators; /* operands of operators that are open */

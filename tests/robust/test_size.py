@@ -95,6 +95,13 @@ def check_caught(pdl):
     return None if (status, out.strip()) == (0, "small") else "exit status %d: %s%s" % (status, out, err)
 
 
+def check_loop(pdl):
+    """Messages of iterations that nobody can see are not kept."""
+    loop = "repeat: ${ i + 1 }\nindex: i\nmaxIterations: 3000000\njoin: {as: lastOf}\ncontribute: [result]\n"
+    status, out, err = run(pdl, loop, [], MEMORY)
+    return None if (status, out.strip()) == (0, "3000000") else "exit status %d: %s%s" % (status, out[:100], err)
+
+
 def check_trace(pdl):
     status, out, err = run(pdl, DEEP, ["-t", "t.json"], MEMORY)
     return None if (status, out.strip()) == (0, "ok") else "exit status %d: %s%s" % (status, out, err)
@@ -138,7 +145,7 @@ def check_signal(pdl, expression, parser, sig, want):
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     pdl, wanted = str(build / "pdl"), sys.argv[2:]
-    tests = [(n, check_expression, (e, m)) for n, e, m in EXPRESSIONS] + [("caught", check_caught, ()), ("trace", check_trace, ())]
+    tests = [(n, check_expression, (e, m)) for n, e, m in EXPRESSIONS] + [("caught", check_caught, ()), ("trace", check_trace, ()), ("loop", check_loop, ())]
     tests += [("signal_" + n, check_signal, (e, p, s, w)) for n, e, p, s, w in LONG]
     passed = failed = 0
     for name, check, args in tests:
