@@ -343,6 +343,7 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
         return;
     }
     emit_place old = at_site(e, x, node, loc);
+    uint32_t from;
     switch (x->form) {
     case PDL_X_BROKEN:
         e->start = x->fault->start;
@@ -357,11 +358,11 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
         break;
     case PDL_X_TEMPLATE:
         if (c_simple_template(e, x->root)) break;
-        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
         emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
         c_stmt(e, x->root);
         emit(e, PDL_OP_BUF_POP, 0, 0, 0);
-        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        c_scope_back(e, from);
         break;
     case PDL_X_PLAIN: break;
     }

@@ -17,7 +17,7 @@ bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
 
 /* The list of the items that pass the loop's filter, so that loop.length and the like count only them. */
 static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
     span(e, x->u.loop.over);
     emit(e, PDL_OP_LOOP, 0, 0, 0);
     emit(e, PDL_OP_LIST, 0, 0, 0);
@@ -39,7 +39,7 @@ static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_JUMP, 0, 0, again);
     patch(e, next);
     emit(e, PDL_OP_POP, 0, 0, 0); /* list */
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    c_scope_back(e, from);
 }
 
 /* The loop object is on top: it knows whether there was an item. */
@@ -96,7 +96,7 @@ static bool binds(const pdl_emit *e, uint32_t from) {
         switch ((int)e->code->ins.p[i].op) {
         case PDL_OP_SCOPE_SAVE: saved++; break;
         case PDL_OP_SCOPE_BACK: saved--; break;
-        case PDL_OP_BIND: case PDL_OP_BIND_KEEP: case PDL_OP_REBIND:
+        case PDL_OP_BIND: case PDL_OP_BIND_KEEP:
             if (!saved) return true;
             break;
         default: break;
@@ -120,13 +120,13 @@ static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     uint32_t body = here(e);
     c_stmt(e, x->u.loop.body);
     if (binds(e, body)) {
-        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        c_scope_back(e, again);
         emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
         emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
     }
     emit(e, PDL_OP_JUMP, 0, 0, again);
     patch(e, next);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    c_scope_back(e, again);
     c_loop_else(e, x);
 }
 

@@ -3,6 +3,8 @@
  * after. */
 #include "compile/emit.h"
 
+#include "base/idmap.h"
+
 #include "base/banned.h"
 
 /* The top of the stack goes to a target: name, tuple of targets, namespace attribute. */
@@ -23,6 +25,31 @@ void c_target(pdl_emit *e, const pdl_xnode *t) {
         emit(e, PDL_OP_UNPACK, 0, 0, t->u.list.n);
         for (uint32_t i = t->u.list.n; i-- > 0;) c_target(e, t->u.list.p[i]);
     }
+}
+
+/* The variables that the instructions from `from` on bind themselves, outside of constructs with a scope of their own. */
+static void find_bound(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
+    size_t saved = 0;
+    for (uint32_t i = from; i < here(e); i++) {
+        const pdl_ins *ins = &e->code->ins.p[i];
+        if (ins->op == PDL_OP_SCOPE_SAVE) saved++;
+        else if (ins->op == PDL_OP_SCOPE_BACK) saved--;
+        else if (!saved && (ins->op == PDL_OP_BIND || ins->op == PDL_OP_BIND_KEEP)) pdl_idmap_put(bound, ins->c, e->code);
+    }
+}
+
+void c_scope_back(pdl_emit *e, uint32_t from) {
+    pdl_idmap done = {0};
+    find_bound(e, from, &done);
+    for (uint32_t i = from, end = here(e); i < end; i++) {
+        if (e->code->ins.p[i].op != PDL_OP_REBIND) continue;
+        const pdl_shape *s = e->code->ptrs.p[e->code->ins.p[i].c];
+        if (s->local || pdl_idmap_find(&done, s->root)) continue;
+        pdl_idmap_put(&done, s->root, e->code);
+        emit(e, PDL_OP_CARRY, 0, 0, s->root);
+    }
+    pdl_idmap_fini(&done);
+    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
 }
 
 static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
@@ -49,11 +76,11 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
 
 /* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it was escaped. */
 static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
     emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
     c_stmt(e, body);
     emit(e, PDL_OP_BUF_POP, 1, 0, 0);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    c_scope_back(e, from);
     if (filter) c_filter_on_top(e, filter);
 }
 
@@ -124,10 +151,10 @@ static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
 
 static void c_with(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.with.n; i++) c_x(e, x->u.with.values[i]);
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
     for (uint32_t i = x->u.with.n; i-- > 0;) c_target(e, x->u.with.targets[i]);
     c_stmt(e, x->u.with.body);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    c_scope_back(e, from);
 }
 
 /* Has the filter that was emitted last something that writes its result? Then it does so at once. */
@@ -152,9 +179,9 @@ static void c_output(pdl_emit *e, const pdl_xnode *x) {
 static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     c_x(e, x->u.set.value);
     emit(e, PDL_OP_AUTOESCAPE, 0, 0, 1);
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
     c_stmt(e, x->u.set.body);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    c_scope_back(e, from);
     emit(e, PDL_OP_AUTOESCAPE_BACK, 0, 0, 0);
 }
 
@@ -162,9 +189,9 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
  * are in `self`. */
 static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
-        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
         c_stmt(e, x->u.macro.body);
-        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        c_scope_back(e, from);
         return;
     }
     span(e, x);

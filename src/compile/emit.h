@@ -44,6 +44,8 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x);
 void c_self(pdl_emit *e, const pdl_xnode *root);
 void c_target(pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
 void c_for(pdl_emit *e, const pdl_xnode *x);
+/* SCOPE_BACK behind the instructions from `from` on. What methods changed of outside (`xs.append(x)`) stays changed. */
+void c_scope_back(pdl_emit *e, uint32_t from);
 bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
 void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);

@@ -81,6 +81,13 @@ static void op_scope_back(pdl_fiber *f, bool forget) {
     pdl_drop(s.ctx);
 }
 
+static void op_carry(pdl_fiber *f, pdl_name name) {
+    pdl_save *s = &f->saves.p[f->saves.n - 1];
+    pdl_vref v = pdl_scope_find(f->scope, name);
+    if (!pdl_is_absent(v) && !pdl_is_absent(pdl_scope_find(s->scope, name)))
+        s->scope = pdl_scope_put(s->scope, name, pdl_keep(v));
+}
+
 static void op_locals(pdl_fiber *f, bool close, size_t n) {
     if (close) {
         cut_locals(f, f->locals.n - n);
@@ -261,6 +268,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_OUT_FILTER: STEP(op_out_filter(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
         case PDL_OP_SCOPE_BACK: op_scope_back(f, i->a == 1); break;
+        case PDL_OP_CARRY: op_carry(f, i->c); break;
         case PDL_OP_LOOP: STEP(op_loop(f, i, err)); break;
         case PDL_OP_LOOP_NEXT: {
             pdl_val item;
