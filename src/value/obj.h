@@ -79,7 +79,4 @@ bool pdl_time_is_zoned(pdl_vref v);
 int pdl_time_cmp(pdl_vref a, pdl_vref b);
 uint32_t pdl_time_hash(pdl_vref v);
 
-/* Class name as Python's operators print it: "datetime.date" where type(x).__name__ is "date". */
-const char *pdl_type_full(pdl_vref v);
-
 #endif

@@ -291,5 +291,7 @@ PDL_MUST bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err 
 PDL_MUST bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err);
 /* Python's class name: "str", "int", "NoneType", "dict", "Undefined" ... (static). */
 const char *pdl_type_name(pdl_vref v);
+/* Class name as Python's operators print it: "datetime.date" where type(x).__name__ is "date". */
+const char *pdl_type_full(pdl_vref v);
 
 #endif

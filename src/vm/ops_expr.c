@@ -1,7 +1,6 @@
 /* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises
  * are waited for first, to any depth; objects of a code worker are used through effects, which leave a
  * promise. */
-#include "value/obj.h"
 #include "vm/fiber.h"
 
 #include "base/limits.h"
