@@ -17,12 +17,17 @@ typedef enum { BOX_LIST, BOX_DICT, BOX_PAREN } box_kind;
 /* An open container. */
 typedef struct {
     box_kind kind;
-    char closer;      /* besides the closers of containers around it */
+    char closer;      /* besides a brace, which closes all */
     bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
-    bool not_list;    /* a dict with a colon or comment where a key should be: no list in wrong braces */
+    bool in_braces;   /* a list that stands in the braces of a dict */
+    bool extends;     /* a list behind the members of a dict: it belongs to the last of them */
     bool saw_comma;   /* parentheses: with a comma they are a list even of one */
     bool waiting;     /* a dict with a key whose value is being read */
+    bool of_value;    /* it is the value of a key */
     size_t start;     /* of its first byte */
+    bool extended;    /* a dict whose last member is a list that was extended */
+    bool mixed;       /* the lists in it have several lengths, or none */
+    size_t width;     /* length of the last list in it; 0: there is none */
     pdl_val box, key; /* key: while waiting */
 } box;
 
@@ -31,16 +36,17 @@ typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
     bool prose;
-    size_t barren; /* no key begins from here on: braces that hold nothing are not searched again and again */
+    size_t key_start; /* of the key read last */
+    bool again;    /* a key came twice: the next item of the list is a dict that begins with it */
+    size_t barren, barren_to; /* no key begins from here on: braces that hold nothing are not searched again and again */
     bool closed;   /* the last container closed had its closer */
     bool tried;    /* the strict reader had its turn: at one container only */
-    size_t waiting; /* dicts open whose value is being read */
-    size_t steps;   /* so far */
+    size_t steps;  /* so far */
     pdl_err *err;
 } reader;
 
 /* What a step left: a value for the innermost container, a container just opened, the innermost one ended. */
-typedef enum { GOT_VALUE, GOT_BOX, GOT_NOTHING, GOT_END } step;
+typedef enum { GOT_VALUE, GOT_BOX, GOT_END } step;
 
 static box *top(reader *r) { return &r->open.p[r->open.n - 1]; }
 
@@ -48,12 +54,11 @@ static bool open_box(reader *r, box_kind kind, char closer, bool implicit) {
     if (r->open.n == PDL_MAX_JSON_DEPTH)
         return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels",
                            PDL_MAX_JSON_DEPTH);
-    bool dict = kind == BOX_DICT;
+    bool dict = kind == BOX_DICT, of_value = r->open.n && top(r)->waiting;
     box *b = pdl_vec_push(&r->open);
-    *b = (box){.kind = kind, .closer = closer, .implicit = implicit, .start = r->rp.pos};
+    *b = (box){.kind = kind, .closer = closer, .implicit = implicit, .of_value = of_value, .start = r->rp.pos};
     b->box = dict ? pdl_dict_new(0) : pdl_list_new(0);
     b->key = pdl_absent();
-    r->rp.dicts += closer == '}';
     r->rp.lists += !dict;
     if (!implicit) r->rp.pos++;
     return true;
@@ -61,8 +66,9 @@ static bool open_box(reader *r, box_kind kind, char closer, bool implicit) {
 
 static box pop(reader *r) {
     box b = r->open.p[--r->open.n];
-    r->rp.dicts -= b.closer == '}';
     r->rp.lists -= b.kind != BOX_DICT;
+    r->rp.keys -= b.in_braces;
+    r->rp.values -= b.waiting;
     return b;
 }
 
@@ -80,155 +86,61 @@ static bool skip_comment(reader *r, bool in_key) {
     if (c != '#' && !(c == '/' && d == '/')) return false;
     bool hash = c == '#';
     for (; (c = rp_peek(p)) >= 0 && c != '\n' && c != '\r'; p->pos++)
-        if (hash && ((c == ']' && p->lists) || (c == '}' && r->waiting) || (c == ':' && in_key))) break;
+        if (hash && ((c == ']' && p->lists) || (c == '}' && p->values) || (c == ':' && (in_key || p->keys)))) break;
     return true;
 }
 
-/* One character that means nothing here. A slash takes its neighbour along. */
-static void skip_junk(pdl_rp *p) {
-    bool slash = rp_peek(p) == '/';
-    size_t n = p->pos;
-    pdl_rp_cp(p, n, &n);
-    if (slash && n < p->src.n) pdl_rp_cp(p, n, &n);
-    p->pos = n;
+static void skip_remarks(reader *r) {
+    do r->rp.pos = rp_skip_blanks(&r->rp, r->rp.pos);
+    while (skip_comment(r, false));
 }
 
-static bool word_starts(const pdl_rp *p) {
-    size_t next;
-    int c = rp_peek(p);
-    return c >= 0 && pdl_cp_is_alpha(pdl_rp_cp(p, p->pos, &next));
-}
-
-/* "..." between items stands for things left out. */
-static bool skip_ellipsis(pdl_rp *p) {
-    if (!pdl_str_starts(pdl_str_sub(p->src, p->pos, p->src.n), PDL_STR("...")) || rp_at(p, p->pos + 3) == '.')
-        return false;
-    p->pos += 3;
-    return true;
+static void skip_char(pdl_rp *p) {
+    if (p->pos < p->src.n) pdl_rp_cp(p, p->pos, &p->pos);
 }
 
 /* --- values ----------------------------------------------------------------------------------------------
  */
 
-/* A scalar or the opening of a container at the cursor; GOT_NOTHING when none begins here. */
-static step read_token(reader *r, pdl_rp_place place, pdl_val *out) {
+/* The value at the cursor, or the opening of a container; what begins none is skipped. At the end of the text, and at a lone
+ * slash, it is the empty text. */
+static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     pdl_rp *p = &r->rp;
-    int c = rp_peek(p);
-    if (c == '{') return open_box(r, BOX_DICT, '}', false) ? GOT_BOX : GOT_END;
-    if (c == '[') return open_box(r, BOX_LIST, ']', false) ? GOT_BOX : GOT_END;
-    if (c == '(') return open_box(r, BOX_PAREN, ')', false) ? GOT_BOX : GOT_END;
-    if (pdl_rp_quote(p, p->pos)) {
-        *out = pdl_rp_string(p, place);
-        return GOT_VALUE;
+    size_t next;
+    *out = pdl_absent();
+    for (int c; (c = rp_peek(p)) >= 0; skip_char(p)) {
+        if (c == '{') return open_box(r, BOX_DICT, '}', false) ? GOT_BOX : GOT_END;
+        if (c == '[') return open_box(r, BOX_LIST, ']', false) ? GOT_BOX : GOT_END;
+        if (c == '(') return open_box(r, BOX_PAREN, ')', false) ? GOT_BOX : GOT_END;
+        if (pdl_rp_quote(p, p->pos)) {
+            *out = pdl_rp_string(p, place);
+            return GOT_VALUE;
+        }
+        if ((c >= '0' && c <= '9') || c == '-' || c == '.') {
+            *out = pdl_rp_number(p, place);
+            return GOT_VALUE;
+        }
+        if (pdl_cp_is_alpha(pdl_rp_cp(p, p->pos, &next))) {
+            if (pdl_rp_literal(p, out)) return GOT_VALUE;
+            r->prose = true;
+            *out = pdl_rp_word(p, place);
+            return GOT_VALUE;
+        }
+        if (c != '#' && c != '/') continue;
+        if (!skip_comment(r, false)) p->pos++;
+        break;
     }
-    if ((c >= '0' && c <= '9') || c == '-' || c == '.') {
-        *out = pdl_rp_number(p, place);
-        return GOT_VALUE;
-    }
-    if (!word_starts(p)) return GOT_NOTHING;
-    if (!pdl_rp_literal(p, out)) {
-        *out = pdl_rp_word(p, place);
-        r->prose = true;
-    }
+    *out = pdl_textz("");
     return GOT_VALUE;
 }
 
 /* The value of a member: the cursor is behind the colon. Nothing there is the empty string. */
 static step read_member(reader *r, pdl_val *out) {
-    pdl_rp *p = &r->rp;
-    p->pos = rp_skip_blanks(p, p->pos);
-    *out = pdl_absent();
-    step s = GOT_NOTHING;
-    if (rp_peek(p) != ',')
-        for (int c; (c = rp_peek(p)) >= 0 && c != '}' && s == GOT_NOTHING;) {
-            if (skip_comment(r, false)) continue;
-            s = read_token(r, PDL_RP_VALUE, out);
-            if (s == GOT_NOTHING) skip_junk(p);
-            if (c == '/') break; /* neither comment nor value */
-        }
-    if (s != GOT_NOTHING) return s;
+    skip_remarks(r);
+    int c = rp_peek(&r->rp);
+    if (c != ',' && c != '}') return read_value(r, PDL_RP_VALUE, out);
     *out = pdl_textz("");
     return GOT_VALUE;
-}
-
-/* A string as a key, with what stands before its colon. False at the end of the dict. */
-static bool read_quoted_key(reader *r, pdl_val *out) {
-    pdl_rp *p = &r->rp;
-    *out = pdl_rp_string(p, PDL_RP_KEY);
-    do p->pos = rp_skip_blanks(p, p->pos);
-    while (skip_comment(r, true));
-    return rp_peek(p) >= 0 && rp_peek(p) != '}';
-}
-
-/* The next key; GOT_END when the dict ends before one. Whatever is in front of it is skipped, closers too:
- * only the very first character may end the dict. */
-static step read_key(reader *r, pdl_val *out) {
-    pdl_rp *p = &r->rp;
-    size_t from = p->pos, next;
-    if (from >= r->barren) p->pos = p->src.n;
-    for (int c; (c = rp_peek(p)) >= 0;) {
-        size_t at = p->pos;
-        if (skip_comment(r, !pdl_dict_len(top(r)->box))) {
-            if (at == top(r)->start + 1) top(r)->not_list = true;
-            continue;
-        }
-        bool quoted = pdl_rp_quote(p, at) > 0;
-        if (!quoted && !pdl_cp_is_alnum(pdl_rp_cp(p, at, &next))) {
-            if (c == ':') top(r)->not_list = true;
-            skip_junk(p);
-            continue;
-        }
-        if (!quoted && !pdl_rp_bare_key(p, out)) continue;
-        if (quoted ? read_quoted_key(r, out) : rp_at(p, rp_skip_blanks(p, p->pos)) >= 0) return GOT_VALUE;
-        pdl_drop(*out);
-        return GOT_END;
-    }
-    if (from < r->barren) r->barren = from;
-    return GOT_END;
-}
-
-/* A dict without members that holds something is a list in wrong braces: read it again as one. */
-static bool reread_as_list(reader *r) {
-    box *b = top(r);
-    if (b->implicit || b->not_list || pdl_dict_len(b->box)) return false;
-    size_t from = b->start, read = pdl_utf8_count(pdl_str_sub(r->rp.src, from, r->rp.pos));
-    if (rp_peek(&r->rp) == '}') read++;
-    if (read <= 2) return false;
-    pdl_drop(pop(r).box);
-    r->rp.pos = from;
-    return open_box(r, BOX_LIST, '}', false);
-}
-
-/* Behind a member (or the brace): does the dict end here? A quote or comma right behind the member is passed
- * over. */
-static bool dict_ends(reader *r) {
-    pdl_rp *p = &r->rp;
-    bool has = pdl_dict_len(top(r)->box) > 0;
-    int c = rp_peek(p);
-    if (has && (c == '"' || c == '\'')) p->pos++;
-    p->pos = rp_skip_blanks(p, p->pos);
-    if (rp_peek(p) < 0) return true;
-    if (rp_peek(p) == ',') p->pos = rp_skip_blanks(p, p->pos + 1);
-    c = rp_peek(p);
-    return c == '}' || (c == ']' && has && p->lists);
-}
-
-static step step_dict(reader *r, pdl_val *out) {
-    pdl_val key;
-    pdl_rp *p = &r->rp;
-    if (dict_ends(r)) return GOT_END;
-    if (read_key(r, &key) == GOT_END) return reread_as_list(r) ? GOT_BOX : GOT_END;
-    int c = rp_peek(p);
-    if (c >= 0 && c != '}' && c != ']') { /* the colon, or what stands for it */
-        size_t n = p->pos;
-        pdl_rp_cp(p, n, &n);
-        p->pos = n;
-    }
-    box *b = top(r);
-    b->key = key;
-    b->waiting = true;
-    r->waiting++;
-    return read_member(r, out);
 }
 
 static bool is_empty(pdl_vref v) {
@@ -237,83 +149,312 @@ static bool is_empty(pdl_vref v) {
     return pdl_is_dict(v) && pdl_dict_len(v) == 0;
 }
 
-/* An item of a list was a string and a colon follows: it is a key. */
-static step item_is_key(reader *r, size_t from, pdl_val item) {
+/* A list stands where a key should: does it belong to the member before it? */
+static bool extends_last(reader *r) {
     box *b = top(r);
-    pdl_drop(item);
-    r->rp.pos = from;
-    bool in_dict = r->open.n > 1 && r->open.p[r->open.n - 2].kind == BOX_DICT;
-    if (in_dict && pdl_list_len(b->box)) return GOT_END; /* the list was not closed, the dict goes on */
-    return open_box(r, BOX_DICT, '}', true) ? GOT_BOX : GOT_END;
+    size_t n = pdl_dict_len(b->box);
+    return n && rp_peek(&r->rp) == '[' && pdl_is_list(pdl_dict_val_at(b->box, n - 1));
 }
 
-/* Behind an item: does the list end here? */
-static bool list_ends(reader *r) {
+/* Text of a key at the cursor, perhaps empty; what cannot begin one is skipped. */
+static void read_key_text(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
-    int c;
-    for (; (c = rp_peek(p)) == ',' || rp_blank(c); p->pos++)
-        if (c == ',') top(r)->saw_comma = true;
-    return c < 0 || c == ']' || c == '}' || (c == ')' && top(r)->kind == BOX_PAREN);
+    size_t next;
+    int c = rp_peek(p);
+    *out = pdl_absent();
+    if (c == '#' || c == '/') {
+        if (!skip_comment(r, true)) p->pos++;
+    } else {
+        for (; (c = rp_peek(p)) >= 0; skip_char(p)) {
+            if (pdl_rp_quote(p, p->pos)) {
+                r->key_start = p->pos;
+                *out = pdl_rp_string(p, PDL_RP_KEY);
+                return;
+            }
+            if (pdl_cp_is_alnum(pdl_rp_cp(p, p->pos, &next))) {
+                r->key_start = p->pos;
+                if (pdl_rp_bare_key(p, out)) return;
+                break;
+            }
+        }
+    }
+    *out = pdl_textz("");
 }
 
-/* The next item. What is between items is skipped, closers too unless they come first. */
-static step step_list(reader *r, pdl_val *out) {
+/* The next key; GOT_END when the text ends before one. *from: where it begins. */
+static step read_key(reader *r, size_t *from, pdl_val *out) {
     pdl_rp *p = &r->rp;
-    if (list_ends(r)) return GOT_END;
-    for (int c; (c = rp_peek(p)) >= 0;) {
-        if (skip_comment(r, false) || skip_ellipsis(p)) {
-            if (list_ends(r)) return GOT_END;
-            continue;
+    size_t begin = p->pos;
+    if (begin >= r->barren && begin <= r->barren_to) p->pos = p->src.n;
+    while (rp_peek(p) >= 0) {
+        *from = p->pos;
+        if (extends_last(r)) return GOT_BOX;
+        read_key_text(r, out);
+        bool empty = is_empty(*out);
+        if (empty) skip_remarks(r);
+        if (!empty && p->pos == p->src.n && r->key_start > begin) {
+            r->barren = begin; /* it goes on to the end of the text */
+            r->barren_to = r->key_start;
         }
-        size_t from = p->pos;
-        bool quoted = pdl_rp_quote(p, from) > 0;
-        step s = read_token(r, PDL_RP_ITEM, out);
-        if (s == GOT_VALUE && quoted && !p->inner && rp_at(p, rp_skip_blanks(p, p->pos)) == ':')
-            return item_is_key(r, from, *out);
-        if (s == GOT_VALUE && is_empty(*out) && !quoted) { /* a sign without a number */
-            pdl_drop(*out);
-            if (list_ends(r)) return GOT_END;
-            continue;
-        }
-        if (s != GOT_NOTHING) return s;
-        skip_junk(p);
+        if (!empty || rp_peek(p) == ':' || rp_peek(p) == '}') return GOT_VALUE;
+        pdl_drop(*out);
+    }
+    if (begin < r->barren) {
+        r->barren = begin;
+        r->barren_to = p->src.n;
     }
     return GOT_END;
+}
+
+/* Is a colon in the text, outside of comments and quotes? */
+static bool has_colon(pdl_str text) {
+    char quote = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i], d = i + 1 < text.n ? text.p[i + 1] : 0;
+        if (c == '\\') {
+            i++;
+        } else if (quote) {
+            quote = c == quote ? 0 : quote;
+        } else if (c == '#' || (c == '/' && d == '/')) {
+            while (i < text.n && text.p[i] != '\n' && text.p[i] != '\r') i++;
+        } else if (c == '/' && d == '*') {
+            size_t end = pdl_str_find(text, PDL_STR("*/"), i + 2);
+            i = end == PDL_NOT_FOUND ? text.n : end + 1;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (c == ':') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A dict without members that holds something is a list in wrong braces: read it again as one. The cursor is at its end. */
+static bool reread_as_list(reader *r) {
+    box *b = top(r);
+    pdl_rp *p = &r->rp;
+    if (pdl_dict_len(b->box) || b->extends) return false;
+    size_t from = b->implicit ? b->start : b->start + 1, end = p->pos, second = from;
+    if (from < end) pdl_rp_cp(p, from, &second);
+    if (second >= end) return false; /* one character at most */
+    p->pos = from;
+    skip_remarks(r);
+    bool blank = p->pos >= end && (end == p->src.n || rp_at(p, end) == '}');
+    p->pos = end;
+    size_t past = end + 2 < p->src.n ? end + 2 : p->src.n; /* with what stands behind the brace */
+    bool colon = pdl_rp_find(p, ':', from) < past && has_colon(pdl_str_sub(p->src, from, past));
+    if (blank || colon) return false;
+    pdl_drop(pop(r).box);
+    p->pos = from;
+    if (!open_box(r, BOX_LIST, ']', true)) return false;
+    top(r)->in_braces = true;
+    p->keys++;
+    return true;
+}
+
+/* Behind a member (or the brace): does the dict end here? */
+static bool dict_ends(reader *r) {
+    pdl_rp *p = &r->rp;
+    for (;;) {
+        skip_remarks(r);
+        int c = rp_peek(p);
+        if (c < 0 || c == '}') return true;
+        if (c != ',') return false;
+        p->pos++;
+    }
+}
+
+/* In a list a key that came before begins a new dict, unless it stands as keys do: quoted, between a comma and a colon. */
+static bool begins_again(reader *r, size_t from, pdl_vref key) {
+    pdl_rp *p = &r->rp;
+    box *b = top(r);
+    if (!p->lists || b->of_value || pdl_is_absent(pdl_dict_find(b->box, key))) return false;
+    size_t before = from;
+    while (before && rp_blank(rp_at(p, before - 1))) before--;
+    bool usual = pdl_rp_quote(p, from) && before && rp_at(p, before - 1) == ',' && rp_at(p, rp_skip_blanks(p, p->pos)) == ':';
+    return !usual;
+}
+
+static step step_dict(reader *r, pdl_val *out) {
+    pdl_val key;
+    pdl_rp *p = &r->rp;
+    size_t from = p->pos;
+    for (;;) {
+        if (dict_ends(r)) return reread_as_list(r) ? GOT_BOX : GOT_END;
+        if (rp_peek(p) == ':') p->pos++;
+        step s = read_key(r, &from, &key);
+        if (s == GOT_END) return reread_as_list(r) ? GOT_BOX : GOT_END;
+        if (s == GOT_BOX) {
+            if (!open_box(r, BOX_LIST, ']', false)) return GOT_END;
+            top(r)->extends = true;
+            return GOT_BOX;
+        }
+        if (begins_again(r, from, key)) {
+            pdl_drop(key);
+            p->pos = from;
+            r->again = true;
+            return GOT_END;
+        }
+        skip_remarks(r);
+        if (rp_peek(p) >= 0 && rp_peek(p) != '}') break;
+        pdl_drop(key);
+    }
+    skip_char(p); /* the colon, or what stands for it */
+    box *b = top(r);
+    b->key = key;
+    b->waiting = true;
+    p->values++;
+    return read_member(r, out);
+}
+
+static bool all_scalars(pdl_vref list) {
+    bool all = true;
+    for (size_t i = 0; all && i < pdl_list_len(list); i++) {
+        pdl_vref v = pdl_list_at(list, i);
+        all = !pdl_is_list(v) && !pdl_is_dict(v);
+    }
+    return all;
+}
+
+/* The next item. What is between items is skipped. */
+static step step_list(reader *r, pdl_val *out) {
+    pdl_rp *p = &r->rp;
+    box *b = top(r);
+    if (r->again) {
+        r->again = false;
+        return open_box(r, BOX_DICT, '}', true) ? GOT_BOX : GOT_END;
+    }
+    for (;;) {
+        skip_remarks(r);
+        int c = rp_peek(p);
+        if (c < 0 || c == '}' || c == b->closer) return GOT_END;
+        if (c != ',') break;
+        b->saw_comma = true;
+        p->pos++;
+    }
+    if (!pdl_rp_quote(p, p->pos) || !pdl_rp_item_is_key(p)) return read_value(r, PDL_RP_ITEM, out);
+    if (b->of_value && pdl_list_len(b->box) && all_scalars(b->box)) { /* the list was not closed, the dict goes on */
+        r->closed = false;
+        b->closer = 0;
+        return GOT_END;
+    }
+    return open_box(r, BOX_DICT, '}', true) ? GOT_BOX : GOT_END;
 }
 
 /* --- containers --------------------------------------------------------------------------------------------
  */
 
+/* An item of the list that a last member is: lists of one length are rows. */
+static void note_row(box *b, pdl_vref v) {
+    if (!pdl_is_list(v)) return;
+    size_t n = pdl_list_len(v);
+    b->mixed = b->mixed || n == 0 || (b->width && b->width != n);
+    b->width = n;
+}
+
+/* The items behind the last row of a list made rows, when they are as many as rows have. Takes list. */
+static pdl_val in_rows(pdl_val list, size_t width) {
+    size_t n = pdl_list_len(list), from = n;
+    while (from && !pdl_is_list(pdl_list_at(list, from - 1))) from--;
+    if (from == n || (n - from) % width) return list;
+    pdl_val out = pdl_list_new(n), row = pdl_list_new(width);
+    for (size_t i = 0; i < from; i++) out = pdl_list_push(out, pdl_keep(pdl_list_at(list, i)));
+    for (size_t i = from; i < n; i++) {
+        row = pdl_list_push(row, pdl_keep(pdl_list_at(list, i)));
+        if (pdl_list_len(row) < width) continue;
+        out = pdl_list_push(out, row);
+        row = pdl_list_new(width);
+    }
+    pdl_drop(row);
+    pdl_drop(list);
+    return out;
+}
+
+/* More items for the list that the last member of a dict is: rows stay rows. */
+static void extend_last(box *b, pdl_val more) {
+    size_t n = pdl_dict_len(b->box), m = pdl_list_len(more);
+    pdl_val key = pdl_keep(pdl_dict_key_at(b->box, n - 1)), list = pdl_keep(pdl_dict_val_at(b->box, n - 1));
+    b->box = pdl_dict_put(b->box, pdl_keep(key), pdl_null()); /* it grows in place */
+    if (!b->extended) {
+        b->extended = true;
+        for (size_t i = 0; i < pdl_list_len(list); i++) note_row(b, pdl_list_at(list, i));
+        if (b->width && !b->mixed) list = in_rows(list, b->width);
+    }
+    bool rows = m > 0, in_width = b->width && !b->mixed;
+    for (size_t i = 0; i < m; i++) rows = rows && pdl_is_list(pdl_list_at(more, i));
+    pdl_val from = in_width && !rows && m ? pdl_list_push(pdl_list_new(1), pdl_keep(more)) : pdl_keep(more);
+    if (!in_width && rows && m == 1) {
+        pdl_drop(from);
+        from = pdl_keep(pdl_list_at(more, 0));
+    }
+    for (size_t i = 0; i < pdl_list_len(from); i++) {
+        note_row(b, pdl_list_at(from, i));
+        list = pdl_list_push(list, pdl_keep(pdl_list_at(from, i)));
+    }
+    pdl_drop(from);
+    pdl_drop(more);
+    b->box = pdl_dict_put(b->box, key, list);
+}
+
+/* Behind the value of a member: a comma or a quote is passed over; a bracket that closes a list around the dict ends it. */
+static void put_member(reader *r, pdl_val v) {
+    pdl_rp *p = &r->rp;
+    box *b = top(r);
+    b->box = pdl_dict_put(b->box, b->key, v);
+    b->key = pdl_absent();
+    b->waiting = b->extended = b->mixed = false;
+    b->width = 0;
+    p->values--;
+    int c = rp_peek(p);
+    if (c == ',' || c == '\'' || c == '"') p->pos++;
+}
+
 /* Give the innermost container a value. An empty item that nothing separates from what follows is noise,
- * with the character behind it. */
+ * with the character behind it; so are three dots. */
 static void put_value(reader *r, pdl_val v) {
     box *b = top(r);
     if (b->kind == BOX_DICT) {
-        b->box = pdl_dict_put(b->box, b->key, v);
-        b->key = pdl_absent();
-        b->waiting = false;
-        r->waiting--;
+        put_member(r, v);
         return;
     }
     int c = rp_peek(&r->rp);
-    if (!is_empty(v) || c == ',' || c == (b->kind == BOX_PAREN ? ')' : ']')) {
+    if (is_empty(v) && c != ',' && c != b->closer) {
+        pdl_drop(v);
+        skip_char(&r->rp);
+    } else if (pdl_text_is(v, "...") && r->rp.pos && rp_at(&r->rp, r->rp.pos - 1) == '.') {
+        pdl_drop(v);
+    } else {
         b->box = pdl_list_push(b->box, v);
-        return;
     }
-    pdl_drop(v);
-    if (c >= 0) pdl_rp_cp(&r->rp, r->rp.pos, &r->rp.pos);
 }
 
-/* The innermost container is complete; its closer is taken only if it is its own. */
+/* The innermost container is complete: what ended it is taken, unless it was a key. */
 static pdl_val close_box(reader *r) {
+    pdl_rp *p = &r->rp;
     box b = pop(r);
-    int c = rp_peek(&r->rp);
-    if (c == b.closer || (c == '}' && b.kind != BOX_DICT) || (c == ']' && b.kind != BOX_DICT)) r->rp.pos++;
-    r->closed = c == b.closer;
-    if (b.kind != BOX_PAREN || !r->closed || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
+    bool stays = r->again || (b.kind != BOX_DICT && !b.closer) || (b.kind == BOX_DICT && rp_peek(p) == ']');
+    r->closed = rp_peek(p) == b.closer;
+    if (!stays) skip_char(p);
+    if (b.kind == BOX_DICT && r->open.n && top(r)->kind != BOX_DICT && !r->again && rp_peek(p) == '}') p->pos++;
+    if (b.kind != BOX_PAREN || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
     pdl_val only = pdl_keep(pdl_list_at(b.box, 0));
     pdl_drop(b.box);
     return only;
+}
+
+/* A list that extends the last member of the dict around it is over. */
+static void put_extension(reader *r, pdl_val v) {
+    box *b = top(r);
+    extend_last(b, v);
+    skip_remarks(r);
+    if (rp_peek(&r->rp) == ',') r->rp.pos++;
+    skip_remarks(r);
+}
+
+/* Behind a member stands the bracket of a list around the dict? */
+static bool ends_at_bracket(const reader *r) {
+    const box *b = &r->open.p[r->open.n - 1];
+    return b->kind == BOX_DICT && pdl_dict_len(b->box) && !b->waiting && r->rp.lists && rp_peek(&r->rp) == ']';
 }
 
 /* Read until the outermost open container is complete. */
@@ -321,7 +462,7 @@ static bool run(reader *r, pdl_val *out) {
     pdl_val v;
     for (;;) {
         size_t depth = r->open.n;
-        step s = top(r)->kind == BOX_DICT ? step_dict(r, &v) : step_list(r, &v);
+        step s = ends_at_bracket(r) ? GOT_END : top(r)->kind == BOX_DICT ? step_dict(r, &v) : step_list(r, &v);
         if (r->err->kind != PDL_E_NONE) return false;
         if (!pdl_goes_on_at(++r->steps, r->err)) {
             if (s == GOT_VALUE) pdl_drop(v);
@@ -329,8 +470,13 @@ static bool run(reader *r, pdl_val *out) {
         }
         if (s == GOT_BOX) continue;
         if (s == GOT_END) {
+            bool extends = top(r)->extends;
             v = close_box(r);
             if (depth == 1) break;
+            if (extends) {
+                put_extension(r, v);
+                continue;
+            }
         }
         put_value(r, v);
     }
@@ -341,7 +487,7 @@ static bool run(reader *r, pdl_val *out) {
 /* The container that begins at the cursor. */
 static bool read_box(reader *r, pdl_val *out) {
     pdl_val none;
-    return read_token(r, PDL_RP_ITEM, &none) == GOT_BOX && run(r, out);
+    return read_value(r, PDL_RP_ITEM, &none) == GOT_BOX && run(r, out);
 }
 
 /* --- the whole text
@@ -371,9 +517,16 @@ static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
         pdl_drop(v);
         return found;
     }
-    if (n && !listed && (is_empty(pdl_list_at(found, n - 1)) || same_shape(pdl_list_at(found, n - 1), v, 0)))
+    if (n && (is_empty(pdl_list_at(found, n - 1)) || (!listed && same_shape(pdl_list_at(found, n - 1), v, 0))))
         return pdl_list_set(found, n - 1, v);
     return pdl_list_push(found, v);
+}
+
+/* Does a comma stand next to the cursor? */
+static bool comma_near(const pdl_rp *p) {
+    size_t i = p->pos;
+    while (i && rp_blank(rp_at(p, i - 1))) i--;
+    return rp_at(p, rp_skip_blanks(p, p->pos)) == ',' || (i && rp_at(p, i - 1) == ',');
 }
 
 /* Does something other than a comma follow the container that the text begins with? Brackets are matched outside of
@@ -420,16 +573,17 @@ static bool read_strict(reader *r, pdl_val *out) {
 /* `{"a": 1}, "b": 2}`: the dict was closed too early. Its further members are read into it. */
 static bool read_more(reader *r, pdl_val *dict) {
     pdl_rp *p = &r->rp;
-    size_t i = rp_skip_blanks(p, p->pos), q;
-    if (!pdl_is_dict(*dict) || rp_at(p, i) != ',') return true;
-    i = rp_skip_blanks(p, i + 1);
-    q = rp_at(p, i) == '"' ? pdl_rp_find(p, '"', i + 1) : p->src.n;
-    if (q == p->src.n || rp_at(p, rp_skip_blanks(p, q + 1)) != ':') return true;
-    p->pos = i;
-    pdl_val more;
-    if (!open_box(r, BOX_DICT, '}', true) || !run(r, &more)) return false;
-    *dict = pdl_dict_merge(*dict, more);
-    pdl_drop(more);
+    for (bool further = pdl_is_dict(*dict); further;) {
+        pdl_val more;
+        p->pos = rp_skip_blanks(p, p->pos);
+        if (rp_peek(p) != ',') break;
+        p->pos = rp_skip_blanks(p, p->pos + 1);
+        if (!pdl_rp_quote(p, p->pos)) break;
+        if (!open_box(r, BOX_DICT, '}', true) || !run(r, &more)) return false;
+        further = pdl_is_dict(more);
+        if (further) *dict = pdl_dict_merge(*dict, more);
+        pdl_drop(more);
+    }
     return true;
 }
 
@@ -439,16 +593,21 @@ static bool read_all(reader *r, pdl_val *found) {
     bool listed = false;
     for (int c; (c = rp_peek(p)) >= 0;) {
         if (skip_comment(r, false)) continue;
-        if (c == '{' || c == '[') {
-            pdl_val v;
-            if (!read_strict(r, &v) && (r->err->kind || !read_box(r, &v))) return false;
-            bool ok = read_more(r, &v);
-            *found = add_found(*found, v, listed);
-            if (!ok) return false;
-            listed = rp_peek(p) == ',';
+        if (c != '{' && c != '[') {
+            skip_char(p);
             continue;
         }
-        pdl_rp_cp(p, p->pos, &p->pos);
+        pdl_val v;
+        if (!read_strict(r, &v)) {
+            if (r->err->kind || !read_box(r, &v)) return false;
+            if (!read_more(r, &v)) {
+                pdl_drop(v);
+                return false;
+            }
+        }
+        if (pdl_list_len(*found) && is_empty(v)) skip_char(p);
+        *found = add_found(*found, v, listed);
+        listed = comma_near(p);
     }
     return true;
 }
@@ -473,9 +632,9 @@ static bool read_parens(reader *r, bool *whole, pdl_val *out) {
     pdl_rp *p = &r->rp;
     *whole = false;
     p->pos = rp_skip_blanks(p, 0);
-    if (rp_peek(p) != '(') return true;
+    if (rp_peek(p) != '(' || rp_at(p, rp_skip_blanks(p, p->pos + 1)) < 0) return true;
     if (!read_box(r, out)) return false;
-    *whole = rp_skip_blanks(p, p->pos) == p->src.n && !r->prose && (r->closed || !is_empty(*out));
+    *whole = rp_skip_blanks(p, p->pos) == p->src.n && !r->prose;
     if (!*whole) pdl_drop(*out);
     return true;
 }

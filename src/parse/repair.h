@@ -24,10 +24,14 @@ enum { PDL_RP_MEMOS = 128 };
 typedef struct pdl_rp {
     pdl_str src;
     size_t pos;
-    uint32_t lists, dicts;          /* open around the cursor: lists, and what a brace closes */
-    pdl_rp_memo memo[PDL_RP_MEMOS]; /* by ASCII byte */
+    uint32_t lists;                 /* open around the cursor */
+    uint32_t values;                /* dicts around it whose value is being read */
+    uint32_t keys;                  /* lists around it that stand in braces */
+    pdl_rp_memo memo[PDL_RP_MEMOS];  /* by ASCII byte */
+    pdl_rp_memo plain[PDL_RP_MEMOS]; /* the same of bytes without a backslash */
     pdl_buf text;                   /* the token being read */
-    bool inner;                     /* the last string had quotes inside */
+    size_t count, count_from, count_to; /* closing quotes from an offset to a bracket */
+    bool count_known;
 } pdl_rp;
 
 static inline int rp_at(const pdl_rp *r, size_t i) { return i < r->src.n ? (unsigned char)r->src.p[i] : -1; }
@@ -44,6 +48,9 @@ uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next);
 
 /* Offset of the next byte c (ASCII) at or behind i; the text's length when there is none. */
 size_t pdl_rp_find(pdl_rp *r, int c, size_t i);
+
+/* Does the quoted text at the cursor end before a colon? */
+bool pdl_rp_item_is_key(pdl_rp *r);
 
 /* Does a quote stand at i? Its length (1, or 3 for a curly one), or 0. */
 size_t pdl_rp_quote(const pdl_rp *r, size_t i);

@@ -64,7 +64,6 @@ pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place) {
     if (s.n && strchr("-eE/,+", s.p[s.n - 1])) { /* it belongs to what follows */
         s.n--;
         r->pos--;
-        if (r->text.p[s.n] == '+' || r->text.p[s.n] == '-') r->pos++;
     }
     return convert(s);
 }

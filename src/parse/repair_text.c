@@ -9,16 +9,24 @@
 
 #include "base/banned.h"
 
+static const pdl_str LEFT = {"\xe2\x80\x9c", 3}, RIGHT = {"\xe2\x80\x9d", 3};
+
+enum { MAX_INLINE = 64 }; /* nested containers in a string without quotes */
+
 /* A string being read. */
 typedef struct {
     pdl_rp *r;
     pdl_rp_place place;
-    pdl_str quote;      /* the closing one; empty for a bare word */
-    bool in_pair;       /* behind the first of a pair of inner quotes */
-    bool missing;       /* ended without its quote */
-    bool comma_decided; /* without a closing quote: the first comma was found to belong to it */
-    bool escaped;       /* the last character was an escape */
-    uint32_t braces;    /* opened in it */
+    pdl_str open, close; /* its quotes; a bare word would be closed by a double one */
+    bool bare;           /* no quote opened it */
+    bool doubled;        /* two quotes opened it */
+    bool in_pair;        /* behind the first of a pair of inner quotes */
+    bool no_member;      /* no quote or bracket ahead: commas belong to it */
+    bool container;      /* one follows that belongs to it */
+    uint32_t braces;     /* opened in it and not closed */
+    bool in_class;       /* behind a bracket, without blanks since, as in a pattern */
+    bool opens;          /* a bare word ended where a quote opens the next key */
+    bool closed;         /* its closing quote was there */
 } token;
 
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
@@ -28,37 +36,111 @@ uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
     return cp;
 }
 
-size_t pdl_rp_find(pdl_rp *r, int c, size_t i) {
-    pdl_rp_memo *m = &r->memo[c & 127];
+/* --- looking ahead -------------------------------------------------------------------------------------- */
+
+/* Curly quotes have the places of two control characters among the remembered answers. */
+static int slot_of(pdl_str what) { return what.n == 1 ? (unsigned char)what.p[0] & 127 : what.p[2] == LEFT.p[2] ? 1 : 2; }
+
+static size_t find_text(pdl_rp *r, pdl_str what, size_t i) {
+    pdl_rp_memo *m = &r->memo[slot_of(what)];
     if (m->known && m->from <= i && i <= m->at) return m->at;
-    const char *p = i < r->src.n ? memchr(r->src.p + i, c, r->src.n - i) : NULL;
-    *m = (pdl_rp_memo){i, p ? (size_t)(p - r->src.p) : r->src.n, true};
+    size_t at = i < r->src.n ? pdl_str_find(r->src, what, i) : PDL_NOT_FOUND;
+    *m = (pdl_rp_memo){i, at == PDL_NOT_FOUND ? r->src.n : at, true};
     return m->at;
 }
 
+size_t pdl_rp_find(pdl_rp *r, int c, size_t i) {
+    char one = (char)c;
+    return find_text(r, (pdl_str){&one, 1}, i);
+}
+
+static bool escaped(const pdl_rp *r, size_t i, size_t from) {
+    size_t back = 0;
+    while (i > from + back && rp_at(r, i - 1 - back) == '\\') back++;
+    return back % 2 == 1;
+}
+
+/* The next `what` at or behind i without a backslash of its own; the text's length when there is none. */
+static size_t find_plain(pdl_rp *r, pdl_str what, size_t i) {
+    pdl_rp_memo *m = &r->plain[slot_of(what)];
+    if (m->known && m->from <= i && i <= m->at) return m->at;
+    *m = (pdl_rp_memo){i, i, true};
+    for (;; m->at++) {
+        m->at = find_text(r, what, m->at);
+        if (m->at >= r->src.n || !escaped(r, m->at, i)) return m->at;
+    }
+}
+
+static size_t find_byte(pdl_rp *r, char c, size_t i) { return find_plain(r, (pdl_str){&c, 1}, i); }
+
+static size_t nearer(size_t a, size_t b) { return a < b ? a : b; }
+
+/* The next quote of any kind. */
+static size_t next_quote(pdl_rp *r, size_t i) {
+    return nearer(nearer(find_byte(r, '"', i), find_byte(r, '\'', i)), nearer(find_plain(r, LEFT, i), find_plain(r, RIGHT, i)));
+}
+
 static bool starts_at(const pdl_rp *r, size_t i, pdl_str s) {
-    return i <= r->src.n && s.n && pdl_str_starts(pdl_str_sub(r->src, i, r->src.n), s);
+    return i <= r->src.n && pdl_str_starts(pdl_str_sub(r->src, i, r->src.n), s);
 }
 
 size_t pdl_rp_quote(const pdl_rp *r, size_t i) {
     int c = rp_at(r, i);
     if (c == '"' || c == '\'') return 1;
-    return starts_at(r, i, PDL_STR("\xe2\x80\x9c")) || starts_at(r, i, PDL_STR("\xe2\x80\x9d")) ? 3 : 0;
+    return starts_at(r, i, LEFT) || starts_at(r, i, RIGHT) ? 3 : 0;
 }
 
-/* The next closing quote that is not escaped, at or behind i; the text's length when there is none. */
-static size_t next_quote(token *t, size_t i) {
-    pdl_rp *r = t->r;
+static pdl_str quote_at(const pdl_rp *r, size_t i) { return pdl_str_sub(r->src, i, i + pdl_rp_quote(r, i)); }
+
+/* Blanks and comments. */
+static size_t skip_remarks(pdl_rp *r, size_t i) {
     for (;;) {
-        i = pdl_rp_find(r, (unsigned char)t->quote.p[0] & 127, i);
-        if (t->quote.n == 3) i = PDL_NOT_FOUND;
-        if (i >= r->src.n) return r->src.n;
-        size_t back = 0;
-        while (back < i && rp_at(r, i - 1 - back) == '\\') back++;
-        if (back % 2 == 0) return i;
-        i++;
+        i = rp_skip_blanks(r, i);
+        int c = rp_at(r, i), d = rp_at(r, i + 1);
+        if (c == '#' || (c == '/' && d == '/')) {
+            while (rp_at(r, i) >= 0 && rp_at(r, i) != '\n' && rp_at(r, i) != '\r') i++;
+        } else if (c == '/' && d == '*') {
+            size_t end = pdl_str_find(r->src, PDL_STR("*/"), i + 2);
+            if (end == PDL_NOT_FOUND) return r->src.n;
+            i = end + 2;
+        } else {
+            return i;
+        }
     }
 }
+
+static bool is_word_at(const pdl_rp *r, size_t i, bool first) {
+    size_t next;
+    int c = rp_at(r, i);
+    return c >= 0 && (c == '_' || (c == '-' && !first) || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)));
+}
+
+/* Behind the bare word at i and the colon that follows it; 0 when there is no such thing. */
+static size_t bare_key_end(const pdl_rp *r, size_t i) {
+    if (!is_word_at(r, i, true)) return 0;
+    while (is_word_at(r, i, false)) pdl_rp_cp(r, i, &i);
+    i = rp_skip_blanks(r, i);
+    return rp_at(r, i) == ':' ? i + 1 : 0;
+}
+
+/* Does `"key":` stand at i, ended by `close`? */
+static bool quoted_key_at(pdl_rp *r, size_t i, pdl_str close) {
+    size_t end = find_plain(r, close, i + pdl_rp_quote(r, i));
+    return end < r->src.n && rp_at(r, rp_skip_blanks(r, end + close.n)) == ':';
+}
+
+bool pdl_rp_item_is_key(pdl_rp *r) { return quoted_key_at(r, r->pos, quote_at(r, r->pos)); }
+
+/* Behind the quote at q: a comma and a member? */
+static bool member_follows(pdl_rp *r, size_t q, size_t n) {
+    size_t i = rp_skip_blanks(r, q + n);
+    if (rp_at(r, i) != ',') return false;
+    i = skip_remarks(r, i + 1);
+    if (!pdl_rp_quote(r, i)) return bare_key_end(r, i) > 0;
+    return quoted_key_at(r, i, starts_at(r, i, LEFT) ? RIGHT : quote_at(r, i));
+}
+
+static bool ends_with(const pdl_buf *b, pdl_str s) { return pdl_str_ends(pdl_buf_str(b), s); }
 
 /* --- escapes ----------------------------------------------------------------------------------------- */
 
@@ -89,192 +171,281 @@ static bool read_code(pdl_rp *r) {
     return true;
 }
 
-/* At a backslash. What is no escape keeps its backslash. */
-static void read_escape(token *t) {
-    static const char from[] = "nrtb\\\"'", to[] = "\n\r\t\b\\\"'";
+/* A run of backslashes at the cursor, two at least: pairs become one each when they are all that there is, or the quote behind
+ * them ends the string. */
+static bool read_run(token *t) {
+    pdl_rp *r = t->r;
+    size_t end = r->pos;
+    while (rp_at(r, end) == '\\') end++;
+    size_t n = end - r->pos;
+    int after = rp_at(r, rp_skip_blanks(r, end + 1));
+    bool ends = after < 0 || strchr(",:}]", after) != NULL;
+    if (n % 2 || (starts_at(r, end, t->close) && !ends)) return false;
+    for (size_t i = 0; i < n / 2; i++) pdl_buf_putc(&r->text, '\\');
+    r->pos = end;
+    return true;
+}
+
+/* At a backslash. False: it is no escape, the backslash was copied. */
+static bool read_escape(token *t) {
+    static const char from[] = "nrtb", to[] = "\n\r\t\b";
     pdl_rp *r = t->r;
     int c = rp_at(r, r->pos + 1);
     const char *k = c > 0 ? strchr(from, c) : NULL;
+    size_t quote = pdl_rp_quote(r, r->pos + 1);
+    if (c == '\\' && read_run(t)) return true;
+    if ((c == 'u' || c == 'x') && read_code(r)) return true;
     if (k) {
         pdl_buf_putc(&r->text, to[k - from]);
         r->pos += 2;
-    } else if ((c != 'u' && c != 'x') || !read_code(r)) {
+    } else if (quote) {
+        pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos + 1, r->pos + 1 + quote));
+        r->pos += 1 + quote;
+    } else if (c == '\\') { /* a backslash, unless it stands before another or a quote */
+        pdl_buf_putc(&r->text, '\\');
+        r->pos += 2;
+        for (size_t n; ends_with(&r->text, PDL_STR("\\")); r->pos += n) {
+            n = starts_at(r, r->pos, t->close) ? t->close.n : rp_peek(r) == '\\';
+            if (!n) break;
+            pdl_buf_cut(&r->text, r->text.len - 1);
+            pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos, r->pos + n));
+        }
+    } else {
         pdl_buf_putc(&r->text, '\\');
         r->pos++;
+        return false;
     }
-}
-
-/* --- what follows ------------------------------------------------------------------------------------- */
-
-/* Does `"key":` stand at i, in any quotes? */
-static bool quoted_key_at(token *t, size_t i) {
-    pdl_rp *r = t->r;
-    int c = rp_at(r, i);
-    if (c != '"' && c != '\'') return false;
-    size_t end = pdl_rp_find(r, c, i + 1);
-    return end < r->src.n && rp_at(r, rp_skip_blanks(r, end + 1)) == ':';
-}
-
-/* Does `key:` stand at i, one bare word? */
-static bool bare_key_at(const token *t, size_t i) {
-    const pdl_rp *r = t->r;
-    size_t from = i, next;
-    while (i < r->src.n && (rp_at(r, i) == '_' || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next))))
-        pdl_rp_cp(r, i, &i);
-    return i > from && rp_at(r, rp_skip_blanks(r, i)) == ':';
-}
-
-static bool key_at(token *t, size_t i) {
-    i = rp_skip_blanks(t->r, i);
-    return quoted_key_at(t, i) || bare_key_at(t, i);
-}
-
-/* Between `from` and the next quote q: does q begin the key of a next member, behind a comma? */
-static bool member_follows(token *t, size_t from, size_t q) {
-    size_t i = q;
-    while (i > from && rp_blank(rp_at(t->r, i - 1))) i--;
-    return i > from && rp_at(t->r, i - 1) == ',' && quoted_key_at(t, q);
+    return true;
 }
 
 /* --- does the quote at the cursor end the string? ------------------------------------------------------ */
 
-/* Is the quote behind q followed by a colon? */
-static bool key_ends_at_next(token *t, size_t q) {
-    size_t end = next_quote(t, q + 1);
-    return (end < t->r->src.n && rp_at(t->r, rp_skip_blanks(t->r, end + 1)) == ':') ||
-           rp_at(t->r, rp_skip_blanks(t->r, q + 1)) == ':';
+/* From the quote at q on, is the number of closing quotes before the next bracket even? The count is kept: it is asked again
+ * from one quote to the next. */
+static bool even_quotes(token *t, size_t q) {
+    pdl_rp *r = t->r;
+    size_t bracket = find_byte(r, ']', q);
+    if (r->count_to != bracket || r->count_from > q || !r->count_known) {
+        r->count_known = true;
+        r->count_to = bracket;
+        r->count_from = q;
+        r->count = 0;
+        for (size_t i = q; (i = find_plain(r, t->close, i)) < bracket; i += t->close.n) r->count++;
+    }
+    while (r->count_from < q) {
+        if (starts_at(r, r->count_from, t->close)) r->count--;
+        r->count_from++;
+    }
+    return r->count % 2 == 0;
 }
 
-static bool ends_key(token *t, size_t after) {
+/* Where the text behind the quote stops to be its own: at the next quote, or at what closes or separates what is open. */
+static size_t stop_behind(token *t, size_t i) {
     pdl_rp *r = t->r;
-    size_t i = rp_skip_blanks(r, after), q;
-    int c = rp_at(r, i);
-    if (c == ':' || c < 0) return true;
-    if (t->in_pair) return t->in_pair = false;
-    if (c == '}') return true;
-    if (r->lists && (c == ',' || c == ']')) return true;
-    q = next_quote(t, after);
-    if (q == r->src.n || q == i || pdl_rp_find(r, ':', i) < q || pdl_rp_find(r, '}', i) < q) return true;
-    if (r->lists && (pdl_rp_find(r, ',', i) < q || pdl_rp_find(r, ']', i) < q)) return true;
-    if ((c == '[' || c == '{') && !key_ends_at_next(t, q)) return true;
-    t->in_pair = true;
+    bool letters = false;
+    for (; i < r->src.n && !starts_at(r, i, t->close) && !starts_at(r, i, t->open); i++) {
+        int c = rp_at(r, i);
+        size_t next;
+        if (!letters && ((c | 32) >= 'a' && (c | 32) <= 'z')) letters = true;
+        else if (!letters && c >= 0xc0) letters = pdl_cp_is_alpha(pdl_rp_cp(r, i, &next));
+        bool in_key = t->place == PDL_RP_KEY || r->keys, in_value = t->place == PDL_RP_VALUE || r->values;
+        if ((in_key && (c == ':' || c == '}')) || (in_value && c == '}') || (r->lists && (c == ']' || c == ',')) ||
+            (!letters && t->place == PDL_RP_VALUE && c == ','))
+            break;
+    }
+    return i;
+}
+
+/* A quote follows in a value, at q: does a key end there? */
+static bool key_ends_behind(token *t, size_t q) {
+    pdl_rp *r = t->r;
+    size_t i = find_plain(r, t->close, q + t->close.n) + t->close.n;
+    for (int c; (c = rp_at(r, i)) >= 0 && c != ':'; i++)
+        if (c == ',' || c == ']' || c == '}' || (starts_at(r, i, t->close) && rp_at(r, i - 1) != '\\')) return false;
+    return rp_at(r, i) == ':';
+}
+
+/* Keep the quote, as one of a pair. */
+static bool is_inner(token *t, bool pair) {
+    if (pair) t->in_pair = !t->in_pair;
     return false;
 }
 
-static bool ends_value(token *t, size_t after) {
+static bool ends_before_quote(token *t, size_t q) {
     pdl_rp *r = t->r;
-    size_t i = rp_skip_blanks(r, after), q;
-    int c = rp_at(r, i);
-    if (t->in_pair) {
-        t->in_pair = false;
-        return c == ',' && key_at(t, i + 1);
-    }
-    if (c < 0 || c == ',' || c == '}' || (c == ']' && r->lists)) return true;
-    q = next_quote(t, after);
-    if (q == r->src.n || q == i || member_follows(t, i, q)) return true;
-    if (c != ':' && pdl_rp_find(r, '}', i) < q) return true;
-    if (r->lists && pdl_rp_find(r, ']', i) < q) return true;
-    if (c != ':' && quoted_key_at(t, q)) return true;
-    t->in_pair = true;
-    return false;
-}
-
-static bool ends_item(token *t, size_t after) {
-    pdl_rp *r = t->r;
-    size_t i = rp_skip_blanks(r, after), q;
-    int c = rp_at(r, i);
-    if (t->in_pair) {
-        t->in_pair = false;
-        return c < 0;
-    }
-    if (c < 0 || c == ',' || c == ']' || (c == ':' && !r->inner) || c == ')' || (c == '}' && r->dicts))
-        return true;
-    /* Text that ends with an escaped quote was escaped with care. */
-    if (r->pos >= 2 && rp_at(r, r->pos - 2) == '\\' && starts_at(r, r->pos - 1, t->quote)) return true;
-    q = next_quote(t, after);
-    if (q == r->src.n || q == i || pdl_rp_find(r, ',', i) < q || pdl_rp_find(r, ']', i) < q) return true;
-    if (r->dicts && pdl_rp_find(r, '}', i) < q) return true;
-    int d = rp_at(r, rp_skip_blanks(r, q + 1));
-    if (d < 0 || d == ',' || d == ']' || d == ':') {
-        bool opens = rp_blank(rp_at(r, q - 1)) || q == i;
-        if (!opens) return true;
-    }
-    t->in_pair = true;
-    return false;
+    bool adjacent = rp_skip_blanks(r, r->pos + t->close.n) >= q, value = t->place == PDL_RP_VALUE;
+    bool member = value && member_follows(r, q, t->close.n);
+    if (adjacent && !member) return true;
+    if (value) return member ? is_inner(t, false) : key_ends_behind(t, q) || is_inner(t, true);
+    if (t->place == PDL_RP_KEY) return is_inner(t, false);
+    return !even_quotes(t, q) || is_inner(t, true);
 }
 
 static bool ends_at_quote(token *t) {
-    size_t after = t->r->pos + t->quote.n;
-    switch (t->place) {
-    case PDL_RP_KEY: return ends_key(t, after);
-    case PDL_RP_VALUE: return ends_value(t, after);
-    case PDL_RP_ITEM: return ends_item(t, after);
+    pdl_rp *r = t->r;
+    if (t->in_class && t->place == PDL_RP_VALUE && find_byte(r, ']', r->pos + t->close.n) < r->src.n) return false;
+    if (t->doubled && starts_at(r, r->pos + t->close.n, t->close)) {
+        r->pos += t->close.n;
+        return true;
     }
-    PDL_BUG("place %d", (int)t->place);
+    if (t->bare && t->place == PDL_RP_VALUE) {
+        size_t q = find_text(r, t->close, r->pos + t->close.n);
+        t->opens = q < r->src.n && rp_at(r, rp_skip_blanks(r, q + t->close.n)) == ':';
+        return true;
+    }
+    if (t->in_pair) return t->in_pair = false;
+    size_t i = stop_behind(t, r->pos + t->close.n);
+    if (rp_at(r, i) == ',' && t->place == PDL_RP_VALUE) {
+        int c = rp_at(r, rp_skip_blanks(r, find_plain(r, t->close, i + 1) + t->close.n));
+        return c != '}' && c != ',';
+    }
+    return !starts_at(r, i, t->close) || rp_at(r, i - 1) == '\\' || ends_before_quote(t, i);
 }
 
 /* --- was the closing quote forgotten? ------------------------------------------------------------------ */
 
-static bool forgotten_in_key(token *t, int c) {
-    pdl_rp *r = t->r;
-    if (c != ':') return false;
-    size_t q = next_quote(t, r->pos);
-    if (q == r->src.n) return true;
-    return q == rp_skip_blanks(r, r->pos + 1) && rp_at(r, rp_skip_blanks(r, q + 1)) != ':';
+/* `key: value` without quotes behind a comma: is what follows the colon at i - 1 plainly a value? */
+static bool value_at(pdl_rp *r, size_t i) {
+    static const char *const words[] = {"true", "false", "null"};
+    i = rp_skip_blanks(r, i);
+    int c = rp_at(r, i);
+    if (pdl_rp_quote(r, i) || c == '{' || c == '[' || c == '-' || (c >= '0' && c <= '9')) return true;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        if (!starts_at(r, i, pdl_str_of(words[k]))) continue;
+        int end = rp_at(r, i + strlen(words[k]));
+        if (end < 0 || rp_blank(end) || end == ',' || end == '}' || end == ']') return true;
+    }
+    size_t brace = find_byte(r, '}', i);
+    return brace < r->src.n && brace < next_quote(r, i);
 }
 
-/* At a brace that nothing in the text opened, no quote ahead: does it close the dict? */
-static bool brace_ends_text(token *t) {
+/* Does the comma at the cursor of a value begin the next member? */
+static bool comma_ends(token *t) {
+    pdl_rp *r = t->r;
+    size_t i = rp_skip_blanks(r, r->pos + 1), key;
+    int c = rp_at(r, i);
+    if (t->no_member) return false;
+    if (c < 0 || c == '}') return true;
+    if (pdl_rp_quote(r, i)) return quoted_key_at(r, i, quote_at(r, i));
+    if (c == '`') return bare_key_end(r, i + 1) > 0;
+    if ((key = bare_key_end(r, i)) && value_at(r, key)) return true;
+    t->container = c == '{' || c == '[';
+    if (t->container) return false;
+    size_t q = next_quote(r, i), box = nearer(find_byte(r, '{', i), find_byte(r, '[', i));
+    t->no_member = q == r->src.n && box == r->src.n;
+    return q < box && quoted_key_at(r, q, quote_at(r, q));
+}
+
+/* Does the brace at the cursor of a value close its dict? */
+static bool brace_ends(token *t) {
+    pdl_rp *r = t->r;
+    size_t i = rp_skip_blanks(r, r->pos + 1), q = find_plain(r, t->close, r->pos + 1);
+    if (i >= r->src.n) return true;
+    if (q == r->src.n) {
+        if (find_byte(r, ':', r->pos + 1) < r->src.n) return true;
+        return find_byte(r, '}', i) <= i + 1 && rp_at(r, r->pos + 1) != '\\';
+    }
+    i = rp_skip_blanks(r, q + t->close.n);
+    if (rp_at(r, r->pos + 1) == '\\' || i >= r->src.n || rp_at(r, i) == ',' || rp_at(r, i) == '}') return false;
+    i = find_plain(r, t->open, i);
+    if (i >= r->src.n) return false;
+    i = rp_skip_blanks(r, i + t->open.n);
+    return i >= r->src.n || rp_at(r, i) == ':';
+}
+
+/* Does the colon at the cursor end a key? */
+static bool colon_ends(token *t) {
+    pdl_rp *r = t->r;
+    size_t i = find_plain(r, t->open, r->pos + 1);
+    if (i == r->src.n) return true;
+    i = find_plain(r, t->close, i + t->open.n);
+    if (i == r->src.n) return false;
+    int c = rp_at(r, rp_skip_blanks(r, i + t->close.n));
+    return c == ',' || c == '}';
+}
+
+/* Do only the fence of a code block, or nothing, follow the brace at the cursor, and no end of the string? */
+static bool is_last_brace(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1);
-    if (rp_at(r, i) == ']' && t->quote.n) return rp_at(r, rp_skip_blanks(r, i + 1)) < 0;
-    if (rp_at(r, i) != ',') return true;
-    i = rp_skip_blanks(r, i + 1);
-    return rp_at(r, i) == '{' || key_at(t, i);
+    if (i >= r->src.n || !starts_at(r, i, PDL_STR("```"))) return i >= r->src.n;
+    for (i = find_plain(r, t->close, i + 3); i < r->src.n; i = find_plain(r, t->close, i + t->close.n)) {
+        int c = rp_at(r, rp_skip_blanks(r, i + t->close.n));
+        if (c < 0 || strchr(",}]", c)) return false;
+    }
+    return true;
 }
 
-static bool forgotten_in_value(token *t, int c) {
-    pdl_rp *r = t->r;
-    size_t q;
-    if (c == ',') {
-        if (rp_at(r, rp_skip_blanks(r, r->pos + 1)) < 0) return true;
-        q = next_quote(t, r->pos);
-        if (q == r->src.n) {
-            bool first = !t->comma_decided;
-            if (rp_at(r, rp_skip_blanks(r, r->pos + 1)) == '}') return true;
-            t->comma_decided = true;
-            return first && key_at(t, r->pos + 1);
+/* Behind the container at i, brackets in quotes not counted; 0 when it is not closed. */
+static size_t container_end(pdl_rp *r, size_t i) {
+    char open[MAX_INLINE];
+    size_t n = 0;
+    for (int c; (c = rp_at(r, i)) >= 0; i++) {
+        size_t quote = pdl_rp_quote(r, i);
+        if (quote) {
+            pdl_str close = starts_at(r, i, LEFT) ? RIGHT : quote_at(r, i);
+            i = find_plain(r, close, i + quote);
+        } else if (c == '{' || c == '[' || c == '(') {
+            if (n == MAX_INLINE) return 0;
+            open[n++] = c == '{' ? '}' : c == '[' ? ']' : ')';
+        } else if (c == open[n - 1] && --n == 0) {
+            return i + 1;
         }
-        return !t->in_pair && q == rp_skip_blanks(r, r->pos + 1) && quoted_key_at(t, q);
     }
-    if (c != '}' && !(c == ']' && r->lists)) return false;
-    if (c == '}' && t->braces) return t->braces-- == 0;
-    q = next_quote(t, r->pos);
-    if (q == r->src.n) return c == ']' || !r->lists || brace_ends_text(t);
-    size_t i = rp_skip_blanks(r, r->pos + 1);
-    return c == '}' && rp_at(r, i) == ',' &&
-           (member_follows(t, i, q) || rp_at(r, rp_skip_blanks(r, i + 1)) == '{');
+    return 0;
 }
 
-static bool forgotten_in_item(token *t, int c) { return c == ']' && next_quote(t, t->r->pos) == t->r->src.n; }
+/* A container behind a comma of a value without quotes belongs to it, as does `{key: ..}`. */
+static bool copy_container(token *t) {
+    pdl_rp *r = t->r;
+    int c = rp_peek(r);
+    bool opens = t->container && (c == '{' || c == '[' || c == '(');
+    if (t->place != PDL_RP_VALUE || (!opens && (c != '{' || !bare_key_end(r, rp_skip_blanks(r, r->pos + 1))))) return false;
+    size_t end = container_end(r, r->pos);
+    if (!end) return false;
+    pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos, end));
+    r->pos = end;
+    t->container = false;
+    return true;
+}
 
-static bool forgotten(token *t, int c) {
-    if (c == '{') t->braces++;
-    if (c != ',' && c != ':' && c != '}' && c != ']') return false;
-    switch (t->place) {
-    case PDL_RP_KEY: return forgotten_in_key(t, c);
-    case PDL_RP_VALUE: return forgotten_in_value(t, c);
-    case PDL_RP_ITEM: return forgotten_in_item(t, c);
+/* Does the string stop before the character c at the cursor, which is no quote of its own? */
+static bool stops(token *t, int c) {
+    pdl_rp *r = t->r;
+    if (t->bare && t->place == PDL_RP_KEY && (c == ':' || rp_blank(c))) return true;
+    if (t->bare && t->place == PDL_RP_ITEM && (c == ']' || c == ',')) return true;
+    if (t->place == PDL_RP_VALUE && c == ',') return comma_ends(t);
+    if (c != '}' && c != ']') return false;
+    bool behind_quote = ends_with(&r->text, t->close);
+    if (t->place == PDL_RP_VALUE && c == '}') {
+        if (t->braces && !behind_quote) return false;
+        return (!behind_quote && brace_ends(t)) || is_last_brace(t);
     }
-    PDL_BUG("place %d", (int)t->place);
+    return c == ']' && r->lists && !behind_quote && find_plain(r, t->close, r->pos) == r->src.n;
 }
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-static void copy_char(pdl_rp *r) {
-    size_t n = pdl_utf8_len((unsigned char)r->src.p[r->pos]);
+static void copy_char(token *t) {
+    pdl_rp *r = t->r;
+    int c = rp_peek(r);
+    size_t n = pdl_utf8_len((unsigned char)c);
     pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos, r->pos + n));
     r->pos += n;
+    if (c == '{') t->braces++;
+    if (c == '}' && t->braces) t->braces--;
+    if (c == '[') t->in_class = true;
+    if (c == ']') t->in_class = false;
+}
+
+/* What follows up to a character that may mean something. */
+static void copy_run(token *t) {
+    pdl_rp *r = t->r;
+    size_t from = r->pos, i = from;
+    bool blanks = t->bare || t->in_class;
+    for (int c; (c = rp_at(r, i)) > 0 && c < 0x80 && !strchr("\"'\\,:{}[]", c) && !(blanks && rp_blank(c));) i++;
+    pdl_buf_put(&r->text, pdl_str_sub(r->src, from, i));
+    r->pos = i;
 }
 
 static void strip_end(pdl_buf *b) {
@@ -283,118 +454,131 @@ static void strip_end(pdl_buf *b) {
     pdl_buf_cut(b, n);
 }
 
-/* Up to and with the closing quote, or up to where it was forgotten. */
-static void read_quoted(token *t) {
+/* Up to the closing quote, or to where it was forgotten. True at the quote. */
+static bool read_body(token *t) {
     pdl_rp *r = t->r;
-    r->inner = false;
     for (int c; (c = rp_peek(r)) >= 0;) {
-        bool after_escape = t->escaped && t->place == PDL_RP_ITEM;
-        t->escaped = c == '\\';
+        if (starts_at(r, r->pos, t->close)) return true;
         if (c == '\\') {
-            read_escape(t);
-        } else if (starts_at(r, r->pos, t->quote)) {
-            if (ends_at_quote(t)) {
-                r->pos += t->quote.n;
-                return;
-            }
-            pdl_buf_put(&r->text, t->quote);
-            r->pos += t->quote.n;
-            r->inner = true;
-        } else if (!after_escape && forgotten(t, c)) {
-            break;
+            if (read_escape(t)) continue;
+        } else if (copy_container(t)) {
+            continue;
+        } else if (stops(t, c)) {
+            return false;
         } else {
-            copy_char(r);
+            copy_char(t);
+            copy_run(t);
+        }
+        if (r->text.len && rp_blank((unsigned char)r->text.p[r->text.len - 1])) t->in_class = false;
+        if (rp_peek(r) == ':' && !t->bare && t->place == PDL_RP_KEY && colon_ends(t)) return false;
+        if (!starts_at(r, r->pos, t->close) || ends_with(&r->text, PDL_STR("\\"))) continue;
+        if (ends_at_quote(t)) return !t->opens;
+        copy_char(t);
+    }
+    return false;
+}
+
+/* The body, and what closes it. */
+static pdl_val finish(token *t) {
+    pdl_rp *r = t->r;
+    t->closed = read_body(t);
+    if (t->closed) r->pos += t->close.n;
+    if (t->opens) { /* its last character begins that key too */
+        do r->pos--;
+        while (((unsigned char)r->src.p[r->pos] & 0xc0) == 0x80);
+    }
+    if (!t->closed || t->bare || ends_with(&r->text, PDL_STR("\n"))) strip_end(&r->text);
+    return pdl_text(pdl_buf_str(&r->text));
+}
+
+/* `"text"` with what may follow it at its place. */
+static bool read_simple(token *t, pdl_val *out) {
+    pdl_rp *r = t->r;
+    if (rp_peek(r) != '"') return false;
+    size_t end = pdl_rp_find(r, '"', r->pos + 1);
+    if (end == r->src.n) return false;
+    pdl_str s = pdl_str_sub(r->src, r->pos + 1, end);
+    int c = rp_at(r, rp_skip_blanks(r, end + 1));
+    const char *follow = t->place == PDL_RP_KEY ? ":" : t->place == PDL_RP_VALUE ? ",}" : ",]";
+    if (c < 0 ? t->place == PDL_RP_KEY : strchr(follow, c) == NULL) return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '\\' || s.p[i] == '\n' || s.p[i] == '\r') return false;
+    r->pos = end + 1;
+    *out = pdl_text(s);
+    return true;
+}
+
+/* Only blanks between the cursor and q? */
+static bool blank_until(const pdl_rp *r, size_t q) { return rp_skip_blanks(r, r->pos + 1) >= q; }
+
+/* Behind an opening quote stands another, at the cursor. True: the string is empty. */
+static bool read_doubled(token *t) {
+    pdl_rp *r = t->r;
+    size_t n = t->open.n;
+    int c = rp_at(r, r->pos + n);
+    const char *follow = t->place == PDL_RP_KEY ? ":" : t->place == PDL_RP_VALUE ? ",}" : ",]";
+    if (c >= 0 && strchr(follow, c)) {
+        r->pos += n;
+        return true;
+    }
+    if (starts_at(r, r->pos + n, t->open)) return true;
+    size_t q = find_plain(r, t->close, r->pos + n), end;
+    if (q < r->src.n && starts_at(r, q + t->close.n, t->close)) {
+        t->doubled = true;
+        r->pos += n;
+        return false;
+    }
+    if (q < r->src.n && t->place == PDL_RP_VALUE && !blank_until(r, q)) {
+        end = find_plain(r, t->close, q + t->close.n);
+        c = end < r->src.n ? rp_at(r, rp_skip_blanks(r, end + t->close.n)) : 0;
+        if (c < 0 || c == ',' || c == '}') { /* it starts with words in quotes */
+            pdl_buf_put(&r->text, t->open);
+            t->in_pair = true;
+            r->pos += n;
+            return false;
         }
     }
-    t->missing = true;
+    size_t i = rp_skip_blanks(r, r->pos + n);
+    c = rp_at(r, i);
+    bool empty = pdl_rp_quote(r, i) || c == '{' || c == '[';
+    if (empty || (c != ',' && c != ']' && c != '}')) r->pos += n;
+    return empty;
 }
 
 pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place) {
-    size_t n = pdl_rp_quote(r, r->pos);
-    token t = {.r = r, .place = place, .quote = pdl_str_sub(r->src, r->pos, r->pos + n)};
-    if (n == 3) t.quote = PDL_STR("\xe2\x80\x9d");
-    r->pos += n;
+    token t = {.r = r, .place = place};
+    pdl_val v;
+    if (read_simple(&t, &v)) return v;
+    t.open = t.close = quote_at(r, r->pos);
+    if (pdl_str_eq(t.open, LEFT)) t.close = RIGHT;
+    if (pdl_str_eq(t.open, RIGHT)) t.open = t.close = PDL_STR("\"");
+    r->pos += pdl_rp_quote(r, r->pos);
     pdl_buf_clear(&r->text);
-    bool doubled = n == 1 && starts_at(r, r->pos, t.quote);
-    if (doubled) { /* "" is empty, or a doubled quote */
-        int c = rp_at(r, rp_skip_blanks(r, ++r->pos));
-        size_t i = rp_skip_blanks(r, r->pos), next;
-        if (c < 0 || (c != '\\' && !pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)))) return pdl_textz("");
-    }
-    read_quoted(&t);
-    if (doubled && !t.missing && starts_at(r, r->pos, t.quote)) r->pos += n;
-    if (t.missing || (r->text.len && r->text.p[r->text.len - 1] == '\n')) strip_end(&r->text);
-    return pdl_text(pdl_buf_str(&r->text));
+    if (starts_at(r, r->pos, t.open) && read_doubled(&t)) return pdl_textz("");
+    return finish(&t);
 }
 
-/* At a comma of a bare word: does a member begin behind it, or the dict end? A bare key after several commas
- * must have a value that is plainly one. */
-static bool comma_ends_word(token *t) {
-    pdl_rp *r = t->r;
-    bool first = !t->comma_decided;
-    size_t i = rp_skip_blanks(r, r->pos + 1), q = pdl_rp_find(r, '"', i);
-    int c = rp_at(r, i);
-    t->comma_decided = true;
-    if (c == '}' || c < 0 || quoted_key_at(t, i) || (q < r->src.n && member_follows(t, r->pos, q)))
-        return true;
-    if (!bare_key_at(t, i)) return false;
-    c = rp_at(r, rp_skip_blanks(r, pdl_rp_find(r, ':', i) + 1));
-    return first || c == '{' || c == '[' || c == '"';
-}
-
-/* Behind an opening quote that was taken for a closing one, `key": "value"` is one item. */
-static bool quote_stays_in_item(token *t) {
-    if (t->place != PDL_RP_ITEM) return false;
-    t->in_pair = !t->in_pair && rp_at(t->r, rp_skip_blanks(t->r, t->r->pos + 1)) == ':' &&
-                 pdl_rp_find(t->r, '"', t->r->pos + 1) < t->r->src.n;
-    bool stays = t->in_pair || t->braces;
-    t->braces = t->in_pair; /* so that the second quote of the pair stays too */
-    return stays;
-}
-
-static bool ends_word(token *t, int c) {
-    if (c == '"') return !quote_stays_in_item(t);
-    if (c == ']') return t->place == PDL_RP_ITEM || t->r->lists;
-    if (t->place == PDL_RP_ITEM) return c == ',';
-    if (c == '{') t->braces++;
-    if (c == '}' && t->braces) return t->braces-- == 0;
-    return (c == '}' && brace_ends_text(t)) || (c == ',' && comma_ends_word(t));
+static token bare(pdl_rp *r, pdl_rp_place place) {
+    pdl_buf_clear(&r->text);
+    return (token){.r = r, .place = place, .open = PDL_STR("\""), .close = PDL_STR("\""), .bare = true};
 }
 
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {
-    token t = {.r = r, .place = place};
-    pdl_buf_clear(&r->text);
-    for (int c; (c = rp_peek(r)) >= 0 && !ends_word(&t, c);) {
-        if (c == '\\')
-            read_escape(&t);
-        else
-            copy_char(r);
-    }
-    if (rp_peek(r) == '"') r->pos++; /* it closes the word although none opened it */
-    strip_end(&r->text);
-    return pdl_text(pdl_buf_str(&r->text));
+    token t = bare(r, place);
+    return finish(&t);
 }
 
-/* A bare key ends at a colon, at a quote that would close it, at the end of a list, or at a blank: then it is
- * a key only if a colon follows, otherwise it is dropped. */
+/* Behind a blank a bare key is one only if a colon or a comma follows; otherwise it is dropped. */
 bool pdl_rp_bare_key(pdl_rp *r, pdl_val *out) {
-    token t = {.r = r, .place = PDL_RP_KEY, .quote = PDL_STR("\"")};
-    bool ok = false;
-    pdl_buf_clear(&r->text);
-    for (int c; !ok && (c = rp_peek(r)) >= 0;) {
-        size_t next = rp_skip_blanks(r, r->pos);
-        if (next > r->pos) {
-            r->pos = next;
-            if (rp_peek(r) != ':') return false;
-        } else if (c == ':' || (c == ']' && r->lists)) {
-            ok = true;
-        } else if (c == '"' && ends_key(&t, r->pos + 1)) {
-            r->pos++;
-            ok = true;
-        } else {
-            copy_char(r);
+    token t = bare(r, PDL_RP_KEY);
+    pdl_val v = finish(&t);
+    if (!t.closed && rp_blank(rp_peek(r))) {
+        r->pos = rp_skip_blanks(r, r->pos);
+        if (rp_peek(r) != ':' && rp_peek(r) != ',') {
+            pdl_drop(v);
+            return false;
         }
     }
-    if (ok) *out = pdl_text(pdl_buf_str(&r->text));
-    return ok;
+    *out = v;
+    return true;
 }
