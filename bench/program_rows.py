@@ -16,6 +16,7 @@ WORK = [
     ("accumulate, 1 000 000 iterations", "accumulate.pdl", "n: 1000000", {"lua": "", "reference": "n: 150"}, 1.0, 64),
     ("chat, 20 000 turns", "chat.pdl", "n: 20000", {"reference": "n: 50"}, 0.5, 128),
     ("5 000 definitions", "defs.pdl", "", {}, 0.06, 64),
+    ("import of every module of the library", "modules.pdl", "", {}, 0.005 + 0.0025, 16),
     ("JSONL, 200 000 rows", "jsonl.pdl", "", {"jq": "", "python": "", "reference": ""}, 0.15, 130),
     ("template of 200 rows, 1 000 times", "templates.pdl", "", {"jinja2": "", "minijinja": ""}, 1000 * 40e-6 + 0.0025, 16),
     ("simple expression, 100 000 times", "expressions.pdl", "", {"jinja2": "", "minijinja": ""}, 100000 * 0.2e-6 + 0.0025, 16),
@@ -25,6 +26,16 @@ SPIN = 0.10
 
 LUA = {"fib.pdl": ("fib.lua", "25"), "depth.pdl": ("depth.lua", "100000"), "loop.pdl": ("loop.lua", "1000000"),
        "accumulate.pdl": ("accumulate.lua", "1000000")}
+
+
+def environment():
+    return dict(quiet_environment(), PDL_PATH=str(ROOT))
+
+
+def write_modules(path):
+    """A program that imports all of lib/."""
+    names = sorted(str(p.relative_to(ROOT).with_suffix("")) for p in (ROOT / "lib").rglob("*.pdl"))
+    path.write_text("defs:\n" + "".join("  m%d: {import: %s}\n" % (i, name) for i, name in enumerate(names)) + "text: done\n", encoding="utf-8")
 
 
 def find(program, folder):
@@ -71,7 +82,7 @@ def one(row, a, peers, folder):
         argv = peer_argv(peer, program, path, size, peers)
         if argv:
             commands[peer] = argv
-    got = alternate(commands, a.runs, folder, dict(quiet_environment(), PDL_PATH=str(ROOT)))
+    got = alternate(commands, a.runs, folder, environment())
     ours = got.pop("pdl")
     others = "; ".join(cell(peer, figure, ours, sizes[peer]) for peer, figure in got.items())
     words = "<= %s, %d MB" % (span(limit), limit_mb)
@@ -84,7 +95,7 @@ def within(figure, limit, limit_mb, command, a, folder):
     for _ in range(3):
         if figure is None or (figure.best <= 3 * limit and figure.mb <= 3 * limit_mb):
             break
-        got = alternate({"pdl": command, "spin": [str(folder / "measure"), "--spin"]}, a.runs, folder)
+        got = alternate({"pdl": command, "spin": [str(folder / "measure"), "--spin"]}, a.runs, folder, environment())
         figure, limit = got["pdl"], limit * max(1, got["spin"].best / SPIN)
     return figure is not None and figure.best <= 3 * limit and figure.mb <= 3 * limit_mb
 

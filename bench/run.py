@@ -43,6 +43,7 @@ def table(head, lines):
 def part_programs(a, peers, folder):
     subprocess.run([sys.executable, str(SHARED / "gen.py"), str(folder)], check=True)
     (folder / "jsonl.pdl").write_bytes((SHARED / "jsonl.pdl").read_bytes())
+    program_rows.write_modules(folder / "modules.pdl")
     return program_rows.HEAD, program_rows.rows(a, peers, folder)
 
 
