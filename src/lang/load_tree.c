@@ -140,7 +140,6 @@ static const pdl_node *raw_data(const pdl_node *n) {
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
     if (!load_spend(l, n)) return true;
-    n = load_recorded(n);
     switch (n->type) {
     case PDL_NT_STR: *out = read_text(l, n, loc); return true;
     case PDL_NT_NULL:
@@ -199,6 +198,7 @@ static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
 }
 
 const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    n = load_recorded(n); /* inside of it such a mapping is plain data */
     return as_tree(l, n, loc, read_part(l, n, loc));
 }
 

@@ -31,15 +31,13 @@ typedef struct {
     pdl_val box, key; /* key: while waiting */
 } box;
 
-/* Words alone in parentheses are prose, not data. */
 typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
-    bool prose;
     size_t key_start; /* of the key read last */
     bool again;    /* a key came twice: the next item of the list is a dict that begins with it */
     size_t barren, barren_to; /* no key begins from here on: braces that hold nothing are not searched again and again */
-    bool closed;   /* the last container closed had its closer */
+    size_t looked; /* characters searched for the ends of parentheses */
     bool tried;    /* the strict reader had its turn: at one container only */
     size_t steps;  /* so far */
     pdl_err *err;
@@ -122,7 +120,6 @@ static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
         }
         if (pdl_cp_is_alpha(pdl_rp_cp(p, p->pos, &next))) {
             if (pdl_rp_literal(p, out)) return GOT_VALUE;
-            r->prose = true;
             *out = pdl_rp_word(p, place);
             return GOT_VALUE;
         }
@@ -334,7 +331,6 @@ static step step_list(reader *r, pdl_val *out) {
     }
     if (!pdl_rp_quote(p, p->pos) || !pdl_rp_item_is_key(p)) return read_value(r, PDL_RP_ITEM, out);
     if (b->of_value && pdl_list_len(b->box) && all_scalars(b->box)) { /* the list was not closed, the dict goes on */
-        r->closed = false;
         b->closer = 0;
         return GOT_END;
     }
@@ -433,7 +429,6 @@ static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);
     bool stays = r->again || (b.kind != BOX_DICT && !b.closer) || (b.kind == BOX_DICT && rp_peek(p) == ']');
-    r->closed = rp_peek(p) == b.closer;
     if (!stays) skip_char(p);
     if (b.kind == BOX_DICT && r->open.n && top(r)->kind != BOX_DICT && !r->again && rp_peek(p) == '}') p->pos++;
     if (b.kind != BOX_PAREN || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
@@ -587,18 +582,68 @@ static bool read_more(reader *r, pdl_val *dict) {
     return true;
 }
 
+/* Does what stands behind a parenthesis, at i, begin data? */
+static bool data_begins(const pdl_rp *p, size_t i) {
+    static const char *const words[] = {"true", "false", "null", "none"};
+    int c = rp_at(p, i);
+    if (c < 0 || pdl_rp_quote(p, i) || strchr(")({[-.0123456789", c)) return c >= 0;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        pdl_str w = pdl_str_of(words[k]);
+        if (pdl_str_eq_nocase(pdl_str_sub(p->src, i, i + w.n), w)) return true;
+    }
+    return false;
+}
+
+/* Do only blanks follow on the line behind i? */
+static bool line_ends(const pdl_rp *p, size_t i) {
+    for (int c; (c = rp_at(p, i)) >= 0 && c != '\n' && c != '\r'; i++)
+        if (!rp_blank(c)) return false;
+    return true;
+}
+
+enum { MAX_LOOKS = 64 }; /* so often the whole text is searched for the ends of parentheses */
+
+/* A parenthesis of the text outside of containers: data only when it stands alone on its lines, otherwise prose. */
+static bool is_data(reader *r) {
+    const pdl_rp *p = &r->rp;
+    size_t i = p->pos;
+    while (i && rp_blank(rp_at(p, i - 1)) && !strchr("\n\r", rp_at(p, i - 1))) i--;
+    bool first = !i || strchr("\n\r", rp_at(p, i - 1));
+    if (!first || !data_begins(p, rp_skip_blanks(p, p->pos + 1))) return false;
+    int quote = 0, depth[3] = {0}; /* of (, [ and { */
+    for (i = p->pos + 1; i < p->src.n; i++, r->looked++) {
+        int c = rp_at(p, i);
+        if (r->looked > MAX_LOOKS * p->src.n) return false;
+        if (c == '\\') {
+            i++;
+        } else if (quote) {
+            quote = c == quote ? 0 : quote;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (c == ')') {
+            if (!depth[0] && !depth[1] && !depth[2]) return line_ends(p, i + 1);
+            depth[0]--;
+        } else {
+            depth[0] += c == '(';
+            depth[1] += c == '[' ? 1 : c == ']' && depth[1] ? -1 : 0;
+            depth[2] += c == '{' ? 1 : c == '}' && depth[2] ? -1 : 0;
+        }
+    }
+    return true;
+}
+
 /* All containers of the text from the cursor on. */
 static bool read_all(reader *r, pdl_val *found) {
     pdl_rp *p = &r->rp;
     bool listed = false;
     for (int c; (c = rp_peek(p)) >= 0;) {
         if (skip_comment(r, false)) continue;
-        if (c != '{' && c != '[') {
+        if (c != '{' && c != '[' && (c != '(' || !is_data(r))) {
             skip_char(p);
             continue;
         }
         pdl_val v;
-        if (!read_strict(r, &v)) {
+        if (c == '(' || !read_strict(r, &v)) {
             if (r->err->kind || !read_box(r, &v)) return false;
             if (!read_more(r, &v)) {
                 pdl_drop(v);
@@ -627,18 +672,6 @@ static bool read_braceless(pdl_str text, pdl_val *out) {
     return ok;
 }
 
-/* A text that is all in parentheses, (1, "a"). *whole is false when it is not. */
-static bool read_parens(reader *r, bool *whole, pdl_val *out) {
-    pdl_rp *p = &r->rp;
-    *whole = false;
-    p->pos = rp_skip_blanks(p, 0);
-    if (rp_peek(p) != '(' || rp_at(p, rp_skip_blanks(p, p->pos + 1)) < 0) return true;
-    if (!read_box(r, out)) return false;
-    *whole = rp_skip_blanks(p, p->pos) == p->src.n && !r->prose;
-    if (!*whole) pdl_drop(*out);
-    return true;
-}
-
 static void fini(reader *r) {
     while (r->open.n) {
         box b = pop(r);
@@ -652,15 +685,11 @@ static void fini(reader *r) {
 bool pdl_repair_text(pdl_str text, pdl_val *out, pdl_err *err) {
     reader r = {.rp = {.src = text, .text = PDL_BUF}, .barren = PDL_NOT_FOUND, .err = err};
     if (read_braceless(text, out)) return true;
-    bool whole = false, ok = read_parens(&r, &whole, out);
-    if (ok && !whole) {
-        r.rp.pos = 0;
-        pdl_val found = pdl_list_new(0);
-        ok = read_all(&r, &found);
-        size_t n = pdl_list_len(found);
-        if (ok) *out = n > 1 ? pdl_keep(found) : n ? pdl_keep(pdl_list_at(found, 0)) : pdl_textz("");
-        pdl_drop(found);
-    }
+    pdl_val found = pdl_list_new(0);
+    bool ok = read_all(&r, &found);
+    size_t n = pdl_list_len(found);
+    if (ok) *out = n > 1 ? pdl_keep(found) : n ? pdl_keep(pdl_list_at(found, 0)) : pdl_textz("");
+    pdl_drop(found);
     fini(&r);
     return ok;
 }
