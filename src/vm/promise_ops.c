@@ -338,7 +338,8 @@ static void fail_call(pdl_call *c, const pdl_err *why) {
     pdl_err err = {0};
     pdl_err_copy(&err, why);
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) mark_code(c->block, &err);
-    if (c->expr && !err.final) expression_error(c->expr, &err);
+    bool raised = err.kind == PDL_E_code || err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
+    if (c->expr && raised && !err.final) expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
     fail_promise(c->value, &err);
