@@ -2,7 +2,6 @@
 #ifndef PDL_VALUE_LABEL_H
 #define PDL_VALUE_LABEL_H
 
-#include "base/buf.h"
 #include "value/val.h"
 
 /*   X(id, doc)   The program's own text has the empty set: it is trusted. */
@@ -35,11 +34,5 @@ enum {
     PDL_LABEL_foreign = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
     PDL_LABEL_relay = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
 };
-
-/* "model, file"; nothing for the empty set. */
-void pdl_label_show(pdl_label set, pdl_buf *out);
-
-/* The bit of a label name, 0 when unknown. */
-pdl_label pdl_label_find(pdl_str name);
 
 #endif
