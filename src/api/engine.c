@@ -187,7 +187,7 @@ static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, co
 }
 
 pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error) {
-    pdl_buf b;
+    pdl_buf b = PDL_BUF;
     if (!read_file(engine, path, "pdl_check_file", &b, error)) return NULL;
     pdl_value *list = check(engine, pdl_buf_z(&b), b.len, path, error);
     pdl_buf_fini(&b);

@@ -96,7 +96,7 @@ static pdl_val tokens_of(const explainer *x, const pdl_effect *e, pdl_val d) {
 static void note_call(explainer *x, const pdl_effect *e) {
     static const char *const keys[] = {"model", "platform", "messages", "input", "parameters", "schema"};
     pdl_err err = {0};
-    pdl_val request = pdl_null(), problem = pdl_null();
+    pdl_val request = pdl_null(), problem;
     size_t number = pdl_list_len(x->calls) + 1;
     pdl_val d = with_place(e);
     d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));

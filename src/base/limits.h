@@ -16,6 +16,7 @@
     X(value_depth, VALUE_DEPTH, 1000, 10, "nested containers in printing and comparison, which recurse in C")  \
     X(schema_depth, SCHEMA_DEPTH, 200, 10, "nested types and schemas, and $ref chains in validation")          \
     X(call_depth, CALL_DEPTH, 400000, 100, "nested PDL calls; heap frames, stops runaway recursion")           \
+    X(macro_depth, MACRO_DEPTH, 20000, 100, "macros that call macros; each keeps its arguments and its text")         \
     X(block_depth, BLOCK_DEPTH, 300, 10, "nested blocks of a program; the compiler recurses in C")              \
     X(id_segments, ID_SEGMENTS, 1000, 10, "ids of blocks in traces; deeper ones show their end")                 \
     X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include, programs that run programs")            \

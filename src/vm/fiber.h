@@ -68,6 +68,7 @@ typedef struct pdl_frame {
     uint32_t return_pc;         /* in the caller's code */
     uint32_t stack, blks, saves, loops, bufs, handlers, locals;
     uint32_t local_base;        /* of the caller */
+    uint32_t depth;             /* MACRO: how many of them stand here without a break */
     uint32_t below;             /* MACRO: the next frame below that is none of this code */
     pdl_scope *scope;           /* of the caller */
     pdl_val ctx, role, bg;      /* of the caller */

@@ -225,8 +225,18 @@ static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
     uint32_t top = (uint32_t)f->frames.n - 1;
     const pdl_frame *fr = &f->frames.p[top];
     uint32_t below = fr->kind == FRAME_MACRO && fr->code == code ? fr->below : top;
+    uint32_t depth = fr->kind == FRAME_MACRO ? fr->depth + 1 : 1;
     frame_push(f, FRAME_MACRO, code, entry, (pdl_loc){0});
     f->frames.p[top + 1].below = below;
+    f->frames.p[top + 1].depth = depth;
+}
+
+static bool too_deep(pdl_fiber *f, pdl_err *err) {
+    const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    if (f->frames.n < PDL_MAX_CALL_DEPTH && (fr->kind != FRAME_MACRO || fr->depth < PDL_MAX_MACRO_DEPTH))
+        return !run_has_memory(f->run, err);
+    pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
+    return true;
 }
 
 /* What a macro of the template's top level sees: the template's variables now, those of loops excepted. */
@@ -297,9 +307,8 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
                                                     : pdl_keep(caller));
     pdl_drop(extra);
     pdl_drop(caller);
-    if (!ok || f->frames.n >= PDL_MAX_CALL_DEPTH) {
+    if (!ok || too_deep(f, err)) {
         pdl_scope_drop(scope);
-        if (ok) pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
         return PDL_STEP_FAIL;
     }
     push_macro(f, m->code, info->entry);
@@ -320,10 +329,7 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
                      "LoopContext.__call__() takes 2 positional arguments but %zu were given", n_pos + 1);
         return PDL_STEP_FAIL;
     }
-    if (f->frames.n >= PDL_MAX_CALL_DEPTH) {
-        pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
-        return PDL_STEP_FAIL;
-    }
+    if (too_deep(f, err)) return PDL_STEP_FAIL;
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
     push_macro(f, l->code, l->entry);
     f->frames.p[f->frames.n - 1].func = loop;

@@ -192,6 +192,8 @@ case('jsonl_20_mb', 'defs:\n  rows:\n    read: rows.jsonl\n    parser: jsonl\nfo
      .replace('join: {reduce: "${ add }"}', 'join: {as: lastOf}'),
      {'rows.jsonl': ''.join('{"n": %d, "pad": "%s"}\n' % (i, 'p' * 180) for i in range(100_000))}, want=0)
 case('line_10_mb_json', 'lastOf:\n- {read: big.json, parser: json, def: x}\n- ${ x|length }\n', {'big.json': '[' + '1,' * 5_000_000 + '1]'}, want=0)
+case('macro_grows', 'lang: jinja\ncode: |\n  {% macro m(x) %}{{ m(x ~ "a") }}{% endmacro %}{{ m(1) }}\n', want=1)
+case('macro_10000', 'text:\n- lang: jinja\n  code: |\n    {% macro m(n) %}{% if n %}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(10000) }}done\n', want=0)
 case('macros_mutual', 'lang: jinja\ncode: |\n  {% macro a() %}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{% endmacro %}{{ a() }}\n', want=1)
 case('include_of_many', 'text:\n' + '- include: b.pdl\n' * 3000, {'b.pdl': 'text: x\n'}, want=0)
 case('bytes_invalid', 'text: "a\udcffb"\n', want=1)
