@@ -75,8 +75,8 @@ analyze: ## compiler analysers: gcc -fanalyzer and clang-tidy; long
 coverage: ## lines of the core that the tests run, by room and file; fails below 95 %: build-cov/; ten minutes
 	@$(PY) tools/coverage $(BUILD)-cov
 
-soak: all asan ## the long tests; MINUTES=N; the result goes into docs/reliability.md
-	@$(PY) tools/soak --minutes $(or $(MINUTES),60) --write $(BUILD)
+soak: all asan ## the long tests; MINUTES=N; ARGS='--short --fuzz SECONDS --reference PYTHON'; the result goes into docs/reliability.md
+	@$(PY) tools/soak --minutes $(or $(MINUTES),60) --write $(ARGS) $(BUILD)
 
 check-layers: ## includes obey src/LAYERS
 	@$(PY) tools/check-layers

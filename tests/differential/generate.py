@@ -24,6 +24,8 @@ class Gen:
         self.fresh = 0
         self.files = {}
         self.out_files = []
+        self.args = []          # of the command line
+        self.stdin = []         # lines
         self.models = models
         self.stream = True
         self.roots = {}         # definitions that the program begins with
@@ -540,6 +542,8 @@ class Gen:
             return self.b_fallback(t, d)
         if k == 1 and t == "str" and self.chance(.5):
             return self.b_read()
+        if k == 1 and t in ("str", "int", "obj") and not self.pure and not self.in_object:
+            return self.b_input(t)
         if k == 2 and self.models and t == "str" and not self.pure and not self.in_object:
             return self.b_model(d)
         if k == 3:
@@ -579,6 +583,34 @@ class Gen:
         n = "f%d.txt" % len(self.files)
         self.files[n] = self.pick(["plain\n", "two\nlines", "${ x } raw", "", "é"])
         return {"read": self.pick(["./" + n, n])}
+
+    def b_input(self, t):
+        """Standard input: a line, all of it, or a parsed line."""
+        b = {"read": None, "message": self.pick(["> ", "say: ", "", "é "])}
+        if t == "str" and self.chance(.15):
+            b["multiline"] = True
+        if t != "str":
+            b["parser"] = "json"
+        self.stdin.append({"str": self.pick(["a line", "", "é ü", "  blanks  ", "${ x }", "1"]), "int": "7", "obj": '{"a": 1, "b": "x"}'}[t])
+        return b
+
+    def outside(self):
+        """Variables of the command line and of a data file: the former win."""
+        given = [{}, {}]
+        for where in given:
+            for _ in range(self.r.randrange(0, 3) if self.chance(.25) else 0):
+                n, t = self.name("o"), self.pick(["int", "str", "bool", "ilist", "slist", "obj"])
+                where[n] = {"int": 3, "str": self.pick(["out", "é", "a: b", ""]), "bool": True, "ilist": [1, 2], "slist": ["p", "q"],
+                            "obj": {"a": 4, "b": "y"}}[t]
+                self.vars.append((n, t))
+        if given[0] and given[1] and self.chance(.5):
+            name = next(iter(given[1]))
+            given[0][name] = "hidden"
+        if given[0]:
+            self.files["data.yaml"] = json.dumps(given[0], ensure_ascii=False) + "\n"
+            self.args += [self.pick(["-f", "--data-file"]), "data.yaml"]
+        if given[1]:
+            self.args += [self.pick(["-d", "--data"]), json.dumps(given[1], ensure_ascii=False)]
 
     def b_include(self, t, d):
         n = "inc%d.pdl" % len(self.files)
@@ -638,6 +670,13 @@ class Gen:
             b["contribute"] = self.pick([["result"], ["context"], ["result", "context"], []] if t == "str" and "parser" not in b and "spec" not in b else [["result"], ["result", "context"]])
             if not self.pure and p(.3):
                 b["contribute"] = b["contribute"] + [self.pick(["stderr", {"stderr": {"value": "${ %s }" % b["def"]}}])]
+        elif p(.05) and "contribute" not in b and not self.pure and not self.in_object:
+            b["contribute"] = self.pick([["stdout"], ["result", "stdout"], ["context", "stderr"], ["stdout", "result", "context"],
+                                         [{"stdout": {"value": "said"}}, "result"], ["context", {"stderr": {"value": [1, None]}}]])
+            if "result" not in b["contribute"]:
+                t = "none"
+            if self.chance(.4):
+                b["role"] = self.pick(ROLES)
         if p(.06) and any(k in b for k in ("text", "array", "repeat", "if", "match")) and not self.in_object:
             b["context"] = self.pick(["independent", "dependent"])
         if p(.05):
@@ -652,6 +691,7 @@ class Gen:
     def program(self):
         r = self.r
         defs = {}
+        self.outside()
         for _ in range(r.randrange(0, 5)):
             if self.chance(.35):
                 n, b = self.function(3)
@@ -725,6 +765,12 @@ def case(seed, models=False, broken=None):
         g.break_one(tree)
     files = {"main.pdl": emit(tree, Plain() if broken else g.r), **g.files}
     spec = {"description": "generated from %s" % seed, "trace": True}
+    if g.stdin:
+        spec["stdin"] = "".join(line + "\n" for line in g.stdin + ["more", "and more"])
+    if g.chance(.12):  # run once, in this mode
+        g.args += ["--stream", g.pick(["context", "none"]) if g.stream else "none"]
+    if g.args:
+        spec["args"] = g.args
     if g.out_files:
         spec["files"] = g.out_files
     if not g.stream:
