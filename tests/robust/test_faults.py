@@ -231,6 +231,8 @@ def number_after(name, default):
 def main():
     seed = number_after("--seed", int(time.time()))
     random.seed(seed)
+    # A shell starts what runs in its background with SIGINT ignored, and so would everything below.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
     streams(t)
     small(t)
