@@ -1,7 +1,7 @@
 """later.py -- the rest of worker.py, compiled into the same names when it is first needed: values without a plain JSON form, failures,
 IPython blocks, objects that stay here, the pdl package.
 """
-import collections
+import collections.abc
 import json
 import signal
 
