@@ -113,7 +113,7 @@ static pdl_program *loaded(const pdl_engine *engine, const char *text, size_t n,
 }
 
 pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **error) {
-    pdl_buf b;
+    pdl_buf b = PDL_BUF;
     if (!read_file(engine, path, "pdl_load_file", &b, error)) return NULL;
     pdl_program *p = loaded(engine, pdl_buf_z(&b), b.len, path, error);
     pdl_buf_fini(&b);

@@ -134,7 +134,7 @@ static size_t put_zeros(char *out, int n) {
 static size_t put_fixed(const decimal *dec, char *out) {
     size_t n = 0, before = dec->point > 0 ? (size_t)dec->point : 0;
     if (before == 0) {
-        memcpy(out, "0.", 2);
+        memcpy(out, "0.", 2); /* NOLINT: the NUL comes last */
         n = 2 + put_zeros(out + 2, -dec->point);
         memcpy(out + n, dec->d, dec->n);
         return n + dec->n;
@@ -155,7 +155,7 @@ static size_t put_fixed(const decimal *dec, char *out) {
 static size_t put_exponent(const decimal *dec, char *out) {
     size_t n = 0;
     int e = dec->point - 1;
-    out[n++] = dec->d[0];
+    out[n++] = dec->d[0]; /* NOLINT: one of the two has written digits */
     if (dec->n > 1) {
         out[n++] = '.';
         memcpy(out + n, dec->d + 1, dec->n - 1);

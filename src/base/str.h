@@ -22,10 +22,15 @@ typedef struct {
 static inline pdl_str pdl_str_of(const char *z) { return (pdl_str){z, z ? strlen(z) : 0}; }
 
 static inline bool pdl_str_eq(pdl_str a, pdl_str b) {
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is there when n > 0 */
 }
 
 static inline bool pdl_str_is(pdl_str a, const char *z) { return pdl_str_eq(a, pdl_str_of(z)); }
+
+/* Is c a byte of set? */
+static inline bool pdl_byte_in(char c, pdl_str set) {
+    return set.n > 0 && memchr(set.p, c, set.n) != NULL; /* NOLINT: as above */
+}
 
 /* Equal, ASCII letters compared without case. */
 bool pdl_str_eq_nocase(pdl_str a, pdl_str b);

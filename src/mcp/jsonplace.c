@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 static size_t skip_blanks(pdl_str t, size_t at) {
-    while (at < t.n && memchr(" \t\r\n,:", t.p[at], 6)) at++;
+    while (at < t.n && pdl_byte_in(t.p[at], PDL_STR(" \t\r\n,:"))) at++;
     return at;
 }
 
@@ -32,7 +32,7 @@ static size_t skip_value(pdl_str t, size_t at) {
             if (!depth) return at; /* behind a number or a word */
             depth--;
             at++;
-        } else if (depth || !memchr(" \t\r\n,", c, 5)) {
+        } else if (depth || !pdl_byte_in(c, PDL_STR(" \t\r\n,"))) {
             at++;
             continue;
         }

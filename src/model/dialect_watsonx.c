@@ -148,7 +148,6 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 }
 
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
-    pdl_vref errors = pdl_absent();
     pdl_val json;
     pdl_err ignored = {0};
     /* An error of theirs has a form of its own: {errors: [{code, message}]}. */
@@ -157,7 +156,7 @@ static bool event_chat(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *er
             pdl_err_fini(&ignored);
             return pdl_dialect_openai.event(a, text, d, err);
         }
-        errors = pdl_is_dict(json) ? pdl_dict_getz(json, "errors") : pdl_absent();
+        pdl_vref errors = pdl_is_dict(json) ? pdl_dict_getz(json, "errors") : pdl_absent();
         if (pdl_is_list(errors)) {
             pdl_draft_set(&d->error, json);
             return true;

@@ -51,9 +51,8 @@ pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch) {
         p.text = pdl_is_str(content) ? pdl_str_get(content) : pdl_buf_str(scratch);
         return p;
     }
-    pdl_vref type = pdl_absent();
     p.value = pdl_list_at(content, i);
-    type = get(p.value, "type");
+    pdl_vref type = get(p.value, "type");
     if (pdl_text_is(type, "text")) {
         p.text = text_of(get(p.value, "text"));
     } else if (pdl_text_is(type, "image_url")) {

@@ -95,10 +95,9 @@ static void slide(pdl_rates *r, uint64_t now) {
  * empty. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->rps > 0 && r->next_ns > now ? r->next_ns : now;
-    double sum = r->sum;
     if (r->tpm <= 0) return due;
     slide(r, now);
-    sum = r->sum;
+    double sum = r->sum;
     for (size_t i = r->head; i < r->spent.n && sum + tokens > r->tpm; i++) {
         uint64_t gone = r->spent.p[i].ns + WINDOW_S * SECOND;
         sum -= r->spent.p[i].tokens;

@@ -161,7 +161,7 @@ static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size
     size_t i = at[0], j = at[1], k = at[0];
     while (i < at[1] && j < at[2]) {
         pdl_vref left = pdl_list_at(o->keys, src[i]), right = pdl_list_at(o->keys, src[j]);
-        bool take_right;
+        bool take_right = false;
         if (!pdl_goes_on(err)) return false;
         if (!(o->reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
             return false;

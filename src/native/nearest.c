@@ -38,7 +38,7 @@ static bool products(pdl_vref v, const double *w, size_t n, double *dot, double 
         return pdl_err_host(err, "ValueError", "the vectors do not all have %zu numbers", n);
     for (size_t i = 0; i < n; i++) {
         if (!number_at(v, i, &x, err)) return false;
-        sum += x * w[i];
+        sum += x * w[i]; /* NOLINT: nearest has set all of w */
         square += x * x;
     }
     *dot = sum;

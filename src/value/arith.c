@@ -102,7 +102,7 @@ static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *
 static bool repeat_text(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     bool bytes = pdl_is(v, PDL_V_BYTES);
     pdl_str s = bytes ? pdl_bytes_get(v) : pdl_str_get(v);
-    size_t times;
+    size_t times = 0;
     if (!times_of(n, s.n, PDL_MAX_TEXT, &times, err)) return false;
     pdl_buf buf = PDL_BUF;
     if (!pdl_buf_fill(&buf, s, times, err)) return false;
@@ -113,7 +113,7 @@ static bool repeat_text(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
 }
 
 static bool repeat_list(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
-    size_t len = pdl_list_len(v), times;
+    size_t len = pdl_list_len(v), times = 0;
     if (!times_of(n, len, PDL_MAX_RANGE_ITEMS, &times, err)) return false;
     if (!pdl_err_memory(err, len * times * sizeof(pdl_val))) return false;
     pdl_val r = pdl_list_new(len * times);

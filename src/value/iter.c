@@ -104,7 +104,7 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
         *out = pdl_keep(v);
         return true;
     }
-    pdl_iter it;
+    pdl_iter it = {0};
     if (!pdl_iter_init(&it, v, err)) return false;
     if (it.n > PDL_MAX_RANGE_ITEMS) {
         pdl_iter_fini(&it);

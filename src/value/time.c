@@ -232,7 +232,7 @@ static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
 /* Length of the directive at the start of s: %, glibc's flag, width of two digits, E or O, and a letter. */
 static size_t directive_len(pdl_str s) {
     size_t i = 1;
-    if (i < s.n && memchr("-_0^#", s.p[i], 5)) i++;
+    if (i < s.n && pdl_byte_in(s.p[i], PDL_STR("-_0^#"))) i++;
     for (size_t k = 0; k < 2 && i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; k++) i++;
     if (i < s.n && (s.p[i] == 'E' || s.p[i] == 'O')) i++;
     return i < s.n ? i + 1 : s.n;
