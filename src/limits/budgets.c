@@ -211,7 +211,7 @@ static double number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT
 static void settle(const charge *c, const pdl_reply *r) {
     pdl_vref usage = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "usage") : pdl_absent();
     pdl_vref content = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "content") : pdl_absent();
-    double prompt = c->tokens_of_prompt, answer = pdl_is_str(content) ? (double)(pdl_str_get(content).n / 4) : 0, cost = 0;
+    double prompt = c->tokens_of_prompt, answer = pdl_is_str(content) ? (double)pdl_str_get(content).n / 4 : 0, cost = 0;
     pdl_vref said = pdl_absent();
     if (r->err.kind || !c->is_call) return;
     if (pdl_is_dict(usage)) {

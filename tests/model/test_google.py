@@ -87,7 +87,7 @@ def test_one_exchange_for_all():
     with open(path, "w", encoding="utf-8") as f:
         json.dump(account(wire), f)
     lines = ask(wire, 20, env={"GOOGLE_APPLICATION_CREDENTIALS": path})
-    assert sum("reply" in x for x in lines) == 20 and len(wire.exchanges) == 1, len(wire.exchanges)
+    assert sum("reply" in x for x in lines) == 20 and len(wire.exchanges) == 1, (len(wire.exchanges), lines[:2])
     assert set(wire.calls) == {"token-1"}
 
 
