@@ -295,8 +295,8 @@ static bool size_in_units(double bytes, bool binary, pdl_val *out, pdl_err *err)
 }
 
 bool pdl_f_filesizeformat(PDL_ARGS) {
-    double bytes;
-    bool binary;
+    double bytes = 0;
+    bool binary = false;
     if (!pdl_arg_truth(env, argv[1], &binary, err) || !pdl_float_from(argv[0], &bytes, err)) return false;
     if (bytes == 1) {
         *out = pdl_textz("1 Byte");

@@ -162,7 +162,7 @@ static void read_key_text(reader *r, pdl_val *out) {
     if (c == '#' || c == '/') {
         if (!skip_comment(r, true)) p->pos++;
     } else {
-        for (; (c = rp_peek(p)) >= 0; skip_char(p)) {
+        for (; rp_peek(p) >= 0; skip_char(p)) {
             if (pdl_rp_quote(p, p->pos)) {
                 r->key_start = p->pos;
                 *out = pdl_rp_string(p, PDL_RP_KEY);

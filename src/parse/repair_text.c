@@ -388,7 +388,7 @@ static size_t container_end(pdl_rp *r, size_t i) {
         } else if (c == '{' || c == '[' || c == '(') {
             if (n == MAX_INLINE) return 0;
             open[n++] = c == '{' ? '}' : c == '[' ? ']' : ')';
-        } else if (c == open[n - 1] && --n == 0) {
+        } else if (n > 0 && c == open[n - 1] && --n == 0) {
             return i + 1;
         }
     }

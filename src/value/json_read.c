@@ -91,7 +91,7 @@ static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
 
 /* Behind "\u". A surrogate without its partner becomes U+FFFD: text is always valid UTF-8. */
 static const char *read_unicode(reader *r, const char *p, pdl_buf *b) {
-    uint32_t c, low;
+    uint32_t c = 0, low = 0;
     if (!(p = read_hex4(r, p, &c))) return NULL;
     if (c >= 0xd800 && c < 0xdc00 && r->end - p > 6 && p[0] == '\\' && p[1] == 'u') {
         if (!read_hex4(r, p + 2, &low)) return NULL;

@@ -672,8 +672,7 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
 
 pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
-        pdl_err_host(err, test ? "TemplateRuntimeError" : "TemplateRuntimeError", "No %s named '%.*s' found.",
-                     test ? "test" : "filter", PDL_FMT(sh->name));
+        pdl_err_host(err, "TemplateRuntimeError", "No %s named '%.*s' found.", test ? "test" : "filter", PDL_FMT(sh->name));
         return PDL_STEP_FAIL;
     }
     size_t n = arg_count(sh);

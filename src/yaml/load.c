@@ -407,7 +407,7 @@ static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
         if (kids[2 * i]->tag != PDL_YTAG_merge) *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
     n->pub.n = join_equal(all.p, (uint32_t)all.n);
     n->pub.pairs = pdl_arena_raw(l->arena, n->pub.n * sizeof *all.p);
-    if (n->pub.n) memcpy(n->pub.pairs, all.p, n->pub.n * sizeof *all.p);
+    if (all.p) memcpy(n->pub.pairs, all.p, n->pub.n * sizeof *all.p);
     pdl_vec_fini(&all);
 }
 
@@ -431,7 +431,7 @@ static void close_map(loader *l, yn *n, yn **kids, size_t count) {
     if (!merges && !special && (n->pub.n == pairs || !l->faults)) return;
     oddity *o = make_odd(l, n);
     o->raw = pdl_arena_raw(l->arena, count * sizeof *kids);
-    if (count) memcpy(o->raw, kids, count * sizeof *kids);
+    if (kids) memcpy(o->raw, kids, count * sizeof *kids);
     o->n_raw = pairs;
 }
 
