@@ -68,6 +68,7 @@ static bool next_arg(printer *p, pdl_vref *out) {
 
 static bool find_key(printer *p, pdl_str key) {
     if (!p->mapping) return pdl_err_host(p->err, "TypeError", "format requires a mapping");
+    if (pdl_is(p->args, PDL_V_UNDEFINED)) return pdl_undefined_error(p->args, p->err);
     if (!pdl_is_dict(p->args))
         return pdl_err_host(p->err, "TypeError", "%s indices must be integers or slices, not str",
                             pdl_type_name(p->args));
@@ -332,7 +333,8 @@ bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *o
         .s = pdl_str_get(format), .args = args, .pos = tuple ? NULL : &args, .n_pos = tuple ? pdl_list_len(args) : 1,
         .found = pdl_absent(), .safe = pdl_is_safe(format), .lenient = lenient, .err = err,
     };
-    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT;
+    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT ||
+                t == PDL_V_UNDEFINED;
     char space[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
     bool ok = print_all(&p, &b);

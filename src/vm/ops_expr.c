@@ -74,8 +74,8 @@ pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
-    if (!refuse_undefined(a, err) || !refuse_undefined(b, err)) return PDL_STEP_FAIL;
-    bool formats = i->a == PDL_OP_MOD && pdl_is_str(a);
+    bool formats = i->a == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
+    if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
     if (formats ? has_object(b) : is_handle(a) || is_handle(b)) {
         start_binary(f, arith_text((pdl_arith)i->a), false);
         return PDL_STEP_DONE;
