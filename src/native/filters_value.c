@@ -62,6 +62,18 @@ static bool float_from_text(pdl_str s, double *out) {
     return ok;
 }
 
+/* What a number is read from. Bytes are no text: of theirs only ASCII counts, and its separators U+001C to U+001F are no blanks;
+ * else nothing, which is no number. */
+static pdl_str number_text(pdl_vref v) {
+    if (pdl_is_str(v)) return pdl_str_get(v);
+    pdl_str s = pdl_bytes_get(v);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x80 || (c >= 0x1c && c <= 0x1f)) return (pdl_str){0};
+    }
+    return s;
+}
+
 bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
     if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);
     if (pdl_is_number(v)) {
@@ -71,11 +83,10 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
         *out = d;
         return true;
     }
-    bool bytes = pdl_is(v, PDL_V_BYTES);
-    if (!pdl_is_str(v) && !bytes)
+    if (!pdl_is_str(v) && !pdl_is(v, PDL_V_BYTES))
         return pdl_err_host(err, "TypeError", "float() argument must be a string or a real number, not '%s'",
                             pdl_py_type(v));
-    if (float_from_text(bytes ? pdl_bytes_get(v) : pdl_str_get(v), out)) return true;
+    if (float_from_text(number_text(v), out)) return true;
     pdl_buf b = PDL_BUF;
     pdl_val_show(v, true, 300, &b);
     pdl_err_host(err, "ValueError", "could not convert string to float: %s", pdl_buf_z(&b));
@@ -115,7 +126,7 @@ static bool int_from(pdl_vref v, pdl_vref base_arg, pdl_val *out) {
             && !((pdl_is_int(base_arg) || pdl_is_bool(base_arg)) && pdl_int_get(base_arg, &base)))
             return false;
         if (base != 0 && (base < 2 || base > 36)) return false;
-        return pdl_int_read(bytes ? pdl_bytes_get(v) : pdl_str_get(v), (int)base, out);
+        return pdl_int_read(number_text(v), (int)base, out);
     }
     if (pdl_is(v, PDL_V_BOOL)) *out = pdl_int(pdl_bool_of(v));
     else if (pdl_is_int(v)) *out = pdl_keep(v);
