@@ -78,22 +78,26 @@ static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     return m;
 }
 
+/* The content of a message as JSON; false when it is none. */
+static bool content_as_json(pdl_vref m, pdl_val *out) {
+    pdl_vref content = text_of(m, "content");
+    pdl_err ignored = {0};
+    bool ok = !pdl_is_absent(content) && pdl_json_read(pdl_str_trim(pdl_str_get(content)), PDL_JSON_PYTHON, out, NULL, &ignored);
+    pdl_err_fini(&ignored);
+    return ok;
+}
+
 /* {"value": x} -> x, which stays as it is when it is something else. */
 static pdl_val unwrap_value(pdl_val m, bool parsed) {
-    pdl_vref content = text_of(m, "content");
     pdl_val v;
     pdl_err err = {0};
-    if (pdl_is_absent(content)) return m;
-    if (!pdl_json_read(pdl_str_trim(pdl_str_get(content)), PDL_JSON_PYTHON, &v, NULL, &err)) {
-        pdl_err_fini(&err);
-        return m;
-    }
+    if (!content_as_json(m, &v)) return m;
     pdl_vref x = pdl_is_dict(v) ? pdl_dict_getz(v, "value") : pdl_absent();
     pdl_buf text = PDL_BUF;
     if (pdl_is_str(x) && !parsed)
         pdl_buf_put(&text, pdl_str_get(x));
     else if (pdl_is_absent(x) || !pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
-        pdl_buf_put(&text, pdl_str_get(content));
+        pdl_buf_put(&text, pdl_str_get(text_of(m, "content")));
     pdl_err_fini(&err);
     pdl_drop(v);
     return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
@@ -101,14 +105,9 @@ static pdl_val unwrap_value(pdl_val m, bool parsed) {
 
 /* JSON without the nulls that the strict form of the schema asked for. */
 static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
-    pdl_vref content = text_of(m, "content");
     pdl_val v;
     pdl_err err = {0};
-    if (pdl_is_absent(content)) return m;
-    if (!pdl_json_read(pdl_str_trim(pdl_str_get(content)), PDL_JSON_PYTHON, &v, NULL, &err)) {
-        pdl_err_fini(&err);
-        return m;
-    }
+    if (!content_as_json(m, &v)) return m;
     pdl_buf text = PDL_BUF;
     v = pdl_strict_undo(v, schema);
     bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err);

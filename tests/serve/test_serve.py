@@ -539,11 +539,12 @@ def other_interpreters(s, folder):
     (folder / "client.pdl").write_text("text:\n- {def: a, model: openai/echo, input: hello}\n", "utf-8")
     url = "http://127.0.0.1:%d/v1" % s.port
     env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-    reference = os.environ.get("PDL_REFERENCE") or "/opt/ref/bin/pdl"
+    # of the caller, or the one that `make bench` has prepared
+    reference = os.environ.get("PDL_REFERENCE") or str(BUILD.with_name(BUILD.name.removesuffix("-asan")) / "bench" / "reference" / "bin" / "pdl")
     runs = []
     for name, command in [("pdl", PDL), ("the reference interpreter", reference)]:
         if not os.path.exists(command):
-            print("skipped: %s: it is not installed" % name)
+            print("skipped: %s: it is not installed (PDL_REFERENCE names it)" % name)
             skipped += 2
             continue
         for mode in ("none", "result"):
