@@ -89,22 +89,6 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
 
 /* --- open loops: variables in the scope ----------------------------------------------------------------- */
 
-/* Do the instructions from `from` on leave a variable of theirs in the scope? */
-static bool binds(const pdl_emit *e, uint32_t from) {
-    size_t saved = 0;
-    for (uint32_t i = from; i < here(e); i++) {
-        switch ((int)e->code->ins.p[i].op) {
-        case PDL_OP_SCOPE_SAVE: saved++; break;
-        case PDL_OP_SCOPE_BACK: saved--; break;
-        case PDL_OP_BIND: case PDL_OP_BIND_KEEP:
-            if (!saved) return true;
-            break;
-        default: break;
-        }
-    }
-    return false;
-}
-
 /* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with its own
  * text. The target is bound anew in place; a body that binds more has it taken back after each iteration. */
 static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
@@ -119,7 +103,7 @@ static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     c_target(e, x->u.loop.target);
     uint32_t body = here(e);
     c_stmt(e, x->u.loop.body);
-    if (binds(e, body)) {
+    if (binds(e, body, NULL)) {
         c_scope_back(e, again);
         emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
         emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);

@@ -27,20 +27,23 @@ void c_target(pdl_emit *e, const pdl_xnode *t) {
     }
 }
 
-/* The variables that the instructions from `from` on bind themselves, outside of constructs with a scope of their own. */
-static void find_bound(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
+bool binds(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
+    bool any = false;
     size_t saved = 0;
     for (uint32_t i = from; i < here(e); i++) {
         const pdl_ins *ins = &e->code->ins.p[i];
         if (ins->op == PDL_OP_SCOPE_SAVE) saved++;
         else if (ins->op == PDL_OP_SCOPE_BACK) saved--;
-        else if (!saved && (ins->op == PDL_OP_BIND || ins->op == PDL_OP_BIND_KEEP)) pdl_idmap_put(bound, ins->c, e->code);
+        if (saved || (ins->op != PDL_OP_BIND && ins->op != PDL_OP_BIND_KEEP)) continue;
+        any = true;
+        if (bound) pdl_idmap_put(bound, ins->c, e->code);
     }
+    return any;
 }
 
 void c_scope_back(pdl_emit *e, uint32_t from) {
     pdl_idmap done = {0};
-    find_bound(e, from, &done);
+    (void)binds(e, from, &done);
     for (uint32_t i = from, end = here(e); i < end; i++) {
         if (e->code->ins.p[i].op != PDL_OP_REBIND) continue;
         const pdl_shape *s = e->code->ptrs.p[e->code->ins.p[i].c];

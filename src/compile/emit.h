@@ -2,6 +2,7 @@
 #ifndef PDL_COMPILE_EMIT_H
 #define PDL_COMPILE_EMIT_H
 
+#include "base/idmap.h"
 #include "compile/code.h"
 
 typedef struct pdl_emit {
@@ -46,6 +47,8 @@ void c_target(pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to 
 void c_for(pdl_emit *e, const pdl_xnode *x);
 /* SCOPE_BACK behind the instructions from `from` on. What methods changed of outside (`xs.append(x)`) stays changed. */
 void c_scope_back(pdl_emit *e, uint32_t from);
+/* Do the instructions from `from` on leave variables of theirs in the scope? They are put into bound, unless it is NULL. */
+bool binds(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
 bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
 void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);
