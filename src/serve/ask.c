@@ -14,31 +14,28 @@
 
 enum { SHOWN = 100 };
 
-static const char invalid[] = "invalid_request_error";
-
 bool ask_is_true(pdl_vref d, const char *key) {
     pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
     return pdl_is_bool(v) && pdl_bool_of(v);
 }
 
-static const pdl_served *find_model(const pdl_serve *s, pdl_vref name) {
-    bool any = pdl_is_absent(name) || pdl_is_null(name);
-    if (any && s->opt.n_models == 1) return s->opt.models;
-    for (size_t i = 0; pdl_is_str(name) && i < s->opt.n_models; i++)
-        if (pdl_str_eq(s->opt.models[i].name, pdl_str_get(name))) return &s->opt.models[i];
+const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name) {
+    for (size_t i = 0; i < s->opt.n_models; i++)
+        if (pdl_str_eq(s->opt.models[i].name, name)) return &s->opt.models[i];
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_str_sub(name, 0, SHOWN)));
+    answer_error(x, 404, SERVE_INVALID, "model_not_found", pdl_buf_str(&b));
+    pdl_buf_fini(&b);
     return NULL;
 }
 
-static void no_model(pdl_exchange *x, pdl_vref name) {
-    pdl_buf b = PDL_BUF;
-    if (pdl_is_str(name)) {
-        pdl_str shown = pdl_str_sub(pdl_str_get(name), 0, SHOWN);
-        pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(shown));
-        answer_error(x, 404, invalid, "model_not_found", pdl_buf_str(&b));
-    } else {
-        answer_error(x, 400, invalid, NULL, PDL_STR("you must provide a model parameter"));
-    }
-    pdl_buf_fini(&b);
+/* Of a request for a completion: where there is one model only, it need not be named. */
+static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref name) {
+    if (pdl_is_str(name)) return ask_model(s, x, pdl_str_get(name));
+    bool any = pdl_is_absent(name) || pdl_is_null(name);
+    if (any && s->opt.n_models == 1) return s->opt.models;
+    answer_error(x, 400, SERVE_INVALID, NULL, PDL_STR("you must provide a model parameter"));
+    return NULL;
 }
 
 /* NULL: all is well; else what is wrong. */
@@ -115,13 +112,13 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
     if (!pdl_json_read(pdl_exchange_body(x), 0, out, NULL, &err)) {
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "the body is not JSON: %s", err.msg);
-        answer_error(x, 400, invalid, NULL, pdl_buf_str(&b));
+        answer_error(x, 400, SERVE_INVALID, NULL, pdl_buf_str(&b));
         pdl_buf_fini(&b);
         pdl_err_fini(&err);
         return false;
     }
     if (pdl_is_dict(*out)) return true;
-    answer_error(x, 400, invalid, NULL, PDL_STR("the body should be an object"));
+    answer_error(x, 400, SERVE_INVALID, NULL, PDL_STR("the body should be an object"));
     pdl_drop(*out);
     return false;
 }
@@ -131,12 +128,10 @@ bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_serv
     pdl_val v;
     if (!read_body(x, &v)) return false;
     const char *messages = wrong_messages(pdl_dict_getz(v, "messages"));
-    *model = find_model(s, pdl_dict_getz(v, "model"));
-    if (!*model) no_model(x, pdl_dict_getz(v, "model"));
-    else if (messages) answer_error(x, 400, invalid, NULL, pdl_str_of(messages));
-    else if (!read_n(s, pdl_dict_getz(v, "n"), n, &wrong)) answer_error(x, 400, invalid, NULL, pdl_buf_str(&wrong));
-    else *body = pdl_keep(v);
-    bool ok = *model && !messages && !wrong.len;
+    *model = model_of(s, x, pdl_dict_getz(v, "model"));
+    bool ok = *model && !messages && read_n(s, pdl_dict_getz(v, "n"), n, &wrong);
+    if (ok) *body = pdl_keep(v);
+    else if (*model) answer_error(x, 400, SERVE_INVALID, NULL, messages ? pdl_str_of(messages) : pdl_buf_str(&wrong));
     pdl_buf_fini(&wrong);
     pdl_drop(v);
     return ok;

@@ -57,12 +57,15 @@ struct pdl_serve {
 void serve_route(void *user, pdl_exchange *x);
 /* {"error": {message, type, param, code}}; code NULL: null. */
 void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message);
+#define SERVE_INVALID "invalid_request_error" /* type of most errors */
 void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
 void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
 /* ask.c: what a request for a completion asks. */
 /* The body as a dict (owned), its model, and how many choices it wants. False: it is wrong, and answered. */
 bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_served **model, uint32_t *n);
+/* The model of that name; NULL: there is none, and the client is told so. */
+const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
 bool ask_is_true(pdl_vref d, const char *key);
 /* What its runs see: an owned dict. */
 pdl_val ask_variables(const pdl_serve *s, pdl_vref body);

@@ -10,7 +10,6 @@
 
 #include "base/banned.h"
 
-static const char invalid[] = "invalid_request_error";
 
 /* --- answers -------------------------------------------------------------------------------------------- */
 
@@ -101,11 +100,11 @@ static bool is_near(const pdl_exchange *x) {
 static bool may_ask(const pdl_serve *s, pdl_exchange *x) {
     if (s->opt.token.n) {
         if (bears_token(s, x)) return true;
-        answer_error(x, 401, invalid, "invalid_api_key", PDL_STR("the token is missing or wrong"));
+        answer_error(x, 401, SERVE_INVALID, "invalid_api_key", PDL_STR("the token is missing or wrong"));
         return false;
     }
     if (is_near(x)) return true;
-    answer_error(x, 403, invalid, NULL, PDL_STR("only programs of this machine are served without a token"));
+    answer_error(x, 403, SERVE_INVALID, NULL, PDL_STR("only programs of this machine are served without a token"));
     return false;
 }
 
@@ -127,16 +126,8 @@ static void list_models(pdl_serve *s, pdl_exchange *x) {
 
 static void show_model(pdl_serve *s, pdl_exchange *x) {
     pdl_str path = pdl_exchange_path(x), name = pdl_str_sub(path, strlen("/v1/models/"), path.n);
-    for (size_t i = 0; i < s->opt.n_models; i++)
-        if (pdl_str_eq(s->opt.models[i].name, name)) {
-            answer_json(x, model_card(&s->opt.models[i]));
-            return;
-        }
-    pdl_buf b = PDL_BUF;
-    enum { SHOWN = 100 };
-    pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_str_sub(name, 0, SHOWN)));
-    answer_error(x, 404, invalid, "model_not_found", pdl_buf_str(&b));
-    pdl_buf_fini(&b);
+    const pdl_served *m = ask_model(s, x, name);
+    if (m) answer_json(x, model_card(m));
 }
 
 static void show_health(pdl_serve *s, pdl_exchange *x) {
@@ -166,8 +157,8 @@ void serve_route(void *user, pdl_exchange *x) {
         if (!here) continue;
         if (!routes[i].open && !may_ask(s, x)) return;
         if (pdl_str_is(pdl_exchange_method(x), routes[i].method)) routes[i].answer(s, x);
-        else answer_error(x, 405, invalid, NULL, PDL_STR("this path is not asked in this way"));
+        else answer_error(x, 405, SERVE_INVALID, NULL, PDL_STR("this path is not asked in this way"));
         return;
     }
-    answer_error(x, 404, invalid, NULL, PDL_STR("there is nothing at this path"));
+    answer_error(x, 404, SERVE_INVALID, NULL, PDL_STR("there is nothing at this path"));
 }
