@@ -5,11 +5,6 @@
 
 #include "base/banned.h"
 
-static pdl_str folder_of(pdl_str file) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    return slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash == 0 ? 1 : slash);
-}
-
 static void join(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     pdl_buf_clear(out);
     if (dir.n && !pdl_str_starts(path, PDL_STR("/"))) {
@@ -24,15 +19,15 @@ static void join(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
 static bool is_file(const pdl_buf *path) { return pdl_file_kind_of(pdl_buf_z(path)) != PDL_FILE_NONE; }
 
 static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_buf *name) {
-    join(folder_of(f->file), path, import, name);
+    join(pdl_file_folder(f->file), path, import, name);
     if (is_file(name)) return true;
-    join(folder_of(from), path, import, name);
+    join(pdl_file_folder(from), path, import, name);
     if (is_file(name)) return true;
     for (size_t i = 0; import && i < f->n_path; i++) {
         join(f->path[i], path, import, name);
         if (is_file(name)) return true;
     }
-    join(folder_of(f->file), path, import, name);
+    join(pdl_file_folder(f->file), path, import, name);
     return false;
 }
 

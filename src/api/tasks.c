@@ -87,12 +87,6 @@ static void on_event(void *user, const pdl_event *e) {
 
 /* --- start and end -------------------------------------------------------------------------------------- */
 
-static pdl_str dir_of(pdl_str file) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    if (slash == PDL_NOT_FOUND) return PDL_STR("");
-    return slash == 0 ? PDL_STR("/") : pdl_str_sub(file, 0, slash);
-}
-
 static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : "")); }
 
 static void task_free(pdl_task *t) {
@@ -135,7 +129,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     t->hooks = PDL_NEW_N(pdl_hook, n_hooks);
     if (n_hooks) memcpy(t->hooks, t->engine->hooks.p, n_hooks * sizeof *t->hooks);
     pdl_session_options o = {
-        .file = file, .dir = dir_of(file), .stream = streams[t->opt.output], .record = pdl_str_of(t->record),
+        .file = file, .dir = pdl_file_folder(file), .stream = streams[t->opt.output], .record = pdl_str_of(t->record),
         .replay = pdl_str_of(t->replay), .jobs = t->engine->jobs, .trace = t->opt.trace,
         .sink = {t, on_event, t->opt.blocks}, .path = t->engine->paths.p, .n_path = t->engine->paths.n,
         .cache = pdl_str_of(t->cache), .prices = pdl_str_of(t->prices), .timeouts = *t->timeout ? t->timeout : NULL,

@@ -84,6 +84,16 @@ size_t pdl_str_rfind(pdl_str s, pdl_str needle) {
     return hit;
 }
 
+pdl_str pdl_file_folder(pdl_str path) {
+    size_t slash = pdl_str_rfind(path, PDL_STR("/"));
+    return slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(path, 0, slash == 0 ? 1 : slash);
+}
+
+pdl_str pdl_file_name(pdl_str path) {
+    size_t slash = pdl_str_rfind(path, PDL_STR("/"));
+    return slash == PDL_NOT_FOUND ? path : pdl_str_sub(path, slash + 1, path.n);
+}
+
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 pdl_str pdl_str_trim(pdl_str s) {

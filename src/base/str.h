@@ -55,6 +55,10 @@ static inline pdl_str pdl_str_sub(pdl_str s, size_t from, size_t to) {
     return (pdl_str){s.p ? s.p + from : NULL, to - from};
 }
 
+/* The folder of a path: what stands before its last slash, "/" at the root, "" where there is none. And what stands behind. */
+pdl_str pdl_file_folder(pdl_str path);
+pdl_str pdl_file_name(pdl_str path);
+
 /* Without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);
 

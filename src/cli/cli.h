@@ -11,8 +11,6 @@
 
 /* The bytes of a program; "-" is standard input. */
 PDL_MUST bool read_program(pdl_str file, pdl_buf *out, pdl_err *err);
-/* The folder that holds a file, "" for the working directory. */
-pdl_str dir_of(pdl_str file);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 

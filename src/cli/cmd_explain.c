@@ -190,7 +190,7 @@ int cmd_explain(const arguments *a) {
     if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
+        .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
         .jobs = PDL_MAX_MAP_WORKERS, .prices = a->value[OPT_prices], .explain = true, .allow = a->value[OPT_allow],
     };
     bool ok = read_data(a, &vars, &err);

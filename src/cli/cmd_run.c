@@ -35,13 +35,12 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
 static bool no_file(pdl_str file, pdl_err *err) {
     enum { MOST_NAMES = 4096 };
     PDL_VEC(pdl_str) names = {0};
-    pdl_str dir = dir_of(file);
+    pdl_str dir = pdl_file_folder(file);
     char *path = pdl_str_dup(dir.n ? dir : PDL_STR("."));
     DIR *d = opendir(path);
     for (struct dirent *x; d && names.n < MOST_NAMES && (x = readdir(d));)
         *pdl_vec_push(&names) = (pdl_str){pdl_str_dup(pdl_str_of(x->d_name)), strlen(x->d_name)};
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    pdl_str own = slash == PDL_NOT_FOUND ? file : pdl_str_sub(file, slash + 1, file.n);
+    pdl_str own = pdl_file_name(file);
     pdl_str near = pdl_str_nearest(own, names.p, names.n);
     if (near.n)
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%.*s?", PDL_FMT(file),
@@ -109,12 +108,6 @@ bool read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
         *vars = pdl_absent();
     }
     return ok;
-}
-
-pdl_str dir_of(pdl_str file) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    if (slash == PDL_NOT_FOUND) return PDL_STR("");
-    return slash == 0 ? PDL_STR("/") : pdl_str_sub(file, 0, slash);
 }
 
 /* PROGRAM_trace.json beside the program, its suffix taken off. */
@@ -282,7 +275,7 @@ int cmd_run(const arguments *a) {
         return refuse(a, why);
     term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .stream = r.stream,
+        .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .stream = r.stream,
         .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt,

@@ -29,8 +29,7 @@ typedef struct server {
 
 /* The file's name without folder and suffix. */
 static pdl_str model_name(pdl_str file) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    if (slash != PDL_NOT_FOUND) file = pdl_str_sub(file, slash + 1, file.n);
+    file = pdl_file_name(file);
     static const char *const suffixes[] = {".pdl", ".yaml", ".yml"};
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         pdl_str suffix = pdl_str_of(suffixes[i]);
@@ -67,7 +66,7 @@ static bool load_one(server *v, pdl_str file) {
     }
     if (ok) {
         pdl_program *p = pdl_program_new();
-        *pdl_vec_push(&v->models) = (pdl_served){model_name(file), dir_of(file), p, file_time(file)};
+        *pdl_vec_push(&v->models) = (pdl_served){model_name(file), pdl_file_folder(file), p, file_time(file)};
         pdl_program_load(p, file, pdl_buf_str(&text), &ok);
         if (!ok) print_load_errors(p, v->session);
     }
@@ -197,7 +196,7 @@ int cmd_serve(const arguments *a) {
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
         return refuse(a, why);
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = dir_of(a->files.p[0]), .cache = a->value[OPT_cache],
+        .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL, .debug = &debug,
     };
     int code = run_limits_read(a, &limits, &o);

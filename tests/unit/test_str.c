@@ -30,6 +30,17 @@ static void search(void **state) {
     t_assert(pdl_str_find(PDL_STR("a"), PDL_STR(""), 2) == PDL_NOT_FOUND);
 }
 
+static void folders_and_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *path, *folder, *name;
+    } rows[] = {{"a.pdl", "", "a.pdl"}, {"/a.pdl", "/", "a.pdl"}, {"x/a.pdl", "x", "a.pdl"}, {"/x/y/a", "/x/y", "a"}, {"x/", "x", ""}, {"", "", ""}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        t_assert(pdl_str_is(pdl_file_folder(t_str(rows[i].path)), rows[i].folder));
+        t_assert(pdl_str_is(pdl_file_name(t_str(rows[i].path)), rows[i].name));
+    }
+}
+
 static void rfind_is_linear(void **state) {
     (void)state;
     enum { N = 1 << 20 };
@@ -81,7 +92,8 @@ static void nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(search), cmocka_unit_test(rfind_is_linear), cmocka_unit_test(order_and_equality),
+        cmocka_unit_test(search), cmocka_unit_test(rfind_is_linear), cmocka_unit_test(folders_and_names),
+        cmocka_unit_test(order_and_equality),
         cmocka_unit_test(parts),  cmocka_unit_test(nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
