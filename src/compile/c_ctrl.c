@@ -82,6 +82,7 @@ static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors
     if (join->kind == PDL_JOIN_REDUCE) {
         c_at(e, join->loc);
         c_tree_at(e, join->reduce, head->loc);
+        c_trace_field(e, "reduce");
     }
 }
 

@@ -334,16 +334,30 @@ static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl
     return out;
 }
 
+/* Traces have the fields in the order of the reference, and the mode in lower case. */
+static PDL_NOINLINE pdl_val dump_parser(const dumper *d, const pdl_block *b) {
+    static const char *const order[] = {"description", "spec", "pdl", "regex", "mode"};
+    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL);
+    if (d->trace && pdl_node_is_str(n)) return lowered(n->text);
+    pdl_val given = node_value(n), out;
+    if (!d->trace || !pdl_is_dict(given)) return given;
+    out = pdl_dict_new(4);
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        pdl_vref v = pdl_dict_getz(given, order[i]);
+        if (pdl_is_absent(v)) continue;
+        bool is_mode = strcmp(order[i], "mode") == 0 && pdl_is_str(v);
+        out = pdl_dict_putz(out, order[i], is_mode ? lowered(pdl_str_get(v)) : pdl_keep(v));
+    }
+    pdl_drop(given);
+    return out;
+}
+
 static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
     out = put_text(out, "def", b->def.s);
     if (!is_default_pair(&b->contribute))
         out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
     out = more(d, b, PDL_DUMP_RESULT, out);
-    if (b->more->parser) {
-        const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL);
-        bool word = d->trace && pdl_node_is_str(n);
-        out = pdl_dict_putz(out, "parser", word ? lowered(n->text) : node_value(n));
-    }
+    if (b->more->parser) out = pdl_dict_putz(out, "parser", dump_parser(d, b));
     if (d->trace || b->more->expectations.n)
         out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
     if (b->more->fallback)

@@ -35,7 +35,8 @@ typedef struct pdl_event {
     const pdl_block *block;
     pdl_path *path;
     pdl_vref value;          /* absent: none */
-    pdl_vref context;        /* incoming messages at block_begin; absent: none */
+    /* block_begin: incoming messages; block_end: what a leaf adds to them; absent: none */
+    pdl_vref context;
     pdl_str key;             /* field */
     pdl_str text;
     pdl_str role;            /* message */

@@ -119,9 +119,19 @@ static fold_node *leave(pdl_fold *f, const pdl_event *e) {
     return n;
 }
 
+static bool has_fallback_run(const fold_node *n) {
+    return n->block->more->fallback && n->last && n->last->block == n->block->more->fallback;
+}
+
 static void on_end(pdl_fold *f, const pdl_event *e) {
     fold_node *n = leave(f, e);
     if (!n) return;
+    n->fell_back = has_fallback_run(n);
+    if (n->fell_back && n->block->kind == PDL_BLOCK_model && !n->silent) {
+        /* as the reference: what its fallback said is the context of the model */
+        pdl_drop(n->context);
+        n->context = pdl_keep(e->context);
+    }
     n->end = e->nanos;
     if (n->path == e->path) return;
     set_path(n, e->path); /* with the attempt that succeeded */

@@ -32,6 +32,7 @@ typedef struct fold_node {
     char *failure;                 /* owned: the innermost block that failed */
     bool over;                     /* ended or failed */
     bool part_failed;
+    bool fell_back;                /* its fallback gave the result */
     bool silent;                   /* does not show */
 } fold_node;
 

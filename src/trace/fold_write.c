@@ -247,7 +247,8 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
         dict = pdl_dict_putz(dict, "input", default_input(v));
     pdl_val usage = pdl_dict_new(3);
     for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
-    dict = pdl_dict_putz(dict, "pdl__usage", usage);
+    if (n->fell_back) pdl_drop(usage); /* that of the fallback is its own */
+    else dict = pdl_dict_putz(dict, "pdl__usage", usage);
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         pdl_vref x = fact_of(n, notes[i], 0);

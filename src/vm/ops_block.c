@@ -24,7 +24,7 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
 void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err) {
     pdl_event e = {
         .kind = kind, .fiber = f->id, .block = info->block, .path = blk_path(f), .value = value,
-        .context = f->ctx, .err = err,
+        .context = kind == PDL_EVENT_block_end ? f->bg : f->ctx, .err = err,
     };
     if (kind == PDL_EVENT_block_begin) {
         e.entry = entry_of(f, info);

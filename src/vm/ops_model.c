@@ -4,18 +4,30 @@
 
 #include "base/banned.h"
 
-/* Messages without the ids of their blocks. */
-static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_err *err) {
+/* Messages without the ids of their blocks. traced: the same with them, for the trace; absent when nobody looks. */
+static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *traced, pdl_err *err) {
     pdl_val ctx;
+    *traced = pdl_absent();
     if (pdl_messages_are_plain(input)) {
         *out = pdl_keep(input);
+        if (wants_blocks(f->run)) *traced = pdl_keep(input);
         return true;
     }
     if (pdl_is_str(input)) ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
     else if (!pdl_context_from(input, &ctx, err)) return false;
     *out = pdl_context_messages(ctx);
+    if (wants_blocks(f->run)) *traced = pdl_context_to_list(ctx);
     pdl_drop(ctx);
     return true;
+}
+
+/* Takes traced, the messages of the request as a trace shows them. */
+static void send_input(pdl_fiber *f, pdl_val traced) {
+    if (pdl_is_absent(traced)) return;
+    pdl_val key = pdl_textz("pdl__model_input");
+    send_field(f, key, traced, 0);
+    pdl_drop(key);
+    pdl_drop(traced);
 }
 
 static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
@@ -115,7 +127,7 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_step s = force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
-    pdl_val params, messages;
+    pdl_val params, messages, traced;
     if (b->model && !pdl_is_str(model)) {
         pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "model"),
                     "model should be a string but is of type <class '%s'>", pdl_type_name(model));
@@ -124,7 +136,7 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
     pdl_vref name = b->model ? model : processor_model(model);
     if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err)) return model_error(err, name, b->head.loc);
-    if (!messages_of(f, input, &messages, err)) {
+    if (!messages_of(f, input, &messages, &traced, err)) {
         pdl_drop(params);
         return model_error(err, name, b->head.loc);
     }
@@ -133,11 +145,8 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     promise_parts(f, c, b);
     if (blk(f)->attempts) set_val(&blk(f)->attempts->answer, pdl_keep(c->text));
     pdl_val request = request_of(f, b, model, with_repair(f, messages), params);
-    if (wants_blocks(f->run)) {
-        pdl_val key = pdl_textz("pdl__model_input");
-        send_field(f, key, pdl_dict_getz(request, "messages"), 0);
-        pdl_drop(key);
-    }
+    if (!pdl_is_absent(traced)) traced = with_repair(f, traced);
+    send_input(f, traced);
     cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(c->text));
     bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) != 0;
