@@ -14,8 +14,11 @@ all: ## build/pdl and build/pdl-value-test
 demo: deps all ## install what is missing, build, run the example programs from their recordings
 	@sh examples/demo.sh $(BUILD)/pdl
 
-test: deps all asan ## install what is missing, build, run every suite; the last line is the total
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) --asan $(BUILD)-asan
+test: deps all asan ## install what is missing, build, run every suite; ARGS=--parts: those of other languages, too; the last line is the total
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) --asan $(BUILD)-asan $(ARGS)
+
+test-tools: all ## tool servers from the registries of JavaScript and Python
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) tools
 
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
@@ -96,4 +99,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all demo test test-tools deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help

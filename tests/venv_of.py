@@ -4,9 +4,12 @@ import subprocess
 import sys
 
 
-def python(build, *packages, seconds=180):
-    """-> (path of an interpreter that has the packages, None), or (None, why there is none). Made once and kept."""
-    place = os.path.join(str(build).removesuffix("-asan"), "test-venv")
+def python(build, *packages, seconds=180, name="test-venv", wanted=()):
+    """-> (path of an interpreter that has the packages, None), or (None, why there is none). Made once and kept.
+
+    packages: names to import. name: of the folder, for packages that do not get along with those of others. wanted: what is to be
+    installed where it is called otherwise than its import."""
+    place = os.path.join(str(build).removesuffix("-asan"), name)
     exe = os.path.join(place, "bin", "python")
     try:
         if not os.path.exists(exe):
@@ -14,7 +17,7 @@ def python(build, *packages, seconds=180):
         found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n)", *packages],
                                capture_output=True, timeout=seconds, check=False)
         if found.returncode != 0:
-            subprocess.run([exe, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "10", *packages], check=True,
+            subprocess.run([exe, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "10", *(wanted or packages)], check=True,
                            capture_output=True, timeout=seconds)
         return exe, None
     except (OSError, subprocess.SubprocessError) as e:

@@ -205,6 +205,15 @@ static bool read_allow(reader *r, pdl_vref d, server_config *c) {
     return true;
 }
 
+static bool read_parallel(reader *r, pdl_vref d, server_config *c) {
+    pdl_vref v = pdl_dict_getz(d, "parallel");
+    at_field(r, "parallel");
+    if (pdl_is_absent(v) || pdl_is_null(v)) return true;
+    if (!pdl_is_bool(v)) return wrong(r, "parallel should be true or false");
+    c->one_by_one = !pdl_bool_of(v);
+    return true;
+}
+
 static bool read_server(reader *r, pdl_vref d, server_config *c) {
     r->depth = 2;
     if (!pdl_is_dict(d)) return wrong(r, "the entry should be an object");
@@ -217,7 +226,7 @@ static bool read_server(reader *r, pdl_vref d, server_config *c) {
     pdl_vref cwd = pdl_dict_getz(d, "cwd");
     at_field(r, "cwd");
     if (!pdl_is_absent(cwd) && !expand(r, "cwd", cwd, &c->cwd)) return false;
-    return read_allow(r, d, c) && seconds(r, d, "timeout", TIMEOUT_S, &c->timeout_ms) &&
+    return read_allow(r, d, c) && read_parallel(r, d, c) && seconds(r, d, "timeout", TIMEOUT_S, &c->timeout_ms) &&
            seconds(r, d, "startTimeout", START_S, &c->start_ms);
 }
 

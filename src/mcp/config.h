@@ -3,8 +3,8 @@
  *     {"mcpServers": {"NAME": {"command": "...", "args": [], "env": {}, "cwd": "..."}
  *                           | {"url": "...", "headers": {}}}}
  *
- * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds. ${NAME} in a text is
- * the variable of that name. Unknown keys are other programs'.
+ * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds, "parallel": false where a
+ * call waits for the one before. ${NAME} in a text is the variable of that name. Unknown keys are other programs'.
  */
 #ifndef PDL_MCP_CONFIG_H
 #define PDL_MCP_CONFIG_H
@@ -25,6 +25,7 @@ typedef struct server_config {
     const pdl_str *allow; /* n_allow names or globs; NULL: every tool is allowed */
     size_t n_allow;
     uint64_t timeout_ms, start_ms;
+    bool one_by_one; /* a call is sent when the one before has ended */
 } server_config;
 
 /* Error: PDL_E_runtime, naming the server, the file with line and column, and what is wrong there. */

@@ -18,9 +18,11 @@ enum {
     MOST_RETRY_MS = 60000,
     MOST_TRIES = 5,         /* to go on with an answer, without an event between */
     SHOWN = 200,
+    BAD_REQUEST = 400,
     UNAUTHORIZED = 401,
     GONE = 404,
     NOT_IMPLEMENTED = 501,
+    SERVER_ERROR = -32000, /* of JSON-RPC */
 };
 
 typedef enum { FORM_UNKNOWN, FORM_JSON, FORM_EVENTS } form;
@@ -134,14 +136,23 @@ static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) 
     pdl_buf_fini(&b);
 }
 
-/* What the server says of a refusal: an error object of JSON-RPC, else the beginning of the text. */
-static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err) {
-    pdl_val v = pdl_absent();
+/* The error object of JSON-RPC in a refusal, owned; absent: there is none. */
+static pdl_val error_in(const pdl_http_reply *r) {
+    pdl_val v = pdl_absent(), error = pdl_absent();
     pdl_err bad = {0};
     if (!pdl_json_read(r->body, 0, &v, NULL, &bad)) pdl_err_fini(&bad);
-    pdl_vref error = pdl_is_dict(v) ? pdl_dict_getz(v, "error") : pdl_absent();
+    pdl_vref at = pdl_is_dict(v) ? pdl_dict_getz(v, "error") : pdl_absent();
+    if (pdl_is_dict(at)) error = pdl_keep(at);
+    pdl_drop(v);
+    return error;
+}
+
+/* What the server says of a refusal: an error object of JSON-RPC, else the beginning of the text. */
+static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err) {
+    pdl_val error = error_in(r);
+    pdl_err bad = {0};
     pdl_buf b = PDL_BUF;
-    if (pdl_is_dict(error)) {
+    if (!pdl_is_absent(error)) {
         rpc_error(error, &bad);
         pdl_buf_putf(&b, ": %s", bad.msg);
         pdl_err_fini(&bad);
@@ -153,7 +164,25 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
     server_error(s, err, "HTTP status %d%s%s", r->status, hint, pdl_buf_z(&b));
     if (r->status == UNAUTHORIZED) hint_token(s, r, err);
     pdl_buf_fini(&b);
-    pdl_drop(v);
+    pdl_drop(error);
+}
+
+/* Does the server not know the session any more? The protocol wants 404; the examples from which many servers were made
+ * answer 400 with the code for "some error of the server", which may mean other things as well. */
+static bool is_forgotten(const post *p, const pdl_http_reply *r) {
+    if (r->end != PDL_HTTP_OK || !p->in_session) return false;
+    if (r->status != BAD_REQUEST) return r->status == GONE;
+    pdl_val error = error_in(r);
+    pdl_vref code = pdl_is_absent(error) ? pdl_absent() : pdl_dict_getz(error, "code");
+    bool found = pdl_is(code, PDL_V_INT) && pdl_int_of(code) == SERVER_ERROR;
+    pdl_drop(error);
+    return found;
+}
+
+/* The call is sent once more, in a new session. */
+static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
+    bool may = !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST);
+    return may && is_forgotten(p, r) && session_lost(s, p->call);
 }
 
 static void listen_to(session *s);
@@ -172,16 +201,17 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
         server_error(s, &err, "%s", r->why);
         if (r->end == PDL_HTTP_TIMEOUT) err.kind = PDL_E_timeout;
         if (r->end == PDL_HTTP_TOO_LARGE) err.kind = PDL_E_limit;
-    } else if (r->status == GONE && p->in_session && !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST)) {
-        session_lost(s, p->call);
+    } else if (is_sent_again(s, p, r)) {
         return;
+    } else if (r->status == GONE && p->in_session && !p->again) {
+        server_error(s, &err, "the server forgets its sessions (HTTP status %d)", GONE);
     } else if (!good) {
         put_refusal(s, r, &err);
     } else {
         server_error(s, &err, "the reply holds no answer to the request");
     }
     session_call_failed(s, p->call, &err);
-    if (r->status == GONE && p->again) session_expired(s); /* the call was done perhaps: it is not sent twice */
+    if (p->again && is_forgotten(p, r)) session_expired(s); /* the call was done perhaps: it is not sent twice */
 }
 
 static void start(post *p);
@@ -233,7 +263,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     p->reading = false;
     if (!p->dead && goes_on(p, r)) return;
     if (!p->dead) {
-        bool over = p->listens && r->end == PDL_HTTP_OK && r->status == GONE && p->in_session;
+        bool over = p->listens && (r->status == GONE || p->again) && is_forgotten(p, r); /* 400 at once: it has no stream */
         unlink_post(p);
         if (over) session_expired(s);
         else if (!p->listens) judge(s, p, r);

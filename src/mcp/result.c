@@ -4,10 +4,17 @@
 
 #include "base/banned.h"
 
+/* A server may say that a tool runs only as a task, which is asked for again and again until it is done. Tasks are not
+ * spoken here: such a server would refuse the call, so that neither programs nor models are told of the tool. */
+static bool needs_task(pdl_vref t) {
+    pdl_vref how = pdl_dict_getz(t, "execution");
+    return pdl_is_dict(how) && pdl_text_is(pdl_dict_getz(how, "taskSupport"), "required");
+}
+
 /* {name, inputSchema, ...}; anything else is no tool that can be called. */
 static bool is_tool(pdl_vref t) {
     pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
-    return pdl_is_str(name) && pdl_str_get(name).n && pdl_is_dict(pdl_dict_getz(t, "inputSchema"));
+    return pdl_is_str(name) && pdl_str_get(name).n && pdl_is_dict(pdl_dict_getz(t, "inputSchema")) && !needs_task(t);
 }
 
 bool tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err) {

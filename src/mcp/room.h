@@ -64,6 +64,11 @@ struct session {
     bool pushes;           /* the server says that it tells when the list of tools changes */
     PDL_VEC(call *) calls; /* on the wire */
     PDL_VEC(job) jobs;     /* wait for the session, or for the list */
+    PDL_VEC(job) turn;     /* of a server that takes one call after the other: wait for their turn, from next_turn on */
+    size_t next_turn;
+    size_t n_sent;         /* calls on the wire that are jobs */
+    bool taking_turns;     /* send_turns is at work further up */
+    pdl_timer *after_cancel;
     pdl_val tools;         /* list as allowed, absent: not known */
     pdl_val pages;         /* while they are read, dict from name to tool; absent: they are not */
     size_t n_pages;
@@ -96,8 +101,9 @@ void session_greeted(session *s); /* CALL_INITIALIZED has arrived */
 void session_failed(session *s, pdl_err *err);
 /* Call id fails alone; nothing when it is not on the wire any more. Takes the content of err. */
 void session_call_failed(session *s, uint64_t id, pdl_err *err);
-/* The server knows the session of this call no more: begin anew and send it once more. */
-void session_lost(session *s, uint64_t id);
+/* The server knows the session of this call no more: begin anew and send it once more. False: that was done before,
+ * and the call is still on the wire. */
+PDL_MUST bool session_lost(session *s, uint64_t id);
 /* The same, seen while nothing was asked: the next use begins anew. */
 void session_expired(session *s);
 bool session_waits_for(const session *s, uint64_t id);

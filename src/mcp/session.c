@@ -17,6 +17,7 @@ enum { MAX_PAGES = 1000, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
 static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};
 
 static void advance(session *s);
+static void send_turns(session *s);
 
 bool server_error(const session *s, pdl_err *err, const char *fmt, ...) {
     pdl_buf b = PDL_BUF;
@@ -58,6 +59,7 @@ static job end_call(call *c) {
     size_t i = 0;
     while (s->calls.p[i] != c) i++;
     s->calls.p[i] = s->calls.p[--s->calls.n];
+    if (c->kind == CALL_JOB) s->n_sent--;
     pdl_timer_stop(c->limit);
     pdl_free(c);
     return j;
@@ -101,9 +103,11 @@ static void reset(session *s) {
 
 void session_failed(session *s, pdl_err *err) {
     PDL_TRACE(s->room->opt.debug, mcp, "%s: %s", s->config.name, err->msg);
-    job *jobs = PDL_NEW_N(job, s->calls.n + 1);
+    job *jobs = PDL_NEW_N(job, s->calls.n + s->turn.n + 1);
     size_t n = 0;
     while (s->calls.n) jobs[n++] = end_call(s->calls.p[s->calls.n - 1]);
+    while (s->next_turn < s->turn.n) jobs[n++] = s->turn.p[s->next_turn++];
+    s->turn.n = s->next_turn = 0;
     reset(s);
     s->via->close(s);
     for (size_t i = 0; i < n; i++) refuse(jobs[i].e, err);
@@ -126,6 +130,7 @@ static void call_failed(call *c, pdl_err *err) {
         fail_jobs(s, true, err);
     } else {
         refuse(j.e, err);
+        send_turns(s);
     }
     pdl_err_fini(err);
 }
@@ -136,20 +141,11 @@ void session_call_failed(session *s, uint64_t id, pdl_err *err) {
     else pdl_err_fini(err);
 }
 
-static void forgets(call *c) {
-    pdl_err err = {0};
-    server_error(c->s, &err, "the server forgets its sessions (HTTP status 404)");
-    call_failed(c, &err);
-}
-
-void session_lost(session *s, uint64_t id) {
+bool session_lost(session *s, uint64_t id) {
     call *c = find_call(s, id);
-    if (!c) return;
+    if (!c) return true;
     bool list = c->kind == CALL_LIST, current = c->epoch == s->epoch;
-    if ((!list && c->kind != CALL_JOB) || c->job.again || (list && s->n_lost++)) {
-        forgets(c);
-        return;
-    }
+    if ((!list && c->kind != CALL_JOB) || c->job.again || (list && s->n_lost++)) return false;
     job j = end_call(c);
     j.again = true;
     if (!list) *pdl_vec_push(&s->jobs) = j; /* those who want the list wait there already */
@@ -158,6 +154,7 @@ void session_lost(session *s, uint64_t id) {
         reset(s);
     }
     advance(s);
+    return true;
 }
 
 void session_expired(session *s) {
@@ -216,6 +213,7 @@ static call *call_new(session *s, call_kind kind, uint64_t limit_ms) {
     c->id = ++s->next_id;
     c->epoch = s->epoch;
     c->start_ns = pdl_clock_ns();
+    if (kind == CALL_JOB) s->n_sent++;
     c->limit = pdl_timer_start(s->room->loop, limit_ms, on_limit, c);
     *pdl_vec_push(&s->calls) = c;
     return c;
@@ -311,22 +309,71 @@ static void begin(session *s) {
     request(s, CALL_INITIALIZE, "initialize", pdl_dict_putz(p, "clientInfo", info), (job){0});
 }
 
+/* --- one call after the other --------------------------------------------------------------------------------
+ * Tools that read, change and write back (a file, a row, the state of a browser) spoil each other's work when the calls
+ * of a turn are under way together. For a server with `parallel: false` a call is sent when the one before has ended;
+ * the others wait in `turn`, in the order in which the program made them. */
+
+static void send_job(session *s, job j) {
+    if (pdl_text_is(pdl_dict_getz(j.e->request, "op"), "call")) send_call(s, j);
+    else send_request(s, j);
+}
+
+/* One that was sent before, in a session that the server forgot, comes before those that never were. */
+static void send_or_wait(session *s, job j) {
+    bool others = s->n_sent || (s->next_turn < s->turn.n && !j.again);
+    if (s->config.one_by_one && others) *pdl_vec_push(&s->turn) = j;
+    else send_job(s, j);
+}
+
+/* A job that is refused at once lets the next go: a loop, since there may be any number of them. */
+static void send_turns(session *s) {
+    if (s->taking_turns) return;
+    s->taking_turns = true;
+    while (s->state == SESSION_READY && !s->n_sent && s->next_turn < s->turn.n) {
+        job j = s->turn.p[s->next_turn++];
+        if (j.e) send_job(s, j); /* else it was cancelled */
+    }
+    if (s->next_turn == s->turn.n) s->turn.n = s->next_turn = 0;
+    s->taking_turns = false;
+}
+
 /* Send what can be sent now. */
 static void advance(session *s) {
-    if (s->state == SESSION_NEW && s->jobs.n) begin(s);
-    if (s->state != SESSION_READY || !s->jobs.n) return;
+    if (s->state == SESSION_NEW && (s->jobs.n || s->next_turn < s->turn.n)) begin(s);
+    if (s->state != SESSION_READY) return;
     job *jobs;
     size_t n = take_jobs(s, false, &jobs);
     for (size_t i = 0; i < n; i++) {
         if (s->state != SESSION_READY) *pdl_vec_push(&s->jobs) = jobs[i];
-        else if (pdl_text_is(pdl_dict_getz(jobs[i].e->request, "op"), "call")) send_call(s, jobs[i]);
-        else if (!wants_list(&jobs[i])) send_request(s, jobs[i]);
+        else if (!wants_list(&jobs[i])) send_or_wait(s, jobs[i]);
         else if (!pdl_is_absent(s->tools)) answer(jobs[i].e, pdl_keep(s->tools), 0);
         else *pdl_vec_push(&s->jobs) = jobs[i];
     }
     pdl_free(jobs);
+    send_turns(s);
     bool lists = s->jobs.n && s->state == SESSION_READY;
     if (lists && pdl_is_absent(s->tools) && pdl_is_absent(s->pages)) ask_list(s, pdl_absent());
+}
+
+/* A run that ends cancels its calls one by one: what waits behind one of them goes when all of that is over. */
+static void on_cancelled(void *user) {
+    session *s = user;
+    s->after_cancel = NULL;
+    send_turns(s);
+}
+
+/* Out of the queue. The rest is not moved together, so that cancelling all, first to last, is linear. */
+static bool cancel_turn(session *s, uint32_t effect) {
+    for (size_t i = s->next_turn; i < s->turn.n; i++) {
+        job *j = &s->turn.p[i];
+        if (!j->e || j->e->id != effect) continue;
+        pdl_effect_free(j->e);
+        j->e = NULL;
+        while (s->next_turn < s->turn.n && !s->turn.p[s->next_turn].e) s->next_turn++;
+        return true;
+    }
+    return false;
 }
 
 void session_take(session *s, pdl_effect *e) {
@@ -348,12 +395,13 @@ bool session_cancel(session *s, uint32_t effect) {
         tell_cancelled(s, c->id, "the run does not need it any more");
         s->via->forget(s, c);
         pdl_effect_free(end_call(c).e);
+        if (s->next_turn < s->turn.n && !s->after_cancel) s->after_cancel = pdl_timer_start(s->room->loop, 0, on_cancelled, s);
         return true;
     }
-    return false;
+    return cancel_turn(s, effect);
 }
 
-bool session_is_busy(const session *s) { return s->jobs.n || s->calls.n; }
+bool session_is_busy(const session *s) { return s->jobs.n || s->calls.n || s->next_turn < s->turn.n; }
 
 /* --- what comes ----------------------------------------------------------------------------------------- */
 
@@ -440,6 +488,7 @@ static void job_answered(call *c, pdl_vref result) {
         pdl_err_fini(&err);
         pdl_effect_refuse(j.e, &whole);
     }
+    send_turns(s);
 }
 
 static void succeeded(call *c, pdl_vref result) {
@@ -551,15 +600,18 @@ void session_forget_calls(session *s) {
         pdl_effect_free(end_call(c).e);
     }
     for (size_t i = 0; i < s->jobs.n; i++) pdl_effect_free(s->jobs.p[i].e);
-    s->jobs.n = 0;
+    for (size_t i = s->next_turn; i < s->turn.n; i++) pdl_effect_free(s->turn.p[i].e);
+    s->jobs.n = s->turn.n = s->next_turn = 0;
 }
 
 void session_free(session *s) {
     session_forget_calls(s);
+    pdl_timer_stop(s->after_cancel);
     s->via->close(s);
     reset(s);
     pdl_vec_fini(&s->calls);
     pdl_vec_fini(&s->jobs);
+    pdl_vec_fini(&s->turn);
     pdl_arena_free(s->arena);
     pdl_free(s);
 }

@@ -33,7 +33,10 @@ TOOLS = [
     tool("odd-name.tool"), tool("odd", {"not": TEXT, "a-b": TEXT, "any": True, "ref": {"$ref": "#/$defs/x"},
                                        "union": {"anyOf": [{"type": "integer"}, {"type": "null"}]}}, ["not"]),
     tool("tools"), tool("change"), tool("none"), tool("mixed"),
+    tool("mark", {"text": TEXT, "seconds": {"type": "number"}}, ["text"]), tool("needs_task", execution={"taskSupport": "required"}),
+    tool("may_task", execution={"taskSupport": "optional"}),
 ]
+marked = []     # by the tool `mark`: what was called, in the order in which the calls ended
 
 
 def result(text, **more):
@@ -50,6 +53,10 @@ def call(name, a):
     if name == "slow":
         time.sleep(a["seconds"])
         return result("done")
+    if name == "mark":
+        time.sleep(a.get("seconds", 0))
+        marked.append(a["text"])
+        return result(" ".join(marked))
     if name == "odd":
         return result(json.dumps(a, sort_keys=True))
     if name == "mixed":
@@ -176,6 +183,8 @@ def stdio():
 
 # ---------------------------------------------------------------- HTTP
 
+# What servers made from the protocol's examples say of a session that they do not know.
+UNKNOWN = b'{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}'
 changed = threading.Event()
 kept = {}       # answers whose stream ended too early, by the id of its last event
 
@@ -256,6 +265,9 @@ class Handler(BaseHTTPRequestHandler):
         if MODE == "http:lostlist" and method == "tools/list" and Handler.session < 2:
             Handler.session = 100
             return self.send(404)
+        if MODE == "http:lostlist400" and method == "tools/list" and Handler.session < 2:
+            Handler.session = 100
+            return self.send(400, UNKNOWN)
         if MODE == "http:forgetslist" and method == "tools/list":
             return self.send(404)
         if method == "tools/call":
@@ -265,12 +277,13 @@ class Handler(BaseHTTPRequestHandler):
             if MODE.startswith("http:resume"):
                 kept["e1"] = json.dumps(answer(message))
                 return self.stream("retry: 10\n\nid: e1\ndata:\n\nid: e2\ndata: {\"half")
-            if MODE == "http:lost" and message["params"]["arguments"].get("text") == "lose":
-                if Handler.session < 2:
-                    Handler.session = 100
-                    return self.send(404)
+            if MODE in ("http:lost", "http:lost400") and message["params"]["arguments"].get("text") == "lose" and Handler.session < 2:
+                Handler.session = 100
+                return self.send(404) if MODE == "http:lost" else self.send(400, UNKNOWN)
             if MODE == "http:forgets":
                 return self.send(404)
+            if MODE == "http:forgets400":
+                return self.send(400, UNKNOWN)
             if MODE == "http:cut":
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")

@@ -27,6 +27,32 @@ def echo(text="hi"):
     return 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.echo(\'%s\') }"\n' % text
 
 
+# Three calls of a turn, the first of which takes the longest: each answers with what has ended until then.
+TURN = """defs:
+  s: {import: "mcp:s"}
+  calls:
+    data:
+    - {id: "1", type: function, function: {name: mark, arguments: '{"text": "a", "seconds": 0.6}'}}
+    - {id: "2", type: function, function: {name: mark, arguments: '{"text": "b", "seconds": 0.3}'}}
+    - {id: "3", type: function, function: {name: mark, arguments: '{"text": "c"}'}}
+data: "${ stdlib.call_tools(calls, [s]) | map('first') | map(attribute='content') | list }"
+"""
+TURN_OUTPUT = '["%s", "%s", "%s"]'
+# Calls that wait behind one that is refused before it is sent.
+REFUSED = """defs: {s: {import: "mcp:s"}}
+text:
+- for: {i: "${ range(300) | list }"}
+  map: {call: "${ s.call_tool }", args: {name: env}, fallback: "-"}
+- ${ s.mark('z') }
+"""
+# Four calls under way together, none of which is answered.
+BROKEN = """defs: {s: {import: "mcp:s"}}
+for: {i: [1, 2, 3, 4]}
+map: {call: "${ s.echo }", args: {text: a}, fallback: dead}
+join: {with: " "}
+"""
+
+
 # name, mode, further settings of the server, program, standard output (None: the run fails), text of standard error, most seconds
 STDIO = [
     ("call", "good", {}, ECHO, "hi hi", "", 5),
@@ -69,6 +95,11 @@ STDIO = [
      "a program may not send the request tools/call", 5),
     ("pages", "pages", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.tools | map(attribute=\'function.name\') | join(\' \') }"', "t0 t1 t2 t3 t4", "", 5),
     ("endless pages", "endless", {}, ECHO, None, "its list of tools has more than 1000 pages", 10),
+    ("tools that need tasks", "good", {}, 'defs: {s: {import: "mcp:s"}}\n'
+     'text: "${ s.needs_task is defined } ${ s.may_task is defined } ${ s.tools | map(attribute=\'function.name\') | select(\'in\', [\'needs_task\', \'may_task\']) | join }"',
+     "False True may_task", "", 5),
+    ("one by one, death", "death", {"parallel": False}, BROKEN, "dead dead dead dead", "", 5),
+    ("one by one, silence", "silence", {"parallel": False, "timeout": 0.2}, BROKEN, "dead dead dead dead", "", 8),
     ("no tools", "notools", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.tools | length }"', "0", "", 5),
     ("list is none", "wronglist", {}, ECHO, None, "tool server s: its list of tools is no list", 5),
     ("older version", "old", {}, ECHO, "hi hi", "", 5),
@@ -106,6 +137,13 @@ HTTP = [
      json.dumps([str(i) for i in range(20)]), "", 10),
     ("http, session gone", "http:lost", {}, echo("lose"), "lose", "", 5),
     ("http, session gone again", "http:forgets", {}, echo(), None, "tool server s: the server forgets its sessions", 5),
+    ("http, session unknown (400)", "http:lost400", {}, echo("lose"), "lose", "", 5),
+    ("http, session unknown (400) before the list", "http:lostlist400", {}, ECHO, "hi hi", "", 5),
+    ("http, session unknown (400) again", "http:forgets400", {}, echo(), None,
+     "tool server s: HTTP status 400: MCP error -32000: Bad Request: No valid session ID provided", 5),
+    ("http, a turn in parallel", "http:sse", {}, TURN, TURN_OUTPUT % ("c b a", "c b", "c"), "", 5),
+    ("http, a turn one by one", "http:sse", {"parallel": False}, TURN, TURN_OUTPUT % ("a", "a b", "a b c"), "", 5),
+    ("http, one by one with many that are refused", "http:sse", {"parallel": False, "allow": ["mark"]}, REFUSED, "-" * 300 + "z", "", 8),
     ("http, stream cut", "http:cut", {}, echo(), None, "tool server s: the reply holds no answer", 5),
     ("http, session gone before the list", "http:lostlist", {}, ECHO, "hi hi", "", 5),
     ("http, session gone before every list", "http:forgetslist", {}, ECHO, None, "tool server s: the server forgets its sessions", 5),
@@ -143,6 +181,7 @@ CONFIG = [
     ("variable not set", '{"mcpServers": {"s": {"command": "cat", "env": {"A": "${NOT_SET_HERE}"}}}}', ECHO,
      "env needs the variable NOT_SET_HERE, which is not set"),
     ("url", '{"mcpServers": {"s": {"url": "file:///etc/passwd"}}}', ECHO, "url should begin with http:// or https://"),
+    ("parallel", '{"mcpServers": {"s": {"command": "cat", "parallel": "no"}}}', ECHO, "parallel should be true or false"),
     ("old transport", '{"mcpServers": {"s": {"type": "sse", "url": "http://x"}}}', ECHO, "the transport sse is not supported"),
     ("header with two lines", '{"mcpServers": {"s": {"url": "http://127.0.0.1:9/", "headers": {"A": "b\\r\\nC: d"}}}}', ECHO, "a value in headers has two lines"),
     ("nobody listens", '{"mcpServers": {"s": {"url": "http://127.0.0.1:9/mcp"}}}', ECHO, "tool server s: "),
@@ -260,6 +299,8 @@ def http_case(case):
                 bad.append("the stream of the session was asked for with %s" % [m for m in messages if "GET" in m])
         if case[1] == "http:resume-gone" and sum(m.get("message", {}).get("method") == "tools/call" for m in messages) != 1:
             bad.append("the call was sent more than once")
+        if case[1] == "http:forgets400" and sum(m.get("message", {}).get("method") == "tools/call" for m in messages) != 2:
+            bad.append("the call was not sent twice")
         if case[1] == "http:resume" and [m["GET"] for m in messages if "GET" in m and m["GET"]] != ["e1"]:
             bad.append("the answer was asked for again with %s" % [m for m in messages if "GET" in m])
         report(case[0], bad)
