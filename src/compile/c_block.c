@@ -99,8 +99,13 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
         });
         else c_default_feedback(e);
         emit(e, PDL_OP_EXPECT, 0, 0, 0);
-        emit(e, PDL_OP_EXPECT_DONE, i + 1 == b->more->expectations.n, 0, attempt);
+        emit(e, PDL_OP_EXPECT_DONE, 0, 0, 0);
     }
+    if (!b->more->expectations.n) return;
+    uint32_t met = emit_jump(e, PDL_OP_EXPECT_RETRY);
+    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    emit(e, PDL_OP_EXPECT_AGAIN, 0, 0, attempt);
+    patch(e, met);
 }
 
 static void c_contribute(pdl_emit *e, const pdl_block *b) {
@@ -162,7 +167,11 @@ static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos 
     uint32_t done = emit_jump(e, PDL_OP_JUMP);
     patch(e, handler);
     c_at(e, b->loc);
-    emit(e, PDL_OP_CATCH, 0, b->more->fallback != NULL, attempt);
+    uint32_t give_up = emit_jump(e, PDL_OP_CATCH);
+    e->code->ins.p[give_up].b = b->more->fallback != NULL;
+    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    emit(e, PDL_OP_RETRY_AGAIN, 0, 0, attempt);
+    patch(e, give_up);
     if (b->more->fallback) c_fallback(e, b, info);
     patch(e, done);
 }

@@ -63,22 +63,20 @@ static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 /* Names and lists of `for`, the bound, and the reducing function (deepest on the stack). */
 static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors, const pdl_text_field *index,
                         const pdl_tree *max, const pdl_join *join) {
-    uint32_t n = fors ? fors->n : 0;
-    if (fors) {
-        for (uint32_t i = 0; i < n; i++) {
-            c_tree(e, fors->names[i]);
-            c_tree(e, fors->lists[i]);
-        }
+    pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
+    *info = (pdl_fors_info){.n = fors ? fors->n : 0, .has_for = fors != NULL, .has_max = max != NULL};
+    if (index->s.p) info->index = name_of(e, index->s);
+    for (uint32_t i = 0; i < info->n; i++) {
+        c_tree(e, fors->names[i]);
+        c_tree(e, fors->lists[i]);
+        emit(e, PDL_OP_FOR_LIST, 0, 0, 0);
     }
     if (max) {
         c_tree(e, max);
         c_trace_field(e, "maxIterations");
     }
-    unsigned idx = 0;
-    if (index->s.p) idx = add_const(e, pdl_text(index->s)) + 1;
-    if (idx > UINT16_MAX) PDL_BUG("too many constants before a loop");
     c_at(e, fors ? fors->loc : pdl_field_loc(head, "maxIterations"));
-    emit(e, PDL_OP_FORS, (max ? 1u : 0u) | (fors ? 2u : 0u), idx, n);
+    emit(e, PDL_OP_FORS, 0, 0, add_ptr(e, info));
     if (join->kind == PDL_JOIN_REDUCE) {
         c_at(e, join->loc);
         c_tree_at(e, join->reduce, head->loc);
@@ -110,7 +108,7 @@ static void c_loop_add(pdl_emit *e, const pdl_join *join) {
 static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
     if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF || join->kind == PDL_JOIN_ARRAY) return;
     c_at(e, join->loc);
-    if (join->kind == PDL_JOIN_REDUCE) emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
     else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
 }
 
@@ -208,6 +206,6 @@ void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {
     emit(e, PDL_OP_FOR_END, 0, 0, 0);
     if (join->kind == PDL_JOIN_ARRAY) return;
     c_at(e, join->loc);
-    if (join->kind == PDL_JOIN_REDUCE) emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
     else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
 }

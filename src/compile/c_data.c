@@ -1,6 +1,8 @@
 /* c_data.c -- trees of data whose strings are expressions, and the small leaf blocks. */
 #include "compile/emit.h"
 
+#include "lang/toolbox.h"
+
 #include "base/banned.h"
 
 /* C depth follows the nesting of the YAML source, which the reader bounds. */
@@ -134,9 +136,28 @@ static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
     emit(e, PDL_OP_DICT, 0, 0, b->fields.n);
 }
 
-static void c_include(pdl_emit *e, pdl_opcode op, const pdl_block *b) {
-    emit(e, op, 0, 0, add_ptr(e, b));
-    if (op == PDL_OP_INCLUDE) emit(e, PDL_OP_CHILD, 0, 0, 0);
+/* The file is looked for in one place after another; what was found is run. */
+static void c_file(pdl_emit *e, pdl_opcode run, const pdl_block *b) {
+    uint32_t block = add_ptr(e, b), found[PDL_FILE_PLACES], n = run == PDL_OP_IMPORT ? PDL_FILE_PLACES : PDL_IN_PATH;
+    for (uint32_t i = 0; i < n; i++) {
+        emit(e, PDL_OP_SOURCE, 0, i, block);
+        emit(e, PDL_OP_AWAIT, 0, 0, 0);
+        found[i] = emit_jump(e, PDL_OP_SOURCE_FOUND);
+    }
+    emit(e, PDL_OP_SOURCE_MISSING, 0, 0, block);
+    for (uint32_t i = 0; i < n; i++) patch(e, found[i]);
+    emit(e, run, 0, 0, block);
+}
+
+static void c_import(pdl_emit *e, const pdl_block *b) {
+    if (!pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX))) {
+        c_file(e, PDL_OP_IMPORT, b);
+        return;
+    }
+    uint32_t block = add_ptr(e, b);
+    emit(e, PDL_OP_TOOL_LIST, 0, 0, block);
+    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    emit(e, PDL_OP_IMPORT_TOOLS, 0, 0, block);
 }
 
 static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY},
@@ -156,8 +177,11 @@ void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     case PDL_BLOCK_match: c_match(e, PDL_AS(match, b), info); return;
     case PDL_BLOCK_repeat: c_repeat(e, PDL_AS(repeat, b), info); return;
     case PDL_BLOCK_map: c_map(e, PDL_AS(map, b), info); return;
-    case PDL_BLOCK_include: c_include(e, PDL_OP_INCLUDE, b); return;
-    case PDL_BLOCK_import: c_include(e, PDL_OP_IMPORT, b); return;
+    case PDL_BLOCK_include:
+        c_file(e, PDL_OP_INCLUDE, b);
+        emit(e, PDL_OP_CHILD, 0, 0, 0);
+        return;
+    case PDL_BLOCK_import: c_import(e, b); return;
     case PDL_BLOCK_function: c_function(e, PDL_AS(function, b), info, pos); return;
     case PDL_BLOCK_call: c_call(e, PDL_AS(call, b), info); return;
     case PDL_BLOCK_model: c_model(e, PDL_AS(model, b), info); return;

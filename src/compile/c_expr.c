@@ -19,7 +19,7 @@ static pdl_arith arith_of(pdl_xop op) {
 static void c_scope(pdl_emit *e) {
     if (e->locals.n) emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
     for (uint32_t slot = 0; slot < e->locals.n; slot++) {
-        emit(e, PDL_OP_LOCAL, 0, slot, e->locals.p[slot]);
+        emit(e, PDL_OP_LOCAL, 0, 0, slot);
         emit(e, PDL_OP_BIND, 0, 0, e->locals.p[slot]);
     }
     emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
@@ -33,7 +33,7 @@ static void c_name(pdl_emit *e, const pdl_xnode *x) {
     span(e, x);
     if (pdl_str_is(s, "pdl_context")) emit(e, PDL_OP_CONTEXT, 0, 0, name_of(e, s));
     else if (pdl_str_is(s, "pdl_scope")) c_scope(e);
-    else if (local_find(e, name_of(e, s), &slot)) emit(e, PDL_OP_LOCAL, 0, slot, name_of(e, s));
+    else if (local_find(e, name_of(e, s), &slot)) emit(e, PDL_OP_LOCAL, 0, 0, slot);
     else if (pdl_str_is(s, "pdl_usage")) emit(e, PDL_OP_USAGE, 0, 0, name_of(e, s));
     else emit(e, PDL_OP_NAME, 0, 0, name_of(e, s));
 }

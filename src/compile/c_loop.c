@@ -75,7 +75,7 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
     emit(e, PDL_OP_LOOP, 0, 0, 0);
     pdl_name loop = name_of(e, PDL_STR("loop"));
     *pdl_vec_push(&e->locals) = loop;
-    emit(e, PDL_OP_LOCAL_SET, 1, (unsigned)slot, loop);
+    emit(e, PDL_OP_LOCAL_SET, 1, 0, slot);
     uint32_t again = here(e);
     uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT);
     c_target(e, x->u.loop.target);

@@ -3,6 +3,14 @@
 
 #include "base/banned.h"
 
+void c_reduce(pdl_emit *e) {
+    emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    uint32_t again = here(e);
+    uint32_t end = emit_jump(e, PDL_OP_REDUCE_NEXT);
+    emit(e, PDL_OP_JUMP, 0, 0, again);
+    patch(e, end);
+}
+
 /* Results are on the stack, one a child; the join makes one of them. */
 static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     switch (join->kind) {
@@ -17,7 +25,7 @@ static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     }
     emit(e, PDL_OP_LIST, 0, 0, n);
     c_at(e, join->loc);
-    if (join->kind == PDL_JOIN_REDUCE) emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
     else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
 }
 

@@ -13,7 +13,7 @@ void c_target(pdl_emit *e, const pdl_xnode *t) {
     if (t->kind == PDL_X_NAME) {
         pdl_name name = name_of(e, t->u.name);
         uint32_t slot;
-        if (local_find(e, name, &slot)) emit(e, PDL_OP_LOCAL_SET, 0, slot, name);
+        if (local_find(e, name, &slot)) emit(e, PDL_OP_LOCAL_SET, 0, 0, slot);
         else emit(e, PDL_OP_BIND, 0, 0, name);
     } else if (t->kind == PDL_X_NSREF) {
         c_x(e, t->u.access.obj);

@@ -42,7 +42,7 @@ static void dump_operand(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
         PDL_PUT(out, "  ");
         pdl_val_show(c->consts.p[i->c], true, 60, out);
         break;
-    case PDL_OP_NAME: case PDL_OP_BIND: case PDL_OP_BIND_KEEP: case PDL_OP_CARRY: case PDL_OP_LOCAL: case PDL_OP_LOCAL_SET:
+    case PDL_OP_NAME: case PDL_OP_BIND: case PDL_OP_BIND_KEEP: case PDL_OP_CARRY:
         pdl_buf_putf(out, "  %.*s", PDL_FMT(pdl_name_str(c->names, i->c)));
         break;
     case PDL_OP_ENTER: {

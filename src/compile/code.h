@@ -50,6 +50,10 @@ typedef struct pdl_shape {
     uint32_t n_keys;       /* METHOD: keys of the path from root, on the stack below the receiver */
 } pdl_shape;
 
+/* Where the file of an include or import is looked for, in this order: beside the main program, beside the file that names it,
+ * and (import alone) in the folders of PDL_PATH and of the library. */
+typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_file_place;
+
 /* How the id of a block continues that of its parent (spec execution 14.2). */
 typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_ITER } pdl_seg;
 
@@ -81,6 +85,14 @@ typedef struct pdl_macro_info {
     uint32_t entry;
     bool uses_caller, uses_varargs, uses_kwargs;
 } pdl_macro_info;
+
+/* What a loop goes through: the lists of its `for`, a bound, and the variable that counts. */
+typedef struct pdl_fors_info {
+    uint32_t n;           /* names and lists of `for` */
+    bool has_for;         /* `for` is given, perhaps without lists */
+    bool has_max;         /* the bound is on the stack, above the lists */
+    pdl_name index;       /* 0: none */
+} pdl_fors_info;
 
 /* A map: its body is a routine. */
 typedef struct pdl_map_info {

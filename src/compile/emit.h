@@ -76,6 +76,7 @@ void c_trace_field(pdl_emit *e, const char *key);
 /* bodies by family of kinds */
 void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join,
                  pdl_block_kind kind);
+void c_reduce(pdl_emit *e); /* function list -> folded value */
 void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
 void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
 void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);

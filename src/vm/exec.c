@@ -283,8 +283,8 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         }
         case PDL_OP_LOCALS: op_locals(f, i->a == 1, i->c); break;
-        case PDL_OP_LOCAL: push(f, pdl_keep(*local(f, i->b))); break;
-        case PDL_OP_LOCAL_SET: set_val(local(f, i->b), i->a == 1 ? pdl_keep(*top(f)) : pop(f)); break;
+        case PDL_OP_LOCAL: push(f, pdl_keep(*local(f, i->c))); break;
+        case PDL_OP_LOCAL_SET: set_val(local(f, i->c), i->a == 1 ? pdl_keep(*top(f)) : pop(f)); break;
         case PDL_OP_UNPACK: STEP(op_unpack(f, i->c, err)); break;
         case PDL_OP_NS_SET: STEP(op_ns_set(f, f->code->consts.p[i->c], err)); break;
         case PDL_OP_MACRO: push(f, macro_new(f, f->code->ptrs.p[i->c])); break;
@@ -329,10 +329,16 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_TRY: op_try(f, i->c); break;
         case PDL_OP_TRY_END: STEP(op_try_end(f, err)); break;
         case PDL_OP_CATCH: STEP(op_catch(f, i, err)); break;
+        case PDL_OP_RETRY_AGAIN: op_retry_again(f, i->c); break;
         case PDL_OP_CATCH_END: op_catch_end(f); break;
         case PDL_OP_EXPECT: STEP(op_expect(f, err)); break;
-        case PDL_OP_EXPECT_DONE: STEP(op_expect_done(f, i, err)); break;
-        case PDL_OP_FORS: STEP(op_fors(f, i, err)); break;
+        case PDL_OP_EXPECT_DONE: STEP(op_expect_done(f, err)); break;
+        case PDL_OP_EXPECT_RETRY:
+            if (!op_expect_retry(f)) f->pc = i->c;
+            break;
+        case PDL_OP_EXPECT_AGAIN: op_expect_again(f, i->c); break;
+        case PDL_OP_FOR_LIST: STEP(op_for_list(f, err)); break;
+        case PDL_OP_FORS: STEP(op_fors(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FOR_NEXT:
             if (!op_for_next(f)) f->pc = i->c;
             break;
@@ -341,11 +347,19 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_FOR_END: op_for_end(f); break;
         case PDL_OP_MAP: STEP(op_map(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_REDUCE: STEP(op_reduce(f, err)); break;
+        case PDL_OP_REDUCE_NEXT: STEP(op_reduce_next(f, i->c, err)); break;
         case PDL_OP_MATCH: push(f, pdl_bool(pattern_match(f, f->code->ptrs.p[i->c], *top(f)))); break;
         case PDL_OP_FUNC: push(f, closure_new(f, f->code->ptrs.p[i->c])); break;
         case PDL_OP_CALL_BLOCK: STEP(op_call_block(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_INCLUDE: STEP(op_include(f, f->code->ptrs.p[i->c], false, err)); break;
-        case PDL_OP_IMPORT: STEP(op_include(f, f->code->ptrs.p[i->c], true, err)); break;
+        case PDL_OP_SOURCE: op_source(f, f->code->ptrs.p[i->c], (pdl_file_place)i->b); break;
+        case PDL_OP_SOURCE_FOUND:
+            if (op_source_found(f)) f->pc = i->c;
+            break;
+        case PDL_OP_SOURCE_MISSING: STEP(op_source_missing(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_INCLUDE: STEP(op_include(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_IMPORT: STEP(op_import(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_TOOL_LIST: op_tool_list(f, f->code->ptrs.p[i->c]); break;
+        case PDL_OP_IMPORT_TOOLS: STEP(op_import_tools(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FACTOR: STEP(op_factor(f, err)); break;
         case PDL_OP_AGGREGATOR: STEP(op_aggregator(f, i->a == 1, err)); break;
         case PDL_OP_MODEL: STEP(op_model(f, f->code->ptrs.p[i->c], err)); break;

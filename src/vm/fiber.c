@@ -50,6 +50,7 @@ void loop_fini(pdl_fiber *f, pdl_loop *l) {
     for (uint32_t i = 0; i < l->n; i++) pdl_drop(l->lists[i]);
     pdl_free(l->lists);
     pdl_free(l->names);
+    pdl_drop(l->func);
     if (l->map) mapping_free(f->run, l->map);
 }
 

@@ -96,7 +96,6 @@ typedef struct pdl_attempts {
     pdl_val pdl_error;          /* what pdl_error was before the fallback */
     bool in_fallback;
     bool unmet;                 /* an expectation of this attempt wants another one */
-    bool sleeping;
 } pdl_attempts;
 
 /* How the messages of trace_error_on_retry begin. */
@@ -125,7 +124,7 @@ typedef struct pdl_save {
     uint32_t frame;
 } pdl_save;
 
-/* Iteration state of repeat and map. */
+/* Iteration state of repeat, map and reduce. */
 typedef struct pdl_loop {
     pdl_name *names;            /* owned array */
     pdl_val *lists;             /* owned array of lists or other sequences */
@@ -136,6 +135,7 @@ typedef struct pdl_loop {
     pdl_name index;
     uint32_t blk;               /* the block's record */
     struct pdl_mapping *map;    /* owned, NULL for repeat */
+    pdl_val func;               /* reduce: what is called; absent else */
 } pdl_loop;
 
 typedef struct pdl_handler {
@@ -472,13 +472,15 @@ void files_close(pdl_run *r);
 bool is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);
 
 /* ops_loop.c */
-pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+pdl_step op_for_list(pdl_fiber *f, pdl_err *err);
+pdl_step op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err);
 bool op_for_next(pdl_fiber *f);
 void op_for_bind(pdl_fiber *f);
 void op_for_end(pdl_fiber *f);
 pdl_step op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err);
 pdl_step op_map(pdl_fiber *f, const pdl_map_info *m, pdl_err *err);
 pdl_step op_reduce(pdl_fiber *f, pdl_err *err);
+pdl_step op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err);
 void map_child_ended(pdl_fiber *child);
 void mapping_free(pdl_run *r, pdl_mapping *m);
 
@@ -506,9 +508,12 @@ void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
 /* retry.c */
 pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
 pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+void op_retry_again(pdl_fiber *f, uint32_t attempt);
 void op_catch_end(pdl_fiber *f);
 pdl_step op_expect(pdl_fiber *f, pdl_err *err);
-pdl_step op_expect_done(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+pdl_step op_expect_done(pdl_fiber *f, pdl_err *err);
+bool op_expect_retry(pdl_fiber *f); /* false: no other attempt is wanted */
+void op_expect_again(pdl_fiber *f, uint32_t attempt);
 bool err_matches(const pdl_err *e, pdl_str class_name);
 bool is_exception_name(pdl_str name);
 void attempts_free(pdl_attempts *a);
@@ -523,11 +528,17 @@ pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err);
 pdl_step op_stdlib(pdl_fiber *f, pdl_err *err); /* pushes the standard library, running it on first use */
-pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err);
-/* Builds the text of a file, which is on top, and runs it. signatures: of a tool server, borrowed; absent. */
-pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str path, pdl_vref signatures, pdl_err *err);
+void op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place);
+bool op_source_found(pdl_fiber *f);
+pdl_step op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+pdl_step op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+/* The module that text is: pushed when it is known, else its frame begins. Takes text. signatures: of a tool server, borrowed;
+ * absent. */
+pdl_step import_text(pdl_fiber *f, const pdl_block *b, pdl_val text, pdl_str path, pdl_vref signatures, pdl_err *err);
 /* ops_tools.c */
-pdl_step op_import_server(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+void op_tool_list(pdl_fiber *f, const pdl_block *b);
+pdl_step op_import_tools(pdl_fiber *f, const pdl_block *b, pdl_err *err);
 PDL_MUST bool declare_tools(pdl_val *params, pdl_err *err); /* functions in the parameter `tools` */
 
 /* ops_object.c: each pushes the promise of what the code worker answers; all take their values */

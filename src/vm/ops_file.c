@@ -73,40 +73,60 @@ pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
 
 /* --- include and import --------------------------------------------------------------------------------- */
 
-/* Where a file is looked for, in this order: beside the main program, beside the file that names it, in the
- * folders of PDL_PATH and of the library (imports). */
-enum { IN_PROGRAM, IN_FILE, IN_PATH };
-
-/* The name to ask for in place k; false when there are no more places. */
-static bool candidate(pdl_fiber *f, const pdl_block *b, bool import, size_t k, pdl_buf *out) {
+/* The path to ask for in a place. False when there is none: the run has no folders for imports. */
+static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
+    bool import = b->kind == PDL_BLOCK_import;
     pdl_str name = import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
     pdl_str suffix = import ? PDL_STR(".pdl") : (pdl_str){0};
-    pdl_buf_clear(out);
-    if (k == IN_PROGRAM) {
+    if (place == PDL_IN_PROGRAM) {
         join_path(f->run->opt.dir, name, suffix, out);
-        return true;
-    }
-    if (k == IN_FILE) { /* the folder of the file that holds the block */
+    } else if (place == PDL_IN_FILE) { /* the folder of the file that holds the block */
         pdl_str file = b->loc.src ? b->loc.src->name : (pdl_str){0};
         size_t slash = pdl_str_rfind(file, PDL_STR("/"));
         join_path(slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash), name, suffix, out);
-        return true;
+    } else {
+        join_path((pdl_str){0}, name, suffix, out);
     }
-    if (!import || k != IN_PATH || !f->run->opt.n_path) return false;
-    join_path((pdl_str){0}, name, suffix, out);
-    return true;
+    return place != PDL_IN_PATH || f->run->opt.n_path;
 }
 
-static pdl_step missing(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err) {
+static pdl_val folders_of(const pdl_run *r) {
+    pdl_val folders = pdl_list_new(r->opt.n_path);
+    for (size_t i = 0; i < r->opt.n_path; i++) folders = pdl_list_push(folders, pdl_text(r->opt.path[i]));
+    return folders;
+}
+
+void op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
     pdl_buf path = PDL_BUF;
-    candidate(f, b, import, 0, &path);
+    bool is_place = path_in(f, b, place, &path);
+    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&path)));
+    push(f, pdl_text_of_buf(&path));
+    pdl_buf_fini(&path);
+    if (place == PDL_IN_PATH) r = pdl_dict_putz(r, "under", folders_of(f->run));
+    if (is_place) {
+        start_effect(f, PDL_EFFECT_source, r, b->loc);
+    } else {
+        pdl_drop(r);
+        push(f, pdl_null());
+    }
+}
+
+bool op_source_found(pdl_fiber *f) {
+    bool found = !pdl_is_null(*top(f));
+    if (!found) cut_stack(f, f->stack.n - 2);
+    return found;
+}
+
+pdl_step op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_buf path = PDL_BUF;
+    path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_err_set(err, PDL_E_include, b->loc, "file %s not found", pdl_buf_z(&path));
     err->foreign = pdl_str_dup(PDL_STR("FileNotFoundError"));
     pdl_buf_fini(&path);
     return PDL_STEP_FAIL;
 }
 
-static pdl_step bad_file(pdl_err *err, pdl_val errors, const char *verb, pdl_str path, pdl_loc loc) {
+static void bad_file(pdl_err *err, pdl_val errors, const char *verb, pdl_str path, pdl_loc loc) {
     if (!pdl_is_absent(errors)) {
         pdl_err_fini(err);
         pdl_buf b = PDL_BUF;
@@ -119,7 +139,6 @@ static pdl_step bad_file(pdl_err *err, pdl_val errors, const char *verb, pdl_str
         err->kind = PDL_E_include;
         pdl_err_at(err, loc);
     }
-    return PDL_STEP_FAIL;
 }
 
 static size_t include_depth(const pdl_fiber *f) {
@@ -129,14 +148,41 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-static pdl_step run_import(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl_val key, pdl_str path,
-                           pdl_err *err) {
-    (void)path;
-    (void)err;
+/* The module that this text was imported as before: pushed. False while it is not known; true with an error when it is being
+ * imported now, by itself. */
+static bool import_known(pdl_fiber *f, const pdl_block *b, pdl_vref text, pdl_str path, pdl_err *err) {
+    pdl_vref known = pdl_dict_find(f->run->imports, text);
+    if (pdl_is_bool(known)) {
+        pdl_err_set(err, PDL_E_include, b->loc, "circular import of %.*s", PDL_FMT(path));
+        return true;
+    }
+    if (!pdl_is_dict(known)) return false;
+    push(f, pdl_keep(known));
+    set_val(&f->bg, pdl_absent());
+    return true;
+}
+
+/* The program in the text of a file. */
+static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path, pdl_vref text, pdl_err *err) {
     pdl_run *r = f->run;
-    r->imports = pdl_dict_put(r->imports, pdl_keep(key), pdl_bool(true));
+    pdl_val errors = pdl_absent();
+    pdl_code *code = NULL;
+    if (include_depth(f) >= PDL_MAX_INCLUDE_DEPTH) {
+        pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep", PDL_MAX_INCLUDE_DEPTH);
+        return NULL;
+    }
+    if (r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors, err)) return code;
+    if (err->kind != PDL_E_limit) bad_file(err, errors, verb, path, b->loc);
+    return NULL;
+}
+
+/* Takes code and text, which is the key of the module. */
+static void run_module(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl_val text) {
+    pdl_run *r = f->run;
+    r->imports = pdl_dict_put(r->imports, pdl_keep(text), pdl_bool(true));
     frame_push(f, FRAME_IMPORT, code, 0, b->loc);
-    f->frames.p[f->frames.n - 1].key = key;
+    pdl_code_drop(code);
+    f->frames.p[f->frames.n - 1].key = text;
     pdl_vref defaults = pdl_scope_find(f->scope, r->names.defaults);
     pdl_scope *s = pdl_scope_keep(r->globals);
     if (!pdl_is_absent(defaults)) s = pdl_scope_put(s, r->names.defaults, pdl_keep(defaults));
@@ -144,49 +190,49 @@ static pdl_step run_import(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl
     f->scope = s;
     set_val(&f->ctx, pdl_context_empty());
     f->print = 0;
+}
+
+pdl_step import_text(pdl_fiber *f, const pdl_block *b, pdl_val text, pdl_str path, pdl_vref signatures, pdl_err *err) {
+    pdl_code *code = NULL;
+    if (!import_known(f, b, text, path, err)) code = build(f, b, "import", path, text, err);
+    if (!code) {
+        pdl_drop(text);
+        return step_of(!err->kind);
+    }
+    bool tools = !pdl_is_absent(signatures);
+    code->library = tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
+    code->signatures = pdl_keep(signatures);
+    run_module(f, b, code, text);
     return PDL_STEP_DONE;
 }
 
-pdl_step run_file(pdl_fiber *f, const pdl_block *b, bool import, pdl_str path, pdl_vref signatures,
-                  pdl_err *err) {
-    pdl_run *r = f->run;
-    pdl_val text = pop(f), errors = pdl_absent();
-    pdl_code *code = NULL;
-    if (import) {
-        pdl_vref known = pdl_dict_find(r->imports, text);
-        if (pdl_is_bool(known)) {
-            pdl_drop(text);
-            return step_of(pdl_err_set(err, PDL_E_include, b->loc, "circular import of %.*s", PDL_FMT(path)));
-        }
-        if (pdl_is_dict(known)) {
-            push(f, pdl_keep(known));
-            pdl_drop(text);
-            set_val(&f->bg, pdl_absent());
-            return PDL_STEP_DONE;
-        }
-    }
-    bool ok =
-        include_depth(f) < PDL_MAX_INCLUDE_DEPTH ||
-        pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep", PDL_MAX_INCLUDE_DEPTH);
-    ok = ok && r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors, err);
-    if (!ok) {
-        pdl_drop(text);
-        if (err->kind == PDL_E_limit) return PDL_STEP_FAIL;
-        return bad_file(err, errors, import ? "import" : "include", path, b->loc);
-    }
-    if (import) {
-        bool tools = !pdl_is_absent(signatures);
-        code->library =
-            tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
-        code->signatures = pdl_keep(signatures);
-        pdl_step s = run_import(f, b, code, text, path, err);
-        pdl_code_drop(code);
-        return s;
-    }
-    pdl_drop(text);
-    frame_push(f, FRAME_INCLUDE, code, 0, b->loc);
+/* path text -> both taken off. A file that was searched for is {path, text}. */
+static void take_source(pdl_fiber *f, pdl_val *path, pdl_val *text) {
+    *text = pop(f);
+    *path = pop(f);
+    if (!pdl_is_dict(*text)) return;
+    pdl_vref where = pdl_dict_getz(*text, "path"), what = pdl_dict_getz(*text, "text");
+    set_val(path, pdl_is_str(where) ? pdl_keep(where) : pdl_textz(""));
+    set_val(text, pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""));
+}
+
+pdl_step op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_val path, text;
+    take_source(f, &path, &text);
+    pdl_code *code = build(f, b, "include", pdl_str_get(path), text, err);
+    if (code) frame_push(f, FRAME_INCLUDE, code, 0, b->loc);
     pdl_code_drop(code);
-    return PDL_STEP_DONE;
+    pdl_drop(path);
+    pdl_drop(text);
+    return step_of(code != NULL);
+}
+
+pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_val path, text;
+    take_source(f, &path, &text);
+    pdl_step s = import_text(f, b, text, pdl_str_get(path), pdl_absent(), err);
+    pdl_drop(path);
+    return s;
 }
 
 pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
@@ -214,63 +260,6 @@ pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
     f->print = 0;
     f->autoescape = false;
     return PDL_STEP_DONE;
-}
-
-static void ask_source(pdl_fiber *f, const pdl_block *b, pdl_str path, int64_t k) {
-    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(path));
-    if (k == IN_PATH) {
-        pdl_val folders = pdl_list_new(f->run->opt.n_path);
-        for (size_t i = 0; i < f->run->opt.n_path; i++)
-            folders = pdl_list_push(folders, pdl_text(f->run->opt.path[i]));
-        r = pdl_dict_putz(r, "under", folders);
-    }
-    start_effect(f, PDL_EFFECT_source, r, b->loc);
-}
-
-/* While it looks for the file the stack holds: number of the candidate, promise of its text. MARK (absent)
- * below tells a first execution from a later one. */
-pdl_step op_include(pdl_fiber *f, const pdl_block *b, bool import, pdl_err *err) {
-    if (import && pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX)))
-        return op_import_server(f, b, err);
-    bool asking = f->stack.n >= 3 && pdl_is_absent(*under(f, 2)) && pdl_is(*under(f, 1), PDL_V_INT);
-    pdl_buf path = PDL_BUF;
-    if (!asking) {
-        candidate(f, b, import, 0, &path);
-        push(f, pdl_absent());
-        push(f, pdl_int(0));
-        ask_source(f, b, pdl_buf_str(&path), 0);
-    }
-    for (;;) {
-        pdl_step s = force(f, top(f), err);
-        if (s != PDL_STEP_DONE) {
-            pdl_buf_fini(&path);
-            return s;
-        }
-        int64_t k = pdl_int_of(*under(f, 1));
-        candidate(f, b, import, (size_t)k, &path);
-        if (!pdl_is_null(*top(f))) break;
-        cut_stack(f, f->stack.n - 2);
-        if (!candidate(f, b, import, (size_t)k + 1, &path)) {
-            pdl_buf_fini(&path);
-            return missing(f, b, import, err);
-        }
-        push(f, pdl_int(k + 1));
-        ask_source(f, b, pdl_buf_str(&path), k + 1);
-    }
-    pdl_val text = pop(f);
-    if (pdl_is_dict(text)) { /* {path, text} of a file that was searched for */
-        pdl_vref where = pdl_dict_getz(text, "path"), what = pdl_dict_getz(text, "text");
-        pdl_buf_clear(&path);
-        if (pdl_is_str(where)) pdl_buf_put(&path, pdl_str_get(where));
-        pdl_val inner = pdl_is_str(what) ? pdl_keep(what) : pdl_textz("");
-        pdl_drop(text);
-        text = inner;
-    }
-    cut_stack(f, f->stack.n - 2);
-    push(f, text);
-    pdl_step s = run_file(f, b, import, pdl_buf_str(&path), pdl_absent(), err);
-    pdl_buf_fini(&path);
-    return s;
 }
 
 /* --- lang: pdl ------------------------------------------------------------------------------------------ */

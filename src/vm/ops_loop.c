@@ -82,34 +82,32 @@ static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_drop(key);
 }
 
-pdl_step op_fors(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    bool has_max = i->a & 1, has_for = i->a & 2;
-    size_t n = 2 * (size_t)i->c + has_max;
-    /* The lists themselves are looked at, not their elements. */
-    for (size_t k = 0; k < n; k++) {
-        pdl_val *v = under(f, k);
-        if (pdl_is(*v, PDL_V_PROMISE) || (k == 0 && has_max)) {
-            pdl_step s = force(f, v, err);
-            if (s != PDL_STEP_DONE) return s;
-        }
-        if (pdl_is(*v, PDL_V_HANDLE)) {
-            start_iter(f, pdl_keep(*v));
-            pdl_val items = pop(f);
-            set_val(under(f, k), items);
-            return op_fors(f, i, err);
-        }
-    }
-    pdl_loop l = {.n = i->c, .max = -1, .blk = (uint32_t)f->blks.n - 1};
-    if (has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
+/* The list itself is looked at, not its items. */
+static pdl_step await_list(pdl_fiber *f, pdl_val *list, pdl_err *err) {
+    return pdl_is(*list, PDL_V_PROMISE) ? force(f, list, err) : PDL_STEP_DONE;
+}
+
+pdl_step op_for_list(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = await_list(f, top(f), err);
+    if (s == PDL_STEP_DONE && pdl_is(*top(f), PDL_V_HANDLE)) start_iter(f, pop(f));
+    return s;
+}
+
+pdl_step op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
+    size_t n = 2 * (size_t)info->n + info->has_max;
+    pdl_step s = info->has_max ? force(f, top(f), err) : PDL_STEP_DONE;
+    for (size_t k = info->has_max; s == PDL_STEP_DONE && k < n; k++) s = await_list(f, under(f, k), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_loop l = {.n = info->n, .max = -1, .blk = (uint32_t)f->blks.n - 1, .index = info->index};
+    if (info->has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
     l.names = PDL_NEW_N(pdl_name, l.n);
     l.lists = PDL_NEW_N(pdl_val, l.n);
-    if (i->b) l.index = pdl_intern(f->run->opt.names, pdl_str_get(f->code->consts.p[i->b - 1]));
-    if (!fill_loop(f, &l, f->stack.n ? f->stack.p + f->stack.n - n : NULL, has_for, err)) {
+    if (!fill_loop(f, &l, f->stack.n ? f->stack.p + f->stack.n - n : NULL, info->has_for, err)) {
         loop_fini(f, &l);
         return PDL_STEP_FAIL;
     }
     if (!l.n) l.len = (size_t)-1;
-    if (wants_blocks(f->run) && has_for) send_for(f, f->stack.p + f->stack.n - n, l.n);
+    if (wants_blocks(f->run) && info->has_for) send_for(f, f->stack.p + f->stack.n - n, l.n);
     cut_stack(f, f->stack.n - n);
     *pdl_vec_push(&f->loops) = l;
     return PDL_STEP_DONE;
@@ -286,49 +284,35 @@ pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
 
 /* --- fold ----------------------------------------------------------------------------------------------- */
 
-/* function list -> value. While it runs the stack is: function list index MARK accumulator, the accumulator
- * being the result of the last call; MARK is an absent value, which nothing else puts there. */
+/* The fold is a loop over the list: its function is kept with it, the value so far is on the stack. */
 pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
-    bool running = f->stack.n >= 5 && pdl_is_absent(*under(f, 1)) && pdl_is(*under(f, 2), PDL_V_INT);
-    if (!running) {
-        pdl_step s = force(f, under(f, 1), err);
-        if (s != PDL_STEP_DONE) return s;
-        pdl_vref list = *top(f);
-        size_t n = pdl_list_len(list);
-        if (!n)
-            return step_of(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
-        pdl_val first = pdl_keep(pdl_list_at(list, 0));
-        push(f, pdl_int(1));
-        push(f, pdl_absent());
-        push(f, first);
-    }
-    pdl_vref list = *under(f, 3);
-    int64_t i = pdl_int_of(*under(f, 2));
-    if ((size_t)i >= pdl_list_len(list)) {
-        pdl_val v = pop(f);
-        cut_stack(f, f->stack.n - 4);
-        push(f, v);
+    pdl_step s = force(f, under(f, 1), err);
+    if (s != PDL_STEP_DONE) return s;
+    size_t n = pdl_list_len(*top(f));
+    if (!n) return step_of(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
+    pdl_loop l = {.n = 1, .max = -1, .len = n, .i = 1, .lists = PDL_NEW_N(pdl_val, 1), .blk = (uint32_t)f->blks.n - 1};
+    l.lists[0] = pop(f);
+    l.func = pop(f);
+    push(f, pdl_keep(pdl_list_at(l.lists[0], 0)));
+    *pdl_vec_push(&f->loops) = l;
+    return PDL_STEP_DONE;
+}
+
+pdl_step op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err) {
+    pdl_loop *l = &f->loops.p[f->loops.n - 1];
+    if (l->i >= l->len) {
+        op_for_end(f);
+        f->pc = end;
         return PDL_STEP_DONE;
     }
-    pdl_vref func = *under(f, 4);
-    if (pdl_is(func, PDL_V_HANDLE)) { /* a function of Python sees a value */
-        pdl_step s = force(f, top(f), err);
-        if (s != PDL_STEP_DONE) return s;
-    }
-    *under(f, 2) = pdl_int(i + 1);
-    pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(list, (size_t)i))};
-    if (pdl_is(func, PDL_V_HANDLE)) {
-        start_call(f, pdl_keep(func), pdl_absent(), pdl_list_push(pdl_list_push(pdl_list_new(2), args[0]), args[1]), pdl_absent());
-        f->pc--; /* back to this instruction with the result on top */
-        return PDL_STEP_DONE;
-    }
-    if (!pdl_is(func, PDL_V_FUNC)) {
-        pdl_drop(args[0]);
-        pdl_drop(args[1]);
-        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(func)));
-    }
-    pdl_step s = call_closure(f, pdl_keep(func), args, 2, NULL, NULL, 0, err);
-    /* back to this instruction with the result on top */
-    if (s == PDL_STEP_DONE) f->frames.p[f->frames.n - 1].return_pc--;
-    return s;
+    bool python = pdl_is(l->func, PDL_V_HANDLE);
+    if (!python && !pdl_is(l->func, PDL_V_FUNC))
+        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(l->func)));
+    pdl_step s = python ? force(f, top(f), err) : PDL_STEP_DONE; /* a function of Python sees a value */
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(l->lists[0], l->i++))};
+    if (!python) return call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);
+    pdl_val list = pdl_list_push(pdl_list_push(pdl_list_new(2), args[0]), args[1]);
+    start_call(f, pdl_keep(l->func), pdl_absent(), list, pdl_absent());
+    return PDL_STEP_DONE;
 }

@@ -25,37 +25,27 @@ bool declare_tools(pdl_val *params, pdl_err *err) {
     return true;
 }
 
-static void ask_list(pdl_fiber *f, const pdl_block *b, pdl_str server) {
-    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server));
+static pdl_str server_of(const pdl_block *b) {
+    pdl_str path = PDL_AS(import, b)->path.s;
+    return pdl_str_sub(path, strlen(PDL_TOOLS_PREFIX), path.n);
+}
+
+void op_tool_list(pdl_fiber *f, const pdl_block *b) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server_of(b)));
     start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-/* While the server is asked the stack holds: absent, -1, promise of the list (as op_include does). */
-pdl_step op_import_server(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    pdl_run *r = f->run;
-    pdl_str path = PDL_AS(import, b)->path.s;
-    pdl_str server = pdl_str_sub(path, strlen(PDL_TOOLS_PREFIX), path.n);
-    bool asking = f->stack.n >= 3 && pdl_is_absent(*under(f, 2)) && pdl_is(*under(f, 1), PDL_V_INT);
-    if (!asking) {
-        push(f, pdl_absent());
-        push(f, pdl_int(-1));
-        ask_list(f, b, server);
-    }
-    pdl_step s = force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
+pdl_step op_import_tools(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_str server = server_of(b);
+    if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
+        return step_of(
+            pdl_err_set(err, PDL_E_include, b->loc, "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);
-    cut_stack(f, f->stack.n - 2);
-    if (!pdl_is_list(tools)) { /* a host program answered the effect itself */
-        pdl_drop(tools);
-        pdl_err_set(err, PDL_E_include, b->loc, "the tool server %.*s gave no list of tools",
-                    PDL_FMT(server));
-        return PDL_STEP_FAIL;
-    }
     pdl_buf text = PDL_BUF;
-    pdl_val signatures = pdl_toolbox_write(server, tools, &r->tool_names, &text);
+    pdl_val signatures = pdl_toolbox_write(server, tools, &f->run->tool_names, &text);
     pdl_drop(tools);
-    push(f, pdl_text_of_buf(&text));
-    s = run_file(f, b, true, path, signatures, err);
+    pdl_step s = import_text(f, b, pdl_text_of_buf(&text), PDL_AS(import, b)->path.s, signatures, err);
     pdl_drop(signatures);
+    pdl_buf_fini(&text);
     return s;
 }

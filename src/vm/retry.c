@@ -311,7 +311,13 @@ static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
     return d > 0 ? d : 0;
 }
 
-static void start_sleep(pdl_fiber *f, double seconds) {
+/* Pushes the promise of the end of the delay before another attempt, or null when there is none. */
+static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
+    double seconds = delay_of(f, a);
+    if (seconds <= 0) {
+        push(f, pdl_null());
+        return;
+    }
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "seconds", pdl_float(seconds));
     start_effect(f, PDL_EFFECT_sleep, r, blk(f)->info->block->loc);
 }
@@ -352,44 +358,39 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
 pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_blk *b = blk(f);
     pdl_attempts *a = b->attempts;
-    if (a->sleeping) { /* the timer is on top */
-        pdl_step s = force(f, top(f), err);
-        if (s != PDL_STEP_DONE) return s;
-        pdl_drop(pop(f));
-        a->sleeping = false;
-    } else {
-        set_val(&b->acc, pdl_absent());
-        set_val(&f->bg, pdl_absent());
-        if (!wants_retry(f, a)) {
-            if (!i->b || a->err.final) {
-                pdl_err_move(err, &a->err);
-                return PDL_STEP_FAIL;
-            }
-            begin_fallback(f, a);
-            return PDL_STEP_DONE;
-        }
+    set_val(&b->acc, pdl_absent());
+    set_val(&f->bg, pdl_absent());
+    if (wants_retry(f, a)) {
         note_retry(f, a);
         if (b->info->block->more->trace_error_on_retry) {
             trace_error(f, a);
             repair(f, a);
         }
         set_val(&a->answer, pdl_absent());
-        double d = delay_of(f, a);
-        if (d > 0) {
-            start_sleep(f, d);
-            a->sleeping = true;
-            pdl_step s = force(f, top(f), err);
-            if (s != PDL_STEP_DONE) return s;
-            pdl_drop(pop(f));
-            a->sleeping = false;
-        }
+        push_delay(f, a);
+        return PDL_STEP_DONE;
     }
+    if (!i->b || a->err.final) {
+        pdl_err_move(err, &a->err);
+        return PDL_STEP_FAIL;
+    }
+    begin_fallback(f, a);
+    f->pc = i->c;
+    return PDL_STEP_DONE;
+}
+
+static void next_attempt(pdl_fiber *f, uint32_t attempt) {
+    pdl_attempts *a = blk(f)->attempts;
     pdl_err_fini(&a->err);
     a->done++;
     a->unmet = false;
-    path_again(b);
-    f->pc = i->c;
-    return PDL_STEP_DONE;
+    path_again(blk(f));
+    f->pc = attempt;
+}
+
+void op_retry_again(pdl_fiber *f, uint32_t attempt) {
+    pdl_drop(pop(f)); /* the delay */
+    next_attempt(f, attempt);
 }
 
 void op_catch_end(pdl_fiber *f) {
@@ -447,23 +448,6 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     return call_closure(f, func, NULL, 0, kw, kwv, n, err);
 }
 
-/* As after a failure: the handler's state comes back, and the attempt begins anew. */
-static void attempt_again(pdl_fiber *f, pdl_attempts *a, uint32_t attempt) {
-    pdl_drop(pop(f)); /* the result that did not satisfy */
-    a->done++;
-    a->unmet = false;
-    set_val(&blk(f)->acc, pdl_absent());
-    pdl_handler h = f->handlers.p[--f->handlers.n];
-    pdl_scope_drop(f->scope);
-    f->scope = h.scope;
-    set_val(&f->ctx, h.ctx);
-    set_val(&f->role, h.role);
-    f->print = h.print;
-    f->pc = attempt;
-    pdl_path_drop(blk(f)->path);
-    blk(f)->path = NULL;
-}
-
 static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
     pdl_vref score = answer, instruction = answer;
     if ((pdl_is_list(answer) || pdl_is(answer, PDL_V_TUPLE)) && pdl_list_len(answer) == 2) {
@@ -478,24 +462,32 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
     a->unmet = true;
 }
 
-/* All expectations have their say before the next attempt. */
-pdl_step op_expect_done(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+pdl_step op_expect_done(pdl_fiber *f, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_attempts *a = blk(f)->attempts;
-    bool slept = a->sleeping; /* the timer was on top */
     pdl_val answer = pop(f);
-    if (!slept) take_feedback(f, a, answer);
+    take_feedback(f, blk(f)->attempts, answer);
     pdl_drop(answer);
-    a->sleeping = false;
-    if (!a->unmet || i->a == 0) return PDL_STEP_DONE;
-    double d = slept ? 0 : delay_of(f, a);
-    if (d <= 0) {
-        attempt_again(f, a, i->c);
-        return PDL_STEP_DONE;
-    }
-    start_sleep(f, d);
-    a->sleeping = true;
-    f->pc--; /* comes back here */
     return PDL_STEP_DONE;
+}
+
+/* All expectations have had their say. */
+bool op_expect_retry(pdl_fiber *f) {
+    const pdl_attempts *a = blk(f)->attempts;
+    if (a->unmet) push_delay(f, a);
+    return a->unmet;
+}
+
+/* As after a failure: the handler's state comes back, and the attempt begins anew. */
+void op_expect_again(pdl_fiber *f, uint32_t attempt) {
+    pdl_drop(pop(f)); /* the delay */
+    pdl_drop(pop(f)); /* the result that did not satisfy */
+    set_val(&blk(f)->acc, pdl_absent());
+    pdl_handler h = f->handlers.p[--f->handlers.n];
+    pdl_scope_drop(f->scope);
+    f->scope = h.scope;
+    set_val(&f->ctx, h.ctx);
+    set_val(&f->role, h.role);
+    f->print = h.print;
+    next_attempt(f, attempt);
 }
