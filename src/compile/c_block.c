@@ -10,8 +10,13 @@ void c_at(pdl_emit *e, pdl_loc loc) {
 
 pdl_loc c_field_loc(const pdl_block *b, const char *key) { return pdl_field_loc(b, key); }
 
-void c_trace_field(pdl_emit *e, const char *key) {
-    if (e->trace) emit(e, PDL_OP_TRACE_FIELD, 0, 0, add_const(e, pdl_textz(key)));
+void c_trace_field(pdl_emit *e, const char *key) { c_trace_case(e, key, 0); }
+
+void c_trace_case(pdl_emit *e, const char *key, uint32_t number) {
+    if (!e->trace) return;
+    pdl_field_info *field = pdl_arena_new(e->a, pdl_field_info);
+    *field = (pdl_field_info){key, number};
+    emit(e, PDL_OP_TRACE_FIELD, 0, 0, add_ptr(e, field));
 }
 
 static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {

@@ -36,12 +36,12 @@ void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
         emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
         if (c->pattern) {
             emit(e, PDL_OP_MATCH, 0, 0, add_ptr(e, c->pattern));
-            if (e->trace) emit(e, PDL_OP_TRACE_FIELD, 1, (unsigned)i, add_const(e, pdl_textz("case")));
+            c_trace_case(e, "case", i + 1);
             no_match = emit_jump(e, PDL_OP_JUMP_FALSE);
         }
         if (c->cond) {
             c_tree(e, c->cond);
-            if (e->trace) emit(e, PDL_OP_TRACE_FIELD, 1, (unsigned)i, add_const(e, pdl_textz("if")));
+            c_trace_case(e, "if", i + 1);
             no_guard = emit_jump(e, PDL_OP_JUMP_FALSE);
         }
         emit(e, PDL_OP_SCOPE_BACK, 1, 0, 0);

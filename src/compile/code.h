@@ -86,6 +86,12 @@ typedef struct pdl_macro_info {
     bool uses_caller, uses_varargs, uses_kwargs;
 } pdl_macro_info;
 
+/* A field of a block whose value the trace has. */
+typedef struct pdl_field_info {
+    const char *key;
+    uint32_t number;      /* of a match: number of the case + 1; 0: none */
+} pdl_field_info;
+
 /* What a loop goes through: the lists of its `for`, a bound, and the variable that counts. */
 typedef struct pdl_fors_info {
     uint32_t n;           /* names and lists of `for` */

@@ -72,6 +72,7 @@ void c_sub(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 pdl_loc c_field_loc(const pdl_block *b, const char *key);
 void c_at(pdl_emit *e, pdl_loc loc);
 void c_trace_field(pdl_emit *e, const char *key);
+void c_trace_case(pdl_emit *e, const char *key, uint32_t number); /* of a case of match, from 1; 0: none */
 
 /* bodies by family of kinds */
 void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join,

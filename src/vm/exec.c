@@ -183,8 +183,8 @@ static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
     return pdl_namespace_set(ns, pdl_str_get(name), x, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
-static void field_event(pdl_fiber *f, const pdl_ins *i) {
-    if (wants_blocks(f->run)) send_field(f, f->code->consts.p[i->c], *top(f), i->a ? i->b + 1u : 0);
+static void field_event(pdl_fiber *f, const pdl_field_info *field) {
+    if (wants_blocks(f->run)) send_field(f, field->key, *top(f), field->number);
 }
 
 PDL_COLD static void trace_instruction(const pdl_fiber *f) {
@@ -323,7 +323,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_CHECK: STEP(op_check(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
         case PDL_OP_AWAIT: STEP(force(f, top(f), err)); break;
         case PDL_OP_BARRIER: STEP(await_calls(f, 0, false, err)); break;
-        case PDL_OP_TRACE_FIELD: field_event(f, i); break;
+        case PDL_OP_TRACE_FIELD: field_event(f, f->code->ptrs.p[i->c]); break;
         case PDL_OP_BUDGET: STEP(op_budget(f, err)); break;
         case PDL_OP_RETRY_INIT: STEP(op_retry_init(f, i, err)); break;
         case PDL_OP_TRY: op_try(f, i->c); break;

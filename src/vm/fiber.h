@@ -571,7 +571,7 @@ double run_random(void *run);
 /* events */
 static inline bool wants_blocks(const pdl_run *r) { return r->opt.sinks.wants_blocks; }
 void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err);
-void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index);
+void send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number);
 
 /* places.c: exact places of errors. The k-th part of the template whose STR_JOIN fails. */
 void mark_part(const pdl_fiber *f, size_t k, pdl_err *err);

@@ -37,7 +37,7 @@ void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vre
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 
-void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index) {
+void send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number) {
     if (!f->blks.n || !blk(f)->info) return;
     pdl_event e = {.kind = PDL_EVENT_field,
                    .fiber = f->id,
@@ -45,8 +45,8 @@ void send_field(pdl_fiber *f, pdl_vref key, pdl_vref value, uint32_t index) {
                    .path = blk_path(f),
                    .value = value,
                    .context = pdl_absent(),
-                   .key = pdl_str_get(key),
-                   .number = index};
+                   .key = pdl_str_of(key),
+                   .number = number};
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 

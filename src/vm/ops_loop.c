@@ -75,11 +75,10 @@ static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_f
 
 /* The field `for` as it was evaluated: pairs of name and list. */
 static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
-    pdl_val key = pdl_textz("for"), d = pdl_dict_new(n);
+    pdl_val d = pdl_dict_new(n);
     for (uint32_t i = 0; i < n; i++) d = pdl_dict_put(d, pdl_keep(pairs[2 * i]), pdl_keep(pairs[2 * i + 1]));
-    send_field(f, key, d, 0);
+    send_field(f, "for", d, 0);
     pdl_drop(d);
-    pdl_drop(key);
 }
 
 /* The list itself is looked at, not its items. */

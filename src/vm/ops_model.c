@@ -24,9 +24,7 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
 /* Takes traced, the messages of the request as a trace shows them. */
 static void send_input(pdl_fiber *f, pdl_val traced) {
     if (pdl_is_absent(traced)) return;
-    pdl_val key = pdl_textz("pdl__model_input");
-    send_field(f, key, traced, 0);
-    pdl_drop(key);
+    send_field(f, "pdl__model_input", traced, 0);
     pdl_drop(traced);
 }
 
