@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "cli/options.h"
+#include "io/tty.h"
 
 #define PDL_MAX_SOURCE_BYTES_SIZE ((size_t)PDL_MAX_SOURCE_BYTES)
 
@@ -24,6 +25,11 @@ typedef struct run_limits {
 } run_limits;
 int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
 void run_limits_fini(run_limits *l);
+
+/* signals.c: fn(user, sig) is called from the loop when the first signal comes that ends a command; the next one ends the process
+ * at once, its children with it. SIGHUP is left alone when it is ignored (nohup). */
+pdl_signals *watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
+const volatile sig_atomic_t *signal_that_came(void); /* 0 before */
 
 /* put.c. Secrets of s are replaced where it is given (may be NULL). What these write does not control a terminal. */
 /* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */

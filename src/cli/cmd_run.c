@@ -1,7 +1,6 @@
 /* cmd_run.c -- pdl FILE: run a program. */
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -141,8 +140,6 @@ typedef struct runner {
     pdl_stream stream;
 } runner;
 
-static volatile sig_atomic_t stop; /* the signal that asked for the end */
-
 static void on_signal(void *user, int sig) {
     runner *r = user;
     pdl_err err = {0};
@@ -168,7 +165,7 @@ static int finish(runner *r, pdl_step step) {
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-        (void)pdl_stop_enter(&stop);
+        (void)pdl_stop_enter(signal_that_came());
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
             term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
             term_put(&r->term, PDL_STR("\n"));
@@ -216,11 +213,7 @@ static int run_program(runner *r) {
         return 1;
     }
     pdl_program_each_deprecated(p, warn_deprecated, NULL);
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction hup;
-    bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN; /* nohup */
-    pdl_signals *watch = pdl_signals_watch(pdl_session_loop(r->session), signals, ignored ? 2 : 3, on_signal, r);
-    pdl_signals_flag(watch, &stop);
+    pdl_signals *watch = watch_signals(pdl_session_loop(r->session), on_signal, r);
     r->term.on_broken = on_broken;
     r->term.user = r;
     int code = finish(r, pdl_session_run(r->session));
@@ -281,7 +274,7 @@ int cmd_run(const arguments *a) {
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt,
         .tell_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) ? term_errors : NULL, .debug = &debug,
-        .stop = &stop,
+        .stop = signal_that_came(),
     };
     code = run_limits_read(a, &limits, &o);
     if (code) return code;

@@ -1,6 +1,5 @@
 /* cmd_serve.c -- pdl serve FILE...: programs as models over HTTP. */
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -9,7 +8,6 @@
 
 #include "cli/cli.h"
 #include "io/file.h"
-#include "io/tty.h"
 #include "lang/load.h"
 #include "serve/serve.h"
 
@@ -134,8 +132,7 @@ static void prepare_process(void) {
 }
 
 static int serve(server *v) {
-    static const int signals[] = {SIGINT, SIGTERM};
-    pdl_signals *watch = pdl_signals_watch(pdl_session_loop(v->session), signals, 2, on_signal, v);
+    pdl_signals *watch = watch_signals(pdl_session_loop(v->session), on_signal, v);
     bool v6 = strchr(v->host, ':') != NULL;
     tell("pdl: serving %zu program%s at http://%s%s%s:%u/v1", v->models.n, v->models.n == 1 ? "" : "s",
          v6 ? "[" : "", v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve));
@@ -198,6 +195,7 @@ int cmd_serve(const arguments *a) {
     pdl_session_options o = {
         .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL, .debug = &debug,
+        .stop = signal_that_came(),
     };
     int code = run_limits_read(a, &limits, &o);
     if (code) return code;

@@ -2,44 +2,60 @@
 #include "io/children.h"
 
 #include <pthread.h>
-#include <signal.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/banned.h"
 
 static struct {
-    pthread_mutex_t lock; /* of the list */
+    atomic_flag lock; /* of the list */
     pthread_once_t once;
     pdl_child *first;
-} running = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_ONCE_INIT, NULL};
+} running = {ATOMIC_FLAG_INIT, PTHREAD_ONCE_INIT, NULL};
 
-/* Nothing that holds the lock allocates or waits. */
-static void kill_all(void) {
-    pthread_mutex_lock(&running.lock);
-    for (pdl_child *c = running.first; c; c = c->next)
-        if (c->owner == getpid()) kill(-c->pid, SIGKILL);
-    pthread_mutex_unlock(&running.lock);
+void pdl_children_lock(sigset_t *old) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, old);
+    while (atomic_flag_test_and_set_explicit(&running.lock, memory_order_acquire)) sched_yield();
 }
 
-static void promise(void) {
-    atexit(kill_all);
+void pdl_children_unlock(const sigset_t *old) {
+    atomic_flag_clear_explicit(&running.lock, memory_order_release);
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+void pdl_children_kill(void) {
+    sigset_t old;
+    pdl_children_lock(&old);
+    for (pdl_child *c = running.first; c; c = c->next)
+        if (c->owner == getpid()) kill(-c->pid, SIGKILL);
+    pdl_children_unlock(&old);
+}
+
+static void kill_at_exit(void) {
+    atexit(pdl_children_kill);
 }
 
 void pdl_child_add(pdl_child *c, int pid) {
-    pthread_once(&running.once, promise);
-    pthread_mutex_lock(&running.lock);
     *c = (pdl_child){.pid = pid, .owner = getpid(), .next = running.first, .link = &running.first};
     if (c->next) c->next->link = &c->next;
     running.first = c;
-    pthread_mutex_unlock(&running.lock);
 }
 
 void pdl_child_remove(pdl_child *c) {
-    if (!c->link) return;
-    pthread_mutex_lock(&running.lock);
-    *c->link = c->next;
-    if (c->next) c->next->link = c->link;
-    c->link = NULL;
-    pthread_mutex_unlock(&running.lock);
+    sigset_t old;
+    pdl_children_lock(&old);
+    if (c->link) {
+        *c->link = c->next;
+        if (c->next) c->next->link = c->link;
+        c->link = NULL;
+    }
+    pdl_children_unlock(&old);
+}
+
+void pdl_children_watch_exit(void) {
+    pthread_once(&running.once, kill_at_exit);
 }

@@ -1,11 +1,15 @@
-/* children.h -- the child processes that run, so that none outlives an exit() of ours.
+/* children.h -- the child processes that run, so that none outlives an end of ours that does not unwind.
  *
- * A process may end without unwinding: for want of memory, or because its host calls exit(). The groups of its
- * children are then killed by a function given to atexit. The list is for the whole process because exit is.
+ * A process may end for want of memory, because its host calls exit(), or in the handler of a second signal. The groups of its
+ * children are then killed: by a function given to atexit, or by the handler. A handler may run at any moment and in any thread, so
+ * the list has a spin lock that is only held while signals are blocked: the thread that holds it is never interrupted, and a handler
+ * waits for one start of a child at most. The list is for the whole process because exit is.
  * Private to io.
  */
 #ifndef PDL_IO_CHILDREN_H
 #define PDL_IO_CHILDREN_H
+
+#include <signal.h>
 
 /* Part of what owns the child; in the list from add to remove. Nothing is allocated. */
 typedef struct pdl_child {
@@ -14,7 +18,17 @@ typedef struct pdl_child {
     struct pdl_child *next, **link; /* link is NULL outside the list */
 } pdl_child;
 
-void pdl_child_add(pdl_child *c, int pid);
-void pdl_child_remove(pdl_child *c); /* one that is not in the list is fine */
+/* From now on exit() kills what is in the list. Before the first child is started. */
+void pdl_children_watch_exit(void);
+
+/* A child is started and added between these, or a handler that comes in between would miss it. *old: the signal mask of before. */
+void pdl_children_lock(sigset_t *old);
+void pdl_children_unlock(const sigset_t *old);
+
+void pdl_child_add(pdl_child *c, int pid); /* the list is locked */
+void pdl_child_remove(pdl_child *c);       /* one that is not in the list is fine */
+
+/* SIGKILL for each group in the list. A signal handler may call it. */
+void pdl_children_kill(void);
 
 #endif

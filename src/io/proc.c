@@ -321,6 +321,20 @@ static void begin_reading(pdl_proc *p) {
     }
 }
 
+/* The child and its place in the list come at once. Returns an error of libuv. */
+static int spawn(pdl_proc *p, const uv_process_options_t *options) {
+    sigset_t old;
+    pdl_children_watch_exit();
+    pdl_children_lock(&old);
+    int e = uv_spawn(pdl_loop_uv(p->loop), &p->uv, options);
+    p->uv.data = p;
+    p->running = e == 0;
+    p->pid = p->uv.pid;
+    if (p->running) pdl_child_add(&p->child, p->pid);
+    pdl_children_unlock(&old);
+    return e;
+}
+
 bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out, pdl_err *err) {
     pdl_proc *p = new_proc(loop, opt);
     uv_stdio_container_t io[N_PIPES] = {{.flags = UV_IGNORE}};
@@ -348,12 +362,8 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
         .stdio_count = opt->extra_fds ? 5 : 3,
         .stdio = io,
     };
-    int e = uv_spawn(pdl_loop_uv(loop), &p->uv, &uo);
-    p->uv.data = p;
+    int e = spawn(p, &uo);
     if (e != 0) return start_failed(p, opt->argv[0], e, err);
-    p->running = true;
-    p->pid = p->uv.pid;
-    pdl_child_add(&p->child, p->pid);
     if (opt->max_memory)
         prlimit(p->pid, RLIMIT_AS, &(struct rlimit){opt->max_memory, opt->max_memory}, NULL);
     set_hold(p, true);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "io/children.h"
 #include "io/loop_uv.h"
 
 #include "base/banned.h"
@@ -35,6 +36,7 @@ enum { MAX_SIGNALS = 8 };
 struct pdl_signals {
     uv_signal_t uv[MAX_SIGNALS];
     int n, open;
+    bool flagged;
     void (*fn)(void *user, int sig);
     void *user;
 };
@@ -65,10 +67,27 @@ static struct {
     void (*next)(int sig); /* libuv's */
 } noted;
 
+static void end_at_once(int sig) {
+    pdl_children_kill();
+    _exit(128 + sig);
+}
+
+static void quit_at_once(int sig) {
+    pdl_children_kill();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
 static void note_signal(int sig) {
-    if (*noted.flag) _exit(128 + sig);
+    if (*noted.flag) end_at_once(sig);
     *noted.flag = sig;
     noted.next(sig);
+}
+
+static void handle(int sig, void (*handler)(int sig)) {
+    struct sigaction a = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigfillset(&a.sa_mask); /* so that the flag is looked at and set as one */
+    (void)sigaction(sig, &a, NULL);
 }
 
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
@@ -77,9 +96,10 @@ void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
         struct sigaction a;
         if (sigaction(s->uv[i].signum, NULL, &a) != 0 || a.sa_handler == note_signal) continue;
         noted.next = a.sa_handler; /* one and the same for all signals */
-        a.sa_handler = note_signal;
-        (void)sigaction(s->uv[i].signum, &a, NULL);
+        handle(s->uv[i].signum, note_signal);
     }
+    s->flagged = true;
+    handle(SIGQUIT, quit_at_once);
 }
 
 static void signal_closed(uv_handle_t *h) {
@@ -92,5 +112,9 @@ void pdl_signals_stop(pdl_signals *s) {
     if (s->n == 0)
         pdl_free(s);
     else
-        for (int i = 0; i < s->n; i++) uv_close((uv_handle_t *)&s->uv[i], signal_closed);
+        for (int i = 0; i < s->n; i++) {
+            int sig = s->uv[i].signum;
+            uv_close((uv_handle_t *)&s->uv[i], signal_closed);
+            if (s->flagged) handle(sig, end_at_once);
+        }
 }

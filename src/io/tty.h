@@ -26,9 +26,10 @@ typedef struct pdl_signals pdl_signals;
 pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig),
                                void *user);
 /* The number of a signal that arrives is also left in *flag at once, for work that does not come back to the loop. When
- * the flag is set already, the process ends: the user has asked twice. One watch of a process can have a flag, which
- * outlives it. */
+ * the flag is set already, the process ends at once, and its children with it: the user has asked twice. SIGQUIT ends it
+ * the same way, with the core that it asks for. One watch of a process can have a flag, which outlives it. */
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
-void pdl_signals_stop(pdl_signals *s); /* restores the default handling; NULL is fine */
+/* Restores the default handling; with a flag, any of the signals now ends the process and its children at once. NULL is fine. */
+void pdl_signals_stop(pdl_signals *s);
 
 #endif

@@ -1,0 +1,17 @@
+/* signals.c -- the signals that end a command: the first begins the end, the next makes it at once. */
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+static volatile sig_atomic_t came; /* the signal that asked for the end */
+
+const volatile sig_atomic_t *signal_that_came(void) { return &came; }
+
+pdl_signals *watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hup;
+    bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN; /* nohup */
+    pdl_signals *watch = pdl_signals_watch(loop, signals, ignored ? 2 : 3, fn, user);
+    pdl_signals_flag(watch, &came);
+    return watch;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""test_signals.py -- signals that come one after the other: the first begins the end, the next makes it at once, and either way no
+child of the run is left.
+
+    test_signals.py BUILD_DIR [--rounds N]
+
+Python standard library only. Last line: `N passed, N failed`.
+"""
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+from test_faults import Tests, left_behind, number_after  # noqa: E402
+
+INT, TERM, HUP, QUIT = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT
+SERVER = """import json, signal, subprocess, sys
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+subprocess.Popen(['sleep', '47'])
+for line in sys.stdin:
+    m = json.loads(line)
+    if m.get('method') == 'initialize':
+        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'protocolVersion': m['params']['protocolVersion'],
+              'capabilities': {'tools': {}}, 'serverInfo': {'name': 's', 'version': '1'}}}), flush=True)
+    elif m.get('method') == 'tools/list':
+        print(json.dumps({'jsonrpc': '2.0', 'id': m['id'], 'result': {'tools': [{'name': 'wait', 'inputSchema': {'type': 'object'}}]}}), flush=True)
+while True:
+    signal.pause()
+"""
+CONFIG = '{"mcpServers": {"s": {"command": "%s", "args": ["server.py"], "env": {"PDL_TEST_MARK": "${PDL_TEST_MARK}"}}}}' % sys.executable
+PYTHON = "lang: python\ncode: |\n  import subprocess\n  subprocess.Popen(['sleep', '47'])\n  subprocess.run(['sleep', '47'])\n  result = 1\n"
+# program, processes that it starts
+PROGRAMS = {
+    "sixty commands": ("for: {i: \"${ range(60) }\"}\nmap: {lang: command, code: sleep 47}\n", 60),
+    "commands with children": ("for: {i: \"${ range(5) }\"}\nmap: {lang: command, code: sh -c 'sleep 47 & sleep 47'}\n", 15),
+    "Python": (PYTHON, 3),
+    "a tool server": ("defs: {s: {import: \"mcp:s\"}}\ntext: ${ s.wait() }\n", 2),
+    "Python that computes": ("lang: python\ncode: |\n  while True: pass\n", 1),
+}
+# signals, milliseconds between them, the exit statuses that may come of it
+SEQUENCES = [
+    ((INT, INT), 2, (130,)), ((INT, INT), 10, (130,)), ((INT, TERM), 0, (130, 143)), ((INT, TERM, HUP), 1, (130, 143, 129)),
+    ((HUP, INT), 1, (143, 130)), ((QUIT,), 0, (-QUIT,)),
+]
+
+
+def wait_for_children(t, n):
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if len(left_behind(t.mark)) > n:  # the run itself is one
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def one(t, name, signals, gap_ms, want):
+    program, n = PROGRAMS[name]
+    title = "%s to %s, %d ms apart" % (" ".join(signal.Signals(s).name for s in signals), name, gap_ms)
+    with tempfile.TemporaryDirectory(prefix="pdl_signals_") as d:
+        (pathlib.Path(d) / "server.py").write_text(SERVER)
+        (pathlib.Path(d) / "mcp.json").write_text(CONFIG)
+        p = t.start(d, program, env={"PDL_MCP_CONFIG": "mcp.json"}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        if not wait_for_children(t, n):
+            p.kill()
+            t.check(title + ": starts", False, p.communicate()[1].decode())
+            return
+        time.sleep(0.02)
+        for s in signals:
+            p.send_signal(s)
+            time.sleep(gap_ms / 1000)
+        begin = time.monotonic()
+        status, _, err = t.finished(p, title)
+        took = time.monotonic() - begin
+        t.check(title, status in want and took < 5, "exit status %s after %.1f s\n%s" % (status, took, err[:600]))
+        t.clean(title, d)
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background with SIGINT ignored
+    t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
+    for _ in range(number_after("--rounds", 1)):
+        for name in PROGRAMS:
+            for signals, gap_ms, want in SEQUENCES:
+                one(t, name, signals, gap_ms, want)
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
