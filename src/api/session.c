@@ -511,6 +511,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.stream = spawn->stream;
     o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
     o.n_ids = PDL_RANGE_IDS - 1;
+    o.keep_answers = true;
     o.sinks.now = wall;
     o.world = world_of(s, spawn);
     o.budget = s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0}) : NULL;

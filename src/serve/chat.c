@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/sse.h"
-#include "serve/room.h"
+#include "serve/answer.h"
 
 #include "base/banned.h"
 
@@ -57,7 +57,7 @@ static void begin_pieces(work *w) {
     pdl_exchange_begin(w->x, 200, headers, 2);
     for (uint32_t i = 0; i < w->n; i++) {
         pdl_val delta = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
-        reply_piece(&w->choices[i], pdl_dict_putz(delta, "content", pdl_textz("")), NULL, &b);
+        reply_piece(&w->choices[i], pdl_dict_putz(delta, "content", pdl_textz("")), &b);
     }
     send(w, &b);
     w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
@@ -70,31 +70,21 @@ static void on_event(void *user, const pdl_event *e) {
     pdl_buf b = PDL_BUF;
     if (e->kind != PDL_EVENT_text || !w->stream || !e->text.n) return;
     begin_pieces(w);
-    reply_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(e->text)), NULL, &b);
+    reply_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(e->text)), &b);
     send(w, &b);
     if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(c->run);
 }
 
-/* In pieces each call is told with its place. */
-static pdl_val numbered(pdl_vref calls) {
-    pdl_val out = pdl_list_new(pdl_list_len(calls));
-    for (size_t i = 0; i < pdl_list_len(calls); i++) {
-        pdl_val c = pdl_keep(pdl_list_at(calls, i));
-        if (pdl_is_dict(c)) c = pdl_dict_putz(c, "index", pdl_int((int64_t)i));
-        out = pdl_list_push(out, c);
-    }
-    return out;
-}
-
-static void finish_choice(choice *c) {
+/* False: its result is not text. */
+static bool finish_choice(choice *c, pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    pdl_val calls = reply_tool_calls(c);
+    answer a;
+    if (!answer_read(c, &a, err)) return false;
     begin_pieces(c->work);
-    if (!pdl_is_absent(calls))
-        reply_piece(c, pdl_dict_putz(pdl_dict_new(1), "tool_calls", numbered(calls)), NULL, &b);
-    reply_piece(c, pdl_dict_new(0), pdl_is_absent(calls) ? "stop" : "tool_calls", &b);
+    reply_end(c, &a, &b);
     send(c->work, &b);
-    pdl_drop(calls);
+    answer_fini(&a);
+    return true;
 }
 
 static void finish_pieces(work *w) {
@@ -126,9 +116,9 @@ static void fail(work *w, const pdl_err *why) {
 
 static void succeed(work *w) {
     pdl_err err = {0};
-    pdl_val answer;
+    pdl_val whole;
     if (w->stream) finish_pieces(w);
-    else if (reply_whole(w, &answer, &err)) answer_json(w->x, answer);
+    else if (reply_whole(w, &whole, &err)) answer_json(w->x, whole);
     else fail(w, &err);
     pdl_err_fini(&err);
 }
@@ -301,8 +291,11 @@ static bool step_choice(choice *c) {
     if (step == PDL_STEP_WAIT) return true;
     c->over = true;
     w->n_over++;
-    if (w->stream) finish_choice(c);
-    return true;
+    pdl_err err = {0};
+    bool ok = !w->stream || finish_choice(c, &err);
+    if (!ok) fail(w, &err);
+    pdl_err_fini(&err);
+    return ok;
 }
 
 void chat_step(work *w) {

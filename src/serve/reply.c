@@ -1,10 +1,7 @@
 /* reply.c -- completions in the form of OpenAI's interface, whole and in pieces. */
-#include "base/limits.h"
 #include "io/sse.h"
-#include "serve/room.h"
-#include "value/context.h"
+#include "serve/answer.h"
 #include "value/json_write.h"
-#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -29,49 +26,34 @@ static pdl_val usage_of(const work *w) {
     return pdl_dict_putz(d, "total_tokens", pdl_int(prompt + completion));
 }
 
-static pdl_val one_choice(const choice *of, const char *what, pdl_val v, const char *finish) {
+/* Takes v. */
+static pdl_val one_choice(const choice *of, const char *what, pdl_val v, pdl_vref logprobs, const char *finish) {
     pdl_val c = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int(of->index));
     c = pdl_dict_putz(c, what, v);
-    c = pdl_dict_putz(c, "logprobs", pdl_null());
+    c = pdl_dict_putz(c, "logprobs", pdl_keep(logprobs));
     return pdl_dict_putz(c, "finish_reason", finish ? pdl_textz(finish) : pdl_null());
 }
 
-pdl_val reply_tool_calls(const choice *c) {
-    pdl_message m;
-    pdl_vref context = pdl_run_context(c->run);
-    if (!pdl_is(context, PDL_V_CONTEXT) || !pdl_context_last(context, &m) || !pdl_is_dict(m.extra))
-        return pdl_absent();
-    pdl_vref calls = pdl_dict_getz(m.extra, "tool_calls");
-    return pdl_is_list(calls) && pdl_list_len(calls) ? pdl_keep(calls) : pdl_absent();
-}
-
-/* The result; of a message that the program ends with, its content. */
-static pdl_vref answer_of(const choice *c) {
-    pdl_vref v = pdl_run_result(c->run);
-    pdl_message m;
-    return pdl_is(v, PDL_V_CONTEXT) && pdl_context_last(v, &m) ? m.content : v;
-}
-
-static pdl_val message_of(const choice *c, pdl_str content) {
-    pdl_val calls = reply_tool_calls(c);
-    bool some = pdl_is_list(calls);
+static pdl_val message_of(const choice *c, const answer *a) {
+    bool calls = pdl_is_list(a->calls), text = a->text.len || !calls;
     pdl_val m = pdl_dict_putz(pdl_dict_new(4), "role", pdl_textz("assistant"));
-    m = pdl_dict_putz(m, "content", some && !content.n ? pdl_null() : pdl_text(content));
+    m = pdl_dict_putz(m, "content", text ? pdl_text(pdl_buf_str(&a->text)) : pdl_null());
     m = pdl_dict_putz(m, "refusal", pdl_null());
-    if (some) m = pdl_dict_putz(m, "tool_calls", calls);
-    return one_choice(c, "message", m, some ? "tool_calls" : "stop");
+    m = pdl_dict_merge(m, a->said);
+    if (calls) m = pdl_dict_putz(m, "tool_calls", pdl_keep(a->calls));
+    return one_choice(c, "message", m, a->logprobs, a->finish);
 }
 
 bool reply_whole(const work *w, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(w->n);
     for (uint32_t i = 0; i < w->n; i++) {
-        pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
-        bool ok = pdl_stringify(answer_of(&w->choices[i]), &text, err);
-        if (ok) list = pdl_list_push(list, message_of(&w->choices[i], pdl_buf_str(&text)));
-        pdl_buf_fini(&text);
-        if (ok) continue;
-        pdl_drop(list);
-        return false;
+        answer a;
+        if (!answer_read(&w->choices[i], &a, err)) {
+            pdl_drop(list);
+            return false;
+        }
+        list = pdl_list_push(list, message_of(&w->choices[i], &a));
+        answer_fini(&a);
     }
     pdl_val d = pdl_dict_putz(head(w, "chat.completion"), "choices", list);
     *out = pdl_dict_putz(d, "usage", usage_of(w));
@@ -87,11 +69,29 @@ static void put_event(pdl_val v, pdl_buf *out) {
     pdl_drop(v);
 }
 
-void reply_piece(const choice *c, pdl_val delta, const char *finish, pdl_buf *out) {
-    pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, finish));
+static void put_piece(const choice *c, pdl_val delta, pdl_vref logprobs, const char *finish, pdl_buf *out) {
+    pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, logprobs, finish));
     pdl_val d = pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list);
     if (c->work->wants_usage) d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
     put_event(d, out);
+}
+
+void reply_piece(const choice *c, pdl_val delta, pdl_buf *out) { put_piece(c, delta, pdl_null(), NULL, out); }
+
+/* In pieces each call is told with its place. */
+static pdl_val numbered(pdl_vref calls) {
+    pdl_val out = pdl_list_new(pdl_list_len(calls));
+    for (size_t i = 0; i < pdl_list_len(calls); i++)
+        out = pdl_list_push(out, pdl_dict_putz(pdl_keep(pdl_list_at(calls, i)), "index", pdl_int((int64_t)i)));
+    return out;
+}
+
+void reply_end(const choice *c, const answer *a, pdl_buf *out) {
+    pdl_val delta = pdl_keep(a->said);
+    if (pdl_is_list(a->calls)) delta = pdl_dict_putz(delta, "tool_calls", numbered(a->calls));
+    if (pdl_dict_len(delta) || !pdl_is_null(a->logprobs)) put_piece(c, delta, a->logprobs, NULL, out);
+    else pdl_drop(delta);
+    put_piece(c, pdl_dict_new(0), pdl_null(), a->finish, out);
 }
 
 void reply_usage(const work *w, pdl_buf *out) {

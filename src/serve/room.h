@@ -82,10 +82,11 @@ void chat_free(work *w);
 /* reply.c: completions as they are written. */
 /* All choices are over. False: a result is not text. */
 PDL_MUST bool reply_whole(const work *w, pdl_val *out, pdl_err *err);
+struct answer;
 /* As events. Takes delta. */
-void reply_piece(const choice *c, pdl_val delta, const char *finish, pdl_buf *out);
+void reply_piece(const choice *c, pdl_val delta, pdl_buf *out);
+/* What stands in no piece of text: calls of tools, logprobs, the reason of the end. */
+void reply_end(const choice *c, const struct answer *a, pdl_buf *out);
 void reply_usage(const work *w, pdl_buf *out);
-/* The tool calls of the last message that the run contributed, owned; absent: none. */
-pdl_val reply_tool_calls(const choice *c);
 
 #endif

@@ -32,6 +32,7 @@ struct ctx {
     pdl_val left, right;          /* groups: parts; right absent for one part, both for none */
     pdl_val role, content, extra; /* ONE */
     pdl_val wire;                 /* ONE: what a model gets of it, once somebody asked; or absent */
+    pdl_val source;               /* ONE: promise of the text of a model's reply; or absent */
     pdl_path *defsite;
     flat_list *flat; /* or NULL */
 };
@@ -43,9 +44,11 @@ static ctx *ctx_of(pdl_vref v) { return (ctx *)(void *)pdl_obj_of(v); }
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const ctx *c = (const ctx *)(const void *)o;
     if (c->kind == ONE) {
-        const pdl_val parts[] = {c->role, c->content, c->extra, c->wire, pdl_absent()};
-        size_t gap = i >= 2 && pdl_is_absent(c->extra); /* the first absent child ends them */
-        return i + gap < 5 ? parts[i + gap] : pdl_absent();
+        pdl_vref parts[] = {c->role, c->content, c->extra, c->wire, c->source};
+        size_t n = 0; /* the first absent child ends them */
+        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+            if (!pdl_is_absent(parts[k]) && n++ == i) return parts[k];
+        return pdl_absent();
     }
     return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
 }
@@ -73,7 +76,7 @@ static pdl_val wrap_up(ctx *c, pdl_label label, unsigned flags) {
 static ctx *new_node(ctx_kind kind) {
     ctx *c = pdl_ext_new(PDL_V_CONTEXT, &context_class, sizeof(ctx));
     c->kind = kind;
-    c->left = c->right = c->role = c->content = c->extra = c->wire = pdl_absent();
+    c->left = c->right = c->role = c->content = c->extra = c->wire = c->source = pdl_absent();
     return c;
 }
 
@@ -88,6 +91,12 @@ pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *
     c->defsite = defsite ? pdl_path_keep(defsite) : NULL;
     return wrap_up(c, pdl_label_of(c->role) | pdl_label_of(c->content) | pdl_label_of(c->extra),
                    pdl_flags_of(c->role) | pdl_flags_of(c->content) | pdl_flags_of(c->extra));
+}
+
+pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite) {
+    pdl_val source = pdl_keep(content), one = pdl_context_one(role, content, extra, defsite);
+    ctx_of(one)->source = source;
+    return one;
 }
 
 /* How many elements x adds to a group of this kind. */
@@ -234,7 +243,7 @@ static ctx *message_at(ctx *c, size_t i) {
 
 /* --- messages ---------------------------------------------------------------------------------------- */
 
-static pdl_message view(const ctx *c) { return (pdl_message){c->role, c->content, c->extra, c->defsite}; }
+static pdl_message view(const ctx *c) { return (pdl_message){c->role, c->content, c->extra, c->defsite, c->source}; }
 
 static pdl_val defsite_text(const ctx *c) {
     pdl_buf b = PDL_BUF;

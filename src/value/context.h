@@ -18,11 +18,14 @@ typedef struct pdl_message {
     pdl_vref content;  /* any value */
     pdl_vref extra;    /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
     pdl_path *defsite; /* id of the block that made it, or NULL */
+    pdl_vref source;   /* promise of a model's text that it was made from, or absent */
 } pdl_message;
 
 pdl_val pdl_context_empty(void);
 /* One message. Takes role, content, extra (absent: none); borrows defsite (NULL: none). */
 pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
+/* The message of a model's reply: content is the promise of its text, which stays known when it is resolved. */
+pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
 /* a then b / a beside b. Take both. */
 pdl_val pdl_context_dep(pdl_val a, pdl_val b);
 pdl_val pdl_context_ind(pdl_val a, pdl_val b);

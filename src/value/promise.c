@@ -15,9 +15,9 @@
 
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const pdl_promise *p = (const pdl_promise *)(const void *)o;
-    pdl_vref all[2] = {p->value, p->pieces};
+    pdl_vref all[] = {p->value, p->pieces, p->answer};
     size_t n = 0;
-    for (size_t k = 0; k < 2; k++)
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
         if (!pdl_is_absent(all[k]) && n++ == i) return all[k];
     return pdl_absent();
 }
@@ -30,7 +30,7 @@ static pdl_promise *new_promise(uint32_t id) {
     pdl_promise *p = pdl_ext_new(PDL_V_PROMISE, &promise_class, sizeof(pdl_promise));
     p->state = PDL_PROMISE_PENDING;
     p->id = id;
-    p->value = p->pieces = pdl_absent();
+    p->value = p->pieces = p->answer = pdl_absent();
     return p;
 }
 

@@ -283,6 +283,7 @@ struct pdl_run {
     size_t wanted;              /* an allocation of so many bytes took the reserve: the program is to end; 0: none did */
     bool heard;                 /* a model or a tool has answered */
     pdl_val result;
+    pdl_val answer;             /* of the model that gives the result, as far as it is kept; or absent */
     pdl_err err;
     double score;
     pdl_usage usage, nested_usage;

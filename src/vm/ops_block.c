@@ -193,22 +193,26 @@ pdl_step op_to_message(pdl_fiber *f, const pdl_b_message *b, pdl_err *err) {
 
 /* --- printing ------------------------------------------------------------------------------------------- */
 
-pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
-    (void)how;
-    if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
-    pdl_step s = force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    pdl_look look = how == 1 ? PDL_LOOK_CODE : PDL_LOOK_PLAIN;
-    pdl_label label = pdl_label_of(*top(f));
-    if (pdl_is_str(*top(f))) {
-        out_text(f, pdl_str_get(*top(f)), look, label);
+static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
+    if (pdl_is_str(v)) {
+        out_text(f, pdl_str_get(v), look, pdl_label_of(v));
         return PDL_STEP_DONE;
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = pdl_stringify(*top(f), &b, err);
-    if (ok) out_text(f, pdl_buf_str(&b), look, label);
+    bool ok = pdl_stringify(v, &b, err);
+    if (ok) out_text(f, pdl_buf_str(&b), look, pdl_label_of(v));
     pdl_buf_fini(&b);
     return step_of(ok);
+}
+
+pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
+    (void)how;
+    if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
+    pdl_val v = pdl_keep(*top(f)); /* the result stays what it is: a promise knows which model it comes from */
+    pdl_step s = force(f, &v, err);
+    if (s == PDL_STEP_DONE) s = emit(f, v, how == 1 ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
+    pdl_drop(v);
+    return s;
 }
 
 /* --- joins ---------------------------------------------------------------------------------------------- */

@@ -69,7 +69,7 @@ static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
     c->role = pdl_promise_new(c->id);
     c->extra = pdl_promise_new(c->id);
     pdl_path *p = blk_path(f);
-    set_val(&f->bg, pdl_context_one(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
+    set_val(&f->bg, pdl_context_reply(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
     if (!b->response.s.p) return;
     c->raw = pdl_promise_new(c->id);
     f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));

@@ -290,6 +290,12 @@ static void count_usage(pdl_call *c, pdl_vref usage) {
     });
 }
 
+static pdl_val choice_of(pdl_vref raw) {
+    pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
+    pdl_vref first = pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+    return pdl_is_dict(first) ? pdl_keep(first) : pdl_absent();
+}
+
 static void fill_model(pdl_call *c, pdl_vref v) {
     pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"),
              raw = pdl_dict_getz(v, "raw");
@@ -299,6 +305,7 @@ static void fill_model(pdl_call *c, pdl_vref v) {
     if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored))
         pdl_err_fini(&ignored);
     pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), PDL_LABEL_model));
+    if (c->run->opt.keep_answers) pdl_promise_of(c->text)->answer = choice_of(raw);
     pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_keep(role) : pdl_textz("assistant"));
     pdl_promise_fill(pdl_promise_of(c->extra), message_extra(message));
     if (!pdl_is_absent(c->raw))

@@ -7,7 +7,7 @@
 pdl_run *pdl_run_new(const pdl_run_options *options) {
     pdl_run *r = PDL_NEW(pdl_run);
     r->opt = *options;
-    r->result = pdl_absent();
+    r->result = r->answer = pdl_absent();
     r->imports = pdl_dict_new(0);
     r->tool_names = pdl_dict_new(0);
     r->scratch = pdl_arena_make();
@@ -52,6 +52,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_drop(r->imports);
     pdl_drop(r->tool_names);
     pdl_drop(r->result);
+    pdl_drop(r->answer);
     pdl_err_fini(&r->err);
     pdl_err_fini(&r->rng_err);
     pdl_path_drop(r->opt.place);
@@ -107,10 +108,29 @@ static void fail_run(pdl_run *r, pdl_err *err) {
     pdl_err_fini(err);
 }
 
+/* The promise of a model's text that v is, or that a text made of it alone is; absent: v is something else. */
+static pdl_vref sole_source(pdl_vref v) {
+    while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
+        pdl_vref pieces = pdl_promise_of(v)->pieces;
+        if (!pdl_is_list(pieces) || pdl_list_len(pieces) != 1) return pdl_absent();
+        v = pdl_list_at(pieces, 0);
+    }
+    return pdl_is(v, PDL_V_PROMISE) ? v : pdl_absent();
+}
+
+/* Before the result is made into a value: as such it does not tell where it comes from. */
+static void keep_answer(pdl_run *r, pdl_vref result) {
+    pdl_message m;
+    pdl_vref source = sole_source(result);
+    if (pdl_is_absent(source) && !pdl_is_absent(r->main->bg) && pdl_context_last(r->main->bg, &m)) source = m.source;
+    if (!pdl_is_absent(source)) set_val(&r->answer, pdl_keep(pdl_promise_of(source)->answer));
+}
+
 /* The main fiber has run its program: wait for what is still open, then take the result. */
 static pdl_step finish(pdl_run *r, pdl_err *err) {
     pdl_fiber *f = r->main;
     pdl_step s = await_calls(f, 0, false, err);
+    if (s == PDL_STEP_DONE) keep_answer(r, *top(f));
     if (s == PDL_STEP_DONE) s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     if (r->stream_failed && out_failed(r, err)) return PDL_STEP_FAIL;
@@ -324,6 +344,7 @@ bool pdl_run_has_heard(const pdl_run *r) { return r->heard; }
 bool pdl_run_is_foreign(const pdl_run *r) { return out_is_foreign(r, pdl_label_of(r->result)); }
 pdl_val pdl_run_scope(const pdl_run *r) { return scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
+pdl_vref pdl_run_answer(const pdl_run *r) { return r->answer; }
 double pdl_run_score(const pdl_run *r) { return r->score; }
 const pdl_err *pdl_run_error(const pdl_run *r) { return &r->err; }
 

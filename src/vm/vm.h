@@ -49,6 +49,7 @@ typedef struct pdl_run_options {
     pdl_str stdlib;           /* text of the standard library; empty: none */
     /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */
     pdl_stop_flag *stop;
+    bool keep_answers;        /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
@@ -87,6 +88,9 @@ bool pdl_run_has_heard(const pdl_run *r);       /* has a model or a tool answere
 bool pdl_run_is_foreign(const pdl_run *r);      /* is the result other than the program's own words? */
 pdl_val pdl_run_scope(const pdl_run *r);   /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
+/* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the reply of the model that gives the result: the
+ * result is its text, or the last message that the program contributed is. Absent: another block gives it. Borrowed. */
+pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
 /* {model_calls, completion_tokens, prompt_tokens} */
 void pdl_run_usage(const pdl_run *r, int64_t *calls, int64_t *completion, int64_t *prompt);

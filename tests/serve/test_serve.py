@@ -31,6 +31,20 @@ PROGRAMS = {
     "late": 'text: ["begun ", {model: openai/fails}]\n',
     "talk": 'text: ["A:", {model: openai/talker}, {model: openai/talker}]\n',
     "tool": 'lastOf: [{role: assistant, content: "", tool_calls: [{id: c1, type: function, function: {name: f, arguments: "{}"}}]}]\n',
+    "tool-bare": 'lastOf: [{role: assistant, content: "", tool_calls: [{function: {name: f, arguments: {a: 1}}}]}]\n',
+    "agent": 'model: openai/agent\nparameters: {tools: "${ request.tools | default(none) }"}\n',
+    "agent-text": 'text: ["", {model: openai/agent, parameters: {tools: "${ request.tools }"}}]\n',
+    "agent-last": 'lastOf: [x, {model: openai/agent, parameters: {tools: "${ request.tools }"}}]\n',
+    "agent-if": 'if: true\nthen: {model: openai/agent, parameters: {tools: "${ request.tools }"}}\n',
+    "agent-call": 'defs: {f: {function: {}, return: {model: openai/agent}}}\ncall: ${ f }\n',
+    "agent-result": 'text: [{model: openai/agent, contribute: [result]}]\n',
+    "agent-variable": 'lastOf: [{def: a, model: openai/agent, contribute: []}, "${ a }"]\n',
+    "agent-seen": 'text: [{def: a, model: openai/agent}, {if: "${ pdl_context[-1].tool_calls | length > 3 }", then: x}]\n',
+    "agent-before": 'text: [{model: openai/agent}, done]\n',
+    "cut": 'model: openai/cut\n',
+    "cut-text": 'text: ["", {model: openai/cut}]\n',
+    "cut-more": 'text: ["so: ", {model: openai/cut}]\n',
+    "refusal": 'model: openai/refusal\n',
     "slow": 'text: [first, {model: openai/slow}]\n',
     "big": 'text: {for: {i: "${ range(4000) | list }"}, repeat: "${ \'x\' * 10000 }"}\n',
     "forever": 'repeat: {text: ""}\nwhile: true\n',
@@ -42,6 +56,16 @@ PROGRAMS = {
 }
 opened = []             # requests that reached the model and are open
 asked = []              # names of the models that were asked
+
+
+AGENT = {"role": "assistant", "content": None, "reasoning_content": "let me see",
+         "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}]}
+LOGPROBS = {"content": [{"token": "he", "logprob": -0.5, "bytes": None, "top_logprobs": []}]}
+MESSAGES = {   # of models that say one thing: message, finish_reason, logprobs
+    "agent": (AGENT, "tool_calls", None),
+    "cut": ({"role": "assistant", "content": "he"}, "length", LOGPROBS),
+    "refusal": ({"role": "assistant", "content": "", "refusal": "I may not"}, "content_filter", None),
+}
 
 
 class Model(BaseHTTPRequestHandler):
@@ -67,17 +91,20 @@ class Model(BaseHTTPRequestHandler):
                 pass
             self.close_connection = True
             return None
+        message, finish, logprobs = MESSAGES.get(body["model"], ({"role": "assistant", "content": "hello world"}, "stop", None))
         if not body.get("stream"):
-            return self.send(200, {"choices": [{"index": 0, "finish_reason": "stop",
-                                                "message": {"role": "assistant", "content": "hello world"}}], "usage": usage})
+            return self.send(200, {"choices": [{"index": 0, "finish_reason": finish, "message": message, "logprobs": logprobs}], "usage": usage})
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Connection", "close")
         self.end_headers()
-        for piece in ("hello", " world"):
+        if body["model"] in MESSAGES:
+            delta = {k: [{**c, "index": 0} for c in v] if k == "tool_calls" else v for k, v in message.items()}
+            self.event({"choices": [{"index": 0, "delta": delta, "logprobs": logprobs}]})
+        for piece in ("hello", " world") if body["model"] not in MESSAGES else ():
             self.event({"choices": [{"index": 0, "delta": {"content": piece}}]})
             time.sleep(0.02)
-        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage})
+        self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage})
         self.wfile.write(b"data: [DONE]\n\n")
         self.close_connection = True
         return None
@@ -214,6 +241,51 @@ def streams(s):
         data += c.recv(4096)
     check("text comes before the end", b"chat.completion.chunk" in data)
     c.close()
+
+
+def gathered(reply):
+    """A stream as the one choice of a whole answer."""
+    out = {"message": {}, "finish_reason": None, "logprobs": None}
+    for piece in (json.loads(x) for x in events(reply[2])[:-1]):
+        for c in piece["choices"]:
+            for k, v in c["delta"].items():
+                if k == "tool_calls":
+                    out["message"][k] = [{n: x for n, x in call.items() if n != "index"} for call in v]
+                else:
+                    out["message"][k] = v if k == "role" else (out["message"].get(k) or "") + v
+            out["logprobs"] = c["logprobs"] or out["logprobs"]
+            out["finish_reason"] = c["finish_reason"] or out["finish_reason"]
+    return out
+
+
+def told(s, name, **more):
+    """What a program answers, whole and in pieces: (message, finish_reason, logprobs) of each."""
+    whole, pieces = json.loads(s.chat(name, **more)[2])["choices"][0], gathered(s.chat(name, stream=True, **more))
+    for c in (whole, pieces):
+        c["message"] = {k: v for k, v in c["message"].items() if v}
+    return [(c["message"], c["finish_reason"], c["logprobs"]) for c in (whole, pieces)]
+
+
+def model_answers(s):
+    """What a model says beside its text reaches the client, where it gives the result."""
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+    want = ({k: v for k, v in AGENT.items() if v}, "tool_calls", None)
+    for name in ("agent", "agent-text", "agent-last", "agent-if", "agent-call", "agent-result", "agent-variable", "agent-seen"):
+        got = told(s, name, tools=tools)
+        check("calls of a model: " + name, got == [want, want], got)
+    got = told(s, "agent-before", tools=tools)
+    check("a model that does not give the result", got == [({"role": "assistant", "content": "done"}, "stop", None)] * 2, got)
+    for name, text, logprobs in (("cut", "he", LOGPROBS), ("cut-text", "he", LOGPROBS), ("cut-more", "so: he", None)):
+        got = told(s, name)
+        check("end and logprobs of a model: " + name, got == [({"role": "assistant", "content": text}, "length", logprobs)] * 2, got)
+    got = told(s, "refusal")
+    check("refusal of a model", got == [({"role": "assistant", "refusal": "I may not"}, "content_filter", None)] * 2, got)
+    got = told(s, "agent")
+    check("no tools in the request", got == [want, want], got)
+    for message, finish, _ in told(s, "tool-bare"):
+        call = message["tool_calls"][0]
+        check("calls of a program are made complete", call["type"] == "function" and call["id"].startswith("call_") and
+              json.loads(call["function"]["arguments"]) == {"a": 1} and finish == "tool_calls", message)
 
 
 def choices(s):
@@ -571,7 +643,7 @@ def main():
                 raise
             print("skipped: built without libmicrohttpd\n0 passed, 0 failed, 1 skipped")
             return 0
-        for part in (answers, streams, choices, refusals, bad_clients, many_clients, official_client):
+        for part in (answers, streams, model_answers, choices, refusals, bad_clients, many_clients, official_client):
             part(s)
         other_interpreters(s, folder)
         waiting = s.socket("slow")

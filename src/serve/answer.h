@@ -1,0 +1,19 @@
+/* answer.h -- what a choice answers: a text, calls of tools, and what else the model said that gives the result. */
+#ifndef PDL_SERVE_ANSWER_H
+#define PDL_SERVE_ANSWER_H
+
+#include "serve/room.h"
+
+typedef struct answer {
+    pdl_buf text;
+    pdl_val calls;        /* of tools, in OpenAI's form: a list that is not empty; or absent */
+    pdl_val said;         /* dict: refusal, reasoning_content, ... as far as they are there */
+    pdl_val logprobs;     /* of the tokens of text; or null */
+    const char *finish;   /* finish_reason */
+} answer;
+
+/* Of a choice whose run is over. Error: the result is not text. */
+PDL_MUST bool answer_read(const choice *c, answer *out, pdl_err *err);
+void answer_fini(answer *a);
+
+#endif
