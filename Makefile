@@ -20,6 +20,9 @@ test: deps all asan ## install what is missing, build, run every suite; ARGS=--p
 test-tools: all ## tool servers from the registries of JavaScript and Python
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) tools
 
+test-install: ## build, install and use the library in a bare Debian root (as root, with mmdebstrap and bubblewrap)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) install
+
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
 
@@ -99,4 +102,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test test-tools deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all demo test test-tools test-install deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help

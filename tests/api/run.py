@@ -5,6 +5,7 @@
 
 Last line: `N passed, N failed`.
 """
+import json
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 C = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wstrict-prototypes", "-g"]
 CXX = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]
+MESON_IS_MISSING = "setup: there is no meson (Debian: the package meson); `make deps` installs all that is needed\n"
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 
 
@@ -66,11 +68,49 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pdl_api_") as tmp:
         work = pathlib.Path(tmp)
         dest = work / "root"
+        defaults(t, work)
         status, text = run(["meson", "install", "--no-rebuild", "--quiet", "-C", build], {"DESTDIR": str(dest)})
         if t.check("install", status == 0, text):
             use(t, work, dest)
     print("%d passed, %d failed" % (t.passed, t.failed))
     return 1 if t.failed else 0
+
+
+def script(path, text):
+    path.write_text("#!/bin/sh\n" + text, "utf-8")
+    path.chmod(0o755)
+
+
+def defaults(t, work):
+    """What a fresh build directory gets where Debian's dpkg-dev is not installed, and what is said where meson is not."""
+    (work / "bin").mkdir()
+    script(work / "bin" / "dpkg-architecture", "exit 1\n")
+    status, text = run(["meson", "setup", work / "fresh", ROOT], {"PATH": "%s:%s" % (work / "bin", os.environ["PATH"])})
+    if t.check("a fresh build directory is set up", status == 0, text):
+        options = json.loads(run(["meson", "introspect", "--buildoptions", work / "fresh"])[1])
+        t.check("the library goes to lib", [o["value"] for o in options if o["name"] == "libdir"] == ["lib"], "%s" % options)
+    (work / "bare").mkdir()
+    for name in ("sh", "ls", "cat", "cksum", "rm"):
+        (work / "bare" / name).symlink_to(shutil.which(name))
+    status, text = run([shutil.which("sh"), "tools/setup", work / "none"], {"PATH": str(work / "bare")}, cwd=ROOT)
+    t.check("a missing meson is told with its package and the verb", status == 1 and text == MESON_IS_MISSING, text)
+
+
+def first_program():
+    """The program that stands first on the page about embedding, and what it prints."""
+    page = (ROOT / "docs" / "manual" / "embedding.md").read_text("utf-8")
+    return re.search(r"```c file=hello\.c\n(.*?)```\n```stdout\n(.*?)```", page, re.S).groups()
+
+
+def documents(t, dest):
+    """The manual is installed, and what its pages link to is beside them."""
+    manual = next(iter(sorted(dest.rglob("doc/libpdl/manual"))), None)
+    if not t.check("the manual is installed", manual is not None):
+        return
+    for page in sorted(manual.glob("*.md")):
+        for link in re.findall(r"\]\(([^)#\s]+\.md)", page.read_text("utf-8")):
+            t.check("%s: %s is installed" % (page.name, link), (page.parent / link).is_file())
+    t.check("the examples are installed", (manual.parent / "examples" / "hello.pdl").is_file())
 
 
 def use(t, work, dest):
@@ -94,7 +134,10 @@ def use(t, work, dest):
         flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] + flags
     counted = b"__gcov_init" in so.read_bytes()  # by tools/coverage
     flags += ["-Wl,-rpath," + str(so.parent), "-lpthread"]
-    programs = [("embed", os.environ.get("CC", "cc"), C, ROOT / "examples" / "embed" / "embed.c"),
+    (work / "hello.c").write_text(first_program()[0], "utf-8")
+    documents(t, dest)
+    programs = [("hello", os.environ.get("CC", "cc"), C, work / "hello.c"),
+                ("embed", os.environ.get("CC", "cc"), C, ROOT / "examples" / "embed" / "embed.c"),
                 ("use", os.environ.get("CC", "cc"), C, HERE / "use.c"),
                 ("use++", os.environ.get("CXX", "c++"), CXX, HERE / "use.cpp")]
     for name, compiler, options, source in programs:
@@ -104,7 +147,10 @@ def use(t, work, dest):
         status, text = run([compiler, *options, source, "-o", work / name, *flags])
         if not t.check("%s compiles" % name, status == 0, text):
             continue
-        if name == "embed":
+        if name == "hello":
+            status, text = run([work / name], cwd=work)
+            t.check("the first program of the page prints what it should", (status, text) == (0, first_program()[1]), text)
+        elif name == "embed":
             status, text = run([work / name], cwd=work)
             t.check("the example prints what it should", status == 0 and text == (HERE / "embed.txt").read_text("utf-8"), text)
         else:
