@@ -164,6 +164,7 @@ void fiber_free(pdl_fiber *f) {
     pdl_drop(f->bg);
     pdl_drop(f->role);
     pdl_err_fini(&f->err);
+    pdl_err_fini(&f->raised);
     pdl_budget_drop(f->budget);
     pdl_vec_fini(&f->stack);
     pdl_vec_fini(&f->frames);

@@ -191,6 +191,7 @@ struct pdl_fiber {
     uint32_t n_calls;           /* made so far, numbers them */
     pdl_native_env env;         /* what natives are told */
     pdl_err err;                /* FAILED */
+    pdl_err raised;             /* an error that waits for the calls made before it; unset else */
     pdl_fiber *parent;          /* of an iteration of a map; NULL */
     size_t index;               /* its number there */
     pdl_path *base, *base_from; /* place of the call around the map; ids below base_from are its body. Owned, or NULL */
@@ -413,6 +414,7 @@ void out_call(pdl_fiber *f, pdl_call *c, bool visible, bool message);
 void out_flush(pdl_run *r);
 void out_flush_all(pdl_run *r);
 size_t out_mark(pdl_fiber *f);
+/* An attempt was given up: what it queued from `mark` on stays up to the first call that failed. */
 void out_forget(pdl_fiber *f, size_t mark);
 bool out_failed(pdl_run *r, pdl_err *err);
 
@@ -483,6 +485,7 @@ pdl_step op_map(pdl_fiber *f, const pdl_map_info *m, pdl_err *err);
 pdl_step op_reduce(pdl_fiber *f, pdl_err *err);
 pdl_step op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err);
 void map_child_ended(pdl_fiber *child);
+void map_child_fails(pdl_fiber *child); /* an error will end it: later iterations end now */
 void mapping_free(pdl_run *r, pdl_mapping *m);
 
 /* budget.c */

@@ -207,19 +207,25 @@ static pdl_mapping *mapping_of(pdl_fiber *parent) {
     return NULL;
 }
 
-static void map_failed(pdl_run *r, pdl_mapping *m, pdl_fiber *c) {
-    if (c->index < m->failed) {
-        m->failed = c->index;
-        pdl_err_fini(&m->err);
-        pdl_err_move(&m->err, &c->err);
-    }
-    for (size_t i = m->failed + 1; i < m->started; i++) { /* later iterations cannot matter any more */
+/* Later iterations than one that fails cannot matter any more. */
+static void drop_later(pdl_mapping *m, pdl_fiber *c) {
+    if (c->index < m->failed) m->failed = c->index;
+    for (size_t i = m->failed + 1; i < m->started; i++) {
         pdl_fiber *later = m->fibers[i];
         if (!later || later == c) continue;
         m->fibers[i] = NULL;
         m->open--;
-        drop_fiber(r, later);
+        drop_fiber(c->run, later);
     }
+}
+
+void map_child_fails(pdl_fiber *c) { drop_later(mapping_of(c->parent), c); }
+
+static void map_failed(pdl_mapping *m, pdl_fiber *c) {
+    drop_later(m, c);
+    if (c->index != m->failed) return;
+    pdl_err_fini(&m->err);
+    pdl_err_move(&m->err, &c->err);
 }
 
 void map_child_ended(pdl_fiber *c) {
@@ -229,12 +235,12 @@ void map_child_ended(pdl_fiber *c) {
     m->open--;
     m->ended++;
     if (c->state == FIBER_FAILED) {
-        map_failed(c->run, m, c);
+        map_failed(m, c); /* its output ends the output: nothing after it is shown */
     } else {
         m->results[c->index] = pop(c);
         adopt_calls(parent, c);
+        outq_end(c->out);
     }
-    outq_end(c->out);
     if (parent->state == FIBER_WAIT_MAP) fiber_ready(parent);
 }
 

@@ -195,7 +195,15 @@ pdl_outq *out_child(pdl_fiber *f) {
 
 size_t out_mark(pdl_fiber *f) { return f->out->n_added; }
 
-/* What a failed attempt has queued and not printed is dropped; what is printed stays. */
+/* Can all of it be shown once the calls in it have ended? C recursion is bounded as in flush. */
+static bool is_whole(const outitem *i) {
+    if (i->kind == ITEM_CALL) return !i->call || (i->call->done && !i->call->failed);
+    if (i->kind != ITEM_QUEUE) return true;
+    for (const outitem *k = i->queue->first; k; k = k->next)
+        if (!is_whole(k)) return false;
+    return i->queue->ended;
+}
+
 void out_forget(pdl_fiber *f, size_t mark) {
     pdl_outq *q = f->out;
     size_t queued = 0;
@@ -203,7 +211,7 @@ void out_forget(pdl_fiber *f, size_t mark) {
     size_t drop = q->n_added - mark, keep = queued > drop ? queued - drop : 0;
     outitem **at = &q->first;
     q->last = NULL;
-    for (; keep > 0; keep--) {
+    for (; *at && (keep > 0 || is_whole(*at)); keep -= keep > 0) {
         q->last = *at;
         at = &(*at)->next;
     }
@@ -214,6 +222,7 @@ void out_forget(pdl_fiber *f, size_t mark) {
         rest = i->next;
         item_free(i);
     }
+    out_flush(f->run);
 }
 
 /* The error of the failed call under the cursor. */

@@ -181,14 +181,40 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
     else PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
+/* An error ends nothing before the calls made before it have ended: with streaming their replies are shown, as they were paid for,
+ * and the error of one of them comes first. Left out: calls made before the handler that will see the error. */
+static pdl_step settle(pdl_fiber *f, pdl_err *err) {
+    if (f->run->opt.stream == PDL_STREAM_NONE || err->final || err->kind == PDL_E_budget) return PDL_STEP_DONE;
+    if (f->parent && !f->handlers.n) map_child_fails(f);
+    pdl_err first = {0};
+    pdl_step s = await_calls(f, f->handlers.n ? f->handlers.p[f->handlers.n - 1].calls_from : 0, true, &first);
+    if (s == PDL_STEP_WAIT) pdl_err_move(&f->raised, err);
+    if (s == PDL_STEP_FAIL) {
+        pdl_err_fini(err);
+        pdl_err_move(err, &first);
+    }
+    return s == PDL_STEP_WAIT ? s : PDL_STEP_DONE;
+}
+
+static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
+    pdl_step s = PDL_STEP_FAIL;
+    if (f->raised.kind) pdl_err_move(err, &f->raised);
+    else s = f == r->main && !f->frames.n ? finish(r, err) : fiber_run(f, err);
+    while (s == PDL_STEP_FAIL) {
+        if (settle(f, err) == PDL_STEP_WAIT) return PDL_STEP_WAIT;
+        if (!fiber_unwind(f, err)) return PDL_STEP_FAIL;
+        s = fiber_run(f, err);
+    }
+    return s;
+}
+
 /* One turn of a fiber: until it ends, waits, or fails past all handlers. */
 static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
     if (f == r->main && f->state == FIBER_DONE) return;
     f->state = FIBER_READY;
     PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
-    pdl_step s = f == r->main && !f->frames.n ? finish(r, &err) : fiber_run(f, &err);
-    while (s == PDL_STEP_FAIL && fiber_unwind(f, &err)) s = fiber_run(f, &err);
+    pdl_step s = run_to_end(r, f, &err);
     if (PDL_TRACES(r->opt.debug, sched)) trace_turn(r, f, s);
     if (s == PDL_STEP_WAIT) return;
     if (f == r->main) {
