@@ -23,6 +23,9 @@ test-tools: all ## tool servers from the registries of JavaScript and Python
 test-install: ## build, install and use the library in a bare Debian root (as root, with mmdebstrap and bubblewrap)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) install
 
+test-clients: all ## clients of other people against pdl serve: openai, LangChain, litellm, llm
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
+
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
 
@@ -102,4 +105,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test test-tools test-install deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help

@@ -1,4 +1,4 @@
-"""Packages of the Python registry that tests talk to, in a virtual environment under the build directory."""
+"""Packages of the Python and npm registries that tests talk to, in a folder under the build directory."""
 import os
 import subprocess
 import sys
@@ -14,7 +14,7 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
     try:
         if not os.path.exists(exe):
             subprocess.run([sys.executable, "-m", "venv", place], check=True, capture_output=True, timeout=seconds)
-        found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n)", *packages],
+        found = subprocess.run([exe, "-c", "import sys, importlib\nfor n in sys.argv[1:]: importlib.import_module(n.replace('-', '_'))", *packages],
                                capture_output=True, timeout=seconds, check=False)
         if found.returncode != 0:
             subprocess.run([exe, "-m", "pip", "install", "-q", "--retries", "1", "--timeout", "10", *(wanted or packages)], check=True,
@@ -22,3 +22,16 @@ def python(build, *packages, seconds=180, name="test-venv", wanted=()):
         return exe, None
     except (OSError, subprocess.SubprocessError) as e:
         return None, "the packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)
+
+
+def node(build, *packages, seconds=180):
+    """-> (a folder with the packages of the npm registry, None), or (None, why there is none). Made once and kept."""
+    place = os.path.join(str(build).removesuffix("-asan"), "test-npm")
+    try:
+        if not all(os.path.isdir(os.path.join(place, "node_modules", n)) for n in packages):
+            os.makedirs(place, exist_ok=True)
+            subprocess.run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", place, *packages], check=True,
+                           capture_output=True, timeout=seconds)
+        return place, None
+    except (OSError, subprocess.SubprocessError) as e:
+        return None, "the npm packages %s cannot be installed (%s)" % (", ".join(packages), type(e).__name__)
