@@ -15,6 +15,7 @@ struct pdl_loop {
     uv_async_t wake;
     uv_timer_t limit; /* end of a wait with a limit */
     size_t open;
+    bool firing;      /* a timer's callback runs */
 };
 
 struct pdl_timer {
@@ -125,9 +126,25 @@ static void timer_closed(uv_handle_t *h) {
 
 static void timer_fired(uv_timer_t *h) {
     pdl_timer *t = h->data;
-    pdl_loop_hold(t->loop, -1);
+    pdl_loop *l = t->loop;
+    pdl_loop_hold(l, -1);
     uv_close((uv_handle_t *)&t->uv, timer_closed);
+    l->firing = true;
     t->fn(t->user);
+    l->firing = false;
+}
+
+/* When a timer of so many ms ends, on the clock of libuv, as a distance to it. libuv fires timers until none is due. From inside a
+ * callback its clock is therefore left alone, and a timer ends after it at the earliest: else one that starts itself again keeps the loop
+ * from looking at anything else. */
+static uint64_t distance(pdl_loop *l, uint64_t ms) {
+    if (!l->firing) {
+        uv_update_time(&l->uv); /* it stood still while the program computed */
+        return ms;
+    }
+    uint64_t real = uv_hrtime() / 1000000, then = uv_now(&l->uv);
+    ms += real > then ? real - then : 0;
+    return ms ? ms : 1;
 }
 
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
@@ -137,8 +154,7 @@ pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), voi
     t->user = user;
     uv_timer_init(&l->uv, &t->uv);
     t->uv.data = t;
-    uv_update_time(&l->uv); /* the loop's clock stood still while the program computed */
-    uv_timer_start(&t->uv, timer_fired, ms, 0);
+    uv_timer_start(&t->uv, timer_fired, distance(l, ms), 0);
     pdl_loop_hold(l, 1);
     return t;
 }

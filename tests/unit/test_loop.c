@@ -33,6 +33,34 @@ static void test_timers(void **state) {
     pdl_loop_free(l);
 }
 
+typedef struct again {
+    pdl_loop *l;
+    pdl_timer *t;
+    int n;
+} again;
+
+static void on_again(void *user) {
+    again *a = user;
+    a->n++;
+    uint64_t t0 = pdl_clock_ns();
+    while (pdl_clock_ns() - t0 < 2000000) continue; /* longer than libuv's clock is fine */
+    a->t = pdl_timer_start(a->l, 0, on_again, a);
+}
+
+/* Timers that start themselves again at once, taking their time: the loop comes back between their turns. */
+static void test_timers_again(void **state) {
+    (void)state;
+    pdl_loop *l = pdl_loop_new();
+    again a[3] = {{.l = l}, {.l = l}, {.l = l}};
+    for (int i = 0; i < 3; i++) a[i].t = pdl_timer_start(l, 0, on_again, &a[i]);
+    for (int i = 0; i < 5; i++) assert_true(pdl_loop_run(l, -1));
+    for (int i = 0; i < 3; i++) {
+        assert_in_range(a[i].n, 1, 10);
+        pdl_timer_stop(a[i].t);
+    }
+    pdl_loop_free(l);
+}
+
 typedef struct pipe_test {
     int fd[2];
     int reads;
@@ -233,7 +261,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),    cmocka_unit_test(test_watch),  cmocka_unit_test(test_children),
         cmocka_unit_test(test_not_found), cmocka_unit_test(test_worker), cmocka_unit_test(test_idle_worker),
-        cmocka_unit_test(test_signals),   cmocka_unit_test(test_color),
+        cmocka_unit_test(test_signals),   cmocka_unit_test(test_color),  cmocka_unit_test(test_timers_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
