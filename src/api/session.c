@@ -504,6 +504,8 @@ static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     return s->asked[spawn->slot] = s->doors[spawn->group];
 }
 
+enum { SPAWN_TURNS = 500 }; /* some milliseconds: others wait for their turn */
+
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u, "ids of inputs follow");
     pdl_run_options o = run_options(s);
@@ -512,6 +514,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
     o.n_ids = PDL_RANGE_IDS - 1;
     o.keep_answers = true;
+    o.turns = SPAWN_TURNS;
     o.sinks.now = wall;
     o.world = world_of(s, spawn);
     o.budget = s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0}) : NULL;

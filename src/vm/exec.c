@@ -6,7 +6,6 @@
 
 #include "base/banned.h"
 
-enum { TURNS_A_STEP = 20000 }; /* turns of loops between two looks at the world */
 
 /* An instruction that must wait is executed again: pc goes back to it. */
 #define STEP(call)                                  \
@@ -196,7 +195,7 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
 
 /* Of a loop, or a call that returns. What never waits lets signals and other fibers in, and ends with its budget. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
-    if (PDL_UNLIKELY(++f->run->turns >= TURNS_A_STEP)) {
+    if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;
         if (!run_has_memory(f->run, err)) return PDL_STEP_FAIL;
         f->run->yielded = true;

@@ -4,10 +4,13 @@
 
 #include "base/banned.h"
 
+enum { TURNS_A_STEP = 20000 }; /* of loops between two looks at the world */
+
 pdl_run *pdl_run_new(const pdl_run_options *options) {
     pdl_run *r = PDL_NEW(pdl_run);
     r->opt = *options;
     r->result = r->answer = pdl_absent();
+    if (!r->opt.turns) r->opt.turns = TURNS_A_STEP;
     r->imports = pdl_dict_new(0);
     r->tool_names = pdl_dict_new(0);
     r->scratch = pdl_arena_make();

@@ -45,6 +45,7 @@ typedef struct pdl_run_options {
     uint32_t n_ids;           /* ... and end with first_id + n_ids: they come again then, those in use aside. 0: they need not */
     /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_path *place;
+    uint32_t turns;           /* of loops, between two looks at the world; 0: 20000 */
     pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
     /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */
