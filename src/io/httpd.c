@@ -1,364 +1,600 @@
-/* httpd.c -- see httpd.h. libmicrohttpd parses and writes; its epoll descriptor hangs on the loop.
+/* httpd.c -- see httpd.h. A connection is a machine of four phases:
  *
- * A connection without an answer yet is suspended: libmicrohttpd then does not look at it, so its socket is
- * watched here for the client's leaving. An answer resumes it. What is read too slowly waits in `out`.
+ *                 head is read        body is read          answer has gone out
+ *     READ_HEAD ------------> READ_BODY ---------> ANSWER ---------------------> READ_HEAD, or
+ *         \___________________________\___________________ LINGER: only thrown away what comes, then closed
+ *
+ * It reads no more than it can keep: while a request is answered, what follows waits in `in`, up to the size of a head, and
+ * after that in the kernel. A request that is refused while its body still arrives is answered at once; the connection lingers then, for
+ * closing it with bytes unread would reset it, and the client would not see the answer.
  */
 #include "io/httpd.h"
 
-#ifdef PDL_HAVE_MICROHTTPD
-
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <microhttpd.h>
-
 #include "base/buf.h"
-#include "base/num.h"
+#include "io/clock.h"
+#include "io/http_head.h"
 
 #include "base/banned.h"
 
-enum { BACKLOG = 1024, PIECE = 16384, HEADERS = 32768 };
-
-/* --- libmicrohttpd by name ------------------------------------------------------------------------------ */
-
-typedef struct mhd_api {
-    struct MHD_Daemon *(*start_daemon)(unsigned flags, uint16_t port, MHD_AcceptPolicyCallback apc,
-                                       void *apc_user, MHD_AccessHandlerCallback handler, void *user, ...);
-    void (*stop_daemon)(struct MHD_Daemon *d);
-    enum MHD_Result (*run)(struct MHD_Daemon *d);
-    enum MHD_Result (*get_timeout)(struct MHD_Daemon *d, MHD_UNSIGNED_LONG_LONG *ms);
-    const union MHD_DaemonInfo *(*get_daemon_info)(struct MHD_Daemon *d, enum MHD_DaemonInfoType t, ...);
-    const union MHD_ConnectionInfo *(*get_connection_info)(struct MHD_Connection *c,
-                                                           enum MHD_ConnectionInfoType t, ...);
-    const char *(*lookup_connection_value)(struct MHD_Connection *c, enum MHD_ValueKind kind,
-                                           const char *key);
-    enum MHD_Result (*queue_response)(struct MHD_Connection *c, unsigned status, struct MHD_Response *r);
-    struct MHD_Response *(*create_response_from_buffer)(size_t size, void *p,
-                                                        enum MHD_ResponseMemoryMode mode);
-    struct MHD_Response *(*create_response_from_callback)(uint64_t size, size_t block,
-                                                          MHD_ContentReaderCallback crc, void *user,
-                                                          MHD_ContentReaderFreeCallback free_fn);
-    enum MHD_Result (*add_response_header)(struct MHD_Response *r, const char *name, const char *value);
-    void (*destroy_response)(struct MHD_Response *r);
-    void (*suspend_connection)(struct MHD_Connection *c);
-    void (*resume_connection)(struct MHD_Connection *c);
-} mhd_api;
-
-static const struct {
-    const char *symbol;
-    size_t at;
-} mhd_symbols[] = {
-/* clang-format off */
-#define S(name) {"MHD_" #name, offsetof(mhd_api, name)}
-    S(start_daemon), S(stop_daemon), S(run), S(get_timeout), S(get_daemon_info), S(get_connection_info),
-    S(lookup_connection_value), S(queue_response), S(create_response_from_buffer),
-    S(create_response_from_callback), S(add_response_header), S(destroy_response), S(suspend_connection),
-    S(resume_connection),
-#undef S
-    /* clang-format on */
+enum {
+    BACKLOG = 1024,
+    ACCEPTS = 64,            /* in a turn of the loop */
+    SCRATCH = 65536,         /* read in a turn of a connection */
+    SMALL_BODY = 65536,      /* is thrown away before a refusal; and kept whatever other bodies take */
+    SWEEP_MS = 1000,
+    LINGER_MS = 5000,        /* without a byte */
 };
-
-static bool open_mhd(mhd_api *api, pdl_err *err) {
-    void *lib = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
-    bool ok = lib != NULL;
-    for (size_t i = 0; ok && i < sizeof mhd_symbols / sizeof mhd_symbols[0]; i++) {
-        void *p = dlsym(lib, mhd_symbols[i].symbol);
-        ok = p != NULL;
-        if (ok) memcpy((char *)api + mhd_symbols[i].at, &p, sizeof p);
-    }
-    return ok || pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                             "no HTTP server: the library libmicrohttpd (package libmicrohttpd12) is missing");
-}
 
 /* --- types ---------------------------------------------------------------------------------------------- */
 
-/* A connection, from its beginning to its end. */
+typedef enum { READ_HEAD, READ_BODY, ANSWER, LINGER } phase;
+/* What a step of a connection says: go on with the next, wait for the socket, or c is no more. */
+typedef enum { GO, WAIT, GONE } turn;
+
 typedef struct client {
     pdl_httpd *h;
+    struct client *prev, *next;
+    struct clients *list;
     int fd;
-    pdl_timer *limit; /* for a request to arrive */
+    pdl_watch *watch;
+    phase phase;
+    pdl_buf in;              /* received and not read */
+    size_t scanned;          /* of in, for the end of a head */
+    pdl_buf out;             /* taken up to out_at */
+    size_t out_at;
+    pdl_exchange *x;
+    uint64_t end_ms;         /* it is let go then; 0: never */
+    uint64_t last_ms;        /* LINGER: of the whole of it */
+    bool closes;             /* when the answer has gone out */
+    bool no_more;            /* the client sends nothing more */
 } client;
 
-/* handed: the user knows of it; suspended: libmicrohttpd does not look at it, and the socket is watched. */
+/* In the order of what happened last. */
+typedef struct clients {
+    client *first, *last;
+} clients;
+
 struct pdl_exchange {
-    pdl_httpd *h;
-    struct MHD_Connection *conn;
     client *client;
-    char *method, *path;
+    pdl_buf bytes;           /* of the head */
+    pdl_http_head head;
     pdl_buf body;
-    struct MHD_Response *response; /* not queued yet */
+    pdl_chunks chunks;
+    int64_t left;            /* of a body of known length */
+    pdl_buf headers;         /* further ones of the answer */
     int status;
-    pdl_buf out; /* of an answer in pieces; taken up to out_at */
-    size_t out_at;
-    pdl_watch *watch;
-    void *data;
-    bool handed, suspended, streams, ended, gone;
-    pdl_exchange *prev, *next;
+    uint64_t sent;
+    void *data, *record;
+    bool at_head, streams, ended;
 };
 
+/* idle: without a request that the user wants; receiving: with the body of one on its way; busy: with one that is handed over. */
 struct pdl_httpd {
     pdl_httpd_options opt;
     pdl_loop *loop;
-    mhd_api mhd;
-    struct MHD_Daemon *daemon;
+    int fd;
+    uint16_t port;
     pdl_watch *watch;
     pdl_timer *timer;
-    uint16_t port;
-    pdl_exchange *first;
-    bool closing;
+    clients idle, receiving, busy;
+    unsigned n_clients;
+    size_t body_bytes;       /* of all exchanges */
+    char scratch[SCRATCH];
 };
 
-/* --- turns of the library ------------------------------------------------------------------------------- */
+static uint64_t now_ms(void) { return pdl_clock_ns() / 1000000; }
 
-static void turn(pdl_httpd *h);
+/* --- lists ---------------------------------------------------------------------------------------------- */
 
-static void on_timer(void *user) {
-    pdl_httpd *h = user;
-    h->timer = NULL;
-    turn(h);
+static void take_out(client *c) {
+    if (c->prev) c->prev->next = c->next;
+    else c->list->first = c->next;
+    if (c->next) c->next->prev = c->prev;
+    else c->list->last = c->prev;
 }
 
-static void wake_in(pdl_httpd *h, uint64_t ms) {
-    pdl_timer_stop(h->timer);
-    h->timer = pdl_timer_start(h->loop, ms, on_timer, h);
+static void put_in(client *c, clients *l) {
+    c->list = l;
+    c->prev = l->last;
+    c->next = NULL;
+    if (l->last) l->last->next = c;
+    else l->first = c;
+    l->last = c;
 }
 
-static void turn(pdl_httpd *h) {
-    MHD_UNSIGNED_LONG_LONG ms;
-    h->mhd.run(h->daemon);
-    if (h->mhd.get_timeout(h->daemon, &ms) == MHD_YES) wake_in(h, ms);
+static void move(client *c, clients *l) {
+    take_out(c);
+    put_in(c, l);
 }
 
-static void on_ready(void *user, int events) {
-    (void)events;
-    turn(user);
+/* --- the end of exchanges and connections --------------------------------------------------------------- */
+
+static void free_exchange(client *c) {
+    pdl_exchange *x = c->x;
+    c->x = NULL;
+    if (!x) return;
+    c->h->opt.over(c->h->opt.user, x);
+    c->h->body_bytes -= x->body.cap;
+    pdl_http_head_fini(&x->head);
+    pdl_buf_fini(&x->bytes);
+    pdl_buf_fini(&x->body);
+    pdl_buf_fini(&x->headers);
+    pdl_free(x);
 }
 
-/* --- suspended connections ------------------------------------------------------------------------------ */
-
-static void resume(pdl_exchange *x) {
-    if (!x->suspended) return;
-    x->suspended = false;
-    pdl_watch_set(x->watch, 0);
-    x->h->mhd.resume_connection(x->conn);
-    if (!x->h->closing) wake_in(x->h, 0);
+static turn end(client *c) {
+    pdl_httpd *h = c->h;
+    free_exchange(c);
+    take_out(c);
+    pdl_watch_stop(c->watch);
+    close(c->fd);
+    pdl_buf_fini(&c->in);
+    pdl_buf_fini(&c->out);
+    pdl_free(c);
+    h->n_clients--;
+    pdl_watch_set(h->watch, PDL_WATCH_READ);
+    return GONE;
 }
 
-/* The socket of a suspended connection: the client has gone, or sends what nobody has asked for. */
-static void on_socket(void *user, int events) {
-    pdl_exchange *x = user;
-    char c;
-    (void)events;
-    ssize_t n = recv(x->client->fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n > 0) {
-        pdl_watch_set(x->watch, 0); /* a next request: it waits its turn */
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        x->gone = true;
-        resume(x);
+/* What comes is thrown away until the client has gone. */
+static turn linger(client *c) {
+    free_exchange(c);
+    if (c->no_more || shutdown(c->fd, SHUT_WR) != 0) return end(c);
+    c->phase = LINGER;
+    c->last_ms = now_ms() + c->h->opt.receive_ms;
+    c->end_ms = now_ms() + LINGER_MS;
+    pdl_buf_fini(&c->in);
+    move(c, &c->h->idle);
+    return WAIT;
+}
+
+/* --- writing -------------------------------------------------------------------------------------------- */
+
+static void watch(client *c) {
+    if (!c->in.len) pdl_buf_fini(&c->in); /* what waits keeps no memory */
+    bool full = c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
+    bool writes = c->out.len > c->out_at && c->phase != READ_BODY;
+    pdl_watch_set(c->watch, (full ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
+}
+
+/* Bytes to go out. The first of them begin the time for the client to take them. */
+static pdl_buf *out(client *c) {
+    if (c->out.len == c->out_at && c->phase == ANSWER) c->end_ms = now_ms() + c->h->opt.send_ms;
+    return &c->out;
+}
+
+/* False: the client has gone. */
+static bool flush(client *c) {
+    while (c->out.len > c->out_at) {
+        ssize_t n = send(c->fd, c->out.p + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+        c->out_at += (size_t)n;
+        c->end_ms = now_ms() + c->h->opt.send_ms;
     }
-}
-
-static void suspend(pdl_exchange *x) {
-    x->suspended = true;
-    x->h->mhd.suspend_connection(x->conn);
-    if (!x->watch) x->watch = pdl_watch_start(x->h->loop, x->client->fd, PDL_WATCH_READ, on_socket, x);
-    else pdl_watch_set(x->watch, PDL_WATCH_READ);
-}
-
-/* --- answers -------------------------------------------------------------------------------------------- */
-
-static ssize_t read_out(void *user, uint64_t pos, char *to, size_t max) {
-    pdl_exchange *x = user;
-    (void)pos;
-    if (x->gone) return MHD_CONTENT_READER_END_WITH_ERROR;
-    size_t left = x->out.len - x->out_at, n = left < max ? left : max;
-    if (n) {
-        memcpy(to, x->out.p + x->out_at, n);
-        x->out_at += n;
-        if (x->out_at >= x->out.len / 2) { /* each byte is moved once at most */
-            pdl_buf_shift(&x->out, x->out_at);
-            x->out_at = 0;
-        }
-        return (ssize_t)n;
+    if (c->out_at >= c->out.len / 2) { /* each byte is moved once at most */
+        pdl_buf_shift(&c->out, c->out_at);
+        c->out_at = 0;
     }
-    if (x->ended) return MHD_CONTENT_READER_END_OF_STREAM;
-    suspend(x);
-    return 0;
+    if (!c->out.len) {
+        pdl_buf_fini(&c->out); /* an idle connection keeps no memory */
+    }
+    return true;
 }
 
-static void set_response(pdl_exchange *x, struct MHD_Response *r, int status,
-                         const pdl_answer_header *headers, size_t n) {
-    for (size_t i = 0; i < n; i++) x->h->mhd.add_response_header(r, headers[i].name, headers[i].value);
-    x->response = r;
+static const char *reason_of(int status) {
+    static const struct {
+        int status;
+        const char *reason;
+    } reasons[] = {
+        {100, "Continue"}, {200, "OK"}, {202, "Accepted"}, {204, "No Content"}, {400, "Bad Request"},
+        {401, "Unauthorized"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"}, {406, "Not Acceptable"},
+        {408, "Request Timeout"}, {409, "Conflict"}, {413, "Content Too Large"}, {415, "Unsupported Media Type"}, {422, "Unprocessable Content"},
+        {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"}, {501, "Not Implemented"},
+        {502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].status == status) return reasons[i].reason;
+    return "Status"; /* a client reads the number */
+}
+
+static void put_date(pdl_buf *b) {
+    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t t = (time_t)(pdl_clock_wall_ns() / 1000000000);
+    struct tm tm;
+    if (!gmtime_r(&t, &tm)) return;
+    pdl_buf_putf(b, "Date: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\n", days + 3 * tm.tm_wday, tm.tm_mday,
+                 months + 3 * tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+static void put_status(client *c, int status) {
+    pdl_buf *b = out(c);
+    pdl_buf_putf(b, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
+    put_date(b);
+    if (c->closes) PDL_PUT(b, "Connection: close\r\n");
+}
+
+/* A value of ours; what would end the line is left out. */
+static void put_header(pdl_buf *b, const char *name, const char *value) {
+    pdl_buf_putf(b, "%s: ", name);
+    for (const char *p = value; *p; p++)
+        if (*p != '\r' && *p != '\n') pdl_buf_putc(b, *p);
+    PDL_PUT(b, "\r\n");
+}
+
+static bool still_arrives(const pdl_exchange *x) {
+    return x->client->phase != ANSWER && (x->left > 0 || (x->head.length < 0 && x->chunks.at != CHUNK_END));
+}
+
+static void put_head(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n) {
+    client *c = x->client;
+    if (x->status) PDL_BUG("a second answer to a request");
     x->status = status;
-    resume(x);
+    c->closes = c->closes || !x->head.keep_alive ||
+                (still_arrives(x) && (!x->at_head || x->left > SMALL_BODY || x->head.length < 0 || x->head.expects_continue)) ||
+                (x->streams && x->head.is_1_0);
+    put_status(c, status);
+    if (!c->closes && x->head.is_1_0) PDL_PUT(&c->out, "Connection: keep-alive\r\n");
+    for (size_t i = 0; i < n; i++) put_header(&c->out, headers[i].name, headers[i].value);
+    pdl_buf_put(&c->out, pdl_buf_str(&x->headers));
 }
+
+static bool has_no_body(const pdl_exchange *x) { return pdl_str_is(x->head.method, "HEAD") || x->status == 204; }
+
+void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value) { put_header(&x->headers, name, value); }
 
 void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
                          pdl_str body) {
-    struct MHD_Response *r =
-        x->h->mhd.create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_MUST_COPY);
-    if (!r) PDL_BUG("no memory for an answer");
-    set_response(x, r, status, headers, n);
+    pdl_buf *b = &x->client->out;
+    put_head(x, status, headers, n);
+    if (status != 204) pdl_buf_putf(b, "Content-Length: %zu\r\n", body.n);
+    PDL_PUT(b, "\r\n");
+    if (!has_no_body(x)) {
+        pdl_buf_put(b, body);
+        x->sent = body.n;
+    }
+    x->ended = true;
+    watch(x->client);
 }
 
 void pdl_exchange_begin(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n) {
-    struct MHD_Response *r =
-        x->h->mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE, read_out, x, NULL);
-    if (!r) PDL_BUG("no memory for an answer");
     x->streams = true;
-    set_response(x, r, status, headers, n);
+    put_head(x, status, headers, n);
+    if (!x->head.is_1_0) PDL_PUT(&x->client->out, "Transfer-Encoding: chunked\r\n");
+    PDL_PUT(&x->client->out, "\r\n");
+    watch(x->client);
 }
 
 void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) {
-    pdl_buf_put(&x->out, bytes);
-    if (bytes.n) resume(x);
+    if (!bytes.n || has_no_body(x)) return;
+    pdl_buf *b = out(x->client);
+    if (!x->head.is_1_0) pdl_buf_putf(b, "%zx\r\n", bytes.n);
+    pdl_buf_put(b, bytes);
+    if (!x->head.is_1_0) PDL_PUT(b, "\r\n");
+    x->sent += bytes.n;
+    watch(x->client);
 }
 
 void pdl_exchange_end(pdl_exchange *x) {
+    if (!x->head.is_1_0 && !has_no_body(x)) PDL_PUT(out(x->client), "0\r\n\r\n");
     x->ended = true;
-    resume(x);
+    pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE); /* also where nothing is left to go out */
 }
 
-size_t pdl_exchange_pending(const pdl_exchange *x) { return x->out.len - x->out_at; }
+size_t pdl_exchange_pending(const pdl_exchange *x) { return x->client->out.len - x->client->out_at; }
+int pdl_exchange_status(const pdl_exchange *x) { return x->status; }
+uint64_t pdl_exchange_sent(const pdl_exchange *x) { return x->sent; }
 
-static enum MHD_Result send_response(pdl_exchange *x) {
-    enum MHD_Result ok = x->h->mhd.queue_response(x->conn, (unsigned)x->status, x->response);
-    x->h->mhd.destroy_response(x->response); /* the connection keeps it */
-    x->response = NULL;
-    return ok;
+/* --- refusals of our own -------------------------------------------------------------------------------- */
+
+static void put_error(pdl_buf *b, const char *why) {
+    pdl_buf_putf(b, "{\"error\":{\"message\":\"%s\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}", why);
+}
+
+/* What is no request, or did not arrive, before the user has seen it. The connection is closed. */
+static turn refuse(client *c, int status, const char *why) {
+    pdl_buf b = PDL_BUF;
+    PDL_TRACE(c->h->opt.debug, http, "refused: %d %s", status, why);
+    put_error(&b, why);
+    c->closes = true;
+    c->phase = ANSWER;
+    put_status(c, status);
+    put_header(&c->out, "Content-Type", "application/json");
+    pdl_buf_putf(&c->out, "Content-Length: %zu\r\n\r\n", b.len);
+    pdl_buf_put(&c->out, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return GO;
+}
+
+static void drop_body(pdl_exchange *x) {
+    x->client->h->body_bytes -= x->body.cap;
+    pdl_buf_fini(&x->body);
+}
+
+/* A request whose headers the user has seen. */
+static turn refuse_body(pdl_exchange *x, int status, const char *why) {
+    static const pdl_answer_header headers[] = {{"Content-Type", "application/json"}, {"Retry-After", "1"}};
+    pdl_buf b = PDL_BUF;
+    put_error(&b, why);
+    if (!x->status) pdl_exchange_answer(x, status, headers, status == 503 ? 2 : 1, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    if (!x->at_head) x->client->phase = ANSWER;
+    drop_body(x);
+    return GO;
 }
 
 /* --- requests ------------------------------------------------------------------------------------------- */
 
-pdl_str pdl_exchange_method(const pdl_exchange *x) { return pdl_str_of(x->method); }
-pdl_str pdl_exchange_path(const pdl_exchange *x) { return pdl_str_of(x->path); }
+pdl_str pdl_exchange_method(const pdl_exchange *x) { return x->head.method; }
+pdl_str pdl_exchange_path(const pdl_exchange *x) { return pdl_str_of(x->head.path); }
 pdl_str pdl_exchange_body(const pdl_exchange *x) { return pdl_buf_str(&x->body); }
-
-pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name) {
-    return pdl_str_of(x->h->mhd.lookup_connection_value(x->conn, MHD_HEADER_KIND, name));
-}
-
+pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name) { return pdl_http_head_field(&x->head, name); }
+bool pdl_exchange_has_body(const pdl_exchange *x) { return x->head.length != 0; }
 void pdl_exchange_set(pdl_exchange *x, void *data) { x->data = data; }
 void *pdl_exchange_get(const pdl_exchange *x) { return x->data; }
+void pdl_exchange_set_record(pdl_exchange *x, void *record) { x->record = record; }
+void *pdl_exchange_record(const pdl_exchange *x) { return x->record; }
 
-static void on_late(void *user) {
-    client *c = user;
-    c->limit = NULL;
-    shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd sees the end and closes it */
+void pdl_exchange_peer(const pdl_exchange *x, char *to, size_t size) {
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    bool known = getpeername(x->client->fd, (struct sockaddr *)&at, &n) == 0 &&
+                 getnameinfo((struct sockaddr *)&at, n, to, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
+    if (!known) to[0] = 0;
+}
+
+static void show_head(client *c) {
+    pdl_httpd *h = c->h;
+    pdl_exchange *x = c->x;
+    x->at_head = true;
+    h->opt.head(h->opt.user, x);
+    if (!x->status && x->head.length > 0 && (uint64_t)x->head.length > h->opt.max_body)
+        (void)refuse_body(x, 413, "The body of the request is too long");
+    x->at_head = false;
+    bool waits = x->head.expects_continue && !x->status && still_arrives(x) && !c->in.len;
+    pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
+    /* All answers before have gone out: there is room for it, or no client. */
+    if (waits && send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n) c->closes = true;
+}
+
+/* READ_HEAD: the head is there, or bytes are missing. */
+static turn read_head(client *c) {
+    size_t blank = 0;
+    while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n') blank += 2;
+    if (blank) pdl_buf_shift(&c->in, blank); /* empty lines before a request */
+    size_t end_at = pdl_http_head_end(pdl_buf_str(&c->in), &c->scanned);
+    if (end_at == PDL_NOT_FOUND) return refuse(c, 400, "the lines of a request end with CR LF");
+    if (end_at > PDL_HTTP_MAX_HEAD || (!end_at && c->in.len >= PDL_HTTP_MAX_HEAD)) return refuse(c, 431, "the headers of the request are too long");
+    if (!end_at) return WAIT;
+    pdl_exchange *x = PDL_NEW(pdl_exchange);
+    const char *why;
+    x->client = c;
+    x->bytes = x->body = x->headers = PDL_BUF;
+    pdl_buf_put(&x->bytes, pdl_str_sub(pdl_buf_str(&c->in), 0, end_at));
+    pdl_buf_shift(&c->in, end_at);
+    c->scanned = 0;
+    int status = pdl_http_head_read(pdl_buf_str(&x->bytes), &x->head, &why);
+    if (status) {
+        pdl_http_head_fini(&x->head);
+        pdl_buf_fini(&x->bytes);
+        pdl_free(x);
+        return refuse(c, status, why);
+    }
+    x->left = x->head.length < 0 ? 0 : x->head.length;
+    c->x = x;
+    c->phase = READ_BODY;
+    show_head(c);
+    if (c->closes && x->status) c->phase = ANSWER; /* the rest of the body is for nobody */
+    else if (!x->status) move(c, &c->h->receiving);
+    return GO;
+}
+
+/* A piece of the body. Growth is by half, as of any buffer; what it takes is counted. */
+static turn keep(pdl_exchange *x, pdl_str piece) {
+    pdl_httpd *h = x->client->h;
+    size_t before = x->body.cap, after = x->body.len + piece.n;
+    if (x->status) return GO; /* thrown away */
+    if (after > h->opt.max_body) return refuse_body(x, 413, "The body of the request is too long");
+    bool over = after > before && after > SMALL_BODY && h->body_bytes - before + after + after / 2 > h->opt.max_bodies;
+    if (over) return refuse_body(x, 503, "The bodies of the requests under way are too long");
+    pdl_buf_put(&x->body, piece);
+    h->body_bytes += x->body.cap - before;
+    return GO;
+}
+
+static turn read_body(client *c) {
+    pdl_exchange *x = c->x;
+    pdl_str in = pdl_buf_str(&c->in);
+    while (c->phase == READ_BODY && in.n && still_arrives(x)) {
+        pdl_str piece = pdl_str_sub(in, 0, (uint64_t)x->left < in.n ? (size_t)x->left : in.n);
+        if (x->head.length >= 0) {
+            in = pdl_str_sub(in, piece.n, in.n);
+            x->left -= (int64_t)piece.n;
+        } else if (!pdl_chunks_take(&x->chunks, &in, &piece)) {
+            return refuse_body(x, 400, "the body is not in valid chunks");
+        }
+        if (piece.n) (void)keep(x, piece);
+    }
+    pdl_buf_shift(&c->in, c->in.len - in.n);
+    if (c->phase == READ_BODY && still_arrives(x)) return WAIT;
+    if (c->phase == ANSWER) return GO; /* refused in the middle */
+    c->phase = ANSWER;
+    c->end_ms = 0;
+    move(c, &c->h->busy);
+    if (x->status) {
+        c->end_ms = now_ms() + c->h->opt.send_ms;
+        return GO;
+    }
+    PDL_TRACE(c->h->opt.debug, http, "request %.*s %s, %zu bytes", PDL_FMT(x->head.method), x->head.path, x->body.len);
+    c->h->opt.request(c->h->opt.user, x);
+    return GO;
 }
 
 static void await_request(client *c) {
-    pdl_timer_stop(c->limit);
-    c->limit = pdl_timer_start(c->h->loop, c->h->opt.receive_ms, on_late, c);
+    c->phase = READ_HEAD;
+    c->end_ms = now_ms() + c->h->opt.receive_ms;
+    move(c, &c->h->idle);
 }
 
-static pdl_exchange *new_exchange(pdl_httpd *h, struct MHD_Connection *conn, const char *method,
-                                  const char *url) {
-    pdl_exchange *x = PDL_NEW(pdl_exchange);
-    x->h = h;
-    x->conn = conn;
-    x->client = h->mhd.get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-    x->method = pdl_str_dup(pdl_str_of(method));
-    x->path = pdl_str_dup(pdl_str_of(url));
-    x->body = PDL_BUF;
-    x->out = PDL_BUF;
-    x->next = h->first;
-    if (h->first) h->first->prev = x;
-    h->first = x;
-    return x;
+/* ANSWER: what is there goes out. */
+static turn give(client *c) {
+    if (!flush(c)) return end(c);
+    bool done = !c->out.len && (!c->x || c->x->ended);
+    if (!c->out.len && c->x && !done) c->end_ms = 0; /* the user's turn */
+    if (!done) return WAIT;
+    if (c->closes) return linger(c);
+    free_exchange(c);
+    if (c->no_more) return end(c);
+    await_request(c);
+    return c->in.len ? GO : WAIT;
 }
 
-static void free_exchange(pdl_exchange *x) {
-    if (x->prev) x->prev->next = x->next;
-    else x->h->first = x->next;
-    if (x->next) x->next->prev = x->prev;
-    if (x->response) x->h->mhd.destroy_response(x->response);
-    pdl_watch_stop(x->watch);
-    pdl_buf_fini(&x->body);
-    pdl_buf_fini(&x->out);
-    pdl_free(x->method);
-    pdl_free(x->path);
-    pdl_free(x);
+static void go_on(client *c) {
+    turn t = GO;
+    while (t == GO) {
+        switch (c->phase) {
+        case READ_HEAD: t = read_head(c); break;
+        case READ_BODY: t = read_body(c); break;
+        case ANSWER: t = give(c); break;
+        case LINGER: t = WAIT; break;
+        }
+    }
+    if (t == WAIT) watch(c);
 }
 
-/* Does the request say that its body is too long? */
-static bool is_too_long(const pdl_exchange *x) {
-    pdl_str said = pdl_exchange_header(x, "Content-Length");
-    int64_t n = 0;
-    return said.n && (!pdl_num_read_int(said, &n) || n < 0 || (uint64_t)n > x->h->opt.max_body);
+/* --- sockets -------------------------------------------------------------------------------------------- */
+
+/* The client sends nothing more: what is not handed over yet, or waits for an answer, is for nobody. */
+static turn on_end(client *c) {
+    bool takes = c->phase == ANSWER && (!c->x || c->x->ended);
+    if (!takes) return end(c);
+    c->no_more = true;
+    return GO;
 }
 
-static enum MHD_Result refuse_long(pdl_exchange *x) {
-    static const pdl_answer_header json = {"Content-Type", "application/json"};
-    pdl_exchange_answer(x, 413, &json, 1,
-                        PDL_STR("{\"error\":{\"message\":\"The body of the request is too long\","
-                                "\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}"));
-    return send_response(x);
+static turn receive(client *c) {
+    pdl_httpd *h = c->h;
+    bool heads = c->phase == ANSWER || c->phase == READ_HEAD;
+    size_t size = heads ? PDL_HTTP_MAX_HEAD - c->in.len : SCRATCH;
+    if (h->opt.debug && h->opt.debug->split) size = 1;
+    ssize_t n = recv(c->fd, h->scratch, size, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return WAIT;
+    if (n < 0) return end(c);
+    if (n == 0) return on_end(c);
+    if (c->phase == LINGER) {
+        c->end_ms = now_ms() + LINGER_MS;
+        return WAIT;
+    }
+    if (c->phase == READ_HEAD && !c->in.len) c->end_ms = now_ms() + h->opt.receive_ms; /* a request begins */
+    pdl_buf_put(&c->in, (pdl_str){h->scratch, (size_t)n});
+    return GO;
 }
 
-static enum MHD_Result on_access(void *user, struct MHD_Connection *conn, const char *url, const char *method,
-                                 const char *version, const char *data, size_t *n, void **state) {
+static void on_socket(void *user, int events) {
+    client *c = user;
+    turn t = GO;
+    bool full = c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
+    if ((events & PDL_WATCH_READ) && !full) t = receive(c);
+    if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) go_on(c);
+}
+
+/* The oldest connection that is doing least makes room. */
+static bool make_room(pdl_httpd *h) {
+    client *c = h->idle.first ? h->idle.first : h->receiving.first;
+    if (c) (void)end(c);
+    return c != NULL;
+}
+
+static void sweep(void *user);
+
+static void add_client(pdl_httpd *h, int fd) {
+    int one = 1;
+    client *c = PDL_NEW(client);
+    c->h = h;
+    c->fd = fd;
+    c->in = c->out = PDL_BUF;
+    put_in(c, &h->idle);
+    h->n_clients++;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    c->watch = pdl_watch_start(h->loop, fd, PDL_WATCH_READ, on_socket, c);
+    if (!c->watch) {
+        (void)end(c);
+        return;
+    }
+    await_request(c);
+    if (!h->timer) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
+}
+
+static int accept_one(pdl_httpd *h) {
+    int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) && make_room(h); /* no descriptor: one is freed */
+    return none ? accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : fd;
+}
+
+/* Nothing is left to accept, or there is no descriptor for it: then until one is free. */
+static void stop_accepting(pdl_httpd *h) {
+    if (errno != EAGAIN && errno != EWOULDBLOCK) pdl_watch_set(h->watch, 0);
+}
+
+static void on_listen(void *user, int events) {
     pdl_httpd *h = user;
-    pdl_exchange *x = *state;
-    (void)version;
-    if (!x) { /* the headers have arrived */
-        *state = x = new_exchange(h, conn, method, url);
-        return is_too_long(x) ? refuse_long(x) : MHD_YES;
+    (void)events;
+    for (int i = 0; i < ACCEPTS; i++) {
+        if (h->n_clients >= h->opt.max_connections && !make_room(h)) {
+            pdl_watch_set(h->watch, 0); /* until one ends */
+            return;
+        }
+        int fd = accept_one(h);
+        if (fd >= 0) add_client(h, fd);
+        else if (errno != EINTR && errno != ECONNABORTED) {
+            stop_accepting(h);
+            return;
+        }
     }
-    if (*n) {
-        if (x->body.len + *n > h->opt.max_body) return MHD_NO; /* it did not say so before */
-        pdl_buf_put(&x->body, (pdl_str){data, *n});
-        *n = 0;
-        return MHD_YES;
-    }
-    if (!x->handed && !h->closing) {
-        x->handed = true;
-        pdl_timer_stop(x->client->limit);
-        x->client->limit = NULL;
-        PDL_TRACE(h->opt.debug, http, "request %s %s, %zu bytes", x->method, x->path, x->body.len);
-        h->opt.request(h->opt.user, x);
-    }
-    if (x->gone || h->closing) return MHD_NO;
-    if (x->response) return send_response(x);
-    suspend(x);
-    return MHD_YES;
 }
 
-static void on_completed(void *user, struct MHD_Connection *conn, void **state,
-                         enum MHD_RequestTerminationCode how) {
-    pdl_httpd *h = user;
-    pdl_exchange *x = *state;
-    (void)conn;
-    (void)how;
-    if (!x) return;
-    *state = NULL;
-    if (x->handed) h->opt.over(h->opt.user, x);
-    if (!h->closing) await_request(x->client);
-    free_exchange(x);
+/* --- time ----------------------------------------------------------------------------------------------- */
+
+static void let_go(client *c) {
+    PDL_TRACE(c->h->opt.debug, http, "a connection is let go: nothing comes, or nothing is taken");
+    bool partly = (c->phase == READ_HEAD && c->in.len) || (c->phase == READ_BODY && !c->x->status);
+    if (!partly) {
+        (void)end(c);
+        return;
+    }
+    (void)(c->x ? refuse_body(c->x, 408, "the request did not arrive in time") : refuse(c, 408, "the request did not arrive in time"));
+    c->end_ms = now_ms() + LINGER_MS;
+    go_on(c);
 }
 
-static void on_connection(void *user, struct MHD_Connection *conn, void **context,
-                          enum MHD_ConnectionNotificationCode what) {
-    pdl_httpd *h = user;
-    client *c = *context;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *context = c = PDL_NEW(client);
-        c->h = h;
-        c->fd = h->mhd.get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-        await_request(c);
-    } else if (c) {
-        pdl_timer_stop(c->limit);
-        pdl_free(c);
-        *context = NULL;
+static void sweep_list(clients *l, uint64_t now) {
+    for (client *c = l->first, *next; c; c = next) {
+        next = c->next; /* only c ends, or moves to another list or to the end of this one */
+        bool late = (c->end_ms && now >= c->end_ms) || (c->phase == LINGER && now >= c->last_ms);
+        if (late) let_go(c);
     }
+}
+
+static void sweep(void *user) {
+    pdl_httpd *h = user;
+    uint64_t now = now_ms();
+    h->timer = NULL;
+    sweep_list(&h->busy, now);
+    sweep_list(&h->receiving, now);
+    sweep_list(&h->idle, now);
+    pdl_watch_set(h->watch, PDL_WATCH_READ); /* descriptors may be there again */
+    if (h->n_clients) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
 }
 
 /* --- life ----------------------------------------------------------------------------------------------- */
@@ -367,7 +603,7 @@ static bool listen_failed(const char *host, unsigned port, const char *why, pdl_
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot listen at %s port %u: %s", host, port, why);
 }
 
-static bool listen_at(const pdl_httpd_options *o, int *out, uint16_t *port, pdl_err *err) {
+static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_err *err) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list;
     char number[8];
@@ -392,36 +628,30 @@ static bool listen_at(const pdl_httpd_options *o, int *out, uint16_t *port, pdl_
         if (getnameinfo((struct sockaddr *)&at, n, NULL, 0, number, sizeof number, NI_NUMERICSERV) == 0)
             *port = (uint16_t)strtoul(number, NULL, 10);
     }
-    *out = fd;
+    *to = fd;
     return true;
 }
 
-static bool start_daemon(pdl_httpd *h, int fd, pdl_err *err) {
-    const pdl_httpd_options *o = &h->opt;
-    h->daemon = h->mhd.start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_access, h, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, o->max_connections, MHD_OPTION_CONNECTION_TIMEOUT, o->send_seconds,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADERS, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
-    if (!h->daemon) {
-        close(fd);
-        return listen_failed(o->host, o->port, "the server does not start", err);
-    }
-    int ready = h->mhd.get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    h->watch = pdl_watch_start(h->loop, ready, PDL_WATCH_READ, on_ready, h);
-    return h->watch || listen_failed(o->host, o->port, "its descriptor cannot be watched", err);
+/* Programs need descriptors, too. */
+static unsigned most_connections(unsigned wanted) {
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY || r.rlim_cur / 2 >= wanted) return wanted;
+    return r.rlim_cur > 2 ? (unsigned)(r.rlim_cur / 2) : 1;
 }
 
-bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out, pdl_err *err) {
+bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **to, pdl_err *err) {
     pdl_httpd *h = PDL_NEW(pdl_httpd);
-    int fd = -1;
     h->loop = loop;
     h->opt = *opt;
-    if (!open_mhd(&h->mhd, err) || !listen_at(opt, &fd, &h->port, err) || !start_daemon(h, fd, err)) {
+    h->fd = -1;
+    h->opt.max_connections = most_connections(opt->max_connections);
+    bool ok = listen_at(opt, &h->fd, &h->port, err);
+    if (ok) h->watch = pdl_watch_start(loop, h->fd, PDL_WATCH_READ, on_listen, h);
+    if (!ok || (!h->watch && !listen_failed(opt->host, opt->port, "its descriptor cannot be watched", err))) {
         pdl_httpd_free(h);
         return false;
     }
-    *out = h;
+    *to = h;
     return true;
 }
 
@@ -429,50 +659,11 @@ uint16_t pdl_httpd_port(const pdl_httpd *h) { return h->port; }
 
 void pdl_httpd_free(pdl_httpd *h) {
     if (!h) return;
-    h->closing = true;
-    for (pdl_exchange *x = h->first; x; x = x->next) {
-        x->gone = true;
-        resume(x); /* libmicrohttpd does not stop while connections are suspended */
-    }
-    if (h->daemon) {
-        h->mhd.run(h->daemon);
-        h->mhd.stop_daemon(h->daemon);
-    }
+    clients *const lists[] = {&h->busy, &h->receiving, &h->idle};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        while (lists[i]->first) (void)end(lists[i]->first);
     pdl_watch_stop(h->watch);
     pdl_timer_stop(h->timer);
+    if (h->fd >= 0) close(h->fd);
     pdl_free(h);
 }
-
-#else /* built without: no server starts, so there are no exchanges */
-
-#include "base/banned.h"
-
-bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out, pdl_err *err) {
-    (void)loop;
-    (void)opt;
-    (void)out;
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no HTTP server: built without libmicrohttpd");
-}
-
-static void none(void) { PDL_BUG("an exchange without a server"); }
-
-uint16_t pdl_httpd_port(const pdl_httpd *h) { return (void)h, (uint16_t)0; }
-void pdl_httpd_free(pdl_httpd *h) { (void)h; }
-pdl_str pdl_exchange_method(const pdl_exchange *x) { return (void)x, none(), (pdl_str){0}; }
-pdl_str pdl_exchange_path(const pdl_exchange *x) { return (void)x, none(), (pdl_str){0}; }
-pdl_str pdl_exchange_header(const pdl_exchange *x, const char *n) { return (void)x, (void)n, none(), (pdl_str){0}; }
-pdl_str pdl_exchange_body(const pdl_exchange *x) { return (void)x, none(), (pdl_str){0}; }
-void pdl_exchange_set(pdl_exchange *x, void *data) { (void)x, (void)data, none(); }
-void *pdl_exchange_get(const pdl_exchange *x) { return (void)x, none(), NULL; }
-void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
-                         pdl_str body) {
-    (void)x, (void)status, (void)headers, (void)n, (void)body, none();
-}
-void pdl_exchange_begin(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n) {
-    (void)x, (void)status, (void)headers, (void)n, none();
-}
-void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) { (void)x, (void)bytes, none(); }
-void pdl_exchange_end(pdl_exchange *x) { (void)x, none(); }
-size_t pdl_exchange_pending(const pdl_exchange *x) { return (void)x, none(), (size_t)0; }
-
-#endif

@@ -1,9 +1,9 @@
-/* httpd.h -- an HTTP/1.1 server on the loop. The only user of libmicrohttpd, which is opened when a server
- * starts.
+/* httpd.h -- an HTTP/1.1 server on the loop.
  *
- * A request is handed over when all of it has arrived; its answer may be given at once, later, or in pieces.
- * Nothing here waits for a client: one that sends or takes nothing is let go after a time, and a server has a
- * limit of connections.
+ * The headers of a request decide: the user sees them before any byte of the body is kept, and may answer at once. Else the request is
+ * handed over when all of it has arrived. The answer may be given at once, later, or in pieces.
+ * Nothing here waits for a client: one that sends or takes nothing is let go after a time; connections and bodies have ceilings, and
+ * connections without a request give way to new ones.
  */
 #ifndef PDL_IO_HTTPD_H
 #define PDL_IO_HTTPD_H
@@ -21,18 +21,22 @@ typedef struct pdl_httpd_options {
     const char *host;        /* name or address to listen at */
     uint16_t port;           /* 0: any that is free */
     size_t max_body;         /* longer bodies are refused with 413 */
-    unsigned max_connections;
+    size_t max_bodies;       /* of all exchanges together: what goes beyond is refused with 503 */
+    unsigned max_connections; /* also at most half of the descriptors that the process may have */
     uint64_t receive_ms;     /* for a request to arrive; also for a connection to be idle */
-    unsigned send_seconds;   /* for a client that takes nothing of an answer */
+    uint64_t send_ms;        /* for a client that takes nothing of an answer */
     const pdl_debug *debug;  /* category http; may be NULL */
     void *user;
+    /* The headers have arrived. May answer: the body is then thrown away. */
+    void (*head)(void *user, pdl_exchange *x);
+    /* All of it has arrived, and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
-    /* The exchange is over, answered or not: x ends with this call. Once for each request. Never from inside
-     * request, answer, begin, put and end. */
+    /* The exchange is over, answered or not: x ends with this call. Once for each call of head. Never from inside
+     * head, request, answer, begin, put and end. */
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;
 
-/* Error: PDL_E_io with the address and the reason; PDL_E_io when libmicrohttpd is missing. */
+/* Error: PDL_E_io with the address and the reason. */
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out, pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
 /* Ends all exchanges. NULL is fine. */
@@ -40,19 +44,26 @@ void pdl_httpd_free(pdl_httpd *h);
 
 /* The request: borrowed from x. */
 pdl_str pdl_exchange_method(const pdl_exchange *x);
-pdl_str pdl_exchange_path(const pdl_exchange *x); /* without the query */
+pdl_str pdl_exchange_path(const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
 pdl_str pdl_exchange_body(const pdl_exchange *x);
+bool pdl_exchange_has_body(const pdl_exchange *x); /* does one come, or has it? */
+/* The address of the client, written to out. */
+void pdl_exchange_peer(const pdl_exchange *x, char *out, size_t size);
 
-/* What the user keeps with it. */
+/* What the user keeps with it: what is under way, and what is to be known of it in the end. */
 void pdl_exchange_set(pdl_exchange *x, void *data);
 void *pdl_exchange_get(const pdl_exchange *x);
+void pdl_exchange_set_record(pdl_exchange *x, void *record);
+void *pdl_exchange_record(const pdl_exchange *x);
 
 /* A header of an answer; static or borrowed for the call. */
 typedef struct pdl_answer_header {
     const char *name, *value;
 } pdl_answer_header;
 
+/* A further header of the answer that will be given; copied. */
+void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value);
 /* The whole answer; body is copied. Once an exchange. */
 void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
                          pdl_str body);
@@ -62,5 +73,8 @@ void pdl_exchange_put(pdl_exchange *x, pdl_str bytes);
 void pdl_exchange_end(pdl_exchange *x);
 /* Bytes put that the client has not taken yet. */
 size_t pdl_exchange_pending(const pdl_exchange *x);
+/* Status of its answer, 0: none yet; and the bytes of the answer's body so far. */
+int pdl_exchange_status(const pdl_exchange *x);
+uint64_t pdl_exchange_sent(const pdl_exchange *x);
 
 #endif

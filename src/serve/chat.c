@@ -35,6 +35,11 @@ static void take_out(works *l, work *w) {
     else l->last = w->prev;
 }
 
+void works_move_last(works *l, work *w) {
+    take_out(l, w);
+    append(l, w);
+}
+
 /* --- answers in pieces ---------------------------------------------------------------------------------- */
 
 static void send(work *w, pdl_buf *b) {

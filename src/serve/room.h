@@ -31,6 +31,7 @@ typedef struct work {
     bool stream, wants_usage;
     bool begun;           /* the answer in pieces has begun */
     bool late;            /* its time is up */
+    bool computes;        /* after its last turn it could go on at once */
     struct work *prev, *next;
 } work;
 
@@ -54,7 +55,16 @@ struct pdl_serve {
 };
 
 /* route.c: who may ask, and what for. */
+typedef struct route {
+    const char *method, *path; /* a path that ends with a slash: with a name behind it */
+    bool open;                 /* for everybody; else with the token, or for programs of this machine */
+    void (*answer)(pdl_serve *s, pdl_exchange *x);
+    const char *doc;
+} route;
+/* The headers of a request are there; all of it is; it is over. */
+void serve_head(void *user, pdl_exchange *x);
 void serve_route(void *user, pdl_exchange *x);
+void serve_over(void *user, pdl_exchange *x);
 /* {"error": {message, type, param, code}}; code NULL: null. */
 void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message);
 #define SERVE_INVALID "invalid_request_error" /* type of most errors */
@@ -78,6 +88,7 @@ bool chat_is_ready(const work *w);
 void chat_admit(pdl_serve *s);
 void chat_over(void *user, pdl_exchange *x);
 void chat_free(work *w);
+void works_move_last(works *l, work *w);
 
 /* reply.c: completions as they are written. */
 /* All choices are over. False: a result is not text. */

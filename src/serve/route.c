@@ -5,8 +5,10 @@
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "serve/room.h"
 #include "value/json_write.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -14,8 +16,10 @@
 /* --- answers -------------------------------------------------------------------------------------------- */
 
 void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out) {
-    pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text(message));
+    pdl_buf whole = PDL_BUF;
     pdl_err err = {0};
+    pdl_utf8_repair(&whole, message); /* it may be cut, or hold what a client sent */
+    pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text_of_buf(&whole));
     e = pdl_dict_putz(e, "type", pdl_textz(type));
     e = pdl_dict_putz(e, "param", pdl_null());
     e = pdl_dict_putz(e, "code", code ? pdl_textz(code) : pdl_null());
@@ -32,7 +36,6 @@ void answer_error(pdl_exchange *x, int status, const char *type, const char *cod
         pdl_answer_header header;
     } more[] = {
         {401, {"WWW-Authenticate", "Bearer"}},
-        {405, {"Allow", "GET, POST"}}, /* one of them for each path */
         {503, {"Retry-After", "1"}},
     };
     pdl_answer_header headers[2] = {json};
@@ -135,30 +138,88 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
     answer_json(x, pdl_dict_putz(pdl_dict_new(1), "status", pdl_textz("ok")));
 }
 
-static const struct {
-    const char *path;
-    bool prefix; /* anything may follow */
-    bool open;   /* for everybody */
-    const char *method;
-    void (*answer)(pdl_serve *s, pdl_exchange *x);
-} routes[] = {
-    {"/health", false, true, "GET", show_health},
-    {"/v1/models", false, false, "GET", list_models},
-    {"/v1/models/", true, false, "GET", show_model},
-    {"/v1/chat/completions", false, false, "POST", chat_begin},
+/* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its end has a name behind it. */
+static const route routes[] = {
+    {"GET", "/health", true, show_health, "is the server there?"},
+    {"GET", "/v1/models", false, list_models, "the programs"},
+    {"GET", "/v1/models/", false, show_model, "one of them"},
+    {"POST", "/v1/chat/completions", false, chat_begin, "runs a program"},
 };
+enum { N_ROUTES = sizeof routes / sizeof routes[0] };
+
+static bool is_at(const route *r, pdl_str path) {
+    pdl_str own = pdl_str_of(r->path);
+    if (own.p[own.n - 1] == '/') return path.n > own.n && pdl_str_starts(path, own);
+    return pdl_str_eq(path, own);
+}
+
+static bool takes_method(const route *r, pdl_str method) {
+    return pdl_str_is(method, r->method) || (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
+}
+
+/* NULL: there is none. *any: one that is there for another method. */
+static const route *find_route(const pdl_exchange *x, const route **any) {
+    const route *found = NULL;
+    *any = NULL;
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        if (!is_at(&routes[i], pdl_exchange_path(x))) continue;
+        *any = &routes[i];
+        if (takes_method(&routes[i], pdl_exchange_method(x))) found = &routes[i];
+    }
+    return found;
+}
+
+/* What a client asked for, as messages show it. */
+static void put_asked(const pdl_exchange *x, pdl_buf *out) {
+    enum { METHOD = 20, PATH = 100 };
+    pdl_str path = pdl_exchange_path(x);
+    pdl_buf_put(out, pdl_str_sub(pdl_exchange_method(x), 0, METHOD));
+    pdl_buf_putc(out, ' ');
+    pdl_buf_put(out, pdl_str_sub(path, 0, PATH)); /* cut within a character: put_error mends it */
+    if (path.n > PATH) PDL_PUT(out, "...");
+}
+
+static void answer_no_route(pdl_exchange *x, bool other_methods) {
+    pdl_buf b = PDL_BUF, allow = PDL_BUF;
+    for (size_t i = 0; other_methods && i < N_ROUTES; i++) {
+        if (!is_at(&routes[i], pdl_exchange_path(x))) continue;
+        pdl_buf_putf(&allow, "%s%s", allow.len ? ", " : "", routes[i].method);
+        if (!strcmp(routes[i].method, "GET")) PDL_PUT(&allow, ", HEAD");
+    }
+    put_asked(x, &b);
+    if (other_methods) {
+        pdl_exchange_add_header(x, "Allow", pdl_buf_z(&allow));
+        pdl_buf_putf(&b, ": this path takes %s", pdl_buf_z(&allow));
+    } else PDL_PUT(&b, ": there is nothing at this path");
+    answer_error(x, other_methods ? 405 : 404, SERVE_INVALID, NULL, pdl_buf_str(&b));
+    pdl_buf_fini(&allow);
+    pdl_buf_fini(&b);
+}
+
+/* Bodies are taken as they are. */
+static bool is_readable(pdl_exchange *x) {
+    pdl_str encoding = pdl_exchange_header(x, "Content-Encoding");
+    if (!encoding.n || pdl_str_eq_nocase(encoding, PDL_STR("identity"))) return true;
+    pdl_exchange_add_header(x, "Accept-Encoding", "identity");
+    answer_error(x, 415, SERVE_INVALID, NULL, PDL_STR("the body is compressed; send it as it is"));
+    return false;
+}
+
+void serve_head(void *user, pdl_exchange *x) {
+    pdl_serve *s = user;
+    const route *any, *r = find_route(x, &any);
+    if (!(any && any->open) && !may_ask(s, x)) return;
+    if (!r) answer_no_route(x, any != NULL);
+    else if (!pdl_exchange_has_body(x)) return;
+    else if (strcmp(r->method, "GET") == 0) r->answer(s, x); /* its body means nothing */
+    else (void)is_readable(x);
+}
 
 void serve_route(void *user, pdl_exchange *x) {
-    pdl_serve *s = user;
-    pdl_str path = pdl_exchange_path(x);
-    for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
-        bool here = routes[i].prefix ? pdl_str_starts(path, pdl_str_of(routes[i].path))
-                                     : pdl_str_is(path, routes[i].path);
-        if (!here) continue;
-        if (!routes[i].open && !may_ask(s, x)) return;
-        if (pdl_str_is(pdl_exchange_method(x), routes[i].method)) routes[i].answer(s, x);
-        else answer_error(x, 405, SERVE_INVALID, NULL, PDL_STR("this path is not asked in this way"));
-        return;
-    }
-    answer_error(x, 404, SERVE_INVALID, NULL, PDL_STR("there is nothing at this path"));
+    const route *any, *r = find_route(x, &any);
+    if (r) r->answer(user, x); /* serve_head has seen it */
+}
+
+void serve_over(void *user, pdl_exchange *x) {
+    chat_over(user, x);
 }

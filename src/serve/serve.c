@@ -9,8 +9,9 @@
 
 enum {
     RECEIVE_MS = 60000,
-    SEND_SECONDS = 60,
+    SEND_MS = 60000,
     RUN_MS = 600000,
+    TURN_NS = 10000000,       /* of what computes, between two looks at the sockets */
     SPARE_CONNECTIONS = 1024, /* beside those whose requests are under way */
 };
 
@@ -34,10 +35,10 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
         s->n_slots++;
     }
     pdl_httpd_options o = {
-        .host = opt->host, .port = opt->port, .max_body = PDL_MAX_SERVE_BYTES,
+        .host = opt->host, .port = opt->port, .max_body = PDL_MAX_SERVE_BYTES, .max_bodies = PDL_MAX_SERVE_BODIES_BYTES,
         .max_connections = s->opt.max_runs + opt->max_waiting + SPARE_CONNECTIONS, .receive_ms = RECEIVE_MS,
-        .send_seconds = SEND_SECONDS, .debug = opt->debug, .user = s, .request = serve_route,
-        .over = chat_over,
+        .send_ms = SEND_MS, .debug = opt->debug, .user = s, .head = serve_head, .request = serve_route,
+        .over = serve_over,
     };
     bool ok = pdl_session_variables(opt->variables, &s->variables, err);
     if (ok) compile_all(s);
@@ -51,15 +52,32 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* A turn for every run that can go on; true when one can go on at once. */
+/* A turn, after which the work is the last in the list, unless it has ended: a step ends no work but its own, and begins none. */
+static void step_one(pdl_serve *s, work *w) {
+    works_move_last(&s->going, w);
+    chat_step(w);
+    if (s->going.last == w) w->computes = chat_is_ready(w); /* it did not come to wait for anything */
+}
+
+/* Turns for the works that can go on, true when one can go on at once. Those that waited for something come first, and all of them have
+ * theirs; those that compute take turns, until it is time to look at the sockets again. */
 static bool step_all(pdl_serve *s) {
-    bool any = false;
+    uint64_t end = pdl_clock_ns() + TURN_NS;
+    work *last = s->going.last;
     for (work *w = s->going.first, *next; w; w = next) {
-        next = w->next; /* a step ends no work but its own */
-        if (chat_is_ready(w)) chat_step(w);
+        next = w == last ? NULL : w->next;
+        if (chat_is_ready(w) && !w->computes) step_one(s, w);
     }
     chat_admit(s);
-    for (const work *w = s->going.first; w && !any; w = w->next) any = chat_is_ready(w);
+    last = s->going.last;
+    bool any = false;
+    for (work *w = s->going.first, *next; w; w = next) {
+        next = w == last ? NULL : w->next;
+        if (!chat_is_ready(w)) continue;
+        any = true;
+        if (pdl_clock_ns() >= end) break;
+        step_one(s, w);
+    }
     return any;
 }
 

@@ -1,0 +1,324 @@
+#!/usr/bin/env python3
+"""test_http.py BUILD -- pdl serve against those who mean harm, or write HTTP badly: requests that are no requests, halves of requests, bodies
+that nobody may send, connections that only stay, programs that only compute. Each is told or cut off, and hinders nobody else."""
+import json
+import os
+import pathlib
+import re
+import resource
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PDL = str(BUILD / "pdl")
+SLOW = "asan" in BUILD.name
+passed = failed = 0
+PROGRAMS = {"echo": 'text: "You said: ${ question }"\n', "forever": 'repeat: {text: ""}\nwhile: true\n',
+            "steps": 'lastOf:\n' + '- {def: a, lang: python, code: "result = 1"}\n' * 3 + '- ${ a }\n'}
+CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def check(name, good, told=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s: %s" % (name, str(told)[:600]))
+
+
+class Server:
+    def __init__(self, folder, *flags, token="", **more):
+        env = {**os.environ, **({"PDL_SERVE_TOKEN": token} if token else {}), **more}
+        files = [str(folder / (n + ".pdl")) for n in PROGRAMS]
+        self.p = subprocess.Popen([PDL, "serve", "--port", "0", *flags, *files], env=env, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        line = self.p.stderr.readline()
+        m = re.search(r":(\d+)/v1", line)
+        if not m:
+            raise RuntimeError("the server does not start: " + line + self.p.stderr.read())
+        self.port = int(m.group(1))
+
+    def connect(self, data=b"", timeout=30):
+        s = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+        s.sendall(data)
+        return s
+
+    def raw(self, data, timeout=30):
+        """Everything that comes back until the server closes the connection."""
+        s = self.connect(timeout=timeout)
+        out = b""
+        try:
+            s.sendall(data)
+            while piece := s.recv(65536):
+                out += piece
+        finally:
+            s.close()
+        return out
+
+    def health(self, timeout=10):
+        """Seconds until a new client has its answer."""
+        begin = time.monotonic()
+        got = self.raw(HEALTH + b"Connection: close\r\n\r\n", timeout)
+        return time.monotonic() - begin if b'{"status":"ok"}' in got else 1000
+
+    def memory(self):
+        with open("/proc/%d/status" % self.p.pid, encoding="utf-8") as f:
+            return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1)) // 1024
+
+    def cpu(self):
+        with open("/proc/%d/stat" % self.p.pid, encoding="utf-8") as f:
+            fields = f.read().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self):
+        """Seconds to its end."""
+        begin = time.monotonic()
+        self.p.terminate()
+        code, rest = self.p.wait(20), self.p.stderr.read()
+        self.p.stderr.close()
+        check("the server ends well", code == 0 and rest == "", (code, rest[-2000:]))
+        return time.monotonic() - begin
+
+
+def chat(model, text="hi", headers=b""):
+    body = json.dumps({"model": model, "messages": [{"role": "user", "content": text}]}).encode()
+    return CHAT + headers + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+END = b"Connection: close\r\n"
+# name, what is sent, status lines that come back
+ANSWERED = [
+    ("wrong length", CHAT + b"Content-Length: abc\r\n\r\n{}", [400]),
+    ("negative length", CHAT + b"Content-Length: -2\r\n\r\n{}", [400]),
+    ("two lengths", CHAT + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", [400]),
+    ("length and chunks", CHAT + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HEALTH + b"\r\n", [400]),
+    ("other encoding", CHAT + b"Transfer-Encoding: gzip\r\n\r\n", [501]),
+    ("huge length", CHAT + b"Content-Length: 99999999999999999999999\r\n\r\n" + HEALTH + b"\r\n", [413]),
+    ("huge length, asked before", CHAT + b"Expect: 100-continue\r\nContent-Length: 99999999999\r\n\r\n", [413]),
+    ("asked before", CHAT + END + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", [400]),
+    ("nonsense for chunks", CHAT + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nabc", [400]),
+    ("a long line for a chunk", CHAT + b"Transfer-Encoding: chunked\r\n\r\n" + b"1" * 40000, [400]),
+    ("a long extension", CHAT + b"Transfer-Encoding: chunked\r\n\r\n1;" + b"x" * 40000, [400]),
+    ("long trailers", CHAT + b"Transfer-Encoding: chunked\r\n\r\n0\r\n" + b"a: b\r\n" * 8000, [400]),
+    ("chunks", CHAT + END + b"Transfer-Encoding: chunked\r\n\r\n2;a=b\r\n{\"\r\n3\r\na\":\r\n2\r\n1}\r\n0\r\nT: 1\r\n\r\n", [400]),
+    ("no host", b"GET /health HTTP/1.1\r\n\r\n", [400]),
+    ("two hosts", HEALTH + b"Host: b\r\n\r\n", [400]),
+    ("another version", b"GET /health HTTP/2.0\r\n\r\n", [505]),
+    ("an old version", b"GET /health HTTP/1.0\r\n\r\n", [200]),
+    ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", [400]),
+    ("no CR", b"GET /health HTTP/1.1\n", [400]),
+    ("folded header", HEALTH + b"A: b\r\n c\r\n\r\n", [400]),
+    ("no UTF-8 in the path", b"GET /v1/models/%ff%fe HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", [400]),
+    ("NUL in the path", b"GET /health%00 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", [400]),
+    ("a long header", HEALTH + b"A: " + b"b" * 100000, [431]),
+    ("many headers", HEALTH + b"A: b\r\n" * 200 + b"\r\n", [431]),
+    ("compressed body", CHAT + END + b"Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", [415]),
+    ("empty lines before", b"\r\n\r\n" + HEALTH + END + b"\r\n", [200]),
+    ("target with a host", b"GET http://127.0.0.1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n" + END + b"\r\n", [200]),
+    ("target with another host", b"GET http://a/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", [400]),
+    ("HEAD", b"HEAD /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nHEAD /v1/models/echo HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" + HEALTH + END + b"\r\n", [200, 200, 200]),
+    ("GET with a body", HEALTH + b"Content-Length: 3\r\n\r\nabc" + HEALTH + END + b"\r\n", [200, 200]),
+    ("refused, and the next", CHAT.replace(b"127.0.0.1", b"evil") + b"Content-Length: 3\r\n\r\nabc" + HEALTH + END + b"\r\n", [403, 200]),
+    ("many at once", (HEALTH + b"\r\n") * 2000 + HEALTH + END + b"\r\n", [200] * 2001),
+    ("names of models", b"GET /v1/models/%C3%A4%22%5C HTTP/1.1\r\nHost: 127.0.0.1\r\n" + END + b"\r\n", [404]),
+    ("a cut within a character", b"GET /v1/models/" + b"%C3%A4" * 80 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + END + b"\r\n", [404]),
+    ("a cut within a character of a path", b"GET /x" + b"%C3%A4" * 80 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + END + b"\r\n", [404]),
+]
+
+
+def badly_written(s):
+    for name, data, want in ANSWERED:
+        try:
+            got = s.raw(data, 10)
+        except OSError as e:
+            got = repr(e).encode()
+        status = [int(x) for x in re.findall(rb"HTTP/1\.1 (\d+) ", got) if x != b"100"]
+        check(name, status == want, got)
+        try:
+            json.loads(got.rsplit(b"\r\n\r\n", 1)[1].decode())
+        except ValueError as e:
+            check(name + ": JSON in UTF-8", False, (e, got))
+    data = chat("echo", "in bytes", END)
+    c = s.connect()
+    for i in range(len(data)):
+        c.sendall(data[i:i + 1])
+        if i % 20 == 0:
+            time.sleep(0.001)
+    got = b""
+    while piece := c.recv(4096):
+        got += piece
+    c.close()
+    check("byte by byte", b"You said: in bytes" in got, got)
+
+
+def what_stalls(folder):
+    """A line of a chunk that has no end: nobody else may wait for it, and a signal is heard."""
+    for begin in (b"", b"1;"):
+        s = Server(folder)
+        c = s.connect(CHAT + b"Transfer-Encoding: chunked\r\n\r\n" + begin)
+        try:
+            c.sendall(b"1" * 40000)
+        except OSError:
+            pass
+        before = s.cpu()
+        took = max(s.health() for _ in range(3))
+        time.sleep(0.5)
+        check("others are answered beside an endless line", took < 2, took)
+        check("an endless line costs no time", s.cpu() - before < 0.3 + SLOW, s.cpu() - before)
+        took = s.close()
+        check("a signal is heard beside an endless line", took < 3 + 3 * SLOW, took)
+        c.close()
+
+
+def unwanted_bodies(folder):
+    """Headers decide before a body is kept."""
+    s = Server(folder, token="sesame")
+    before = s.memory()
+    size = 16 << 20
+    piece, socks = b"x" * (1 << 20), []
+    for _ in range(20):
+        c = s.connect(CHAT + b"Content-Length: %d\r\n\r\n" % size)
+        try:
+            for _ in range(15):
+                c.sendall(piece)
+        except OSError:
+            pass
+        socks.append(c)
+    got = socks[0].recv(100)
+    check("without a token: told before the end of the body", got.startswith(b"HTTP/1.1 401 "), got)
+    check("without a token: not kept", s.memory() - before < 40 or SLOW, (before, s.memory()))
+    check("without a token: others are answered", s.health() < 2)
+    for c in socks:
+        c.close()
+    c = s.connect(CHAT + b"Authorization: Bearer sesame\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    got = c.recv(100)
+    c.sendall(b"{}")
+    check("100 where the body is wanted", got == b"HTTP/1.1 100 Continue\r\n\r\n" and c.recv(100).startswith(b"HTTP/1.1 400 "), got)
+    c.close()
+    got = s.raw(CHAT + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    check("none where it is not", got.startswith(b"HTTP/1.1 401 "), got)
+    body = b"x" * (30 << 20)
+    got = s.raw(CHAT + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+    check("who sends all of an unwanted body sees the answer", got.startswith(b"HTTP/1.1 401 "), got[:100])
+    s.close()
+
+
+def many_bodies(folder):
+    """All bodies under way have one ceiling; small ones always pass."""
+    s = Server(folder)
+    before = s.memory()
+    piece, socks, refused = b" " * (1 << 20), [], 0
+    for _ in range(30):
+        c = s.connect(CHAT + b"Content-Length: %d\r\n\r\n" % (32 << 20))
+        try:
+            for _ in range(24):
+                c.sendall(piece)
+        except OSError:
+            pass
+        socks.append(c)
+    time.sleep(0.5)
+    check("bodies have a ceiling", s.memory() - before < 330 or SLOW, (before, s.memory()))
+    got = s.raw(chat("echo", "small", END))
+    check("a small body passes", b"You said: small" in got, got)
+    for c in socks:
+        c.settimeout(0.01)
+        try:
+            refused += c.recv(100).startswith(b"HTTP/1.1 503 ")
+        except OSError:
+            pass
+        c.close()
+    check("what is too much is refused", refused >= 15, refused)
+    time.sleep(0.5)
+    check("memory comes back", b"You said: small" in s.raw(chat("echo", "small", END)))
+    body = chat("echo", "y" * (8 << 20), END)
+    got = s.raw(body)
+    check("a large body passes again", len(got) > 8 << 20, got[:200])
+    s.close()
+
+
+def idle_connections(folder):
+    """They give way to those who ask."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    n = 3500
+    if soft < n + 200:
+        if hard != resource.RLIM_INFINITY and hard < n + 200:
+            print("skipped: %d connections: the limit of descriptors is %d" % (n, hard))
+            return
+        resource.setrlimit(resource.RLIMIT_NOFILE, (n + 200, hard))
+    s = Server(folder)
+    busy = s.connect(chat("forever"))
+    half = s.connect(chat("echo", "half")[:-5])
+    idle = [s.connect(HEALTH[:i % 2 * 20]) for i in range(n)]
+    took = s.health()
+    check("thousands of idle connections", took < 2, took)
+    half.settimeout(10)
+    half.sendall(chat("echo", "half")[-5:])
+    got = half.recv(4096)
+    check("who is in the middle of a request stays", b"You said: half" in got, got)
+    busy.settimeout(0.1)
+    try:
+        gone = busy.recv(1) == b""
+    except OSError as e:
+        gone = not isinstance(e, TimeoutError)
+    check("who waits for an answer stays", not gone)
+    for c in [busy, half, *idle]:
+        c.close()
+    s.close()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def few_descriptors(folder):
+    """Connections take half of the descriptors; programs have the others."""
+    p = subprocess.Popen(["sh", "-c", "ulimit -n 64; exec \"$@\"", "sh", PDL, "serve", "--port", "0", str(folder / "steps.pdl")],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    s = Server.__new__(Server)
+    s.p, s.port = p, int(re.search(r":(\d+)/v1", p.stderr.readline()).group(1))
+    socks = [s.connect() for _ in range(200)]
+    got = s.raw(chat("steps", "", END))
+    check("few descriptors", b'"content":"1"' in got, got)
+    for c in socks:
+        c.close()
+    s.close()
+
+
+def computing(folder):
+    """Programs that only compute take turns with those that wait."""
+    s = Server(folder, "--request-time", "120")
+    s.raw(chat("steps", "", END))        # the worker is there
+    busy = [s.connect(chat("forever")) for _ in range(50)]
+    time.sleep(1)
+    took = []
+    for _ in range(5):
+        begin = time.monotonic()
+        got = s.raw(chat("steps", "", END), 60)
+        took.append(time.monotonic() - begin)
+        check("answered beside programs that compute", b'"content":"1"' in got, got)
+    check("in time", sorted(took)[2] < 1 + 3 * SLOW, took)
+    for c in busy:
+        c.close()
+    check("they end with their clients", s.health() < 2)
+    s.close()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        folder = pathlib.Path(d)
+        for name, text in PROGRAMS.items():
+            (folder / (name + ".pdl")).write_text(text, "utf-8")
+        for split in ({}, {"PDL_STRESS": "split"}):
+            s = Server(folder, **split)
+            badly_written(s)
+            s.close()
+        for part in (what_stalls, unwanted_bodies, many_bodies, idle_connections, few_descriptors, computing):
+            part(folder)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
