@@ -165,8 +165,8 @@ static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* What the machine expects as the reply of this effect. Flat switch over the kinds. */
-static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl_err *err) {
+/* The shorter forms that a host program may answer with, made whole. Flat switch over the kinds. */
+static bool complete(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl_err *err) {
     const char *kind = pdl_effect_kind_name(e->kind);
     switch (e->kind) {
     case PDL_EFFECT_model: return model_answer(e, v, out, err);
@@ -200,6 +200,21 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
     }
     *out = pdl_keep(v);
     return true;
+}
+
+/* What the machine expects as the reply of this effect. */
+static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl_err *err) {
+    pdl_val whole;
+    pdl_err why = {0};
+    if (!complete(e, v, told, &whole, err)) return false;
+    if (pdl_effect_check(e, whole, &why)) {
+        *out = whole;
+        return true;
+    }
+    pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the host program answered with what is no reply: %s", why.msg);
+    pdl_err_fini(&why);
+    pdl_drop(whole);
+    return false;
 }
 
 /* --- requests ------------------------------------------------------------------------------------------- */

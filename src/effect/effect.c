@@ -1,35 +1,9 @@
-/* effect.c -- see effect.h: making, naming, answering. The text form of values is in encode.c. */
+/* effect.c -- see effect.h: making and answering. The kinds are in forms.c, the text form of values is in encode.c. */
 #include "effect/effect.h"
 
 #include <string.h>
 
 #include "base/banned.h"
-
-static const char *const names[] = {
-#define X(id, doc) #id,
-    PDL_EFFECT_KINDS(X)
-#undef X
-};
-static_assert(sizeof names / sizeof names[0] == PDL_EFFECT_COUNT, "one name per kind");
-
-const char *pdl_effect_kind_name(pdl_effect_kind k) {
-    if ((unsigned)k >= PDL_EFFECT_COUNT) PDL_BUG("effect kind %d", (int)k);
-    return names[k];
-}
-
-bool pdl_effect_takes_time(pdl_effect_kind k) {
-    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
-           k == PDL_EFFECT_sleep || k == PDL_EFFECT_input || k == PDL_EFFECT_tool;
-}
-
-bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
-    for (size_t i = 0; i < PDL_EFFECT_COUNT; i++)
-        if (pdl_str_is(name, names[i])) {
-            *out = (pdl_effect_kind)i;
-            return true;
-        }
-    return false;
-}
 
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq, pdl_loc loc,
                            pdl_val request, pdl_effect_sink sink) {

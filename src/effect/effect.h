@@ -13,46 +13,19 @@
 #include "value/path.h"
 #include "value/val.h"
 
-/*   X(id, doc)   request -> reply, as values:
- * model    {model, platform, messages, parameters, schema|null, stream: bool, processor: dict (granite-io only),
- *          parsed: true (the schema's answer is read as JSON)} ->
- *          {content, message, raw, usage|null}
- * embed    {model, input: [text], parameters} -> {embeddings: [[number]], usage|null, model}
- * code     {lang, code, vars: dict, cwd, names: [..]} -> {result, rebound: dict, stdout}   (lang python,
- *          ipython)
- * object   {op: attr|item|call|iter|next|len|drop, id, ...} -> value                        (worker handles)
- * tool     {server, op: list|call|request, ...} -> value             (tool servers, mcp/mcp.h)
- * command  {argv: [..]} -> {stdout, stderr, status}
- * read     {path, shown} -> text          (shown: the path as messages print it)
- * write    {path, mode, text, encoding, flush, close} -> null
- * input    {prompt, multiline} -> text, or null at the end of input
- * source   {path} -> text of a program file, or null when there is none; {path, under: folders} -> {path,
- *          text} of the first folder that has it, or null: where a library stands is no part of the question,
- *          so recordings replay elsewhere
- * sleep    {seconds} -> null
- * now      {} -> seconds since the epoch (float)
- * random   {} -> 64-bit seed (int) */
-#define PDL_EFFECT_KINDS(X)                                   \
-    X(model, "a model is called")                             \
-    X(embed, "texts are embedded")                            \
-    X(code, "a code block runs")                              \
-    X(object, "an object of the code worker is used")         \
-    X(tool, "a tool server is used")                          \
-    X(command, "a command runs")                              \
-    X(read, "a file is read")                                 \
-    X(write, "a file is written")                             \
-    X(input, "standard input is read")                        \
-    X(source, "program text is read while running")           \
-    X(sleep, "time passes")                                   \
-    X(now, "the clock is read")                               \
-    X(random, "a seed is drawn")
-
+/* The kinds, what each asks and what comes back: effects.def. */
+#define ASK(id, field, forms, doc)
+#define SAY(id, field, forms, doc)
+#define OP(id, op, forms)
 typedef enum {
-#define X(id, doc) PDL_EFFECT_##id,
-    PDL_EFFECT_KINDS(X)
-#undef X
+#define EFFECT(id, origin, traits, reply, doc) PDL_EFFECT_##id,
+#include "effect/effects.def"
+#undef EFFECT
     PDL_EFFECT_COUNT
 } pdl_effect_kind;
+#undef ASK
+#undef SAY
+#undef OP
 
 typedef struct pdl_effect pdl_effect;
 
@@ -101,10 +74,22 @@ struct pdl_effect {
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */, uint32_t seq,
                            pdl_loc loc, pdl_val request /* taken */, pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
+
+/* What effects.def says of a kind. */
+typedef enum { PDL_EFFECT_ACTS = 1, PDL_EFFECT_WAITS = 2, PDL_EFFECT_KEPT = 4 } pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
-/* Does it take time, and can it be ended? The rest is over at once. */
-bool pdl_effect_takes_time(pdl_effect_kind k);
+pdl_label pdl_effect_origin(pdl_effect_kind k);
+bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
+
+/* Has the request the form of its kind? For assertions: requests are made by the machine. */
+bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);
+/* Can this be the reply of e? For what comes from a host program. Error: protocol, without a place. */
+PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err);
+/* The stored reply of e, checked; the stored pieces of one, a list of texts. Nothing else may be done with the answers
+ * of journals and caches, which somebody else may have made. Errors: syntax, protocol. */
+PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and
  * stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */

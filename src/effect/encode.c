@@ -353,7 +353,12 @@ static bool revive_range(pdl_vref items, pdl_vref kind, pdl_val *out, pdl_err *e
         if (pdl_list_len(items) != 3 || !pdl_int_get(pdl_list_at(items, i), &n[i]))
             return malformed(kind, err);
     if (!n[2]) return malformed(kind, err);
-    *out = pdl_range_new(n[0], n[1], n[2]);
+    pdl_val r = pdl_range_new(n[0], n[1], n[2]);
+    if (pdl_range_len(r) > PDL_MAX_RANGE_ITEMS) { /* a few bytes may not stand for work without end */
+        pdl_drop(r);
+        return malformed(kind, err);
+    }
+    *out = r;
     return true;
 }
 
@@ -385,7 +390,7 @@ static bool revive_handle(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     pdl_vref texts = pdl_dict_getz(v, "texts"), json = pdl_dict_getz(v, "json");
     int64_t id, len;
     bool whole = pdl_is_list(texts) && pdl_list_len(texts) == 3 && pdl_int_get(pdl_dict_getz(v, "id"), &id) &&
-                 pdl_int_get(pdl_dict_getz(v, "len"), &len);
+                 pdl_int_get(pdl_dict_getz(v, "len"), &len) && len >= -1;
     for (size_t i = 0; whole && i < 3; i++) whole = pdl_is_str(pdl_list_at(texts, i));
     if (!whole) return malformed(kind, err);
     pdl_vref truth = pdl_dict_getz(v, "truth"), callable = pdl_dict_getz(v, "callable");
@@ -409,9 +414,7 @@ static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);
-    if (!pdl_text_is(kind, "absent")) return malformed(kind, err);
-    *out = pdl_absent();
-    return true;
+    return malformed(kind, err); /* "absent" too: it is written in requests, never part of an answer */
 }
 
 /* Depth is bounded by the JSON reader (PDL_MAX_JSON_DEPTH). */

@@ -142,6 +142,15 @@ static void go_on(pdl_cache *c, pdl_effect *e, asked *a, int64_t number, pdl_buf
     c->behind->ops->start(c->behind, e);
 }
 
+static bool damaged(const pdl_cache *c, pdl_err *err) {
+    pdl_err why = {0};
+    pdl_err_move(&why, err);
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%.*s is damaged: %s: remove it, its replies are asked for again",
+                PDL_FMT(cachefile_path(c->file)), why.msg);
+    pdl_err_fini(&why);
+    return false;
+}
+
 /* Puts the answer of the file on the queue, or hands the effect on. */
 static void ask(door *d, pdl_effect *e, pdl_buf request) {
     pdl_cache *c = d->cache;
@@ -158,7 +167,7 @@ static void ask(door *d, pdl_effect *e, pdl_buf request) {
         pdl_buf_fini(&reply);
         return;
     }
-    if (ok) ok = pdl_effect_decode(pdl_buf_str(&reply), &h.value, &h.err);
+    if (ok && !pdl_effect_read(e, pdl_buf_str(&reply), &h.value, &h.err)) ok = damaged(c, &h.err);
     if (!ok) h.err.final = true;
     *pdl_vec_push(&c->hits) = h;
     pdl_buf_fini(&reply);

@@ -15,14 +15,18 @@ enum {
     VERSION = 1,
 };
 
+#define REPLIES                                                                                              \
+    "replies(key TEXT NOT NULL, number INTEGER NOT NULL, model TEXT, request TEXT NOT NULL,"    \
+    " reply TEXT NOT NULL, stored INTEGER, used INTEGER, hits INTEGER NOT NULL, PRIMARY KEY(key, number))"
+static const sql_object objects[] = {{"replies", "CREATE TABLE " REPLIES}};
+
 /* Another process may make the same file at the same time: it is locked first. */
 static const char making[] =
     "PRAGMA journal_mode = WAL;"
     "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1346653251;"
     "PRAGMA user_version = 1;"
-    "CREATE TABLE IF NOT EXISTS replies(key TEXT NOT NULL, number INTEGER NOT NULL, model TEXT, request TEXT NOT NULL,"
-    " reply TEXT NOT NULL, stored INTEGER, used INTEGER, hits INTEGER NOT NULL, PRIMARY KEY(key, number));"
+    "CREATE TABLE IF NOT EXISTS " REPLIES ";"
     "COMMIT;";
 static const char settings[] = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = NORMAL;";
 
@@ -52,7 +56,7 @@ static bool refuse(const cachefile *f, const char *why, pdl_err *err) {
 
 static bool check_file(cachefile *f, pdl_err *err) {
     long id = 0, version = 0, tables = 0;
-    bool sound;
+    bool sound, ours;
     if (!sql_number(f->q, "PRAGMA application_id", &id, err) || !sql_number(f->q, "PRAGMA user_version", &version, err) ||
         !sql_number(f->q, "SELECT count(*) FROM sqlite_master", &tables, err))
         return false;
@@ -60,6 +64,8 @@ static bool check_file(cachefile *f, pdl_err *err) {
     if (id == 0 && tables == 0) return true;
     if (id != APPLICATION_ID) return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache", err);
     if (version != VERSION) return refuse(f, "was made by another version: give the name of a new file", err);
+    if (!sql_is_ours(f->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
+    if (!ours) return refuse(f, "holds other tables than a cache has: remove it, its replies are asked for again", err);
     if (!sql_check(f->q, &sound, err)) return false;
     return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
 }

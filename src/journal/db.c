@@ -14,6 +14,19 @@ enum {
     SCHEMA_VERSION = 1,
 };
 
+#define RUN "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID"
+#define EFFECTS                                                                                              \
+    "CREATE TABLE effects(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER "   \
+    "NOT NULL, kind TEXT NOT NULL, hash TEXT NOT NULL, request TEXT NOT NULL, start REAL, seconds REAL, "    \
+    "pieces TEXT, reply TEXT, error TEXT)"
+#define EFFECTS_KEY "CREATE INDEX effects_key ON effects(key)"
+#define BLOCKS                                                                                               \
+    "CREATE TABLE blocks(id INTEGER PRIMARY KEY, place TEXT NOT NULL, kind TEXT NOT NULL, start INTEGER, "   \
+    "end INTEGER, failed INTEGER)"
+
+/* Recordings of all times have these to the letter: what else is in a file was put there. */
+static const sql_object objects[] = {{"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
+
 static const char schema[] =
     "PRAGMA page_size = 8192;"
     "PRAGMA journal_mode = TRUNCATE;"
@@ -21,14 +34,7 @@ static const char schema[] =
     "BEGIN;"
     "PRAGMA application_id = 1346653258;"
     "PRAGMA user_version = 1;"
-    "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;"
-    "CREATE TABLE effects(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER "
-    "NOT NULL, kind TEXT NOT NULL,"
-    " hash TEXT NOT NULL, request TEXT NOT NULL, start REAL, seconds REAL, pieces TEXT, reply TEXT, error "
-    "TEXT);"
-    "CREATE INDEX effects_key ON effects(key);"
-    "CREATE TABLE blocks(id INTEGER PRIMARY KEY, place TEXT NOT NULL, kind TEXT NOT NULL, start INTEGER, "
-    "end INTEGER, failed INTEGER);"
+    RUN ";" EFFECTS ";" EFFECTS_KEY ";" BLOCKS ";"
     "COMMIT;";
 
 #define COLUMNS "id, key, place, seq, kind, hash, request, start, seconds, pieces, reply, error"
@@ -73,7 +79,7 @@ bool db_create(pdl_str path, db **out, pdl_err *err) {
 
 static bool check_file(db *d, pdl_err *err) {
     long id = 0, version = 0;
-    bool sound;
+    bool sound, ours;
     pdl_str path = sql_path(d->q);
     if (!sql_number(d->q, "PRAGMA application_id", &id, err) ||
         !sql_number(d->q, "PRAGMA user_version", &version, err))
@@ -84,6 +90,9 @@ static bool check_file(db *d, pdl_err *err) {
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                            "replay: %s was recorded by another version (format %ld, this one reads %d)",
                            path.p, version, (int)SCHEMA_VERSION);
+    if (!sql_is_ours(d->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
+    if (!ours)
+        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s holds other tables than a recording has", path.p);
     if (!sql_check(d->q, &sound, err)) return false;
     return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is damaged", path.p);
 }

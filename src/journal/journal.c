@@ -1,7 +1,10 @@
 /* journal.c -- see journal.h: what both directions share; keys of effects, errors as text. */
 #include "journal/journal.h"
 
+#include <limits.h>
+
 #include "journal/inside.h"
+#include "value/int.h"
 
 #include "base/banned.h"
 
@@ -70,8 +73,9 @@ void journal_error_read(pdl_vref v, pdl_err *out) {
     out->hint = get_z(v, "hint");
     out->foreign = get_z(v, "foreign");
     out->detail = get_z(v, "detail");
-    out->has_status = pdl_is(status, PDL_V_INT);
-    if (out->has_status) out->status = (int)pdl_int_of(status);
+    int64_t n = 0;
+    out->has_status = pdl_int_get(status, &n) && n >= INT_MIN && n <= INT_MAX;
+    if (out->has_status) out->status = (int)n;
     out->final = pdl_is_bool(pdl_dict_getz(v, "final"));
     out->bare = pdl_is_bool(pdl_dict_getz(v, "bare"));
 }

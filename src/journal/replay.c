@@ -4,6 +4,7 @@
  * poll, first come first served, as a run expects of them; what the machine waits for at once is answered at
  * once.
  */
+#include "base/idmap.h"
 #include "journal/inside.h"
 
 #include "base/banned.h"
@@ -20,8 +21,7 @@ typedef struct replayer {
     pdl_journal base;
     PDL_VEC(answer) queue; /* from head on */
     size_t head;
-    uint64_t *used;        /* bit for each row */
-    size_t used_bits;
+    pdl_idmap used;        /* rows that were given, by id; the value tells nothing */
     uint32_t busy;         /* id of the effect whose pieces are delivered; 0: none */
     bool cancelled;        /* that one */
 } replayer;
@@ -29,23 +29,6 @@ typedef struct replayer {
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
 
 /* --- looking up ----------------------------------------------------------------------------------------- */
-
-static bool is_used(const replayer *r, int64_t id) {
-    size_t i = (size_t)id;
-    return i < r->used_bits && (r->used[i / 64] >> (i % 64) & 1);
-}
-
-static void use(replayer *r, int64_t id) {
-    size_t i = (size_t)id;
-    if (i >= r->used_bits) {
-        size_t n = r->used_bits / 64, more = i / 64 + 1;
-        if (more < n * 2) more = n * 2;
-        r->used = pdl_realloc_n(r->used, more, sizeof *r->used);
-        memset(r->used + n, 0, (more - n) * sizeof *r->used);
-        r->used_bits = more * 64;
-    }
-    r->used[i / 64] |= (uint64_t)1 << (i % 64);
-}
 
 struct lookup {
     replayer *r;
@@ -58,12 +41,9 @@ struct lookup {
 
 static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
     pdl_val v;
-    if (row->pieces.p && !pdl_effect_decode(row->pieces, &out->pieces, err)) return false;
-    if (!pdl_effect_decode(row->reply.p ? row->reply : row->error, &v, err)) return false;
-    if (row->reply.p) {
-        out->value = v;
-        return true;
-    }
+    if (row->pieces.p && !pdl_effect_read_pieces(row->pieces, &out->pieces, err)) return false;
+    if (row->reply.p) return pdl_effect_read(out->e, row->reply, &out->value, err);
+    if (!pdl_effect_decode(row->error, &v, err)) return false;
     if (pdl_is_dict(v)) journal_error_read(v, &out->err);
     else pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
     pdl_drop(v);
@@ -72,11 +52,11 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
 
 static bool on_row(void *user, const db_effect *row) {
     struct lookup *l = user;
-    if (is_used(l->r, row->id) || row->seq != l->e->seq ||
+    if (row->id <= 0 || pdl_idmap_find(&l->r->used, (uintptr_t)row->id) || row->seq != l->e->seq ||
         !pdl_str_is(row->kind, pdl_effect_kind_name(l->e->kind)) || !pdl_str_is(row->hash, l->id->hash) ||
         !pdl_str_eq(row->place, pdl_buf_str(&l->id->place)))
         return true;
-    use(l->r, row->id);
+    pdl_idmap_put(&l->r->used, (uintptr_t)row->id, l->r);
     l->found = true;
     l->ok = read_answer(row, l->out, l->err);
     return false;
@@ -89,6 +69,17 @@ static void not_recorded(const replayer *r, const pdl_effect *e, const journal_i
                 PDL_FMT(db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
                 pdl_effect_kind_name(e->kind));
     err->final = true;
+}
+
+/* The file cannot be read, or holds what is no answer. Takes err. */
+static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err) {
+    if (was_read) {
+        pdl_err_set(&a->err, PDL_E_replay, (pdl_loc){0}, "replay: %.*s is damaged: %s", PDL_FMT(db_path(r->base.db)), err->msg);
+        pdl_err_fini(err);
+    } else {
+        pdl_err_move(&a->err, err); /* of kind replay, unless a signal or a limit has ended the reading */
+    }
+    a->err.final = true;
 }
 
 /* Fills the answer of a->e: what was recorded, or the error that there is none. */
@@ -104,9 +95,7 @@ static void find_answer(replayer *r, answer *a) {
     if (!ok || !l.ok) {
         pdl_drop(a->pieces);
         a->pieces = a->value = pdl_absent();
-        err.kind = PDL_E_replay;
-        err.final = true;
-        pdl_err_move(&a->err, &err);
+        refuse_row(r, a, ok, &err);
     } else if (!l.found) {
         not_recorded(r, a->e, &id, &a->err);
     }
@@ -132,7 +121,7 @@ static void deliver(replayer *r, answer a) {
     r->cancelled = false;
     for (size_t i = 0; pdl_is_list(a.pieces) && i < pdl_list_len(a.pieces) && !r->cancelled; i++) {
         pdl_vref x = pdl_list_at(a.pieces, i);
-        if (a.e->sink.piece && pdl_is_str(x)) a.e->sink.piece(a.e->sink.user, a.e, pdl_str_get(x));
+        if (a.e->sink.piece) a.e->sink.piece(a.e->sink.user, a.e, pdl_str_get(x));
     }
     if (!r->cancelled) give_whole_text(&a);
     r->busy = 0;
@@ -148,16 +137,11 @@ static void deliver(replayer *r, answer a) {
     }
 }
 
-static bool answers_later(pdl_effect_kind k) {
-    return k == PDL_EFFECT_model || k == PDL_EFFECT_embed || k == PDL_EFFECT_code || k == PDL_EFFECT_command ||
-           k == PDL_EFFECT_tool;
-}
-
 static void start(pdl_world *w, pdl_effect *e) {
     replayer *r = of(w);
     answer a = {.e = e, .pieces = pdl_absent(), .value = pdl_absent()};
     find_answer(r, &a);
-    if (answers_later(e->kind)) *pdl_vec_push(&r->queue) = a;
+    if (pdl_effect_has(e->kind, PDL_EFFECT_WAITS)) *pdl_vec_push(&r->queue) = a;
     else deliver(r, a);
 }
 
@@ -200,7 +184,7 @@ static void fini(pdl_journal *j) {
     replayer *r = (replayer *)(void *)j;
     for (size_t i = r->head; i < r->queue.n; i++) drop_answer(&r->queue.p[i]);
     pdl_vec_fini(&r->queue);
-    pdl_free(r->used);
+    pdl_idmap_fini(&r->used);
 }
 
 bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err) {

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/stop.h"
+#include "base/utf8.h"
+
 #include "base/banned.h"
 
 /* What is used of the library. */
@@ -31,6 +34,8 @@ typedef struct sqlite_api {
     const char *(*errmsg)(sqlite3 *);
     sqlite3_int64 (*last_insert_rowid)(sqlite3 *);
     int (*changes)(sqlite3 *);
+    int (*db_config)(sqlite3 *, int, ...);
+    void (*progress_handler)(sqlite3 *, int, int (*)(void *), void *);
 } sqlite_api;
 
 #define ROW(f) {"sqlite3_" #f, offsetof(sqlite_api, f)}
@@ -40,7 +45,8 @@ static const struct {
 } symbols[] = {
     ROW(open_v2), ROW(close), ROW(exec), ROW(prepare_v2), ROW(bind_text), ROW(bind_int64), ROW(bind_double),
     ROW(bind_null), ROW(step), ROW(reset), ROW(finalize), ROW(column_text), ROW(column_bytes), ROW(column_int64),
-    ROW(column_double), ROW(errmsg), ROW(last_insert_rowid), ROW(changes),
+    ROW(column_double), ROW(errmsg), ROW(last_insert_rowid), ROW(changes), ROW(db_config),
+    ROW(progress_handler),
 };
 
 struct sql {
@@ -51,6 +57,8 @@ struct sql {
     sqlite3_stmt **st; /* owned array, one for each statement of the use, NULL until used */
     size_t n_st;
     char *path;        /* owned */
+    pdl_err stopped;   /* why the statement under way was ended */
+    bool bad_text;     /* a column was not UTF-8 */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -72,6 +80,10 @@ static bool load_library(sql *q, pdl_err *err) {
 
 /* The last failure of SQLite as an error of ours. */
 static bool failed(sql *q, pdl_err *err) {
+    if (q->stopped.kind) {
+        pdl_err_move(err, &q->stopped);
+        return false;
+    }
     const char *why = q->handle ? q->api.errmsg(q->handle) : "out of memory";
     return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path, q->use->after, why);
 }
@@ -86,6 +98,22 @@ bool sql_make(pdl_str path, const char *fresh, pdl_err *err) {
     return fd >= 0;
 }
 
+static int ask_to_go_on(void *user) {
+    sql *q = user;
+    return q->stopped.kind || !pdl_goes_on(&q->stopped);
+}
+
+/* Against files that were made to do harm: no functions or virtual tables out of a schema, no writing of it, no page that
+ * does not look like one. Older libraries do not know all of it. */
+static bool guard(sql *q, pdl_err *err) {
+    enum { STEPS = 10000 /* of SQLite's machine: less than a millisecond */ };
+    static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE}, off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA};
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++) q->api.db_config(q->handle, on[i], 1, (int *)NULL);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++) q->api.db_config(q->handle, off[i], 0, (int *)NULL);
+    q->api.progress_handler(q->handle, STEPS, ask_to_go_on, q);
+    return sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
+}
+
 bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     sql *q = PDL_NEW(sql);
     struct stat st = {0};
@@ -97,6 +125,7 @@ bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
               pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path, strerror(errno));
     ok = ok && load_library(q, err);
     if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) ok = failed(q, err);
+    ok = ok && guard(q, err);
     if (ok) *out = q;
     else sql_close(q);
     return ok;
@@ -109,6 +138,7 @@ void sql_close(sql *q) {
     if (q->handle) q->api.close(q->handle);
     if (q->library) dlclose(q->library);
     pdl_free(q->st);
+    pdl_err_fini(&q->stopped);
     pdl_free(q->path);
     pdl_free(q);
 }
@@ -132,6 +162,31 @@ static int first_number(void *user, int n, char **values, char **names) {
 bool sql_number(sql *q, const char *text, long *out, pdl_err *err) {
     *out = 0;
     return q->api.exec(q->handle, text, first_number, out, NULL) == SQLITE_OK || failed(q, err);
+}
+
+struct objects {
+    const sql_object *p;
+    size_t n, found, strange;
+};
+
+/* One row of the schema: name, text. What SQLite makes itself has no text. */
+static int compare_object(void *user, int n, char **values, char **names) {
+    struct objects *o = user;
+    (void)names;
+    const char *name = n == 2 ? values[0] : NULL, *text = n == 2 ? values[1] : NULL;
+    bool own = name && !text && strncmp(name, "sqlite_autoindex_", 17) == 0, known = false;
+    for (size_t i = 0; !own && name && text && i < o->n; i++)
+        known = known || (strcmp(o->p[i].name, name) == 0 && strcmp(o->p[i].text, text) == 0);
+    o->found += known;
+    o->strange += !own && !known;
+    return 0;
+}
+
+bool sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err) {
+    struct objects o = {.p = objects, .n = n};
+    if (q->api.exec(q->handle, "SELECT name, sql FROM sqlite_master", compare_object, &o, NULL) != SQLITE_OK) return failed(q, err);
+    *ours = o.found == n && !o.strange;
+    return true;
 }
 
 static int first_text_is_ok(void *user, int n, char **values, char **names) {
@@ -170,18 +225,24 @@ bool sql_run(sql *q, size_t i, const sql_arg *args, size_t n, bool (*fn)(void *u
     for (size_t k = 0; k < n; k++)
         if (!bind(q, *st, (int)k + 1, &args[k], err)) return false;
     bool ok = true, more = true;
+    q->bad_text = false;
     while (ok && more) {
         int rc = q->api.step(*st);
         more = rc == SQLITE_ROW && (!fn || fn(user, q, *st));
         ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
     }
+    if (ok && q->bad_text)
+        ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: a text in it is not UTF-8", q->use->before, q->path, q->use->after);
     q->api.reset(*st);
     return ok;
 }
 
 pdl_str sql_text(sql *q, sql_row *row, int i) {
     const unsigned char *p = q->api.column_text(row, i);
-    return (pdl_str){(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};
+    pdl_str s = {(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};
+    bool bad = pdl_utf8_check(s) != PDL_NOT_FOUND;
+    q->bad_text = q->bad_text || bad;
+    return bad ? PDL_STR("") : s;
 }
 
 int64_t sql_int(sql *q, sql_row *row, int i) { return q->api.column_int64(row, i); }

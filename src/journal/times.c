@@ -8,6 +8,9 @@
 
 #include "base/banned.h"
 
+/* Nanoseconds since the epoch: two of them can be subtracted. */
+#define LATEST ((int64_t)1 << 62)
+
 /* What happened at one place. */
 typedef struct place_times {
     char *place; /* owned; the key */
@@ -36,8 +39,12 @@ static pdl_str without_attempt(pdl_str place) {
     return pdl_str_sub(place, 0, dot);
 }
 
+static int64_t some_time(int64_t nanos) { return nanos < 0 ? 0 : nanos > LATEST ? LATEST : nanos; }
+
 static bool on_block(void *user, pdl_str place, int64_t start, int64_t end) {
     pdl_times *t = user;
+    start = some_time(start);
+    end = some_time(end);
     *pdl_vec_push(&at(t, without_attempt(place))->starts) = start;
     *pdl_vec_push(&at(t, place)->ends) = end;
     if (!t->latest || start < t->latest) t->latest = start;
@@ -45,7 +52,8 @@ static bool on_block(void *user, pdl_str place, int64_t start, int64_t end) {
 }
 
 static bool on_effect(void *user, const db_effect *e) {
-    *pdl_vec_push(&at(user, e->place)->replies) = (int64_t)((e->start + (e->seconds > 0 ? e->seconds : 0)) * 1e9);
+    double end = (e->start + (e->seconds > 0 ? e->seconds : 0)) * 1e9;
+    *pdl_vec_push(&at(user, e->place)->replies) = end > 0 && end < (double)LATEST ? (int64_t)end : 0;
     return true;
 }
 

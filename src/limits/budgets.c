@@ -336,7 +336,7 @@ static void look_again(room *r) {
 static void start(pdl_world *w, pdl_effect *e) {
     room *r = (room *)(void *)w;
     double left = 0;
-    if (!e->budget || !pdl_effect_takes_time(e->kind)) {
+    if (!e->budget || !pdl_effect_has(e->kind, PDL_EFFECT_WAITS)) {
         r->behind->ops->start(r->behind, e);
         return;
     }

@@ -105,8 +105,12 @@ static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_err ignored = {0};
     if (e->kind != PDL_EFFECT_model) return pdl_absent();
     if (!reply->err.kind) return pdl_keep(reply->value);
-    if (reply->err.detail && pdl_effect_decode(pdl_str_of(reply->err.detail), &v, &ignored)) return v;
-    pdl_err_fini(&ignored);
+    if (!reply->err.detail || !pdl_effect_decode(pdl_str_of(reply->err.detail), &v, &ignored)) {
+        pdl_err_fini(&ignored);
+        return pdl_absent();
+    }
+    if (pdl_is_dict(v)) return v;
+    pdl_drop(v);
     return pdl_absent();
 }
 
@@ -215,7 +219,7 @@ void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, 
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
-    if (pdl_effect_takes_time(c->kind)) not_quiet(f);
+    if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) not_quiet(f);
     if (c->kind != PDL_EFFECT_model) {
         launch(r, c);
         return;
@@ -309,7 +313,7 @@ static void fill_model(pdl_call *c, pdl_vref v) {
     pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_keep(role) : pdl_textz("assistant"));
     pdl_promise_fill(pdl_promise_of(c->extra), message_extra(message));
     if (!pdl_is_absent(c->raw))
-        pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_keep(raw), PDL_LABEL_model));
+        pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_is_absent(raw) ? pdl_null() : pdl_keep(raw), PDL_LABEL_model));
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 

@@ -1,6 +1,8 @@
 /* test_effect.c -- effects, their text form, and the two worlds of tests. */
 #include "t.h"
 
+#include <string.h>
+
 #include "effect/effect.h"
 #include "value/context.h"
 #include "value/exotic.h"
@@ -113,6 +115,11 @@ static void test_malformed(void **state) {
                                        "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",5]}",
                                        "{\"$pdl\":\"handle\",\"id\":\"1\",\"len\":0,\"texts\":[\"a\",\"b\",\"c\"]}",
                                        "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",\"c\"],\"json\":{\"$pdl\":5}}",
+                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":-2,\"texts\":[\"a\",\"b\",\"c\"]}",
+                                       "{\"$pdl\":\"range\",\"items\":[0,9223372036854775807,1]}",
+                                       "{\"$pdl\":\"range\",\"items\":[-9223372036854775808,9223372036854775807,1]}",
+                                       "{\"$pdl\":\"absent\"}",
+                                       "{\"$pdl\":\"set\",\"items\":[{\"$pdl\":\"absent\"}]}",
                                        "[",
                                        ""};
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -203,6 +210,64 @@ static void test_worlds(void **state) {
     pdl_buf_fini(&s.log);
 }
 
+/* One reply of each kind that is right, and some that are not; {op} is part of the request. */
+static void test_forms(void **state) {
+    (void)state;
+    static const struct {
+        pdl_effect_kind kind;
+        const char *request, *reply, *problem; /* NULL: none */
+    } rows[] = {
+        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"message\":{\"role\":\"x\"},\"raw\":{\"a\":[1,null]},\"usage\":null}", NULL},
+        {PDL_EFFECT_model, "{}", "4702111234474983745", "a value of type int is no reply of kind model"},
+        {PDL_EFFECT_model, "{}", "{\"$pdl\":\"set\",\"items\":[\"content\"]}", "a value of type set is no reply of kind model"},
+        {PDL_EFFECT_model, "{}", "{\"message\":{}}", "a reply of kind model has no content"},
+        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"message\":5}", "message in a reply of kind model cannot be this value of type int"},
+        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"raw\":{\"x\":[{\"$pdl\":\"undefined\",\"text\":\"u\"}]}}", "raw in a reply of"},
+        {PDL_EFFECT_model, "{}", "{\"$pdl\":\"dict\",\"items\":[[\"content\",\"a\"],[5,6]]}", "a value of type dict is no reply"},
+        {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,2.5],[]],\"usage\":{},\"model\":\"m\"}", NULL},
+        {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,\"2\"]]}", "embeddings in a reply of"},
+        {PDL_EFFECT_code, "{}", "{\"result\":{\"$pdl\":\"set\",\"items\":[1]},\"rebound\":{\"x\":1},\"stdout\":\"\"}", NULL},
+        {PDL_EFFECT_code, "{}", "{\"rebound\":{}}", "a reply of kind code has no result"},
+        {PDL_EFFECT_code, "{}", "{\"result\":1,\"rebound\":{\"$pdl\":\"dict\",\"items\":[[5,6]]}}", "rebound in a reply of"},
+        {PDL_EFFECT_object, "{\"op\":\"attr\"}", "5", NULL},
+        {PDL_EFFECT_object, "{\"op\":\"iter\"}", "[5]", NULL},
+        {PDL_EFFECT_object, "{\"op\":\"iter\"}", "5", "a value of type int is no reply of kind object"},
+        {PDL_EFFECT_object, "{\"op\":\"len\"}", "\"5\"", "a value of type str is no reply of kind object"},
+        {PDL_EFFECT_tool, "{\"op\":\"list\"}", "[{\"name\":\"n\",\"inputSchema\":{}}]", NULL},
+        {PDL_EFFECT_tool, "{\"op\":\"list\"}", "{}", "a value of type dict is no reply of kind tool"},
+        {PDL_EFFECT_tool, "{\"op\":\"call\"}", "{\"content\":[],\"text\":\"t\"}", NULL},
+        {PDL_EFFECT_tool, "{\"op\":\"call\"}", "[]", "a value of type list is no reply of kind tool"},
+        {PDL_EFFECT_tool, "{\"op\":\"request\"}", "5", NULL},
+        {PDL_EFFECT_tool, "{\"op\":\"request\"}", "[{\"$pdl\":\"bytes\",\"hex\":\"00\"}]", "a value of type list is no reply of kind tool"},
+        {PDL_EFFECT_command, "{}", "{\"stdout\":\"\",\"stderr\":\"\",\"status\":0}", NULL},
+        {PDL_EFFECT_command, "{}", "{\"stdout\":\"\",\"stderr\":\"\",\"status\":1.5}", "status in a reply of kind command cannot be"},
+        {PDL_EFFECT_read, "{}", "\"t\"", NULL},
+        {PDL_EFFECT_read, "{}", "null", "a value of type NoneType is no reply of kind read"},
+        {PDL_EFFECT_write, "{}", "null", NULL},
+        {PDL_EFFECT_write, "{}", "1", "a value of type int is no reply of kind write"},
+        {PDL_EFFECT_input, "{}", "null", NULL},
+        {PDL_EFFECT_input, "{}", "1", "a value of type int is no reply of kind input"},
+        {PDL_EFFECT_source, "{}", "{\"path\":\"p\",\"text\":\"t\"}", NULL},
+        {PDL_EFFECT_source, "{}", "{\"path\":\"p\"}", "a reply of kind source has no text"},
+        {PDL_EFFECT_sleep, "{}", "null", NULL},
+        {PDL_EFFECT_now, "{}", "1.5", NULL},
+        {PDL_EFFECT_now, "{}", "true", "a value of type bool is no reply of kind now"},
+        {PDL_EFFECT_random, "{}", "123456789012345678901234567890", NULL},
+        {PDL_EFFECT_random, "{}", "1.5", "a value of type float is no reply of kind random"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_err err = {0};
+        pdl_val v;
+        pdl_effect *e = pdl_effect_new(rows[i].kind, 1, NULL, 0, (pdl_loc){0}, json(rows[i].request), (pdl_effect_sink){0});
+        bool ok = pdl_effect_read(e, t_str(rows[i].reply), &v, &err);
+        if (ok) pdl_drop(v);
+        if (ok != !rows[i].problem || (!ok && !strstr(err.msg, rows[i].problem))) fail_msg("row %zu: %s", i, ok ? "fits" : err.msg);
+        pdl_err_fini(&err);
+        pdl_effect_free(e);
+    }
+}
+
 static void test_names(void **state) {
     (void)state;
     pdl_effect_kind k;
@@ -214,6 +279,6 @@ static void test_names(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_handles), cmocka_unit_test(test_malformed),
                                        cmocka_unit_test(test_canonical), cmocka_unit_test(test_worlds),
-                                       cmocka_unit_test(test_names)};
+                                       cmocka_unit_test(test_forms), cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/stop.h"
 #include "journal/journal.h"
 #include "value/json_read.h"
 
@@ -180,6 +181,21 @@ static void test_killed(void **state) {
     pdl_journal_close(j);
 }
 
+/* Looking for rows ends when the run is to end. */
+static void test_stopped(void **state) {
+    (void)state;
+    char *path = fresh_path();
+    record_all(path);
+    pdl_journal *j = open_replay(path);
+    volatile int flag = 15; /* SIGTERM */
+    pdl_stop_flag *before = pdl_stop_enter(&flag);
+    pdl_buf_clear(&heard);
+    for (uint32_t i = 0; i < 3000; i++) ask(pdl_journal_world(j), i + 1, PDL_EFFECT_read, "b", i + 1, "{\"path\": \"f\"}");
+    (void)pdl_stop_enter(before);
+    t_assert(strstr(pdl_buf_z(&heard), "!terminated ended by a signal (final)") != NULL);
+    pdl_journal_close(j);
+}
+
 static void expect_no_replay(const char *path, pdl_err_kind kind, const char *part) {
     pdl_err err = {0};
     pdl_journal *j;
@@ -254,7 +270,7 @@ int main(void) {
     heard = PDL_BUF;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same),   cmocka_unit_test(test_other_request), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_killed), cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_killed), cmocka_unit_test(test_stopped), cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }

@@ -1,0 +1,207 @@
+/* forms.c -- see effect.h and effects.def: does a request, does an answer have the form of its kind?
+ *
+ * The machine reads answers without looking twice: it takes `content` of a model's reply for what it is. Worlds that
+ * are part of the program keep to the table; a file or a host program may hold anything, so their answers are held
+ * against the table where they come in, and nowhere else. */
+#include "effect/effect.h"
+
+#include <assert.h>
+
+#include "base/limits.h"
+#include "value/label.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* Kinds of values, then what is looked at inside, then whether it may be left out. */
+enum {
+    NONE = 1 << 0,
+    FLAG = 1 << 1,
+    INT = 1 << 2,
+    NUMBER = 1 << 3,
+    TEXT = 1 << 4,
+    LIST = 1 << 5,
+    OBJECT = 1 << 6,
+    TEXTS = 1 << 7,
+    VECTORS = 1 << 8,
+    DATA = 1 << 9, /* alone: of any kind; with others: one of those, and data all the way down */
+    ANY = 1 << 10,
+    MISSING = 1 << 11,
+    KINDS = NONE | FLAG | INT | NUMBER | TEXT | LIST | OBJECT | TEXTS | VECTORS,
+};
+
+enum { ACTS = PDL_EFFECT_ACTS, WAITS = PDL_EFFECT_WAITS, KEPT = PDL_EFFECT_KEPT };
+enum { PDL_LABEL_0 = 0 };
+
+/* The table is read four times, each time for lines of one sort. */
+#define ASK(id, field, forms, doc)
+#define SAY(id, field, forms, doc)
+#define OP(id, op, forms)
+static const struct {
+    const char *name;
+    pdl_label origin;
+    unsigned traits, reply;
+} kinds[] = {
+#define EFFECT(id, origin, traits, reply, doc) {#id, PDL_LABEL_##origin, traits, reply},
+#include "effect/effects.def"
+#undef EFFECT
+};
+static_assert(sizeof kinds / sizeof kinds[0] == PDL_EFFECT_COUNT, "one row per kind");
+
+/* A line of the table below its EFFECT. */
+typedef struct form_row {
+    pdl_effect_kind kind;
+    const char *field;
+    unsigned forms;
+} form_row;
+
+#define EFFECT(id, origin, traits, reply, doc)
+#undef ASK
+static const form_row asks[] = {
+#define ASK(id, field, forms, doc) {PDL_EFFECT_##id, #field, forms},
+#include "effect/effects.def"
+#undef ASK
+#define ASK(id, field, forms, doc)
+};
+#undef SAY
+static const form_row says[] = {
+#define SAY(id, field, forms, doc) {PDL_EFFECT_##id, #field, forms},
+#include "effect/effects.def"
+#undef SAY
+#define SAY(id, field, forms, doc)
+};
+#undef OP
+static const form_row ops[] = {
+#define OP(id, op, forms) {PDL_EFFECT_##id, #op, forms},
+#include "effect/effects.def"
+};
+#undef OP
+#undef ASK
+#undef SAY
+#undef EFFECT
+
+/* --- what is known of a kind ------------------------------------------------------------------------------------ */
+
+const char *pdl_effect_kind_name(pdl_effect_kind k) {
+    if ((unsigned)k >= PDL_EFFECT_COUNT) PDL_BUG("effect kind %d", (int)k);
+    return kinds[k].name;
+}
+
+bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
+    for (size_t i = 0; i < PDL_EFFECT_COUNT; i++)
+        if (pdl_str_is(name, kinds[i].name)) {
+            *out = (pdl_effect_kind)i;
+            return true;
+        }
+    return false;
+}
+
+pdl_label pdl_effect_origin(pdl_effect_kind k) { return kinds[k].origin; }
+bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) { return (kinds[k].traits & trait) != 0; }
+
+/* --- forms of values -------------------------------------------------------------------------------------------- */
+
+static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }
+static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
+
+/* What JSON has. The depth is that of the text from which it was read, or what a host program has built. */
+static bool is_data(pdl_vref v, unsigned depth) {
+    if (depth > PDL_MAX_JSON_DEPTH) return false;
+    if (pdl_is_list(v)) {
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            if (!is_data(pdl_list_at(v, i), depth + 1)) return false;
+        return true;
+    }
+    if (!pdl_is_dict(v)) return is_text(v) || is_number(v) || pdl_is_null(v) || pdl_is_bool(v);
+    for (size_t i = 0; i < pdl_dict_len(v); i++)
+        if (!is_text(pdl_dict_key_at(v, i)) || !is_data(pdl_dict_val_at(v, i), depth + 1)) return false;
+    return true;
+}
+
+static bool is_list_of(pdl_vref v, bool (*fits)(pdl_vref item)) {
+    if (!pdl_is_list(v)) return false;
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        if (!fits(pdl_list_at(v, i))) return false;
+    return true;
+}
+
+static bool is_vector(pdl_vref v) { return is_list_of(v, is_number); }
+
+static bool has_text_keys(pdl_vref v) {
+    if (!pdl_is_dict(v)) return false;
+    for (size_t i = 0; i < pdl_dict_len(v); i++)
+        if (!is_text(pdl_dict_key_at(v, i))) return false;
+    return true;
+}
+
+static bool is_of_kind(pdl_vref v, unsigned forms) {
+    return ((forms & NONE) && pdl_is_null(v)) || ((forms & FLAG) && pdl_is_bool(v)) || ((forms & INT) && pdl_is_int(v)) ||
+           ((forms & NUMBER) && is_number(v)) || ((forms & TEXT) && is_text(v)) || ((forms & LIST) && pdl_is_list(v)) ||
+           ((forms & OBJECT) && has_text_keys(v)) || ((forms & TEXTS) && is_list_of(v, is_text)) ||
+           ((forms & VECTORS) && is_list_of(v, is_vector));
+}
+
+static bool has_form(pdl_vref v, unsigned forms) {
+    if (pdl_is_absent(v)) return (forms & MISSING) != 0;
+    if (forms & ANY) return true;
+    if ((forms & KINDS) && !is_of_kind(v, forms)) return false;
+    return !(forms & DATA) || is_data(v, 0);
+}
+
+/* --- requests and replies --------------------------------------------------------------------------------------- */
+
+static bool misfit(pdl_effect_kind k, const char *field, pdl_vref v, pdl_err *err) {
+    const char *kind = kinds[k].name;
+    if (!field)
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a value of type %s is no reply of kind %s", pdl_type_name(v), kind);
+    if (pdl_is_absent(v)) return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a reply of kind %s has no %s", kind, field);
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s in a reply of kind %s cannot be this value of type %s", field, kind,
+                       pdl_type_name(v));
+}
+
+/* The first field that does not fit, or NULL. */
+static const form_row *find_misfit(const form_row *rows, size_t n, pdl_effect_kind k, pdl_vref d) {
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].kind == k && !has_form(pdl_dict_getz(d, rows[i].field), rows[i].forms)) return &rows[i];
+    return NULL;
+}
+
+bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
+    return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
+}
+
+static unsigned reply_forms(const pdl_effect *e) {
+    pdl_vref op = pdl_is_dict(e->request) ? pdl_dict_getz(e->request, "op") : pdl_absent();
+    for (size_t i = 0; pdl_is_str(op) && i < sizeof ops / sizeof ops[0]; i++)
+        if (ops[i].kind == e->kind && pdl_text_is(op, ops[i].field)) return ops[i].forms;
+    return kinds[e->kind].reply;
+}
+
+bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err) {
+    if (!has_form(reply, reply_forms(e))) return misfit(e->kind, NULL, reply, err);
+    if (!pdl_is_dict(reply)) return true;
+    const form_row *bad = find_misfit(says, sizeof says / sizeof says[0], e->kind, reply);
+    return !bad || misfit(e->kind, bad->field, pdl_dict_getz(reply, bad->field), err);
+}
+
+bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err) {
+    pdl_val v;
+    if (!pdl_effect_decode(json, &v, err)) return false;
+    if (pdl_effect_check(e, v, err)) {
+        *out = v;
+        return true;
+    }
+    pdl_drop(v);
+    return false;
+}
+
+bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err) {
+    pdl_val v;
+    if (!pdl_effect_decode(json, &v, err)) return false;
+    if (has_form(v, TEXTS)) {
+        *out = v;
+        return true;
+    }
+    pdl_drop(v);
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the pieces of a reply are no texts");
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Recordings and caches that somebody else has made: no answer in them does more than fail.
+
+    python3 tests/model/test_strangers.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from loopback import Place, Server, main, same  # noqa: E402
+
+MB = 1 << 20
+
+# every kind of effect but tool and now, which tests/unit/test_effect.c has
+PROGRAM = """defs:
+  thing: {lang: python, code: "class T:\\n  name = 'n'\\n  def __iter__(self): return iter([1, 2])\\nresult = T()"}
+  log: {aggregator: {file: out.txt}}
+text:
+- {def: answer, model: openai/m, input: hi, modelResponse: raw}
+- "${ raw.object } ${ thing.name }"
+- {for: {i: "${ thing }"}, repeat: "${ i }"}
+- {lang: python, code: "later = 5\\nresult = [1]"}
+- {lang: command, code: "printf x"}
+- {read: text.txt}
+- {read: , message: ""}
+- {include: other.pdl}
+- {text: written, contribute: [log]}
+- "${ [1, 2] | random }"
+- {text: a, spec: integer, retry: {tries: 1, delay: 0.001}, fallback: {data: 7}}
+- "${ stdlib.embed('openai/e', ['a']).embeddings | length }"
+"""
+
+INTEGER = "4702111234474983745"
+VALUES = [INTEGER, "null", "true", "1.5", '"text"', "[]", "{}", "[[]]", '{"content": {"$pdl": "set", "items": [1]}}',
+          '{"content": "a", "message": {"role": {"$pdl": "undefined", "text": "x"}}}', '{"content": "a", "raw": 5, "usage": 7}',
+          '{"result": 1, "rebound": {"$pdl": "dict", "items": [[5, 6]]}}', '{"result": {"$pdl": "absent"}}',
+          '{"result": 1, "rebound": {"$pdl": "set", "items": [1]}, "stdout": 5}', '{"stdout": 1, "stderr": 2, "status": "3"}',
+          '{"embeddings": [[1, "x"]], "usage": null}', '{"embeddings": 7}', '{"path": 5, "text": {"$pdl": "safe", "text": "x"}}',
+          '{"$pdl": "absent"}', '{"$pdl": "set", "items": [1]}', '{"$pdl": "range", "items": [0, 9223372036854775807, 1]}',
+          '{"$pdl": "handle", "id": 1, "len": -7, "texts": ["a", "b", "c"]}', "{", '"\\ud800"']
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+
+
+def replay(p, *args, seconds=15):
+    """-> exit status, output, errors; in bounded time."""
+    r = subprocess.Popen([p.pdl, *args], cwd=p.dir, env=p.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         preexec_fn=limited)
+    try:
+        out, err = r.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        r.kill()
+        raise AssertionError("does not end")
+    return r.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
+
+
+def recorded(build):
+    def reply(body, n):
+        if "messages" in body:
+            return "r%d" % n
+        return 200, {}, {"object": "list", "model": "e", "data": [{"index": 0, "embedding": [1.0, 2.0]}], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+    with Server(reply) as s:
+        p = Place(build, s)
+        (p.dir / "text.txt").write_text("text\n")
+        (p.dir / "other.pdl").write_text("text: included\n")
+        (p.dir / "p.pdl").write_text(PROGRAM)
+        r = subprocess.run([p.pdl, "--record", "good", "p.pdl"], cwd=p.dir, env=p.env, input=b"typed\n", capture_output=True, timeout=60)
+        same((r.returncode, b"error" in r.stderr.split(b"[Retry")[0]), (0, False), r.stdout + r.stderr)
+    return p
+
+
+def change(p, name, script, *args):
+    (p.dir / name).write_bytes((p.dir / "good").read_bytes())
+    c = sqlite3.connect(p.dir / name)
+    c.executescript(script) if not args else c.execute(script, args)
+    c.commit()
+    c.close()
+
+
+def every_wrong_reply_is_refused_or_used(build):
+    p = recorded(build)
+    c = sqlite3.connect(p.dir / "good")
+    rows = c.execute("SELECT id, kind FROM effects ORDER BY id").fetchall()
+    same(sorted({k for _, k in rows}), sorted("model code object command read input source write random sleep embed".split()))
+    seen = set()
+    for number, kind in rows:
+        if kind in seen and kind != "object":
+            continue
+        seen.add(kind)
+        for v in VALUES:
+            change(p, "wrong", "UPDATE effects SET error = NULL, reply = ? WHERE id = ?", v, number)
+            status, out, err = replay(p, "--replay", "wrong", "p.pdl")
+            same(status in (0, 1), True, "%s %s: exit status %d\n%s" % (kind, v, status, err[-1500:]))
+            if kind not in ("object", "code") and v == INTEGER and kind not in ("now", "random"):
+                same("is damaged" in err, True, "%s %s: %s" % (kind, v, err))
+
+
+def wrong_pieces_and_errors_are_refused(build):
+    p = recorded(build)
+    for v in ("5", '{"a": 1}', "[1]", '[{"$pdl": "set", "items": [1]}]', "["):
+        change(p, "wrong", "UPDATE effects SET pieces = ? WHERE kind = 'model'", v)
+        same("is damaged" in replay(p, "--replay", "wrong", "p.pdl")[2], True, v)
+    for v in ("5", "{}", '{"kind": 5, "message": [], "status": "x", "detail": 7}',
+              '{"kind": "rate_limit", "message": "m", "detail": "5", "status": 99999999999}',
+              '{"kind": "code", "message": "m", "detail": "{\\"line\\": 9223372036854775807, \\"budget_depth\\": {}}"}'):
+        for kind in ("model", "code", "read"):
+            change(p, "wrong", "UPDATE effects SET reply = NULL, pieces = NULL, error = ? WHERE kind = ?", v, kind)
+            status, _, err = replay(p, "--replay", "wrong", "p.pdl", "-t", "trace.json")
+            same(status, 1, "%s %s: %s" % (kind, v, err))
+
+
+def rows_far_away_take_no_memory(build):
+    p = recorded(build)
+    change(p, "far", "UPDATE effects SET id = id + 17179869184")
+    start = time.time()
+    good, far = replay(p, "--replay", "good", "p.pdl"), replay(p, "--replay", "far", "p.pdl")
+    same(far, good)
+    same(time.time() - start < 10, True)
+    same(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 < 1200 * MB, True)
+    change(p, "below", "UPDATE effects SET id = -id")
+    same(replay(p, "--replay", "below", "p.pdl")[0], 1)
+
+
+def only_our_own_tables_are_accepted(build):
+    p = recorded(build)
+    endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+    for script in ("CREATE VIEW v AS SELECT 1", "CREATE TRIGGER t AFTER UPDATE ON effects BEGIN DELETE FROM effects; END",
+                   "ALTER TABLE effects RENAME TO e; CREATE VIEW effects AS SELECT e.* FROM e, (%s)" % endless,
+                   "CREATE TABLE other(x)", "DROP INDEX effects_key", "DROP TABLE blocks",
+                   "DROP INDEX effects_key; CREATE INDEX effects_key ON effects(abs(key))"):
+        change(p, "wrong", script)
+        same(replay(p, "--replay", "wrong", "p.pdl"), (1, "", "replay: wrong holds other tables than a recording has\n"), script)
+    with Server(lambda body, n: "r") as s:
+        q = Place(build, s)
+        q.run("--cache", "good", "p.pdl", program="model: openai/m\ninput: hi\n")
+        for script in ("CREATE TRIGGER t AFTER UPDATE ON replies BEGIN DELETE FROM replies; END",
+                       "ALTER TABLE replies RENAME TO r; CREATE VIEW replies AS SELECT r.* FROM r, (%s)" % endless):
+            change(q, "wrong", script)
+            same(replay(q, "--cache", "wrong", "p.pdl"),
+                 (1, "", "wrong holds other tables than a cache has: remove it, its replies are asked for again\n"), script)
+
+
+def wrong_replies_in_a_cache_are_refused(build):
+    with Server(lambda body, n: "r") as s:
+        p = Place(build, s)
+        p.run("--cache", "good", "p.pdl", program="{def: x, model: openai/m, input: hi, modelResponse: raw}\n")
+        for v in VALUES:
+            change(p, "wrong", "UPDATE replies SET reply = ?", v)
+            for stream in ("none", "result"):
+                status, out, err = replay(p, "--stream", stream, "--cache", "wrong", "p.pdl")
+                fine = status == 0 and v.startswith('{"content": "a"')
+                same(fine or (status == 1 and "wrong is damaged" in err), True, "%s: %s %s %s" % (v, status, out, err[-1500:]))
+
+
+def text_that_is_not_utf8_is_refused(build):
+    p = recorded(build)
+    for column in ("reply", "pieces", "place", "hash", "kind"):
+        change(p, "wrong", "UPDATE effects SET %s = CAST(x'22c3ff22' AS TEXT) WHERE kind = 'model'" % column)
+        status, _, err = replay(p, "--replay", "wrong", "p.pdl", "-t", "t.json")
+        same((status, "not UTF-8" in err), (1, True), column + ": " + err)
+
+
+TESTS = [every_wrong_reply_is_refused_or_used, wrong_pieces_and_errors_are_refused, rows_far_away_take_no_memory,
+         only_our_own_tables_are_accepted, wrong_replies_in_a_cache_are_refused, text_that_is_not_utf8_is_refused]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS, sys.argv))
