@@ -136,9 +136,9 @@ static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
     emit(e, PDL_OP_DICT, 0, 0, b->fields.n);
 }
 
-/* The file is looked for in one place after another; what was found is run. */
-static void c_file(pdl_emit *e, pdl_opcode run, const pdl_block *b) {
-    uint32_t block = add_ptr(e, b), found[PDL_FILE_PLACES], n = run == PDL_OP_IMPORT ? PDL_FILE_PLACES : PDL_IN_PATH;
+/* The file is looked for in the first n places, one after another: its path and text. */
+static void c_source(pdl_emit *e, uint32_t block, uint32_t n) {
+    uint32_t found[PDL_FILE_PLACES];
     for (uint32_t i = 0; i < n; i++) {
         emit(e, PDL_OP_SOURCE, 0, i, block);
         emit(e, PDL_OP_AWAIT, 0, 0, 0);
@@ -146,18 +146,32 @@ static void c_file(pdl_emit *e, pdl_opcode run, const pdl_block *b) {
     }
     emit(e, PDL_OP_SOURCE_MISSING, 0, 0, block);
     for (uint32_t i = 0; i < n; i++) patch(e, found[i]);
-    emit(e, run, 0, 0, block);
+}
+
+static void c_include(pdl_emit *e, const pdl_block *b) {
+    uint32_t block = add_ptr(e, b);
+    c_source(e, block, PDL_IN_PATH);
+    emit(e, PDL_OP_INCLUDE, 0, 0, block);
+    emit(e, PDL_OP_CHILD, 0, 0, 0);
 }
 
 static void c_import(pdl_emit *e, const pdl_block *b) {
-    if (!pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX))) {
-        c_file(e, PDL_OP_IMPORT, b);
-        return;
-    }
     uint32_t block = add_ptr(e, b);
-    emit(e, PDL_OP_TOOL_LIST, 0, 0, block);
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
-    emit(e, PDL_OP_IMPORT_TOOLS, 0, 0, block);
+    bool tools = pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX));
+    if (tools) {
+        emit(e, PDL_OP_TOOL_LIST, 0, 0, block);
+        emit(e, PDL_OP_AWAIT, 0, 0, 0);
+        emit(e, PDL_OP_TOOL_MODULE, 0, 0, block);
+    } else {
+        c_source(e, block, PDL_FILE_PLACES);
+        emit(e, PDL_OP_MODULE, 0, 0, 0);
+    }
+    uint32_t known = emit_jump(e, PDL_OP_IMPORT_KNOWN);
+    if (tools) emit_const(e, pdl_absent());
+    else emit(e, PDL_OP_STDLIB, 0, 0, 0);
+    emit(e, PDL_OP_IMPORT, 0, 0, block);
+    emit(e, PDL_OP_EMIT, 0, 0, 0); /* an object that is known was printed when it was made */
+    patch(e, known);
 }
 
 static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY},
@@ -177,10 +191,7 @@ void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     case PDL_BLOCK_match: c_match(e, PDL_AS(match, b), info); return;
     case PDL_BLOCK_repeat: c_repeat(e, PDL_AS(repeat, b), info); return;
     case PDL_BLOCK_map: c_map(e, PDL_AS(map, b), info); return;
-    case PDL_BLOCK_include:
-        c_file(e, PDL_OP_INCLUDE, b);
-        emit(e, PDL_OP_CHILD, 0, 0, 0);
-        return;
+    case PDL_BLOCK_include: c_include(e, b); return;
     case PDL_BLOCK_import: c_import(e, b); return;
     case PDL_BLOCK_function: c_function(e, PDL_AS(function, b), info, pos); return;
     case PDL_BLOCK_call: c_call(e, PDL_AS(call, b), info); return;

@@ -246,19 +246,9 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
 
 /* --- returns -------------------------------------------------------------------------------------------- */
 
-/* The module object of an import: everything its file has defined. */
-static pdl_val module_value(pdl_fiber *f) {
-    pdl_val context = pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg);
-    pdl_val names = pdl_scope_to_dict(f->scope, f->run->opt.names);
-    pdl_val first = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(context));
-    pdl_val d = pdl_dict_putz(pdl_dict_merge(first, names), "pdl_context", context);
-    pdl_drop(names);
-    return d;
-}
-
 static void end_import(pdl_fiber *f, pdl_frame *fr) {
     pdl_run *r = f->run;
-    pdl_val module = module_value(f);
+    pdl_val module = module_value(f, fr);
     r->imports = pdl_dict_put(r->imports, pdl_keep(fr->key), pdl_keep(module));
     pdl_drop(pop(f));
     frame_pop(f);

@@ -219,6 +219,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_ROT3: rot3(f); break;
         case PDL_OP_NAME: STEP(op_name(f, i, err)); break;
         case PDL_OP_SCOPE: op_scope(f); break;
+        case PDL_OP_STDLIB: STEP(op_stdlib(f, err)); break;
         case PDL_OP_CONTEXT: op_context(f); break;
         case PDL_OP_USAGE: STEP(op_usage(f, i->c, err)); break;
         case PDL_OP_BIND: f->scope = pdl_scope_put(f->scope, i->c, pop(f)); break;
@@ -356,9 +357,11 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         case PDL_OP_SOURCE_MISSING: STEP(op_source_missing(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_INCLUDE: STEP(op_include(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_IMPORT: STEP(op_import(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_MODULE: op_module(f); break;
         case PDL_OP_TOOL_LIST: op_tool_list(f, f->code->ptrs.p[i->c]); break;
-        case PDL_OP_IMPORT_TOOLS: STEP(op_import_tools(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_TOOL_MODULE: STEP(op_tool_module(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_IMPORT_KNOWN: STEP(op_import_known(f, i->c, err)); break;
+        case PDL_OP_IMPORT: STEP(op_import(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FACTOR: STEP(op_factor(f, err)); break;
         case PDL_OP_AGGREGATOR: STEP(op_aggregator(f, i->a == 1, err)); break;
         case PDL_OP_MODEL: STEP(op_model(f, f->code->ptrs.p[i->c], err)); break;

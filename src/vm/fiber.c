@@ -119,6 +119,7 @@ static void frame_fini(pdl_frame *fr) {
     pdl_drop(fr->bg);
     pdl_drop(fr->func);
     pdl_drop(fr->key);
+    pdl_drop(fr->library);
     pdl_path_drop(fr->place);
     pdl_path_drop(fr->chain);
 }

@@ -78,6 +78,7 @@ typedef struct pdl_frame {
     pdl_loc loc;                /* of the call */
     const pdl_b_call *call;     /* CALL */
     pdl_val key;                /* IMPORT: text of the file; absent else */
+    pdl_val library;            /* IMPORT: the standard library for the object; absent: not in it */
     pdl_path *place;            /* EXPR: id of the caller and number of the call, owned */
     pdl_path *chain;            /* EXPR: the same with the calls around it, made on demand, owned */
 } pdl_frame;
@@ -536,13 +537,12 @@ void op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place);
 bool op_source_found(pdl_fiber *f);
 pdl_step op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err);
 pdl_step op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+void op_module(pdl_fiber *f);
+pdl_step op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err);
 pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err);
-/* The module that text is: pushed when it is known, else its frame begins. Takes text. signatures: of a tool server, borrowed;
- * absent. */
-pdl_step import_text(pdl_fiber *f, const pdl_block *b, pdl_val text, pdl_str path, pdl_vref signatures, pdl_err *err);
 /* ops_tools.c */
 void op_tool_list(pdl_fiber *f, const pdl_block *b);
-pdl_step op_import_tools(pdl_fiber *f, const pdl_block *b, pdl_err *err);
+pdl_step op_tool_module(pdl_fiber *f, const pdl_block *b, pdl_err *err);
 PDL_MUST bool declare_tools(pdl_val *params, pdl_err *err); /* functions in the parameter `tools` */
 
 /* ops_object.c: each pushes the promise of what the code worker answers; all take their values */
@@ -568,6 +568,8 @@ size_t arg_count(const pdl_shape *s);
 /* globals.c */
 void run_globals(pdl_run *r);
 pdl_val usage_value(pdl_run *r);
+/* The object of an imported file, which ends in this frame: everything it has defined. */
+pdl_val module_value(const pdl_fiber *f, const pdl_frame *fr);
 pdl_val scope_value(pdl_fiber *f);
 void op_scope(pdl_fiber *f); /* pdl_scope, in place of the standard library on top of the stack */
 double run_random(void *run);

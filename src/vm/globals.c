@@ -75,6 +75,39 @@ static bool is_imported(const pdl_fiber *f) {
     return false;
 }
 
+struct module_job {
+    const pdl_fiber *f;
+    const pdl_frame *frame;
+    pdl_val dict;
+    bool first; /* the names that every file begins with, or those that come after the library */
+};
+
+/* The parameters that a module's models have from its importer are not its own. */
+static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v) {
+    if (name != job->f->run->names.defaults) return false;
+    pdl_vref given = pdl_scope_find(job->frame->scope, name);
+    return pdl_tag_of(given) == pdl_tag_of(v) && !pdl_is_absent(given) && pdl_obj_of(given) == pdl_obj_of(v);
+}
+
+static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
+    struct module_job *job = user;
+    const pdl_run *r = job->f->run;
+    bool global = !pdl_is_absent(pdl_scope_find(r->globals, name));
+    if (global == job->first && name != r->names.context && !is_inherited(job, name, v))
+        job->dict = pdl_dict_puts(job->dict, pdl_name_str(r->opt.names, name), pdl_keep(v));
+    return true;
+}
+
+pdl_val module_value(const pdl_fiber *f, const pdl_frame *fr) {
+    pdl_val context = pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg);
+    struct module_job job = {f, fr, pdl_dict_putz(pdl_dict_new(8), "pdl_context", context), true};
+    pdl_scope_each(f->scope, add_to_module, &job);
+    if (!pdl_is_absent(fr->library)) job.dict = pdl_dict_putz(job.dict, "stdlib", pdl_keep(fr->library));
+    job.first = false;
+    pdl_scope_each(f->scope, add_to_module, &job);
+    return job.dict;
+}
+
 /* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program defined. */
 void op_scope(pdl_fiber *f) {
     pdl_run *r = f->run;

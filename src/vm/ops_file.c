@@ -148,20 +148,6 @@ static size_t include_depth(const pdl_fiber *f) {
     return n;
 }
 
-/* The module that this text was imported as before: pushed. False while it is not known; true with an error when it is being
- * imported now, by itself. */
-static bool import_known(pdl_fiber *f, const pdl_block *b, pdl_vref text, pdl_str path, pdl_err *err) {
-    pdl_vref known = pdl_dict_find(f->run->imports, text);
-    if (pdl_is_bool(known)) {
-        pdl_err_set(err, PDL_E_include, b->loc, "circular import of %.*s", PDL_FMT(path));
-        return true;
-    }
-    if (!pdl_is_dict(known)) return false;
-    push(f, pdl_keep(known));
-    set_val(&f->bg, pdl_absent());
-    return true;
-}
-
 /* The program in the text of a file. */
 static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path, pdl_vref text, pdl_err *err) {
     pdl_run *r = f->run;
@@ -176,67 +162,80 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     return NULL;
 }
 
-/* Takes code and text, which is the key of the module. */
-static void run_module(pdl_fiber *f, const pdl_block *b, pdl_code *code, pdl_val text) {
-    pdl_run *r = f->run;
-    r->imports = pdl_dict_put(r->imports, pdl_keep(text), pdl_bool(true));
+/* path text on top: the text of a file that was searched for is {path, text}, and says where it was found. */
+static void open_source(pdl_fiber *f) {
+    pdl_vref found = *top(f);
+    if (!pdl_is_dict(found)) return;
+    pdl_vref where = pdl_dict_getz(found, "path"), what = pdl_dict_getz(found, "text");
+    set_val(under(f, 1), pdl_is_str(where) ? pdl_keep(where) : pdl_textz(""));
+    set_top(f, pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""));
+}
+
+pdl_step op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    open_source(f);
+    pdl_code *code = build(f, b, "include", pdl_str_get(*under(f, 1)), *top(f), err);
+    if (!code) return PDL_STEP_FAIL;
+    cut_stack(f, f->stack.n - 2);
+    frame_push(f, FRAME_INCLUDE, code, 0, b->loc);
+    pdl_code_drop(code);
+    return PDL_STEP_DONE;
+}
+
+void op_module(pdl_fiber *f) {
+    open_source(f);
+    push(f, pdl_absent());
+}
+
+pdl_step op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
+    pdl_vref module = pdl_dict_find(f->run->imports, *under(f, 1));
+    if (pdl_is_bool(module)) /* its import has not ended */
+        return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s", PDL_FMT(pdl_str_get(*under(f, 2)))));
+    if (!pdl_is_dict(module)) return PDL_STEP_DONE;
+    cut_stack(f, f->stack.n - 3);
+    push(f, pdl_keep(module));
+    set_val(&f->bg, pdl_absent());
+    f->pc = known;
+    return PDL_STEP_DONE;
+}
+
+/* A module sees the globals and, as an extension, the parameters that its importer gives to models. */
+static pdl_scope *module_scope(const pdl_fiber *f) {
+    pdl_name defaults = f->run->names.defaults;
+    pdl_vref given = pdl_scope_find(f->scope, defaults);
+    pdl_scope *s = pdl_scope_keep(f->run->globals);
+    return pdl_is_absent(given) ? s : pdl_scope_put(s, defaults, pdl_keep(given));
+}
+
+pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_vref declarations = *under(f, 1), path = *under(f, 3);
+    pdl_code *code = build(f, b, "import", pdl_str_get(path), *under(f, 2), err);
+    if (!code) return PDL_STEP_FAIL;
+    bool tools = !pdl_is_absent(declarations);
+    code->library = tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
+    code->signatures = pdl_keep(declarations);
+    pdl_val library = pop(f);
+    pdl_drop(pop(f));
+    pdl_val text = pop(f);
+    pdl_drop(pop(f));
+    f->run->imports = pdl_dict_put(f->run->imports, pdl_keep(text), pdl_bool(true));
     frame_push(f, FRAME_IMPORT, code, 0, b->loc);
     pdl_code_drop(code);
     f->frames.p[f->frames.n - 1].key = text;
-    pdl_vref defaults = pdl_scope_find(f->scope, r->names.defaults);
-    pdl_scope *s = pdl_scope_keep(r->globals);
-    if (!pdl_is_absent(defaults)) s = pdl_scope_put(s, r->names.defaults, pdl_keep(defaults));
+    f->frames.p[f->frames.n - 1].library = library;
+    pdl_scope *s = module_scope(f);
     pdl_scope_drop(f->scope);
     f->scope = s;
     set_val(&f->ctx, pdl_context_empty());
     f->print = 0;
-}
-
-pdl_step import_text(pdl_fiber *f, const pdl_block *b, pdl_val text, pdl_str path, pdl_vref signatures, pdl_err *err) {
-    pdl_code *code = NULL;
-    if (!import_known(f, b, text, path, err)) code = build(f, b, "import", path, text, err);
-    if (!code) {
-        pdl_drop(text);
-        return step_of(!err->kind);
-    }
-    bool tools = !pdl_is_absent(signatures);
-    code->library = tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
-    code->signatures = pdl_keep(signatures);
-    run_module(f, b, code, text);
     return PDL_STEP_DONE;
-}
-
-/* path text -> both taken off. A file that was searched for is {path, text}. */
-static void take_source(pdl_fiber *f, pdl_val *path, pdl_val *text) {
-    *text = pop(f);
-    *path = pop(f);
-    if (!pdl_is_dict(*text)) return;
-    pdl_vref where = pdl_dict_getz(*text, "path"), what = pdl_dict_getz(*text, "text");
-    set_val(path, pdl_is_str(where) ? pdl_keep(where) : pdl_textz(""));
-    set_val(text, pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""));
-}
-
-pdl_step op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    pdl_val path, text;
-    take_source(f, &path, &text);
-    pdl_code *code = build(f, b, "include", pdl_str_get(path), text, err);
-    if (code) frame_push(f, FRAME_INCLUDE, code, 0, b->loc);
-    pdl_code_drop(code);
-    pdl_drop(path);
-    pdl_drop(text);
-    return step_of(code != NULL);
-}
-
-pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    pdl_val path, text;
-    take_source(f, &path, &text);
-    pdl_step s = import_text(f, b, text, pdl_str_get(path), pdl_absent(), err);
-    pdl_drop(path);
-    return s;
 }
 
 pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
     pdl_run *r = f->run;
+    if (!r->opt.stdlib.n) {
+        push(f, pdl_absent());
+        return PDL_STEP_DONE;
+    }
     pdl_val key = pdl_text(r->opt.stdlib), errors = pdl_absent();
     pdl_vref known = pdl_dict_find(r->imports, key);
     if (pdl_is_dict(known)) {

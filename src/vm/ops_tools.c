@@ -35,17 +35,18 @@ void op_tool_list(pdl_fiber *f, const pdl_block *b) {
     start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-pdl_step op_import_tools(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step op_tool_module(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
     if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
         return step_of(
             pdl_err_set(err, PDL_E_include, b->loc, "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);
     pdl_buf text = PDL_BUF;
-    pdl_val signatures = pdl_toolbox_write(server, tools, &f->run->tool_names, &text);
+    pdl_val declarations = pdl_toolbox_write(server, tools, &f->run->tool_names, &text);
     pdl_drop(tools);
-    pdl_step s = import_text(f, b, pdl_text_of_buf(&text), PDL_AS(import, b)->path.s, signatures, err);
-    pdl_drop(signatures);
+    push(f, pdl_text(PDL_AS(import, b)->path.s));
+    push(f, pdl_text_of_buf(&text));
+    push(f, declarations);
     pdl_buf_fini(&text);
-    return s;
+    return PDL_STEP_DONE;
 }
