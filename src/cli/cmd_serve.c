@@ -1,4 +1,5 @@
 /* cmd_serve.c -- pdl serve FILE...: programs as models over HTTP. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cli/cli.h"
 #include "io/file.h"
 #include "lang/load.h"
@@ -20,14 +22,20 @@ typedef struct server {
     pdl_session *session;
     pdl_serve *serve;
     PDL_VEC(pdl_served) models;
-    char *host, *token; /* owned */
+    PDL_VEC(char *) names; /* of models; owned */
+    char *host, *token;    /* owned */
+    int log;            /* descriptor of the request log */
+    bool log_failed;
 } server;
 
 /* --- programs ------------------------------------------------------------------------------------------- */
 
-/* The file's name without folder and suffix. */
-static pdl_str model_name(pdl_str file) {
-    file = pdl_file_name(file);
+/* The file's name without folder and suffix. Clients read it in JSON: what is not UTF-8 is replaced. */
+static pdl_str model_name(server *v, pdl_str file) {
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, pdl_file_name(file));
+    file = pdl_buf_str(&b);
+    *pdl_vec_push(&v->names) = b.p;
     static const char *const suffixes[] = {".pdl", ".yaml", ".yml"};
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         pdl_str suffix = pdl_str_of(suffixes[i]);
@@ -56,7 +64,8 @@ static bool is_new(const server *v, pdl_str name, pdl_str file) {
 static bool load_one(server *v, pdl_str file) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    bool ok = is_new(v, model_name(file), file);
+    pdl_str name = model_name(v, file);
+    bool ok = is_new(v, name, file);
     if (ok && !read_program(file, &text, &err)) {
         print_error(&err, v->session);
         pdl_err_fini(&err);
@@ -64,7 +73,7 @@ static bool load_one(server *v, pdl_str file) {
     }
     if (ok) {
         pdl_program *p = pdl_program_new();
-        *pdl_vec_push(&v->models) = (pdl_served){model_name(file), pdl_file_folder(file), p, file_time(file)};
+        *pdl_vec_push(&v->models) = (pdl_served){name, pdl_file_folder(file), p, file_time(file)};
         pdl_program_load(p, file, pdl_buf_str(&text), &ok);
         if (!ok) print_load_errors(p, v->session);
     }
@@ -110,6 +119,50 @@ static bool read_token(server *v, pdl_err *err) {
                        "a server that others can reach needs a token: --token-file FILE, or PDL_SERVE_TOKEN");
 }
 
+/* A web page's origin: scheme and host, perhaps a port, or * for any. */
+static bool is_origin(pdl_str s) {
+    size_t slashes = pdl_str_find(s, PDL_STR("://"), 0);
+    if (pdl_str_is(s, "*")) return true;
+    if (slashes == PDL_NOT_FOUND || slashes == 0 || s.n <= slashes + 3) return false;
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] >= 127 || (s.p[i] == '/' && i >= slashes + 3)) return false;
+    return true;
+}
+
+static bool are_origins(pdl_str list) {
+    bool ok = true, more = true;
+    while (ok && more) {
+        size_t comma = pdl_str_find(list, PDL_STR(","), 0);
+        more = comma != PDL_NOT_FOUND;
+        ok = is_origin(pdl_str_trim(pdl_str_sub(list, 0, comma)));
+        if (more) list = pdl_str_sub(list, comma + 1, list.n);
+    }
+    return ok;
+}
+
+/* A reader that is slow must not hold up the server: where it is a pipe, lines that do not fit are lost, which is told once. */
+static void write_log(void *user, pdl_str line) {
+    server *v = user;
+    ssize_t n = write(v->log, line.p, line.n);
+    if ((n >= 0 && (size_t)n == line.n) || v->log_failed) return;
+    v->log_failed = true;
+    tell("pdl: warning: the log %.*s is not complete: %s", PDL_FMT(v->a->value[OPT_log]), n < 0 ? strerror(errno) : "a line was cut");
+}
+
+static bool open_log(server *v) {
+    pdl_str file = v->a->value[OPT_log];
+    if (!v->a->given[OPT_log]) return true;
+    if (pdl_str_is(file, "-")) {
+        v->log = STDERR_FILENO;
+        return true;
+    }
+    char *path = pdl_str_dup(file);
+    v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    pdl_free(path);
+    if (v->log < 0) tell("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
+    return v->log >= 0;
+}
+
 /* --- life ----------------------------------------------------------------------------------------------- */
 
 static void on_signal(void *user, int sig) {
@@ -152,18 +205,21 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         return refuse(v->a, "argument --max-waiting: expected a whole number from 0 to 100000");
     if (!number(v->a, OPT_request_time, 1, 1000000, &seconds))
         return refuse(v->a, "argument --request-time: expected a whole number of seconds");
+    if (v->a->given[OPT_allow_origin] && !are_origins(v->a->value[OPT_allow_origin]))
+        return refuse(v->a, "argument --allow-origin: expected origins as https://a.example or http://localhost:3000, with commas, or *");
     if (!read_token(v, &err)) {
         print_error(&err, v->session);
         int code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
         return code;
     }
-    if (!load_all(v)) return 1;
+    if (!load_all(v) || !open_log(v)) return 1;
     prepare_process();
     pdl_serve_options o = {
         .session = v->session, .models = v->models.p, .n_models = v->models.n, .host = v->host,
         .port = (uint16_t)port, .token = v->token ? pdl_str_of(v->token) : (pdl_str){0}, .variables = vars,
         .max_runs = (uint32_t)runs, .max_waiting = (uint32_t)waiting, .run_ms = (uint64_t)seconds * 1000, .debug = debug,
+        .origins = v->a->value[OPT_allow_origin], .log = v->a->given[OPT_log] ? write_log : NULL, .log_user = v,
     };
     if (!pdl_serve_start(&o, &v->serve, &err)) {
         print_error(&err, v->session);
@@ -177,14 +233,17 @@ static void release(server *v) {
     pdl_serve_free(v->serve);
     for (size_t i = 0; i < v->models.n; i++) pdl_program_drop(v->models.p[i].program);
     pdl_vec_fini(&v->models);
+    for (size_t i = 0; i < v->names.n; i++) pdl_free(v->names.p[i]);
+    pdl_vec_fini(&v->names);
     pdl_session_free(v->session);
+    if (v->log > STDERR_FILENO) close(v->log);
     pdl_free(v->host);
     pdl_free(v->token);
 }
 
 int cmd_serve(const arguments *a) {
     if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
-    server v = {.a = a};
+    server v = {.a = a, .log = -1};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     pdl_debug debug = {0};

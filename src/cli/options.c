@@ -44,6 +44,8 @@ static const option options[] = {
     {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL, "requests under way at a time; 1024 when absent"},
     {OPT_max_waiting, "max-waiting", 0, OPT_VALUE, "N", NULL, "requests that wait when so many are under way; 1024 when absent"},
     {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL, "for a program to answer; 600 when absent"},
+    {OPT_allow_origin, "allow-origin", 0, OPT_VALUE, "ORIGINS", NULL, "origins of web pages that may ask, as https://a.example,http://localhost:3000; * is any"},
+    {OPT_log, "log", 0, OPT_VALUE, "FILE", NULL, "append a line of JSON for each request; - is standard error"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -58,7 +60,7 @@ static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT
 static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data, OPT_allow, OPT_json,
                                          OPT_stream, OPT_prices,    OPT_COUNT};
 static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port, OPT_token_file, OPT_data_file, OPT_data,
-                                       OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_cache, OPT_jobs,
+                                       OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_cache, OPT_jobs,
                                        OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 

@@ -656,6 +656,7 @@ bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **t
 }
 
 uint16_t pdl_httpd_port(const pdl_httpd *h) { return h->port; }
+unsigned pdl_httpd_connections(const pdl_httpd *h) { return h->n_clients; }
 
 void pdl_httpd_free(pdl_httpd *h) {
     if (!h) return;

@@ -39,6 +39,7 @@ typedef struct pdl_httpd_options {
 /* Error: PDL_E_io with the address and the reason. */
 PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out, pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
+unsigned pdl_httpd_connections(const pdl_httpd *h); /* that are open */
 /* Ends all exchanges. NULL is fine. */
 void pdl_httpd_free(pdl_httpd *h);
 

@@ -3,7 +3,7 @@
  * other fields).
  */
 #include "base/limits.h"
-#include "serve/room.h"
+#include "serve/record.h"
 #include "value/context.h"
 #include "value/int.h"
 #include "value/json_read.h"
@@ -21,7 +21,10 @@ bool ask_is_true(pdl_vref d, const char *key) {
 
 const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name) {
     for (size_t i = 0; i < s->opt.n_models; i++)
-        if (pdl_str_eq(s->opt.models[i].name, name)) return &s->opt.models[i];
+        if (pdl_str_eq(s->opt.models[i].name, name)) {
+            record_model(x, &s->opt.models[i]);
+            return &s->opt.models[i];
+        }
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_str_sub(name, 0, SHOWN)));
     answer_error(x, 404, SERVE_INVALID, "model_not_found", pdl_buf_str(&b));
@@ -33,25 +36,8 @@ const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name) {
 static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref name) {
     if (pdl_is_str(name)) return ask_model(s, x, pdl_str_get(name));
     bool any = pdl_is_absent(name) || pdl_is_null(name);
-    if (any && s->opt.n_models == 1) return s->opt.models;
-    answer_error(x, 400, SERVE_INVALID, NULL, PDL_STR("you must provide a model parameter"));
-    return NULL;
-}
-
-/* NULL: all is well; else what is wrong. */
-static const char *wrong_messages(pdl_vref list) {
-    if (pdl_is_absent(list)) return "the field messages is missing";
-    if (!pdl_is_list(list) || !pdl_list_len(list)) return "messages should be a list of at least one message";
-    for (size_t i = 0; i < pdl_list_len(list); i++) {
-        pdl_vref m = pdl_list_at(list, i);
-        if (!pdl_is_dict(m)) return "each of the messages should be an object";
-        if (!pdl_is_str(pdl_dict_getz(m, "role")))
-            return "each of the messages should have a role, which is a text";
-        pdl_vref content = pdl_dict_getz(m, "content");
-        bool fits = pdl_is_absent(content) || pdl_is_null(content) || pdl_is_str(content) ||
-                    pdl_is_list(content);
-        if (!fits) return "the content of a message should be a text or a list of parts";
-    }
+    if (any && s->opt.n_models == 1) return ask_model(s, x, s->opt.models->name);
+    answer_wrong(x, "model", "missing_required_parameter", PDL_STR("you must provide a model parameter"));
     return NULL;
 }
 
@@ -127,11 +113,13 @@ bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_serv
     pdl_buf wrong = PDL_BUF;
     pdl_val v;
     if (!read_body(x, &v)) return false;
-    const char *messages = wrong_messages(pdl_dict_getz(v, "messages"));
-    *model = model_of(s, x, pdl_dict_getz(v, "model"));
-    bool ok = *model && !messages && read_n(s, pdl_dict_getz(v, "n"), n, &wrong);
+    bool ok = ask_fields(x, v) && (*model = model_of(s, x, pdl_dict_getz(v, "model"))) != NULL &&
+              ask_messages(x, pdl_dict_getz(v, "messages"));
+    if (ok && !read_n(s, pdl_dict_getz(v, "n"), n, &wrong)) {
+        answer_wrong(x, "n", "invalid_value", pdl_buf_str(&wrong));
+        ok = false;
+    }
     if (ok) *body = pdl_keep(v);
-    else if (*model) answer_error(x, 400, SERVE_INVALID, NULL, messages ? pdl_str_of(messages) : pdl_buf_str(&wrong));
     pdl_buf_fini(&wrong);
     pdl_drop(v);
     return ok;

@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "io/sse.h"
 #include "serve/answer.h"
+#include "serve/record.h"
 
 #include "base/banned.h"
 
@@ -105,6 +106,7 @@ static void finish_pieces(work *w) {
 static void fail(work *w, const pdl_err *why) {
     pdl_buf shown = PDL_BUF, b = PDL_BUF;
     const char *type = w->late ? "timeout" : "server_error";
+    record_error(w->x, pdl_err_kind_name(why->kind));
     pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
     if (!w->begun) {
         answer_error(w->x, w->late ? 504 : 500, type, pdl_err_kind_name(why->kind), pdl_buf_str(&shown));
@@ -139,6 +141,12 @@ static void leave_queue(work *w) {
     w->body = pdl_absent();
 }
 
+static void note_tokens(const choice *c) {
+    int64_t calls, completion, prompt;
+    pdl_run_usage(c->run, &calls, &completion, &prompt);
+    record_tokens(c->work->x, prompt, completion);
+}
+
 void chat_free(work *w) {
     pdl_serve *s = w->s;
     if (is_waiting(w)) leave_queue(w);
@@ -146,6 +154,7 @@ void chat_free(work *w) {
     if (w->x) pdl_exchange_set(w->x, NULL);
     for (uint32_t i = 0; i < w->n; i++) {
         if (!w->choices[i].run) continue;
+        if (w->x) note_tokens(&w->choices[i]);
         pdl_session_release(s->opt.session, w->choices[i].run, w->choices[i].slot);
         s->slots[s->n_slots++] = w->choices[i].slot;
     }
@@ -188,12 +197,12 @@ static void limit_time(work *w) {
     if (!w->limit) w->limit = pdl_timer_start(w->s->loop, w->s->opt.run_ms, on_limit, w);
 }
 
-static void make_id(pdl_serve *s, char *out, size_t size) {
+void make_id(pdl_serve *s, const char *prefix, char *out, size_t size) {
     s->ids += 0x9e3779b97f4a7c15u; /* splitmix64 */
     uint64_t z = s->ids;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    snprintf(out, size, "chatcmpl-%016llx", (unsigned long long)(z ^ (z >> 31)));
+    snprintf(out, size, "%s%016llx", prefix, (unsigned long long)(z ^ (z >> 31)));
 }
 
 static work *new_work(pdl_serve *s, pdl_exchange *x, const pdl_served *model, pdl_vref body, uint32_t n) {
@@ -207,7 +216,7 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const pdl_served *model, pd
     w->created = pdl_clock_wall_ns() / 1000000000;
     w->stream = ask_is_true(body, "stream");
     w->wants_usage = ask_is_true(pdl_dict_getz(body, "stream_options"), "include_usage");
-    make_id(s, w->id, sizeof w->id);
+    make_id(s, "chatcmpl-", w->id, sizeof w->id);
     pdl_exchange_set(x, w);
     return w;
 }

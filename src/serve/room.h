@@ -51,6 +51,7 @@ struct pdl_serve {
     uint32_t *slots;      /* that are free; n_slots of them */
     uint32_t n_slots;
     uint64_t ids;         /* generator of ids */
+    struct metrics *metrics;
     bool stopping;
 };
 
@@ -68,6 +69,8 @@ void serve_over(void *user, pdl_exchange *x);
 /* {"error": {message, type, param, code}}; code NULL: null. */
 void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message);
 #define SERVE_INVALID "invalid_request_error" /* type of most errors */
+/* 400 for a field of the request. */
+void answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message);
 void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
 void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
@@ -76,6 +79,9 @@ void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_served **model, uint32_t *n);
 /* The model of that name; NULL: there is none, and the client is told so. */
 const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
+/* fields.c: are the fields of the types and in the ranges that they should be? False: not, and the client is told so. */
+bool ask_fields(pdl_exchange *x, pdl_vref body);
+bool ask_messages(pdl_exchange *x, pdl_vref list);
 bool ask_is_true(pdl_vref d, const char *key);
 /* What its runs see: an owned dict. */
 pdl_val ask_variables(const pdl_serve *s, pdl_vref body);
@@ -89,6 +95,8 @@ void chat_admit(pdl_serve *s);
 void chat_over(void *user, pdl_exchange *x);
 void chat_free(work *w);
 void works_move_last(works *l, work *w);
+/* The prefix and sixteen hex digits that no other id of this server has. */
+void make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
 
 /* reply.c: completions as they are written. */
 /* All choices are over. False: a result is not text. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "serve/room.h"
+#include "serve/record.h"
 #include "value/json_write.h"
 #include "value/text.h"
 
@@ -15,22 +15,24 @@
 
 /* --- answers -------------------------------------------------------------------------------------------- */
 
-void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out) {
+static void put_error_at(pdl_str message, const char *type, const char *param, const char *code, pdl_buf *out) {
     pdl_buf whole = PDL_BUF;
     pdl_err err = {0};
     pdl_utf8_repair(&whole, message); /* it may be cut, or hold what a client sent */
     pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text_of_buf(&whole));
     e = pdl_dict_putz(e, "type", pdl_textz(type));
-    e = pdl_dict_putz(e, "param", pdl_null());
+    e = pdl_dict_putz(e, "param", param ? pdl_textz(param) : pdl_null());
     e = pdl_dict_putz(e, "code", code ? pdl_textz(code) : pdl_null());
     pdl_val d = pdl_dict_putz(pdl_dict_new(1), "error", e);
     if (!pdl_json_write(d, 0, 0, out, &err)) PDL_BUG("an error is not JSON: %s", err.msg);
     pdl_drop(d);
 }
 
+void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out) { put_error_at(message, type, NULL, code, out); }
+
 static const pdl_answer_header json = {"Content-Type", "application/json"};
 
-void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message) {
+static void answer_at(pdl_exchange *x, int status, const char *type, const char *param, const char *code, pdl_str message) {
     static const struct {
         int status;
         pdl_answer_header header;
@@ -43,9 +45,18 @@ void answer_error(pdl_exchange *x, int status, const char *type, const char *cod
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
         if (more[i].status == status) headers[n++] = more[i].header;
     pdl_buf b = PDL_BUF;
-    put_error(message, type, code, &b);
+    record_error(x, code ? code : type);
+    put_error_at(message, type, param, code, &b);
     pdl_exchange_answer(x, status, headers, n, pdl_buf_str(&b));
     pdl_buf_fini(&b);
+}
+
+void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message) {
+    answer_at(x, status, type, NULL, code, message);
+}
+
+void answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message) {
+    answer_at(x, 400, SERVE_INVALID, param, code, message);
 }
 
 void answer_json(pdl_exchange *x, pdl_val v) {
@@ -92,9 +103,10 @@ static bool bears_token(const pdl_serve *s, const pdl_exchange *x) {
 }
 
 /* From a program of this machine, under a name of this machine. */
-static bool is_near(const pdl_exchange *x) {
+static bool is_near(const pdl_serve *s, const pdl_exchange *x) {
     pdl_str host = pdl_exchange_header(x, "Host"), origin = pdl_exchange_header(x, "Origin");
     if (!pdl_serve_is_loopback(host_of(host))) return false;
+    if (cors_allows(s, origin)) return true;
     size_t slashes = pdl_str_find(origin, PDL_STR("//"), 0);
     pdl_str from = slashes == PDL_NOT_FOUND ? origin : pdl_str_sub(origin, slashes + 2, origin.n);
     return !origin.p || pdl_str_eq(from, host);
@@ -106,7 +118,7 @@ static bool may_ask(const pdl_serve *s, pdl_exchange *x) {
         answer_error(x, 401, SERVE_INVALID, "invalid_api_key", PDL_STR("the token is missing or wrong"));
         return false;
     }
-    if (is_near(x)) return true;
+    if (is_near(s, x)) return true;
     answer_error(x, 403, SERVE_INVALID, NULL, PDL_STR("only programs of this machine are served without a token"));
     return false;
 }
@@ -141,6 +153,7 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 /* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its end has a name behind it. */
 static const route routes[] = {
     {"GET", "/health", true, show_health, "is the server there?"},
+    {"GET", "/metrics", false, show_metrics, "counts of requests for Prometheus"},
     {"GET", "/v1/models", false, list_models, "the programs"},
     {"GET", "/v1/models/", false, show_model, "one of them"},
     {"POST", "/v1/chat/completions", false, chat_begin, "runs a program"},
@@ -208,6 +221,8 @@ static bool is_readable(pdl_exchange *x) {
 void serve_head(void *user, pdl_exchange *x) {
     pdl_serve *s = user;
     const route *any, *r = find_route(x, &any);
+    record_begin(s, x, r);
+    if (cors_head(s, x)) return;
     if (!(any && any->open) && !may_ask(s, x)) return;
     if (!r) answer_no_route(x, any != NULL);
     else if (!pdl_exchange_has_body(x)) return;
@@ -221,5 +236,7 @@ void serve_route(void *user, pdl_exchange *x) {
 }
 
 void serve_over(void *user, pdl_exchange *x) {
+    if (pdl_exchange_get(x)) record_error(x, "client_gone"); /* it is not answered */
     chat_over(user, x);
+    record_end(user, x);
 }

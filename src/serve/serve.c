@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "io/clock.h"
-#include "serve/room.h"
+#include "serve/record.h"
 
 #include "base/banned.h"
 
@@ -29,6 +29,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     s->ids = (uint64_t)pdl_clock_wall_ns() ^ pdl_clock_ns() << 20;
     if (!opt->max_runs || opt->max_runs > PDL_SPAWN_SLOTS) s->opt.max_runs = PDL_SPAWN_SLOTS;
     if (!opt->run_ms) s->opt.run_ms = RUN_MS;
+    s->metrics = metrics_new(opt->n_models);
     s->slots = PDL_NEW_N(uint32_t, s->opt.max_runs);
     while (s->n_slots < s->opt.max_runs) {
         s->slots[s->n_slots] = s->opt.max_runs - 1 - s->n_slots;
@@ -95,6 +96,7 @@ void pdl_serve_free(pdl_serve *s) {
     for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
     pdl_free(s->codes);
     pdl_free(s->slots);
+    metrics_free(s->metrics);
     pdl_drop(s->variables);
     pdl_free(s);
 }

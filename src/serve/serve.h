@@ -33,6 +33,9 @@ typedef struct pdl_serve_options {
     uint32_t max_runs;    /* at a time, at most PDL_SPAWN_SLOTS; 0: that many */
     uint32_t max_waiting; /* requests that wait for their turn; 0: none, they are refused */
     uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
+    pdl_str origins;      /* of pages that may ask and read answers, with commas; * is any; empty: none but those of this server */
+    void (*log)(void *user, pdl_str line); /* a line of JSON for each request; NULL: none */
+    void *log_user;
     const pdl_debug *debug;
 } pdl_serve_options;
 

@@ -1,0 +1,39 @@
+/* cors.c -- pages of other origins (--allow-origin). A browser asks first (a preflight: OPTIONS without a token) and hides answers that do
+ * not name the origin of the page. What a preflight wants to send is allowed: the token decides, not the headers.
+ */
+#include "serve/record.h"
+
+#include "base/banned.h"
+
+/* A list with commas; * is any. */
+bool cors_allows(const pdl_serve *s, pdl_str origin) {
+    pdl_str list = s->opt.origins;
+    while (origin.n && list.n) {
+        size_t comma = pdl_str_find(list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list.n : comma;
+        pdl_str one = pdl_str_trim(pdl_str_sub(list, 0, n));
+        if (pdl_str_is(one, "*") || pdl_str_eq_nocase(one, origin)) return true;
+        list = pdl_str_sub(list, n + 1, list.n);
+    }
+    return false;
+}
+
+static void add(pdl_exchange *x, const char *name, pdl_str value) {
+    char *z = pdl_str_dup(value);
+    pdl_exchange_add_header(x, name, z);
+    pdl_free(z);
+}
+
+bool cors_head(pdl_serve *s, pdl_exchange *x) {
+    pdl_str origin = pdl_exchange_header(x, "Origin"), headers = pdl_exchange_header(x, "Access-Control-Request-Headers");
+    if (!s->opt.origins.n) return false;
+    pdl_exchange_add_header(x, "Vary", "Origin");
+    if (!cors_allows(s, origin)) return false;
+    add(x, "Access-Control-Allow-Origin", origin);
+    pdl_exchange_add_header(x, "Access-Control-Expose-Headers", "x-request-id, retry-after");
+    if (!pdl_str_is(pdl_exchange_method(x), "OPTIONS") || !pdl_exchange_header(x, "Access-Control-Request-Method").n) return false;
+    pdl_exchange_add_header(x, "Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS");
+    if (headers.n) add(x, "Access-Control-Allow-Headers", headers);
+    pdl_exchange_add_header(x, "Access-Control-Max-Age", "600");
+    pdl_exchange_answer(x, 204, NULL, 0, (pdl_str){0});
+    return true;
+}

@@ -1,0 +1,37 @@
+/* record.h -- inside of serve: what is known of each request in the end. The request log and the metrics are made from it. */
+#ifndef PDL_SERVE_RECORD_H
+#define PDL_SERVE_RECORD_H
+
+#include "serve/room.h"
+
+typedef struct record {
+    uint64_t began_ns;
+    const route *route;        /* NULL: there is none */
+    const pdl_served *model;   /* NULL: none was asked, or it is not there */
+    int64_t prompt, completion; /* tokens */
+    char id[64];               /* x-request-id: what the client sent, where it is fit to be shown, else one of ours */
+    char error[32];            /* its kind; "": none */
+} record;
+
+/* The headers have arrived; r may be NULL. Adds x-request-id to the answer. */
+void record_begin(pdl_serve *s, pdl_exchange *x, const route *r);
+void record_model(pdl_exchange *x, const pdl_served *m);
+/* The first one counts. */
+void record_error(pdl_exchange *x, const char *kind);
+void record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion);
+/* The exchange is over: a line of the log, and the metrics. */
+void record_end(pdl_serve *s, pdl_exchange *x);
+
+/* metrics.c */
+typedef struct metrics metrics;
+metrics *metrics_new(size_t n_models);
+void metrics_free(metrics *m); /* NULL is fine */
+void metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds);
+void show_metrics(pdl_serve *s, pdl_exchange *x);
+
+/* cors.c: may a page of another origin read the answer (--allow-origin)? */
+/* Adds the headers that say so. True: x asked only for that, and is answered. */
+bool cors_head(pdl_serve *s, pdl_exchange *x);
+bool cors_allows(const pdl_serve *s, pdl_str origin);
+
+#endif

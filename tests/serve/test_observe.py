@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""test_observe.py BUILD -- what pdl serve tells of its requests (x-request-id, --log, /metrics), whom it lets ask from a browser
+(--allow-origin), and how it tells a client which field is wrong."""
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+import test_http as h
+from test_http import check
+
+CHAT = "/v1/chat/completions"
+PROGRAMS = {**h.PROGRAMS, "fails": 'text: "${ no.such.name }"\n', "slow": "lang: python\ncode: |\n  import time\n  time.sleep(20)\n  result = 1\n"}
+
+
+def ask(s, method, path, body=None, **headers):
+    """Status, headers (lower case, a list where one came twice) and body."""
+    data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: %d\r\n" % (method, path, len(data))
+    head += "".join("%s: %s\r\n" % (k.replace("_", "-"), v) for k, v in headers.items())
+    got = s.raw(head.encode() + b"\r\n" + data)
+    top, _, rest = got.partition(b"\r\n\r\n")
+    lines = top.decode().split("\r\n")
+    return int(lines[0].split()[1]), dict((k.lower(), v) for k, v in (x.split(": ", 1) for x in lines[1:])), rest
+
+
+def message(model, text="hi", **more):
+    return {"model": model, "messages": [{"role": "user", "content": text}], **more}
+
+
+# name, what the request differs in, param, code
+WRONG = [
+    ("role", {"messages": [{"role": "user", "content": ""}, {"role": "robot", "content": ""}]}, "messages[1].role", "invalid_value"),
+    ("role is a number", {"messages": [{"role": 1, "content": ""}]}, "messages[0].role", "invalid_type"),
+    ("role is cut in a character", {"messages": [{"role": "ä" * 60, "content": ""}]}, "messages[0].role", "invalid_value"),
+    ("no role", {"messages": [{"content": ""}]}, "messages[0].role", "invalid_type"),
+    ("message", {"messages": ["hi"]}, "messages[0]", "invalid_type"),
+    ("content", {"messages": [{"role": "user", "content": 1}]}, "messages[0].content", "invalid_type"),
+    ("part", {"messages": [{"role": "user", "content": [{"type": "text", "text": ""}, "b"]}]}, "messages[0].content[1]", "invalid_type"),
+    ("no messages", {"messages": None}, "messages", "missing_required_parameter"),
+    ("empty messages", {"messages": []}, "messages", "empty_array"),
+    ("messages", {"messages": "hi"}, "messages", "invalid_type"),
+    ("model", {"model": 1}, "model", "invalid_type"),
+    ("no model", {"model": None}, "model", "missing_required_parameter"),
+    ("temperature too high", {"temperature": 2.5}, "temperature", "decimal_above_max_value"),
+    ("temperature too low", {"temperature": -1}, "temperature", "decimal_below_min_value"),
+    ("temperature is a text", {"temperature": "hot"}, "temperature", "invalid_type"),
+    ("temperature is true", {"temperature": True}, "temperature", "invalid_type"),
+    ("top_p", {"top_p": 1.1}, "top_p", "decimal_above_max_value"),
+    ("penalty", {"presence_penalty": -3}, "presence_penalty", "decimal_below_min_value"),
+    ("max_tokens", {"max_tokens": 0}, "max_tokens", "integer_below_min_value"),
+    ("max_tokens is no integer", {"max_tokens": 1.5}, "max_tokens", "invalid_type"),
+    ("max_tokens is huge", {"max_tokens": 10 ** 30}, "max_tokens", "integer_above_max_value"),
+    ("stream", {"stream": "yes"}, "stream", "invalid_type"),
+    ("stop", {"stop": 1}, "stop", "invalid_type"),
+    ("tools", {"tools": {}}, "tools", "invalid_type"),
+    ("response_format", {"response_format": "json"}, "response_format", "invalid_type"),
+    ("n", {"n": 0}, "n", "invalid_value"),
+]
+FINE = [{"temperature": 2}, {"temperature": 0}, {"temperature": None}, {"stop": ["a"]}, {"max_tokens": 1}, {"seed": -5}, {"tool_choice": "auto"},
+        {"messages": [{"role": r, "content": None} for r in ("system", "developer", "user", "assistant", "tool", "function")]}]
+
+
+def fields(s):
+    for name, more, param, code in WRONG:
+        r = ask(s, "POST", CHAT, {**message("echo"), **more})
+        e = json.loads(r[2].decode())["error"]
+        check("wrong: " + name, r[0] == 400 and e["param"] == param and e["code"] == code and e["type"] == "invalid_request_error" and e["message"], r)
+    for more in FINE:
+        r = ask(s, "POST", CHAT, {**message("echo"), **more})
+        check("fine: %s" % more, r[0] == 200, r)
+
+
+def request_ids(s):
+    ids = {ask(s, "GET", p)[1].get("x-request-id") for p in ("/health", "/v1/models", "/nothing")}
+    check("each answer has an id", len(ids) == 3 and all(re.fullmatch("req_[0-9a-f]{16}", x or "") for x in ids), ids)
+    check("that of the client is kept", ask(s, "GET", "/health", X_Request_Id="my-1.2:3")[1]["x-request-id"] == "my-1.2:3")
+    for bad in ("a b", "x" * 64, '"', "\u00e4"):
+        check("unless it is unfit: %r" % bad[:9], ask(s, "GET", "/health", X_Request_Id=bad)[1]["x-request-id"].startswith("req_"))
+    r = ask(s, "POST", CHAT, message("echo", stream=True))
+    check("a stream has one", r[1]["x-request-id"].startswith("req_"), r)
+
+
+def log_lines(path, n):
+    """They are written when an exchange is over: the client may be earlier."""
+    end = time.monotonic() + 10
+    while True:
+        lines = [json.loads(x) for x in path.read_text("utf-8").splitlines()]
+        if len(lines) >= n or time.monotonic() > end:
+            return lines
+        time.sleep(0.02)
+
+
+def log(folder):
+    path = folder / "requests.jsonl"
+    old = os.umask(0)
+    s = h.Server(folder, "--log", str(path), MY_SECRET="t0psecret-value")
+    os.umask(old)
+    check("only the owner reads the log", stat.S_IMODE(path.stat().st_mode) == 0o600)
+    ask(s, "GET", "/health?token=abc")
+    ask(s, "POST", CHAT, message("echo", "hello"), X_Request_Id="mine")
+    ask(s, "POST", CHAT, message("fails"))
+    ask(s, "GET", "/t0psecret-value/" + "%C3%A4" * 600)
+    gone = s.connect(h.chat("slow"))
+    time.sleep(0.5)
+    gone.close()
+    lines = log_lines(path, 5)
+    check("a line for each request", len(lines) == 5, lines)
+    a, b, c, d, e = lines
+    check("health", a["method"] == "GET" and a["path"] == "/health" and a["status"] == 200 and a["client"] == "127.0.0.1" and
+          re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", a["time"]) and "model" not in a and "error" not in a, a)
+    check("chat", b["id"] == "mine" and b["model"] == "echo" and b["status"] == 200 and b["bytes_in"] > 50 and b["bytes_out"] > 50 and
+          b["prompt_tokens"] == 0 and 0 < b["seconds"] < 10, b)
+    check("an error has its kind", c["model"] == "fails" and c["status"] >= 500 and c["error"] not in ("", "server_error"), c)
+    check("secrets are replaced, paths are cut", "t0psecret" not in d["path"] and len(d["path"]) < 600 and d["status"] == 404, d)
+    check("who went away", e["status"] == 499 and e["error"] == "client_gone" and e["model"] == "slow", e)
+    s.close()
+    s = h.Server(folder, "--log", str(path))
+    ask(s, "GET", "/health")
+    check("a log goes on", len(log_lines(path, 6)) == 6)
+    s.close()
+    os.mkfifo(folder / "fifo")
+    for name, bad in (("nobody reads the pipe", "fifo"), ("it is a folder", "."), ("no such folder", "none/log")):
+        p = subprocess.run([h.PDL, "serve", "--port", "0", "--log", bad, "echo.pdl"], cwd=folder, capture_output=True, text=True, timeout=20,
+                           stdin=subprocess.DEVNULL, check=False)
+        check("log: " + name, p.returncode == 1 and "the log " + bad in p.stderr, (p.returncode, p.stderr))
+    reader = os.open(folder / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    s = h.Server(folder, "--log", str(folder / "fifo"))
+    for _ in range(1000):
+        ask(s, "GET", "/health/" + "x" * 300)
+    check("a reader who does not read hinders nobody", s.health() < 2)
+    s.p.terminate()
+    check("and is told", s.p.wait(20) == 0 and s.p.stderr.read().count("is not complete") == 1)
+    os.close(reader)
+
+
+def samples(text):
+    """The lines of /metrics as a dict; the text must be well formed."""
+    out, types = {}, {}
+    for line in text.splitlines():
+        m = re.fullmatch(r"# (HELP|TYPE) ([a-z_]+) (.+)", line)
+        if m:
+            if m.group(1) == "TYPE":
+                types[m.group(2)] = m.group(3)
+            continue
+        m = re.fullmatch(r'([a-z_]+)(\{(?:[a-z]+="(?:[^"\\\n]|\\.)*",?)*\})? ([0-9.e+-]+)', line)
+        check("a sample", m and any(m.group(1).startswith(t) for t in types), line)
+        if m:
+            out[m.group(1) + (m.group(2) or "")] = float(m.group(3))
+    return out
+
+
+def metrics(folder):
+    s = h.Server(folder, token="sesame")
+    token = {"Authorization": "Bearer sesame"}
+    check("metrics need the token", ask(s, "GET", "/metrics")[0] == 401)
+    for _ in range(3):
+        ask(s, "POST", CHAT, message("echo"), **token)
+    ask(s, "POST", CHAT, message("fails"), **token)
+    for i in range(50):
+        ask(s, "GET", "/nothing/%d" % i, **token)
+    open_one = s.connect(h.chat("slow", headers=b"Authorization: Bearer sesame\r\n"))
+    time.sleep(0.5)
+    r = ask(s, "GET", "/metrics", **token)
+    check("the form of Prometheus", r[1]["content-type"].startswith("text/plain; version=0.0.4"), r[1])
+    v = samples(r[2].decode())
+    chat = 'pdl_requests_total{method="POST",path="/v1/chat/completions",status="%d"}'
+    check("requests", v.get(chat % 200) == 3 and v.get('pdl_requests_total{method="",path="",status="404"}') == 50 and
+          v.get('pdl_requests_total{method="GET",path="/metrics",status="401"}') == 1, v)
+    failing = [k for k in v if k.startswith("pdl_requests_total") and "chat" in k and 'status="5' in k]
+    check("errors", len(failing) == 1 and v[failing[0]] == 1 and v.get('pdl_errors_total{kind="invalid_api_key"}') == 1 and
+          sum(n for k, n in v.items() if k.startswith("pdl_errors_total")) == 52, v)
+    check("open", v.get("pdl_requests_open") == 1 and v.get("pdl_requests_waiting") == 0 and 2 <= v.get("pdl_connections_open", 0) <= 60, v)
+    check("latency", v.get("pdl_request_seconds_count") == 55 == v.get('pdl_request_seconds_bucket{le="+Inf"}') and v["pdl_request_seconds_sum"] > 0, v)
+    buckets = [n for k, n in v.items() if k.startswith("pdl_request_seconds_bucket")]
+    check("buckets grow", buckets == sorted(buckets) and len(buckets) == 16, buckets)
+    check("tokens of each model", v.get('pdl_completion_tokens_count{model="echo"}') == 3 == v.get('pdl_prompt_tokens_bucket{model="echo",le="+Inf"}'), v)
+    check("few lines for many paths", len(v) < 200, len(v))
+    r = ask(s, "HEAD", "/metrics", **token)
+    check("HEAD", r[0] == 200 and r[2] == b"" and int(r[1]["content-length"]) > 1000, r)
+    open_one.close()
+    s.close()
+
+
+def origins(folder):
+    page = "https://page.example"
+    s = h.Server(folder, "--allow-origin", page + ", http://localhost:3000", token="sesame")
+    asked = {"Origin": page, "Access_Control_Request_Method": "POST", "Access_Control_Request_Headers": "authorization,x-stainless-os"}
+    r = ask(s, "OPTIONS", CHAT, **asked)
+    check("preflight", r[0] == 204 and r[1]["access-control-allow-origin"] == page and "POST" in r[1]["access-control-allow-methods"] and
+          r[1]["access-control-allow-headers"] == "authorization,x-stainless-os" and r[1]["vary"] == "Origin" and "content-length" not in r[1], r)
+    r = ask(s, "OPTIONS", CHAT, **{**asked, "Origin": "https://evil.example"})
+    check("preflight of another page", r[0] == 401 and "access-control-allow-origin" not in r[1] and r[1]["vary"] == "Origin", r)
+    r = ask(s, "POST", CHAT, message("echo"), Origin=page, Authorization="Bearer sesame")
+    check("the page reads the answer", r[0] == 200 and r[1]["access-control-allow-origin"] == page and "x-request-id" in r[1]["access-control-expose-headers"], r)
+    r = ask(s, "POST", CHAT, message("echo", stream=True), Origin="http://localhost:3000", Authorization="Bearer sesame")
+    check("and a stream", r[0] == 200 and r[1]["access-control-allow-origin"] == "http://localhost:3000", r)
+    r = ask(s, "POST", CHAT, message("echo"), Origin=page)
+    check("it needs the token all the same, and sees why", r[0] == 401 and r[1]["access-control-allow-origin"] == page, r)
+    s.close()
+    s = h.Server(folder, "--allow-origin", "*")
+    r = ask(s, "POST", CHAT, message("echo"), Origin=page)
+    check("any page", r[0] == 200 and r[1]["access-control-allow-origin"] == page, r)
+    got = s.raw(b"GET /v1/models HTTP/1.1\r\nHost: evil.example\r\nOrigin: http://evil.example\r\nConnection: close\r\n\r\n")
+    check("not under a foreign name", b" 403 " in got.split(b"\r\n")[0], got)
+    s.close()
+    s = h.Server(folder)
+    r = ask(s, "OPTIONS", CHAT, **asked)
+    check("nobody by default", r[0] == 403 and "vary" not in r[1] and "access-control-allow-origin" not in r[1], r)
+    s.close()
+    for bad in ("page.example", "https://", "https://a/b", "https://a,", "https://a b"):
+        p = subprocess.run([h.PDL, "serve", "--allow-origin", bad, str(folder / "echo.pdl")], capture_output=True, text=True, timeout=20, check=False)
+        check("origin: " + bad, p.returncode == 2 and "--allow-origin" in p.stderr, p.stderr)
+
+
+def names(folder):
+    """A file name that is not UTF-8 is a model name that is."""
+    odd = os.path.join(os.fsencode(folder), b"x\xff.pdl")
+    with open(odd, "wb") as f:
+        f.write(b"text: hi\n")
+    p = subprocess.Popen([h.PDL, "serve", "--port", "0", odd], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    s = h.Server.__new__(h.Server)
+    s.p, s.port = p, int(re.search(rb":(\d+)/v1", p.stderr.readline()).group(1))
+    r = ask(s, "GET", "/v1/models")
+    check("a name in UTF-8", json.loads(r[2].decode())["data"][0]["id"] == "x\ufffd", r)
+    r = ask(s, "POST", CHAT, message("x\ufffd"))
+    check("by which it is asked", r[0] == 200, r)
+    check("metrics in UTF-8", 'model="x\ufffd"' in ask(s, "GET", "/metrics")[2].decode())
+    p.terminate()
+    p.wait(20)
+    p.stderr.close()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        folder = pathlib.Path(d)
+        h.PROGRAMS.update(PROGRAMS)
+        for name, text in h.PROGRAMS.items():
+            (folder / (name + ".pdl")).write_text(text, "utf-8")
+        s = h.Server(folder)
+        fields(s)
+        request_ids(s)
+        s.close()
+        for part in (log, metrics, origins, names):
+            part(folder)
+    print("%d passed, %d failed" % (h.passed, h.failed))
+    return 1 if h.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
