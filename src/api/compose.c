@@ -76,7 +76,7 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
         if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
             .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug,
             .timeouts = r->opt.timeouts,
-            .prices = r->opt.prices, .wire = r->opt.wire,
+            .prices = r->opt.prices, .wire = r->opt.wire, .secrets = r->opt.secrets,
             .max_requests_per_second = r->opt.max_requests_per_second,
             .max_tokens_per_minute = r->opt.max_tokens_per_minute,
         });
@@ -85,7 +85,7 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
         return r->worker || open_worker(r, err) ? r->worker : NULL;
     case PDL_EFFECT_tool:
         if (!r->mcp) r->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
-            .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug,
+            .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug, .secrets = r->opt.secrets,
         });
         return r->mcp;
     case PDL_EFFECT_read:

@@ -14,6 +14,7 @@ typedef struct pdl_compose_options {
     pdl_str dir;
     const pdl_debug *debug;
     const pdl_prices *prices; /* NULL: none */
+    pdl_secrets *secrets;     /* told of keys that are used; NULL: nobody is */
     double max_requests_per_second, max_tokens_per_minute; /* 0: none */
     void (*wire)(void *user, pdl_str text);                /* called with env_user; NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);

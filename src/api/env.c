@@ -14,12 +14,11 @@
 
 extern char **environ;
 
-enum { MAX_DOTENV = 1 << 20, MIN_SECRET = 6 }; /* shorter values would redact ordinary words */
+enum { MAX_DOTENV = 1 << 20 };
 
 struct pdl_environ {
     pdl_arena *arena;
     pdl_map vars; /* of the file: name -> char * */
-    PDL_VEC(pdl_str) secrets;
 };
 
 static pdl_str unquote(pdl_arena *a, pdl_str v) {
@@ -82,45 +81,23 @@ static void find_file(pdl_environ *e) {
     }
 }
 
-static bool says_secret(pdl_str name) {
-    static const char *const words[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (pdl_str_find(name, pdl_str_of(words[i]), 0) != PDL_NOT_FOUND) return true;
-    return false;
-}
-
-static void note_secret(pdl_environ *e, pdl_str name, pdl_str value) {
-    if (value.n >= MIN_SECRET && says_secret(name)) *pdl_vec_push(&e->secrets) = value;
-}
-
-/* A header "Bearer abc" is secret as a whole and without its first word. */
-void pdl_environ_note(void *env, pdl_str name, pdl_str value, bool always) {
-    pdl_environ *e = env;
-    if (!always && !says_secret(name)) return;
-    size_t blank = always ? pdl_str_find(value, PDL_STR(" "), 0) : PDL_NOT_FOUND;
-    pdl_str word = blank == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(value, blank + 1, value.n);
-    if (value.n >= MIN_SECRET) *pdl_vec_push(&e->secrets) = pdl_arena_str(e->arena, value);
-    if (word.n >= MIN_SECRET) *pdl_vec_push(&e->secrets) = pdl_arena_str(e->arena, word);
-}
-
-pdl_environ *pdl_environ_load(void) {
+pdl_environ *pdl_environ_load(pdl_secrets *secrets) {
     pdl_environ *e = PDL_NEW(pdl_environ);
     e->arena = pdl_arena_make();
     find_file(e);
     for (char **v = environ; *v; v++) {
         pdl_str s = pdl_str_of(*v);
         size_t eq = pdl_str_find(s, PDL_STR("="), 0);
-        if (eq != PDL_NOT_FOUND) note_secret(e, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
+        if (eq != PDL_NOT_FOUND) pdl_secrets_note_variable(secrets, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
     }
     for (size_t i = 0; i < e->vars.n; i++)
-        note_secret(e, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
+        pdl_secrets_note_variable(secrets, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
     return e;
 }
 
 void pdl_environ_free(pdl_environ *e) {
     if (!e) return;
     pdl_map_fini(&e->vars);
-    pdl_vec_fini(&e->secrets);
     pdl_arena_free(e->arena);
     pdl_free(e);
 }
@@ -129,9 +106,4 @@ const char *pdl_environ_get(void *env, const char *name) {
     pdl_environ *e = env;
     const char *v = getenv(name);
     return v ? v : pdl_map_find(&e->vars, pdl_str_of(name));
-}
-
-const pdl_str *pdl_environ_secrets(const pdl_environ *e, size_t *n) {
-    *n = e->secrets.n;
-    return e->secrets.p;
 }

@@ -9,6 +9,7 @@
 #include "api/debug.h"
 #include "api/env.h"
 #include "api/explain.h"
+#include "api/keys.h"
 #include "api/subruns.h"
 #include "base/limits.h"
 #include "compile/compile.h"
@@ -23,7 +24,6 @@
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
-#include "trace/redact.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -35,6 +35,8 @@ struct pdl_session {
     pdl_session_options opt;
     pdl_interner *names;
     pdl_environ *env;
+    pdl_secrets *secrets;   /* that are in use */
+    pdl_hider debug_hider;
     pdl_loop *loop;
     pdl_world *outside;     /* model, worker, host behind one door */
     pdl_world *limits;      /* in front of outside */
@@ -91,6 +93,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, name, text, &ok);
+    note_program(s->secrets, p);
     debug_program(s->opt.debug, p);
     if (ok) {
         *out = pdl_compile_program(p, s->names, trace);
@@ -145,7 +148,7 @@ static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
         .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
         .jobs = s->opt.jobs, .build = build, .build_user = s, .defaults = pdl_model_defaults_apply,
-        .debug = s->opt.debug, .budget = s->budget, .stop = s->opt.stop,
+        .debug = s->opt.debug, .secrets = s->secrets, .budget = s->budget, .stop = s->opt.stop,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     return o;
@@ -274,13 +277,9 @@ static bool read_prices(pdl_session *s, pdl_err *err) {
     return ok;
 }
 
-/* Keys of the environment that a service repeats do not show either. */
 static void on_wire(void *user, pdl_str text) {
     pdl_session *s = user;
-    pdl_buf clean = PDL_BUF;
-    pdl_session_redact(s, text, &clean);
-    s->opt.wire(s->opt.wire_user, pdl_buf_str(&clean));
-    pdl_buf_fini(&clean);
+    s->opt.wire(s->opt.wire_user, text);
 }
 
 static bool open_worlds(pdl_session *s, pdl_err *err) {
@@ -292,16 +291,16 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .run_program = run_program, .user = s, .prices = s->prices, .hooks = o->hooks, .n_hooks = o->n_hooks,
         .timeouts = o->timeouts, .max_requests_per_second = o->max_requests_per_second,
         .max_tokens_per_minute = o->max_tokens_per_minute, .wire = o->wire ? on_wire : NULL,
+        .secrets = s->secrets,
     };
     if (!o->replay.n) s->outside = pdl_compose(&c);
-    pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, pdl_environ_note, s->env);
+    pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
     if (s->outside) s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, s->prices}, s->outside);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
         .file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]),
-        .blocks = true,
+        .secrets = s->secrets, .blocks = true,
     };
-    info.secrets = pdl_environ_secrets(s->env, &info.n_secrets);
     s->world = s->limits;
     if (o->explain) {
         unsigned allowed = 0;
@@ -311,15 +310,42 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         return true;
     }
     if (o->cache.n && !o->replay.n) {
-        if (!pdl_cache_open(o->cache, info.secrets, info.n_secrets, &s->cache, err)) return false;
+        if (!pdl_cache_open(o->cache, s->secrets, &s->cache, err)) return false;
         s->world = pdl_cache_world(s->cache, s->world);
     }
     if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err)) return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
     if (o->replay.n && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
+    if (s->journal) pdl_journal_hide(s->journal, s->secrets);
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
     if (s->journal) s->world = pdl_journal_world(s->journal);
     return true;
+}
+
+/* --- debug lines ------------------------------------------------------------------------------------------ */
+
+static void hide_line(void *user, pdl_str line, pdl_buf *out) {
+    pdl_session *s = user;
+    pdl_hider_feed_lines(&s->debug_hider, line, out);
+}
+
+/* Lines of the session hold none of its secrets; those that are held back come at its end. */
+static void hide_debug(pdl_session *s) {
+    s->debug_hider = PDL_HIDER(s->secrets);
+    if (!s->opt.debug || s->opt.debug->hide) return;
+    s->opt.debug->hide = hide_line;
+    s->opt.debug->hide_user = s;
+}
+
+static void show_debug(pdl_session *s) {
+    pdl_buf rest = PDL_BUF;
+    pdl_hider_end_lines(&s->debug_hider, &rest);
+    if (s->opt.debug && s->opt.debug->hide_user == s) {
+        s->opt.debug->hide = NULL;
+        s->opt.debug->hide_user = NULL;
+        pdl_debug_put(s->opt.debug, pdl_buf_str(&rest));
+    }
+    pdl_buf_fini(&rest);
 }
 
 bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err) {
@@ -328,7 +354,9 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->arena = pdl_arena_make();
     s->names = pdl_interner_new();
     s->subs = pdl_subruns_new();
-    s->env = pdl_environ_load();
+    s->secrets = pdl_secrets_new();
+    s->env = pdl_environ_load(s->secrets);
+    hide_debug(s);
     s->loop = pdl_loop_try();
     find_path(s);
     bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
@@ -370,6 +398,8 @@ void pdl_session_free(pdl_session *s) {
     pdl_budget_drop(s->budget);
     pdl_loop_free(s->loop);
     pdl_environ_free(s->env);
+    show_debug(s);
+    pdl_secrets_free(s->secrets);
     pdl_interner_free(s->names);
     pdl_arena_free(s->arena);
     pdl_free(s);
@@ -379,12 +409,16 @@ bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program
     bool ok;
     s->program = pdl_program_new();
     pdl_program_load(s->program, s->opt.file, bytes, &ok);
+    note_program(s->secrets, s->program);
     debug_program(s->opt.debug, s->program);
     *program = s->program;
     return ok;
 }
 
-void pdl_session_use(pdl_session *s, pdl_program *program) { s->program = pdl_program_keep(program); }
+void pdl_session_use(pdl_session *s, pdl_program *program) {
+    s->program = pdl_program_keep(program);
+    note_program(s->secrets, program);
+}
 
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->times ? pdl_times_of : wall;
@@ -394,9 +428,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     if (s->reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reached));
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->opt.trace) {
-        size_t n;
-        const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
-        s->fold = pdl_fold_new(s->program, secrets, n);
+        s->fold = pdl_fold_new(s->program, s->secrets);
         pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
     }
 }
@@ -472,6 +504,7 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err) {
 }
 
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
+    note_program(s->secrets, program);
     pdl_code *code = pdl_compile_program(program, s->names, false);
     debug_code(s->opt.debug, code);
     return code;
@@ -542,27 +575,12 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
 /* --- explaining --------------------------------------------------------------------------------------------- */
 
 pdl_val pdl_session_explained(pdl_session *s) {
-    size_t n;
-    const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
-    pdl_val notes = pdl_explain_waits(s->explain, s->run, s->reached, pdl_explain_notes(s->explain));
-    return pdl_redact_val(notes, secrets, n);
+    return pdl_hide_val(s->secrets, pdl_explain_waits(s->explain, s->run, s->reached, pdl_explain_notes(s->explain)));
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) {
     return pdl_fold_json(s->fold, out, err);
 }
 
-void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {
-    size_t n, at = 0;
-    const pdl_str *secrets = pdl_environ_secrets(s->env, &n);
-    while (at < text.n) {
-        size_t k = 0;
-        while (k < n && !pdl_str_starts(pdl_str_sub(text, at, text.n), secrets[k])) k++;
-        if (k < n) {
-            PDL_PUT(out, "[REDACTED]");
-            at += secrets[k].n;
-        } else {
-            pdl_buf_putc(out, text.p[at++]);
-        }
-    }
-}
+void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) { pdl_hide_cut(s->secrets, text, out); }
+void pdl_session_note(const pdl_session *s, const pdl_program *program) { note_program(s->secrets, program); }

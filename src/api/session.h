@@ -35,7 +35,7 @@ typedef struct pdl_session_options {
     void (*show_prompt)(void *user, pdl_str prompt);
     /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model has said. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool foreign);
-    const pdl_debug *debug;
+    pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_stop_flag *stop; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
@@ -108,7 +108,9 @@ pdl_val pdl_session_explained(pdl_session *s);
 /* The trace as one line of JSON (options.trace). */
 PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err);
 
-/* Text with every secret of the environment replaced by [REDACTED]. */
+/* What of a program that was not loaded here is secret is not shown either. */
+void pdl_session_note(const pdl_session *s, const pdl_program *program);
+/* Text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 
 #endif

@@ -100,16 +100,22 @@ void pdl_debug_fini(pdl_debug *d) {
     *d = (pdl_debug){.drop_after = -1};
 }
 
-void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...) {
+void pdl_debug_put(const pdl_debug *d, pdl_str lines) {
     FILE *f = d->file ? d->file : stderr;
-    pdl_buf line = PDL_BUF;
+    (void)pdl_show(f, lines); /* in one piece, also when threads trace */
+    fflush(f);
+}
+
+void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...) {
+    pdl_buf line = PDL_BUF, shown = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
     pdl_buf_putf(&line, "%s ", category);
     pdl_buf_vputf(&line, fmt, ap);
     pdl_buf_putc(&line, '\n');
     va_end(ap);
-    (void)pdl_show(f, pdl_buf_str(&line)); /* in one piece, also when threads trace */
-    fflush(f);
+    if (d->hide) d->hide(d->hide_user, pdl_buf_str(&line), &shown);
+    pdl_debug_put(d, pdl_buf_str(d->hide ? &shown : &line));
+    pdl_buf_fini(&shown);
     pdl_buf_fini(&line);
 }

@@ -5,8 +5,7 @@
 #ifndef PDL_BASE_DEBUG_H
 #define PDL_BASE_DEBUG_H
 
-#include "base/alloc.h"
-#include "base/str.h"
+#include "base/buf.h"
 
 /*   X(id, doc) */
 #define PDL_DEBUG_CATEGORIES(X)                    \
@@ -35,6 +34,9 @@ enum {
 typedef struct pdl_debug {
     uint32_t on;     /* bit PDL_DBG_BIT_<id> */
     void *file;      /* FILE *, NULL: standard error */
+    /* What may be written of a line (with its end); it may be nothing, and come with a later line. NULL: all of it */
+    void (*hide)(void *user, pdl_str line, pdl_buf *out);
+    void *hide_user;
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
     bool split;      /* PDL_STRESS=split: every read returns one byte */
     long drop_after; /* PDL_STRESS=drop:N, -1: off */
@@ -47,6 +49,8 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
                     char why[128]);
 void pdl_debug_fini(pdl_debug *d);
 
+/* Lines as they are. */
+void pdl_debug_put(const pdl_debug *d, pdl_str lines);
 PDL_PRINTF(3, 4) void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);
 
 #define PDL_TRACES(d, id) ((d) && ((d)->on & (1u << PDL_DBG_BIT_##id)))

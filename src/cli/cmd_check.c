@@ -83,6 +83,7 @@ static void check_file(checker *c) {
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, c->file, pdl_buf_str(&text), &ok);
+    pdl_session_note(c->session, p);
     pdl_finder finder = {.file = c->file};
     finder.path = pdl_session_path(c->session, &finder.n_path);
     if (ok) pdl_program_check(p, &(pdl_check_options){

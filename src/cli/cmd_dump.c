@@ -62,6 +62,7 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     pdl_program *p = pdl_program_new();
     bool ok = read_program(a->files.p[0], &text, &err), loaded = false;
     if (ok) pdl_program_load(p, a->files.p[0], pdl_buf_str(&text), &loaded);
+    if (ok) pdl_session_note(s, p);
     if (ok && !loaded) {
         print_load_errors(p, s);
         if (forms[form].write != dump_nodes) form = N_FORMS; /* nodes are there when blocks are not */

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "effect/budget.h"
+#include "effect/secret.h"
 #include "value/path.h"
 #include "value/val.h"
 
@@ -91,20 +92,18 @@ PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Canonical JSON of the request without keys and control parameters (spec execution 10.5): what is hashed and
- * stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */
-PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, pdl_buf *out, pdl_err *err);
+/* Canonical JSON of the request without keys and control parameters (spec execution 10.5), and without the secrets of the
+ * register (NULL: none): what is hashed and stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */
+PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 /* The same for what is asked of a model wherever it stands: with the parameters that steer the client but shape what
  * the model reads (roles, templates, another provider). The key of the cache. */
-PDL_MUST bool pdl_effect_content(const pdl_effect *e, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 /* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles
  * keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
+/* The same without the secrets of the register. */
+PDL_MUST bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
-
-/* True for names of parameters and headers whose values are secret (api_key, token, ...authorization...,
- * ...key). */
-bool pdl_is_secret_key(pdl_str name);
 
 /* True for parameters of a model call that configure the client and are never sent: control.def. */
 bool pdl_is_control_key(pdl_str name);

@@ -27,13 +27,25 @@
 typedef struct enc {
     pdl_buf *out;
     int flags;
-    bool (*secret)(pdl_str key);
+    const pdl_secrets *secrets;
     unsigned depth; /* of the JSON */
 } enc;
 
 /* --- writing -------------------------------------------------------------------------------------- */
 
 static bool put(enc *e, pdl_vref v, pdl_err *err);
+
+/* Here every text passes: what is escaped afterwards is hidden before. */
+static void put_quoted(enc *e, pdl_str text) {
+    if (!pdl_secrets_any(e->secrets)) {
+        pdl_json_quote(text, 0, e->out);
+        return;
+    }
+    pdl_buf b = PDL_BUF;
+    pdl_hide_text(e->secrets, text, &b);
+    pdl_json_quote(pdl_buf_str(&b), 0, e->out);
+    pdl_buf_fini(&b);
+}
 
 static void open_tag(enc *e, const char *kind) { pdl_buf_putf(e->out, "{\"$pdl\":\"%s\"", kind); }
 
@@ -96,9 +108,9 @@ static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
     for (size_t i = 0; ok && i < n; i++) {
         pdl_vref x = pdl_dict_val_at(d, order[i].i);
         if (i) pdl_buf_putc(e->out, ',');
-        pdl_json_quote(order[i].key, 0, e->out);
+        put_quoted(e, order[i].key);
         pdl_buf_putc(e->out, ':');
-        if ((e->flags & PDL_ENC_REDACT) && pdl_is_str(x) && e->secret(order[i].key))
+        if ((e->flags & PDL_ENC_REDACT) && pdl_is_str(x) && pdl_is_secret_parameter(order[i].key))
             PDL_PUT(e->out, "\"[REDACTED]\"");
         else ok = put(e, x, err);
     }
@@ -150,15 +162,19 @@ static void put_float(enc *e, double d) {
 static void put_tagged_text(enc *e, const char *kind, pdl_str text) {
     open_tag(e, kind);
     PDL_PUT(e->out, ",\"text\":");
-    pdl_json_quote(text, 0, e->out);
+    put_quoted(e, text);
     pdl_buf_putc(e->out, '}');
 }
 
 static void put_bytes(enc *e, pdl_str s) {
+    pdl_buf shown = PDL_BUF;
+    pdl_hide_text(e->secrets, s, &shown);
+    s = pdl_buf_str(&shown);
     open_tag(e, "bytes");
     PDL_PUT(e->out, ",\"hex\":\"");
     for (size_t i = 0; i < s.n; i++) pdl_buf_putf(e->out, "%02x", (unsigned)(unsigned char)s.p[i]);
     PDL_PUT(e->out, "\"}");
+    pdl_buf_fini(&shown);
 }
 
 /* An object of the worker: its number and what came with it, so that a replay can ask for the same again. */
@@ -168,11 +184,11 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[",
                  (unsigned long long)h->id, (long long)h->len, h->truth ? "true" : "false",
                  h->callable ? "true" : "false");
-    pdl_json_quote(pdl_str_get(h->type_name), 0, e->out);
+    put_quoted(e, pdl_str_get(h->type_name));
     pdl_buf_putc(e->out, ',');
-    pdl_json_quote(pdl_str_get(h->str), 0, e->out);
+    put_quoted(e, pdl_str_get(h->str));
     pdl_buf_putc(e->out, ',');
-    pdl_json_quote(pdl_str_get(h->repr), 0, e->out);
+    put_quoted(e, pdl_str_get(h->repr));
     PDL_PUT(e->out, "]");
     bool ok = true;
     if (!pdl_is_absent(h->json)) {
@@ -187,7 +203,7 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
 static bool put_text_of(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, err);
-    if (ok) pdl_json_quote(pdl_buf_str(&b), 0, e->out);
+    if (ok) put_quoted(e, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return ok;
 }
@@ -217,7 +233,7 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     case PDL_V_FLOAT: put_float(e, pdl_float_of(v)); return true;
     case PDL_V_STR:
         if (pdl_flags_of(v) & PDL_F_SAFE) put_tagged_text(e, "safe", pdl_str_get(v));
-        else pdl_json_quote(pdl_str_get(v), 0, e->out);
+        else put_quoted(e, pdl_str_get(v));
         return true;
     case PDL_V_LIST: return put_list(e, v, err);
     case PDL_V_DICT: return put_dict(e, v, err);
@@ -242,13 +258,17 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     PDL_BUG("value kind %d", (int)pdl_tag_of(v));
 }
 
-bool pdl_effect_encode_with(pdl_vref v, int flags, bool (*secret)(pdl_str), pdl_buf *out, pdl_err *err) {
-    enc e = {out, flags, secret, 0};
+bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+    enc e = {out, flags, secrets, 0};
     return put(&e, v, err);
 }
 
 bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return pdl_effect_encode_with(v, 0, NULL, out, err);
+}
+
+bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+    return pdl_effect_encode_with(v, 0, secrets, out, err);
 }
 
 /* --- reading ---------------------------------------------------------------------------------------- */

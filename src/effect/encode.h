@@ -4,14 +4,14 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "value/val.h"
+#include "effect/secret.h"
 
 enum {
     PDL_ENC_SORT = 1,   /* keys in order of their text */
-    PDL_ENC_REDACT = 2, /* strings under secret keys are written as [REDACTED] */
+    PDL_ENC_REDACT = 2, /* texts under names of secret parameters are written as [REDACTED] */
 };
 
-PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, bool (*secret)(pdl_str key), pdl_buf *out,
-                                     pdl_err *err);
+/* Every text without the secrets of the register (NULL: none) before it is written as JSON. */
+PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 
 #endif

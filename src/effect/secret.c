@@ -1,27 +1,25 @@
-/* secret.c -- see effect.h: names behind which secrets stand (spec execution 14.5) and the canonical form of
- * requests (10.5). */
-#include "effect/effect.h"
+/* secret.c -- see secret.h: the names behind which secrets stand, and what of a call, a header, an address is told to the
+ * register. */
+#include "effect/secret.h"
 
 #include <string.h>
 
-#include "base/limits.h"
-#include "effect/encode.h"
+#include "base/base64.h"
+#include "effect/effect.h"
+#include "effect/names.h"
 
 #include "base/banned.h"
 
-typedef enum { STEERS, SHAPES, SECRET, PLACE, FORM } control;
-
 static const struct {
     const char *name;
-    control what;
+    pdl_control what;
 } controls[] = {
-#define C(name, what) {#name, what},
+#define C(name, what) {#name, PDL_CONTROL_##what},
 #include "effect/control.def"
 #undef C
 };
 
-/* Letter case does not matter: a secret is one however it is spelt. */
-static bool find_control(pdl_str name, control *what) {
+bool pdl_control_find(pdl_str name, pdl_control *what) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
         if (pdl_str_eq_nocase(name, pdl_str_of(controls[i].name))) {
             *what = controls[i].what;
@@ -30,20 +28,16 @@ static bool find_control(pdl_str name, control *what) {
     return false;
 }
 
-static bool named_secret(pdl_str name) {
-    control c;
-    return find_control(name, &c) && c == SECRET;
-}
+/* --- names ------------------------------------------------------------------------------------------------ */
 
-/* Another value asks the same of the model. content: what decides the request that goes out does not. */
-static bool asks_the_same(pdl_str name, bool content) {
-    control c;
-    return find_control(name, &c) && c != PLACE && !(content && c == SHAPES);
+bool pdl_is_secret_parameter(pdl_str name) {
+    pdl_control c;
+    return pdl_control_find(name, &c) && c == PDL_CONTROL_SECRET;
 }
 
 bool pdl_is_control_key(pdl_str name) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (pdl_str_is(name, controls[i].name)) return controls[i].what != FORM;
+        if (pdl_str_is(name, controls[i].name)) return controls[i].what != PDL_CONTROL_FORM;
     return false;
 }
 
@@ -54,36 +48,241 @@ static bool contains_nocase(pdl_str s, pdl_str word) {
 }
 
 bool pdl_is_secret_key(pdl_str name) {
-    return named_secret(name) || contains_nocase(name, PDL_STR("authorization")) ||
+    return pdl_is_secret_parameter(name) || contains_nocase(name, PDL_STR("authorization")) ||
            contains_nocase(name, PDL_STR("key"));
 }
 
-/* Parameters of a model without what does not belong to its identity. */
-static pdl_val model_params(pdl_vref given, bool content) {
-    pdl_val d = pdl_dict_new(pdl_dict_len(given));
-    for (size_t i = 0; i < pdl_dict_len(given); i++) {
-        pdl_vref key = pdl_dict_key_at(given, i);
-        if (pdl_is_str(key) && (asks_the_same(pdl_str_get(key), content) || pdl_is_secret_key(pdl_str_get(key))))
-            continue;
-        d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(given, i)));
-    }
-    return d;
+static bool is_one_of(pdl_str name, const char *const *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_eq_nocase(name, pdl_str_of(list[i]))) return true;
+    return false;
+}
+#define IS_ONE_OF(name, list) is_one_of((name), (list), sizeof(list) / sizeof(list)[0])
+
+/* What a header says is the user's business; these say what every client says. */
+bool pdl_is_secret_header(pdl_str name) {
+    static const char *const shown[] = {
+        "Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Content-Length", "User-Agent", "Host", "Date",
+        "Prefer", "Referer", "HTTP-Referer", "X-Title", "OpenAI-Organization", "OpenAI-Beta", "anthropic-version",
+        "anthropic-beta", "x-amz-date", "x-amz-content-sha256", "MCP-Protocol-Version",
+    };
+    return !IS_ONE_OF(name, shown);
 }
 
-static bool canonical(const pdl_effect *e, bool content, pdl_buf *out, pdl_err *err) {
-    bool model = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
-    pdl_val d = pdl_dict_new(pdl_dict_len(e->request));
-    for (size_t i = 0; i < pdl_dict_len(e->request); i++) {
-        pdl_vref key = pdl_dict_key_at(e->request, i), x = pdl_dict_val_at(e->request, i);
-        if (model && (pdl_text_is(key, "stream") || pdl_text_is(key, "parsed"))) continue;
-        if (e->kind == PDL_EFFECT_source && pdl_text_is(key, "under")) continue;
-        bool params = model && pdl_text_is(key, "parameters") && pdl_is_dict(x);
-        d = pdl_dict_put(d, pdl_keep(key), params ? model_params(x, content) : pdl_keep(x));
-    }
-    bool ok = pdl_effect_encode_with(d, PDL_ENC_SORT | PDL_ENC_REDACT, named_secret, out, err);
-    pdl_drop(d);
-    return ok;
+/* A part of a query that chooses what is asked for, and is no key. */
+static bool is_shown_part(pdl_str name) {
+    static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
+    return IS_ONE_OF(name, shown);
 }
 
-bool pdl_effect_canonical(const pdl_effect *e, pdl_buf *out, pdl_err *err) { return canonical(e, false, out, err); }
-bool pdl_effect_content(const pdl_effect *e, pdl_buf *out, pdl_err *err) { return canonical(e, true, out, err); }
+static bool says_secret(pdl_str name) {
+    static const char *const words[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (contains_nocase(name, pdl_str_of(words[i]))) return true;
+    return false;
+}
+
+/* --- addresses -------------------------------------------------------------------------------------------- */
+
+/* Parts of an address, borrowed. user: what stands before the @, the colon and the password too; query: behind the question
+ * mark, with what a # begins. All empty where the text is no address. */
+typedef struct address {
+    pdl_str scheme, user, rest, query;
+    bool has_user, has_query;
+} address;
+
+static address address_of(pdl_str url) {
+    address a = {.rest = url};
+    size_t at = pdl_str_find(url, PDL_STR("://"), 0), end = 0;
+    if (at != PDL_NOT_FOUND) {
+        a.scheme = pdl_str_sub(url, 0, at + 3);
+        a.rest = pdl_str_sub(url, at + 3, url.n);
+    }
+    while (end < a.rest.n && !strchr("/?#", a.rest.p[end])) end++;
+    size_t user = pdl_str_rfind(pdl_str_sub(a.rest, 0, end), PDL_STR("@")), query;
+    a.has_user = at != PDL_NOT_FOUND && user != PDL_NOT_FOUND;
+    if (a.has_user) {
+        a.user = pdl_str_sub(a.rest, 0, user);
+        a.rest = pdl_str_sub(a.rest, user + 1, a.rest.n);
+    }
+    query = pdl_str_find(a.rest, PDL_STR("?"), 0);
+    a.has_query = query != PDL_NOT_FOUND;
+    if (a.has_query) {
+        a.query = pdl_str_sub(a.rest, query + 1, a.rest.n);
+        a.rest = pdl_str_sub(a.rest, 0, query);
+    }
+    return a;
+}
+
+/* The next part of a query, "name=value"; false at its end. */
+static bool next_part(pdl_str *query, pdl_str *name, pdl_str *value) {
+    if (!query->n) return false;
+    size_t end = pdl_str_find(*query, PDL_STR("&"), 0);
+    pdl_str part = pdl_str_sub(*query, 0, end);
+    size_t eq = pdl_str_find(part, PDL_STR("="), 0);
+    *name = eq == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(part, 0, eq);
+    *value = eq == PDL_NOT_FOUND ? part : pdl_str_sub(part, eq + 1, part.n);
+    *query = end == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(*query, end + 1, query->n);
+    return true;
+}
+
+static void put_query(pdl_str query, pdl_buf *out) {
+    pdl_str name, value;
+    for (char sign = '?'; next_part(&query, &name, &value); sign = '&') {
+        pdl_buf_putc(out, sign);
+        if (name.n) pdl_buf_putf(out, "%.*s=", PDL_FMT(name));
+        pdl_buf_put(out, name.n && is_shown_part(name) ? value : PDL_STR("***"));
+    }
+}
+
+void pdl_address_put(pdl_str url, pdl_buf *out) {
+    address a = address_of(url);
+    pdl_buf_put(out, a.scheme);
+    if (a.has_user) PDL_PUT(out, "***@");
+    pdl_buf_put(out, a.rest);
+    if (a.has_query) put_query(a.query, out);
+}
+
+static int hex(char c) {
+    int low = c | 32;
+    if (c >= '0' && c <= '9') return c - '0';
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* The text itself: the register finds the forms with percent signs of it. */
+static void decode(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        int a = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1, b = a < 0 ? -1 : hex(s.p[i + 2]);
+        pdl_buf_putc(out, b < 0 ? s.p[i] : (char)(unsigned char)(a << 4 | b));
+        i += b < 0 ? 0 : 2;
+    }
+}
+
+static void note_decoded(pdl_secrets *s, pdl_str text) {
+    pdl_buf b = PDL_BUF;
+    decode(text, &b);
+    pdl_secrets_note(s, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+/* As it stands, the password by itself, and as the header of the request says it. A user without one is a token. */
+static void note_user(pdl_secrets *s, pdl_str user) {
+    size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
+    pdl_buf plain = PDL_BUF, header = PDL_BUF;
+    decode(user, &plain);
+    if (colon == PDL_NOT_FOUND) pdl_buf_putc(&plain, ':');
+    pdl_base64_put(pdl_buf_str(&plain), false, &header);
+    pdl_secrets_note(s, pdl_buf_str(&header));
+    note_decoded(s, user);
+    if (colon != PDL_NOT_FOUND) note_decoded(s, pdl_str_sub(user, colon + 1, user.n));
+    pdl_buf_fini(&header);
+    pdl_buf_fini(&plain);
+}
+
+void pdl_secrets_note_address(pdl_secrets *s, pdl_str url) {
+    address a = address_of(url);
+    pdl_str name, value;
+    if (!s) return;
+    if (a.has_user) note_user(s, a.user);
+    while (next_part(&a.query, &name, &value))
+        if (!name.n || !is_shown_part(name)) note_decoded(s, value);
+}
+
+/* --- the register ----------------------------------------------------------------------------------------- */
+
+void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
+    static const char *const nobodys[] = {"ollama", "lm-studio", "not-needed", "no-key", "sk-no-key-required", "anything"};
+    text = pdl_str_trim(text);
+    if (!s || text.n < PDL_SECRET_LEAST || IS_ONE_OF(text, nobodys)) return;
+    pdl_buf b = PDL_BUF; /* bytes of code come and are stored so */
+    for (size_t i = 0; i < text.n; i++) pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
+    pdl_secrets_add(s, pdl_buf_str(&b));
+    pdl_secrets_add(s, text);
+    pdl_buf_fini(&b);
+}
+
+void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
+    if (says_secret(name)) pdl_secrets_note(s, value);
+    address a = address_of(value);
+    if (s && a.has_user) note_user(s, a.user);
+}
+
+/* The values of "a=1; b=2" as well. */
+static void note_cookies(pdl_secrets *s, pdl_str text) {
+    while (text.n) {
+        size_t end = pdl_str_find(text, PDL_STR(";"), 0), eq = pdl_str_find(pdl_str_sub(text, 0, end), PDL_STR("="), 0);
+        if (eq != PDL_NOT_FOUND) pdl_secrets_note(s, pdl_str_sub(text, eq + 1, end));
+        text = end == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(text, end + 1, text.n);
+    }
+}
+
+void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value) {
+    if (!s || !pdl_is_secret_header(name)) return;
+    value = pdl_str_trim(value);
+    size_t blank = pdl_str_find(value, PDL_STR(" "), 0);
+    pdl_secrets_note(s, value);
+    if (pdl_str_eq_nocase(name, PDL_STR("cookie"))) note_cookies(s, value);
+    else if (blank != PDL_NOT_FOUND) pdl_secrets_note(s, pdl_str_sub(value, blank + 1, value.n));
+}
+
+/* --- parameters ------------------------------------------------------------------------------------------- */
+
+static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth);
+
+static void note_headers(pdl_secrets *s, pdl_vref d) {
+    for (size_t i = 0; pdl_is_dict(d) && i < pdl_dict_len(d); i++) {
+        pdl_vref k = pdl_dict_key_at(d, i), v = pdl_dict_val_at(d, i);
+        if (pdl_is_str(k) && pdl_is_str(v)) pdl_secrets_note_header(s, pdl_str_get(k), pdl_str_get(v));
+    }
+}
+
+/* Credentials that are a file's content: its private parts. */
+static void note_credentials(pdl_secrets *s, pdl_vref d) {
+    static const char *const parts[] = {"private_key", "client_secret", "refresh_token"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        pdl_vref v = pdl_dict_getz(d, parts[i]);
+        if (pdl_is_str(v)) pdl_secrets_note(s, pdl_str_get(v));
+    }
+}
+
+static bool is_credential(pdl_str name) {
+    static const char *const ends[] = {"key", "secret", "password", "passwd", "credential", "credentials", "authorization",
+                                       "auth_token", "access_token", "api_token"};
+    pdl_control c;
+    if (pdl_control_find(name, &c)) return c == PDL_CONTROL_SECRET;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t n = strlen(ends[i]);
+        if (name.n >= n && pdl_str_eq_nocase(pdl_str_sub(name, name.n - n, name.n), pdl_str_of(ends[i]))) return true;
+    }
+    return false;
+}
+
+/* Where credentials stand, not what they are. */
+static bool is_file(pdl_str name, pdl_vref v) {
+    return pdl_str_is(name, "vertex_credentials") && !pdl_str_starts(pdl_str_trim(pdl_str_get(v)), PDL_STR("{"));
+}
+
+static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth) {
+    static const char *const headers[] = {"headers", "extra_headers"}, *const places[] = {"api_base", "base_url", "url"},
+                      *const nests[] = {"fallbacks", "model_list", "litellm_params", "context_window_fallback_dict"};
+    if (IS_ONE_OF(name, headers)) note_headers(s, v);
+    else if (IS_ONE_OF(name, nests)) note_params(s, v, depth + 1);
+    else if (pdl_is_str(v) && IS_ONE_OF(name, places)) pdl_secrets_note_address(s, pdl_str_get(v));
+    else if (pdl_is_str(v) && is_credential(name) && !is_file(name, v)) pdl_secrets_note(s, pdl_str_get(v));
+    else if (pdl_is_dict(v) && pdl_is_secret_parameter(name)) note_credentials(s, v);
+}
+
+/* Lists of alternatives are as deep as these names go. */
+static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
+    enum { DEEPEST = 6 };
+    if (depth > DEEPEST) return;
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++) note_params(s, pdl_list_at(v, i), depth + 1);
+    for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++) {
+        pdl_vref k = pdl_dict_key_at(v, i);
+        if (pdl_is_str(k)) note_param(s, pdl_str_get(k), pdl_dict_val_at(v, i), depth);
+    }
+}
+
+void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters) {
+    if (s) note_params(s, parameters, 0);
+}

@@ -548,6 +548,15 @@ static uint32_t take_slot(pdl_http *h) {
     return (uint32_t)(h->slots.n - 1);
 }
 
+/* Host and path: neither the user before them nor the query behind them. */
+static pdl_str shown_address(const char *url) {
+    pdl_str s = pdl_str_of(url);
+    size_t host = pdl_str_find(s, PDL_STR("://"), 0);
+    s = pdl_str_sub(s, host == PDL_NOT_FOUND ? 0 : host + 3, pdl_str_find(s, PDL_STR("?"), 0));
+    size_t user = pdl_str_rfind(pdl_str_sub(s, 0, pdl_str_find(s, PDL_STR("/"), 0)), PDL_STR("@"));
+    return user == PDL_NOT_FOUND ? s : pdl_str_sub(s, user + 1, s.n);
+}
+
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     transfer *t = PDL_NEW(transfer);
     uint32_t slot = take_slot(h);
@@ -561,10 +570,9 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     h->slots.p[slot] = t;
     h->open++;
     if (!h->tried) set_up_library(h);
-    PDL_TRACE(
-        h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id, req->method,
-        PDL_FMT(pdl_str_sub(pdl_str_of(req->url), 0, pdl_str_find(pdl_str_of(req->url), PDL_STR("?"), 0))),
-        req->body.n);
+    pdl_str shown = shown_address(req->url);
+    PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id, req->method, PDL_FMT(shown),
+              req->body.n);
     if (h->ready) {
         t->easy = take_handle(h);
         set_options(t, req);

@@ -5,7 +5,6 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "journal/cachefile.h"
-#include "trace/redact.h"
 
 #include "base/banned.h"
 
@@ -46,8 +45,7 @@ struct pdl_cache {
     pdl_world *behind;
     cachefile *file;
     pdl_err problem; /* why something was not written */
-    const pdl_str *secrets;
-    size_t n_secrets;
+    const pdl_secrets *secrets; /* what is not stored */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
@@ -88,22 +86,16 @@ static void forget(miss *m) {
     pdl_free(m);
 }
 
-static void put_clean(const pdl_cache *c, pdl_str text, pdl_buf *out) {
-    pdl_redact_text(text, c->secrets, c->n_secrets, out);
-}
-
 static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err) {
-    pdl_buf reply = PDL_BUF, clean = PDL_BUF;
-    bool ok = pdl_effect_encode(r->value, &reply, err);
-    if (ok) put_clean(m->cache, pdl_buf_str(&reply), &clean);
+    pdl_buf reply = PDL_BUF;
+    bool ok = pdl_effect_encode_hidden(r->value, m->cache->secrets, &reply, err);
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_cache_row row = {
         .key = pdl_str_of(m->what->key), .number = m->number, .request = pdl_buf_str(&m->request),
-        .reply = pdl_buf_str(&clean), .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
+        .reply = pdl_buf_str(&reply), .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
     };
     ok = ok && cachefile_add(m->cache->file, &row, err);
     pdl_buf_fini(&reply);
-    pdl_buf_fini(&clean);
     return ok;
 }
 
@@ -176,15 +168,14 @@ static void ask(door *d, pdl_effect *e, pdl_buf request) {
 
 static void start(pdl_world *w, pdl_effect *e) {
     pdl_cache *c = door_of(w)->cache;
-    pdl_buf request = PDL_BUF, clean = PDL_BUF;
+    pdl_buf request = PDL_BUF;
     pdl_err err = {0};
     if ((e->kind != PDL_EFFECT_model && e->kind != PDL_EFFECT_embed) || is_mock(e)) {
         c->behind->ops->start(c->behind, e);
-    } else if (pdl_effect_content(e, &request, &err)) {
-        put_clean(c, pdl_buf_str(&request), &clean);
-        ask(door_of(w), e, clean);
+    } else if (pdl_effect_content(e, c->secrets, &request, &err)) {
+        ask(door_of(w), e, request);
+        return;
     } else {
-        pdl_buf_fini(&clean);
         pdl_effect_refuse(e, &err);
     }
     pdl_buf_fini(&request);
@@ -280,14 +271,13 @@ static const pdl_world_ops ops = {start, cancel, poll, close_own}, door_ops = {s
 
 /* --- door --------------------------------------------------------------------------------------------------- */
 
-bool pdl_cache_open(pdl_str path, const pdl_str *secrets, size_t n_secrets, pdl_cache **out, pdl_err *err) {
+bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, pdl_err *err) {
     cachefile *f;
     if (!cachefile_open(path, true, &f, err)) return false;
     pdl_cache *c = PDL_NEW(pdl_cache);
     c->own = (door){.world = {&ops}, .cache = c};
     c->file = f;
     c->secrets = secrets;
-    c->n_secrets = n_secrets;
     *out = c;
     return true;
 }

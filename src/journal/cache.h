@@ -14,7 +14,7 @@ typedef struct pdl_cache pdl_cache;
 
 /* Opens the file, making it when it is not there. secrets (borrowed until close) are replaced in what is stored.
  * Errors: io (cannot be opened or made; not a cache; damaged). */
-PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_str *secrets, size_t n_secrets, pdl_cache **out, pdl_err *err);
+PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, pdl_err *err);
 
 /* What only lists and prunes does not make a file. Errors: as above. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);

@@ -14,6 +14,7 @@ struct pdl_journal {
     pdl_world world;           /* what the run sees */
     db *db;
     const pdl_debug *debug;    /* category journal; NULL: none */
+    const pdl_secrets *secrets; /* what is not stored; NULL: none */
     pdl_err problem;           /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
 };
@@ -24,7 +25,7 @@ typedef struct journal_id {
     char hash[65];
     int64_t key;
 } journal_id;
-PDL_MUST bool journal_key(const pdl_effect *e, journal_id *out, pdl_err *err);
+PDL_MUST bool journal_key(const pdl_secrets *secrets, const pdl_effect *e, journal_id *out, pdl_err *err);
 void journal_id_fini(journal_id *id);
 
 pdl_val journal_error_value(const pdl_err *e); /* owned dict */

@@ -10,10 +10,10 @@
 
 /* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control
  * parameters are not in the request. */
-bool journal_key(const pdl_effect *e, journal_id *out, pdl_err *err) {
+bool journal_key(const pdl_secrets *secrets, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
-    if (!pdl_effect_canonical(e, &out->request, err)) {
+    if (!pdl_effect_canonical(e, secrets, &out->request, err)) {
         journal_id_fini(out);
         return false;
     }
@@ -90,6 +90,7 @@ bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
     return false;
 }
 
+void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets) { j->secrets = secrets; }
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug) { j->debug = debug; }
 
 void pdl_journal_close(pdl_journal *j) {

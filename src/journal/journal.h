@@ -20,9 +20,7 @@ typedef struct pdl_journal_info {
     pdl_str file;     /* the program */
     pdl_str version;  /* of the command */
     pdl_str options;  /* as text: "--stream none" */
-    /* texts that are replaced by [REDACTED] in what is stored; borrowed until close */
-    const pdl_str *secrets;
-    size_t n_secrets;
+    const pdl_secrets *secrets; /* what is not stored: effect/secret.h; borrowed until close, NULL: none */
     bool blocks;      /* rows of blocks as well, from pdl_journal_sink */
 } pdl_journal_info;
 
@@ -34,6 +32,8 @@ PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
 /* The world of the run; belongs to the journal (its close does nothing). */
 pdl_world *pdl_journal_world(pdl_journal *j);
+/* Of a replay: what is asked holds these secrets (borrowed) where the recording does not. */
+void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets);
 /* Tells rows written and answered (category journal). Borrows debug. */
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
 /* Writes the times of blocks when recording with info.blocks. */

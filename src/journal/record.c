@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "journal/inside.h"
-#include "trace/redact.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -25,6 +24,7 @@ typedef struct open_effect {
     int64_t row;
     double start;
     pdl_buf pieces; /* JSON list without its end; empty: none */
+    pdl_hider hider; /* of the pieces: a secret may stand in several */
     struct open_effect *prev, *next;
 } open_effect;
 
@@ -38,8 +38,6 @@ typedef struct open_block {
 typedef struct recorder {
     pdl_journal base;
     pdl_world *behind;
-    const pdl_str *secrets;
-    size_t n_secrets;
     bool blocks;
     open_effect *open;
     PDL_VEC(open_block) running;
@@ -76,15 +74,6 @@ static void commit_if_many(recorder *r) {
     if (db_pending(r->base.db) >= MOST_PENDING) commit(r);
 }
 
-/* Text as it may be stored. Takes b's content when there is nothing to hide. */
-static void hide(const recorder *r, pdl_buf *b) {
-    if (!r->n_secrets) return;
-    pdl_buf clean = PDL_BUF;
-    pdl_redact_text(pdl_buf_str(b), r->secrets, r->n_secrets, &clean);
-    pdl_buf_fini(b);
-    *b = clean;
-}
-
 /* --- effects -------------------------------------------------------------------------------------------- */
 
 static void forget(open_effect *o) {
@@ -92,22 +81,36 @@ static void forget(open_effect *o) {
     else o->r->open = o->next;
     if (o->next) o->next->prev = o->prev;
     pdl_buf_fini(&o->pieces);
+    pdl_buf_fini(&o->hider.held);
     pdl_free(o);
+}
+
+static void add_piece(open_effect *o, pdl_str text) {
+    pdl_buf_putc(&o->pieces, o->pieces.len ? ',' : '[');
+    pdl_json_quote(text, 0, &o->pieces);
+}
+
+/* Pieces as they may be stored: what is held back comes with a later one, or at the end. */
+static void note_piece(open_effect *o, pdl_str text, bool end) {
+    pdl_buf clean = PDL_BUF;
+    if (end) pdl_hider_end(&o->hider, &clean);
+    else pdl_hider_feed(&o->hider, text, &clean);
+    if (clean.len) add_piece(o, pdl_buf_str(&clean));
+    pdl_buf_fini(&clean);
 }
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
-    pdl_buf_putc(&o->pieces, o->pieces.len ? ',' : '[');
-    pdl_json_quote(text, 0, &o->pieces);
+    if (pdl_secrets_any(o->r->base.secrets)) note_piece(o, text, false);
+    else add_piece(o, text);
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
 /* Reply or error as JSON text. */
 static bool answer_text(const recorder *r, const pdl_reply *reply, pdl_buf *out, pdl_err *err) {
     pdl_val v = reply->err.kind ? journal_error_value(&reply->err) : pdl_keep(reply->value);
-    bool ok = pdl_effect_encode(v, out, err);
+    bool ok = pdl_effect_encode_hidden(v, r->base.secrets, out, err);
     pdl_drop(v);
-    if (ok) hide(r, out);
     return ok;
 }
 
@@ -116,10 +119,8 @@ static void write_answer(open_effect *o, const pdl_reply *reply) {
     pdl_err err = {0};
     pdl_buf text = PDL_BUF;
     bool ok = answer_text(r, reply, &text, &err);
-    if (o->pieces.len) {
-        pdl_buf_putc(&o->pieces, ']');
-        hide(r, &o->pieces);
-    }
+    if (o->hider.held.len) note_piece(o, (pdl_str){"", 0}, true);
+    if (o->pieces.len) pdl_buf_putc(&o->pieces, ']');
     db_effect row = {
         .id = o->row, .seconds = reply->seconds > 0 ? reply->seconds : wall_seconds() - o->start,
     };
@@ -145,8 +146,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
 
 static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_err *err) {
     journal_id id;
-    if (!journal_key(e, &id, err)) return false;
-    hide(r, &id.request);
+    if (!journal_key(r->base.secrets, e, &id, err)) return false;
     db_effect row = {
         .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq,
         .kind = pdl_str_of(pdl_effect_kind_name(e->kind)), .hash = pdl_str_of(id.hash),
@@ -167,6 +167,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     open_effect *o = PDL_NEW(open_effect);
     *o = (open_effect){
         .r = r, .asker = e->sink, .id = e->id, .start = wall_seconds(), .pieces = PDL_BUF, .next = r->open,
+        .hider = PDL_HIDER(r->base.secrets),
     };
     if (r->open) r->open->prev = o;
     r->open = o;
@@ -260,8 +261,7 @@ bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info 
     r->base.world.ops = &ops;
     r->base.fini = fini;
     r->behind = behind;
-    r->secrets = info->secrets;
-    r->n_secrets = info->n_secrets;
+    r->base.secrets = info->secrets;
     r->blocks = info->blocks;
     pdl_val started = pdl_textf("%.3f", wall_seconds());
     bool ok = db_create(path, &r->base.db, err) && db_put_info(r->base.db, "program", info->file, err) &&

@@ -82,16 +82,27 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
     a->err.final = true;
 }
 
+/* Identities were once made of the request with its secrets. */
+static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
+    journal_id id;
+    if (l->found || !l->ok || !pdl_secrets_any(r->base.secrets)) return true;
+    if (!journal_key(NULL, l->e, &id, err)) return false;
+    l->id = &id;
+    bool ok = db_each(r->base.db, &id.key, on_row, l, err);
+    journal_id_fini(&id);
+    return ok;
+}
+
 /* Fills the answer of a->e: what was recorded, or the error that there is none. */
 static void find_answer(replayer *r, answer *a) {
     pdl_err err = {0};
     journal_id id;
-    if (!journal_key(a->e, &id, &err)) {
+    if (!journal_key(r->base.secrets, a->e, &id, &err)) {
         pdl_err_move(&a->err, &err);
         return;
     }
     struct lookup l = {.r = r, .id = &id, .e = a->e, .out = a, .ok = true, .err = &err};
-    bool ok = db_each(r->base.db, &id.key, on_row, &l, &err);
+    bool ok = db_each(r->base.db, &id.key, on_row, &l, &err) && look_again(r, &l, &err);
     if (!ok || !l.ok) {
         pdl_drop(a->pieces);
         a->pieces = a->value = pdl_absent();

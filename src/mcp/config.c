@@ -318,13 +318,36 @@ bool config_allows(const server_config *c, pdl_str tool) {
 
 /* --- what must not be shown ----------------------------------------------------------------------------- */
 
-static void tell(const char *line, char sep, bool always, pdl_mcp_secret_fn *each, void *user) {
+/* Around the first sep of a line: its name and its value. */
+static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     pdl_str s = pdl_str_of(line);
     size_t at = pdl_str_find(s, (pdl_str){&sep, 1}, 0);
-    each(user, pdl_str_sub(s, 0, at), pdl_str_trim(pdl_str_sub(s, at + 1, s.n)), always);
+    if (at == PDL_NOT_FOUND) return false;
+    *name = pdl_str_sub(s, 0, at);
+    *value = pdl_str_trim(pdl_str_sub(s, at + 1, s.n));
+    return true;
 }
 
-void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_mcp_secret_fn *each, void *user) {
+/* "--api-key=VALUE" and "--api-key VALUE"; an address has its own rule. */
+static void note_argument(pdl_secrets *secrets, const char *arg, const char *next) {
+    pdl_str name = pdl_str_of(arg), value = pdl_str_of(next ? next : "");
+    bool flag = arg[0] == '-';
+    if (flag) (void)halves(arg, '=', &name, &value);
+    if (flag && (value.n && value.p[0] != '-')) pdl_secrets_note_variable(secrets, name, value);
+    else pdl_secrets_note_address(secrets, name);
+}
+
+static void note_server(pdl_secrets *secrets, const server_config *c) {
+    pdl_str name, value;
+    for (size_t k = 0; k < c->n_headers; k++)
+        if (halves(c->headers[k], ':', &name, &value)) pdl_secrets_note_header(secrets, name, value);
+    for (size_t k = 0; c->env && c->env[k]; k++)
+        if (halves(c->env[k], '=', &name, &value)) pdl_secrets_note_variable(secrets, name, value);
+    for (size_t k = 1; c->argv && c->argv[0] && c->argv[k]; k++) note_argument(secrets, c->argv[k], c->argv[k + 1]);
+    if (c->url) pdl_secrets_note_address(secrets, pdl_str_of(c->url));
+}
+
+void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets) {
     const char *file = variable(opt, "PDL_MCP_CONFIG");
     if (!file) return;
     pdl_err err = {0};
@@ -335,8 +358,7 @@ void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_mcp_secret_fn *each, void *
     for (size_t i = 0; ok && i < pdl_dict_len(servers); i++) {
         server_config c = {.name = ""};
         if (!read_server(&r, pdl_dict_val_at(servers, i), &c)) pdl_err_fini(&err);
-        for (size_t k = 0; k < c.n_headers; k++) tell(c.headers[k], ':', true, each, user);
-        for (size_t k = 0; c.env && c.env[k]; k++) tell(c.env[k], '=', false, each, user);
+        note_server(secrets, &c);
     }
     if (ok) pdl_drop(servers);
     pdl_buf_fini(&r.text);

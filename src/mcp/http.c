@@ -117,18 +117,26 @@ static pdl_str challenge_part(pdl_str challenge, const char *name) {
     return pdl_str_sub(challenge, from, to == PDL_NOT_FOUND ? challenge.n : to);
 }
 
+/* The beginning of a text of the server. */
+static void put_said(const session *s, pdl_str text, pdl_buf *out) {
+    pdl_buf clean = PDL_BUF;
+    pdl_hide_cut(s->room->opt.secrets, pdl_str_sub(text, 0, SHOWN), &clean);
+    pdl_utf8_repair(out, pdl_buf_str(&clean));
+    pdl_buf_fini(&clean);
+}
+
 /* What is missing, or wrong. */
 static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) {
     static const char header[] = "Authorization:";
     pdl_str challenge = pdl_http_header(r, "WWW-Authenticate");
-    pdl_str why = pdl_str_sub(challenge_part(challenge, "error_description"), 0, SHOWN);
+    pdl_str why = challenge_part(challenge, "error_description");
     bool oauth = challenge_part(challenge, "resource_metadata").n > 0, has = false;
     pdl_buf b = PDL_BUF, clean = PDL_BUF;
     for (size_t i = 0; i < s->config.n_headers; i++)
         has = has || pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(s->config.headers[i]), 0, sizeof header - 1), pdl_str_of(header));
     if (has) PDL_PUT(&b, "the header Authorization of the configuration is refused");
     else PDL_PUT(&b, "a token is missing: give the server's entry \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}, and set NAME");
-    pdl_utf8_repair(&clean, why);
+    put_said(s, why, &clean);
     if (why.n) pdl_buf_putf(&b, "; the server says: %s", pdl_buf_z(&clean));
     if (oauth) PDL_PUT(&b, "; it offers OAuth, which is not spoken here: get a token by other means");
     pdl_err_hint(err, "%s", pdl_buf_z(&b));
@@ -158,7 +166,7 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
         pdl_err_fini(&bad);
     } else if (pdl_str_trim(r->body).n && pdl_str_trim(r->body).p[0] != '<') {
         PDL_PUT(&b, ": ");
-        pdl_utf8_repair(&b, pdl_str_sub(pdl_str_trim(r->body), 0, SHOWN));
+        put_said(s, pdl_str_trim(r->body), &b);
     }
     const char *hint = r->status >= 300 && r->status < 400 ? " (redirects are not followed)" : "";
     server_error(s, err, "HTTP status %d%s%s", r->status, hint, pdl_buf_z(&b));

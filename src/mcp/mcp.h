@@ -17,6 +17,7 @@ typedef struct pdl_mcp_options {
     const char *(*env)(void *user, const char *name); /* NULL: nothing is set */
     void *user;
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
+    const pdl_secrets *secrets; /* not in messages, also where they are cut; NULL: none */
 } pdl_mcp_options;
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:
@@ -31,12 +32,9 @@ typedef struct pdl_mcp_options {
  * the sessions in good order, for which it runs the loop a few seconds at most. */
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
 
-/* A variable or header of the configuration, borrowed for the call; always: secret whatever its name. */
-typedef void pdl_mcp_secret_fn(void *user, pdl_str name, pdl_str value, bool always);
-
-/* Calls back with everything in the configuration that may be a secret. Silent when the file is missing or
- * wrong: the first use tells. */
-void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_mcp_secret_fn *each, void *user);
+/* Tells the register what is secret in the configuration: headers, addresses, variables and arguments whose names say so.
+ * Silent when the file is missing or wrong: the first use tells. */
+void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets);
 
 /* Process id of the server of this name, 0 when none runs (tests). */
 int pdl_mcp_pid(const pdl_world *w, pdl_str server);

@@ -248,7 +248,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_buf msg = PDL_BUF, detail = PDL_BUF;
     pdl_vref asked = pdl_dict_getz(e->request, "model");
     pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
-    pdl_call_put_masked(c, pdl_buf_str(&f->msg), &msg);
+    pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
     if (c->fell_back) PDL_PUT(&msg, ". All fallback attempts failed.");
     put_detail(c, f, &detail);
     const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
@@ -315,7 +315,7 @@ static pdl_next next_of(pdl_call *c, const pdl_fault *f, uint64_t *wait_ms) {
 
 static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_vref model, pdl_next next, uint64_t wait_ms) {
     pdl_buf msg = PDL_BUF;
-    pdl_call_put_masked(c, pdl_buf_str(&f->msg), &msg);
+    pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
     pdl_attempts_add(&c->made, model, f, pdl_buf_str(&msg), next, wait_ms);
     pdl_buf_fini(&msg);
 }
@@ -428,9 +428,10 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
     }
     if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
         pdl_err_fini(&err);
-        pdl_fault_set(&f, PDL_E_protocol, status,
-                      "Empty or invalid response from LLM endpoint. Received: '%.*s'",
-                      PDL_FMT(pdl_str_sub(body, 0, 200)));
+        pdl_buf shown = PDL_BUF;
+        pdl_hide_cut(c->calls->opt.secrets, pdl_str_sub(body, 0, 200), &shown);
+        pdl_fault_set(&f, PDL_E_protocol, status, "Empty or invalid response from LLM endpoint. Received: '%s'", pdl_buf_z(&shown));
+        pdl_buf_fini(&shown);
     } else if (is_pending(c, json)) {
         pdl_drop(json);
         pdl_buf_fini(&fixed);
@@ -702,6 +703,7 @@ static void send_off(pdl_call *c) {
             return;
         }
         pdl_headers_bearer(&c->headers, token);
+        pdl_headers_note(&c->headers, c->calls->opt.secrets);
     }
     send(c);
 }

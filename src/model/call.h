@@ -34,6 +34,7 @@ typedef struct pdl_calls {
     pdl_model_options opt;
     pdl_env env;
     pdl_rand rng; /* jitter of waits only */
+    pdl_secrets *own_secrets; /* the register where the options give none */
     char *ca_file;
     pdl_tokens tokens;
     pdl_rates *rates;

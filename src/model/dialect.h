@@ -35,6 +35,7 @@ typedef struct pdl_sign {
     const pdl_ask *ask;
     pdl_str key; /* of the route; may be empty */
     pdl_str url, body;
+    pdl_secrets *secrets;   /* told of what is exchanged for a token; may be NULL */
     pdl_headers *headers;   /* a header that is there is the program's own and stays */
     pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
     pdl_buf *token_request; /* by this form */

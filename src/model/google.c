@@ -105,7 +105,9 @@ static bool exchange_account(const pdl_sign *s, pdl_vref c, pdl_str url, pdl_err
     pdl_buf jwt = PDL_BUF;
     if (text_at(c, "client_email").n == 0) return incomplete("client_email", err);
     if (text_at(c, "private_key").n == 0) return incomplete("private_key", err);
+    pdl_secrets_note(s->secrets, text_at(c, "private_key"));
     bool ok = put_assertion(c, url, &jwt, err);
+    pdl_secrets_note(s->secrets, pdl_buf_str(&jwt));
     if (ok) {
         PDL_PUT(s->token_request, "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=");
         pdl_buf_put(s->token_request, pdl_buf_str(&jwt));
@@ -122,6 +124,7 @@ static bool exchange_user(const pdl_sign *s, pdl_vref c, pdl_err *err) {
     PDL_PUT(s->token_request, "grant_type=refresh_token");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         if (text_at(c, keys[i]).n == 0) return incomplete(keys[i], err);
+        if (i) pdl_secrets_note(s->secrets, text_at(c, keys[i]));
         pdl_buf_putf(s->token_request, "&%s=", keys[i]);
         pdl_url_quote(text_at(c, keys[i]), "", s->token_request);
     }

@@ -40,18 +40,28 @@ void pdl_headers_bearer(pdl_headers *h, pdl_str token) {
         pdl_headers_add(h, "Authorization: Bearer %.*s", PDL_FMT(token));
 }
 
-bool pdl_headers_is_secret(const char *line, pdl_str *value) {
-    static const char *const names[] = {"Authorization", "x-api-key", "api-key", "x-goog-api-key",
-                                        "x-amz-security-token"};
-    pdl_str l = pdl_str_of(line);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (!is_named(l, pdl_str_of(names[i]))) continue;
-        pdl_str v = pdl_str_trim(pdl_str_sub(l, strlen(names[i]) + 1, l.n));
-        size_t blank = pdl_str_rfind(v, PDL_STR(" ")); /* behind "Bearer", "Token" */
-        *value = blank == PDL_NOT_FOUND ? v : pdl_str_sub(v, blank + 1, v.n);
-        return true;
+static pdl_str name_of(pdl_str line) { return pdl_str_sub(line, 0, pdl_str_find(line, PDL_STR(":"), 0)); }
+
+void pdl_headers_show(pdl_str line, pdl_buf *out) {
+    pdl_str name = name_of(line);
+    bool secret = name.n < line.n && pdl_is_secret_header(name);
+    pdl_buf_put(out, secret ? name : line);
+    if (secret) PDL_PUT(out, ": ***");
+}
+
+void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets) {
+    for (size_t i = 0; secrets && i < h->n; i++) {
+        pdl_str line = pdl_str_of(h->p[i]), name = name_of(line);
+        if (name.n < line.n) pdl_secrets_note_header(secrets, name, pdl_str_sub(line, name.n + 1, line.n));
     }
-    return false;
+}
+
+bool pdl_headers_check(const pdl_headers *h, pdl_err *err) {
+    for (size_t i = 0; i < h->n; i++)
+        if (strpbrk(h->p[i], "\r\n"))
+            return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the header %.*s holds a line end",
+                               PDL_FMT(pdl_str_sub(name_of(pdl_str_of(h->p[i])), 0, strcspn(h->p[i], "\r\n"))));
+    return true;
 }
 
 void pdl_headers_fini(pdl_headers *h) {

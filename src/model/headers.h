@@ -3,8 +3,9 @@
 #ifndef PDL_MODEL_HEADERS_H
 #define PDL_MODEL_HEADERS_H
 
-#include "base/buf.h"
+#include "base/err.h"
 #include "base/vec.h"
+#include "effect/secret.h"
 
 /* All-zero is empty. Lines may hold keys: fini wipes them. */
 typedef struct pdl_headers {
@@ -20,8 +21,12 @@ pdl_str pdl_headers_get(const pdl_headers *h, const char *name);
 void pdl_headers_default(pdl_headers *h, const char *name, const char *value);
 /* "Authorization: Bearer TOKEN", unless there is one. */
 void pdl_headers_bearer(pdl_headers *h, pdl_str token);
-/* Is it a line whose value is a credential? Then value is what must not be shown. */
-bool pdl_headers_is_secret(const char *line, pdl_str *value);
+/* A line as it may be shown: "NAME: ***" unless headers of that name are shown. */
+void pdl_headers_show(pdl_str line, pdl_buf *out);
+/* Tells the register what the lines hold. */
+void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets);
+/* A line end or a NUL would begin another header, or cut it. Error config, which names the header. */
+PDL_MUST bool pdl_headers_check(const pdl_headers *h, pdl_err *err);
 void pdl_headers_fini(pdl_headers *h);
 
 /* --- URLs -------------------------------------------------------------------------------- */

@@ -51,6 +51,7 @@ static void close(pdl_world *w) {
     pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);
     pdl_free(calls->ca_file);
+    pdl_secrets_free(calls->own_secrets);
     pdl_free(calls);
 }
 
@@ -61,6 +62,7 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     calls->world.ops = &ops;
     calls->loop = loop;
     if (opt) calls->opt = *opt;
+    if (!calls->opt.secrets) calls->opt.secrets = calls->own_secrets = pdl_secrets_new();
     calls->env = (pdl_env){calls->opt.env, calls->opt.user};
     calls->end = &calls->first;
     calls->embeddings.known = pdl_dict_new(0);

@@ -22,6 +22,7 @@ typedef struct pdl_model_options {
     /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the defaults. */
     const char *timeouts;
     const pdl_prices *prices; /* for usage.cost; borrowed; NULL: none */
+    pdl_secrets *secrets;     /* told of the keys of requests, and hides them in messages and logs; borrowed; NULL: one of its own */
     double max_requests_per_second, max_tokens_per_minute; /* of all calls together; 0: none */
     void (*wire)(void *user, pdl_str text); /* log of literal requests and replies, keys removed; NULL: none */
 } pdl_model_options;

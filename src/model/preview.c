@@ -26,28 +26,20 @@ static void release(pdl_call *c) {
     pdl_free(c);
 }
 
-/* Text with the key of the route replaced. */
-static pdl_val without_key(const pdl_call *c, pdl_str text) {
-    pdl_str key = pdl_buf_str(&c->route.key);
+static pdl_val hidden(const pdl_call *c, pdl_str text) {
     pdl_buf out = PDL_BUF;
-    size_t from = 0;
-    for (size_t at; key.n && (at = pdl_str_find(text, key, from)) != PDL_NOT_FOUND; from = at + key.n) {
-        pdl_buf_put(&out, pdl_str_sub(text, from, at));
-        PDL_PUT(&out, "***");
-    }
-    pdl_buf_put(&out, pdl_str_sub(text, from, text.n));
+    pdl_hide_text(c->calls->opt.secrets, text, &out);
     return pdl_text_of_buf(&out);
 }
 
 static pdl_val headers_of(const pdl_call *c) {
     pdl_val d = pdl_dict_new(c->headers.n);
     for (size_t i = 0; i < c->headers.n; i++) {
-        pdl_str line = pdl_str_of(c->headers.p[i]), secret;
+        pdl_str line = pdl_str_of(c->headers.p[i]);
         size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
         if (colon == PDL_NOT_FOUND) continue;
-        bool hidden = pdl_headers_is_secret(c->headers.p[i], &secret);
-        pdl_str value = pdl_str_trim(pdl_str_sub(line, colon + 1, line.n));
-        d = pdl_dict_puts(d, pdl_str_sub(line, 0, colon), hidden ? pdl_textz("***") : without_key(c, value));
+        pdl_str name = pdl_str_sub(line, 0, colon), value = pdl_str_trim(pdl_str_sub(line, colon + 1, line.n));
+        d = pdl_dict_puts(d, name, pdl_is_secret_header(name) ? pdl_textz("***") : hidden(c, value));
     }
     if (c->token_url.len && !pdl_headers_has(&c->headers, "Authorization"))
         d = pdl_dict_putz(d, "Authorization", pdl_textz("Bearer ***")); /* exchanged for the key when it is sent */
@@ -55,14 +47,20 @@ static pdl_val headers_of(const pdl_call *c) {
 }
 
 static pdl_val body_of(const pdl_call *c) {
-    pdl_val body, text = without_key(c, pdl_buf_str(&c->body));
+    pdl_val body;
     pdl_err ignored = {0};
-    if (!pdl_json_read(pdl_str_get(text), PDL_JSON_PYTHON, &body, NULL, &ignored)) {
-        pdl_err_fini(&ignored);
-        return text;
-    }
-    pdl_drop(text);
-    return body;
+    if (pdl_json_read(pdl_buf_str(&c->body), PDL_JSON_PYTHON, &body, NULL, &ignored))
+        return pdl_hide_val(c->calls->opt.secrets, body);
+    pdl_err_fini(&ignored);
+    return hidden(c, pdl_buf_str(&c->body));
+}
+
+static pdl_val url_of(const pdl_call *c) {
+    pdl_buf b = PDL_BUF;
+    pdl_address_put(pdl_buf_str(&c->url), &b);
+    pdl_val v = hidden(c, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return v;
 }
 
 static pdl_val shown(const pdl_call *c, pdl_val problem) {
@@ -73,7 +71,7 @@ static pdl_val shown(const pdl_call *c, pdl_val problem) {
         return pdl_dict_putz(d, "mock", pdl_bool(true));
     }
     d = pdl_dict_putz(d, "method", pdl_textz("POST"));
-    d = pdl_dict_putz(d, "url", without_key(c, pdl_buf_str(&c->url)));
+    d = pdl_dict_putz(d, "url", url_of(c));
     d = pdl_dict_putz(d, "headers", headers_of(c));
     d = pdl_dict_putz(d, "body", body_of(c));
     return pdl_dict_putz(d, "problem", problem);

@@ -30,7 +30,7 @@ static bool add_given(pdl_call *c, const char *key, pdl_err *err) {
         if (ok)
             pdl_headers_add(&c->headers, "%s: %s", pdl_str_get(k).p, pdl_buf_z(&text));
         else
-            pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "a header of %s holds a line end or a control character", key);
+            pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "a header of %s holds a line end or a control character", key);
         pdl_buf_fini(&text);
     }
     return ok;
@@ -65,6 +65,7 @@ static bool sign(pdl_call *c, pdl_err *err) {
                   .url = pdl_buf_str(&c->url),
                   .body = pdl_buf_str(&c->body),
                   .headers = &c->headers,
+                  .secrets = c->calls->opt.secrets,
                   .token_url = &c->token_url,
                   .token_request = &c->token_request,
                   .token_id = &c->token_id};
@@ -184,6 +185,29 @@ static bool find_route(pdl_call *c, const char *platform, pdl_err *err) {
     return pdl_route_find(model, pdl_str_of(platform), c->given, &c->calls->env, &c->route, err);
 }
 
+/* A key of two lines, or with a NUL, would go out cut, or as another header. */
+static bool check_keys(const pdl_call *c, pdl_err *err) {
+    for (size_t i = 0; i < pdl_dict_len(c->given); i++) {
+        pdl_vref k = pdl_dict_key_at(c->given, i), v = pdl_dict_val_at(c->given, i);
+        if (!pdl_is_str(k) || !pdl_is_str(v) || !pdl_is_secret_parameter(pdl_str_get(k))) continue;
+        if (!is_line(pdl_str_get(v)) && !pdl_text_is(k, "vertex_credentials"))
+            return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "parameters.%s holds a line end or a control character",
+                               pdl_str_get(k).p);
+    }
+    return is_line(pdl_buf_str(&c->route.key)) ||
+           pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the key of %s holds a line end or a control character: look at %s",
+                       c->route.provider->prefix, c->route.provider->key_env);
+}
+
+/* What goes out is known to the register before anyone sees it, wherever it came from. */
+static void note_secrets(const pdl_call *c) {
+    pdl_secrets *s = c->calls->opt.secrets;
+    pdl_secrets_note_parameters(s, c->given);
+    pdl_secrets_note(s, pdl_buf_str(&c->route.key));
+    pdl_secrets_note_address(s, pdl_buf_str(&c->url));
+    pdl_headers_note(&c->headers, s);
+}
+
 bool pdl_call_write(pdl_call *c, pdl_err *err) {
     char platform[16];
     pdl_call_unwrite(c);
@@ -200,7 +224,9 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!check_media(c, err)) return false;
     if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
-    return write_headers(c, err) && sign(c, err);
+    if (!check_keys(c, err) || !write_headers(c, err) || !sign(c, err)) return false;
+    note_secrets(c);
+    return pdl_headers_check(&c->headers, err);
 }
 
 void pdl_call_unwrite(pdl_call *c) {

@@ -5,33 +5,6 @@
 
 #include "base/banned.h"
 
-enum { SHORTEST_SECRET = 8 };
-
-/* text without a secret, should it have been repeated. */
-static void mask(pdl_buf *text, pdl_str secret) {
-    pdl_buf out = PDL_BUF;
-    pdl_str s = pdl_buf_str(text);
-    size_t pos = 0;
-    if (secret.n < SHORTEST_SECRET || pdl_str_find(s, secret, 0) == PDL_NOT_FOUND) return;
-    for (size_t at; (at = pdl_str_find(s, secret, pos)) != PDL_NOT_FOUND; pos = at + secret.n) {
-        pdl_buf_put(&out, pdl_str_sub(s, pos, at));
-        PDL_PUT(&out, "***");
-    }
-    pdl_buf_put(&out, pdl_str_sub(s, pos, s.n));
-    pdl_buf_fini(text);
-    *text = out;
-}
-
-void pdl_call_put_masked(const pdl_call *c, pdl_str text, pdl_buf *out) {
-    pdl_str secret;
-    pdl_buf_put(out, text);
-    mask(out, pdl_buf_str(&c->route.key));
-    for (size_t i = 0; i < c->headers.n; i++)
-        if (pdl_headers_is_secret(c->headers.p[i], &secret)) mask(out, secret);
-}
-
-/* --- the log ------------------------------------------------------------------------------------------------------ */
-
 static bool is_on(const pdl_call *c) { return c->calls->opt.wire != NULL; }
 
 /* Each line of text behind "#CALL MARK "; an empty text is an empty line. */
@@ -48,39 +21,51 @@ static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) 
     } while (from < text.n);
 }
 
+/* The same without secrets, also those of several lines. */
+static void put_hidden(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
+    pdl_buf clean = PDL_BUF;
+    pdl_hide_lines(c->calls->opt.secrets, text, &clean);
+    put_lines(c, mark, pdl_buf_str(&clean), out);
+    pdl_buf_fini(&clean);
+}
+
 /* A whole entry at once: those of other calls do not come in between. */
 static void tell(const pdl_call *c, pdl_buf *entry) {
-    pdl_buf clean = PDL_BUF, fixed = PDL_BUF;
-    pdl_call_put_masked(c, pdl_buf_str(entry), &clean);
-    pdl_utf8_repair(&fixed, pdl_buf_str(&clean));
+    pdl_buf fixed = PDL_BUF;
+    pdl_utf8_repair(&fixed, pdl_buf_str(entry));
     c->calls->opt.wire(c->calls->opt.user, pdl_buf_str(&fixed));
     pdl_buf_fini(&fixed);
-    pdl_buf_fini(&clean);
     pdl_buf_fini(entry);
 }
 
 static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
-    pdl_str s = pdl_str_of(line), secret;
-    size_t colon = pdl_str_find(s, PDL_STR(":"), 0);
     pdl_buf shown = PDL_BUF;
-    if (colon != PDL_NOT_FOUND && pdl_headers_is_secret(line, &secret)) {
-        pdl_buf_put(&shown, pdl_str_sub(s, 0, colon));
-        PDL_PUT(&shown, ": ***");
-    } else {
-        pdl_buf_put(&shown, s);
-    }
-    put_lines(c, '>', pdl_buf_str(&shown), out);
+    pdl_headers_show(pdl_str_of(line), &shown);
+    put_hidden(c, '>', pdl_buf_str(&shown), out);
     pdl_buf_fini(&shown);
+}
+
+/* What a service sets is secret as what it is sent. */
+static void put_came(const pdl_call *c, pdl_str head, pdl_buf *out) {
+    while (head.n) {
+        size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);
+        pdl_str line = pdl_str_trim(pdl_str_sub(head, 0, nl));
+        size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
+        bool cookie = colon != PDL_NOT_FOUND && pdl_str_eq_nocase(pdl_str_sub(line, 0, colon), PDL_STR("set-cookie"));
+        put_hidden(c, '<', cookie ? PDL_STR("Set-Cookie: ***") : line, out);
+        head = nl == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(head, nl + 1, head.n);
+    }
 }
 
 void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r) {
     if (!is_on(c)) return;
     pdl_buf out = PDL_BUF, first = PDL_BUF;
-    pdl_buf_putf(&first, "%s %s", r->method, r->url);
-    put_lines(c, '>', pdl_buf_str(&first), &out);
+    pdl_buf_putf(&first, "%s ", r->method);
+    pdl_address_put(pdl_str_of(r->url), &first);
+    put_hidden(c, '>', pdl_buf_str(&first), &out);
     for (size_t i = 0; i < r->n_headers; i++) put_header(c, r->headers[i], &out);
     put_lines(c, '>', PDL_STR(""), &out);
-    if (r->body.n) put_lines(c, '>', r->body, &out);
+    if (r->body.n) put_hidden(c, '>', r->body, &out);
     tell(c, &out);
     pdl_buf_fini(&first);
 }
@@ -92,10 +77,10 @@ void pdl_wire_data(pdl_call *c, pdl_str bytes) {
 void pdl_wire_came(pdl_call *c, const pdl_http_reply *r) {
     if (!is_on(c)) return;
     pdl_buf out = PDL_BUF;
-    put_lines(c, '<', pdl_str_trim(r->header_text), &out);
+    put_came(c, pdl_str_trim(r->header_text), &out);
     put_lines(c, '<', PDL_STR(""), &out);
-    if (c->wired.len) put_lines(c, '<', pdl_buf_str(&c->wired), &out);
-    if (r->body.n) put_lines(c, '<', r->body, &out);
+    if (c->wired.len) put_hidden(c, '<', pdl_buf_str(&c->wired), &out);
+    if (r->body.n) put_hidden(c, '<', r->body, &out);
     if (r->end != PDL_HTTP_OK) pdl_buf_putf(&out, "#%u ! %s\n", c->e->id, r->why);
     pdl_buf_fini(&c->wired);
     tell(c, &out);

@@ -1,12 +1,8 @@
-/* wirelog.h -- the literal requests and replies of calls, for --wire; and texts without the credentials of a call.
- * Inside of model only. */
+/* wirelog.h -- the literal requests and replies of calls without their secrets, for --wire. Inside of model only. */
 #ifndef PDL_MODEL_WIRELOG_H
 #define PDL_MODEL_WIRELOG_H
 
 #include "model/call.h"
-
-/* text without the key of the route and without the credentials of the headers. */
-void pdl_call_put_masked(const pdl_call *c, pdl_str text, pdl_buf *out);
 
 /* Lines "#CALL > ..." and "#CALL < ...", given to the options' wire; nothing when there is none. */
 void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r);

@@ -270,11 +270,10 @@ static void on_event(void *user, const pdl_event *e) {
     }
 }
 
-pdl_fold *pdl_fold_new(pdl_program *program, const pdl_str *secrets, size_t n_secrets) {
+pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets) {
     pdl_fold *f = PDL_NEW(pdl_fold);
     f->program = pdl_program_keep(program);
     f->secrets = secrets;
-    f->n_secrets = n_secrets;
     f->shapes = PDL_NEW(pdl_shapes);
     return f;
 }

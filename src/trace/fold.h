@@ -7,12 +7,13 @@
 #define PDL_TRACE_FOLD_H
 
 #include "lang/program.h"
+#include "effect/secret.h"
 #include "trace/sink.h"
 
 typedef struct pdl_fold pdl_fold;
 
-/* The program is kept. Secrets (borrowed, until free) are texts that the tree does not show. */
-pdl_fold *pdl_fold_new(pdl_program *program, const pdl_str *secrets, size_t n_secrets);
+/* The program is kept. The tree does not show what is in the register (borrowed until free; NULL: none). */
+pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets);
 void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 
 /* To be added to the sinks of one run. */

@@ -44,8 +44,7 @@ typedef struct fold_func {
 
 struct pdl_fold {
     pdl_program *program;
-    const pdl_str *secrets;
-    size_t n_secrets;
+    const pdl_secrets *secrets;
     fold_node *root;
     fold_node *all;
     pdl_idmap tops;    /* fiber -> innermost node that runs */

@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "lang/dump.h"
 #include "trace/fold_tree.h"
-#include "trace/redact.h"
 #include "value/context.h"
 #include "value/func.h"
 #include "value/json_write.h"
@@ -397,7 +396,7 @@ pdl_val pdl_fold_value(const pdl_fold *f) {
     pdl_val v;
     if (f->root) v = node_value(f, f->root, (pdl_str){0});
     else v = f->program->main ? pdl_block_dump_written(f->program->main) : pdl_null();
-    return pdl_redact_val(v, f->secrets, f->n_secrets);
+    return pdl_hide_val(f->secrets, v);
 }
 
 bool pdl_fold_json(const pdl_fold *f, pdl_buf *out, pdl_err *err) {

@@ -191,6 +191,8 @@ static void launch(pdl_run *r, pdl_call *c) {
     pdl_effect *e = c->effect;
     c->effect = NULL;
     if (c->kind == PDL_EFFECT_model) r->open_models++;
+    if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed)
+        pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
         .kind = PDL_EVENT_effect, .effect = e, .value = pdl_absent(), .context = pdl_absent(),
     });

@@ -46,6 +46,7 @@ typedef struct pdl_run_options {
     /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_path *place;
     uint32_t turns;           /* of loops, between two looks at the world; 0: 20000 */
+    pdl_secrets *secrets;     /* is told of the keys of each call before it is seen by anyone; borrowed, NULL: nobody is */
     pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
     /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */

@@ -113,7 +113,7 @@ def test_headers_of_the_program():
     """A line end in a header would begin another one."""
     for bad in ({"X-A": "b\r\nX-Evil: 1"}, {"X-A\nX-Evil": "1"}):
         wire = Wire([head("application/json"), OK])
-        error_of(call(wire, stream=False, extra_headers=bad)[1], "bad_request", None, "a line end")
+        error_of(call(wire, stream=False, extra_headers=bad)[1], "config", None, "a line end")
         assert not wire.requests
     wire = Wire([head("application/json"), OK])
     call(wire, stream=False, extra_headers={"X-N": 5, "X-B": True, "X-E": ""}, headers={"X-S": "s"})

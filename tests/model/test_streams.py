@@ -358,7 +358,7 @@ def test_schema_is_dropped_when_refused():
 def test_key_in_the_servers_text_is_masked():
     bad = [head("application/json", "401 No"), b'{"error": {"message": "Incorrect API key provided: sk-secret-0123456789."}}']
     e = error_of(call(Wire(bad), stream=False)[1], "auth", 401)
-    assert "Incorrect API key provided: ***." in e["msg"]
+    assert "Incorrect API key provided: [REDACTED]." in e["msg"]
 
 
 def test_contents():

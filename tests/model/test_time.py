@@ -83,7 +83,7 @@ def test_attempts_are_told():
     bad = [head("application/json", "400 Bad"), b'{"error": {"message": "bad"}}']
     reply = call(Wire(busy, bad, OK), stream=False, max_retries=1, fallbacks=["openai/second"])[1]["reply"]
     told = [(a["model"], a["kind"], a["status"], a["message"], a["next"]) for a in reply["attempts"]]
-    assert told == [("openai/m", "unavailable", 503, "later, ***", "retry"), ("openai/m", "bad_request", 400, "bad", "fallback")], told
+    assert told == [("openai/m", "unavailable", 503, "later, [REDACTED]", "retry"), ("openai/m", "bad_request", 400, "bad", "fallback")], told
     assert reply["attempts"][0]["wait_seconds"] == 0.02 and reply["attempts"][0]["seconds"] >= 0
     e = error_of(call(Wire(busy, busy), stream=False, max_retries=1)[1], "unavailable", 503)
     assert [a["next"] for a in json.loads(e["detail"])["attempts"]] == ["retry", "none"]

@@ -139,14 +139,14 @@ static void test_canonical(void **state) {
                      "\"s3\",\"api_base\":\"u\",\"timeout\":3,"
                      "\"X-Subscription-Key\":\"s\"},\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}");
     pdl_effect *e = pdl_effect_new(PDL_EFFECT_model, 1, NULL, 0, (pdl_loc){0}, r, (pdl_effect_sink){0});
-    t_assert(pdl_effect_canonical(e, &b, &err));
+    t_assert(pdl_effect_canonical(e, NULL, &b, &err));
     t_assert_str(pdl_buf_str(&b), "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\","
                                   "\"parameters\":{\"temperature\":0.5}}");
     pdl_effect_free(e);
     pdl_buf_clear(&b);
     e = pdl_effect_new(PDL_EFFECT_code, 1, NULL, 0, (pdl_loc){0},
                        json("{\"vars\":{\"token\":\"s\",\"n\":1}}"), (pdl_effect_sink){0});
-    t_assert(pdl_effect_canonical(e, &b, &err));
+    t_assert(pdl_effect_canonical(e, NULL, &b, &err));
     t_assert_str(pdl_buf_str(&b), "{\"vars\":{\"n\":1,\"token\":\"[REDACTED]\"}}");
     pdl_effect_free(e);
     pdl_buf_fini(&b);

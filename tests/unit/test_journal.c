@@ -73,13 +73,15 @@ static void record_all(const char *path) {
     pdl_err err = {0};
     pdl_journal *j;
     pdl_world *behind = pdl_script_world_new(json(script), 1);
-    pdl_str secret = PDL_STR("hush");
-    pdl_journal_info info = {.file = PDL_STR("x.pdl"), .version = PDL_STR("1"), .secrets = &secret, .n_secrets = 1};
+    pdl_secrets *secrets = pdl_secrets_new();
+    pdl_secrets_add(secrets, PDL_STR("some key"));
+    pdl_journal_info info = {.file = PDL_STR("x.pdl"), .version = PDL_STR("1"), .secrets = secrets};
     if (!pdl_journal_record(t_str(path), behind, &info, &j, &err)) fail_msg("%s", err.msg);
     ask_all(pdl_journal_world(j));
     t_assert_str(pdl_buf_str(&heard), all_heard);
     t_assert(pdl_journal_finish(j, &err));
     pdl_journal_close(j);
+    pdl_secrets_free(secrets);
     behind->ops->close(behind);
 }
 
@@ -247,11 +249,13 @@ static void test_secrets(void **state) {
     pdl_err err = {0};
     pdl_journal *j;
     pdl_world *behind = pdl_script_world_new(json("[{\"reply\": \"hush hush\"}, {\"error\": \"not hush\"}]"), 0);
-    pdl_str secret = PDL_STR("hush");
-    t_assert(pdl_journal_record(t_str(path), behind, &(pdl_journal_info){.secrets = &secret, .n_secrets = 1}, &j, &err));
+    pdl_secrets *secrets = pdl_secrets_new();
+    pdl_secrets_add(secrets, PDL_STR("hush"));
+    t_assert(pdl_journal_record(t_str(path), behind, &(pdl_journal_info){.secrets = secrets}, &j, &err));
     ask(pdl_journal_world(j), 1, PDL_EFFECT_model, "a", 0, m1);
     ask(pdl_journal_world(j), 2, PDL_EFFECT_read, "a", 0, "{\"path\": \"hush\"}");
     pdl_journal_close(j);
+    pdl_secrets_free(secrets);
     behind->ops->close(behind);
     size_t n = 0;
     t_assert(pdl_journal_each(t_str(path), find_secret, &n, &err));

@@ -1,0 +1,13 @@
+/* keys.h -- keys that stand in the text of a program. Private to api. */
+#ifndef PDL_API_KEYS_H
+#define PDL_API_KEYS_H
+
+#include "effect/secret.h"
+#include "lang/program.h"
+#include "yaml/node.h"
+
+/* Tells the register what is written under `parameters` of the program: before the program, or an error with a line of it, is
+ * shown. Programs with errors too. */
+void note_program(pdl_secrets *secrets, const pdl_program *p);
+
+#endif

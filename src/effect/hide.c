@@ -1,0 +1,419 @@
+/* hide.c -- see secret.h: the register and texts without what is in it.
+ *
+ * The register is a tree of bytes: a text is looked up at one place in as many steps as it shares with a secret, however many
+ * there are. A long secret (the key of a service account) is registered in parts, so that a step back after a part that almost
+ * fitted is bounded and hiding is linear.
+ */
+#include "effect/hide.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum {
+    LONGEST_PART = 512,
+    LONGEST_RUN = 64,   /* of backslashes: JSON in JSON in JSON doubles them */
+    LEAST_CUT = 4,      /* so much of a secret at a cut end is hidden; less is an ordinary end */
+};
+
+/* An edge of the tree, in a hash table. from << 8 | byte, plus one: 0 is an empty slot. */
+typedef struct edge {
+    uint64_t key;
+    uint32_t to;
+} edge;
+
+struct pdl_secrets {
+    bool begins[256]; /* bytes that a secret begins with */
+    edge *edges;      /* a power of two */
+    size_t n_edges, cap;
+    PDL_VEC(unsigned char) nodes; /* ENDS, GOES_ON; the first is the root */
+};
+
+enum { ENDS = 1, GOES_ON = 2 };
+
+pdl_secrets *pdl_secrets_new(void) {
+    pdl_secrets *s = PDL_NEW(pdl_secrets);
+    *pdl_vec_push(&s->nodes) = 0;
+    return s;
+}
+
+void pdl_secrets_free(pdl_secrets *s) {
+    if (!s) return;
+    if (s->edges) explicit_bzero(s->edges, s->cap * sizeof *s->edges);
+    pdl_free(s->edges);
+    pdl_vec_fini(&s->nodes);
+    pdl_free(s);
+}
+
+bool pdl_secrets_any(const pdl_secrets *s) { return s && s->n_edges; }
+
+/* --- the tree --------------------------------------------------------------------------------------------- */
+
+static edge *slot_of(const pdl_secrets *s, uint64_t key) {
+    uint64_t h = key * UINT64_C(0x9e3779b97f4a7c15);
+    size_t i = (size_t)(h >> 32) & (s->cap - 1);
+    while (s->edges[i].key && s->edges[i].key != key) i = (i + 1) & (s->cap - 1);
+    return &s->edges[i];
+}
+
+static uint64_t key_of(uint32_t from, char c) { return ((uint64_t)from << 8 | (unsigned char)c) + 1; }
+
+/* 0: there is none. */
+static uint32_t child(const pdl_secrets *s, uint32_t from, char c) { return slot_of(s, key_of(from, c))->to; }
+
+static void grow(pdl_secrets *s) {
+    if (s->cap && s->n_edges * 2 < s->cap) return;
+    edge *old = s->edges;
+    size_t n = s->cap;
+    s->cap = n ? n * 2 : 256;
+    s->edges = PDL_NEW_N(edge, s->cap);
+    for (size_t i = 0; i < n; i++)
+        if (old[i].key) *slot_of(s, old[i].key) = old[i];
+    if (old) explicit_bzero(old, n * sizeof *old);
+    pdl_free(old);
+}
+
+static uint32_t child_made(pdl_secrets *s, uint32_t from, char c) {
+    grow(s);
+    edge *e = slot_of(s, key_of(from, c));
+    if (e->to) return e->to;
+    *e = (edge){key_of(from, c), (uint32_t)s->nodes.n};
+    s->n_edges++;
+    s->nodes.p[from] |= GOES_ON;
+    *pdl_vec_push(&s->nodes) = 0;
+    return e->to;
+}
+
+static void add_part(pdl_secrets *s, pdl_str text) {
+    uint32_t node = 0;
+    s->begins[(unsigned char)text.p[0]] = true;
+    for (size_t i = 0; i < text.n; i++) node = child_made(s, node, text.p[i]);
+    s->nodes.p[node] |= ENDS;
+}
+
+void pdl_secrets_add(pdl_secrets *s, pdl_str text) {
+    if (!s || !text.n) return;
+    size_t parts = (text.n + LONGEST_PART - 1) / LONGEST_PART;
+    for (size_t i = 0; i < parts; i++) add_part(s, pdl_str_sub(text, text.n * i / parts, text.n * (i + 1) / parts));
+}
+
+/* --- finding ---------------------------------------------------------------------------------------------- */
+
+/* How a secret may be written. */
+typedef enum { AS_IT_IS, ESCAPED, PERCENT } writing;
+
+/* at: what was read of t; end: behind the longest secret so far, 0: none. cut: t ends before the answer is known. */
+typedef struct walk {
+    const pdl_secrets *s;
+    pdl_str t;
+    size_t at, end;
+    uint32_t node;
+    bool cut;
+} walk;
+
+static bool take(walk *w, char c) {
+    uint32_t to = child(w->s, w->node, c);
+    if (to) w->node = to;
+    return to != 0;
+}
+
+static bool take_all(walk *w, const char *p, size_t n) {
+    uint32_t before = w->node;
+    for (size_t i = 0; i < n; i++)
+        if (!take(w, p[i])) {
+            w->node = before;
+            return false;
+        }
+    return true;
+}
+
+static int digit(char c) {
+    int low = c | 32;
+    if (c >= '0' && c <= '9') return c - '0';
+    return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+/* n hexadecimal digits at `at`; -1: there are none. */
+static int32_t number_at(walk *w, size_t at, size_t n) {
+    int32_t v = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (at + i >= w->t.n) {
+            w->cut = true;
+            return -1;
+        }
+        int d = digit(w->t.p[at + i]);
+        if (d < 0) return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+static size_t run_at(const walk *w, size_t at) {
+    size_t n = 0;
+    while (n < LONGEST_RUN && at + n < w->t.n && w->t.p[at + n] == '\\') n++;
+    return n;
+}
+
+/* Behind "\u": the code point, of two surrogates too; *n: digits and what stands between them. */
+static int32_t unicode_at(walk *w, size_t at, size_t *n) {
+    int32_t high = number_at(w, at, 4);
+    *n = 4;
+    if (high < 0xd800 || high > 0xdfff) return high;
+    size_t low_at = at + 4 + run_at(w, at + 4) + 1;
+    int32_t low = number_at(w, low_at, 4);
+    if (high > 0xdbff || low < 0xdc00 || low > 0xdfff) return -1;
+    *n = low_at + 4 - at;
+    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* A letter behind backslashes. */
+static bool take_escape(walk *w) {
+    static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f"; /* and NUL */
+    char c = w->t.p[w->at], utf8[4];
+    const char *known = c ? strchr(letters, c) : NULL;
+    size_t n = 0;
+    int32_t v = -1;
+    if (c == 'u') v = unicode_at(w, w->at + 1, &n);
+    if (c == 'x') v = number_at(w, w->at + 1, n = 2);
+    if (v >= 0 && take_all(w, utf8, pdl_utf8_put((uint32_t)v, utf8))) {
+        w->at += n + 1;
+        return true;
+    }
+    if (!(known && take(w, controls[known - letters])) && !take(w, c)) return false;
+    w->at++;
+    return true;
+}
+
+/* Backslashes and what they escape. Those of the secret itself are doubled once for each depth. */
+static bool take_backslashes(walk *w) {
+    size_t run = run_at(w, w->at), own = 0, used = 0;
+    while (own < run && take(w, '\\')) own++;
+    for (used = own; used && used * 2 <= run;) used *= 2;
+    if (own && w->s->nodes.p[w->node] & ENDS) w->end = w->at + used;
+    w->at += run;
+    if (w->at >= w->t.n) {
+        w->cut = true;
+        return false;
+    }
+    return take_escape(w);
+}
+
+static bool take_percent(walk *w) {
+    int32_t v = number_at(w, w->at + 1, 2);
+    if (v < 0 || !take(w, (char)(unsigned char)v)) return false;
+    w->at += 3;
+    return true;
+}
+
+/* The beginning of a secret in a text that somebody has cut, and said so: "abcd...". */
+static bool is_shortened(const walk *w, size_t from) {
+    return w->at - from >= LEAST_CUT && pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
+}
+
+/* How many bytes of t at `at` are a secret written so; 0: none is. */
+static size_t match_so(walk *w, size_t at, writing how) {
+    w->at = at;
+    w->node = 0;
+    w->end = 0;
+    for (;;) {
+        if (w->at >= w->t.n) {
+            w->cut = w->cut || w->s->nodes.p[w->node] & GOES_ON;
+            break;
+        }
+        char c = w->t.p[w->at];
+        if (how == ESCAPED && c == '\\') {
+            if (!take_backslashes(w)) break;
+        } else if (how == PERCENT && c == '%') {
+            if (!take_percent(w)) break;
+        } else if (take(w, c)) {
+            w->at++;
+        } else {
+            if (!w->end && is_shortened(w, at)) w->end = w->at;
+            break;
+        }
+        if (w->s->nodes.p[w->node] & ENDS) w->end = w->at;
+    }
+    return w->end ? w->end - at : 0;
+}
+
+static bool may_begin(const pdl_secrets *s, char c) { return s->begins[(unsigned char)c] || c == '\\' || c == '%'; }
+
+/* The longest of all writings. */
+size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
+    walk w = {.s = s, .t = t};
+    size_t best = 0;
+    *cut = false;
+    if (!may_begin(s, t.p[at])) return 0;
+    for (int how = AS_IT_IS; how <= PERCENT; how++) {
+        w.cut = false;
+        size_t n = match_so(&w, at, (writing)how);
+        best = n > best ? n : best;
+        *cut = *cut || w.cut;
+    }
+    if (!best && *cut && end == HIDE_CUT && t.n - at >= LEAST_CUT) return t.n - at;
+    return best;
+}
+
+/* --- hiding ----------------------------------------------------------------------------------------------- */
+
+static bool holds_any(const pdl_secrets *s, pdl_str t) {
+    bool cut;
+    for (size_t i = 0; i < t.n; i++)
+        if (pdl_hide_match(s, t, i, SHOW_CUT, &cut)) return true;
+    return false;
+}
+
+/* Appends t without secrets; how much of it is done, which is all of it unless the end is held. */
+static size_t hide(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out) {
+    size_t from = 0, i = 0;
+    while (i < t.n) {
+        bool cut;
+        size_t n = pdl_hide_match(s, t, i, end, &cut);
+        if (cut && end == HOLD_CUT) break;
+        if (!n) {
+            i++;
+            continue;
+        }
+        pdl_buf_put(out, pdl_str_sub(t, from, i));
+        PDL_PUT(out, PDL_SECRET_SHOWN);
+        from = i += n;
+    }
+    pdl_buf_put(out, pdl_str_sub(t, from, i));
+    return i;
+}
+
+void pdl_hide_text(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
+    if (pdl_secrets_any(s)) (void)hide(s, text, SHOW_CUT, out);
+    else pdl_buf_put(out, text);
+}
+
+void pdl_hide_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
+    if (pdl_secrets_any(s)) (void)hide(s, text, HIDE_CUT, out);
+    else pdl_buf_put(out, text);
+}
+
+void pdl_hider_feed(pdl_hider *h, pdl_str piece, pdl_buf *out) {
+    if (!h->held.len && !pdl_secrets_any(h->secrets)) {
+        pdl_buf_put(out, piece);
+        return;
+    }
+    pdl_buf_put(&h->held, piece);
+    pdl_buf_shift(&h->held, hide(h->secrets, pdl_buf_str(&h->held), HOLD_CUT, out));
+}
+
+void pdl_hider_end(pdl_hider *h, pdl_buf *out) {
+    if (h->held.len) (void)hide(h->secrets, pdl_buf_str(&h->held), SHOW_CUT, out);
+    pdl_buf_fini(&h->held);
+    h->held = PDL_BUF;
+}
+
+/* --- values ----------------------------------------------------------------------------------------------- */
+
+typedef struct hiding {
+    const pdl_secrets *s;
+    unsigned depth;
+} hiding;
+
+/* The form to be shown (owned), or absent when v can stay: what holds no secret is shared, not copied. */
+static pdl_val hidden(hiding *h, pdl_vref v, bool headers);
+
+static pdl_val hidden_text(const hiding *h, pdl_vref v) {
+    pdl_str t = pdl_str_get(v);
+    if (!holds_any(h->s, t)) return pdl_absent();
+    pdl_buf b = PDL_BUF;
+    (void)hide(h->s, t, SHOW_CUT, &b);
+    return pdl_text_of_buf(&b);
+}
+
+static pdl_val hidden_list(hiding *h, pdl_vref v) {
+    pdl_val out = pdl_absent();
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        pdl_val x = hidden(h, pdl_list_at(v, i), false);
+        if (pdl_is_absent(x)) continue;
+        if (pdl_is_absent(out)) out = pdl_keep(v);
+        out = pdl_list_set(out, i, x);
+    }
+    return out;
+}
+
+static bool is_headers(pdl_str key) { return pdl_str_eq_nocase(key, PDL_STR("headers")) || pdl_str_eq_nocase(key, PDL_STR("extra_headers")); }
+
+static pdl_val hidden_at(hiding *h, pdl_str key, pdl_vref x, bool headers) {
+    bool secret = pdl_is_secret_parameter(key) || (headers && pdl_is_secret_header(key));
+    if (secret && pdl_is_str(x) && pdl_str_get(x).n) return pdl_textz(PDL_SECRET_SHOWN);
+    return hidden(h, x, is_headers(key));
+}
+
+static bool any_hidden_key(const hiding *h, pdl_vref v) {
+    bool any = false;
+    for (size_t i = 0; !any && pdl_secrets_any(h->s) && i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i);
+        pdl_val x = pdl_is_str(key) ? hidden_text(h, key) : pdl_absent();
+        any = !pdl_is_absent(x);
+        pdl_drop(x);
+    }
+    return any;
+}
+
+static pdl_val with_keys_hidden(const hiding *h, pdl_vref v) {
+    pdl_val d = pdl_dict_new(pdl_dict_len(v));
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i);
+        pdl_val x = pdl_is_str(key) ? hidden_text(h, key) : pdl_absent();
+        d = pdl_dict_put(d, pdl_is_absent(x) ? pdl_keep(key) : x, pdl_keep(pdl_dict_val_at(v, i)));
+    }
+    return d;
+}
+
+static pdl_val hidden_dict(hiding *h, pdl_vref v, bool headers) {
+    pdl_val out = pdl_absent();
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i);
+        pdl_val now = hidden_at(h, pdl_is_str(key) ? pdl_str_get(key) : PDL_STR(""), pdl_dict_val_at(v, i), headers);
+        if (pdl_is_absent(now)) continue;
+        if (pdl_is_absent(out)) out = pdl_keep(v);
+        out = pdl_dict_put(out, pdl_keep(key), now);
+    }
+    if (!any_hidden_key(h, v)) return out;
+    pdl_val all = with_keys_hidden(h, pdl_is_absent(out) ? v : out);
+    pdl_drop(out);
+    return all;
+}
+
+/* What is written as its text: that text, if it holds a secret. */
+static pdl_val hidden_other(hiding *h, pdl_vref v) {
+    pdl_err ignored = {0};
+    if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) && !pdl_is(v, PDL_V_HANDLE) &&
+        !pdl_is(v, PDL_V_UNDEFINED))
+        return pdl_absent();
+    pdl_buf b = PDL_BUF;
+    bool found = pdl_val_str(v, &b, &ignored) && holds_any(h->s, pdl_buf_str(&b));
+    pdl_val out = found ? pdl_text_of_buf(&b) : pdl_absent(), shown = found ? hidden_text(h, out) : pdl_absent();
+    if (!found) pdl_buf_fini(&b);
+    pdl_drop(out);
+    pdl_err_fini(&ignored);
+    return shown;
+}
+
+static pdl_val hidden(hiding *h, pdl_vref v, bool headers) {
+    if (pdl_is_str(v)) return pdl_secrets_any(h->s) ? hidden_text(h, v) : pdl_absent();
+    if (!pdl_is_list(v) && !pdl_is_dict(v)) return pdl_secrets_any(h->s) ? hidden_other(h, v) : pdl_absent();
+    if (h->depth >= PDL_MAX_JSON_DEPTH) return pdl_absent(); /* deeper than anything that is written */
+    h->depth++;
+    pdl_val out = pdl_is_list(v) ? hidden_list(h, v) : hidden_dict(h, v, headers);
+    h->depth--;
+    return out;
+}
+
+pdl_val pdl_hide_val(const pdl_secrets *s, pdl_val v) {
+    hiding h = {s, 0};
+    pdl_val out = hidden(&h, v, false);
+    if (pdl_is_absent(out)) return v;
+    pdl_drop(v);
+    return out;
+}

@@ -1,0 +1,18 @@
+/* names.h -- private to the room: what control.def says of a parameter. */
+#ifndef PDL_EFFECT_NAMES_H
+#define PDL_EFFECT_NAMES_H
+
+#include "base/str.h"
+
+typedef enum {
+    PDL_CONTROL_STEERS,
+    PDL_CONTROL_SHAPES,
+    PDL_CONTROL_SECRET,
+    PDL_CONTROL_PLACE,
+    PDL_CONTROL_FORM
+} pdl_control;
+
+/* False: it is no parameter of control.def. Letter case does not matter: a secret is one however it is spelt. */
+bool pdl_control_find(pdl_str name, pdl_control *what);
+
+#endif

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Canary keys: one planted in every place where a key can stand, looked for in everything that is written.
+
+    python3 tests/model/test_secrets.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
+"""
+import base64
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from loopback import Place, Server, completion, main, same  # noqa: E402
+
+PLAIN = "cAnAry-7f3d9e51b2c4"
+HARD = 'cAn"ary\\7f/3d9é51 b2%c4'  # what JSON, Python and addresses write otherwise
+AT_LEAST = 7                    # so much of a key in a row is a leak too
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOOLS = os.path.join(HERE, "..", "mcp", "server.py")
+
+
+def escaped(s):
+    """The forms in which a key may be written."""
+    plain = json.dumps(s, ensure_ascii=False)[1:-1]
+    ascii_only = json.dumps(s)[1:-1]
+    return {s, plain, ascii_only, json.dumps(plain)[1:-1], json.dumps(ascii_only)[1:-1], repr(s)[1:-1], urllib.parse.quote(s), urllib.parse.quote(s, safe=""),
+            base64.b64encode(("me:" + s).encode()).decode(), s.encode().hex()}
+
+
+def joined_texts(text):
+    """The texts of JSON in lines, put together by what stands before them: a key letter by letter is one again."""
+    groups = {}
+
+    def walk(prefix, key, v):
+        if isinstance(v, str):
+            groups[prefix, key] = groups.get((prefix, key), "") + v
+        for k, x in v.items() if isinstance(v, dict) else enumerate(v) if isinstance(v, list) else ():
+            walk(prefix, k, x)
+    for line in text.splitlines():
+        at = min((i for i in (line.find("{"), line.find("[")) if i >= 0), default=-1)
+        try:
+            walk(line[:at], "", json.loads(line[at:])) if at >= 0 else None
+        except ValueError:
+            pass
+    return groups.values()
+
+
+def leaks(key, what, text):
+    found = []
+    for form in escaped(key):
+        for part in {form, form[:max(AT_LEAST, len(form) // 2)], form[-max(AT_LEAST, len(form) // 2):]}:
+            if part in text and len(part) >= AT_LEAST:
+                found.append("%s shows %r in %r" % (what, part, text[max(0, text.find(part) - 150):text.find(part) + 60]))
+    for t in joined_texts(text):
+        if any(f in t for f in escaped(key)):
+            found.append("%s shows it in pieces" % what)
+    return found
+
+
+def database(path):
+    """All that a journal or cache holds, decoded and not; pieces put together."""
+    raw = b"".join(p.read_bytes() for p in path.parent.glob(path.name + "*"))
+    text = raw.decode("utf-8", "replace")
+    with sqlite3.connect(str(path)) as db:
+        for (table,) in db.execute("select name from sqlite_master where type = 'table'").fetchall():
+            for row in db.execute("select * from " + table):
+                text += "\n".join(str(x) for x in row) + "\n"
+                for x in row:
+                    if isinstance(x, str) and x.startswith("["):
+                        text += "".join(y for y in json.loads(x) if isinstance(y, str)) + "\n"
+    return text
+
+
+def look(p, key, *args, program, ask_stdout=False):
+    """Runs the program in every way in which something is written, and looks."""
+    found = []
+    for name in ("w", "t.json", "j", "c", "d"):
+        for f in p.dir.glob(name + "*"):
+            f.unlink()
+    p.env.update(PDL_DEBUG="all", PDL_DEBUG_FILE=str(p.dir / "d"))
+    _, out, err = p.run("--stream", "result", "--wire", "w", "--trace", "t.json", "--record", "j", "--cache", "c", *args, "p.pdl", program=program)
+    p.env.pop("PDL_DEBUG")
+    sinks = {"errors": err, "wire": (p.dir / "w").read_text(), "debug": (p.dir / "d").read_text(errors="replace"), "journal": database(p.dir / "j"),
+             "cache": database(p.dir / "c"), "trace": (p.dir / "t.json").read_text()}
+    sinks["trace, decoded"] = json.dumps(json.loads(sinks["trace"]), ensure_ascii=False)
+    for how in (["explain"], ["explain", "--format", "json"], ["check"], ["dump"], ["dump", "--expr"]):
+        # a dump shows the program: only what is secret in it by its place is not in there
+        r = p.run(*how, "p.pdl")
+        sinks[" ".join(how)] = r[1] + r[2]
+    sinks["export"] = "".join(p.run("cache", "export", "c")[1:])
+    sinks["replay"] = p.run("--replay", "j", "--trace", "t2.json", "p.pdl")[2] + (p.dir / "t2.json").read_text()
+    sinks["debug to errors"] = subprocess.run([p.pdl, "p.pdl"], cwd=p.dir, env={**p.env, "PDL_DEBUG": "all"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                              stderr=subprocess.PIPE).stderr.decode("utf-8", "replace")
+    if ask_stdout:
+        sinks["output"] = out
+    for what, text in sinks.items():
+        found += leaks(key, what, text)
+    return found
+
+
+def quoted(s):
+    return json.dumps(s, ensure_ascii=False)
+
+
+# --- where a key can stand: (name, key, variables, .env, parameters as YAML; %U the address without its scheme)
+SOURCES = [
+    ("environment", PLAIN, {"OPENAI_API_KEY": PLAIN}, "", "{}"),
+    ("environment, hard", HARD.replace("é", "e"), {"OPENAI_API_KEY": HARD.replace("é", "e")}, "", "{}"),
+    ("another variable", HARD, {"MY_password": HARD}, "", "{}"),
+    (".env", PLAIN, {"OPENAI_API_KEY": None}, "OPENAI_API_KEY=" + PLAIN, "{}"),
+    ("parameter", PLAIN, {}, "", "{api_key: %K}"),
+    ("parameter, hard", HARD.replace("é", "e"), {}, "", "{api_key: %K}"),
+    ("parameter, computed", PLAIN, {}, "", '{api_key: "${ ' + repr(list(PLAIN)) + ' | join }"}'),
+    ("token", PLAIN, {}, "", "{token: %K}"),
+    ("header, X-Auth-Token", PLAIN, {}, "", "{extra_headers: {X-Auth-Token: %K}}"),
+    ("header, Cookie", PLAIN, {}, "", "{extra_headers: {Cookie: 'session=" + PLAIN + "; mode=on'}}"),
+    ("header, X-Custom-Key", HARD.replace("é", "e"), {}, "", "{headers: {X-Custom-Key: %K}}"),
+    ("header, any", PLAIN, {}, "", "{extra_headers: {X-Anything: %K}}"),
+    ("header, Authorization", PLAIN, {}, "", "{extra_headers: {authorization: 'Custom " + PLAIN + "'}}"),
+    ("password in the address", PLAIN, {}, "", "{api_base: 'http://me:" + PLAIN + "@%U'}"),
+    ("password in the address, coded", HARD, {}, "", "{api_base: 'http://me:" + urllib.parse.quote(HARD, safe="") + "@%U'}"),
+    ("password in a variable", PLAIN, {"OPENAI_API_BASE": "http://me:" + PLAIN + "@%U"}, "", "{}"),
+    ("user in the address", PLAIN, {}, "", "{api_base: 'http://" + PLAIN + "@%U'}"),
+    ("query of the address", PLAIN, {}, "", "{api_base: 'http://%U/x?code=" + PLAIN + "&y='}"),
+    ("fallback", PLAIN, {}, "", "{model: nobody/x, fallbacks: [{model: openai/m, api_key: %K}]}"),
+]
+
+
+def place_with(build, s, variables, dotenv):
+    p = Place(build, s)
+    for k, v in variables.items():
+        if v is None:
+            p.env.pop(k, None)
+        else:
+            p.env[k] = v.replace("%U", s.url.split("://")[1])
+    if dotenv:
+        (p.dir / ".env").write_text(dotenv + "\n")
+    return p
+
+
+def source_test(name, key, variables, dotenv, params):
+    def test(build):
+        def reply(body, n):
+            last = body["messages"][-1]["content"]
+            if last == "fail":
+                return 401, {"x-echo": "1"}, {"error": {"message": "bad key %s, I mean %s" % (key, json.dumps(key)), "code": key}}
+            return "I saw %s and %s" % (key, json.dumps(key))
+        with Server(reply) as s:
+            p = place_with(build, s, variables, dotenv)
+            given = params.replace("%K", quoted(key)).replace("%U", s.url.split("://")[1])
+            model = "model: openai/m, "
+            if given.startswith("{model: "):
+                given, model = "{" + given[len("{model: nobody/x, "):], "model: nobody/x, "
+            program = "text:\n- {%sinput: hi, parameters: %s}\n- {%sinput: fail, retry: 1, trace_error_on_retry: true, parameters: %s}\n" % (model, given, model, given)
+            found = look(p, key, program=program)
+            same((found, len(s.requests) > 1), ([], True), name)
+    test.__name__ = "from_" + "".join(c if c.isalnum() else "_" for c in name)
+    return test
+
+
+def letter_by_letter(build):
+    """Code prints a key in pieces; a model says it to a tool's answer."""
+    key = PLAIN
+    code = "import sys, time\nk = %r\nfor c in k:\n    print(c, end='', flush=True)\n    time.sleep(0.01)\nprint(repr(k), [k], {k: 1})\nresult = {'k': k, k: [k], 'b': k.encode()}\n"
+    with Server(lambda body, n: "yes " + body["messages"][-1]["content"]) as s:
+        p = Place(build, s, MY_SECRET=key)
+        program = {"text": [{"lang": "python", "code": code % key, "def": "x"}, {"model": "openai/m", "input": "${ x.k }"}]}
+        # the program text holds the key in this test; what is looked at is what the run makes of it
+        same(look(p, key, program=json.dumps(program)), [])
+
+
+def errors_of_code(build):
+    p = Place(build, MY_TOKEN=HARD)
+    program = {"lang": "python", "code": "import os\nraise ValueError(repr(os.environ['MY_TOKEN']), os.environ['MY_TOKEN'])\nresult = 1\n"}
+    status, out, err = p.run("p.pdl", program=json.dumps(program))
+    same((status, leaks(HARD, "errors", out + err)), (1, []), err)
+    status, out, err = p.run("p.pdl", program=json.dumps({**program, "retry": 1}))
+    same((status, leaks(HARD, "errors", out + err)), (1, []), err)
+
+
+def texts_that_are_cut(build):
+    """A message that shows only the beginning of an answer does not end inside a key."""
+    for n in range(180, 206):
+        with Server(lambda body, i, n=n: (200, {}, "x" * (n - 2) + PLAIN)) as s:
+            p = Place(build, s, OPENAI_API_KEY=PLAIN)
+            r = p.run("--stream", "none", "p.pdl", program="{model: openai/m, input: hi, parameters: {max_retries: 0}}")
+            same(leaks(PLAIN, "error", r[2]), [], str(n))
+
+
+def keys_that_are_no_line(build):
+    """A line end or a NUL in a key is an error of kind config, before anything is sent."""
+    with Server(lambda body, n: "hi") as s:
+        for params in ('{api_key: "ab\\ncdefgh"}', '{api_key: "ab\\0cdefgh"}', '{api_key: "abcdefgh\\r"}', '{extra_headers: {X-A: "a\\nB: c"}}', '{headers: {X-A: "a\\0b"}}',
+                       '{organization: "a\\nX-B: c"}'):
+            p = Place(build, s)
+            status, _, err = p.run("p.pdl", program="{model: openai/m, input: hi, parameters: %s}" % params)
+            same((status, "config: openai - " in err, "cdefgh" in err), (1, True, False), err)
+        p = Place(build, s)
+        p.env.pop("OPENAI_API_KEY")
+        (p.dir / ".env").write_text('OPENAI_API_KEY="two\\nlines"\n')
+        status, _, err = p.run("p.pdl", program="{model: openai/m, input: hi}")
+        same((status, "config: openai - " in err, "lines" in err), (1, True, False), err)
+        p.env["OPENAI_API_KEY"] = "two\nlines"
+        status, _, err = p.run("p.pdl", program="{model: openai/m, input: hi}")
+        same((status, "config: openai - " in err), (1, True), err)
+        same(s.requests, [])
+
+
+def tool_servers(build):
+    """Keys of the configuration of tool servers, which the server tells."""
+    key = HARD
+    p = Place(build)
+    config = {"mcpServers": {"s": {"command": sys.executable, "args": [os.path.abspath(TOOLS), "good", "--api-key", PLAIN], "env": {"API_TOKEN": key}}}}
+    (p.dir / "servers.json").write_text(json.dumps(config))
+    p.env["PDL_MCP_CONFIG"] = str(p.dir / "servers.json")
+    program = 'defs: {s: {import: "mcp:s"}}\ntext:\n- "${ s.env() }"\n- "${ s.echo(\'%s\') }"\n' % PLAIN
+    found = look(p, key, program=program) + leaks(PLAIN, "errors", p.run("p.pdl", "--trace", "t.json")[2])
+    same((found, leaks(PLAIN, "trace", (p.dir / "t.json").read_text())), ([], []))
+
+
+def replays_what_was_hidden(build):
+    """A reply that held a key is stored without it; what the program goes on to ask with it is found again."""
+    with Server(lambda body, n: "key %s." % PLAIN if n == 0 else "seen " + body["messages"][-1]["content"]) as s:
+        p = Place(build, s, OPENAI_API_KEY=PLAIN)
+        program = "text: [{model: openai/m, input: hi, def: x}, {model: openai/m, input: 'You said ${ x }'}]\n"
+        status, out, err = p.run("--record", "j", "p.pdl", program=program)
+        same((status, err), (0, ""))
+        same(p.run("--replay", "j", "p.pdl"), (0, out.replace(PLAIN, "[REDACTED]"), ""))
+        p.env.pop("OPENAI_API_KEY")
+        same(p.run("--replay", "j", "p.pdl"), (0, out.replace(PLAIN, "[REDACTED]"), ""))
+
+
+def ordinary_text_stays(build):
+    """What is no key is shown as it is."""
+    with Server(lambda body, n: "fine, application/json") as s:
+        p = Place(build, s)
+        p.env.pop("OPENAI_API_KEY")
+        program = "{model: openai/m, input: 'ollama says hi', parameters: {api_key: ollama, temperature: 0.5, extra_headers: {Accept: application/json, X-Title: my title}}}\n"
+        status, out, err = p.run("--wire", "w", "--trace", "t.json", "p.pdl", program=program)
+        same((status, out, err), (0, "fine, application/json\n", ""))
+        log = (p.dir / "w").read_text()
+        for want in ("ollama says hi", "X-Title: my title", "Accept: application/json", "Authorization: ***\n"):
+            same(want in log, True, want + "\n" + log)
+        same("[REDACTED]" in log, False)
+
+
+TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
+                                              replays_what_was_hidden, ordinary_text_stays]
+
+if __name__ == "__main__":
+    sys.exit(main(TESTS, sys.argv))
