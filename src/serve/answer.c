@@ -96,6 +96,15 @@ static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     return same && pdl_is_dict(logprobs) ? pdl_keep(logprobs) : pdl_null();
 }
 
+/* Takes text. In a stream it is cut as it comes. */
+static pdl_buf cut_text(choice *c, pdl_buf text, bool counts) {
+    pdl_buf out = PDL_BUF;
+    cutoff_feed(&c->cut, pdl_buf_str(&text), counts, &out);
+    cutoff_end(&c->cut, &out);
+    pdl_buf_fini(&text);
+    return out;
+}
+
 static const char *finish_of(pdl_vref model, bool calls) {
     static const char *const reasons[] = {"length", "content_filter"};
     pdl_vref said = pdl_is_dict(model) ? pdl_dict_getz(model, "finish_reason") : pdl_absent();
@@ -104,21 +113,23 @@ static const char *finish_of(pdl_vref model, bool calls) {
     return calls ? "tool_calls" : "stop";
 }
 
-bool answer_read(const choice *c, answer *out, pdl_err *err) {
+bool answer_read(choice *c, answer *out, pdl_err *err) {
     pdl_vref model = pdl_run_answer(c->run), message = last_message(c);
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     if (!pdl_stringify(content_of(c), &text, err)) {
         pdl_buf_fini(&text);
         return false;
     }
+    if (!c->work->stream) text = cut_text(c, text, !pdl_is_dict(model));
     *out = (answer){.text = text, .calls = pdl_absent(), .logprobs = pdl_null()};
     if (pdl_is_dict(message)) out->calls = calls_of(c, message);
     out->said = pdl_is_dict(message) ? said_in(message) : pdl_dict_new(0);
-    if (pdl_is_dict(model)) {
+    if (pdl_is_dict(model) && !c->cut.why) {
         pdl_drop(out->logprobs);
         out->logprobs = logprobs_of(model, pdl_buf_str(&text));
     }
-    out->finish = finish_of(model, !pdl_is_absent(out->calls));
+    bool calls = !pdl_is_absent(out->calls);
+    out->finish = c->cut.why && !calls ? c->cut.why : finish_of(model, calls);
     return true;
 }
 

@@ -9,7 +9,8 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "io/sse.h"
-#include "serve/answer.h"
+#include "serve/failure.h"
+#include "serve/form.h"
 #include "serve/record.h"
 
 #include "base/banned.h"
@@ -48,12 +49,6 @@ static void send(work *w, pdl_buf *b) {
     pdl_buf_fini(b);
 }
 
-static void on_silence(void *user) {
-    work *w = user;
-    w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
-    if (w->x && !pdl_exchange_pending(w->x)) pdl_exchange_put(w->x, PDL_STR(": keep-alive\n\n"));
-}
-
 static void begin_pieces(work *w) {
     static const pdl_answer_header headers[] = {{"Content-Type", "text/event-stream"},
                                                 {"Cache-Control", "no-cache"}};
@@ -61,33 +56,48 @@ static void begin_pieces(work *w) {
     if (w->begun || !w->x) return;
     w->begun = true;
     pdl_exchange_begin(w->x, 200, headers, 2);
-    for (uint32_t i = 0; i < w->n; i++) {
-        pdl_val delta = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
-        reply_piece(&w->choices[i], pdl_dict_putz(delta, "content", pdl_textz("")), &b);
-    }
+    w->form->begin(w, &b);
     send(w, &b);
+}
+
+/* An answer begins with its first text, so that an error before has its status; or when it has been silent for so long. */
+static void on_silence(void *user) {
+    work *w = user;
     w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
+    begin_pieces(w);
+    if (w->x && !pdl_exchange_pending(w->x)) pdl_exchange_put(w->x, PDL_STR(": keep-alive\n\n"));
+}
+
+static void put_text(choice *c, pdl_str text) {
+    pdl_buf b = PDL_BUF;
+    if (!text.n) return;
+    begin_pieces(c->work);
+    c->work->form->text(c, text, &b);
+    send(c->work, &b);
 }
 
 /* What a run prints. */
 static void on_event(void *user, const pdl_event *e) {
     choice *c = user;
     work *w = c->work;
-    pdl_buf b = PDL_BUF;
-    if (e->kind != PDL_EVENT_text || !w->stream || !e->text.n) return;
-    begin_pieces(w);
-    reply_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(e->text)), &b);
-    send(w, &b);
+    pdl_buf sure = PDL_BUF;
+    if (e->kind != PDL_EVENT_text || !w->stream) return;
+    cutoff_feed(&c->cut, e->text, e->look != PDL_LOOK_MODEL, &sure);
+    put_text(c, pdl_buf_str(&sure));
+    pdl_buf_fini(&sure);
     if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(c->run);
 }
 
 /* False: its result is not text. */
 static bool finish_choice(choice *c, pdl_err *err) {
-    pdl_buf b = PDL_BUF;
+    pdl_buf b = PDL_BUF, rest = PDL_BUF;
     answer a;
+    cutoff_end(&c->cut, &rest);
+    put_text(c, pdl_buf_str(&rest));
+    pdl_buf_fini(&rest);
     if (!answer_read(c, &a, err)) return false;
     begin_pieces(c->work);
-    reply_end(c, &a, &b);
+    c->work->form->end(c, &a, &b);
     send(c->work, &b);
     answer_fini(&a);
     return true;
@@ -95,50 +105,29 @@ static bool finish_choice(choice *c, pdl_err *err) {
 
 static void finish_pieces(work *w) {
     pdl_buf b = PDL_BUF;
-    if (w->wants_usage) reply_usage(w, &b);
-    PDL_PUT(&b, "data: [DONE]\n\n");
+    w->form->finish(w, &b);
     send(w, &b);
     if (w->x) pdl_exchange_end(w->x);
 }
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
-static void fail(work *w, const pdl_err *why) {
-    pdl_buf shown = PDL_BUF, b = PDL_BUF;
-    const char *type = w->late ? "timeout" : "server_error";
-    record_error(w->x, pdl_err_kind_name(why->kind));
-    pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
-    if (!w->begun) {
-        answer_error(w->x, w->late ? 504 : 500, type, pdl_err_kind_name(why->kind), pdl_buf_str(&shown));
-    } else {
-        pdl_buf text = PDL_BUF;
-        put_error(pdl_buf_str(&shown), type, pdl_err_kind_name(why->kind), &text);
-        pdl_sse_write((pdl_str){0}, pdl_buf_str(&text), &b);
-        pdl_buf_fini(&text);
-        send(w, &b);
-        if (w->x) pdl_exchange_end(w->x);
-    }
-    pdl_buf_fini(&shown);
-}
-
 static void succeed(work *w) {
     pdl_err err = {0};
     pdl_val whole;
     if (w->stream) finish_pieces(w);
-    else if (reply_whole(w, &whole, &err)) answer_json(w->x, whole);
-    else fail(w, &err);
+    else if (w->form->whole(w, &whole, &err)) answer_json(w->x, whole);
+    else failure_tell(w, &err);
     pdl_err_fini(&err);
 }
 
-static bool is_waiting(const work *w) { return !pdl_is_absent(w->body); }
 
 static void leave_queue(work *w) {
     pdl_serve *s = w->s;
     take_out(&s->waiting, w);
+    w->waits = false;
     s->n_waiting--;
     s->bytes_waiting -= pdl_exchange_body(w->x).n;
-    pdl_drop(w->body);
-    w->body = pdl_absent();
 }
 
 static void note_tokens(const choice *c) {
@@ -149,10 +138,12 @@ static void note_tokens(const choice *c) {
 
 void chat_free(work *w) {
     pdl_serve *s = w->s;
-    if (is_waiting(w)) leave_queue(w);
+    if (w->waits) leave_queue(w);
     else take_out(&s->going, w);
     if (w->x) pdl_exchange_set(w->x, NULL);
     for (uint32_t i = 0; i < w->n; i++) {
+        cutoff_fini(&w->choices[i].cut);
+        pdl_buf_fini(&w->choices[i].shown);
         if (!w->choices[i].run) continue;
         if (w->x) note_tokens(&w->choices[i]);
         pdl_session_release(s->opt.session, w->choices[i].run, w->choices[i].slot);
@@ -160,6 +151,8 @@ void chat_free(work *w) {
     }
     pdl_timer_stop(w->limit);
     pdl_timer_stop(w->silence);
+    pdl_drop(w->asked);
+    pdl_drop(w->kept);
     pdl_free(w->choices);
     pdl_free(w);
 }
@@ -179,7 +172,7 @@ static void overloaded(pdl_exchange *x, const char *why) {
 static void on_limit(void *user) {
     work *w = user;
     w->limit = NULL;
-    if (is_waiting(w)) {
+    if (w->waits) {
         overloaded(w->x, "its turn did not come in time");
         chat_free(w);
         return;
@@ -205,42 +198,47 @@ void make_id(pdl_serve *s, const char *prefix, char *out, size_t size) {
     snprintf(out, size, "%s%016llx", prefix, (unsigned long long)(z ^ (z >> 31)));
 }
 
-static work *new_work(pdl_serve *s, pdl_exchange *x, const pdl_served *model, pdl_vref body, uint32_t n) {
+/* Takes asked. */
+static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const pdl_served *model, pdl_val asked, uint32_t n) {
     work *w = PDL_NEW(work);
     w->s = s;
     w->x = x;
     w->model = model;
-    w->body = pdl_absent();
+    w->form = f;
+    w->asked = asked;
+    w->kept = pdl_absent();
     w->choices = PDL_NEW_N(choice, n);
     w->n = n;
     w->created = pdl_clock_wall_ns() / 1000000000;
-    w->stream = ask_is_true(body, "stream");
-    w->wants_usage = ask_is_true(pdl_dict_getz(body, "stream_options"), "include_usage");
-    make_id(s, "chatcmpl-", w->id, sizeof w->id);
+    w->stream = f->begin && ask_is_true(asked, "stream");
+    w->wants_usage = ask_is_true(pdl_dict_getz(asked, "stream_options"), "include_usage");
+    make_id(s, f->id, w->id, sizeof w->id);
     pdl_exchange_set(x, w);
     return w;
 }
 
 /* There is a slot for each choice. */
-static void spawn(work *w, pdl_vref body) {
+static void spawn(work *w) {
     pdl_serve *s = w->s;
-    pdl_val vars = ask_variables(s, body);
     append(&s->going, w);
     for (uint32_t i = 0; i < w->n; i++) {
         choice *c = &w->choices[i];
-        *c = (choice){.work = w, .index = i, .slot = s->slots[--s->n_slots], .fresh = true};
+        pdl_val messages = w->form->messages ? w->form->messages(w->asked, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
+        pdl_val vars = ask_variables(s, w->asked, messages);
+        *c = (choice){.work = w, .index = i, .slot = s->slots[--s->n_slots], .fresh = true, .cut = cutoff_of(w->asked), .shown = PDL_BUF};
         c->run = pdl_session_spawn(s->opt.session, &(pdl_spawn){
             .code = s->codes[w->model - s->opt.models], .dir = w->model->dir, .variables = vars, .slot = c->slot,
             .group = w->choices[0].slot, .stream = w->stream ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
             .sink = {c, on_event, false},
         });
+        pdl_drop(messages);
+        pdl_drop(vars);
     }
-    pdl_drop(vars);
 }
 
-static void queue(work *w, pdl_vref body) {
+static void queue(work *w) {
     pdl_serve *s = w->s;
-    w->body = pdl_keep(body);
+    w->waits = true;
     append(&s->waiting, w);
     s->n_waiting++;
     s->bytes_waiting += pdl_exchange_body(w->x).n;
@@ -254,29 +252,27 @@ static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
     return s->n_waiting < s->opt.max_waiting && s->bytes_waiting + pdl_exchange_body(x).n <= PDL_MAX_SERVE_WAITING_BYTES;
 }
 
-void chat_begin(pdl_serve *s, pdl_exchange *x) {
+void chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
     const pdl_served *model;
-    pdl_val body;
+    pdl_val asked;
     uint32_t n;
-    if (!ask_read(s, x, &body, &model, &n)) return;
+    if (!ask_read(s, x, f, &asked, &model, &n)) return;
     if (!must_wait(s, n)) {
-        work *w = new_work(s, x, model, body, n);
-        spawn(w, body);
+        work *w = new_work(s, x, f, model, asked, n);
+        spawn(w);
         chat_step(w);
     } else if (may_wait(s, x)) {
-        queue(new_work(s, x, model, body, n), body);
+        queue(new_work(s, x, f, model, asked, n));
     } else {
         overloaded(x, "as many requests as allowed are under way");
+        pdl_drop(asked);
     }
-    pdl_drop(body);
 }
 
 void chat_admit(pdl_serve *s) {
     for (work *w; (w = s->waiting.first) && s->n_slots >= w->n;) {
-        pdl_val body = pdl_keep(w->body);
         leave_queue(w);
-        spawn(w, body);
-        pdl_drop(body);
+        spawn(w);
     }
 }
 
@@ -299,7 +295,7 @@ static bool step_choice(choice *c) {
     c->fresh = false;
     pdl_step step = pdl_run_step(c->run);
     if (step == PDL_STEP_FAIL) {
-        fail(w, pdl_run_error(c->run));
+        failure_tell(w, pdl_run_error(c->run));
         return false;
     }
     if (step == PDL_STEP_WAIT) return true;
@@ -307,7 +303,7 @@ static bool step_choice(choice *c) {
     w->n_over++;
     pdl_err err = {0};
     bool ok = !w->stream || finish_choice(c, &err);
-    if (!ok) fail(w, &err);
+    if (!ok) failure_tell(w, &err);
     pdl_err_fini(&err);
     return ok;
 }
@@ -317,7 +313,7 @@ void chat_step(work *w) {
     for (uint32_t i = 0; ok && i < w->n; i++)
         if (can_go_on(&w->choices[i])) ok = step_choice(&w->choices[i]);
     if (ok && w->n_over < w->n) {
-        if (w->stream) begin_pieces(w);
+        if (w->stream && !w->silence) w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
         limit_time(w);
         return;
     }

@@ -1,6 +1,6 @@
-/* reply.c -- completions in the form of OpenAI's interface, whole and in pieces. */
+/* reply.c -- the form of a chat: /v1/chat/completions. */
 #include "io/sse.h"
-#include "serve/answer.h"
+#include "serve/form.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -13,7 +13,7 @@ static pdl_val head(const work *w, const char *object) {
 }
 
 /* Of the model calls that all choices made. */
-static pdl_val usage_of(const work *w) {
+pdl_val form_usage(const work *w, const char *prompt_name, const char *completion_name) {
     int64_t completion = 0, prompt = 0;
     for (uint32_t i = 0; i < w->n; i++) {
         int64_t calls, c, p;
@@ -21,8 +21,8 @@ static pdl_val usage_of(const work *w) {
         completion += c;
         prompt += p;
     }
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "prompt_tokens", pdl_int(prompt));
-    d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), prompt_name, pdl_int(prompt));
+    d = pdl_dict_putz(d, completion_name, pdl_int(completion));
     return pdl_dict_putz(d, "total_tokens", pdl_int(prompt + completion));
 }
 
@@ -44,7 +44,7 @@ static pdl_val message_of(const choice *c, const answer *a) {
     return one_choice(c, "message", m, a->logprobs, a->finish);
 }
 
-bool reply_whole(const work *w, pdl_val *out, pdl_err *err) {
+static bool whole(work *w, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(w->n);
     for (uint32_t i = 0; i < w->n; i++) {
         answer a;
@@ -56,14 +56,14 @@ bool reply_whole(const work *w, pdl_val *out, pdl_err *err) {
         answer_fini(&a);
     }
     pdl_val d = pdl_dict_putz(head(w, "chat.completion"), "choices", list);
-    *out = pdl_dict_putz(d, "usage", usage_of(w));
+    *out = pdl_dict_putz(d, "usage", form_usage(w, "prompt_tokens", "completion_tokens"));
     return true;
 }
 
-static void put_event(pdl_val v, pdl_buf *out) {
+void form_put_event(pdl_str name, pdl_val v, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
-    if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err)) pdl_sse_write((pdl_str){0}, pdl_buf_str(&b), out);
+    if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err)) pdl_sse_write(name, pdl_buf_str(&b), out);
     pdl_err_fini(&err);
     pdl_buf_fini(&b);
     pdl_drop(v);
@@ -73,10 +73,19 @@ static void put_piece(const choice *c, pdl_val delta, pdl_vref logprobs, const c
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, logprobs, finish));
     pdl_val d = pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list);
     if (c->work->wants_usage) d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
-    put_event(d, out);
+    form_put_event((pdl_str){0}, d, out);
 }
 
-void reply_piece(const choice *c, pdl_val delta, pdl_buf *out) { put_piece(c, delta, pdl_null(), NULL, out); }
+static void begin(work *w, pdl_buf *out) {
+    for (uint32_t i = 0; i < w->n; i++) {
+        pdl_val delta = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+        put_piece(&w->choices[i], pdl_dict_putz(delta, "content", pdl_textz("")), pdl_null(), NULL, out);
+    }
+}
+
+static void text(choice *c, pdl_str s, pdl_buf *out) {
+    put_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(s)), pdl_null(), NULL, out);
+}
 
 /* In pieces each call is told with its place. */
 static pdl_val numbered(pdl_vref calls) {
@@ -86,7 +95,8 @@ static pdl_val numbered(pdl_vref calls) {
     return out;
 }
 
-void reply_end(const choice *c, const answer *a, pdl_buf *out) {
+/* What stands in no piece of text: calls of tools, logprobs, the reason of the end. */
+static void end(choice *c, const answer *a, pdl_buf *out) {
     pdl_val delta = pdl_keep(a->said);
     if (pdl_is_list(a->calls)) delta = pdl_dict_putz(delta, "tool_calls", numbered(a->calls));
     if (pdl_dict_len(delta) || !pdl_is_null(a->logprobs)) put_piece(c, delta, a->logprobs, NULL, out);
@@ -94,7 +104,20 @@ void reply_end(const choice *c, const answer *a, pdl_buf *out) {
     put_piece(c, pdl_dict_new(0), pdl_null(), a->finish, out);
 }
 
-void reply_usage(const work *w, pdl_buf *out) {
-    pdl_val d = pdl_dict_putz(head(w, "chat.completion.chunk"), "choices", pdl_list_new(0));
-    put_event(pdl_dict_putz(d, "usage", usage_of(w)), out);
+static void finish(work *w, pdl_buf *out) {
+    if (w->wants_usage) {
+        pdl_val d = pdl_dict_putz(head(w, "chat.completion.chunk"), "choices", pdl_list_new(0));
+        form_put_event((pdl_str){0}, pdl_dict_putz(d, "usage", form_usage(w, "prompt_tokens", "completion_tokens")), out);
+    }
+    PDL_PUT(out, "data: [DONE]\n\n");
 }
+
+void form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out) {
+    pdl_buf b = PDL_BUF;
+    (void)w;
+    put_error(message, type, code, &b);
+    pdl_sse_write((pdl_str){0}, pdl_buf_str(&b), out);
+    pdl_buf_fini(&b);
+}
+
+const form chat_form = {.id = "chatcmpl-", .begin = begin, .text = text, .end = end, .finish = finish, .fail = form_fail, .whole = whole};

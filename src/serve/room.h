@@ -4,7 +4,10 @@
 
 #include "base/buf.h"
 #include "io/httpd.h"
+#include "serve/cutoff.h"
 #include "serve/serve.h"
+
+struct form;
 
 /* One of the answers that a request asks for: one run of the program. */
 typedef struct choice {
@@ -13,15 +16,20 @@ typedef struct choice {
     uint32_t index, slot;
     bool fresh;           /* not stepped yet */
     bool over;            /* run has its result */
+    cutoff cut;           /* where its text ends */
+    pdl_buf shown;        /* its text so far, for forms that say it again at the end */
 } choice;
 
-/* A request for a completion. It waits in the queue of the server (body is there, no choice has a run), then all its
- * choices run beside each other. */
+/* A request that runs a program. It waits in the queue of the server (no choice has a run), then all its choices run beside each other. */
 typedef struct work {
     struct pdl_serve *s;
     pdl_exchange *x;      /* NULL: answered, or the client has gone */
     const pdl_served *model;
-    pdl_val body;         /* what is asked, while it waits; else absent */
+    const struct form *form;
+    pdl_val asked;        /* the request as a chat: form.h */
+    pdl_val kept;         /* what the form keeps with it; or absent */
+    uint32_t n_events;    /* sent so far, where the form numbers them */
+    bool waits;           /* for its turn */
     choice *choices;
     uint32_t n, n_over;
     pdl_timer *limit;     /* of the whole request */
@@ -74,20 +82,20 @@ void answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str 
 void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
 void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
-/* ask.c: what a request for a completion asks. */
-/* The body as a dict (owned), its model, and how many choices it wants. False: it is wrong, and answered. */
-bool ask_read(const pdl_serve *s, pdl_exchange *x, pdl_val *body, const pdl_served **model, uint32_t *n);
+/* ask.c: what a request asks. */
+/* The request as a chat (a dict, owned), its model, and how many choices it wants. False: it is wrong, and answered. */
+bool ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, pdl_val *asked, const pdl_served **model, uint32_t *n);
 /* The model of that name; NULL: there is none, and the client is told so. */
 const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
 /* fields.c: are the fields of the types and in the ranges that they should be? False: not, and the client is told so. */
 bool ask_fields(pdl_exchange *x, pdl_vref body);
 bool ask_messages(pdl_exchange *x, pdl_vref list);
 bool ask_is_true(pdl_vref d, const char *key);
-/* What its runs see: an owned dict. */
-pdl_val ask_variables(const pdl_serve *s, pdl_vref body);
+/* What a run sees of it: an owned dict. */
+pdl_val ask_variables(const pdl_serve *s, pdl_vref asked, pdl_vref messages);
 
-/* chat.c: a completion as runs. */
-void chat_begin(pdl_serve *s, pdl_exchange *x);
+/* chat.c: a request as runs. */
+void chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
 void chat_step(work *w);  /* w may be gone afterwards */
 bool chat_is_ready(const work *w);
 /* Those whose turn has come begin. */
@@ -97,15 +105,5 @@ void chat_free(work *w);
 void works_move_last(works *l, work *w);
 /* The prefix and sixteen hex digits that no other id of this server has. */
 void make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
-
-/* reply.c: completions as they are written. */
-/* All choices are over. False: a result is not text. */
-PDL_MUST bool reply_whole(const work *w, pdl_val *out, pdl_err *err);
-struct answer;
-/* As events. Takes delta. */
-void reply_piece(const choice *c, pdl_val delta, pdl_buf *out);
-/* What stands in no piece of text: calls of tools, logprobs, the reason of the end. */
-void reply_end(const choice *c, const struct answer *a, pdl_buf *out);
-void reply_usage(const work *w, pdl_buf *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "serve/form.h"
 #include "serve/record.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -150,13 +151,15 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
     answer_json(x, pdl_dict_putz(pdl_dict_new(1), "status", pdl_textz("ok")));
 }
 
+static void chat(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &chat_form); }
+
 /* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its end has a name behind it. */
 static const route routes[] = {
     {"GET", "/health", true, show_health, "is the server there?"},
     {"GET", "/metrics", false, show_metrics, "counts of requests for Prometheus"},
     {"GET", "/v1/models", false, list_models, "the programs"},
     {"GET", "/v1/models/", false, show_model, "one of them"},
-    {"POST", "/v1/chat/completions", false, chat_begin, "runs a program"},
+    {"POST", "/v1/chat/completions", false, chat, "runs a program"},
 };
 enum { N_ROUTES = sizeof routes / sizeof routes[0] };
 

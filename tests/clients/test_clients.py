@@ -24,7 +24,7 @@ PROGRAMS = {
     "agent": "model: openai/agent\nparameters: %s\n" % PARAMETERS,
     "nested": "text:\n- if: true\n  then:\n    lastOf: ['', {model: openai/agent, parameters: %s}]\n" % PARAMETERS,
     "echo": 'text: "You said: ${ question }"\n',
-    "fails": 'text: "${ no.such.name }"\n',
+    "fails": 'text: ["${ question }", {model: openai/agent, contribute: []}, "${ no.such.name }"]\n',
 }
 asked = []          # requests that reached the model
 
@@ -113,6 +113,10 @@ for name in ("agent", "nested"):
     print(name, "stream", r.finish_reason, json.loads(r.message.tool_calls[0].function.arguments), "tool_calls.function.arguments.done" in kinds)
 messages = ASK + [r.message.to_dict(), {"role": "tool", "tool_call_id": r.message.tool_calls[0].id, "content": "5"}]
 print(c.chat.completions.create(model="agent", messages=messages, tools=TOOLS).choices[0].message.content)
+try:
+    openai.OpenAI(base_url=URL, api_key="x").chat.completions.create(model="fails", messages=[{"role": "user", "content": "once"}])
+except openai.InternalServerError as e:
+    print(e.status_code, e.code)
 class Person(pydantic.BaseModel):
     name: str
     age: int
@@ -127,6 +131,7 @@ agent stream tool_calls {'a': 2, 'b': 3} True
 nested tool_calls None add {"a": 2, "b": 3}
 nested stream tool_calls {'a': 2, 'b': 3} True
 the sum is 5
+500 expression
 name='Ann' age=7
 name='Ann' age=7
 '''
@@ -256,6 +261,8 @@ def main():
         served = "http://127.0.0.1:%s/v1" % port.group(1)
         python_clients(served, folder)
         npm_clients(served)
+        runs = sum("once" in str(body["messages"]) for body in asked)
+        check("a failing program runs once for each request", runs <= 1, runs)
         server.terminate()
         check("the server ends", server.wait(20) == 0)
         server.stderr.close()

@@ -45,6 +45,10 @@ PROGRAMS = {
     "cut-text": 'text: ["", {model: openai/cut}]\n',
     "cut-more": 'text: ["so: ", {model: openai/cut}]\n',
     "refusal": 'model: openai/refusal\n',
+    "status": 'model: "openai/status-${ question }"\nparameters: {num_retries: 0}\n',
+    "limits": 'text: "${ max_tokens } ${ stop | upper }"\n',
+    "words": 'text: [one two, " three ", "four äöü five six"]\n',
+    "late-words": 'text: ["on", "e t", "wo thr", "ee"]\n',
     "slow": 'text: [first, {model: openai/slow}]\n',
     "big": 'text: {for: {i: "${ range(4000) | list }"}, repeat: "${ \'x\' * 10000 }"}\n',
     "forever": 'repeat: {text: ""}\nwhile: true\n',
@@ -79,6 +83,9 @@ class Model(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         asked.append(body["model"])
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+        if body["model"].startswith("status-"):
+            status = int(body["model"][7:])
+            return self.send(status, {"error": {"message": "refused"}}, {"Retry-After": "7"} if status == 429 else {})
         if body["model"] == "fails":
             return self.send(400, {"error": {"message": "no such thing"}})
         if body["model"] == "slow":
@@ -113,9 +120,11 @@ class Model(BaseHTTPRequestHandler):
         self.wfile.write(b"data: " + json.dumps(value).encode() + b"\n\n")
         self.wfile.flush()
 
-    def send(self, status, value):
+    def send(self, status, value, headers=()):
         data = json.dumps(value).encode()
         self.send_response(status)
+        for name in headers:
+            self.send_header(name, headers[name])
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -288,6 +297,52 @@ def model_answers(s):
               json.loads(call["function"]["arguments"]) == {"a": 1} and finish == "tool_calls", message)
 
 
+# status of the service, of the answer, kind, Retry-After, x-should-retry
+UPSTREAM = [(401, 502, "auth", None, "false"), (403, 502, "permission", None, "false"), (404, 502, "not_found", None, "false"),
+            (400, 502, "bad_request", None, "false"), (500, 502, "server", None, "false"), (429, 429, "rate_limit", "7", None)]
+
+
+def failures(folder, url):
+    """A run that failed is not to be run again; what a service refused is told as such, also before a stream has begun."""
+    s = Server(folder, url)     # of its own: a service that said 429 is asked slowly for a while
+    for status, told, kind, after, again in UPSTREAM:
+        for stream in (False, True):
+            r = s.chat("status", str(status), stream=stream)
+            check("the service says %d%s" % (status, ", a stream" if stream else ""),
+                  r[0] == told and json.loads(r[2])["error"]["code"] == kind and r[1].get("retry-after") == after and r[1].get("x-should-retry") == again, r)
+    r = s.chat("fails")
+    check("the program fails", r[0] == 500 and r[1].get("x-should-retry") == "false" and json.loads(r[2])["error"]["code"] == "expression", r)
+    r = s.chat("none")
+    check("other errors do not say it", r[0] == 404 and "x-should-retry" not in r[1], r)
+    s.close()
+
+
+# program, what is asked, text, reason of the end
+CUTS = [
+    ("words", {}, "one two three four äöü five six", "stop"), ("words", {"stop": "three"}, "one two ", "stop"),
+    ("words", {"stop": ["five", "two"]}, "one ", "stop"), ("words", {"stop": "seven"}, "one two three four äöü five six", "stop"),
+    ("words", {"stop": "sixty"}, "one two three four äöü five six", "stop"), ("words", {"stop": "o three"}, "one tw", "stop"),
+    ("words", {"max_tokens": 1}, "one ", "length"), ("words", {"max_completion_tokens": 5}, "one two three four ", "length"),
+    ("words", {"max_tokens": 100}, "one two three four äöü five six", "stop"), ("words", {"max_tokens": 2, "stop": "n"}, "o", "stop"),
+    ("late-words", {"stop": ["two three"]}, "one ", "stop"), ("late-words", {"stop": ["two thref"]}, "one two three", "stop"),
+    ("talk", {"max_tokens": 1}, "A:hello worldhello world", "stop"), ("talk", {"stop": "wor"}, "A:hello ", "stop"),
+    ("cut", {"stop": "x"}, "he", "length"),
+]
+
+
+def cuts(s):
+    """max_tokens and stop reach the program, and hold for a text that no model made."""
+    r = s.chat("limits", max_tokens=700, stop="abc")
+    check("limits are variables", content(r) == "700 ABC", r)
+    check("and null without", content(s.chat("limits")) == "None NONE")
+    for name, asks, text, reason in CUTS:
+        got = told(s, name, **asks)
+        check("%s with %s" % (name, asks), [(x[0].get("content"), x[1]) for x in got] == [(text, reason)] * 2, got)
+    for stop in ([1], [""], "", ["a"] * 5, "a" * 1001):
+        r = s.chat("words", stop=stop)
+        check("stop is %s" % str(stop)[:10], r[0] == 400 and "stop should be" in json.loads(r[2])["error"]["message"], r)
+
+
 def choices(s):
     r = s.chat("talk", n=3)
     v = json.loads(r[2])
@@ -304,7 +359,7 @@ def choices(s):
         check("n is %r" % (n,), r[0] == 400 and "n should be a whole number from 1 to 128" in json.loads(r[2])["error"]["message"], r)
     check("n is null", len(json.loads(s.chat("echo", n=None)[2])["choices"]) == 1)
     r = s.chat("late", n=2)
-    check("one choice fails", r[0] == 500 and "no such thing" in json.loads(r[2])["error"]["message"], r)
+    check("one choice fails", r[0] == 502 and "no such thing" in json.loads(r[2])["error"]["message"], r)
 
 
 # name, method, path, body, headers, status, text of the message
@@ -530,7 +585,7 @@ def run_options(folder, url):
     r = s.chat("many")
     check("a spent budget", r[0] == 500 and json.loads(r[2])["error"]["code"] == "budget", r)
     r = s.chat("slow")
-    check("time of a model call", r[0] == 500 and json.loads(r[2])["error"]["code"] == "timeout", r)
+    check("time of a model call", r[0] == 504 and r[1].get("x-should-retry") == "false" and json.loads(r[2])["error"]["code"] == "timeout", r)
     del asked[:]
     r = [s.chat("talk") for _ in range(3)]
     r += [s.chat("inside") for _ in range(2)]
@@ -637,7 +692,7 @@ def main():
         for name, text in PROGRAMS.items():
             (folder / (name + ".pdl")).write_text(text, "utf-8")
         s = Server(folder, url)
-        for part in (answers, streams, model_answers, choices, refusals, bad_clients, many_clients, official_client):
+        for part in (answers, streams, model_answers, cuts, choices, refusals, bad_clients, many_clients, official_client):
             part(s)
         other_interpreters(s, folder)
         waiting = s.socket("slow")
@@ -646,6 +701,7 @@ def main():
         code, err = s.p.wait(20), s.p.stderr.read()
         check("ends with Ctrl-C while clients wait", code == 0 and err == "", (code, err[-2000:]))
         waiting.close()
+        failures(folder, url)
         limits(folder, url)
         queue(folder, url)
         run_options(folder, url)

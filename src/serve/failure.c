@@ -1,0 +1,85 @@
+/* failure.c -- see failure.h. A run is not repeated by clients on their own, since it would be paid for again: only where a service asks
+ * for patience. */
+#include "serve/failure.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "serve/record.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+typedef struct failure {
+    pdl_err_kind kind;
+    int status;
+    const char *type;
+} failure;
+
+/* What a service refused is no fault of this server or its client. All others are the program's: 500. */
+static const failure failures[] = {
+    {PDL_E_auth, 502, "upstream_error"},
+    {PDL_E_permission, 502, "upstream_error"},
+    {PDL_E_not_found, 502, "upstream_error"},
+    {PDL_E_context_window, 502, "upstream_error"},
+    {PDL_E_content_policy, 502, "upstream_error"},
+    {PDL_E_bad_request, 502, "upstream_error"},
+    {PDL_E_unavailable, 502, "upstream_error"},
+    {PDL_E_server, 502, "upstream_error"},
+    {PDL_E_connection, 502, "upstream_error"},
+    {PDL_E_protocol, 502, "upstream_error"},
+    {PDL_E_stream, 502, "upstream_error"},
+    {PDL_E_rate_limit, 429, "rate_limit_error"},
+    {PDL_E_quota, 429, "insufficient_quota"},
+    {PDL_E_timeout, 504, "timeout"},
+};
+
+static failure failure_of(const pdl_err *why) {
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
+        bool ours = why->kind == PDL_E_bad_request && !why->status; /* a request that was not made */
+        if (failures[i].kind == why->kind && !ours) return failures[i];
+    }
+    return (failure){why->kind, 500, "server_error"};
+}
+
+/* Whole seconds that the service asked for; 0: none. */
+static unsigned seconds_to_wait(const pdl_err *why) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    double s = 0;
+    if (!why->detail || !pdl_json_read(pdl_str_of(why->detail), 0, &v, NULL, &ignored)) {
+        pdl_err_fini(&ignored);
+        return 0;
+    }
+    pdl_vref given = pdl_is_dict(v) ? pdl_dict_getz(v, "retry_after_seconds") : pdl_absent();
+    if (pdl_is(given, PDL_V_FLOAT)) s = pdl_float_of(given);
+    pdl_drop(v);
+    return s > 0 && s < 1e6 ? (unsigned)ceil(s) : 0;
+}
+
+static void add_headers(pdl_exchange *x, const failure *f, const pdl_err *why) {
+    char text[16];
+    unsigned seconds = f->status == 429 ? seconds_to_wait(why) : 0;
+    snprintf(text, sizeof text, "%u", seconds);
+    if (seconds) pdl_exchange_add_header(x, "Retry-After", text);
+    if (f->kind != PDL_E_rate_limit) pdl_exchange_add_header(x, "x-should-retry", "false");
+}
+
+void failure_tell(work *w, const pdl_err *why) {
+    failure f = failure_of(why);
+    const char *code = pdl_err_kind_name(why->kind);
+    pdl_buf shown = PDL_BUF, b = PDL_BUF;
+    if (!w->x) return;
+    record_error(w->x, code);
+    pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
+    if (!w->begun) {
+        add_headers(w->x, &f, why);
+        answer_error(w->x, f.status, f.type, code, pdl_buf_str(&shown));
+    } else {
+        w->form->fail(w, pdl_buf_str(&shown), f.type, code, &b);
+        pdl_exchange_put(w->x, pdl_buf_str(&b));
+        pdl_exchange_end(w->x);
+    }
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&shown);
+}

@@ -1,0 +1,10 @@
+/* failure.h -- how a client is told that a run failed. */
+#ifndef PDL_SERVE_FAILURE_H
+#define PDL_SERVE_FAILURE_H
+
+#include "serve/form.h"
+
+/* Ends the exchange: with an answer, or with a piece where some were sent. */
+void failure_tell(work *w, const pdl_err *why);
+
+#endif

@@ -1,0 +1,38 @@
+/* form.h -- a way in which programs are asked and answer: as a chat, a completion, a response, ... Each is a row of functions.
+ *
+ * What is asked becomes a chat first, so that programs see the same of all forms. Answers in pieces are events; a form without begin has
+ * none. Private to the room.
+ */
+#ifndef PDL_SERVE_FORM_H
+#define PDL_SERVE_FORM_H
+
+#include "serve/answer.h"
+
+typedef struct form {
+    const char *id;       /* how ids of its answers begin */
+    /* What is asked as a chat: a dict with messages and the other fields, owned; body is borrowed. False: it is wrong, and answered.
+     * NULL: it is a chat. */
+    bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
+    /* The messages of choice i, owned. NULL: those of the request. */
+    pdl_val (*messages)(pdl_vref asked, uint32_t i);
+    /* In pieces: before the first text, more text, a choice is over, all are. */
+    void (*begin)(work *w, pdl_buf *out);
+    void (*text)(choice *c, pdl_str text, pdl_buf *out);
+    void (*end)(choice *c, const answer *a, pdl_buf *out);
+    void (*finish)(work *w, pdl_buf *out);
+    /* ... or it failed. */
+    void (*fail)(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
+    /* The whole answer; all choices are over. Error: a result is not what the form can carry. */
+    bool (*whole)(work *w, pdl_val *out, pdl_err *err);
+} form;
+
+extern const form chat_form;
+
+/* One event with v (taken) as its data; name: of the event, empty: none. */
+void form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
+/* A failure as a piece {error: ...}. */
+void form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
+/* {prompt_tokens, completion_tokens, total_tokens} of the calls of models that all choices made; their names are the form's. */
+pdl_val form_usage(const work *w, const char *prompt, const char *completion);
+
+#endif
