@@ -428,7 +428,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     if (s->reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reached));
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->opt.trace) {
-        s->fold = pdl_fold_new(s->program, s->secrets);
+        s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
         pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
     }
 }
@@ -578,8 +578,8 @@ pdl_val pdl_session_explained(pdl_session *s) {
     return pdl_hide_val(s->secrets, pdl_explain_waits(s->explain, s->run, s->reached, pdl_explain_notes(s->explain)));
 }
 
-bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err) {
-    return pdl_fold_json(s->fold, out, err);
+bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+    return pdl_fold_write(s->fold, put, user, err);
 }
 
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) { pdl_hide_cut(s->secrets, text, out); }

@@ -8,6 +8,7 @@
 #define PDL_API_SESSION_H
 
 #include "lang/program.h"
+#include "trace/fold.h"
 #include "vm/vm.h"
 
 typedef struct pdl_session pdl_session;
@@ -105,8 +106,8 @@ const char *pdl_session_env(pdl_session *s, const char *name);
  * the forms stand in docs/manual/calls.md. */
 pdl_val pdl_session_explained(pdl_session *s);
 
-/* The trace as one line of JSON (options.trace). */
-PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_buf *out, pdl_err *err);
+/* After the end: the trace as one line of JSON, in pieces (options.trace). Errors: limit, io, those of put. */
+PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err);
 
 /* What of a program that was not loaded here is secret is not shown either. */
 void pdl_session_note(const pdl_session *s, const pdl_program *program);

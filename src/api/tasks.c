@@ -281,6 +281,8 @@ pdl_value *pdl_task_usage(const pdl_task *task) {
     return pdl_value_box(pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt)));
 }
 
+static bool add_piece(void *user, pdl_str piece, pdl_err *err) { return pdl_buf_add(user, piece, err); }
+
 pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
     pdl_err err = {0};
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -292,7 +294,7 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
                                       : "the task has not ended");
         return NULL;
     }
-    if (pdl_session_trace(task->session, &b, &err)) return pdl_value_box(pdl_text_of_buf(&b));
+    if (pdl_session_trace(task->session, add_piece, &b, &err)) return pdl_value_box(pdl_text_of_buf(&b));
     pdl_buf_fini(&b);
     pdl_error_give(error, &err, NULL);
     return NULL;

@@ -121,16 +121,20 @@ static char *trace_name(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
+static bool put_trace(void *user, pdl_str piece, pdl_err *err) { return pdl_file_out_put(user, piece, err); }
+
 static void write_trace(const arguments *a, const pdl_session *s) {
-    pdl_buf b = PDL_BUF;
+    pdl_file_out *out;
     pdl_err err = {0};
     char *path = trace_name(a);
-    if (!pdl_session_trace(s, &b, &err) || !pdl_file_write(path, pdl_buf_str(&b), PDL_FILE_ATOMIC, &err)) {
-        tell("Failure generating the trace: %s", err.msg);
-        pdl_err_fini(&err);
+    bool ok = pdl_file_out_begin(path, &out, &err);
+    if (ok) {
+        ok = pdl_session_trace(s, put_trace, out, &err);
+        ok = pdl_file_out_end(out, ok, &err);
     }
+    if (!ok) tell("Failure generating the trace: %s", err.msg);
+    pdl_err_fini(&err);
     pdl_free(path);
-    pdl_buf_fini(&b);
 }
 
 typedef struct runner {

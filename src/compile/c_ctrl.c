@@ -148,8 +148,8 @@ static bool is_blind(const pdl_block *b) {
 }
 
 /* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the loop runs in constant memory. */
-static bool is_unheard(const pdl_emit *e, const pdl_b_repeat *b, const pdl_info *info, const pdl_join *join) {
-    if (e->trace || !info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;
+static bool is_unheard(const pdl_b_repeat *b, const pdl_info *info, const pdl_join *join) {
+    if (!info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;
     for (uint32_t i = 0; i < b->head.contribute.n; i++)
         if (b->head.contribute.p[i].value) return false;
     return (!b->while_ || is_blind_tree(b->while_)) && (!b->until || is_blind_tree(b->until)) && is_blind(b->body);
@@ -176,7 +176,7 @@ void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
         emit(e, PDL_OP_FOR_SEP, 0, 0, sep); /* prints it, and adds it to the text, before all but the first */
     }
     emit(e, PDL_OP_FOR_BIND, 0, 0, 0);
-    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(e, b, info, join)});
+    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
     emit(e, PDL_OP_CHILD, 0, 0, 0);
     c_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {

@@ -51,6 +51,7 @@ void pdl_secrets_free(pdl_secrets *s) {
 }
 
 bool pdl_secrets_any(const pdl_secrets *s) { return s && s->n_edges; }
+size_t pdl_secrets_size(const pdl_secrets *s) { return s ? s->n_edges : 0; }
 
 /* --- the tree --------------------------------------------------------------------------------------------- */
 

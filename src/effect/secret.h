@@ -24,6 +24,8 @@ typedef struct pdl_secrets pdl_secrets;
 pdl_secrets *pdl_secrets_new(void);
 void pdl_secrets_free(pdl_secrets *s); /* NULL is fine, as for every function here that takes a register */
 bool pdl_secrets_any(const pdl_secrets *s);
+/* Grows with every text that is registered for the first time. */
+size_t pdl_secrets_size(const pdl_secrets *s);
 
 /* --- telling what is secret (secret.c) ------------------------------------------------------------------ */
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -136,24 +137,122 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
     return ok;
 }
 
-/* The new content gets the permissions of the old file. */
-static bool write_atomic(const char *path, pdl_str bytes, pdl_err *err) {
+/* --- a file in pieces --------------------------------------------------------------------- */
+
+struct pdl_file_out {
+    char *path, *tmp; /* owned; tmp NULL: it is written in place, as devices and pipes are */
+    int fd;
+    bool nameless; /* tmp is made at the end: whatever ends the process before leaves nothing */
+    pdl_buf rest;  /* not written yet */
+    bool there; /* it takes the place of a file with this mode */
+    mode_t mode;
+};
+
+static void out_free(pdl_file_out *f) {
+    pdl_free(f->path);
+    pdl_free(f->tmp);
+    pdl_buf_fini(&f->rest);
+    pdl_free(f);
+}
+
+/* A file without a name in the folder of path; -1 where there are none, or no way to name it later. */
+static int open_nameless(const char *path) {
+    pdl_str folder = pdl_file_folder(pdl_str_of(path));
+    char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    pdl_free(z);
+    return fd;
+}
+
+static int open_out(pdl_file_out *f) {
+    if (!f->tmp) return open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
+    int fd = open_nameless(f->path);
+    f->nameless = fd >= 0;
+    if (fd >= 0) return fd;
+    unlink(f->tmp);
+    return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666);
+}
+
+bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     struct stat st;
-    bool ok = false, there = stat(path, &st) == 0;
-    pdl_buf tmp = PDL_BUF;
-    if (there && !S_ISREG(st.st_mode)) return write_to(path, O_TRUNC, bytes, err); /* a device, a pipe */
-    pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", path, (long)getpid());
-    unlink(pdl_buf_z(&tmp));
-    if (!write_to(pdl_buf_z(&tmp), O_EXCL, bytes, err)) goto done;
-    if (there && chmod(pdl_buf_z(&tmp), st.st_mode & 07777) != 0) {
-        pdl_file_errno(err, errno, path);
-        goto done;
+    pdl_file_out *f = PDL_NEW(pdl_file_out);
+    f->there = stat(path, &st) == 0;
+    f->mode = f->there ? st.st_mode & 07777 : 0;
+    f->path = pdl_str_dup(pdl_str_of(path));
+    f->rest = PDL_BUF;
+    if (!f->there || S_ISREG(st.st_mode)) {
+        pdl_buf tmp = PDL_BUF;
+        pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", path, (long)getpid());
+        f->tmp = pdl_buf_take(&tmp);
     }
-    ok = rename(pdl_buf_z(&tmp), path) == 0 || pdl_file_errno(err, errno, path);
-done:
-    if (!ok) unlink(pdl_buf_z(&tmp));
-    pdl_buf_fini(&tmp);
+    f->fd = open_out(f);
+    if (f->fd < 0) {
+        pdl_file_errno(err, errno, path);
+        out_free(f);
+        return false;
+    }
+    *out = f;
+    return true;
+}
+
+/* Gives a file without a name its temporary one. */
+static bool name_it(pdl_file_out *f, pdl_err *err) {
+    char from[64];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", f->fd);
+    unlink(f->tmp);
+    return linkat(AT_FDCWD, from, AT_FDCWD, f->tmp, AT_SYMLINK_FOLLOW) == 0 || pdl_file_errno(err, errno, f->tmp);
+}
+
+static bool out_flush(pdl_file_out *f, pdl_err *err) {
+    bool ok = put_all(f->fd, pdl_buf_str(&f->rest), f->tmp ? f->tmp : f->path, err);
+    pdl_buf_clear(&f->rest);
     return ok;
+}
+
+bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err) {
+    pdl_buf_put(&f->rest, bytes);
+    return f->rest.len < READ_CHUNK || out_flush(f, err);
+}
+
+/* The new content gets the permissions of the old file. */
+bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err) {
+    ok = ok && out_flush(f, err) && (!f->nameless || name_it(f, err));
+    if (close(f->fd) != 0 && ok) ok = pdl_file_errno(err, errno, f->tmp ? f->tmp : f->path);
+    if (f->tmp && ok && f->there && chmod(f->tmp, f->mode) != 0) ok = pdl_file_errno(err, errno, f->path);
+    if (f->tmp && ok && rename(f->tmp, f->path) != 0) ok = pdl_file_errno(err, errno, f->path);
+    if (f->tmp && !ok) unlink(f->tmp);
+    out_free(f);
+    return ok;
+}
+
+static bool write_atomic(const char *path, pdl_str bytes, pdl_err *err) {
+    pdl_file_out *f;
+    if (!pdl_file_out_begin(path, &f, err)) return false;
+    bool ok = pdl_file_out_put(f, bytes, err);
+    return pdl_file_out_end(f, ok, err);
+}
+
+int pdl_file_scratch(const char *folder) {
+    pdl_buf name = PDL_BUF;
+    pdl_buf_putf(&name, "%s/pdl-XXXXXX", folder && *folder ? folder : "/tmp");
+    char *z = pdl_buf_take(&name);
+    int fd = mkostemp(z, O_CLOEXEC);
+    if (fd >= 0) unlink(z);
+    pdl_free(z);
+    return fd;
+}
+
+bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err) {
+    while (n) {
+        ssize_t got = pread(fd, to, n, (off_t)offset);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return pdl_file_errno(err, errno, NULL);
+        if (got == 0) return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "a file became shorter while it was read");
+        to += got;
+        offset += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
 }
 
 bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err) {

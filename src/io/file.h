@@ -28,6 +28,19 @@ PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode
 /* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
 
+/* A file that is written in pieces and takes the place of the one at path with its last one: PDL_FILE_ATOMIC for what is too
+ * large to be made first. */
+typedef struct pdl_file_out pdl_file_out;
+PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
+PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
+/* Ends it; takes f. ok false: nothing is changed at path. Returns whether all is written. */
+PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
+
+/* A new file without a name in a folder (NULL: /tmp), to be read and written by this process; -1: there can be none. */
+int pdl_file_scratch(const char *folder);
+/* Exactly n bytes of a descriptor from an offset on. */
+PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
+
 /* Make a directory and its parents; fine when it is there. */
 PDL_MUST bool pdl_file_mkdir(const char *path, pdl_err *err);
 

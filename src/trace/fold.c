@@ -1,4 +1,5 @@
-/* fold.c -- see fold.h: from events to nodes. What nodes look like when they are written is in fold_write.c.
+/* fold.c -- see fold.h: from events to nodes. When nodes are written and given back is in fold_node.c, what they look like in
+ * fold_write.c.
  *
  * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the first of
  * an iteration of a map, of the map's node, which is the innermost one of the fiber that waits for the
@@ -14,20 +15,9 @@
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
 static fold_node *top_of(const pdl_fold *f, uint32_t fiber) { return pdl_idmap_find(&f->tops, (uintptr_t)fiber); }
-static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) { pdl_idmap_put(&f->tops, (uintptr_t)fiber, n); }
-
-static void facts_clear(fold_node *n) {
-    for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
-    n->facts.n = 0;
-}
-
-static void node_free(fold_node *n) {
-    facts_clear(n);
-    pdl_vec_fini(&n->facts);
-    pdl_path_drop(n->path);
-    pdl_drop(n->context);
-    pdl_free(n->failure);
-    pdl_free(n);
+static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) {
+    if (n) pdl_idmap_put(&f->tops, (uintptr_t)fiber, n);
+    else pdl_idmap_del(&f->tops, (uintptr_t)fiber);
 }
 
 static void set_path(fold_node *n, pdl_path *p) {
@@ -81,32 +71,46 @@ static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *the
     }
 }
 
-static void on_begin(pdl_fold *f, const pdl_event *e) {
-    fold_node *up = top_of(f, e->fiber), *n = PDL_NEW(fold_node);
-    if (!up && e->parent) up = top_of(f, e->parent);
-    keep_program(f, e->program);
+/* Containers of the JSON between the node of a block and that of a part. */
+static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry entry) {
+    if (entry == PDL_ENTRY_DEF) return 2;
+    if (entry != PDL_ENTRY_PART || part == b->more->fallback) return 1;
+    for (uint32_t i = 0; i < b->more->expectations.n; i++)
+        if (b->more->expectations.p[i].feedback_block == part) return 3;
+    switch ((int)b->kind) {
+    case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? 1 : 2;
+    case PDL_BLOCK_lastOf: case PDL_BLOCK_array: case PDL_BLOCK_object: case PDL_BLOCK_sequence: return 2;
+    case PDL_BLOCK_repeat: case PDL_BLOCK_map: return fold_is_loop_body(b, part) ? 2 : 1;
+    case PDL_BLOCK_match: return 3;
+    default: return 1;
+    }
+}
+
+static void begin_node(fold_node *n, const pdl_event *e) {
+    fold_node *up = n->parent;
     n->block = e->block;
-    n->parent = up;
     n->entry = e->entry;
     n->fiber = e->fiber;
     n->number = e->number;
-    n->depth = up ? up->depth + 1 : 0;
+    n->level = up ? up->level + levels_to(up->block, e->block, e->entry) : 0;
     n->start = e->nanos;
-    n->silent = !shows(up, e);
-    n->context = pdl_absent();
+    n->silent = !shows(up, e) || n->depth > FOLD_DEEPEST;
+    if (up && up->block->kind == PDL_BLOCK_repeat && fold_is_loop_body(up->block, e->block)) n->number = up->begun++;
+    if (n->silent && up && up->fiber != e->fiber) n->parent = NULL; /* it may be released before n ends */
     if (e->block->kind == PDL_BLOCK_model && !n->silent) n->context = pdl_keep(e->context);
-    n->older = f->all;
-    f->all = n;
+}
+
+static void on_begin(pdl_fold *f, const pdl_event *e) {
+    fold_node *up = top_of(f, e->fiber);
+    if (!up && e->parent) up = top_of(f, e->parent);
+    fold_node *n = fold_node_new(f, up);
+    keep_program(f, e->program);
+    begin_node(n, e);
     set_path(n, e->path);
     executed(f, e->block, e->path);
     if (up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
-    if (!n->silent && up) {
-        if (up->last) up->last->next = n;
-        else up->first = n;
-        up->last = n;
-    } else if (!n->silent && !f->root) {
-        f->root = n;
-    }
+    if (!n->silent && up) fold_node_link(n);
+    else if (!n->silent && !f->root) f->root = n;
     set_top(f, e->fiber, n);
 }
 
@@ -133,15 +137,14 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->context = pdl_keep(e->context);
     }
     n->end = e->nanos;
-    if (n->path == e->path) return;
-    set_path(n, e->path); /* with the attempt that succeeded */
-    executed(f, e->block, e->path);
+    if (n->path != e->path) {
+        set_path(n, e->path); /* with the attempt that succeeded */
+        executed(f, e->block, e->path);
+    }
+    fold_node_over(f, n);
 }
 
-static void on_fail(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = leave(f, e);
-    if (!n) return;
-    if (n->parent && !n->silent) n->parent->part_failed = true;
+static void note_failure(fold_node *n, const pdl_event *e) {
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
     n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
@@ -149,25 +152,22 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
     n->failure = pdl_str_dup(pdl_str_of(e->err && e->err->msg ? e->err->msg : ""));
 }
 
+static void on_fail(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = leave(f, e);
+    if (!n) return;
+    if (n->parent && !n->silent) n->parent->part_failed = true;
+    note_failure(n, e);
+    fold_node_over(f, n);
+}
+
 /* What the failed attempt left behind goes; definitions were made before it. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
-    fold_node *n = top_of(f, e->fiber), *kept = NULL;
+    fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
     set_path(n, e->path); /* with its attempt */
     executed(f, e->block, e->path);
-    fold_node *next, *first = NULL;
-    for (fold_node *c = n->first; c; c = next) {
-        next = c->next;
-        c->next = NULL;
-        if (c->entry != PDL_ENTRY_DEF) continue;
-        if (kept) kept->next = c;
-        else first = c;
-        kept = c;
-    }
-    n->first = first;
-    n->last = kept;
-    n->cursor = NULL;
-    n->part_failed = false;
+    fold_give_up_parts(f, n);
+    n->part_failed = n->waits = false;
     size_t kept_facts = 0; /* the requests of a model call that failed are told of all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
         if (strcmp(n->facts.p[i].key, "pdl__attempts") == 0)
@@ -187,15 +187,12 @@ static const char *intern_key(pdl_fold *f, pdl_str key) {
 static void on_field(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
-    if (pdl_is(e->value, PDL_V_FUNC) && n->block->kind == PDL_BLOCK_function &&
-        !pdl_idmap_find(&f->funcs, (uintptr_t)pdl_obj_of(e->value))) {
-        pdl_idmap_put(&f->funcs, (uintptr_t)pdl_obj_of(e->value), (void *)(uintptr_t)n->block);
-        *pdl_vec_push(&f->closures) = pdl_keep(e->value);
-    }
+    if (pdl_is(e->value, PDL_V_FUNC) && n->block->kind == PDL_BLOCK_function)
+        pdl_idmap_put(&f->funcs, (uintptr_t)n->block, (void *)(uintptr_t)n->block);
     if (n->silent) return;
     if (pdl_str_is(e->key, "pdl__model_input") && e->path) {
         set_path(n, e->path);
-        pdl_idmap_put(&f->calls, (uintptr_t)e->path, n);
+        fold_set_call(f, n, e->path);
     }
     const char *key = intern_key(f, e->key);
     for (size_t i = 0; i < n->facts.n; i++) {
@@ -243,6 +240,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->path && e->block ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
     if (!n) return;
     n->end = e->nanos;
+    n->waits = false;
     note_call(f, n, e->value);
     if (e->err && n->over && !n->failure && !n->part_failed)
         n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
@@ -250,6 +248,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
 
 static void on_event(void *user, const pdl_event *e) {
     pdl_fold *f = user;
+    if (e->kind != PDL_EVENT_usage) fold_queue_turn(f); /* a reply and its usage belong together */
     switch (e->kind) {
     case PDL_EVENT_block_begin: on_begin(f, e); return;
     case PDL_EVENT_block_end: on_end(f, e); return;
@@ -270,36 +269,39 @@ static void on_event(void *user, const pdl_event *e) {
     }
 }
 
-pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets) {
+pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder) {
     pdl_fold *f = PDL_NEW(pdl_fold);
     f->program = pdl_program_keep(program);
     f->secrets = secrets;
-    f->shapes = PDL_NEW(pdl_shapes);
+    pdl_spill_init(&f->spill, folder);
     return f;
 }
 
 pdl_sink pdl_fold_sink(pdl_fold *f) { return (pdl_sink){f, on_event, true}; }
 
+static void free_maps(pdl_fold *f) {
+    for (size_t i = 0; i < pdl_idmap_places(&f->last); i++) pdl_path_drop(pdl_idmap_at(&f->last, i));
+    pdl_idmap *const maps[] = {&f->tops, &f->calls, &f->last, &f->taken, &f->funcs, &f->holes};
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) pdl_idmap_fini(maps[i]);
+}
+
+static void written_fini(fold_written *w) {
+    pdl_free(w->name);
+    pdl_buf_fini(&w->text);
+}
+
 void pdl_fold_free(pdl_fold *f) {
     if (!f) return;
-    for (fold_node *n = f->all, *older; n; n = older) {
-        older = n->older;
-        node_free(n);
-    }
-    for (size_t i = 0; i < pdl_idmap_places(&f->last); i++) pdl_path_drop(pdl_idmap_at(&f->last, i));
-    for (size_t i = 0; i < f->closures.n; i++) pdl_drop(f->closures.p[i]);
+    fold_nodes_free(f);
+    free_maps(f);
+    for (size_t i = 0; i < f->written.n; i++) written_fini(&f->written.p[i]);
     for (size_t i = 0; i < f->programs.n; i++) pdl_program_drop(f->programs.p[i]);
     for (size_t i = 0; i < f->keys.n; i++) pdl_free(f->keys.p[i]);
-    pdl_idmap_fini(&f->tops);
-    pdl_idmap_fini(&f->calls);
-    pdl_idmap_fini(&f->last);
-    pdl_idmap_fini(&f->taken);
-    pdl_idmap_fini(&f->funcs);
-    pdl_vec_fini(&f->closures);
+    pdl_vec_fini(&f->written);
     pdl_vec_fini(&f->programs);
     pdl_vec_fini(&f->keys);
+    pdl_spill_fini(&f->spill);
+    pdl_err_fini(&f->err);
     pdl_program_drop(f->program);
-    pdl_shapes_fini(f->shapes);
-    pdl_free(f->shapes);
     pdl_free(f);
 }

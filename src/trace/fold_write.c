@@ -13,34 +13,20 @@
 
 #include "base/banned.h"
 
-enum {
-    DEEPEST = PDL_MAX_JSON_DEPTH /
-              4 /* executions inside each other that are shown; a level is up to three of the JSON */
-};
-
 /* What a view of one node knows. */
 typedef struct view_of {
-    const pdl_fold *fold;
+    pdl_fold *fold;
     fold_node *node;
     pdl_str name; /* of an entry of defs; p NULL: none */
 } view_of;
-
-static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name);
-
-/* Executions of one block have the same fields: a million of them hold the names once. Takes dump. */
-static pdl_val shared(const pdl_fold *f, pdl_val dump) {
-    return pdl_is_dict(dump) ? pdl_shapes_share(f->shapes, dump) : dump;
-}
-
-static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
 
 /* --- values --------------------------------------------------------------------------------------------- */
 
 /* The form of a value in traces (owned), or absent when it can stay: closures are their block, contexts lists
  * of messages. */
-static pdl_val shown(const pdl_fold *f, pdl_vref v, unsigned depth);
+static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth);
 
-static pdl_val shown_list(const pdl_fold *f, pdl_vref v, unsigned depth) {
+static pdl_val shown_list(pdl_fold *f, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         pdl_val x = shown(f, pdl_list_at(v, i), depth + 1);
@@ -51,7 +37,7 @@ static pdl_val shown_list(const pdl_fold *f, pdl_vref v, unsigned depth) {
     return out;
 }
 
-static pdl_val shown_dict(const pdl_fold *f, pdl_vref v, unsigned depth) {
+static pdl_val shown_dict(pdl_fold *f, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_val x = shown(f, pdl_dict_val_at(v, i), depth + 1);
@@ -62,26 +48,26 @@ static pdl_val shown_dict(const pdl_fold *f, pdl_vref v, unsigned depth) {
     return out;
 }
 
-static pdl_val shown_messages(const pdl_fold *f, pdl_vref v, unsigned depth) {
+static pdl_val shown_messages(pdl_fold *f, pdl_vref v, unsigned depth) {
     pdl_val list = pdl_context_to_list(v), out = shown_list(f, list, depth);
     if (pdl_is_absent(out)) return list;
     pdl_drop(list);
     return out;
 }
 
-static pdl_val shown(const pdl_fold *f, pdl_vref v, unsigned depth) {
+static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth) {
     if (depth >= PDL_MAX_VALUE_DEPTH) return pdl_absent();
     if (pdl_is_list(v)) return shown_list(f, v, depth);
     if (pdl_is_dict(v)) return shown_dict(f, v, depth);
     if (pdl_is(v, PDL_V_CONTEXT)) return shown_messages(f, v, depth);
     if (!pdl_is(v, PDL_V_FUNC)) return pdl_absent();
-    const pdl_block *b = pdl_idmap_find(&f->funcs, (uintptr_t)pdl_obj_of(v));
+    const pdl_block *b = pdl_idmap_find(&f->funcs, (uintptr_t)pdl_func_of(v)->block);
     pdl_vref name = pdl_func_of(v)->name;
-    return b ? written_value(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0}) : pdl_absent();
+    return b ? fold_hole_written(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0}) : pdl_absent();
 }
 
 /* Owned; absent when it waits for a reply that never came. */
-static pdl_val settled(const pdl_fold *f, pdl_vref v) {
+static pdl_val settled(pdl_fold *f, pdl_vref v) {
     pdl_err err = {0};
     pdl_val now, out;
     if (pdl_is_absent(v) || (pdl_may_wait(v) && !pdl_is_absent(pdl_promise_blocking(v)))) return pdl_absent();
@@ -113,31 +99,20 @@ static fold_node *child_node(fold_node *n, const pdl_block *child) {
     return NULL;
 }
 
-static bool is_loop_body(const pdl_block *b, const pdl_block *child) {
+bool fold_is_loop_body(const pdl_block *b, const pdl_block *child) {
     if (b->kind == PDL_BLOCK_repeat) return PDL_AS(repeat, b)->body == child;
     return b->kind == PDL_BLOCK_map && PDL_AS(map, b)->body == child;
 }
 
-static pdl_str def_name(const pdl_block *b, const char *key, uint32_t index) {
-    return strcmp(key, "defs") == 0 && index < b->more->defs.n ? b->more->defs.names[index] : (pdl_str){0};
-}
-
 /* A block that was not executed here, in the form of traces; it carries the id of its last execution
  * elsewhere, as in the reference. */
-static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key,
-                             uint32_t index) {
-    const view_of *v = user;
-    (void)b;
-    (void)key;
-    (void)index;
-    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : written_value(v->fold, child, (pdl_str){0});
-}
-
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
     const view_of *v = user;
-    fold_node *c = is_loop_body(b, child) ? NULL : child_node(v->node, child);
-    if (!c || c->depth > DEEPEST) return written_child(user, b, child, key, index);
-    return node_value(v->fold, c, def_name(b, key, index));
+    fold_node *c = fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
+    (void)key;
+    (void)index;
+    if (c) return fold_hole_text(&c->text);
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : fold_hole_written(v->fold, child, (pdl_str){0});
 }
 
 static pdl_val with_id(const pdl_block *b, const pdl_path *p, pdl_val dict) {
@@ -149,43 +124,68 @@ static pdl_val with_id(const pdl_block *b, const pdl_path *p, pdl_val dict) {
 }
 
 /* A function in defs has the name of its entry. */
-static pdl_val with_name(const view_of *v, const pdl_block *b, pdl_val dict) {
-    if (b->kind != PDL_BLOCK_function || b->def.s.p || !v->name.p) return dict;
-    return pdl_dict_putz(dict, "def", pdl_text(v->name));
+static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
+    if (b->kind != PDL_BLOCK_function || b->def.s.p || !name.p) return dict;
+    return pdl_dict_putz(dict, "def", pdl_text(name));
+}
+
+/* --- what was not executed ------------------------------------------------------------------------------ */
+
+/* A view of the whole program as it stands at the end. */
+typedef struct end_of {
+    const pdl_fold *fold;
+    pdl_str name; /* of the block that is written; p NULL: none */
+} end_of;
+
+static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
+
+static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
+    const end_of *e = user;
+    (void)b;
+    (void)key;
+    (void)index;
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : written_value(e->fold, child, (pdl_str){0});
 }
 
 static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
-    const view_of *v = user;
-    if (place == PDL_DUMP_HEAD) return with_id(b, pdl_idmap_find(&v->fold->last, (uintptr_t)b), dict);
-    return place == PDL_DUMP_FIELDS ? with_name(v, b, dict) : dict;
+    const end_of *e = user;
+    if (place == PDL_DUMP_HEAD) return with_id(b, pdl_idmap_find(&e->fold->last, (uintptr_t)b), dict);
+    return place == PDL_DUMP_FIELDS ? with_name(e->name, b, dict) : dict;
 }
+
+static bool is_of_taking(const char *key) { return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0; }
 
 /* Of what was not executed here a case without a test shows that it was taken elsewhere. */
-static pdl_val taken_elsewhere(const pdl_fold *f, const pdl_block *b, const char *key, uint32_t i) {
-    if (b->kind != PDL_BLOCK_match || (strcmp(key, "pdl__if_result") != 0 && strcmp(key, "pdl__matched") != 0))
-        return pdl_absent();
-    const pdl_case *c = &PDL_AS(match, b)->cases.p[i];
-    return pdl_idmap_find(&f->taken, (uintptr_t)c) ? pdl_bool(true) : pdl_absent();
-}
-
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
-    return taken_elsewhere(((const view_of *)user)->fold, b, key, index);
+    const end_of *e = user;
+    if (b->kind != PDL_BLOCK_match || !is_of_taking(key)) return pdl_absent();
+    return pdl_idmap_find(&e->fold->taken, (uintptr_t)&PDL_AS(match, b)->cases.p[index]) ? pdl_bool(true) : pdl_absent();
 }
 
+/* C depth: bounded by the nesting of the source. */
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name) {
-    view_of v = {f, NULL, name};
-    return shared(f, pdl_block_dump(b, &(pdl_dump_view){&v, written_child, written_fact, written_more}));
+    end_of e = {f, name};
+    return pdl_block_dump(b, &(pdl_dump_view){&e, written_child, written_fact, written_more});
+}
+
+bool fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err) {
+    pdl_val v = written_value(f, w->block, w->name ? pdl_str_of(w->name) : (pdl_str){0});
+    v = pdl_hide_val(f->secrets, v);
+    bool ok = fold_put_json(v, 0, out, err);
+    pdl_drop(v);
+    return ok;
 }
 
 /* --- match ---------------------------------------------------------------------------------------------- */
 
 /* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent: it was
  * not looked at. */
-static pdl_val case_value(const pdl_fold *f, fold_node *n, const char *key, uint32_t i) {
+static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
     bool taken = child_node(n, c->then) != NULL;
-    if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds)) return taken_elsewhere(f, n->block, key, i);
+    if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds))
+        return is_of_taking(key) && !c->pattern && !c->cond ? fold_hole_taken(c) : pdl_absent();
     if (strcmp(key, "pdl__case_result") == 0)
         return pdl_is_absent(fits) ? pdl_absent() : pdl_bool(pdl_val_truth(fits));
     if (strcmp(key, "pdl__matched") == 0) return pdl_bool(taken);
@@ -195,7 +195,7 @@ static pdl_val case_value(const pdl_fold *f, fold_node *n, const char *key, uint
 
 static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const view_of *v = user;
-    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->fold, v->node, key, index);
+    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->node, key, index);
     if (b->kind == PDL_BLOCK_if && v->node->part_failed) return pdl_absent(); /* kept when a branch has ended */
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
     return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
@@ -210,7 +210,7 @@ static pdl_val timing(const fold_node *n) {
     return pdl_dict_putz(t, "timezone", pdl_textz("UTC"));
 }
 
-static pdl_val put_settled(const pdl_fold *f, pdl_val dict, const char *key, pdl_vref v) {
+static pdl_val put_settled(pdl_fold *f, pdl_val dict, const char *key, pdl_vref v) {
     pdl_val x = settled(f, v);
     return pdl_is_absent(x) ? dict : pdl_dict_putz(dict, key, x);
 }
@@ -261,22 +261,16 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Iterations in order, those of a map by their number. */
+/* Iterations in the order of their numbers: those that are collected, then the rest. */
 static pdl_val iterations(const view_of *v) {
-    const fold_node *n = v->node;
+    fold_node *n = v->node;
     PDL_VEC(fold_node *) list = {0};
-    pdl_val out = pdl_list_new(0);
     for (fold_node *c = n->first; c; c = c->next)
-        if (is_loop_body(n->block, c->block)) *pdl_vec_push(&list) = c;
-    if (list.n && n->block->kind == PDL_BLOCK_map) qsort(list.p, list.n, sizeof *list.p, by_number);
-    for (size_t i = 0; i < list.n; i++) {
-        bool deep = list.p[i]->depth > DEEPEST;
-        pdl_val x = deep ? written_value(v->fold, list.p[i]->block, (pdl_str){0})
-                         : node_value(v->fold, list.p[i], (pdl_str){0});
-        out = pdl_list_push(out, x);
-    }
+        if (fold_is_loop_body(n->block, c->block)) *pdl_vec_push(&list) = c;
+    if (list.n) qsort(list.p, list.n, sizeof *list.p, by_number);
+    for (size_t i = 0; i < list.n; i++) fold_add_item(v->fold, n, list.p[i]);
     pdl_vec_fini(&list);
-    return out;
+    return fold_hole_items(&n->items);
 }
 
 /* Body of the function that was called, main block of the file. */
@@ -284,8 +278,7 @@ static pdl_val called(const view_of *v, pdl_val dict) {
     fold_node *found = NULL;
     for (fold_node *c = v->node->first; c; c = c->next)
         if (c->entry == PDL_ENTRY_CALL || c->entry == PDL_ENTRY_INCLUDE) found = c;
-    if (!found || found->depth > DEEPEST) return dict;
-    return pdl_dict_putz(dict, "pdl__trace", node_value(v->fold, found, (pdl_str){0}));
+    return found ? pdl_dict_putz(dict, "pdl__trace", fold_hole_text(&found->text)) : dict;
 }
 
 /* The list of a block that did not come to its end shows what was executed. */
@@ -326,7 +319,7 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     }
     case PDL_BLOCK_include: case PDL_BLOCK_import: return called(v, dict);
     case PDL_BLOCK_repeat: case PDL_BLOCK_map:
-        return n->failure && !n->first ? dict : pdl_dict_putz(dict, "pdl__trace", iterations(v));
+        return n->failure && !n->first && !n->items.len ? dict : pdl_dict_putz(dict, "pdl__trace", iterations(v));
     case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
     case PDL_BLOCK_match: return cut_cases(n, dict);
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
@@ -334,7 +327,7 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_array:
     case PDL_BLOCK_object:
     case PDL_BLOCK_sequence: return cut_list(n, pdl_block_name(b->kind), dict);
-    case PDL_BLOCK_function: return with_name(v, b, dict);
+    case PDL_BLOCK_function: return with_name(v->name, b, dict);
     default: return dict;
     }
 }
@@ -383,26 +376,34 @@ static bool is_lost(const fold_node *n) {
     return text && text->single && c->block == text->p[0];
 }
 
-/* C depth: bounded by DEEPEST executions and, between them, by the nesting of the source. */
-static pdl_val node_value(const pdl_fold *f, fold_node *n, pdl_str name) {
-    while (is_lost(n)) n = n->last;
-    view_of v = {f, n, name};
+/* The entry of defs that n is, if it is one. */
+static pdl_str def_name(const fold_node *n) {
+    const pdl_blocks *defs = n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->more->defs : NULL;
+    for (uint32_t i = 0; defs && i < defs->n; i++)
+        if (defs->p[i] == n->block) return defs->names[i];
+    return (pdl_str){0};
+}
+
+static pdl_val node_value(pdl_fold *f, fold_node *n) {
+    view_of v = {f, n, n->block->kind == PDL_BLOCK_function ? def_name(n) : (pdl_str){0}};
     pdl_dump_view view = {&v, part, value, more};
-    if (!n->failure) return shared(f, pdl_block_dump(n->block, &view));
+    if (!n->failure) return pdl_block_dump(n->block, &view);
     return error_block(n, pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
 }
 
-pdl_val pdl_fold_value(const pdl_fold *f) {
-    pdl_val v;
-    if (f->root) v = node_value(f, f->root, (pdl_str){0});
-    else v = f->program->main ? pdl_block_dump_written(f->program->main) : pdl_null();
-    return pdl_hide_val(f->secrets, v);
-}
-
-bool pdl_fold_json(const pdl_fold *f, pdl_buf *out, pdl_err *err) {
-    pdl_val v = pdl_fold_value(f);
-    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
-    bool ok = pdl_json_write(v, flags, 0, out, err);
+void fold_node_write(pdl_fold *f, fold_node *n) {
+    pdl_err err = {0};
+    if (is_lost(n)) { /* the text of the last part takes its place */
+        pdl_buf text = n->last->text;
+        n->last->text = n->text;
+        n->text = text;
+        return;
+    }
+    if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
+    f->began = true;
+    pdl_val v = pdl_hide_val(f->secrets, node_value(f, n));
+    if (!fold_put_json(v, n->level, &n->text, f->err.kind ? &err : &f->err)) PDL_PUT(&n->text, "null");
+    pdl_err_fini(&err);
     pdl_drop(v);
-    return ok;
+    (void)fold_shorten(f, &n->text, 0);
 }

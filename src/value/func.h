@@ -10,6 +10,7 @@ typedef struct pdl_func {
     pdl_val name;      /* str or null */
     pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
     pdl_val params;    /* dict name -> type as written, or null */
+    const void *block; /* the function block that made it; NULL: none did */
 } pdl_func;
 
 static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }

@@ -28,6 +28,8 @@ typedef struct {
     const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
     size_t ask; /* whether to go on, once out is longer */
+    pdl_json_other_fn *other; /* NULL: none */
+    void *user;
 } writer;
 
 /* --- strings --------------------------------------------------------------------------------------- */
@@ -303,6 +305,7 @@ PDL_APART static bool put_listed(writer *w, pdl_vref v) {
 
 static bool put_other(writer *w, pdl_vref v) {
     pdl_tag t = pdl_tag_of(v);
+    if (w->other && w->other(w->user, v, w->out)) return true;
     if (t == PDL_V_HANDLE && !pdl_is_absent(pdl_handle_of(v)->json)) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
             return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
@@ -359,6 +362,14 @@ static bool put_value(writer *w, pdl_vref v) {
     case PDL_V_COUNT: break;
     }
     return put_other(w, v);
+}
+
+bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other, void *user, pdl_buf *out,
+                         pdl_err *err) {
+    writer w = {.out = out, .start = out->len, .ask = out->len + PDL_BUF_ASK, .err = err, .flags = flags, .depth = depth,
+                .other = other, .user = user};
+    size_t limit = pdl_buf_lift(out);
+    return pdl_buf_lower(out, limit, w.start, put_value(&w, v), err);
 }
 
 bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err) {

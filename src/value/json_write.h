@@ -25,6 +25,12 @@ PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pd
 /* The same with any text as the indentation of a level, which may be empty; NULL for one line. */
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err);
 
+/* In one line, as a part of JSON that stands inside `depth` containers. What is neither JSON nor has a form in it is asked for
+ * first: other writes it and returns true, or returns false. */
+typedef bool pdl_json_other_fn(void *user, pdl_vref v, pdl_buf *out);
+PDL_MUST bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other, void *user, pdl_buf *out,
+                                  pdl_err *err);
+
 /* The string s quoted and escaped. flags: PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);
 

@@ -53,6 +53,7 @@ pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
                             : pdl_absent();
     c->base.signature = pdl_is_absent(declared) ? signature_of(info) : pdl_keep(declared);
     c->info = info;
+    c->base.block = info->block;
     c->scope = pdl_scope_keep(f->scope);
     c->role = pdl_keep(f->role);
     c->path = pdl_path_keep(blk_path(f));

@@ -6,7 +6,9 @@
 NAME: tests whose name has this text. Python standard library only.
 """
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -123,6 +125,135 @@ text:
     equal([m["pdl__defsite"] for m in inputs[1]], ["text.0.data", "text.1.model"])
     equal(inputs[2], [{"role": "user", "content": "said", "pdl__defsite": "text.3.model.input.array.0.message"}])
     equal(inputs[3], [{"role": "user", "content": "plain"}])
+
+
+# --- long traces: what is over is put aside ---------------------------------------------------------------------------
+
+LOOP = """
+repeat:
+  defs: {n: "${ i * 2 }", f: {function: {x: integer}, return: "${ x }"}}
+  text:
+  - "%s"
+  - if: ${ i %% 3 == 0 }
+    then: {call: "${ f }", args: {x: "${ n }"}}
+    else: {lastOf: ["${ n }", "é\\x01\\x02"]}
+index: i
+maxIterations: %d
+join: {as: lastOf}
+contribute: [result]
+"""
+
+
+def check_loop(t, n):
+    equal(len(t["pdl__trace"]), n)
+    for i, block in enumerate(t["pdl__trace"]):
+        equal(block["pdl__id"], "repeat.%d.text" % i)
+        equal(block["defs"]["n"]["pdl__result"], 2 * i)
+        choice = block["text"][1]
+        equal((choice["if"]["pdl__result"], choice["pdl__result"]), (i % 3 == 0, 2 * i if i % 3 == 0 else "é\x01\x02"))
+        if i % 3 == 0:
+            equal(choice["then"]["pdl__trace"]["pdl__result"], 2 * i)
+        else:  # a branch that was not taken has the id of the last time that it was
+            equal(choice["then"]["pdl__id"], "repeat.%d.text.1.if.then.call" % ((n - 1) // 3 * 3))
+
+
+@test
+def a_long_loop_is_written_in_order(pdl, folder):
+    check_loop(pdl.trace(folder, LOOP % ("x", 5000)), 5000)
+
+
+@test
+def texts_of_every_length_are_put_aside(pdl, folder):
+    for size in (1, 100, 8000, 8191, 8192, 8193, 16384, 70000):
+        t = pdl.trace(folder, LOOP % ("y" * size, 7))
+        check_loop(t, 7)
+        equal({b["text"][0]["pdl__result"] for b in t["pdl__trace"]}, {"y" * size})
+
+
+@test
+def the_iterations_of_a_map_are_in_order(pdl, folder):
+    program = """
+for: {i: "${ range(300)|list }"}
+map:
+  text:
+  - "a${ i }"
+  - {model: openai/m, input: "q${ i }", parameters: {mock_response: "r${ i }"}}
+  - {for: {k: [1, 2, 3]}, map: "${ i * k }", join: {as: array}}
+join: {as: array}
+"""
+    t = pdl.trace(folder, program)
+    equal([b["pdl__id"] for b in t["pdl__trace"]], ["map.%d.text" % i for i in range(300)])
+    for i, b in enumerate(t["pdl__trace"]):
+        equal(b["text"][1]["pdl__result"], "r%d" % i)
+        equal(b["text"][1]["pdl__usage"]["model_calls"], 1)
+        equal([x["pdl__result"] for x in b["text"][2]["pdl__trace"]], [i, 2 * i, 3 * i])
+
+
+@test
+def attempts_that_failed_leave_nothing(pdl, folder):
+    t = pdl.trace(folder, """
+repeat:
+  retry: 1
+  text:
+  - for: {k: "${ range(50)|list }"}
+    map: "${ k }"
+  - ${ nope }
+  fallback: saved
+maxIterations: 200
+join: {as: array}
+""")
+    equal(len(t["pdl__trace"]), 200)
+    for i, b in enumerate(t["pdl__trace"]):
+        equal((b["pdl__id"], b["fallback"]["pdl__result"]), ("repeat.%d.text.retry1" % i, "saved"))
+        assert "pdl__trace" not in b["text"][0], b["text"][0]
+
+
+@test
+def a_failing_run_shows_what_was_done(pdl, folder):
+    t = pdl.trace(folder, """
+repeat: {text: ["${ i }", "${ 10 // (2000 - i) }"]}
+index: i
+maxIterations: 5000
+join: {as: lastOf}
+""", status=1)
+    equal(len(t["pdl__trace"]), 2001)
+    equal([x["kind"] for x in t["pdl__trace"][-1]["text"]], ["data", "error"])
+
+
+def peak_kb(pdl, folder, *args):
+    p = subprocess.Popen([pdl.pdl, *args, "main.pdl"], cwd=folder, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(p.pid, 0)
+    equal(status, 0)
+    return usage.ru_maxrss
+
+
+@test
+def a_trace_takes_no_memory(pdl, folder):
+    if "asan" in pdl.pdl:
+        return  # the sanitizer keeps what was released
+    program = "contribute: [result]\nrepeat: {text: [a]}\nmaxIterations: 100000\njoin: {as: lastOf}\n"
+    (folder / "main.pdl").write_text(program)
+    without, traced = peak_kb(pdl, folder), peak_kb(pdl, folder, "-t", "t.json")
+    size = (folder / "t.json").stat().st_size
+    assert size > 40_000_000, size
+    assert traced < without + 8_000, "%d KB without a trace, %d with one" % (without, traced)
+
+
+@test
+def a_run_that_is_killed_leaves_nothing(pdl, folder):
+    (folder / "main.pdl").write_text("repeat: {text: [a]}\nmaxIterations: 100000000\njoin: {as: lastOf}\n")
+    (folder / "tmp").mkdir()
+    (folder / "t.json").write_text("old")
+    p = subprocess.Popen([pdl.pdl, "-t", "t.json", "main.pdl"], cwd=folder, stdout=subprocess.DEVNULL,
+                         env={"TMPDIR": str(folder / "tmp"), "PATH": "/usr/bin:/bin"})
+    try:
+        p.wait(1)
+    except subprocess.TimeoutExpired:
+        pass
+    p.send_signal(signal.SIGKILL)
+    equal(p.wait(), -signal.SIGKILL)
+    equal((folder / "t.json").read_text(), "old")
+    equal(sorted(x.name for x in folder.rglob("*")), ["main.pdl", "t.json", "tmp"])
 
 
 # --- runner ---------------------------------------------------------------------------------------------------------

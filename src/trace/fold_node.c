@@ -1,0 +1,236 @@
+/* fold_node.c -- when the nodes of a trace are written and given back.
+ *
+ * A trace of a long run is larger than memory should be, and its form works against writing it as it happens: in JSON the
+ * parts of a block stand before its result, what a loop is made of before its iterations, blocks that were not executed
+ * show the id that they got elsewhere, later. So the tree is written from the leaves: as soon as a block is over, all its
+ * parts are written and the promises in its values are filled, it becomes text (fold_write.c) in which the texts of its
+ * parts are copied or, when they are long, put aside and named (fold_text.c); its values and parts are then released.
+ * Iterations of a loop are added to one text in their order and released as well. What remains in memory is what is open:
+ * the blocks that run, those whose model has not answered, and per block of the program what the end needs. At the end the
+ * text of the root is given out, and what it names is read back from the file, each byte once. A run that is killed leaves
+ * nothing, since that file has no name. Cost: every byte of short text is copied once per level until it is long enough to be
+ * put aside, and a node that waits is looked at again after 1, 2, 4 ... events.
+ */
+#include "base/stop.h"
+#include "trace/fold_tree.h"
+#include "value/promise.h"
+
+#include "base/banned.h"
+
+enum { LOOKS = 2 };     /* nodes of the queue that are looked at for each event */
+enum { MAX_TRIES = 20 }; /* then the pauses get no longer */
+
+/* --- life --------------------------------------------------------------------------------------------------- */
+
+fold_node *fold_node_new(pdl_fold *f, fold_node *up) {
+    fold_node *n = PDL_NEW(fold_node);
+    n->parent = up;
+    n->depth = up ? up->depth + 1 : 0;
+    n->context = pdl_absent();
+    n->text = n->items = PDL_BUF;
+    n->older = f->all;
+    if (f->all) f->all->newer = n;
+    f->all = n;
+    return n;
+}
+
+void fold_node_link(fold_node *n) {
+    fold_node *up = n->parent;
+    n->prev = up->last;
+    if (up->last) up->last->next = n;
+    else up->first = n;
+    up->last = n;
+    up->n_left++;
+}
+
+static void unlink_child(fold_node *up, fold_node *n) {
+    if (n->prev) n->prev->next = n->next;
+    else up->first = n->next;
+    if (n->next) n->next->prev = n->prev;
+    else up->last = n->prev;
+    n->next = n->prev = up->cursor = NULL;
+}
+
+void fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
+    if (n->call) pdl_idmap_del(&f->calls, (uintptr_t)n->call);
+    pdl_path_drop(n->call);
+    n->call = place ? pdl_path_keep(place) : NULL;
+    if (place) pdl_idmap_put(&f->calls, (uintptr_t)place, n);
+    n->waits = place != NULL;
+}
+
+/* What the text has taken over. */
+static void release_content(pdl_fold *f, fold_node *n) {
+    for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
+    pdl_vec_fini(&n->facts);
+    fold_set_call(f, n, NULL);
+    pdl_path_drop(n->path);
+    n->path = NULL;
+    pdl_drop(n->context);
+    n->context = pdl_absent();
+    pdl_buf_fini(&n->items);
+    n->items = PDL_BUF;
+    n->items_aside = 0;
+}
+
+static void node_free(pdl_fold *f, fold_node *n) {
+    if (n->newer) n->newer->older = n->older;
+    else f->all = n->older;
+    if (n->older) n->older->newer = n->newer;
+    release_content(f, n);
+    pdl_buf_fini(&n->text);
+    pdl_free(n->failure);
+    pdl_free(n);
+}
+
+/* Children first; a node that still runs or is in the queue stays until that has changed. C depth: FOLD_DEEPEST. */
+static void give_up(pdl_fold *f, fold_node *n) {
+    for (fold_node *c = n->first, *next; c; c = next) {
+        next = c->next;
+        give_up(f, c);
+    }
+    n->first = n->last = n->cursor = n->next = n->prev = n->parent = NULL;
+    n->silent = n->given_up = true;
+    n->n_left = 0;
+    if (n->over && !n->queued) node_free(f, n);
+}
+
+void fold_give_up_parts(pdl_fold *f, fold_node *n) {
+    for (fold_node *c = n->first, *next; c; c = next) {
+        next = c->next;
+        if (c->entry == PDL_ENTRY_DEF) continue;
+        unlink_child(n, c);
+        if (!c->written) n->n_left--;
+        give_up(f, c);
+    }
+    n->cursor = NULL;
+    n->begun = n->collected = 0;
+    pdl_buf_fini(&n->items);
+    n->items = PDL_BUF;
+    n->items_aside = 0;
+}
+
+void fold_nodes_free(pdl_fold *f) {
+    while (f->all) node_free(f, f->all);
+}
+
+/* --- the queue ---------------------------------------------------------------------------------------------- */
+
+static void queue_push(pdl_fold *f, fold_node *n) {
+    n->queued = true;
+    n->queue_next = NULL;
+    if (f->queue_end) f->queue_end->queue_next = n;
+    else f->queue = n;
+    f->queue_end = n;
+}
+
+static fold_node *queue_pop(pdl_fold *f) {
+    fold_node *n = f->queue;
+    f->queue = n->queue_next;
+    if (!f->queue) f->queue_end = NULL;
+    n->queued = false;
+    return n;
+}
+
+/* Can v still change? Values with a promise that has failed do not show. */
+static bool is_final(pdl_vref v) {
+    if (pdl_is_absent(v) || !pdl_may_wait(v)) return true;
+    pdl_vref blocking = pdl_promise_blocking(v);
+    return pdl_is_absent(blocking) ||
+           (pdl_is(blocking, PDL_V_PROMISE) && pdl_promise_of(blocking)->state == PDL_PROMISE_FAILED);
+}
+
+static bool is_ready(const fold_node *n) {
+    if (n->waits || !is_final(n->context)) return false;
+    for (size_t i = 0; i < n->facts.n; i++)
+        if (!is_final(n->facts.p[i].value)) return false;
+    return true;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------ */
+
+static void write_now(pdl_fold *f, fold_node *n) {
+    pdl_stop_flag *before = pdl_stop_enter(NULL); /* what is written is written to its end */
+    fold_node_write(f, n);
+    pdl_stop_enter(before);
+    n->written = true;
+    release_content(f, n);
+    for (fold_node *c = n->first, *next; c; c = next) {
+        next = c->next;
+        give_up(f, c);
+    }
+    n->first = n->last = n->cursor = NULL;
+    n->n_left = 0;
+}
+
+/* All of the tree below n, then n. C depth: FOLD_DEEPEST. */
+static void write_all(pdl_fold *f, fold_node *n) {
+    for (fold_node *c = n->first; c; c = c->next)
+        if (!c->written) write_all(f, c);
+    write_now(f, n);
+}
+
+void fold_write_rest(pdl_fold *f) {
+    if (f->root && !f->root->written) write_all(f, f->root);
+}
+
+/* The iterations of a loop whose turn it is become a part of its items. */
+static void collect(pdl_fold *f, fold_node *loop) {
+    fold_node *c = loop->first;
+    while (c) {
+        bool body = fold_is_loop_body(loop->block, c->block);
+        if (!body || c->number != loop->collected) {
+            c = c->next;
+            continue;
+        }
+        if (!c->written) return;
+        fold_add_item(f, loop, c);
+        loop->collected++;
+        fold_node *next = c->next;
+        unlink_child(loop, c);
+        give_up(f, c);
+        c = next ? next : loop->first;
+    }
+}
+
+/* n and, with their last part, the blocks around it. */
+static void write_if_ready(pdl_fold *f, fold_node *n) {
+    while (n && n->over && !n->n_left && !n->written && !n->queued) {
+        if (!is_ready(n)) {
+            n->due = f->tick + (UINT64_C(1) << n->tries);
+            if (n->tries < MAX_TRIES) n->tries++;
+            queue_push(f, n);
+            return;
+        }
+        fold_node *up = n->parent;
+        write_now(f, n);
+        if (!up) return;
+        up->n_left--;
+        if (fold_is_loop_body(up->block, n->block) && n->number == up->collected) collect(f, up);
+        n = up;
+    }
+}
+
+void fold_node_over(pdl_fold *f, fold_node *n) {
+    if (n->silent) {
+        give_up(f, n);
+        return;
+    }
+    for (fold_node *c = n->first; c; c = c->next) { /* parts that were cancelled */
+        if (c->over) continue;
+        write_all(f, c);
+        c->silent = true;
+        n->n_left--;
+    }
+    write_if_ready(f, n);
+}
+
+void fold_queue_turn(pdl_fold *f) {
+    f->tick++;
+    for (int i = 0; i < LOOKS && f->queue; i++) {
+        fold_node *n = queue_pop(f);
+        if (n->given_up) give_up(f, n);
+        else if (n->due > f->tick) queue_push(f, n);
+        else write_if_ready(f, n);
+    }
+}

@@ -1,0 +1,250 @@
+/* fold_text.c -- the text of a trace: JSON with holes.
+ *
+ * The JSON of a trace is ASCII without control characters, so a byte below 4 can begin a hole: that byte, which is the
+ * kind, and 16 bytes. HOLE_ASIDE is text that was put aside: where it stands and how long it is. HOLE_WRITTEN is a block
+ * that was not executed where it stands; it shows the id of its last execution elsewhere, which is known at the end only:
+ * an index of pdl_fold.written. HOLE_TAKEN is such a thing of a case. In the tree of a node that is being written holes
+ * are objects of a class of their own, which no program can make.
+ */
+#include <string.h>
+
+#include "trace/fold_tree.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { HOLE_ASIDE = 1, HOLE_WRITTEN, HOLE_TAKEN, HOLE_END };
+enum { HOLE_BYTES = 17 };
+enum { SHORT = 1 << 13 }; /* text that is copied into that around it rather than put aside */
+enum { CHUNK = 1 << 14 }; /* of what is read again */
+
+typedef struct hole {
+    pdl_ext ext;
+    const pdl_buf *text; /* NULL: a hole of the kinds above */
+    bool items;
+    char bytes[HOLE_BYTES];
+} hole;
+
+static const pdl_class hole_class = {.type_name = "hole"};
+
+/* --- making ----------------------------------------------------------------------------------------------- */
+
+static void hole_bytes(char *to, int kind, uint64_t a, uint64_t b) {
+    to[0] = (char)kind;
+    memcpy(to + 1, &a, 8);
+    memcpy(to + 9, &b, 8);
+}
+
+static hole *new_hole(pdl_val *v) {
+    hole *h = pdl_ext_new(PDL_V_CELL, &hole_class, sizeof *h);
+    *v = pdl_from_obj(PDL_V_CELL, &h->ext.head, 0);
+    return h;
+}
+
+pdl_val fold_hole_text(const pdl_buf *text) {
+    pdl_val v;
+    new_hole(&v)->text = text;
+    return v;
+}
+
+pdl_val fold_hole_items(const pdl_buf *items) {
+    pdl_val v;
+    hole *h = new_hole(&v);
+    h->text = items;
+    h->items = true;
+    return v;
+}
+
+/* The entry of a block under a name. */
+static size_t entry_of(pdl_fold *f, const pdl_block *b, pdl_str name) {
+    size_t first = (size_t)(uintptr_t)pdl_idmap_find(&f->holes, (uintptr_t)b);
+    for (size_t i = first; i; i = f->written.p[i - 1].next) {
+        const char *known = f->written.p[i - 1].name;
+        if (known ? name.p && pdl_str_is(name, known) : !name.p) return i - 1;
+    }
+    *pdl_vec_push(&f->written) =
+        (fold_written){.block = b, .name = name.p ? pdl_str_dup(name) : NULL, .next = first, .text = PDL_BUF};
+    pdl_idmap_put(&f->holes, (uintptr_t)b, (void *)(uintptr_t)f->written.n);
+    return f->written.n - 1;
+}
+
+pdl_val fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name) {
+    pdl_val v;
+    hole_bytes(new_hole(&v)->bytes, HOLE_WRITTEN, entry_of(f, b, name), 0);
+    return v;
+}
+
+pdl_val fold_hole_taken(const pdl_case *c) {
+    pdl_val v;
+    hole_bytes(new_hole(&v)->bytes, HOLE_TAKEN, (uint64_t)(uintptr_t)c, 0);
+    return v;
+}
+
+static bool put_hole(void *user, pdl_vref v, pdl_buf *out) {
+    (void)user;
+    if (!pdl_is(v, PDL_V_CELL) || pdl_class_of(v) != &hole_class) return false;
+    const hole *h = (const hole *)(const void *)pdl_obj_of(v);
+    if (h->items) pdl_buf_putc(out, '[');
+    pdl_buf_put(out, h->text ? pdl_buf_str(h->text) : (pdl_str){h->bytes, HOLE_BYTES});
+    if (h->items) pdl_buf_putc(out, ']');
+    return true;
+}
+
+bool fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err) {
+    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
+    return pdl_json_write_part(v, flags, level, put_hole, NULL, out, err);
+}
+
+size_t fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
+    uint64_t at;
+    char bytes[HOLE_BYTES];
+    pdl_str aside = pdl_str_sub(pdl_buf_str(text), from, text->len);
+    if (aside.n < SHORT || f->err.kind || !pdl_spill_add(&f->spill, aside, &at, &f->err)) return from;
+    hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
+    pdl_buf_cut(text, from);
+    pdl_buf_put(text, (pdl_str){bytes, sizeof bytes});
+    if (from == 0) { /* a node that waits for its turn holds no more than it needs */
+        pdl_buf small = PDL_BUF;
+        pdl_buf_put(&small, pdl_buf_str(text));
+        pdl_buf_fini(text);
+        *text = small;
+    }
+    return text->len;
+}
+
+void fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {
+    if (loop->items.len) PDL_PUT(&loop->items, ", ");
+    pdl_buf_put(&loop->items, pdl_buf_str(&n->text));
+    loop->items_aside = fold_shorten(f, &loop->items, loop->items_aside);
+}
+
+/* --- secrets that became known when text was written already ------------------------------------------------ */
+
+/* Strings of the JSON that is given out go through the register once more. Invariant: string has no closing quote. */
+typedef struct late {
+    pdl_fold_put_fn *put;
+    void *user;
+    pdl_hider hider;
+    bool in_string, escaped;
+} late;
+
+/* The end of the string that s is the rest of; s.n when it does not end in s. */
+static size_t string_end(late *l, pdl_str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        bool escaped = l->escaped;
+        l->escaped = !escaped && s.p[i] == '\\';
+        if (!escaped && s.p[i] == '"') return i;
+    }
+    return s.n;
+}
+
+static bool put_late(void *user, pdl_str s, pdl_err *err) {
+    late *l = user;
+    pdl_buf out = PDL_BUF;
+    while (s.n) {
+        if (!l->in_string) {
+            const char *quote = memchr(s.p, '"', s.n);
+            size_t n = quote ? (size_t)(quote - s.p) + 1 : s.n;
+            pdl_buf_put(&out, pdl_str_sub(s, 0, n));
+            l->in_string = quote != NULL;
+            s = pdl_str_sub(s, n, s.n);
+            continue;
+        }
+        size_t n = string_end(l, s);
+        pdl_hider_feed(&l->hider, pdl_str_sub(s, 0, n), &out);
+        s = pdl_str_sub(s, n, s.n);
+        if (!s.n) break;
+        pdl_hider_end(&l->hider, &out);
+        pdl_buf_putc(&out, '"');
+        l->in_string = false;
+        s = pdl_str_sub(s, 1, s.n);
+    }
+    bool ok = l->put(l->user, pdl_buf_str(&out), err);
+    pdl_buf_fini(&out);
+    return ok;
+}
+
+/* --- filling ---------------------------------------------------------------------------------------------- */
+
+typedef struct writer {
+    pdl_fold *fold;
+    pdl_fold_put_fn *put;
+    void *user;
+    pdl_err *err;
+} writer;
+
+static bool fill_aside(writer *w, uint64_t at, uint64_t n);
+
+static bool fill_written(writer *w, size_t i) {
+    fold_written *e = &w->fold->written.p[i];
+    if (!e->text.len && !fold_written_json(w->fold, e, &e->text, w->err)) return false;
+    return w->put(w->user, pdl_buf_str(&e->text), w->err);
+}
+
+static bool fill_hole(writer *w, const char *p) {
+    uint64_t a, b;
+    memcpy(&a, p + 1, 8);
+    memcpy(&b, p + 9, 8);
+    if (p[0] == HOLE_ASIDE) return fill_aside(w, a, b);
+    if (p[0] == HOLE_WRITTEN) return fill_written(w, (size_t)a);
+    bool taken = pdl_idmap_find(&w->fold->taken, (uintptr_t)a) != NULL;
+    return w->put(w->user, taken ? PDL_STR("true") : PDL_STR("null"), w->err);
+}
+
+/* Gives out s up to a hole that it ends in; *n is how much that is. */
+static bool fill(writer *w, pdl_str s, size_t *n) {
+    size_t from = 0, i = 0;
+    while (i < s.n) {
+        if ((unsigned char)s.p[i] >= HOLE_END) {
+            i++;
+            continue;
+        }
+        if (i > from && !w->put(w->user, pdl_str_sub(s, from, i), w->err)) return false;
+        from = i;
+        if (s.n - i < HOLE_BYTES) break;
+        if (!fill_hole(w, s.p + i)) return false;
+        from = i += HOLE_BYTES;
+    }
+    *n = from == i ? i : s.n;
+    return from == i || w->put(w->user, pdl_str_sub(s, from, s.n), w->err);
+}
+
+/* C depth: that of the tree, since what is put aside holds what stands below it. */
+static bool fill_aside(writer *w, uint64_t at, uint64_t n) {
+    char *chunk = PDL_NEW_N(char, CHUNK);
+    bool ok = true;
+    while (n && ok) {
+        size_t want = n < CHUNK ? (size_t)n : CHUNK, done = 0;
+        ok = pdl_spill_read(&w->fold->spill, at, chunk, want, w->err) && fill(w, (pdl_str){chunk, want}, &done);
+        at += done;
+        n -= done;
+    }
+    pdl_free(chunk);
+    return ok;
+}
+
+static bool write_tree(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+    writer w = {f, put, user, err};
+    size_t n;
+    if (f->root) return fill(&w, pdl_buf_str(&f->root->text), &n);
+    if (!f->program->main) return put(user, PDL_STR("null"), err);
+    size_t i = entry_of(f, f->program->main, (pdl_str){0});
+    return fill_written(&w, i);
+}
+
+bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+    late l = {.put = put, .user = user, .hider = PDL_HIDER(f->secrets)};
+    fold_write_rest(f);
+    if (f->err.kind) {
+        pdl_err_copy(err, &f->err);
+        return false;
+    }
+    if (pdl_secrets_size(f->secrets) == f->n_secrets) return write_tree(f, put, user, err);
+    bool ok = write_tree(f, put_late, &l, err);
+    pdl_buf_fini(&l.hider.held);
+    return ok;
+}
+
+static bool add_to_buf(void *user, pdl_str piece, pdl_err *err) { return pdl_buf_add(user, piece, err); }
+
+bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err) { return pdl_fold_write(f, add_to_buf, out, err); }

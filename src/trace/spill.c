@@ -1,0 +1,49 @@
+/* spill.c -- see spill.h. */
+#include "trace/spill.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file.h"
+
+#include "base/banned.h"
+
+enum { IN_MEMORY = 1 << 18 }; /* so much is kept before it goes into the file */
+
+void pdl_spill_init(pdl_spill *s, const char *folder) {
+    *s = (pdl_spill){.fd = -1, .rest = PDL_BUF};
+    if (folder) s->folder = pdl_str_dup(pdl_str_of(folder));
+}
+
+void pdl_spill_fini(pdl_spill *s) {
+    if (s->fd >= 0) close(s->fd);
+    pdl_buf_fini(&s->rest);
+    pdl_free(s->folder);
+    *s = (pdl_spill){.fd = -1};
+}
+
+/* What is in memory goes into the file, if there can be one. */
+static bool move_to_file(pdl_spill *s, pdl_err *err) {
+    if (s->fd < 0 && !s->no_file) {
+        s->fd = pdl_file_scratch(s->folder);
+        s->no_file = s->fd < 0;
+    }
+    if (s->no_file) return true;
+    if (!pdl_file_write_fd(s->fd, pdl_buf_str(&s->rest), err)) return false;
+    s->in_file += s->rest.len;
+    pdl_buf_clear(&s->rest);
+    return true;
+}
+
+bool pdl_spill_add(pdl_spill *s, pdl_str text, uint64_t *at, pdl_err *err) {
+    if (s->rest.len >= IN_MEMORY && !move_to_file(s, err)) return false;
+    *at = s->in_file + s->rest.len;
+    pdl_buf_put(&s->rest, text);
+    return true;
+}
+
+bool pdl_spill_read(const pdl_spill *s, uint64_t at, char *to, size_t n, pdl_err *err) {
+    if (at < s->in_file) return pdl_file_read_at(s->fd, at, to, n, err);
+    memcpy(to, s->rest.p + (at - s->in_file), n);
+    return true;
+}
