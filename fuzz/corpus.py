@@ -36,6 +36,11 @@ EXTRA = {
              '{"$pdl": "handle", "id": 3, "type": "C", "str": "s", "repr": "<C>", "truth": false, "len": 4, "callable": true, "json": [1]}', '{"$pdl": "ref", "id": 1}', '{"$pdl": "int", "hex": "-ff"}',
              '{"$pdl": "float", "value": "nan"}', '{"$pdl": "no such kind"}'],
     "journal": [b"", b"\0\0\0X", b"\0\0\x12\xff\0\0\x1c\0", b"\0\x10\0", b"\0\x20\x10\0\0\x3f\xf0\x41", b"\0\x5f\xf0\x7b\0\x5f\xe0\xff", b"\0\0\x64\x0a\0\x20\x05\x09"],
+    "httpd": ["GET /health HTTP/1.1\r\nHost: a\r\n\r\n", "GET http://a:1/b%20c?d HTTP/1.1\r\nHost: a:1\r\nConnection: x, close\r\n\r\n", "GET / HTTP/1.0\r\n\r\n",
+              "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n{}", "GET / HTTP/1.1\nHost: a\n\n",
+              "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0A\r\n0123456789\r\n0\r\nT: v\r\n\r\nGET", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
+              "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+              "GET /%ff%00 HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/2.0\r\nHost : a\r\n b\r\n\r\n", b"\x16\x03\x01\x00\r\n\r\n"],
     "sse": ["data: a\n\n", "event: x\ndata: a\ndata: b\n\n", "\ufeffdata:a\r\n\r\ndata: b\r\rdata", ": c\nid: 1\nretry: 2\ndata\n\n", "data: [DONE]\n\n"],
     "schema": ["{a: integer, b?: {array: string}}\n---\n{a: 1, b: [x]}", "[string]\n---\n[a, 1]", "{enum: [a, 1]}\n---\nb",
                "{type: object, properties: {a: {type: integer, minimum: 3}}, required: [b]}\n---\n{a: 1}",
@@ -53,7 +58,7 @@ def texts(kit):
         "template": [r["code"] + variables(r) for r in rows("jinja_templates") if isinstance(r.get("code"), str)],
         "yaml": [r["text"] for r in rows("yaml")],
         "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
-        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "schema": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [],
+        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [],
     }
     for r in rows("parsers"):
         kind = r["parser"]

@@ -144,6 +144,8 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
     s->world->ops->start(s->world, e);
 }
 
+enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: other runs wait for their turn */
+
 static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
         .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
@@ -179,6 +181,7 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl
     }
     pdl_run_options o = run_options(s);
     uint32_t root = pdl_subruns_root(s->subs, code->id);
+    if (root >= PDL_SUB_RANGES) o.turns = SPAWN_TURNS;
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
     if (root >= PDL_SUB_RANGES && s->asked) o.world = s->asked[root - PDL_SUB_RANGES];
     o.budget = code->budget;
@@ -536,8 +539,6 @@ static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     }
     return s->asked[spawn->slot] = s->doors[spawn->group];
 }
-
-enum { SPAWN_TURNS = 500 }; /* some milliseconds: others wait for their turn */
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u, "ids of inputs follow");

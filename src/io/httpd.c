@@ -358,7 +358,7 @@ static void show_head(client *c) {
     pdl_httpd *h = c->h;
     pdl_exchange *x = c->x;
     x->at_head = true;
-    h->opt.head(h->opt.user, x);
+    if (h->opt.head) h->opt.head(h->opt.user, x);
     if (!x->status && x->head.length > 0 && (uint64_t)x->head.length > h->opt.max_body)
         (void)refuse_body(x, 413, "The body of the request is too long");
     x->at_head = false;
@@ -544,7 +544,9 @@ static int accept_one(pdl_httpd *h) {
 
 /* Nothing is left to accept, or there is no descriptor for it: then until one is free. */
 static void stop_accepting(pdl_httpd *h) {
-    if (errno != EAGAIN && errno != EWOULDBLOCK) pdl_watch_set(h->watch, 0);
+    if (errno == EAGAIN || errno == EWOULDBLOCK) return;
+    pdl_watch_set(h->watch, 0);
+    if (!h->timer) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
 }
 
 static void on_listen(void *user, int events) {

@@ -27,11 +27,11 @@ typedef struct pdl_httpd_options {
     uint64_t send_ms;        /* for a client that takes nothing of an answer */
     const pdl_debug *debug;  /* category http; may be NULL */
     void *user;
-    /* The headers have arrived. May answer: the body is then thrown away. */
+    /* The headers have arrived. May answer: the body is then thrown away. NULL: every body is taken. */
     void (*head)(void *user, pdl_exchange *x);
     /* All of it has arrived, and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
-    /* The exchange is over, answered or not: x ends with this call. Once for each call of head. Never from inside
+    /* The exchange is over, answered or not: x ends with this call. Once for each whose headers have arrived. Never from inside
      * head, request, answer, begin, put and end. */
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;

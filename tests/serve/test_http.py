@@ -4,19 +4,22 @@ that nobody may send, connections that only stay, programs that only compute. Ea
 import json
 import os
 import pathlib
+import random
 import re
 import resource
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
 SLOW = "asan" in BUILD.name
 passed = failed = 0
-PROGRAMS = {"echo": 'text: "You said: ${ question }"\n', "forever": 'repeat: {text: ""}\nwhile: true\n',
+PROGRAMS = {"inside-forever": "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result = exec_str('{repeat: {text: x}, while: true, max_iterations: 100000000}')\n",
+            "echo": 'text: "You said: ${ question }"\n', "forever": 'repeat: {text: ""}\nwhile: true\n',
             "steps": 'lastOf:\n' + '- {def: a, lang: python, code: "result = 1"}\n' * 3 + '- ${ a }\n'}
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -154,6 +157,61 @@ def badly_written(s):
         got += piece
     c.close()
     check("byte by byte", b"You said: in bytes" in got, got)
+
+
+def mutated(r):
+    """A valid request, or several, with some faults in it."""
+    seeds = [chat("echo", "a"), HEALTH + b"\r\n", CHAT + b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
+             CHAT + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{}", b"GET /v1/models/echo HTTP/1.0\r\n\r\n"]
+    words = [b"\r\n", b"\r\n\r\n", b"0\r\n\r\n", b"Content-Length: 7\r\n", b"Connection: close\r\n", b" HTTP/1.1", b"Transfer-Encoding: chunked\r\n", b"\0", b"\xff", b":"]
+    b = bytearray(b"".join(r.choices(seeds, k=r.randint(1, 4))))
+    for _ in range(r.randint(0, 5)):
+        i = r.randint(0, len(b) - 1)
+        match r.randint(0, 3):
+            case 0:
+                b[i] = r.choice([0, 10, 13, 32, 58, 59, 48, 255, r.randint(0, 255)])
+            case 1:
+                b[i:i] = r.choice(words)
+            case 2:
+                del b[i:i + r.randint(1, 6)]
+            case 3:
+                b[i:i] = b[i:i + r.randint(1, 60)]
+    return bytes(b) or b"x"
+
+
+def nonsense(s, n):
+    """Requests with random faults, in random portions, from clients that go away at random: what comes back is HTTP, and the server lives."""
+    wrong = []
+
+    def client(seed):
+        r = random.Random(seed)
+        for _ in range(n):
+            data, got = mutated(r), b""
+            c = s.connect(timeout=5)
+            try:
+                while data:
+                    k = r.choice([1, 7, 100, len(data)])
+                    c.sendall(data[:k])
+                    data = data[k:]
+                if r.randint(0, 3):
+                    if r.randint(0, 1):
+                        c.shutdown(socket.SHUT_WR)
+                    c.settimeout(0.05)
+                    while piece := c.recv(4096):
+                        got += piece
+            except OSError:
+                pass
+            c.close()
+            if got and not re.match(rb"HTTP/1\.1 [1-5]\d\d [A-Z]", got):
+                wrong.append(got)
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+    check("random faults", not wrong, wrong[:3])
+    check("and the server answers", b"You said: still here" in s.raw(chat("echo", "still here", END)))
 
 
 def what_stalls(folder):
@@ -302,6 +360,13 @@ def computing(folder):
     for c in busy:
         c.close()
     check("they end with their clients", s.health() < 2)
+    busy = [s.connect(chat("inside-forever")) for _ in range(30)]
+    time.sleep(2)
+    took = sorted(s.health() for _ in range(5))
+    check("programs inside code, too", took[2] < 1 + 3 * SLOW, took)
+    for c in busy:
+        c.close()
+    check("and end", s.health() < 5)
     s.close()
 
 
@@ -313,6 +378,7 @@ def main():
         for split in ({}, {"PDL_STRESS": "split"}):
             s = Server(folder, **split)
             badly_written(s)
+            nonsense(s, 60)
             s.close()
         for part in (what_stalls, unwanted_bodies, many_bodies, idle_connections, few_descriptors, computing):
             part(folder)

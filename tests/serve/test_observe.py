@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -14,6 +15,10 @@ import time
 import test_http as h
 from test_http import check
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import venv_of  # noqa: E402
+
+skipped = 0
 CHAT = "/v1/chat/completions"
 PROGRAMS = {**h.PROGRAMS, "fails": 'text: "${ no.such.name }"\n', "slow": "lang: python\ncode: |\n  import time\n  time.sleep(20)\n  result = 1\n"}
 
@@ -187,6 +192,71 @@ def metrics(folder):
     s.close()
 
 
+PROMETHEUS = """
+import sys, urllib.request
+from prometheus_client.parser import text_string_to_metric_families
+text = urllib.request.urlopen(sys.argv[1] + "/metrics").read().decode()
+for f in text_string_to_metric_families(text):
+    print(f.name, f.type, len(f.samples) > 0)
+"""
+FAMILIES = """pdl_requests counter True
+pdl_errors counter True
+pdl_requests_open gauge True
+pdl_requests_waiting gauge True
+pdl_connections_open gauge True
+pdl_request_seconds histogram True
+pdl_prompt_tokens histogram True
+pdl_completion_tokens histogram True
+"""
+
+
+def clients(folder):
+    """The reader of Prometheus, a browser's rules for pages of other origins, and curl."""
+    global skipped
+    s = h.Server(folder, "--allow-origin", "http://page.example", token="")
+    url = "http://127.0.0.1:%d" % s.port
+    ask(s, "GET", "/nothing")
+    python, why = venv_of.python(h.BUILD, "prometheus_client", name="test-prometheus")
+    if python:
+        p = subprocess.run([python, "-c", PROMETHEUS, url], capture_output=True, text=True, timeout=60, check=False)
+        check("the reader of Prometheus", p.stdout == FAMILIES, p.stdout + p.stderr[-500:])
+    else:
+        print("skipped: the reader of Prometheus: %s" % why)
+        skipped += 1
+    place, why = venv_of.node(h.BUILD, "jsdom")
+    if place:
+        other = h.Server(folder, "--allow-origin", "http://other.example", token="sesame")
+        for at, want in ((url, "200 You said: from a page true\n"), ("http://127.0.0.1:%d" % other.port, "hidden\n")):
+            p = subprocess.run(["node", str(pathlib.Path(__file__).with_name("page.js")), at, "echo"], capture_output=True, text=True, timeout=60,
+                               env={**os.environ, "NODE_PATH": os.path.join(place, "node_modules")}, check=False)
+            check("a page of another origin: " + want.strip(), p.stdout == want, p.stdout + p.stderr[-500:])
+        other.close()
+    else:
+        print("skipped: pages of other origins: %s" % why)
+        skipped += 1
+    if not shutil.which("curl"):
+        print("skipped: curl is not installed")
+        skipped += 1
+        s.close()
+        return
+    body = folder / "body.json"
+    body.write_text(json.dumps(message("echo", "x" * 3000000)), "utf-8")
+
+    def curl(name, want, *args):
+        p = subprocess.run(["curl", "-sS", "-o", os.devnull, "-w", "%{http_code} %{size_download} %{num_connects}", *args], capture_output=True, text=True,
+                           timeout=60, check=False)
+        check("curl: " + name, re.fullmatch(want, p.stdout), p.stdout + p.stderr)
+
+    chat = url + CHAT
+    curl("it asks before a large body", r"200 30\d{5} 1", "--data-binary", "@%s" % body, "-H", "Content-Type: application/json", chat)
+    curl("chunks", r"200 30\d{5} 1", "-H", "Expect:", "-H", "Transfer-Encoding: chunked", "--data-binary", "@%s" % body, chat)
+    curl("HEAD", "200 0 1", "-I", url + "/v1/models/echo")
+    curl("one connection for two", "200 15 1200 15 0", url + "/health", "-o", os.devnull, url + "/health")
+    curl("compressed", r"415 \d+ 1", "-H", "Content-Encoding: gzip", "-d", "abc", chat)
+    curl("an old version", "200 15 1", "-0", url + "/health")
+    s.close()
+
+
 def origins(folder):
     page = "https://page.example"
     s = h.Server(folder, "--allow-origin", page + ", http://localhost:3000", token="sesame")
@@ -246,9 +316,9 @@ def main():
         fields(s)
         request_ids(s)
         s.close()
-        for part in (log, metrics, origins, names):
+        for part in (log, metrics, origins, names, clients):
             part(folder)
-    print("%d passed, %d failed" % (h.passed, h.failed))
+    print("%d passed, %d failed, %d skipped" % (h.passed, h.failed, skipped))
     return 1 if h.failed else 0
 
 
