@@ -150,7 +150,7 @@ static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
         .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
         .jobs = s->opt.jobs, .build = build, .build_user = s, .defaults = pdl_model_defaults_apply,
-        .debug = s->opt.debug, .secrets = s->secrets, .budget = s->budget, .stop = s->opt.stop,
+        .debug = s->opt.debug, .secrets = s->secrets, .budget = s->budget, .cancel = s->opt.cancel,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     return o;
@@ -463,7 +463,7 @@ static int time_left(uint64_t start, int timeout_ms) {
     return gone >= (uint64_t)timeout_ms ? 0 : timeout_ms - (int)gone;
 }
 
-pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
+static pdl_step step(pdl_session *s, int timeout_ms) {
     uint64_t start = timeout_ms > 0 ? pdl_clock_ns() : 0;
     for (;;) {
         pdl_step step = pdl_run_step(s->run);
@@ -481,6 +481,15 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
             return PDL_STEP_WAIT;
         }
     }
+}
+
+/* What worlds do while they are polled (reading a file, parsing a reply) ends with the flag of the session too. */
+pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
+    pdl_cancel scope = {.flag = s->opt.cancel};
+    const pdl_cancel *outer = pdl_cancel_enter(&scope);
+    pdl_step result = step(s, timeout_ms);
+    (void)pdl_cancel_enter(outer);
+    return result;
 }
 
 bool pdl_session_finish(pdl_session *s, pdl_err *err) {
@@ -523,7 +532,10 @@ bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
 
 void pdl_session_poll(pdl_session *s, int timeout_ms) {
     bool any = pdl_subruns_step(s->subs) || pdl_subruns_are_ready(s->subs);
+    pdl_cancel scope = {.flag = s->opt.cancel};
+    const pdl_cancel *outer = pdl_cancel_enter(&scope);
     s->world->ops->poll(s->world, any ? 0 : timeout_ms);
+    (void)pdl_cancel_enter(outer);
 }
 
 /* The worlds as a run beside others sees them: with a cache each group counts its own repetitions. */

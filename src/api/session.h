@@ -37,7 +37,7 @@ typedef struct pdl_session_options {
     /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model has said. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool foreign);
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
-    pdl_stop_flag *stop; /* not 0 when the run is to end; may be NULL */
+    pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */

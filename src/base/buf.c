@@ -68,8 +68,8 @@ bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
     return true;
 }
 
-bool pdl_buf_goes_on(const pdl_buf *b, pdl_err *err) {
-    return pdl_goes_on(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
+bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
+    return pdl_check_cancel(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
 }
 
 bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {

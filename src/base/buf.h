@@ -9,7 +9,7 @@
 #include <stdarg.h>
 
 #include "base/alloc.h"
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "base/str.h"
 
 /* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0, of its own unless p is lent. */
@@ -36,10 +36,10 @@ PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
 /* Append unit so many times. Errors as pdl_buf_add. */
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
-/* What writes much asks each time that PDL_BUF_ASK bytes more are in b: may the run go on, and is there memory for b to grow?
- * Else err is set. */
-enum { PDL_BUF_ASK = 1 << 16 };
-PDL_MUST bool pdl_buf_goes_on(const pdl_buf *b, pdl_err *err);
+/* A writer checks each time that PDL_BUF_CHECK_EVERY bytes more are in b. False when it is cancelled, or when there is no memory for b
+ * to grow. */
+enum { PDL_BUF_CHECK_EVERY = 1 << 16 };
+PDL_MUST bool pdl_buf_check(const pdl_buf *b, pdl_err *err);
 
 /* Append without an error channel, for text bounded by something already in memory: a passed ceiling is
  * a bug of ours and aborts. */

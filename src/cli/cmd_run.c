@@ -169,7 +169,8 @@ static int finish(runner *r, pdl_step step) {
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-        (void)pdl_stop_enter(signal_that_came());
+        pdl_cancel scope = {.flag = signal_that_came()};
+        (void)pdl_cancel_enter(&scope);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
             term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
             term_put(&r->term, PDL_STR("\n"));
@@ -178,7 +179,7 @@ static int finish(runner *r, pdl_step step) {
             code = pdl_err_exit_code(&err);
             pdl_err_fini(&err);
         }
-        (void)pdl_stop_enter(NULL); /* a trace is written to its end */
+        (void)pdl_cancel_enter(NULL); /* a trace is written to its end */
         pdl_buf_fini(&b);
     } else {
         term_put(&r->term, PDL_STR("\n"));
@@ -278,7 +279,7 @@ int cmd_run(const arguments *a) {
         .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt,
         .tell_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) ? term_errors : NULL, .debug = &debug,
-        .stop = signal_that_came(),
+        .cancel = signal_that_came(),
     };
     code = run_limits_read(a, &limits, &o);
     if (code) return code;

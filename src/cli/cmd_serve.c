@@ -254,7 +254,7 @@ int cmd_serve(const arguments *a) {
     pdl_session_options o = {
         .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL, .debug = &debug,
-        .stop = signal_that_came(),
+        .cancel = signal_that_came(),
     };
     int code = run_limits_read(a, &limits, &o);
     if (code) return code;

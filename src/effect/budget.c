@@ -104,10 +104,12 @@ bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err) {
 }
 
 bool pdl_budget_in_time(const pdl_budget *b, pdl_err *err) {
-    uint64_t now = b ? now_ns() : 0;
+    uint64_t now = 0;
     for (; b; b = b->up) {
         double limit = b->limit[PDL_BUDGET_seconds];
-        if (limit >= 0 && (double)(now - b->start_ns) / 1e9 >= limit) return pdl_budget_refuse_time(b, err);
+        if (limit < 0) continue;
+        if (!now) now = now_ns();
+        if ((double)(now - b->start_ns) / 1e9 >= limit) return pdl_budget_refuse_time(b, err);
     }
     return true;
 }

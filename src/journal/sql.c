@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -100,7 +100,7 @@ bool sql_make(pdl_str path, const char *fresh, pdl_err *err) {
 
 static int ask_to_go_on(void *user) {
     sql *q = user;
-    return q->stopped.kind || !pdl_goes_on(&q->stopped);
+    return q->stopped.kind || !pdl_check_cancel(&q->stopped);
 }
 
 /* Against files that were made to do harm: no functions or virtual tables out of a schema, no writing of it, no page that

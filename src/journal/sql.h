@@ -19,7 +19,7 @@ typedef struct sql_use {
 /* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error usage), NULL: it may. Error: io. */
 PDL_MUST bool sql_make(pdl_str path, const char *fresh, pdl_err *err);
 /* Opens a file that is there, which may be anybody's: nothing in it is run, and what takes long ends when the run is to
- * end (base/stop.h). Errors: io (cannot be opened, no library), those of the use. */
+ * end (base/cancel.h). Errors: io (cannot be opened, no library), those of the use. */
 PDL_MUST bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
 void sql_close(sql *q); /* NULL is fine */
 pdl_str sql_path(const sql *q);

@@ -389,20 +389,20 @@ static void put_htmlsafe(pdl_str s, pdl_buf *out) {
 }
 
 /* Is there a dict with a key that is not text, to any depth that can be written? */
-static bool has_other_keys(pdl_vref v, unsigned depth) {
+static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     bool dict = pdl_is_dict(v);
-    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH) return false;
+    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_go_on(steps)) return false;
     size_t n = dict ? pdl_dict_len(v) : pdl_list_len(v);
     for (size_t i = 0; i < n; i++) {
         if (dict && !pdl_is_str(pdl_dict_key_at(v, i))) return true;
-        if (has_other_keys(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1)) return true;
+        if (has_other_keys(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1, steps)) return true;
     }
     return false;
 }
 
-static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
+static bool in_key_order(pdl_vref v, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err);
 
-static bool dict_in_order(pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err) {
+static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err) {
     size_t n = pdl_dict_len(d);
     pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
@@ -410,7 +410,7 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val x;
         pdl_vref key = pdl_list_at(sorted, i);
-        ok = in_key_order(pdl_dict_find(d, key), depth + 1, &x, err);
+        ok = in_key_order(pdl_dict_find(d, key), depth + 1, steps, &x, err);
         if (ok) r = pdl_dict_put(r, pdl_keep(key), x);
     }
     pdl_drop(sorted);
@@ -421,18 +421,19 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err
 }
 
 /* v with the keys of all dicts in the host's order, which fails for keys of different kinds. */
-static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+static bool in_key_order(pdl_vref v, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err) {
     if (depth > PDL_MAX_JSON_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
                            PDL_MAX_JSON_DEPTH);
-    if (pdl_is_dict(v)) return dict_in_order(v, depth, out, err);
+    if (!pdl_steps_go_on(steps)) return pdl_check_gave_up(err);
+    if (pdl_is_dict(v)) return dict_in_order(v, depth, steps, out, err);
     if (!pdl_is_seq(v)) {
         *out = pdl_keep(v);
         return true;
     }
     pdl_val r = pdl_list_new(pdl_list_len(v)), x;
     for (size_t i = 0; i < pdl_list_len(v); i++) {
-        if (!in_key_order(pdl_list_at(v, i), depth + 1, &x, err)) {
+        if (!in_key_order(pdl_list_at(v, i), depth + 1, steps, &x, err)) {
             pdl_drop(r);
             return false;
         }
@@ -444,9 +445,12 @@ static bool in_key_order(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err)
 
 static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *err) {
     const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN;
-    if (!has_other_keys(v, 0)) return pdl_json_write_lines(v, flags | PDL_JSON_SORT, unit, b, err);
+    pdl_steps steps = {0};
+    bool other = has_other_keys(v, 0, &steps);
+    if (!pdl_check_gave_up(err)) return false;
+    if (!other) return pdl_json_write_lines(v, flags | PDL_JSON_SORT, unit, b, err);
     pdl_val ordered;
-    if (!in_key_order(v, 0, &ordered, err)) return false;
+    if (!in_key_order(v, 0, &steps, &ordered, err)) return false;
     bool ok = pdl_json_write_lines(ordered, flags, unit, b, err);
     pdl_drop(ordered);
     return ok;

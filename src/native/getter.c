@@ -98,7 +98,7 @@ static bool follow(const pdl_getter *g, pdl_vref path, pdl_vref item, pdl_val *o
 }
 
 bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err) {
-    if (!pdl_goes_on(err)) return false;
+    if (!pdl_check_cancel(err)) return false;
     if (pdl_is_absent(g->paths)) {
         *out = g->fold ? folded(pdl_keep(item)) : pdl_keep(item);
         return true;
@@ -162,7 +162,7 @@ static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size
     while (i < at[1] && j < at[2]) {
         pdl_vref left = pdl_list_at(o->keys, src[i]), right = pdl_list_at(o->keys, src[j]);
         bool take_right = false;
-        if (!pdl_goes_on(err)) return false;
+        if (!pdl_check_cancel(err)) return false;
         if (!(o->reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
             return false;
         dst[k++] = take_right ? src[j++] : src[i++];

@@ -22,12 +22,12 @@ typedef struct {
 /* Each time that there are twice as many: is there memory for as many again? */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
-    return n < PDL_STOP_EVERY || (n & (n - 1)) != 0 || pdl_err_memory(err, n * each);
+    return n < PDL_CANCEL_EVERY || (n & (n - 1)) != 0 || pdl_err_memory(err, n * each);
 }
 
 static bool add(pieces *p, pdl_str s) {
     size_t n = pdl_list_len(p->list);
-    if (!pdl_goes_on_at(n, p->err) || !may_grow(n, p->err)) return false;
+    if (!pdl_check_cancel_at(n, p->err) || !may_grow(n, p->err)) return false;
     p->list = pdl_list_push(p->list, pdl_piece_like(s, p->of));
     return true;
 }

@@ -290,12 +290,21 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
     return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
 }
 
+/* What was compared meanwhile may have been given up: the result is then worth nothing. */
+static inline bool with_result(bool ok, pdl_vref out, pdl_err *err) {
+    if (PDL_LIKELY(!pdl_has_given_up())) return ok;
+    if (ok) pdl_drop(out);
+    else pdl_err_fini(err);
+    return pdl_check_gave_up(err);
+}
+
 bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
                      const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
-    if (!pdl_goes_on(err)) return false; /* a filter over many items calls others */
-    if (PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos)))
-        return bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err);
-    return check_undefined(row, env, pos, n_pos, err) && call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
+    if (!pdl_check_cancel_often(err)) return false; /* a filter over many items calls others */
+    bool ok = PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos))
+                  ? bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err)
+                  : check_undefined(row, env, pos, n_pos, err) && call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
+    return with_result(ok, *out, err);
 }
 
 static pdl_native_writer *writer_of(const pdl_native *row) {
@@ -316,7 +325,7 @@ pdl_native_writer *pdl_filter_writer(const pdl_native *row, size_t n) {
 
 bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env, const pdl_val *argv, size_t argc,
                       pdl_buf *out, pdl_err *err) {
-    return pdl_goes_on(err) && check_undefined(row, env, argv, argc, err) && write(env, argv, argc, out, err);
+    return pdl_check_cancel_often(err) && check_undefined(row, env, argv, argc, err) && write(env, argv, argc, out, err);
 }
 
 /* --- bound methods and globals as values ---------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "native/native.h"
 
 #define PDL_N_UNUSED __attribute__((unused))

@@ -108,7 +108,7 @@ bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_b
     size_t left = count < 0 ? SIZE_MAX : (size_t)count, from = 0;
     if (old.n == 0) return replace_nothing(s, with, left, out, err);
     for (; left; left--) {
-        if (!pdl_goes_on_at(left, err)) return false;
+        if (!pdl_check_cancel_at(left, err)) return false;
         size_t at = pdl_str_find(s, old, from);
         if (at == PDL_NOT_FOUND) break;
         if (!pdl_buf_add(out, pdl_str_sub(s, from, at), err) || !pdl_buf_add(out, with, err)) return false;
@@ -133,7 +133,7 @@ bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *out, pdl_er
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     size_t n = pdl_list_len(items);
     for (size_t i = 0; i < n; i++) {
-        if (pdl_goes_on_at(i, err) && (i == 0 || pdl_buf_add(&b, pdl_str_get(sep), err))
+        if (pdl_check_cancel_at(i, err) && (i == 0 || pdl_buf_add(&b, pdl_str_get(sep), err))
             && add_joined(pdl_list_at(items, i), i, safe, &b, err))
             continue;
         pdl_buf_fini(&b);

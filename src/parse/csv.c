@@ -70,7 +70,7 @@ bool pdl_parse_csv(pdl_str text, pdl_val *out, pdl_err *err) {
     bool ok = true;
     while (ok && !scan_done(&s)) {
         pdl_val row = pdl_list_new(0);
-        ok = pdl_goes_on_at(pdl_list_len(rows), err) && read_row(&s, &b, &row, err);
+        ok = pdl_check_cancel_at(pdl_list_len(rows), err) && read_row(&s, &b, &row, err);
         rows = pdl_list_push(rows, row);
     }
     pdl_buf_fini(&b);

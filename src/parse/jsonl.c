@@ -1,6 +1,6 @@
 /* jsonl.c -- one strict JSON document a line. Rows share their key strings. */
 #include "base/limits.h"
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "parse/room.h"
 #include "value/json_read.h"
 
@@ -15,7 +15,7 @@ static bool read_lines(pdl_str text, pdl_json_keys *keys, pdl_val *rows, pdl_err
         n++;
         if (!line.n) continue;
         pdl_val row;
-        if (!pdl_goes_on_at(pdl_list_len(*rows), err)) return false;
+        if (!pdl_check_cancel_at(pdl_list_len(*rows), err)) return false;
         if (!pdl_json_read_with(line, PDL_JSON_PYTHON, keys, &row, NULL, err)) {
             pdl_err_hint(err, "this is line %zu of the text", n);
             return false;

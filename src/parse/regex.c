@@ -19,7 +19,7 @@ typedef struct {
 
 static bool walk_next(walk *w, bool *hit, pdl_err *err) {
     pdl_regex_mode mode = w->was_empty ? PDL_RE_SEARCH_ON : PDL_RE_SEARCH;
-    if (!pdl_goes_on(err) || !pdl_regex_match(w->re, w->text, w->from, mode, hit, w->spans, err)) return false;
+    if (!pdl_check_cancel(err) || !pdl_regex_match(w->re, w->text, w->from, mode, hit, w->spans, err)) return false;
     if (*hit) {
         w->from = w->spans[0].end;
         w->was_empty = w->spans[0].start == w->spans[0].end;

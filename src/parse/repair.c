@@ -459,7 +459,7 @@ static bool run(reader *r, pdl_val *out) {
         size_t depth = r->open.n;
         step s = ends_at_bracket(r) ? GOT_END : top(r)->kind == BOX_DICT ? step_dict(r, &v) : step_list(r, &v);
         if (r->err->kind != PDL_E_NONE) return false;
-        if (!pdl_goes_on_at(++r->steps, r->err)) {
+        if (!pdl_check_cancel_at(++r->steps, r->err)) {
             if (s == GOT_VALUE) pdl_drop(v);
             return false;
         }

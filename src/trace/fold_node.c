@@ -11,7 +11,7 @@
  * nothing, since that file has no name. Cost: every byte of short text is copied once per level until it is long enough to be
  * put aside, and a node that waits is looked at again after 1, 2, 4 ... events.
  */
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "trace/fold_tree.h"
 #include "value/promise.h"
 
@@ -150,9 +150,9 @@ static bool is_ready(const fold_node *n) {
 /* --- writing ------------------------------------------------------------------------------------------------ */
 
 static void write_now(pdl_fold *f, fold_node *n) {
-    pdl_stop_flag *before = pdl_stop_enter(NULL); /* what is written is written to its end */
+    const pdl_cancel *before = pdl_cancel_enter(NULL); /* what is written is written to its end */
     fold_node_write(f, n);
-    pdl_stop_enter(before);
+    (void)pdl_cancel_enter(before);
     n->written = true;
     release_content(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {

@@ -5,6 +5,7 @@
  */
 #include "types/schema.h"
 
+#include "base/cancel.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -29,18 +30,19 @@ static bool fits_base(pdl_base_type b, pdl_vref v) {
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
+    pdl_steps steps; /* containers: a value of forty lists may have 2^40 places for a type that is as deep */
 } fitter;
 
-static bool fits(const fitter *at, const pdl_type *t, pdl_vref v);
+static bool fits(fitter *at, const pdl_type *t, pdl_vref v);
 
 /* A function handed to a function is an object. */
-static bool fits_param(const fitter *at, const pdl_type *t, pdl_vref v) {
+static bool fits_param(fitter *at, const pdl_type *t, pdl_vref v) {
     return fits(at, t, v) ||
            (pdl_is(v, PDL_V_FUNC) && t->kind == PDL_TYPE_base && t->base == PDL_BASE_object);
 }
 
-static bool fits_object(const fitter *at, const pdl_type *t, pdl_vref v) {
-    if (!pdl_is_dict(v)) return false;
+static bool fits_object(fitter *at, const pdl_type *t, pdl_vref v) {
+    if (!pdl_is_dict(v) || !pdl_steps_go_on(&at->steps)) return false;
     size_t found = 0;
     for (size_t i = 0; i < t->n_fields; i++) {
         const pdl_type_entry *f = &t->fields[i];
@@ -58,7 +60,7 @@ static bool fits_object(const fitter *at, const pdl_type *t, pdl_vref v) {
 }
 
 /* Depth: that of the type. */
-static bool fits(const fitter *at, const pdl_type *t, pdl_vref v) {
+static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     if (!t) return true;
     switch (t->kind) {
     case PDL_TYPE_any: return true;
@@ -68,22 +70,22 @@ static bool fits(const fitter *at, const pdl_type *t, pdl_vref v) {
     case PDL_TYPE_schema: return pdl_check_run(at->c, t->schema, v, &at->dyn, NULL);
     case PDL_TYPE_list: break;
     }
-    if (!pdl_is_list(v)) return false;
+    if (!pdl_is_list(v) || !pdl_steps_go_on(&at->steps)) return false;
     for (size_t i = 0; t->item && i < pdl_list_len(v); i++)
-        if (!fits(at, t->item, pdl_list_at(v, i))) return false;
+        if (!fits(at, t->item, pdl_list_at(v, i)) || (i % PDL_CANCEL_EVERY == PDL_CANCEL_EVERY - 1 && pdl_give_up())) return false;
     return true;
 }
 
 /* Does v fit? Unknown counts as no: then the slow check tells. */
 static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
-    fitter at = {NULL, {NULL, NULL}};
+    fitter at = {.c = NULL};
     if (t->plain) return fits(&at, t, v);
     if (!t->ready) return false;
     pdl_check c;
     pdl_err err = {0};
     pdl_mark m = pdl_arena_mark(scratch);
     pdl_check_init(&c, t->ready, scratch, &err);
-    at = (fitter){&c, {t->ready->first, NULL}};
+    at = (fitter){.c = &c, .dyn = {t->ready->first, NULL}};
     bool ok = fits(&at, t, v) && !c.stopped;
     pdl_check_fini(&c);
     pdl_err_fini(&err);
@@ -178,6 +180,15 @@ static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
     return good;
 }
 
+static bool check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err) {
+    if (!pdl_check_gave_up(err)) return false;
+    if (!t->params || !pdl_is_dict(v)) return check_slow(t, v, args_node, scratch, ok, problems, err);
+    pdl_val args = seen_args(t, v);
+    bool good = check_slow(t, args, args_node, scratch, ok, problems, err);
+    pdl_drop(args);
+    return good;
+}
+
 bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch, bool *ok,
                     pdl_problems *problems, pdl_err *err) {
     if (problems) *problems = (pdl_problems){0};
@@ -185,9 +196,8 @@ bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pd
         *ok = true;
         return true;
     }
-    if (!t->params || !pdl_is_dict(v)) return check_slow(t, v, args_node, scratch, ok, problems, err);
-    pdl_val args = seen_args(t, v);
-    bool good = check_slow(t, args, args_node, scratch, ok, problems, err);
-    pdl_drop(args);
-    return good;
+    bool good = check(t, v, args_node, scratch, ok, problems, err);
+    if (PDL_LIKELY(!pdl_has_given_up())) return good;
+    if (!good) pdl_err_fini(err);
+    return pdl_check_gave_up(err);
 }

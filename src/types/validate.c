@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "base/cancel.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "value/int.h"
@@ -35,19 +36,19 @@ bool pdl_json_is(pdl_vref v, pdl_str word, unsigned draft) {
 
 static bool is_sequence(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
 
-static bool eq_at(pdl_vref a, pdl_vref b, unsigned depth) {
-    if (depth > PDL_MAX_VALUE_DEPTH) return false;
+static bool eq_at(pdl_vref a, pdl_vref b, unsigned depth, pdl_steps *steps) {
+    if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return false;
     if (is_sequence(a) && is_sequence(b)) {
         if (pdl_list_len(a) != pdl_list_len(b)) return false;
         for (size_t i = 0; i < pdl_list_len(a); i++)
-            if (!eq_at(pdl_list_at(a, i), pdl_list_at(b, i), depth + 1)) return false;
+            if (!eq_at(pdl_list_at(a, i), pdl_list_at(b, i), depth + 1, steps)) return false;
         return true;
     }
     if (pdl_is_dict(a) && pdl_is_dict(b)) {
         if (pdl_dict_len(a) != pdl_dict_len(b)) return false;
         for (size_t i = 0; i < pdl_dict_len(a); i++) {
             pdl_vref other = pdl_dict_find(b, pdl_dict_key_at(a, i));
-            if (pdl_is_absent(other) || !eq_at(pdl_dict_val_at(a, i), other, depth + 1)) return false;
+            if (pdl_is_absent(other) || !eq_at(pdl_dict_val_at(a, i), other, depth + 1, steps)) return false;
         }
         return true;
     }
@@ -55,20 +56,23 @@ static bool eq_at(pdl_vref a, pdl_vref b, unsigned depth) {
     return pdl_val_eq(a, b);
 }
 
-bool pdl_json_eq(pdl_vref a, pdl_vref b) { return eq_at(a, b, 0); }
+bool pdl_json_eq(pdl_vref a, pdl_vref b) {
+    pdl_steps steps = {0};
+    return eq_at(a, b, 0, &steps);
+}
 
 /* Equal values have equal hashes. */
-static uint32_t hash_at(pdl_vref v, unsigned depth) {
-    if (depth > PDL_MAX_VALUE_DEPTH) return 1;
+static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
+    if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return 1;
     uint64_t h = 17;
     if (is_sequence(v)) {
-        for (size_t i = 0; i < pdl_list_len(v); i++) h = h * 31 + hash_at(pdl_list_at(v, i), depth + 1);
+        for (size_t i = 0; i < pdl_list_len(v); i++) h = h * 31 + hash_at(pdl_list_at(v, i), depth + 1, steps);
         return pdl_hash_u64(h);
     }
     if (pdl_is_dict(v)) {
         for (size_t i = 0; i < pdl_dict_len(v); i++) /* order does not count */
             h += (uint64_t)pdl_val_hash(pdl_dict_key_at(v, i)) *
-                 (hash_at(pdl_dict_val_at(v, i), depth + 1) | 1u);
+                 (hash_at(pdl_dict_val_at(v, i), depth + 1, steps) | 1u);
         return pdl_hash_u64(h);
     }
     return pdl_is_hashable(v) ? pdl_val_hash(v) : 1;
@@ -81,8 +85,9 @@ bool pdl_json_unique(pdl_vref list, pdl_arena *scratch) {
     uint32_t *slots =
         pdl_arena_new_n(scratch, uint32_t, size); /* index + 1; a list has less than 2^32 items */
     bool unique = true;
+    pdl_steps steps = {0};
     for (size_t i = 0; i < n && unique; i++) {
-        size_t at = hash_at(pdl_list_at(list, i), 0) & (size - 1);
+        size_t at = hash_at(pdl_list_at(list, i), 0, &steps) & (size - 1);
         for (; slots[at] && unique; at = (at + 1) & (size - 1))
             unique = !pdl_json_eq(pdl_list_at(list, slots[at] - 1), pdl_list_at(list, i));
         slots[at] = (uint32_t)(i + 1);
@@ -217,6 +222,10 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
         c->stopped = true;
         return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema takes more than %d steps",
                            PDL_CHECK_STEPS);
+    }
+    if (!pdl_check_cancel_at(c->steps, c->err)) {
+        c->stopped = true;
+        return false;
     }
     if (c->depth >= PDL_MAX_SCHEMA_DEPTH) {
         c->stopped = true;

@@ -119,7 +119,7 @@ static bool repeat_list(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     pdl_val r = pdl_list_new(len * times);
     for (size_t k = 0; k < times; k++) {
         for (size_t i = 0; i < len; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(v, i)));
-        if (PDL_LIKELY(pdl_goes_on_at(k, err))) continue;
+        if (PDL_LIKELY(pdl_check_cancel_at(k, err))) continue;
         pdl_drop(r);
         return false;
     }

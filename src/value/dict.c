@@ -1,4 +1,5 @@
 /* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape that tells their keys. */
+#include "base/cancel.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "value/exotic.h"
@@ -10,25 +11,28 @@
 
 /* --- hashing ------------------------------------------------------------------------------------------ */
 
-static bool hashable(pdl_vref v, size_t depth) {
+static bool hashable(pdl_vref v, size_t depth, pdl_steps *steps) {
     pdl_tag t = pdl_tag_of(v);
     if (t == PDL_V_TUPLE) {
-        if (depth >= PDL_MAX_VALUE_DEPTH) return false;
+        if (depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return false;
         for (size_t i = 0; i < pdl_list_len(v); i++)
-            if (!hashable(pdl_list_at(v, i), depth + 1)) return false;
+            if (!hashable(pdl_list_at(v, i), depth + 1, steps)) return false;
         return true;
     }
     return t <= PDL_V_STR || t == PDL_V_BYTES || t == PDL_V_DATE || t == PDL_V_DATETIME;
 }
 
-bool pdl_is_hashable(pdl_vref v) { return hashable(v, 0); }
+bool pdl_is_hashable(pdl_vref v) {
+    pdl_steps steps = {0};
+    return hashable(v, 0, &steps);
+}
 
 static uint32_t str_hash(pdl_strobj *s) {
     if (!s->hash) s->hash = pdl_hash_str((pdl_str){s->p, s->n});
     return s->hash;
 }
 
-uint32_t pdl_val_hash(pdl_vref v) {
+static uint32_t hash(pdl_vref v, pdl_steps *steps) {
     pdl_tag t = pdl_tag_of(v);
     if (t == PDL_V_STR) return str_hash(pdl_strobj_of(v));
     if (t <= PDL_V_NULL) return pdl_hash_u64(0x9e3779b97f4a7c15u);
@@ -37,9 +41,14 @@ uint32_t pdl_val_hash(pdl_vref v) {
     if (t == PDL_V_DATE || t == PDL_V_DATETIME) return pdl_time_hash(v);
     if (t != PDL_V_TUPLE) PDL_BUG("hash of a %s", pdl_type_name(v));
     uint64_t h = pdl_list_len(v);
-    for (size_t i = 0; i < pdl_list_len(v); i++)
-        h = (h ^ pdl_val_hash(pdl_list_at(v, i))) * 0x100000001b3u;
+    for (size_t i = 0; i < pdl_list_len(v) && pdl_steps_go_on(steps); i++)
+        h = (h ^ hash(pdl_list_at(v, i), steps)) * 0x100000001b3u;
     return pdl_hash_u64(h);
+}
+
+uint32_t pdl_val_hash(pdl_vref v) {
+    pdl_steps steps = {0};
+    return hash(v, &steps);
 }
 
 /* --- entries ------------------------------------------------------------------------------------------ */

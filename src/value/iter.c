@@ -120,7 +120,7 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
     bool ok = true;
     while (ok && pdl_iter_next(&it, &x)) {
         list = pdl_list_push(list, x);
-        ok = pdl_goes_on_at(it.i, err);
+        ok = pdl_check_cancel_at(it.i, err);
     }
     pdl_iter_fini(&it);
     if (ok) *out = pdl_with_label(list, pdl_label_of(v));

@@ -30,7 +30,7 @@ enum {
     MAX_INT_DIGITS = 18,  /* any so many digits fit an int64 */
     MANY_PLACES = 10000,  /* behind the point: more than a float has */
     MAX_INTERNED_TEXT = 8, /* short texts repeat */
-    ASK = 1 << 16         /* bytes after which it is asked whether to go on */
+    CHECK_EVERY = 1 << 16         /* bytes after which it is asked whether to go on */
 };
 
 /* A container that is not closed yet. The outermost one is the document, a list of one value. */
@@ -42,7 +42,7 @@ typedef struct {
 } open_box;
 
 typedef struct {
-    const char *start, *end, *ask;
+    const char *start, *end, *check_at;
     int flags;
     pdl_json_keys *keys;
     pdl_err *err;
@@ -394,11 +394,11 @@ static inline const char *begin_value(reader *r, const char *p, bool *done) {
     return c >= '0' && c <= '9' ? read_number(r, p, out) : read_word(r, p, out);
 }
 
-static void ask_later(reader *r, const char *p) { r->ask = r->end - p > ASK ? p + ASK : r->end; }
+static void set_check(reader *r, const char *p) { r->check_at = r->end - p > CHECK_EVERY ? p + CHECK_EVERY : r->end; }
 
-PDL_COLD static bool goes_on(reader *r, const char *p) {
-    ask_later(r, p);
-    return pdl_goes_on(r->err);
+PDL_COLD static bool check_end(reader *r, const char *p) {
+    set_check(r, p);
+    return pdl_check_cancel(r->err);
 }
 
 /* Behind a value of the innermost container. *done: the container was closed and is a value itself now. */
@@ -408,7 +408,7 @@ static inline const char *end_value(reader *r, const char *p, bool *done) {
     *done = *p == (r->box->is_dict ? '}' : ']');
     if (*done) {
         close_box(r);
-        return PDL_LIKELY(p <= r->ask) || goes_on(r, p) ? p + 1 : NULL;
+        return PDL_LIKELY(p <= r->check_at) || check_end(r, p) ? p + 1 : NULL;
     }
     return *p == ',' ? skip_blanks(r, p + 1) : fail_at(r, p, "Expecting ',' delimiter");
 }
@@ -447,7 +447,7 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
     reader r; /* its inline stacks need no clearing */
     r.start = text.p ? text.p : "";
     r.end = r.start + text.n;
-    ask_later(&r, r.start);
+    set_check(&r, r.start);
     r.flags = flags;
     r.keys = keys;
     r.err = err;

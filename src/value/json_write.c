@@ -27,7 +27,7 @@ typedef struct {
     int flags;
     const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
-    size_t ask; /* whether to go on, once out is longer */
+    size_t check_at; /* check for cancellation and memory once out is longer */
     pdl_json_other_fn *other; /* NULL: none */
     void *user;
 } writer;
@@ -321,17 +321,17 @@ static bool put_other(writer *w, pdl_vref v) {
     return put_str_of(w, v);
 }
 
-PDL_COLD static bool goes_on(writer *w) {
+PDL_COLD static bool check_room(writer *w) {
     if (w->out->len - w->start > PDL_MAX_TEXT)
         return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
-    w->ask = w->out->len + PDL_BUF_ASK;
-    return pdl_buf_goes_on(w->out, w->err);
+    w->check_at = w->out->len + PDL_BUF_CHECK_EVERY;
+    return pdl_buf_check(w->out, w->err);
 }
 
 static bool put_value(writer *w, pdl_vref v) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
         v = pdl_promise_of(v)->value;
-    if (PDL_UNLIKELY(w->out->len > w->ask) && !goes_on(w)) return false;
+    if (PDL_UNLIKELY(w->out->len > w->check_at) && !check_room(w)) return false;
     bool is_scalar = false;
     switch (pdl_tag_of(v)) {
     case PDL_V_STR: pdl_json_quote(pdl_str_get(v), w->flags, w->out); return true;
@@ -366,14 +366,14 @@ static bool put_value(writer *w, pdl_vref v) {
 
 bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other, void *user, pdl_buf *out,
                          pdl_err *err) {
-    writer w = {.out = out, .start = out->len, .ask = out->len + PDL_BUF_ASK, .err = err, .flags = flags, .depth = depth,
+    writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY, .err = err, .flags = flags, .depth = depth,
                 .other = other, .user = user};
     size_t limit = pdl_buf_lift(out);
     return pdl_buf_lower(out, limit, w.start, put_value(&w, v), err);
 }
 
 bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err) {
-    writer w = {.out = out, .start = out->len, .ask = out->len + PDL_BUF_ASK, .err = err, .flags = flags, .unit = unit};
+    writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY, .err = err, .flags = flags, .unit = unit};
     size_t limit = pdl_buf_lift(out);
     return pdl_buf_lower(out, limit, w.start, put_value(&w, v), err);
 }

@@ -1,4 +1,5 @@
 /* order.c -- Python's < and in (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH. */
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/exotic.h"
@@ -28,7 +29,9 @@ static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out
     size_t na = pdl_list_len(a), nb = pdl_list_len(b);
     for (size_t i = 0; i < na && i < nb; i++) {
         pdl_vref x = pdl_list_at(a, i), y = pdl_list_at(b, i);
-        if (!pdl_val_eq(x, y)) return order(x, y, op, depth + 1, out, err);
+        bool same = pdl_val_eq(x, y);
+        if (!pdl_check_gave_up(err)) return false;
+        if (!same) return order(x, y, op, depth + 1, out, err);
     }
     *out = holds(op, (na > nb) - (na < nb));
     return true;
@@ -154,16 +157,18 @@ static bool in_walk(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     if (!pdl_iter_init(&it, c, err)) return false;
     pdl_val item;
     bool found = false;
-    while (!found && pdl_iter_next(&it, &item)) {
+    bool ok = true;
+    while (ok && !found && pdl_iter_next(&it, &item)) {
         found = pdl_val_eq(item, x);
         pdl_drop(item);
+        ok = pdl_check_cancel_at(it.i, err);
     }
     pdl_iter_fini(&it);
     *out = found;
-    return true;
+    return ok;
 }
 
-bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
+static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     pdl_tag t = pdl_tag_of(c);
     if (t == PDL_V_STR) {
         if (!pdl_is_str(x))
@@ -174,7 +179,10 @@ bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     }
     if (t == PDL_V_LIST || t == PDL_V_TUPLE) {
         bool found = false;
-        for (size_t i = 0; !found && i < pdl_list_len(c); i++) found = pdl_val_eq(pdl_list_at(c, i), x);
+        for (size_t i = 0; !found && i < pdl_list_len(c); i++) {
+            found = pdl_val_eq(pdl_list_at(c, i), x);
+            if (!pdl_check_cancel_at(i + 1, err)) return false;
+        }
         *out = found;
         return true;
     }
@@ -188,4 +196,11 @@ bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     }
     if (t == PDL_V_VIEW || t == PDL_V_CONTEXT) return in_walk(x, c, out, err);
     return pdl_err_host(err, "TypeError", "argument of type '%s' is not iterable", pdl_type_full(c));
+}
+
+bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
+    bool ok = is_in(x, c, out, err);
+    if (PDL_LIKELY(!pdl_has_given_up())) return ok;
+    if (!ok) pdl_err_fini(err); /* unhashable, perhaps */
+    return pdl_check_gave_up(err);
 }

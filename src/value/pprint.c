@@ -21,7 +21,7 @@ typedef struct {
     pdl_err *err;
     size_t stop; /* out->len beyond which the one-line form is given up; SIZE_MAX: never */
     unsigned depth;
-    size_t ask;  /* whether to go on, once out is longer */
+    size_t check_at; /* check for cancellation and memory once out is longer */
 } printer;
 
 static bool enter(printer *p) {
@@ -331,15 +331,15 @@ static bool put_tall(printer *p, pdl_vref v, int indent, int allowance) {
     return true;
 }
 
-PDL_COLD static bool goes_on(printer *p) {
+PDL_COLD static bool check_room(printer *p) {
     if (p->out->len > PDL_MAX_TEXT)
         return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
-    p->ask = p->out->len + PDL_BUF_ASK;
-    return pdl_buf_goes_on(p->out, p->err);
+    p->check_at = p->out->len + PDL_BUF_CHECK_EVERY;
+    return pdl_buf_check(p->out, p->err);
 }
 
 static bool put(printer *p, pdl_vref v, int indent, int allowance) {
-    if (PDL_UNLIKELY(p->out->len > p->ask) && !goes_on(p)) return false;
+    if (PDL_UNLIKELY(p->out->len > p->check_at) && !check_room(p)) return false;
     result r = put_if_fits(p, v, WIDTH - indent - allowance);
     if (r != TOO_LONG) return r == DONE;
     if (!enter(p)) return false;
@@ -350,7 +350,7 @@ static bool put(printer *p, pdl_vref v, int indent, int allowance) {
 
 bool pdl_val_pprint(pdl_vref v, pdl_buf *out, pdl_err *err) {
     pdl_buf text = PDL_BUF;
-    printer p = {.out = &text, .err = err, .stop = SIZE_MAX, .ask = PDL_BUF_ASK};
+    printer p = {.out = &text, .err = err, .stop = SIZE_MAX, .check_at = PDL_BUF_CHECK_EVERY};
     bool ok = put(&p, v, 0, 0);
     if (ok) pdl_buf_put(out, pdl_buf_str(&text));
     pdl_buf_fini(&text);

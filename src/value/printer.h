@@ -10,7 +10,7 @@ typedef struct pdl_printer {
     pdl_err *err;
     size_t stop; /* out->len beyond which the walk ends with PDL_E_limit */
     unsigned depth;
-    size_t ask; /* whether to go on, once out is longer; at most stop */
+    size_t check_at; /* check for cancellation and memory once out is longer; at most stop */
 } pdl_printer;
 
 /* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never inside

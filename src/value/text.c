@@ -255,16 +255,16 @@ static void put_handle(pdl_vref v, bool repr, pdl_buf *out) {
         PDL_PUT(out, "<object>");
 }
 
-static void ask_later(pdl_printer *p) {
+static void set_check(pdl_printer *p) {
     size_t room = p->stop > p->out->len ? p->stop - p->out->len : 0;
-    p->ask = p->out->len + (room < PDL_BUF_ASK ? room : PDL_BUF_ASK);
+    p->check_at = p->out->len + (room < PDL_BUF_CHECK_EVERY ? room : PDL_BUF_CHECK_EVERY);
 }
 
-PDL_COLD static bool goes_on(pdl_printer *p) {
+PDL_COLD static bool check_room(pdl_printer *p) {
     if (p->out->len > p->stop)
         return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
-    ask_later(p);
-    return pdl_buf_goes_on(p->out, p->err);
+    set_check(p);
+    return pdl_buf_check(p->out, p->err);
 }
 
 /* Flat: one line a tag. */
@@ -272,7 +272,7 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
         v = pdl_promise_of(v)->value;
     pdl_buf *out = p->out;
-    if (PDL_UNLIKELY(out->len > p->ask) && !goes_on(p)) return false;
+    if (PDL_UNLIKELY(out->len > p->check_at) && !check_room(p)) return false;
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT: PDL_PUT(out, "<absent>"); return true;
     case PDL_V_NULL: PDL_PUT(out, "None"); return true;
@@ -311,7 +311,7 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
 static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
     size_t start = out->len;
     pdl_printer p = {.out = out, .err = err, .stop = start + PDL_MAX_TEXT};
-    ask_later(&p);
+    set_check(&p);
     size_t limit = pdl_buf_lift(out);
     return pdl_buf_lower(out, limit, start, pdl_print(&p, v, repr), err);
 }
@@ -364,7 +364,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     size_t start = out->len;
     pdl_err err = {0};
     pdl_printer p = {.out = out, .err = &err, .stop = start + max};
-    ask_later(&p);
+    set_check(&p);
     bool ok;
     if (pdl_is_str(v) && pdl_str_get(v).n > max) { /* do not copy megabytes to cut them */
         pdl_str s = pdl_str_sub(pdl_str_get(v), 0, max);

@@ -275,13 +275,14 @@ pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
 /* Right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
+/* Equality and hashes of large values check for cancellation and then give up: see base/cancel.h. */
 /* May v be a key? (str, numbers, bool, null, bytes, dates, tuples of such) */
 bool pdl_is_hashable(pdl_vref v);
 uint32_t pdl_val_hash(pdl_vref v); /* of a hashable value; equal values have equal hashes */
 
 /* --- comparison (eq.c, order.c) ------------------------------------------------------------------- */
 
-/* Python's ==; never fails; 1 == 1.0 == true. Depth beyond PDL_MAX_VALUE_DEPTH compares unequal. */
+/* Python's ==; never fails; 1 == 1.0 == true. Depth beyond PDL_MAX_VALUE_DEPTH compares unequal; so does what is given up. */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
 /* Python's bool(); undefined is false, promises must have been forced. */
 bool pdl_val_truth(pdl_vref v);

@@ -182,6 +182,13 @@ static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
     return pdl_namespace_set(ns, pdl_str_get(name), x, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
+static pdl_step op_match(pdl_fiber *f, const pdl_pattern *p, pdl_err *err) {
+    bool fits = pattern_match(f, p, *top(f));
+    if (!pdl_check_gave_up(err)) return PDL_STEP_FAIL;
+    push(f, pdl_bool(fits));
+    return PDL_STEP_DONE;
+}
+
 static void field_event(pdl_fiber *f, const pdl_field_info *field) {
     if (wants_blocks(f->run)) send_field(f, field->key, *top(f), field->number);
 }
@@ -197,7 +204,7 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;
-        if (!run_has_memory(f->run, err)) return PDL_STEP_FAIL;
+        if (!run_has_memory(f->run, err) || !pdl_check_gave_up(err)) return PDL_STEP_FAIL; /* given up where nobody checks */
         f->run->yielded = true;
         fiber_ready(f);
         return PDL_STEP_WAIT;
@@ -299,7 +306,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         }
         case PDL_OP_ENTER:
-            if (!run_has_memory(f->run, err)) return PDL_STEP_FAIL;
+            if (!run_has_memory(f->run, err) || !pdl_check_gave_up(err)) return PDL_STEP_FAIL; /* given up where nobody checks */
             op_enter(f, f->code->ptrs.p[i->c]); break;
         case PDL_OP_LEAVE: op_leave(f); break;
         case PDL_OP_SUB_BEGIN: op_sub_begin(f, i->a == 1); break;
@@ -348,7 +355,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_MAP: STEP(op_map(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_REDUCE: STEP(op_reduce(f, err)); break;
         case PDL_OP_REDUCE_NEXT: STEP(op_reduce_next(f, i->c, err)); break;
-        case PDL_OP_MATCH: push(f, pdl_bool(pattern_match(f, f->code->ptrs.p[i->c], *top(f)))); break;
+        case PDL_OP_MATCH: STEP(op_match(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FUNC: push(f, closure_new(f, f->code->ptrs.p[i->c])); break;
         case PDL_OP_CALL_BLOCK: STEP(op_call_block(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_SOURCE: op_source(f, f->code->ptrs.p[i->c], (pdl_file_place)i->b); break;

@@ -281,6 +281,7 @@ struct pdl_run {
     bool closing;               /* all fibers are being freed, in any order: maps leave theirs alone */
     bool finished, failed, draining;
     pdl_fiber *current;         /* whose turn it is; NULL: nobody's */
+    pdl_cancel cancel;          /* entered while the run works */
     void *reserve, *words;      /* memory.c; NULL: given back */
     size_t wanted;              /* an allocation of so many bytes took the reserve: the program is to end; 0: none did */
     bool heard;                 /* a model or a tool has answered */

@@ -128,10 +128,18 @@ pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
+static inline bool equal(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
+    *out = pdl_val_eq(a, b);
+    return pdl_tag_of(a) <= PDL_V_STR || pdl_check_gave_up(err);
+}
+
 static bool compare(pdl_xop op, pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
     switch ((int)op) {
-    case PDL_XOP_EQ: *out = pdl_val_eq(a, b); return true;
-    case PDL_XOP_NE: *out = !pdl_val_eq(a, b); return true;
+    case PDL_XOP_EQ: return equal(a, b, out, err);
+    case PDL_XOP_NE:
+        if (!equal(a, b, out, err)) return false;
+        *out = !*out;
+        return true;
     case PDL_XOP_LT: return pdl_val_order(a, b, '<', out, err);
     case PDL_XOP_GT: return pdl_val_order(a, b, '>', out, err);
     case PDL_XOP_LE: return pdl_val_order(a, b, 'l', out, err);
@@ -186,7 +194,7 @@ static bool in_strict_list(pdl_vref x, pdl_vref list, bool *out, pdl_err *err) {
     for (size_t i = 0; !*out && i < pdl_list_len(list); i++) {
         pdl_vref item = pdl_list_at(list, i);
         if (!refuse_undefined(item, err)) return false;
-        *out = pdl_val_eq(item, x);
+        if (!equal(item, x, out, err)) return false;
     }
     return true;
 }
@@ -355,7 +363,7 @@ pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
         }
         pdl_vref k = *under(f, 2 * (n - i) - 1);
         if (!refuse_undefined(k, err) || !pdl_is_hashable(k)) {
-            if (!err->kind) pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
+            if (!err->kind && pdl_check_gave_up(err)) pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
             pdl_drop(d);
             return PDL_STEP_FAIL;
         }
@@ -365,7 +373,7 @@ pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
     for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, base[2 * i], base[2 * i + 1]);
     f->stack.n -= 2 * n;
     push(f, d);
-    return PDL_STEP_DONE;
+    return step_of(pdl_check_gave_up(err));
 }
 
 /* --- calls ---------------------------------------------------------------------------------------------- */

@@ -6,6 +6,12 @@
 
 enum { TURNS_A_STEP = 20000 }; /* of loops between two looks at the world */
 
+/* Is there time left in the budget of the fiber whose turn it is? */
+static bool run_in_time(void *user, pdl_err *err) {
+    const pdl_run *r = user;
+    return !r->current || !r->current->budget || pdl_budget_in_time(r->current->budget, err);
+}
+
 pdl_run *pdl_run_new(const pdl_run_options *options) {
     pdl_run *r = PDL_NEW(pdl_run);
     r->opt = *options;
@@ -17,6 +23,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->call_in = (pdl_call_in){r, run_call_in};
     r->out = outq_new(r, NULL);
     r->next_call = options->first_id;
+    r->cancel = (pdl_cancel){options->cancel, run_in_time, r};
     pdl_path_keep(r->opt.place);
     pdl_budget_keep(r->opt.budget);
     run_globals(r);
@@ -298,9 +305,9 @@ static pdl_step run_turns(pdl_run *r) {
 
 pdl_step pdl_run_step(pdl_run *r) {
     pdl_alloc_watch before = run_watch(r);
-    pdl_stop_flag *outer = pdl_stop_enter(r->opt.stop);
+    const pdl_cancel *outer = pdl_cancel_enter(&r->cancel);
     pdl_step s = run_turns(r);
-    (void)pdl_stop_enter(outer);
+    (void)pdl_cancel_enter(outer);
     (void)pdl_alloc_watched(before);
     return s;
 }

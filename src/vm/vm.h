@@ -49,8 +49,8 @@ typedef struct pdl_run_options {
     pdl_secrets *secrets;     /* is told of the keys of each call before it is seen by anyone; borrowed, NULL: nobody is */
     pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
     pdl_str stdlib;           /* text of the standard library; empty: none */
-    /* not 0 when the run is to end: looked at where one operation takes long; may be NULL */
-    pdl_stop_flag *stop;
+    /* not 0 when the run is to end: checked where one operation takes long; may be NULL */
+    pdl_cancel_flag *cancel;
     bool keep_answers;        /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
 

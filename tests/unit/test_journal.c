@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "journal/journal.h"
 #include "value/json_read.h"
 
@@ -190,10 +190,11 @@ static void test_stopped(void **state) {
     record_all(path);
     pdl_journal *j = open_replay(path);
     volatile int flag = 15; /* SIGTERM */
-    pdl_stop_flag *before = pdl_stop_enter(&flag);
+    const pdl_cancel scope = {.flag = &flag};
+    const pdl_cancel *before = pdl_cancel_enter(&scope);
     pdl_buf_clear(&heard);
     for (uint32_t i = 0; i < 3000; i++) ask(pdl_journal_world(j), i + 1, PDL_EFFECT_read, "b", i + 1, "{\"path\": \"f\"}");
-    (void)pdl_stop_enter(before);
+    (void)pdl_cancel_enter(before);
     t_assert(strstr(pdl_buf_z(&heard), "!terminated ended by a signal (final)") != NULL);
     pdl_journal_close(j);
 }

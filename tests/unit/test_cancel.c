@@ -1,7 +1,7 @@
-/* test_stop.c -- long operations end when the run is to end. */
+/* test_cancel.c -- long operations end when the run is to end. */
 #include <signal.h>
 
-#include "base/stop.h"
+#include "base/cancel.h"
 #include "native/native.h"
 #include "parse/parse.h"
 #include "value/exotic.h"
@@ -12,28 +12,29 @@
 
 #include "base/banned.h"
 
-static void asks_the_flag_of_this_thread(void **state) {
+static void checks_the_scope_of_this_thread(void **state) {
     (void)state;
     volatile sig_atomic_t outer = 0, inner = 0;
+    const pdl_cancel a = {.flag = &outer}, b = {.flag = &inner};
     pdl_err err = {0};
-    t_assert(pdl_goes_on(&err));
-    t_assert(pdl_stop_enter(&outer) == NULL);
-    t_assert(pdl_goes_on(&err));
+    t_assert(pdl_check_cancel(&err));
+    t_assert(pdl_cancel_enter(&a) == NULL);
+    t_assert(pdl_check_cancel(&err));
     outer = SIGINT;
-    t_assert(pdl_goes_on_at(1, &err) && pdl_goes_on_at(PDL_STOP_EVERY - 1, &err));
-    t_assert(!pdl_goes_on_at(PDL_STOP_EVERY, &err));
+    t_assert(pdl_check_cancel_at(1, &err) && pdl_check_cancel_at(PDL_CANCEL_EVERY - 1, &err));
+    t_assert(!pdl_check_cancel_at(PDL_CANCEL_EVERY, &err));
     t_assert(err.kind == PDL_E_interrupt && err.final);
     pdl_err_fini(&err);
-    t_assert(pdl_stop_enter(&inner) == &outer);
-    t_assert(pdl_goes_on(&err));
+    t_assert(pdl_cancel_enter(&b) == &a);
+    t_assert(pdl_check_cancel(&err));
     inner = SIGTERM;
-    t_assert(!pdl_goes_on(&err) && err.kind == PDL_E_terminated);
+    t_assert(!pdl_check_cancel(&err) && err.kind == PDL_E_terminated);
     pdl_err_fini(&err);
-    t_assert(pdl_stop_enter(NULL) == &inner);
-    t_assert(pdl_goes_on(&err));
+    t_assert(pdl_cancel_enter(NULL) == &b);
+    t_assert(pdl_check_cancel(&err));
 }
 
-enum { MANY = 6 * PDL_STOP_EVERY };
+enum { MANY = 6 * PDL_CANCEL_EVERY };
 
 /* [[0], [1], ...] */
 static pdl_val rows(void) {
@@ -136,18 +137,19 @@ static bool (*const operations[])(pdl_vref list, pdl_vref digits, pdl_err *err) 
 static void ends_in_the_middle(void **state) {
     (void)state;
     volatile sig_atomic_t flag = 0;
+    const pdl_cancel scope = {.flag = &flag};
     pdl_val list = rows(), digits = text(list);
     for (size_t i = 0; i < T_LEN(operations); i++) {
         T_ROW(i);
         pdl_err err = {0};
         flag = 0;
         t_assert(operations[i](list, digits, &err));
-        pdl_stop_enter(&flag);
+        pdl_cancel_enter(&scope);
         t_assert(operations[i](list, digits, &err));
         flag = SIGINT;
         t_assert(!operations[i](list, digits, &err));
         t_assert(err.kind == PDL_E_interrupt && err.final);
-        pdl_stop_enter(NULL);
+        pdl_cancel_enter(NULL);
         pdl_err_fini(&err);
     }
     pdl_drop(list);
@@ -155,6 +157,6 @@ static void ends_in_the_middle(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(asks_the_flag_of_this_thread), cmocka_unit_test(ends_in_the_middle)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(checks_the_scope_of_this_thread), cmocka_unit_test(ends_in_the_middle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""test_cancel.py -- a signal and a budget of seconds end a run within 200 ms of its work, whatever it is doing.
+
+    test_cancel.py BUILD_DIR [NAME ...]
+
+Values of forty objects whose parts are shared, so that they have 2^40 leaves, under every operator, filter, test, method and sink.
+Python standard library only. Last line: `N passed, N failed`.
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.dont_write_bytecode = True
+from test_size import children_seconds, cpu_seconds  # noqa: E402
+
+SECONDS = 30
+BEFORE = 0.25  # seconds of the processor that a run works before the signal
+AFTER = 0.2    # ... that it may work then; sanitizers get three times as much
+
+# a and b, d and e, t and u are equal and share nothing: lists, dicts, tuples of 2^40 leaves; p is a list that holds a promise
+DEFS = "  a: {data: [1]}\n  b: {data: [1]}\n  d: {data: {k: 1}}\n  e: {data: {k: 1}}\n  t: {data: \"${ (1,) }\"}\n  u: {data: \"${ (1,) }\"}\n"
+DOUBLED = """- for: {i: "${ range(40) }"}
+  repeat:
+    defs:
+      a: {data: "${ [a, a] }"}
+      b: {data: "${ [b, b] }"}
+      d: {data: "${ {'k': d, 'l': d} }"}
+      e: {data: "${ {'k': e, 'l': e} }"}
+      t: {data: "${ (t, t) }"}
+      u: {data: "${ (u, u) }"}
+    data: ""
+  join: {as: lastOf}
+"""
+
+# expressions that take for ever
+ENDLESS = [
+    "a == b", "a != b", "d == e", "t == u", "a < b", "a <= b", "a > b", "a >= b", "t < u", "[a] < [b]", "a in [b]", "a not in [b]", "a in (b,)",
+    "t in {u: 1}", "{t: 1}", "{t: 1}[u]", "d.k in e.values()", "{'k': a}.items() == {'k': b}.items()", "a ~ 'x'", "'%s' % a", "'%r' % (a,)",
+    "a|string", "a|tojson", "d|tojson", "d|tojson(2)", "{1: d}|tojson", "a|json", "d|json", "a|pprint", "d|pprint", "a|escape", "a|forceescape",
+    "a|upper", "a|lower", "a|title", "a|capitalize", "a|trim", "a|center", "a|striptags", "a|wordcount", "a|urlencode", "a|safe",
+    "a|truncate(5)", "a|urlize", "a|replace('1', '2')", "a|join(',')", "d|xmlattr", "[a]|pylist", "[a, b]|sort", "[a, b]|min",
+    "[a, b]|max", "[t, u]|unique|list", "[{'x': a}, {'x': b}]|groupby('x')", "[a]|map('string')|list", "[a]|select('eq', b)|list",
+    "[a]|reject('eq', b)|list", "[{'x': a}]|selectattr('x', 'eq', b)|list", "[{'x': a}]|rejectattr('x', 'in', [b])|list", "[a]|join",
+    "'%s'|format(a)", "'{}'.format(a)", "'{0!r:>3}'.format(a)", "'{x}'.format_map({'x': a})", "','.join([a|string])",
+    "a is eq b", "a is equalto b", "a is ne b", "a is lt b", "a is le b", "a is gt b", "a is ge b", "a is in [b]", "[a].index(b)",
+    "[a].count(b)", "(a,).index(b)", "(t,).count(u)", "dict([(t, 1)])", "{}.fromkeys([t, u])", "{t: 1}.get(u)", "[a, b].sort()", "[a].remove(b)",
+    "{t: 1}.pop(u)", "{t: 1}.setdefault(u, 2)", "{}.update({t: 1})", "a in {'k': b}.values()|list", "range(10) in [a, b, t] or a in [b]",
+]
+# blocks that take for ever
+BLOCKS = {
+    "text": "text: ${ a }",
+    "spec": "data: ${ a }\nspec: %s" % ("[" * 41 + "integer" + "]" * 41),
+    "schema_const": "data: ${ a }\nspec: {$schema: 'https://json-schema.org/draft/2020-12/schema', type: array, uniqueItems: true}",
+    "match": "match: ${ a }\nwith: [{case: {any: , def: x}, if: \"${ x == b }\", then: y}]",
+    "if": "if: ${ a == b }\nthen: x",
+    "until": "repeat: x\nuntil: ${ a == b }",
+    "jinja": "lang: jinja\ncode: \"{{ a }}\"",
+    "jinja_changed": "lang: jinja\ncode: \"{% for x in [a, b] %}{% if loop.changed(x) %}y{% endif %}{% endfor %}\"",
+    "parser": "text: ${ a }\nparser: json",
+    "join": "for: {x: [1, 2]}\nrepeat: ${ a }\njoin: {with: ','}",
+    "join_array": "text: {for: {x: [1, 2]}, repeat: \"${ a }\", join: {as: array}}",
+    "file": "text: ${ a }\ncontribute: [result]\nrole: \"${ a }\"",
+}
+
+
+def program(block, budget):
+    text = "defs:\n" + DEFS + "lastOf:\n" + DOUBLED
+    lines = block.splitlines()
+    text += "- " + "\n  ".join(lines) + "\n"
+    if budget:
+        text += "  budget: {seconds: %s}\n" % budget + ("" if "spec:" in block else "  fallback: caught\n")
+    return text
+
+
+class Tests:
+    def __init__(self, build, wanted):
+        self.pdl, self.wanted, self.passed, self.failed = str(build / "pdl"), wanted, 0, 0
+        self.after = AFTER * (3 if "asan" in build.name or "ubsan" in build.name else 1)
+
+    def result(self, name, why):
+        self.passed, self.failed = self.passed + (not why), self.failed + bool(why)
+        if why:
+            print("FAIL %s: %s" % (name, why))
+
+    def start(self, folder, text, args, env=None):
+        (pathlib.Path(folder) / "main.pdl").write_text(text)
+        return subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.PIPE, text=True, env={**os.environ, **(env or {})})
+
+    def end(self, p):
+        """Waits; seconds of the processor since `worked`, or None when it does not end."""
+        try:
+            return p.communicate(timeout=SECONDS)[1]
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.communicate()
+            return None
+
+    def signal(self, name, text, args=()):
+        if self.wanted and name not in self.wanted:
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            p = self.start(d, text, args)
+            while p.poll() is None and cpu_seconds(p.pid) < BEFORE:
+                time.sleep(0.01)
+            if p.returncode is not None:
+                self.result(name, "ended before the signal: %s" % p.communicate()[1][:300])
+                return
+            worked, spent = cpu_seconds(p.pid), children_seconds()
+            p.send_signal(signal.SIGINT)
+            err = self.end(p)
+            spent = children_seconds() - spent - worked
+            why = "does not end" if err is None else None
+            if not why and (p.returncode != 130 or "Keyboard Interrupt" not in err or spent > self.after):
+                why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+            self.result(name, why)
+
+    def budget(self, name, block):
+        if self.wanted and name not in self.wanted:
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            before, p = children_seconds(), self.start(d, program(block, BEFORE), ())
+            err = self.end(p)
+            spent = children_seconds() - before
+            why = "does not end" if err is None else None
+            caught = p.returncode == 0 or "budget of" in (err or "")
+            if not why and (not caught or spent > BEFORE + self.after + 0.1):
+                why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+            self.result(name, why)
+
+
+def main():
+    t = Tests(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:])
+    for e in ENDLESS:
+        t.signal("signal " + e, program('data: "${ %s }"' % e.replace('"', '\\"'), None))
+        t.budget("budget " + e, 'data: "${ %s }"' % e.replace('"', '\\"'))
+    for name, block in BLOCKS.items():
+        t.signal("signal block " + name, program(block, None))
+        t.budget("budget block " + name, block)
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
