@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <netinet/in.h>
@@ -161,11 +162,13 @@ static turn linger(client *c) {
 
 /* --- writing -------------------------------------------------------------------------------------------- */
 
+/* It is answered, and there is no room for more of what the client sends, or nothing more comes. */
+static bool is_full(const client *c) { return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more); }
+
 static void watch(client *c) {
     if (!c->in.len) pdl_buf_fini(&c->in); /* what waits keeps no memory */
-    bool full = c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
     bool writes = c->out.len > c->out_at && c->phase != READ_BODY;
-    pdl_watch_set(c->watch, (full ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
+    pdl_watch_set(c->watch, (is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
 }
 
 /* Bytes to go out. The first of them begin the time for the client to take them. */
@@ -302,10 +305,26 @@ static void put_error(pdl_buf *b, const char *why) {
     pdl_buf_putf(b, "{\"error\":{\"message\":\"%s\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}", why);
 }
 
+static void write_peer(const client *c, char *to, size_t size) {
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    bool known = getpeername(c->fd, (struct sockaddr *)&at, &n) == 0 &&
+                 getnameinfo((struct sockaddr *)&at, n, to, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
+    if (!known) to[0] = 0;
+}
+
+static void tell_refused(const client *c, int status, const char *why) {
+    char peer[NI_MAXHOST];
+    PDL_TRACE(c->h->opt.debug, http, "refused: %d %s", status, why);
+    if (!c->h->opt.refused) return;
+    write_peer(c, peer, sizeof peer);
+    c->h->opt.refused(c->h->opt.user, peer, status, why);
+}
+
 /* What is no request, or did not arrive, before the user has seen it. The connection is closed. */
 static turn refuse(client *c, int status, const char *why) {
     pdl_buf b = PDL_BUF;
-    PDL_TRACE(c->h->opt.debug, http, "refused: %d %s", status, why);
+    tell_refused(c, status, why);
     put_error(&b, why);
     c->closes = true;
     c->phase = ANSWER;
@@ -346,13 +365,7 @@ void *pdl_exchange_get(const pdl_exchange *x) { return x->data; }
 void pdl_exchange_set_record(pdl_exchange *x, void *record) { x->record = record; }
 void *pdl_exchange_record(const pdl_exchange *x) { return x->record; }
 
-void pdl_exchange_peer(const pdl_exchange *x, char *to, size_t size) {
-    struct sockaddr_storage at;
-    socklen_t n = sizeof at;
-    bool known = getpeername(x->client->fd, (struct sockaddr *)&at, &n) == 0 &&
-                 getnameinfo((struct sockaddr *)&at, n, to, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
-    if (!known) to[0] = 0;
-}
+void pdl_exchange_peer(const pdl_exchange *x, char *to, size_t size) { write_peer(x->client, to, size); }
 
 static void show_head(client *c) {
     pdl_httpd *h = c->h;
@@ -496,7 +509,8 @@ static turn receive(client *c) {
         c->end_ms = now_ms() + LINGER_MS;
         return WAIT;
     }
-    if (c->phase == READ_HEAD && !c->in.len) c->end_ms = now_ms() + h->opt.receive_ms; /* a request begins */
+    bool begins = c->phase == READ_HEAD && !c->in.len && !pdl_byte_in(h->scratch[0], PDL_STR("\r\n"));
+    if (begins) c->end_ms = now_ms() + h->opt.receive_ms;
     pdl_buf_put(&c->in, (pdl_str){h->scratch, (size_t)n});
     return GO;
 }
@@ -504,8 +518,7 @@ static turn receive(client *c) {
 static void on_socket(void *user, int events) {
     client *c = user;
     turn t = GO;
-    bool full = c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
-    if ((events & PDL_WATCH_READ) && !full) t = receive(c);
+    if ((events & PDL_WATCH_READ) && !is_full(c)) t = receive(c);
     if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) go_on(c);
 }
 
@@ -580,11 +593,18 @@ static void let_go(client *c) {
     go_on(c);
 }
 
+/* A connection that is not read for want of room does not show that its client has gone. */
+static bool has_gone(const client *c) {
+    struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
+    return is_full(c) && !c->no_more && poll(&p, 1, 0) == 1;
+}
+
 static void sweep_list(clients *l, uint64_t now) {
     for (client *c = l->first, *next; c; c = next) {
         next = c->next; /* only c ends, or moves to another list or to the end of this one */
         bool late = (c->end_ms && now >= c->end_ms) || (c->phase == LINGER && now >= c->last_ms);
-        if (late) let_go(c);
+        if (has_gone(c) && (!c->x || !c->x->ended)) (void)end(c);
+        else if (late) let_go(c);
     }
 }
 

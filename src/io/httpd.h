@@ -31,6 +31,8 @@ typedef struct pdl_httpd_options {
     void (*head)(void *user, pdl_exchange *x);
     /* All of it has arrived, and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
+    /* What a client sent is no request, or did not arrive in time: it was told status and why. May be NULL. */
+    void (*refused)(void *user, const char *peer, int status, const char *why);
     /* The exchange is over, answered or not: x ends with this call. Once for each whose headers have arrived. Never from inside
      * head, request, answer, begin, put and end. */
     void (*over)(void *user, pdl_exchange *x);

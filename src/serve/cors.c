@@ -34,6 +34,8 @@ bool cors_head(pdl_serve *s, pdl_exchange *x) {
     pdl_exchange_add_header(x, "Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS");
     if (headers.n) add(x, "Access-Control-Allow-Headers", headers);
     pdl_exchange_add_header(x, "Access-Control-Max-Age", "600");
+    /* A page of the internet that asks a server of this machine or network. */
+    if (pdl_exchange_header(x, "Access-Control-Request-Private-Network").n) pdl_exchange_add_header(x, "Access-Control-Allow-Private-Network", "true");
     pdl_exchange_answer(x, 204, NULL, 0, (pdl_str){0});
     return true;
 }

@@ -67,6 +67,12 @@ static void put_text(pdl_buf *b, const char *key, pdl_str text) {
     pdl_json_quote(text, 0, b);
 }
 
+static void put_begin(pdl_buf *b, const char *peer) {
+    PDL_PUT(b, "{\"time\":\"");
+    put_time(b);
+    pdl_buf_putf(b, "\",\"client\":\"%s\"", peer);
+}
+
 /* The first n bytes, without a part of a character at the end. */
 static pdl_str cut(pdl_str s, size_t n) {
     if (s.n <= n) return s;
@@ -82,9 +88,8 @@ static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *
     pdl_session_redact(s->opt.session, pdl_exchange_path(x), &path);
     pdl_exchange_peer(x, peer, sizeof peer);
     size_t n = pdl_num_fixed(seconds, 6, number);
-    PDL_PUT(&b, "{\"time\":\"");
-    put_time(&b);
-    pdl_buf_putf(&b, "\",\"id\":\"%s\",\"client\":\"%s\"", r->id, peer);
+    put_begin(&b, peer);
+    pdl_buf_putf(&b, ",\"id\":\"%s\"", r->id);
     put_text(&b, "method", pdl_str_sub(pdl_exchange_method(x), 0, 32));
     put_text(&b, "path", cut(pdl_buf_str(&path), SHOWN));
     pdl_buf_putf(&b, ",\"status\":%d,\"seconds\":%.*s,\"bytes_in\":%zu,\"bytes_out\":%llu", status, (int)n, number, pdl_exchange_body(x).n,
@@ -95,6 +100,18 @@ static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *
     PDL_PUT(&b, "}\n");
     s->opt.log(s->opt.log_user, pdl_buf_str(&b));
     pdl_buf_fini(&path);
+    pdl_buf_fini(&b);
+}
+
+void record_refused(void *user, const char *peer, int status, const char *why) {
+    pdl_serve *s = user;
+    record none = {.error = "not_http"};
+    metrics_count(s->metrics, s, &none, status, 0);
+    if (!s->opt.log) return;
+    pdl_buf b = PDL_BUF;
+    put_begin(&b, peer);
+    pdl_buf_putf(&b, ",\"status\":%d,\"error\":\"%s\",\"message\":\"%s\"}\n", status, none.error, why);
+    s->opt.log(s->opt.log_user, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 

@@ -19,6 +19,8 @@ void record_model(pdl_exchange *x, const pdl_served *m);
 /* The first one counts. */
 void record_error(pdl_exchange *x, const char *kind);
 void record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion);
+/* What was no request (httpd.h). */
+void record_refused(void *user, const char *peer, int status, const char *why);
 /* The exchange is over: a line of the log, and the metrics. */
 void record_end(pdl_serve *s, pdl_exchange *x);
 

@@ -153,8 +153,11 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 
 static void chat(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &chat_form); }
 
+static void show_paths(pdl_serve *s, pdl_exchange *x);
+
 /* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its end has a name behind it. */
 static const route routes[] = {
+    {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
     {"GET", "/metrics", false, show_metrics, "counts of requests for Prometheus"},
     {"GET", "/v1/models", false, list_models, "the programs"},
@@ -163,9 +166,20 @@ static const route routes[] = {
 };
 enum { N_ROUTES = sizeof routes / sizeof routes[0] };
 
+static void show_paths(pdl_serve *s, pdl_exchange *x) {
+    pdl_val list = pdl_list_new(N_ROUTES);
+    (void)s;
+    for (size_t i = 0; i < N_ROUTES; i++) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(3), "method", pdl_textz(routes[i].method));
+        d = pdl_dict_putz(d, "path", pdl_textz(routes[i].path));
+        list = pdl_list_push(list, pdl_dict_putz(d, "about", pdl_textz(routes[i].doc)));
+    }
+    answer_json(x, pdl_dict_putz(pdl_dict_new(1), "paths", list));
+}
+
 static bool is_at(const route *r, pdl_str path) {
     pdl_str own = pdl_str_of(r->path);
-    if (own.p[own.n - 1] == '/') return path.n > own.n && pdl_str_starts(path, own);
+    if (own.n > 1 && own.p[own.n - 1] == '/') return path.n > own.n && pdl_str_starts(path, own);
     return pdl_str_eq(path, own);
 }
 

@@ -38,7 +38,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     pdl_httpd_options o = {
         .host = opt->host, .port = opt->port, .max_body = PDL_MAX_SERVE_BYTES, .max_bodies = PDL_MAX_SERVE_BODIES_BYTES,
         .max_connections = s->opt.max_runs + opt->max_waiting + SPARE_CONNECTIONS, .receive_ms = RECEIVE_MS,
-        .send_ms = SEND_MS, .debug = opt->debug, .user = s, .head = serve_head, .request = serve_route,
+        .send_ms = SEND_MS, .debug = opt->debug, .user = s, .head = serve_head, .request = serve_route, .refused = record_refused,
         .over = serve_over,
     };
     bool ok = pdl_session_variables(opt->variables, &s->variables, err);

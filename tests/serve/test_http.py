@@ -360,6 +360,13 @@ def computing(folder):
     for c in busy:
         c.close()
     check("they end with their clients", s.health() < 2)
+    last = s.connect(chat("forever") + b"x" * 60000)       # more than is read while it runs
+    time.sleep(0.5)
+    last.close()
+    end = time.monotonic() + 10
+    while b"pdl_requests_open 0" not in s.raw(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n" + END + b"\r\n") and time.monotonic() < end:
+        time.sleep(0.1)
+    check("also those who sent more than was read", time.monotonic() < end)
     busy = [s.connect(chat("inside-forever")) for _ in range(30)]
     time.sleep(2)
     took = sorted(s.health() for _ in range(5))

@@ -115,8 +115,11 @@ def log(folder):
     time.sleep(0.5)
     gone.close()
     lines = log_lines(path, 5)
-    check("a line for each request", len(lines) == 5, lines)
-    a, b, c, d, e = lines
+    s.raw(b"nonsense\r\n\r\n")
+    lines = log_lines(path, 6)
+    check("a line for each request", len(lines) == 6, lines)
+    a, b, c, d, e, f = lines
+    check("what is no request is in the log", f["status"] == 400 and f["error"] == "not_http" and f["message"] and f["client"] == "127.0.0.1", f)
     check("health", a["method"] == "GET" and a["path"] == "/health" and a["status"] == 200 and a["client"] == "127.0.0.1" and
           re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", a["time"]) and "model" not in a and "error" not in a, a)
     check("chat", b["id"] == "mine" and b["model"] == "echo" and b["status"] == 200 and b["bytes_in"] > 50 and b["bytes_out"] > 50 and
@@ -127,7 +130,7 @@ def log(folder):
     s.close()
     s = h.Server(folder, "--log", str(path))
     ask(s, "GET", "/health")
-    check("a log goes on", len(log_lines(path, 6)) == 6)
+    check("a log goes on", len(log_lines(path, 7)) == 7)
     s.close()
     os.mkfifo(folder / "fifo")
     for name, bad in (("nobody reads the pipe", "fifo"), ("it is a folder", "."), ("no such folder", "none/log")):
@@ -180,6 +183,8 @@ def metrics(folder):
     failing = [k for k in v if k.startswith("pdl_requests_total") and "chat" in k and 'status="5' in k]
     check("errors", len(failing) == 1 and v[failing[0]] == 1 and v.get('pdl_errors_total{kind="invalid_api_key"}') == 1 and
           sum(n for k, n in v.items() if k.startswith("pdl_errors_total")) == 52, v)
+    s.raw(b"nonsense\r\n\r\n")
+    check("what is no request", samples(ask(s, "GET", "/metrics", **token)[2].decode()).get('pdl_errors_total{kind="not_http"}') == 1)
     check("open", v.get("pdl_requests_open") == 1 and v.get("pdl_requests_waiting") == 0 and 2 <= v.get("pdl_connections_open", 0) <= 60, v)
     check("latency", v.get("pdl_request_seconds_count") == 55 == v.get('pdl_request_seconds_bucket{le="+Inf"}') and v["pdl_request_seconds_sum"] > 0, v)
     buckets = [n for k, n in v.items() if k.startswith("pdl_request_seconds_bucket")]
@@ -257,6 +262,19 @@ def clients(folder):
     s.close()
 
 
+def paths(s):
+    """GET / names the paths, which are those of the manual."""
+    r = ask(s, "GET", "/")
+    rows = json.loads(r[2])["paths"]
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs" / "manual" / "serve.md"
+    text = page.read_text("utf-8")
+    table = text[text.index("## Paths"):text.index("## Who may ask")]
+    said = set(re.findall(r"`(GET|POST|DELETE) (/[^`]*)`", table))
+    have = {(p["method"], p["path"] + ("NAME" if p["path"].startswith("/v1/models/") else "")) for p in rows}
+    check("the manual has the paths", said == have and all(p["about"] for p in rows), sorted(said ^ have))
+    check("wrong method", ask(s, "DELETE", "/v1/models")[1]["allow"] == "GET, HEAD")
+
+
 def origins(folder):
     page = "https://page.example"
     s = h.Server(folder, "--allow-origin", page + ", http://localhost:3000", token="sesame")
@@ -264,6 +282,8 @@ def origins(folder):
     r = ask(s, "OPTIONS", CHAT, **asked)
     check("preflight", r[0] == 204 and r[1]["access-control-allow-origin"] == page and "POST" in r[1]["access-control-allow-methods"] and
           r[1]["access-control-allow-headers"] == "authorization,x-stainless-os" and r[1]["vary"] == "Origin" and "content-length" not in r[1], r)
+    r = ask(s, "OPTIONS", CHAT, **asked, Access_Control_Request_Private_Network="true")
+    check("from the internet to this machine", r[1].get("access-control-allow-private-network") == "true", r)
     r = ask(s, "OPTIONS", CHAT, **{**asked, "Origin": "https://evil.example"})
     check("preflight of another page", r[0] == 401 and "access-control-allow-origin" not in r[1] and r[1]["vary"] == "Origin", r)
     r = ask(s, "POST", CHAT, message("echo"), Origin=page, Authorization="Bearer sesame")
@@ -315,6 +335,7 @@ def main():
         s = h.Server(folder)
         fields(s)
         request_ids(s)
+        paths(s)
         s.close()
         for part in (log, metrics, origins, names, clients):
             part(folder)
