@@ -2,9 +2,11 @@
 #include "base/debug.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/shown.h"
 
@@ -89,8 +91,10 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
         if (!add_stress(d, next_word(&rest), why)) return false;
     if (d->fail_at) pdl_alloc_fail_at(d->fail_at);
     if (!d->on || !file || !*file) return true;
-    d->file = fopen(file, "ae");
+    int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600); /* what it holds is for nobody else */
+    d->file = fd < 0 ? NULL : fdopen(fd, "a");
     if (d->file) return true;
+    if (fd >= 0) close(fd);
     snprintf(why, 128, "PDL_DEBUG_FILE: cannot open %.90s", file);
     return false;
 }

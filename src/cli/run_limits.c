@@ -1,8 +1,10 @@
 /* run_limits.c -- options of `run` and `serve` that limit and log calls of models. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/shown.h"
 #include "cli/cli.h"
@@ -50,11 +52,19 @@ static void write_wire(void *user, pdl_str text) {
     tell("pdl: warning: the log of requests %.*s is not complete: %s", PDL_FMT(l->wire_name), strerror(errno));
 }
 
+/* For nobody else from its first byte on. */
+static FILE *open_private(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+    if (fd >= 0 && !f) close(fd);
+    return f;
+}
+
 static bool open_wire(const arguments *a, run_limits *l) {
     if (!a->given[OPT_wire]) return true;
     char *path = pdl_str_dup(a->value[OPT_wire]);
     l->wire_name = a->value[OPT_wire];
-    l->wire = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
+    l->wire = strcmp(path, "-") == 0 ? stderr : open_private(path);
     pdl_free(path);
     return l->wire != NULL;
 }

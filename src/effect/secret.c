@@ -153,7 +153,9 @@ static int hex(char c) {
 static void decode(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         int a = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1, b = a < 0 ? -1 : hex(s.p[i + 2]);
-        pdl_buf_putc(out, b < 0 ? s.p[i] : (char)(unsigned char)(a << 4 | b));
+        char c = s.p[i];
+        if (b >= 0) c = (char)(unsigned char)(a << 4 | b);
+        pdl_buf_putc(out, c);
         i += b < 0 ? 0 : 2;
     }
 }

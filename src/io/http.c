@@ -495,17 +495,35 @@ static void set_method(const curl_api *c, CURL *e, const pdl_http_request *r) {
         c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
 }
 
+/* "Name:" would take a header of libcurl away: one without a value is "Name;" there. */
+static void add_header(transfer *t, const char *line) {
+    pdl_str s = pdl_str_trim(pdl_str_of(line));
+    if (strpbrk(line, "\r\n")) return; /* whoever gives headers looks at them before: it would be two */
+    if (!s.n || s.p[s.n - 1] != ':') {
+        t->headers = t->http->curl.slist_append(t->headers, line);
+        return;
+    }
+    pdl_buf empty = PDL_BUF;
+    pdl_buf_putf(&empty, "%.*s;", PDL_FMT(pdl_str_sub(s, 0, s.n - 1)));
+    t->headers = t->http->curl.slist_append(t->headers, pdl_buf_z(&empty));
+    pdl_buf_fini(&empty);
+}
+
 static void set_headers(transfer *t, const pdl_http_request *r) {
     const curl_api *c = &t->http->curl;
     t->headers = c->slist_append(NULL, "Expect:");
-    for (size_t i = 0; i < r->n_headers; i++)
-        if (!strpbrk(r->headers[i], "\r\n")) t->headers = c->slist_append(t->headers, r->headers[i]);
+    for (size_t i = 0; i < r->n_headers; i++) add_header(t, r->headers[i]);
     c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
+}
+
+/* Nothing but HTTP, and no answer leads to another address: keys would go with the request. False: libcurl does not take it. */
+static bool set_limits(const curl_api *c, CURL *e) {
+    return c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
+           c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
 }
 
 static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, bool tls) {
     const curl_api *c = &h->curl;
-    c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https");
     c->easy_setopt(e, CURLOPT_HTTP_VERSION, (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     if (tls)
         c->easy_setopt(e, CURLOPT_PIPEWAIT,
@@ -517,7 +535,7 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     }
 }
 
-static void set_options(transfer *t, const pdl_http_request *r) {
+static bool set_options(transfer *t, const pdl_http_request *r) {
     const pdl_http *h = t->http;
     const curl_api *c = &h->curl;
     CURL *e = t->easy;
@@ -540,6 +558,7 @@ static void set_options(transfer *t, const pdl_http_request *r) {
     set_security(h, e, r, tls);
     set_method(c, e, r);
     set_headers(t, r);
+    return set_limits(c, e);
 }
 
 static uint32_t take_slot(pdl_http *h) {
@@ -575,9 +594,9 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
               req->body.n);
     if (h->ready) {
         t->easy = take_handle(h);
-        set_options(t, req);
+        bool safe = set_options(t, req);
         lane *l = find_lane(h);
-        if (h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
+        if (safe && h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
             t->lane = l;
             l->n++;
             watch_silence(t, 0);

@@ -112,6 +112,29 @@ pdl_str pdl_url_path(pdl_str url) {
     return pdl_str_sub(url, start, end == PDL_NOT_FOUND ? url.n : end);
 }
 
+/* "." or "..", the dots as they are or as %2E. */
+static bool is_dots(pdl_str part) {
+    size_t i = 0, dots = 0;
+    while (i < part.n && dots < 3) {
+        bool coded = pdl_str_eq_nocase(pdl_str_sub(part, i, i + 3), PDL_STR("%2e"));
+        if (!coded && part.p[i] != '.') return false;
+        i += coded ? 3 : 1;
+        dots++;
+    }
+    return dots == 1 || dots == 2;
+}
+
+bool pdl_url_leaves(pdl_str url, pdl_str base) {
+    pdl_str path = pdl_str_starts(url, base) ? pdl_str_sub(url, base.n, url.n) : pdl_url_path(url);
+    path = pdl_str_sub(path, 0, pdl_str_find(path, PDL_STR("?"), 0));
+    for (size_t from = 0; from <= path.n;) {
+        size_t slash = pdl_str_find(path, PDL_STR("/"), from), to = slash == PDL_NOT_FOUND ? path.n : slash;
+        if (is_dots(pdl_str_sub(path, from, to))) return true;
+        from = to + 1;
+    }
+    return false;
+}
+
 bool pdl_url_same_origin(pdl_str a, pdl_str b) {
     if (pdl_str_find(a, PDL_STR("://"), 0) == PDL_NOT_FOUND) return false;
     return pdl_str_eq_nocase(pdl_str_sub(a, 0, origin_end(a)), pdl_str_sub(b, 0, origin_end(b)));

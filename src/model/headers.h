@@ -37,6 +37,9 @@ void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
 pdl_str pdl_url_host(pdl_str url);
 /* What stands behind the host, up to a question mark; borrowed. "" when there is nothing. */
 pdl_str pdl_url_path(pdl_str url);
+/* Does what stands behind base (or behind the host, if url does not begin with base) have "." or ".." as a part of its path? Then
+ * a name in it leads elsewhere. */
+bool pdl_url_leaves(pdl_str url, pdl_str base);
 /* Same scheme, host and port? Credentials go nowhere else. */
 bool pdl_url_same_origin(pdl_str a, pdl_str b);
 

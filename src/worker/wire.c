@@ -298,15 +298,12 @@ static bool is_a(pdl_vref kinds, const char *kind) {
 static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_vref id = pdl_dict_getz(j, "id"), len = pdl_dict_getz(j, "len"), form = pdl_dict_getz(j, "json");
     pdl_vref truth = pdl_dict_getz(j, "truth"), is = pdl_dict_getz(j, "is");
-    pdl_val json = pdl_absent();
     if (!pdl_is(id, PDL_V_INT)) return bad(err, "handle");
-    if (!pdl_is_absent(form) && !wire_get(w, form, &json, err)) return false;
     uint64_t n = (uint64_t)pdl_int_of(id) | (uint64_t)w->generation << HANDLE_BITS;
     *out = pdl_handle_new(n, text_at(j, "type"), text_at(j, "str"), text_at(j, "repr"),
                           !pdl_is_bool(truth) || pdl_bool_of(truth),
                           pdl_is(len, PDL_V_INT) ? pdl_int_of(len) : -1);
     pdl_handle *h = pdl_handle_of(*out);
-    h->json = json;
     h->callable = is_a(is, "callable");
     h->number = is_a(is, "number");
     h->iterable = is_a(is, "iterable");
@@ -315,7 +312,9 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     h->gone = handle_gone;
     h->user = w->lease;
     w->lease->refs++;
-    return true;
+    if (pdl_is_absent(form) || wire_get(w, form, &h->json, err)) return true;
+    pdl_drop(*out); /* the object is let go of, in the worker too */
+    return false;
 }
 
 static bool get_list(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {

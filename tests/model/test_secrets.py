@@ -13,7 +13,7 @@ import sys
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from loopback import Place, Server, completion, main, same  # noqa: E402
+from loopback import Place, Server, main, same  # noqa: E402
 
 PLAIN = "cAnAry-7f3d9e51b2c4"
 HARD = 'cAn"ary\\7f/3d9é51 b2%c4'  # what JSON, Python and addresses write otherwise
@@ -248,8 +248,54 @@ def ordinary_text_stays(build):
         same("[REDACTED]" in log, False)
 
 
+def files_are_private(build):
+    """What is written beside the output is for nobody else, from the first byte on; a file that is there keeps its mode."""
+    with Server(lambda body, n: "hi") as s:
+        p = Place(build, s, PDL_DEBUG="http")
+        p.env["PDL_DEBUG_FILE"] = str(p.dir / "d")
+        before = os.umask(0)
+        try:
+            args = ("--wire", "w", "--record", "j", "--cache", "c", "p.pdl")
+            same(p.run(*args, program="{model: openai/m, input: hi}")[0], 0)
+            modes = {x.name: oct(stat.S_IMODE(x.stat().st_mode)) for x in p.dir.iterdir() if x.name != "p.pdl"}
+            same(({"w", "j", "c", "d"} <= set(modes), set(modes.values())), (True, {"0o600"}), str(modes))
+            (p.dir / "w").chmod(0o640)
+            same(p.run("--wire", "w", "p.pdl")[0], 0)
+            same(oct(stat.S_IMODE((p.dir / "w").stat().st_mode)), "0o640")
+        finally:
+            os.umask(before)
+
+
+def empty_headers_are_sent(build):
+    with Server(lambda body, n: "hi") as s:
+        p = Place(build, s)
+        r = p.run("p.pdl", program="{model: openai/m, input: hi, parameters: {extra_headers: {X-Empty: '', X-Full: a}}}")
+        same((r[0], "X-Empty:\r\n" in s.heads[0], "X-Full: a\r\n" in s.heads[0]), (0, True, True), s.heads[0])
+
+
+def names_stay_in_their_path(build):
+    """A part ".." of a model's name would lead the request, with the key, to another address."""
+    with Server(lambda body, n: "hi") as s:
+        p = Place(build, s, GEMINI_API_KEY="some-key-of-ours", AZURE_API_KEY="some-key-of-ours", REPLICATE_API_KEY="some-key-of-ours", AWS_ACCESS_KEY_ID="id-of-ours",
+                  AWS_SECRET_ACCESS_KEY="some-key-of-ours", AWS_REGION_NAME="r")
+        for name in ("gemini/../../x", "gemini/a/../b", "azure/..", "replicate/../..", "bedrock/..", "gemini/a/./b"):
+            r = p.run("p.pdl", program=json.dumps({"model": name, "input": "hi", "parameters": {"api_base": s.url, "api_version": "v1", "max_retries": 0}}))
+            same((r[0], "bad_request: " in r[2], s.requests), (1, True, []), name + ": " + r[2])
+        r = p.run("p.pdl", program=json.dumps({"model": "openai/../m", "input": "hi", "parameters": {"api_base": s.url}}))
+        same((r[0], s.requests[0]["model"]), (0, "../m"), r[2])
+
+
+def redirects_are_not_followed(build):
+    with Server(lambda body, n: "stolen") as other:
+        for status in (301, 302, 303, 307, 308):
+            with Server(lambda body, n: (status, {"Location": other.url + "/chat/completions"}, {})) as s:
+                r = Place(build, s).run("p.pdl", program="{model: openai/m, input: hi, parameters: {max_retries: 0}}")
+                same((r[0], other.requests), (1, []), str(status))
+
+
 TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
-                                              replays_what_was_hidden, ordinary_text_stays]
+                                              replays_what_was_hidden, ordinary_text_stays, files_are_private, empty_headers_are_sent,
+                                              names_stay_in_their_path, redirects_are_not_followed]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
