@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,8 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 
 /* --- a file in pieces --------------------------------------------------------------------- */
 
+enum { PRIVATE = 0600 }; /* of a new file, from its first byte on: whoever may read it is said by who wants it read */
+
 struct pdl_file_out {
     char *path, *tmp; /* owned; tmp NULL: it is written in place, as devices and pipes are */
     int fd;
@@ -159,30 +162,39 @@ static void out_free(pdl_file_out *f) {
 static int open_nameless(const char *path) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
     char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
-    int fd = access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, PRIVATE) : -1;
     pdl_free(z);
     return fd;
 }
 
 static int open_out(pdl_file_out *f) {
-    if (!f->tmp) return open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, 0666);
+    if (!f->tmp) return open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, PRIVATE);
     int fd = open_nameless(f->path);
     f->nameless = fd >= 0;
     if (fd >= 0) return fd;
     unlink(f->tmp);
-    return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0666);
+    return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, PRIVATE);
+}
+
+/* Where a link leads, so that the file there is replaced and not the link; owned. NULL: a link to nothing. */
+static char *behind_links(const char *path) {
+    struct stat st;
+    char real[PATH_MAX];
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) return pdl_str_dup(pdl_str_of(path));
+    return realpath(path, real) ? pdl_str_dup(pdl_str_of(real)) : NULL;
 }
 
 bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     struct stat st;
     pdl_file_out *f = PDL_NEW(pdl_file_out);
+    char *real = behind_links(path);
     f->there = stat(path, &st) == 0;
     f->mode = f->there ? st.st_mode & 07777 : 0;
-    f->path = pdl_str_dup(pdl_str_of(path));
+    f->path = real ? real : pdl_str_dup(pdl_str_of(path));
     f->rest = PDL_BUF;
-    if (!f->there || S_ISREG(st.st_mode)) {
+    if (real && (!f->there || S_ISREG(st.st_mode))) { /* a link to nothing makes the file when it is opened */
         pdl_buf tmp = PDL_BUF;
-        pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", path, (long)getpid());
+        pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);
     }
     f->fd = open_out(f);

@@ -16,8 +16,8 @@ PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);
 
 typedef enum {
-    PDL_FILE_ATOMIC, /* through a temporary file beside it and a rename: readers see the old or the new
-                        content */
+    PDL_FILE_ATOMIC, /* through a temporary file beside it and a rename: readers see the old or the new content; a link is
+                        followed. A new file is for nobody else (0600) */
     PDL_FILE_PLAIN,  /* truncate and write (also devices, pipes) */
     PDL_FILE_APPEND,
     PDL_FILE_NEW, /* fails when it exists */

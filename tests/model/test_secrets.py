@@ -255,15 +255,30 @@ def files_are_private(build):
         p.env["PDL_DEBUG_FILE"] = str(p.dir / "d")
         before = os.umask(0)
         try:
-            args = ("--wire", "w", "--record", "j", "--cache", "c", "p.pdl")
+            args = ("--wire", "w", "--record", "j", "--cache", "c", "--trace", "t", "p.pdl")
             same(p.run(*args, program="{model: openai/m, input: hi}")[0], 0)
             modes = {x.name: oct(stat.S_IMODE(x.stat().st_mode)) for x in p.dir.iterdir() if x.name != "p.pdl"}
-            same(({"w", "j", "c", "d"} <= set(modes), set(modes.values())), (True, {"0o600"}), str(modes))
-            (p.dir / "w").chmod(0o640)
-            same(p.run("--wire", "w", "p.pdl")[0], 0)
-            same(oct(stat.S_IMODE((p.dir / "w").stat().st_mode)), "0o640")
+            same(({"w", "j", "c", "d", "t"} <= set(modes), set(modes.values())), (True, {"0o600"}), str(modes))
+            for name in "wt":
+                (p.dir / name).chmod(0o640)
+            same(p.run("--wire", "w", "--trace", "t", "p.pdl")[0], 0)
+            same([oct(stat.S_IMODE((p.dir / name).stat().st_mode)) for name in "wt"], ["0o640", "0o640"])
         finally:
             os.umask(before)
+
+
+def links_are_followed(build):
+    """The trace goes where a link leads, also where nothing is yet."""
+    p = Place(build)
+    (p.dir / "sub").mkdir()
+    for target, there in (("sub/a.json", True), ("sub/b.json", False)):
+        if there:
+            (p.dir / target).write_text("old")
+        link = p.dir / "link"
+        link.unlink(missing_ok=True)
+        link.symlink_to(target)
+        same(p.run("-t", "link", "p.pdl", program="text: hi")[0], 0)
+        same((link.is_symlink(), json.loads((p.dir / target).read_text())["kind"], sorted(x.name for x in p.dir.iterdir())), (True, "text", ["link", "p.pdl", "sub"]))
 
 
 def empty_headers_are_sent(build):
@@ -279,7 +294,7 @@ def names_stay_in_their_path(build):
         p = Place(build, s, GEMINI_API_KEY="some-key-of-ours", AZURE_API_KEY="some-key-of-ours", REPLICATE_API_KEY="some-key-of-ours", AWS_ACCESS_KEY_ID="id-of-ours",
                   AWS_SECRET_ACCESS_KEY="some-key-of-ours", AWS_REGION_NAME="r")
         for name in ("gemini/../../x", "gemini/a/../b", "azure/..", "replicate/../..", "bedrock/..", "gemini/a/./b"):
-            r = p.run("p.pdl", program=json.dumps({"model": name, "input": "hi", "parameters": {"api_base": s.url, "api_version": "v1", "max_retries": 0}}))
+            r = p.run("p.pdl", program=json.dumps({"model": name, "input": "hi", "parameters": {"api_base": s.url[:-3], "api_version": "2024-02-01", "max_retries": 0}}))
             same((r[0], "bad_request: " in r[2], s.requests), (1, True, []), name + ": " + r[2])
         r = p.run("p.pdl", program=json.dumps({"model": "openai/../m", "input": "hi", "parameters": {"api_base": s.url}}))
         same((r[0], s.requests[0]["model"]), (0, "../m"), r[2])
@@ -294,7 +309,7 @@ def redirects_are_not_followed(build):
 
 
 TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
-                                              replays_what_was_hidden, ordinary_text_stays, files_are_private, empty_headers_are_sent,
+                                              replays_what_was_hidden, ordinary_text_stays, files_are_private, links_are_followed, empty_headers_are_sent,
                                               names_stay_in_their_path, redirects_are_not_followed]
 
 if __name__ == "__main__":
