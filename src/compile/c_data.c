@@ -19,7 +19,7 @@ void c_tree(pdl_emit *e, const pdl_tree *t) {
             c_tree(e, t->keys[i]);
             c_tree(e, t->items[i]);
         }
-        emit(e, PDL_OP_DICT, 1, 0, t->n);
+        emit(e, PDL_OP_DICT, 0, 0, t->n);
         return;
     }
 }
@@ -44,8 +44,7 @@ static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
     }
 }
 
-void c_read(pdl_emit *e, const pdl_b_read *b, pdl_info *info) {
-    (void)info;
+void c_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info) {
     if (b->path) {
         c_tree(e, b->path);
         c_trace_field(e, "read");
@@ -59,20 +58,18 @@ void c_read(pdl_emit *e, const pdl_b_read *b, pdl_info *info) {
     emit(e, PDL_OP_EMIT, 0, 0, 0);
 }
 
-void c_message(pdl_emit *e, const pdl_b_message *b, pdl_info *info) {
-    (void)info;
+void c_message(pdl_emit *e, const pdl_b_message *b) {
     emit(e, PDL_OP_SUB_BEGIN, 0, 0, 0);
     c_block(e, b->content, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
     emit(e, PDL_OP_SUB_END, 0, 0, 0);
     c_or_default(e, b->name, pdl_null());
     c_or_default(e, b->tool_call_id, pdl_null());
     c_or_default(e, b->tool_calls, pdl_null());
-    emit(e, PDL_OP_TO_MESSAGE, 0, 0, add_ptr(e, b));
+    emit(e, PDL_OP_TO_MESSAGE, 0, 0, 0);
 }
 
-void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b, pdl_info *info) {
+void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
     const pdl_agg *g = b->aggregator;
-    (void)info;
     if (!g->is_file) {
         emit(e, PDL_OP_AGGREGATOR, 0, 0, 0);
         return;
@@ -125,7 +122,7 @@ static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
 static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
     if (!b->fields.is_map) {
         pdl_join join = {.kind = PDL_JOIN_OBJECT, .loc = pdl_field_loc(&b->head, "object")};
-        c_list_body(e, &b->fields, info, &join, PDL_BLOCK_object);
+        c_list_body(e, &b->fields, info, &join);
         return;
     }
     for (uint32_t i = 0; i < b->fields.n; i++) {
@@ -180,12 +177,12 @@ static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.ki
 /* Body of a block by kind: the exhaustive switch of the compiler. */
 void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     switch (b->kind) {
-    case PDL_BLOCK_text: c_list_body(e, &PDL_AS(text, b)->items, info, &text_join, b->kind); return;
-    case PDL_BLOCK_lastOf: c_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join, b->kind); return;
-    case PDL_BLOCK_array: c_list_body(e, &PDL_AS(array, b)->items, info, &array_join, b->kind); return;
+    case PDL_BLOCK_text: c_list_body(e, &PDL_AS(text, b)->items, info, &text_join); return;
+    case PDL_BLOCK_lastOf: c_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join); return;
+    case PDL_BLOCK_array: c_list_body(e, &PDL_AS(array, b)->items, info, &array_join); return;
     case PDL_BLOCK_object: c_object(e, PDL_AS(object, b), info); return;
     case PDL_BLOCK_sequence:
-        c_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join, b->kind);
+        c_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join);
         return;
     case PDL_BLOCK_if: c_if(e, PDL_AS(if, b), info); return;
     case PDL_BLOCK_match: c_match(e, PDL_AS(match, b), info); return;
@@ -193,16 +190,16 @@ void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     case PDL_BLOCK_map: c_map(e, PDL_AS(map, b), info); return;
     case PDL_BLOCK_include: c_include(e, b); return;
     case PDL_BLOCK_import: c_import(e, b); return;
-    case PDL_BLOCK_function: c_function(e, PDL_AS(function, b), info, pos); return;
-    case PDL_BLOCK_call: c_call(e, PDL_AS(call, b), info); return;
-    case PDL_BLOCK_model: c_model(e, PDL_AS(model, b), info); return;
+    case PDL_BLOCK_function: c_function(e, PDL_AS(function, b), pos); return;
+    case PDL_BLOCK_call: c_call(e, PDL_AS(call, b)); return;
+    case PDL_BLOCK_model: c_model(e, PDL_AS(model, b)); return;
     case PDL_BLOCK_code: c_code(e, PDL_AS(code, b), info); return;
     case PDL_BLOCK_get: c_get(e, PDL_AS(get, b), info); return;
     case PDL_BLOCK_data: c_data_block(e, PDL_AS(data, b), info); return;
-    case PDL_BLOCK_message: c_message(e, PDL_AS(message, b), info); return;
+    case PDL_BLOCK_message: c_message(e, PDL_AS(message, b)); return;
     case PDL_BLOCK_read: c_read(e, PDL_AS(read, b), info); return;
     case PDL_BLOCK_factor: c_factor(e, PDL_AS(factor, b)); return;
-    case PDL_BLOCK_aggregator: c_aggregator(e, PDL_AS(aggregator, b), info); return;
+    case PDL_BLOCK_aggregator: c_aggregator(e, PDL_AS(aggregator, b)); return;
     case PDL_BLOCK_error: emit(e, PDL_OP_FAIL, 0, 2, add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
     case PDL_BLOCK_empty: emit_text(e, PDL_STR("")); return;
     case PDL_BLOCK_scalar: c_scalar(e, PDL_AS(scalar, b), info); return;

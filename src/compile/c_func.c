@@ -8,8 +8,7 @@ struct pending_func {
     pdl_func_info *info;
 };
 
-void c_function(pdl_emit *e, const pdl_b_function *b, pdl_info *info, pdl_pos pos) {
-    (void)info;
+void c_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
     pdl_func_info *f = pdl_arena_new(e->a, pdl_func_info);
     f->block = b;
     f->name_text = b->head.def.s.p ? b->head.def.s : pos.def_name;
@@ -34,8 +33,7 @@ void c_pending_functions(pdl_emit *e) {
     }
 }
 
-void c_call(pdl_emit *e, const pdl_b_call *b, pdl_info *info) {
-    (void)info;
+void c_call(pdl_emit *e, const pdl_b_call *b) {
     if (b->args) c_tree(e, b->args);
     else emit(e, PDL_OP_DICT, 0, 0, 0);
     c_trace_field(e, "args");

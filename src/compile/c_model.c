@@ -34,14 +34,13 @@ static void c_parameters(pdl_emit *e, const pdl_tree *t) {
             if (fixed) emit_const(e, as_float(t->keys[i]->value, t->items[i]->value));
             else c_tree(e, t->items[i]);
         }
-        emit(e, PDL_OP_DICT, 1, 0, t->n);
+        emit(e, PDL_OP_DICT, 0, 0, t->n);
     } else {
         c_tree(e, t);
     }
 }
 
-void c_model(pdl_emit *e, const pdl_b_model *b, pdl_info *info) {
-    (void)info;
+void c_model(pdl_emit *e, const pdl_b_model *b) {
     if (b->model) c_tree(e, b->model);
     else c_tree(e, b->processor);
     c_trace_field(e, b->model ? "model" : "processor");

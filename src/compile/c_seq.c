@@ -47,8 +47,7 @@ static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info
     }
 }
 
-void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join,
-                 pdl_block_kind kind) {
+void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join) {
     if (join->kind == PDL_JOIN_LASTOF) {
         c_last_of(e, items, info);
         return;
@@ -66,6 +65,5 @@ void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl
         c_block(e, items->p[i], pos);
         emit(e, PDL_OP_CHILD, 0, 0, 0);
     }
-    (void)kind;
     c_join_stack(e, join, items->n);
 }

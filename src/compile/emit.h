@@ -75,21 +75,20 @@ void c_trace_field(pdl_emit *e, const char *key);
 void c_trace_case(pdl_emit *e, const char *key, uint32_t number); /* of a case of match, from 1; 0: none */
 
 /* bodies by family of kinds */
-void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join,
-                 pdl_block_kind kind);
+void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join);
 void c_reduce(pdl_emit *e); /* function list -> folded value */
 void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
 void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
 void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);
 void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info);
 void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info);
-void c_function(pdl_emit *e, const pdl_b_function *b, pdl_info *info, pdl_pos pos);
-void c_call(pdl_emit *e, const pdl_b_call *b, pdl_info *info);
-void c_model(pdl_emit *e, const pdl_b_model *b, pdl_info *info);
+void c_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos);
+void c_call(pdl_emit *e, const pdl_b_call *b);
+void c_model(pdl_emit *e, const pdl_b_model *b);
 void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info);
-void c_read(pdl_emit *e, const pdl_b_read *b, pdl_info *info);
-void c_message(pdl_emit *e, const pdl_b_message *b, pdl_info *info);
-void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b, pdl_info *info);
+void c_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info);
+void c_message(pdl_emit *e, const pdl_b_message *b);
+void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
 void c_pending_functions(pdl_emit *e);
 
 #endif

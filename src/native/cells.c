@@ -136,8 +136,7 @@ static const pdl_attr_class joiner_class = {{"jinja2.utils.Joiner", child, NULL,
 
 pdl_val pdl_joiner_new(pdl_val sep) { return cell_new(&joiner_class, sep); }
 
-bool pdl_cell_call(pdl_vref v, const pdl_val *pos, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err) {
-    (void)pos;
+bool pdl_cell_call(pdl_vref v, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err) {
     *handled = pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &joiner_class.base;
     if (!*handled) return true;
     if (n_pos)

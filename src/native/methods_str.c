@@ -371,7 +371,6 @@ static bool is_encoding(pdl_str name, const char *z) {
 static bool encode_narrow(pdl_str s, pdl_str errors, uint32_t limit, pdl_buf *b, pdl_err *err) {
     const char *p = s.p, *end = s.p + s.n;
     for (size_t i = 0; p < end; i++) {
-        const char *from = p;
         uint32_t cp = pdl_utf8_next(&p);
         if (cp < limit) pdl_buf_putc(b, (char)(unsigned char)cp);
         else if (pdl_str_is(errors, "ignore")) continue;
@@ -379,7 +378,6 @@ static bool encode_narrow(pdl_str s, pdl_str errors, uint32_t limit, pdl_buf *b,
         else if (pdl_str_is(errors, "xmlcharrefreplace")) pdl_buf_putf(b, "&#%u;", (unsigned)cp);
         else {
             pdl_buf shown = PDL_BUF;
-            (void)from;
             pdl_buf_putf(&shown, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
             pdl_err_host(err, "UnicodeEncodeError",
                          "'%s' codec can't encode character '%s' in position %zu: ordinal not in range(%u)",

@@ -151,8 +151,7 @@ bool pdl_is_namespace(pdl_vref v);
 /* takes x; refuses x that holds a namespace */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
 /* A cell that can be called: joiner() gives text. False when it is not callable. */
-PDL_MUST bool pdl_cell_call(pdl_vref cell, const pdl_val *pos, size_t n_pos, bool *handled, pdl_val *out,
-                            pdl_err *err);
+PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
 /* --- formatting (format.c) ------------------------------------------------------------------------------ */
 

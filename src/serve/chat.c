@@ -157,9 +157,8 @@ void chat_free(work *w) {
     pdl_free(w);
 }
 
-void chat_over(void *user, pdl_exchange *x) {
+void chat_over(pdl_exchange *x) {
     work *w = pdl_exchange_get(x);
-    (void)user;
     if (w) chat_free(w); /* the client has gone */
 }
 

@@ -100,7 +100,7 @@ void chat_step(work *w);  /* w may be gone afterwards */
 bool chat_is_ready(const work *w);
 /* Those whose turn has come begin. */
 void chat_admit(pdl_serve *s);
-void chat_over(void *user, pdl_exchange *x);
+void chat_over(pdl_exchange *x);
 void chat_free(work *w);
 void works_move_last(works *l, work *w);
 /* The prefix and sixteen hex digits that no other id of this server has. */

@@ -254,6 +254,6 @@ void serve_route(void *user, pdl_exchange *x) {
 
 void serve_over(void *user, pdl_exchange *x) {
     if (pdl_exchange_get(x)) record_error(x, "client_gone"); /* it is not answered */
-    chat_over(user, x);
+    chat_over(x);
     record_end(user, x);
 }

@@ -254,7 +254,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_JUMP_TRUE_KEEP: STEP(jump_if(f, i, true, true, err)); break;
         case PDL_OP_LIST: op_list(f, i->c, false); break;
         case PDL_OP_TUPLE: op_list(f, i->c, true); break;
-        case PDL_OP_DICT: STEP(op_dict(f, i->c, i->a == 1, err)); break;
+        case PDL_OP_DICT: STEP(op_dict(f, i->c, err)); break;
         case PDL_OP_CONCAT: STEP(op_concat(f, i->c, err)); break;
         case PDL_OP_STR_JOIN: STEP(op_str_join(f, i->c, err)); break;
         case PDL_OP_UNDEFINED: push(f, pdl_undefined(pdl_keep(f->code->consts.p[i->c]))); break;
@@ -263,7 +263,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_METHOD: STEP(op_method(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FILTER: STEP(op_filter(f, f->code->ptrs.p[i->c], false, false, err)); break;
         case PDL_OP_TEST: STEP(op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err)); break;
-        case PDL_OP_REBIND: STEP(op_rebind(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_REBIND: STEP(op_rebind(f, f->code->ptrs.p[i->c])); break;
         case PDL_OP_FAIL: STEP(op_fail(f, i, err)); break;
         case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = (pdl_outbuf){.text = PDL_BUF_INIT(PDL_MAX_TEXT)}; break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
@@ -380,7 +380,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_READ_FILE: STEP(op_read_file(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_INPUT: STEP(op_input(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_READ_END: STEP(op_read_end(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_TO_MESSAGE: STEP(op_to_message(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_TO_MESSAGE: STEP(op_to_message(f)); break;
         case PDL_OPCODE_COUNT: PDL_BUG("opcode %u", i->op);
         }
     }

@@ -430,12 +430,12 @@ pdl_step op_item(pdl_fiber *f, pdl_err *err);
 pdl_step op_slice(pdl_fiber *f, pdl_err *err);
 pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err);
-pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err);
+pdl_step op_dict(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_step op_call(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_method(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
 pdl_step op_filter(pdl_fiber *f, const pdl_shape *s, bool test, bool negated, pdl_err *err);
 pdl_step op_out_filter(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
-pdl_step op_rebind(pdl_fiber *f, const pdl_shape *s, pdl_err *err);
+pdl_step op_rebind(pdl_fiber *f, const pdl_shape *s);
 pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err); /* of the top, which stays */
 pdl_val name_value(pdl_fiber *f, pdl_name name);
 /* Append str(v); put_escaped: for HTML, what is marked safe as it is. Undefined is nothing, or an error. */
@@ -466,7 +466,7 @@ pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_step op_text_add(pdl_fiber *f, pdl_err *err);
 pdl_step op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err);
 pdl_step op_set_context(pdl_fiber *f, pdl_err *err);
-pdl_step op_to_message(pdl_fiber *f, const pdl_b_message *b, pdl_err *err);
+pdl_step op_to_message(pdl_fiber *f);
 pdl_step op_factor(pdl_fiber *f, pdl_err *err);
 pdl_val bg_add(pdl_val a, pdl_val b); /* takes both; absent is empty */
 

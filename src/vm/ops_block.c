@@ -177,9 +177,7 @@ static pdl_val with_extra(pdl_val extra, const char *key, pdl_vref v) {
 }
 
 /* content name id calls -> the message, which is also the background. */
-pdl_step op_to_message(pdl_fiber *f, const pdl_b_message *b, pdl_err *err) {
-    (void)b;
-    (void)err;
+pdl_step op_to_message(pdl_fiber *f) {
     pdl_val extra = with_extra(pdl_absent(), "name", *under(f, 2));
     extra = with_extra(extra, "tool_call_id", *under(f, 1));
     extra = with_extra(extra, "tool_calls", *top(f));
@@ -206,7 +204,6 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
 }
 
 pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
-    (void)how;
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
     pdl_val v = pdl_keep(*top(f)); /* the result stays what it is: a promise knows which model it comes from */
     pdl_step s = force(f, &v, err);

@@ -353,7 +353,7 @@ pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, 
 
 /* --- containers ----------------------------------------------------------------------------------------- */
 
-pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
+pdl_step op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) { /* keys are looked at, values may be promises */
         pdl_step s = force(f, under(f, 2 * (n - i) - 1), err);
@@ -368,7 +368,6 @@ pdl_step op_dict(pdl_fiber *f, size_t n, bool data, pdl_err *err) {
             return PDL_STEP_FAIL;
         }
     }
-    (void)data;
     const pdl_val *base = n ? f->stack.p + f->stack.n - 2 * n : NULL;
     for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, base[2 * i], base[2 * i + 1]);
     f->stack.n -= 2 * n;
@@ -635,8 +634,7 @@ pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
 }
 
 /* keys.. receiver value -> value: the changed receiver goes back into the variable it came from. */
-pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
-    (void)err;
+pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh) {
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
     pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);

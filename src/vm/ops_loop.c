@@ -244,7 +244,7 @@ void map_child_ended(pdl_fiber *c) {
     if (parent->state == FIBER_WAIT_MAP) fiber_ready(parent);
 }
 
-static bool begin_map(pdl_fiber *f, pdl_loop *l, pdl_err *err) {
+static bool begin_map(pdl_loop *l, pdl_err *err) {
     pdl_mapping *m = PDL_NEW(pdl_mapping);
     l->map = m;
     size_t n = l->len;
@@ -256,13 +256,12 @@ static bool begin_map(pdl_fiber *f, pdl_loop *l, pdl_err *err) {
     m->n = n;
     m->failed = (size_t)-1;
     m->results = PDL_NEW_N(pdl_val, n);
-    (void)f;
     return true;
 }
 
 pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     pdl_loop *l = &f->loops.p[f->loops.n - 1];
-    if (!l->map && !begin_map(f, l, err)) return PDL_STEP_FAIL;
+    if (!l->map && !begin_map(l, err)) return PDL_STEP_FAIL;
     pdl_mapping *m = l->map;
     const pdl_count *w = &info->block->workers;
     size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;

@@ -367,7 +367,7 @@ pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_po
     if (l) return loop_call(f, callee, l, pos, n_pos, err);
     if (pdl_class_of(callee) == &bound_class.base && loop_method(callee, pos, n_pos, out, err))
         return err->kind ? PDL_STEP_FAIL : PDL_STEP_DONE;
-    return pdl_cell_call(callee, pos, n_pos, handled, out, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+    return pdl_cell_call(callee, n_pos, handled, out, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
 /* --- jinja code blocks ---------------------------------------------------------------------------------- */

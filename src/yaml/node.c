@@ -48,16 +48,15 @@ static bool blank(char c) { return c == ' ' || c == '\t'; }
 /* A blank stretch of a flow scalar: kept as it is inside a line; around line ends it folds: one line end is a
  * blank, more are kept but the first. */
 static void fold_blanks(walk *w) {
-    size_t i = w->pos, lines = 0, last = 0;
+    size_t i = w->pos, lines = 0;
     while (i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n')) {
-        if (w->s.p[i] == '\n') lines++, last = i;
+        if (w->s.p[i] == '\n') lines++;
         i++;
     }
     if (!lines) {
         step(w, i - w->pos, i - w->pos);
         return;
     }
-    (void)last;
     step(w, i - w->pos, lines == 1 ? 1 : lines - 1);
 }
 

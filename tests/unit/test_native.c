@@ -230,7 +230,7 @@ static void cells_keep_state(void **state) {
     const char *const want[] = {"", ", ", ", "};
     for (size_t i = 0; i < T_LEN(want); i++) {
         bool handled;
-        t_assert(pdl_cell_call(j, NULL, 0, &handled, &x, &err) && handled && pdl_text_is(x, want[i]));
+        t_assert(pdl_cell_call(j, 0, &handled, &x, &err) && handled && pdl_text_is(x, want[i]));
         pdl_drop(x);
     }
     pdl_drop(ns), pdl_drop(j);
