@@ -85,7 +85,7 @@ typedef enum pdl_kind {
     PDL_KIND_INT,
     PDL_KIND_FLOAT,
     PDL_KIND_TEXT,
-    PDL_KIND_LIST, /* also tuples */
+    PDL_KIND_LIST, /* also tuples, and contexts: their items are messages, dicts of role, content, ... */
     PDL_KIND_DICT,
     PDL_KIND_OTHER /* a function, a date, an object of code, ...: see pdl_value_to_text */
 } pdl_kind;
@@ -145,6 +145,10 @@ typedef struct pdl_engine_options {
     const char *const *paths; /* further folders in which imports are looked for */
     size_t n_paths;
     unsigned jobs; /* model calls of a task open at a time; 0: 64 */
+    void *user;    /* of the callback */
+    /* What is to be said of a program that is loaded, a line without its end: old forms of the language. Not after
+     * pdl_engine_free, and it must not free the engine. NULL: nobody wants to know. */
+    void (*note)(void *user, const char *text, size_t n_bytes);
 } pdl_engine_options;
 
 /* options: NULL for defaults. */
@@ -294,6 +298,8 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
 
 /* After PDL_TASK_DONE, else an error of kind usage (or the error of the run, if it failed). New handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);
+/* Of the variables, `pdl_context` is the context, `stdlib` the library, `pdl_usage` what pdl_task_usage gives; the rest is the
+ * program's. */
 PDL_API pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error);
 PDL_API pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error);
 /* {model_calls, completion_tokens, prompt_tokens} so far; NULL for NULL. */

@@ -10,6 +10,7 @@
 #include "lang/check.h"
 #include "lang/load.h"
 #include "lang/schema.h"
+#include "lang/walk.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -40,6 +41,8 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     e->refs = 1;
     e->pool = pdl_pool_new();
     e->jobs = o.jobs;
+    e->user = o.user;
+    e->note = o.note;
     for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
     return e;
 }
@@ -97,8 +100,16 @@ static bool read_file(pdl_engine *engine, const char *path, const char *what, pd
     return pdl_error_give(error, &err, NULL);
 }
 
+static void note_deprecated(void *user, const char *old, const char *now) {
+    const pdl_engine *e = user;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Deprecated type syntax: use %s instead of %s.", now, old);
+    e->note(e->user, pdl_buf_z(&b), b.len);
+    pdl_buf_fini(&b);
+}
+
 /* A program without errors, or NULL. */
-static pdl_program *loaded(const pdl_engine *engine, const char *text, size_t n, const char *name,
+static pdl_program *loaded(pdl_engine *engine, const char *text, size_t n, const char *name,
                            pdl_error **error) {
     pdl_pool *before = pdl_pool_enter(engine->pool);
     bool ok;
@@ -108,6 +119,7 @@ static pdl_program *loaded(const pdl_engine *engine, const char *text, size_t n,
         pdl_program_drop(p);
         p = NULL;
     }
+    if (p && engine->note) pdl_program_each_deprecated(p, note_deprecated, engine);
     pdl_pool_enter(before);
     return p;
 }

@@ -16,6 +16,8 @@ struct pdl_value {
 struct pdl_engine {
     uint32_t refs;
     uint32_t jobs;
+    void *user; /* of note */
+    void (*note)(void *user, const char *text, size_t n_bytes);
     pdl_pool *pool; /* where small objects made by its functions live; entered by each of them */
     PDL_VEC(pdl_str) paths; /* owned texts */
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */

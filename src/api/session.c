@@ -576,6 +576,29 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
     pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
 }
 
+/* What the program `data: ${ stdlib }` gives: it asks nobody for anything. */
+pdl_val pdl_session_library(pdl_session *s) {
+    pdl_run_options o = run_options(s);
+    pdl_code *code = NULL;
+    pdl_val errors = pdl_absent(), lib = pdl_null();
+    pdl_err err = {0};
+    o.world = pdl_null_world();
+    o.budget = NULL;
+    if (build(s, PDL_STR(""), PDL_STR("data: ${ stdlib }"), false, &code, &errors, &err)) {
+        pdl_run *r = pdl_run_new(&o);
+        pdl_run_start(r, code, pdl_absent());
+        if (pdl_run_wait(r) == PDL_STEP_DONE) {
+            pdl_drop(lib);
+            lib = pdl_keep(pdl_run_result(r));
+        }
+        pdl_run_free(r);
+        pdl_code_drop(code);
+    }
+    pdl_drop(errors);
+    pdl_err_fini(&err);
+    return lib;
+}
+
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }
 const char *pdl_session_env(pdl_session *s, const char *name) { return pdl_environ_get(s->env, name); }

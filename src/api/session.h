@@ -95,6 +95,9 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Frees the run of a slot, and ends the programs that its code runs. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
+/* The standard library as programs have it under `stdlib`: a dict; null where it cannot be loaded. Owned. */
+pdl_val pdl_session_library(pdl_session *s);
+
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);

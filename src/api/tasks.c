@@ -261,9 +261,20 @@ pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error) {
     return settled(pdl_keep(pdl_run_result(pdl_session_get(task->session))));
 }
 
+static pdl_val usage_of(const pdl_task *t) {
+    int64_t calls, completion, prompt;
+    pdl_run_usage(pdl_session_get(t->session), &calls, &completion, &prompt);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
+    d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
+    return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
+}
+
 pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error) {
     if (!is_done(task, "pdl_task_variables", error)) return NULL;
-    return settled(pdl_run_scope(pdl_session_get(task->session)));
+    pdl_val d = pdl_run_scope(pdl_session_get(task->session));
+    if (pdl_is_absent(pdl_dict_getz(d, "stdlib"))) d = pdl_dict_putz(d, "stdlib", pdl_session_library(task->session));
+    if (pdl_is_absent(pdl_dict_getz(d, "pdl_usage"))) d = pdl_dict_putz(d, "pdl_usage", usage_of(task));
+    return settled(d);
 }
 
 pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error) {
@@ -273,12 +284,7 @@ pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error) {
 }
 
 pdl_value *pdl_task_usage(const pdl_task *task) {
-    if (!task) return NULL;
-    int64_t calls, completion, prompt;
-    pdl_run_usage(pdl_session_get(task->session), &calls, &completion, &prompt);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "model_calls", pdl_int(calls));
-    d = pdl_dict_putz(d, "completion_tokens", pdl_int(completion));
-    return pdl_value_box(pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt)));
+    return task ? pdl_value_box(usage_of(task)) : NULL;
 }
 
 static bool add_piece(void *user, pdl_str piece, pdl_err *err) { return pdl_buf_add(user, piece, err); }

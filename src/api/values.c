@@ -4,6 +4,7 @@
 #include "api/handles.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "value/context.h"
 #include "value/int.h"
 #include "value/json_partial.h"
 #include "value/json_read.h"
@@ -82,7 +83,7 @@ pdl_kind pdl_value_kind(const pdl_value *v) {
         {PDL_V_NULL, PDL_KIND_NULL},     {PDL_V_BOOL, PDL_KIND_BOOL}, {PDL_V_INT, PDL_KIND_INT},
         {PDL_V_BIGINT, PDL_KIND_INT},    {PDL_V_FLOAT, PDL_KIND_FLOAT}, {PDL_V_STR, PDL_KIND_TEXT},
         {PDL_V_LIST, PDL_KIND_LIST},     {PDL_V_TUPLE, PDL_KIND_LIST},  {PDL_V_DICT, PDL_KIND_DICT},
-        {PDL_V_ABSENT, PDL_KIND_NULL},
+        {PDL_V_ABSENT, PDL_KIND_NULL},   {PDL_V_CONTEXT, PDL_KIND_LIST},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].tag == t) return rows[i].kind;
@@ -118,11 +119,13 @@ const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes) {
 }
 
 static bool is_list(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
+static bool is_context(pdl_vref v) { return pdl_is(v, PDL_V_CONTEXT); }
 
 size_t pdl_value_len(const pdl_value *v) {
     if (!v) return 0;
     pdl_vref x = settled(v);
     if (pdl_is_str(x)) return pdl_str_get(x).n;
+    if (is_context(x)) return pdl_context_count(x);
     return is_list(x) ? pdl_list_len(x) : pdl_is_dict(x) ? pdl_dict_len(x) : 0;
 }
 
@@ -130,6 +133,7 @@ pdl_value *pdl_value_at(const pdl_value *v, size_t i) {
     if (!v || i >= pdl_value_len(v)) return NULL;
     pdl_vref x = settled(v);
     if (is_list(x)) return pdl_value_box(pdl_keep(pdl_list_at(x, i)));
+    if (is_context(x)) return pdl_value_box(pdl_context_at(x, i));
     return pdl_is_dict(x) ? pdl_value_box(pdl_keep(pdl_dict_val_at(x, i))) : NULL;
 }
 
@@ -204,7 +208,7 @@ pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **er
     if (indent > PDL_JSON_MAX_INDENT) indent = PDL_JSON_MAX_INDENT;
     bool ok = ready(v, &x, &err);
     if (ok) {
-        ok = pdl_json_write(x, PDL_JSON_SPACED, (int)indent, &b, &err);
+        ok = pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_CONTEXT, (int)indent, &b, &err);
         pdl_drop(x);
     }
     return written(ok, &b, &err, error);

@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "base/plain.h"
 #include "base/utf8.h"
+#include "value/context.h"
 #include "value/exotic.h"
 #include "value/handle.h"
 #include "value/int.h"
@@ -294,10 +295,11 @@ static bool put_dict(writer *w, pdl_vref d) {
     return ok;
 }
 
-/* A set, range or view as a list. */
+/* A set, range, view or context as a list. */
 PDL_APART static bool put_listed(writer *w, pdl_vref v) {
     pdl_val list;
-    if (!pdl_val_to_list(v, &list, w->err)) return false;
+    if (pdl_is(v, PDL_V_CONTEXT)) list = pdl_context_to_list(v);
+    else if (!pdl_val_to_list(v, &list, w->err)) return false;
     bool ok = put_list(w, list);
     pdl_drop(list);
     return ok;
@@ -315,6 +317,7 @@ static bool put_other(writer *w, pdl_vref v) {
         w->depth--;
         return ok;
     }
+    if (t == PDL_V_CONTEXT && (w->flags & PDL_JSON_CONTEXT)) return is_cut(w) || put_listed(w, v);
     if (!(w->flags & PDL_JSON_LOOSE))
         return fail_type(w, "Object of type ", pdl_type_name(v), " is not JSON serializable");
     if (t == PDL_V_SET || t == PDL_V_RANGE || t == PDL_V_VIEW) return put_listed(w, v);

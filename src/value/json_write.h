@@ -14,6 +14,7 @@ enum {
         16, /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and sets, ranges, views
                               lists. Otherwise only tuples pass, and anything else is an error (TypeError "Object of type date is
                               not JSON serializable") */
+    PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
     PDL_JSON_CUT = 32,   /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
 };
 

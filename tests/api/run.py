@@ -139,6 +139,7 @@ def use(t, work, dest):
     programs = [("hello", os.environ.get("CC", "cc"), C, work / "hello.c"),
                 ("embed", os.environ.get("CC", "cc"), C, ROOT / "examples" / "embed" / "embed.c"),
                 ("use", os.environ.get("CC", "cc"), C, HERE / "use.c"),
+                ("values", os.environ.get("CC", "cc"), C, HERE / "values.c"),
                 ("use++", os.environ.get("CXX", "c++"), CXX, HERE / "use.cpp")]
     for name, compiler, options, source in programs:
         if not shutil.which(compiler):
