@@ -111,6 +111,12 @@ void pdl_buf_put_cp(pdl_buf *b, uint32_t cp) {
     pdl_buf_put(b, (pdl_str){tmp, pdl_utf8_put(cp, tmp)});
 }
 
+pdl_str pdl_utf8_cut(pdl_str s, size_t n) {
+    if (s.n <= n) return s;
+    while (n && ((unsigned char)s.p[n] & 0xc0) == 0x80) n--;
+    return pdl_str_sub(s, 0, n);
+}
+
 size_t pdl_utf8_offset(pdl_str s, size_t k) {
     size_t i = 0;
     for (; k > 0 && i < s.n; k--) i += pdl_utf8_len((unsigned char)s.p[i]);

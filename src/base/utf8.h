@@ -18,6 +18,9 @@ typedef struct pdl_utf8_fault {
 /* The first such place; false when all is valid. */
 bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out);
 
+/* At most the first n bytes of valid UTF-8, without a part of a character at the end. */
+pdl_str pdl_utf8_cut(pdl_str s, size_t n);
+
 /* Code points of valid UTF-8. */
 size_t pdl_utf8_count(pdl_str s);
 

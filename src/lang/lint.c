@@ -1,5 +1,6 @@
 /* lint.c -- things that run but are seldom meant: one row and one function each (spec
  * language-syntax 1.4, 2.2, 7.1). */
+#include "base/utf8.h"
 #include "lang/checker.h"
 
 #include "base/banned.h"
@@ -10,7 +11,7 @@ static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t
     pdl_str s = pdl_str_get(t->value);
     pdl_diag *d =
         check_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc, t->node ? pdl_node_loc(t->node) : t->loc,
-                   "`%s` is the text '%.*s', which is always %s", key, PDL_FMT(pdl_str_sub(s, 0, 60)),
+                   "`%s` is the text '%.*s', which is always %s", key, PDL_FMT(pdl_utf8_cut(s, 60)),
                    s.n ? "true" : "false");
     if (pdl_str_is(s, "false") || pdl_str_is(s, "true"))
         check_hint(c, d, "write %.*s without quotes", PDL_FMT(s));

@@ -2,6 +2,7 @@
 #include "lang/load.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "base/word.h"
 #include "lang/loader.h"
 #include "value/text.h"
@@ -224,7 +225,7 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
         return;
     }
     pdl_buf_putf(&b, "%.*s is not a kind of block: expected one of ",
-                 PDL_FMT(pdl_str_sub(v->text, 0, SHOWN_VALUE)));
+                 PDL_FMT(pdl_utf8_cut(v->text, SHOWN_VALUE)));
     for (int i = 0; i < PDL_BLOCK_scalar; i++) {
         names[i] = pdl_str_of(pdl_block_name((pdl_block_kind)i));
         pdl_buf_putf(&b, "%s%s", i ? ", " : "", names[i].p);

@@ -1,5 +1,6 @@
 /* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and what the server asks. */
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "io/clock.h"
 #include "mcp/room.h"
 #include "value/json_read.h"
@@ -413,7 +414,7 @@ static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
             return true;
         }
     return server_error(s, err, "it speaks version '%.*s' of the protocol, which is not known here",
-                        PDL_FMT(pdl_str_sub(said, 0, SHOWN)));
+                        PDL_FMT(pdl_utf8_cut(said, SHOWN)));
 }
 
 void session_greeted(session *s) {
@@ -578,7 +579,7 @@ void session_message(session *s, pdl_str text) {
     if (good) return;
     s->n_junk++;
     PDL_TRACE(s->room->opt.debug, mcp, "%s: no message: %.*s", s->config.name,
-              PDL_FMT(pdl_str_sub(text, 0, SHOWN)));
+              PDL_FMT(pdl_utf8_cut(text, SHOWN)));
 }
 
 /* --- life ----------------------------------------------------------------------------------------------- */

@@ -429,7 +429,7 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
     if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
         pdl_err_fini(&err);
         pdl_buf shown = PDL_BUF;
-        pdl_hide_cut(c->calls->opt.secrets, pdl_str_sub(body, 0, 200), &shown);
+        pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, 200), &shown);
         pdl_fault_set(&f, PDL_E_protocol, status, "Empty or invalid response from LLM endpoint. Received: '%s'", pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
     } else if (is_pending(c, json)) {

@@ -239,9 +239,7 @@ static pdl_err_kind classify(int status, pdl_vref json, pdl_str header, pdl_str 
 /* --- sources of faults ------------------------------------------------------------------- */
 
 static void put_raw(pdl_str body, pdl_buf *out) {
-    pdl_str cut = pdl_str_sub(pdl_str_trim(body), 0, RAW_TEXT);
-    while (cut.n && cut.n == RAW_TEXT && ((unsigned char)cut.p[cut.n - 1] & 0xc0) == 0x80) cut.n--;
-    pdl_utf8_repair(out, cut);
+    pdl_utf8_repair(out, pdl_utf8_cut(pdl_str_trim(body), RAW_TEXT));
 }
 
 void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {

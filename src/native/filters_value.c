@@ -462,8 +462,7 @@ enum { MAX_UNIT = 1000 }; /* bytes of indentation a level */
 static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
     int64_t n = 0;
     if (pdl_is_str(arg)) {
-        pdl_str s = pdl_str_get(arg);
-        pdl_buf_put(unit, pdl_str_sub(s, 0, s.n < MAX_UNIT ? s.n : MAX_UNIT));
+        pdl_buf_put(unit, pdl_utf8_cut(pdl_str_get(arg), MAX_UNIT));
         return true;
     }
     if (!pdl_arg_int(arg, &n, err)) return false;

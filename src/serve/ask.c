@@ -3,6 +3,7 @@
  * other fields).
  */
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "serve/form.h"
 #include "serve/record.h"
 #include "value/context.h"
@@ -27,7 +28,7 @@ const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name) {
             return &s->opt.models[i];
         }
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_str_sub(name, 0, SHOWN)));
+    pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_utf8_cut(name, SHOWN)));
     answer_error(x, 404, SERVE_INVALID, "model_not_found", pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return NULL;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "serve/room.h"
 #include "value/int.h"
 
@@ -111,7 +112,7 @@ static bool has_role(pdl_exchange *x, pdl_vref role, size_t i) {
     pdl_buf b = PDL_BUF;
     snprintf(param, sizeof param, "messages[%zu].role", i);
     if (!pdl_is_str(role)) return wrong_type(x, param, AS_TEXT, role);
-    pdl_buf_putf(&b, "Invalid value: '%.*s'. Supported values are: ", PDL_FMT(pdl_str_sub(pdl_str_get(role), 0, SHOWN)));
+    pdl_buf_putf(&b, "Invalid value: '%.*s'. Supported values are: ", PDL_FMT(pdl_utf8_cut(pdl_str_get(role), SHOWN)));
     for (size_t k = 0; k < sizeof roles / sizeof roles[0]; k++) {
         if (pdl_str_is(pdl_str_get(role), roles[k])) {
             pdl_buf_fini(&b);

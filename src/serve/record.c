@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "io/clock.h"
 #include "value/json_write.h"
 
@@ -73,13 +74,6 @@ static void put_begin(pdl_buf *b, const char *peer) {
     pdl_buf_putf(b, "\",\"client\":\"%s\"", peer);
 }
 
-/* The first n bytes, without a part of a character at the end. */
-static pdl_str cut(pdl_str s, size_t n) {
-    if (s.n <= n) return s;
-    while (n && ((unsigned char)s.p[n] & 0xc0) == 0x80) n--;
-    return pdl_str_sub(s, 0, n);
-}
-
 /* One object a line. Paths and methods are what a client sent: secrets of this process are replaced, and a line has an end. */
 static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *r, int status, double seconds) {
     enum { SHOWN = 512, PEER = 64 };
@@ -91,7 +85,7 @@ static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *
     put_begin(&b, peer);
     pdl_buf_putf(&b, ",\"id\":\"%s\"", r->id);
     put_text(&b, "method", pdl_str_sub(pdl_exchange_method(x), 0, 32));
-    put_text(&b, "path", cut(pdl_buf_str(&path), SHOWN));
+    put_text(&b, "path", pdl_utf8_cut(pdl_buf_str(&path), SHOWN));
     pdl_buf_putf(&b, ",\"status\":%d,\"seconds\":%.*s,\"bytes_in\":%zu,\"bytes_out\":%llu", status, (int)n, number, pdl_exchange_body(x).n,
                  (unsigned long long)pdl_exchange_sent(x));
     if (r->model) put_text(&b, "model", r->model->name);

@@ -19,7 +19,7 @@
 static void put_error_at(pdl_str message, const char *type, const char *param, const char *code, pdl_buf *out) {
     pdl_buf whole = PDL_BUF;
     pdl_err err = {0};
-    pdl_utf8_repair(&whole, message); /* it may be cut, or hold what a client sent */
+    pdl_utf8_repair(&whole, message); /* whatever is in it: clients read JSON */
     pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text_of_buf(&whole));
     e = pdl_dict_putz(e, "type", pdl_textz(type));
     e = pdl_dict_putz(e, "param", param ? pdl_textz(param) : pdl_null());
@@ -205,7 +205,7 @@ static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     pdl_str path = pdl_exchange_path(x);
     pdl_buf_put(out, pdl_str_sub(pdl_exchange_method(x), 0, METHOD));
     pdl_buf_putc(out, ' ');
-    pdl_buf_put(out, pdl_str_sub(path, 0, PATH)); /* cut within a character: put_error mends it */
+    pdl_buf_put(out, pdl_utf8_cut(path, PATH));
     if (path.n > PATH) PDL_PUT(out, "...");
 }
 

@@ -6,6 +6,7 @@
 #include "types/schema.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "value/text.h"
 #include "yaml/yaml.h"
 
@@ -49,7 +50,7 @@ static bool fail_word(reader *r, pdl_str word, const pdl_node *n) {
         r->err, PDL_E_schema, pdl_node_loc(n),
         "%.*s is not a type: expected one of null, boolean, string, number, integer, array, object, or a"
         " list, an object of types, or a JSON Schema with `type` or `enum`",
-        PDL_FMT(pdl_str_sub(word, 0, 80)));
+        PDL_FMT(pdl_utf8_cut(word, 80)));
     for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++) {
         if (!pdl_str_eq_nocase(word, pdl_str_of(foreign_words[i].word))) continue;
         pdl_err_hint(r->err, "%s", foreign_words[i].hint);

@@ -96,8 +96,24 @@ static void classes(void **state) {
     t_assert(pdl_cp_width('a') == 1 && pdl_cp_width(0x4e00) == 2 && pdl_cp_width(0x301) == 0);
 }
 
+static void cuts(void **state) {
+    static const struct {
+        const char *s;
+        size_t n;
+        const char *want;
+    } rows[] = {
+        {"", 0, ""}, {"abc", 0, ""}, {"abc", 2, "ab"}, {"abc", 3, "abc"}, {"abc", 9, "abc"},
+        {"a\xc3\xa4", 2, "a"}, {"a\xc3\xa4", 3, "a\xc3\xa4"}, {"\xf0\x9f\x98\x80z", 3, ""}, {"\xf0\x9f\x98\x80z", 4, "\xf0\x9f\x98\x80"},
+    };
+    (void)state;
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        t_assert_str(pdl_utf8_cut(t_str(rows[i].s), rows[i].n), rows[i].want);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(validity), cmocka_unit_test(code_points),
-                                       cmocka_unit_test(changes), cmocka_unit_test(classes)};
+                                       cmocka_unit_test(changes), cmocka_unit_test(classes), cmocka_unit_test(cuts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
