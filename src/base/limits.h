@@ -30,6 +30,7 @@
     X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                            \
     X(serve_bodies_bytes, SERVE_BODIES_BYTES, 268435456, 1048576, "bodies of all requests under way at pdl serve")       \
     X(serve_waiting_bytes, SERVE_WAITING_BYTES, 67108864, 1024, "bodies of requests to pdl serve that wait")    \
+    X(serve_conversations_bytes, SERVE_CONVERSATIONS_BYTES, 67108864, 1024, "what pdl serve keeps of conversations, for responses that go on") \
     X(serve_choices, SERVE_CHOICES, 128, 1, "choices of one request to pdl serve")                             \
     X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")                           \
     X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                                        \

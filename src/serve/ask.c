@@ -85,9 +85,9 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
 }
 
 /* Limits under names that programs can give on to a model: null where the request has none, unless the command gave one. */
-static pdl_val with_limits(pdl_val v, pdl_vref asked) {
-    int64_t most = cutoff_max_tokens(asked);
-    pdl_vref stop = pdl_dict_getz(asked, "stop");
+static pdl_val with_limits(pdl_val v, pdl_vref chat) {
+    int64_t most = cutoff_max_tokens(chat);
+    pdl_vref stop = pdl_dict_getz(chat, "stop");
     bool stops = !pdl_is_absent(stop) && !pdl_is_null(stop);
     if (most || pdl_is_absent(pdl_dict_getz(v, "max_tokens"))) v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
     if (stops || pdl_is_absent(pdl_dict_getz(v, "stop")))
@@ -95,12 +95,12 @@ static pdl_val with_limits(pdl_val v, pdl_vref asked) {
     return v;
 }
 
-pdl_val ask_variables(const pdl_serve *s, pdl_vref asked, pdl_vref given) {
+pdl_val ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref given) {
     pdl_val messages = with_contents(given), key = pdl_textz("messages");
     pdl_val v = pdl_dict_new(8);
-    v = with_limits(pdl_dict_merge(v, s->variables), asked);
+    v = with_limits(pdl_dict_merge(v, s->variables), chat);
     v = pdl_dict_putz(v, "question", pdl_with_label(question_of(messages), PDL_LABEL_user));
-    v = pdl_dict_putz(v, "request", pdl_with_label(pdl_dict_del(pdl_keep(asked), key), PDL_LABEL_user));
+    v = pdl_dict_putz(v, "request", pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user));
     v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
     pdl_drop(key);
     return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user));
@@ -123,15 +123,15 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
 }
 
 /* The fields, model, messages, limits and choices of a chat. */
-static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref asked, const pdl_served **model, uint32_t *n) {
+static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const pdl_served **model, uint32_t *n) {
     pdl_buf why = PDL_BUF;
-    bool ok = ask_fields(x, asked) && (*model = model_of(s, x, pdl_dict_getz(asked, "model"))) != NULL &&
-              ask_messages(x, pdl_dict_getz(asked, "messages"));
-    if (ok && !cutoff_is_stop(pdl_dict_getz(asked, "stop"))) {
+    bool ok = ask_fields(x, chat) && (*model = model_of(s, x, pdl_dict_getz(chat, "model"))) != NULL &&
+              ask_messages(x, pdl_dict_getz(chat, "messages"));
+    if (ok && !cutoff_is_stop(pdl_dict_getz(chat, "stop"))) {
         answer_wrong(x, "stop", "invalid_value", PDL_STR("stop should be a text or a list of up to 4 texts, of at most 1000 bytes each"));
         ok = false;
     }
-    if (ok && !read_n(s, pdl_dict_getz(asked, "n"), n, &why)) {
+    if (ok && !read_n(s, pdl_dict_getz(chat, "n"), n, &why)) {
         answer_wrong(x, "n", "invalid_value", pdl_buf_str(&why));
         ok = false;
     }
@@ -139,15 +139,17 @@ static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref asked, cons
     return ok;
 }
 
-bool ask_read(pdl_serve *s, pdl_exchange *x, const form *f, pdl_val *asked, const pdl_served **model, uint32_t *n) {
-    pdl_val body, chat = pdl_absent();
-    if (!read_body(x, &body)) return false;
+bool ask_read(pdl_serve *s, pdl_exchange *x, const form *f, request *out) {
+    request a = {.chat = pdl_absent()};
     bool ok = true;
-    if (f->read) ok = f->read(s, x, body, &chat);
-    else chat = pdl_keep(body);
-    ok = ok && check_chat(s, x, chat, model, n);
-    pdl_drop(body);
-    if (ok) *asked = chat;
-    else pdl_drop(chat);
-    return ok;
+    if (!read_body(x, &a.body)) return false;
+    if (f->read) ok = f->read(s, x, a.body, &a.chat);
+    else a.chat = pdl_keep(a.body);
+    if (ok && check_chat(s, x, a.chat, &a.model, &a.n)) {
+        *out = a;
+        return true;
+    }
+    pdl_drop(a.body);
+    pdl_drop(a.chat);
+    return false;
 }

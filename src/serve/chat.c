@@ -151,8 +151,9 @@ void chat_free(work *w) {
     }
     pdl_timer_stop(w->limit);
     pdl_timer_stop(w->silence);
+    pdl_drop(w->body);
     pdl_drop(w->asked);
-    pdl_drop(w->kept);
+    pdl_drop(w->output);
     pdl_free(w->choices);
     pdl_free(w);
 }
@@ -197,20 +198,21 @@ void make_id(pdl_serve *s, const char *prefix, char *out, size_t size) {
     snprintf(out, size, "%s%016llx", prefix, (unsigned long long)(z ^ (z >> 31)));
 }
 
-/* Takes asked. */
-static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const pdl_served *model, pdl_val asked, uint32_t n) {
+/* Takes what is in a. */
+static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const request *a) {
     work *w = PDL_NEW(work);
     w->s = s;
     w->x = x;
-    w->model = model;
+    w->model = a->model;
     w->form = f;
-    w->asked = asked;
-    w->kept = pdl_absent();
-    w->choices = PDL_NEW_N(choice, n);
-    w->n = n;
+    w->body = a->body;
+    w->asked = a->chat;
+    w->output = pdl_absent();
+    w->choices = PDL_NEW_N(choice, a->n);
+    w->n = a->n;
     w->created = pdl_clock_wall_ns() / 1000000000;
-    w->stream = f->begin && ask_is_true(asked, "stream");
-    w->wants_usage = ask_is_true(pdl_dict_getz(asked, "stream_options"), "include_usage");
+    w->stream = f->begin && ask_is_true(w->asked, "stream");
+    w->wants_usage = ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
     make_id(s, f->id, w->id, sizeof w->id);
     pdl_exchange_set(x, w);
     return w;
@@ -222,7 +224,7 @@ static void spawn(work *w) {
     append(&s->going, w);
     for (uint32_t i = 0; i < w->n; i++) {
         choice *c = &w->choices[i];
-        pdl_val messages = w->form->messages ? w->form->messages(w->asked, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
+        pdl_val messages = w->form->messages ? w->form->messages(w, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
         pdl_val vars = ask_variables(s, w->asked, messages);
         *c = (choice){.work = w, .index = i, .slot = s->slots[--s->n_slots], .fresh = true, .cut = cutoff_of(w->asked), .shown = PDL_BUF};
         c->run = pdl_session_spawn(s->opt.session, &(pdl_spawn){
@@ -252,19 +254,18 @@ static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
 }
 
 void chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
-    const pdl_served *model;
-    pdl_val asked;
-    uint32_t n;
-    if (!ask_read(s, x, f, &asked, &model, &n)) return;
-    if (!must_wait(s, n)) {
-        work *w = new_work(s, x, f, model, asked, n);
+    request a;
+    if (!ask_read(s, x, f, &a)) return;
+    if (!must_wait(s, a.n)) {
+        work *w = new_work(s, x, f, &a);
         spawn(w);
         chat_step(w);
     } else if (may_wait(s, x)) {
-        queue(new_work(s, x, f, model, asked, n));
+        queue(new_work(s, x, f, &a));
     } else {
         overloaded(x, "as many requests as allowed are under way");
-        pdl_drop(asked);
+        pdl_drop(a.body);
+        pdl_drop(a.chat);
     }
 }
 

@@ -14,7 +14,7 @@ typedef struct form {
      * NULL: it is a chat. */
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
     /* The messages of choice i, owned. NULL: those of the request. */
-    pdl_val (*messages)(pdl_vref asked, uint32_t i);
+    pdl_val (*messages)(const work *w, uint32_t i);
     /* In pieces: before the first text, more text, a choice is over, all are. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
@@ -26,7 +26,11 @@ typedef struct form {
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
 } form;
 
-extern const form chat_form;
+/* The forms, as rows of route.c: POST to /v1/chat/completions, ... */
+void answer_chat(pdl_serve *s, pdl_exchange *x);
+void answer_completion(pdl_serve *s, pdl_exchange *x);
+void answer_response(pdl_serve *s, pdl_exchange *x);
+void answer_embeddings(pdl_serve *s, pdl_exchange *x);
 
 /* One event with v (taken) as its data; name: of the event, empty: none. */
 void form_put_event(pdl_str name, pdl_val v, pdl_buf *out);

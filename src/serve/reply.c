@@ -120,4 +120,6 @@ void form_fail(work *w, pdl_str message, const char *type, const char *code, pdl
     pdl_buf_fini(&b);
 }
 
-const form chat_form = {.id = "chatcmpl-", .begin = begin, .text = text, .end = end, .finish = finish, .fail = form_fail, .whole = whole};
+static const form chat = {.id = "chatcmpl-", .begin = begin, .text = text, .end = end, .finish = finish, .fail = form_fail, .whole = whole};
+
+void answer_chat(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &chat); }

@@ -26,9 +26,13 @@ typedef struct work {
     pdl_exchange *x;      /* NULL: answered, or the client has gone */
     const pdl_served *model;
     const struct form *form;
-    pdl_val asked;        /* the request as a chat: form.h */
-    pdl_val kept;         /* what the form keeps with it; or absent */
-    uint32_t n_events;    /* sent so far, where the form numbers them */
+    pdl_val body;         /* the request as it came */
+    pdl_val asked;        /* the same as a chat: form.h */
+    /* response.c: what was said so far */
+    pdl_val output;       /* list of items, or absent */
+    const char *finish;   /* finish_reason; NULL: it goes on */
+    uint32_t n_events;
+    bool open;            /* its message has begun */
     bool waits;           /* for its turn */
     choice *choices;
     uint32_t n, n_over;
@@ -53,6 +57,7 @@ struct pdl_serve {
     pdl_httpd *httpd;
     pdl_code **codes;     /* of the models */
     pdl_val variables;    /* what every run begins with */
+    struct conversations *conversations;
     works going, waiting;
     uint32_t n_waiting;
     size_t bytes_waiting; /* of their bodies */
@@ -83,8 +88,13 @@ void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out
 void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
 /* ask.c: what a request asks. */
-/* The request as a chat (a dict, owned), its model, and how many choices it wants. False: it is wrong, and answered. */
-bool ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, pdl_val *asked, const pdl_served **model, uint32_t *n);
+typedef struct request {
+    pdl_val body, chat;   /* the request, and the same as a chat; owned */
+    const pdl_served *model;
+    uint32_t n;           /* choices that it wants */
+} request;
+/* False: it is wrong, and answered. */
+bool ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
 /* The model of that name; NULL: there is none, and the client is told so. */
 const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
 /* fields.c: are the fields of the types and in the ranges that they should be? False: not, and the client is told so. */
@@ -92,7 +102,7 @@ bool ask_fields(pdl_exchange *x, pdl_vref body);
 bool ask_messages(pdl_exchange *x, pdl_vref list);
 bool ask_is_true(pdl_vref d, const char *key);
 /* What a run sees of it: an owned dict. */
-pdl_val ask_variables(const pdl_serve *s, pdl_vref asked, pdl_vref messages);
+pdl_val ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref messages);
 
 /* chat.c: a request as runs. */
 void chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);

@@ -151,8 +151,6 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
     answer_json(x, pdl_dict_putz(pdl_dict_new(1), "status", pdl_textz("ok")));
 }
 
-static void chat(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &chat_form); }
-
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
 /* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its end has a name behind it. */
@@ -162,7 +160,10 @@ static const route routes[] = {
     {"GET", "/metrics", false, show_metrics, "counts of requests for Prometheus"},
     {"GET", "/v1/models", false, list_models, "the programs"},
     {"GET", "/v1/models/", false, show_model, "one of them"},
-    {"POST", "/v1/chat/completions", false, chat, "runs a program"},
+    {"POST", "/v1/chat/completions", false, answer_chat, "runs a program"},
+    {"POST", "/v1/responses", false, answer_response, "the same, in the newer form"},
+    {"POST", "/v1/completions", false, answer_completion, "the same, in the older form"},
+    {"POST", "/v1/embeddings", false, answer_embeddings, "runs a program that makes vectors"},
 };
 enum { N_ROUTES = sizeof routes / sizeof routes[0] };
 

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "io/clock.h"
+#include "serve/conversation.h"
 #include "serve/record.h"
 
 #include "base/banned.h"
@@ -26,6 +27,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     s->opt = *opt;
     s->loop = pdl_session_loop(opt->session);
     s->variables = pdl_absent();
+    s->conversations = conversations_new();
     s->ids = (uint64_t)pdl_clock_wall_ns() ^ pdl_clock_ns() << 20;
     if (!opt->max_runs || opt->max_runs > PDL_SPAWN_SLOTS) s->opt.max_runs = PDL_SPAWN_SLOTS;
     if (!opt->run_ms) s->opt.run_ms = RUN_MS;
@@ -95,6 +97,7 @@ void pdl_serve_free(pdl_serve *s) {
     pdl_httpd_free(s->httpd);
     for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
     pdl_free(s->codes);
+    conversations_free(s->conversations);
     pdl_free(s->slots);
     metrics_free(s->metrics);
     pdl_drop(s->variables);

@@ -24,6 +24,7 @@ PROGRAMS = {
     "agent": "model: openai/agent\nparameters: %s\n" % PARAMETERS,
     "nested": "text:\n- if: true\n  then:\n    lastOf: ['', {model: openai/agent, parameters: %s}]\n" % PARAMETERS,
     "echo": 'text: "You said: ${ question }"\n',
+    "vectors": "for: {t: '${ request.input }'}\nrepeat: {data: ['${ t | length }', 0.5]}\njoin: {as: array}\n",
     "fails": 'text: ["${ question }", {model: openai/agent, contribute: []}, "${ no.such.name }"]\n',
 }
 asked = []          # requests that reached the model
@@ -136,6 +137,47 @@ name='Ann' age=7
 name='Ann' age=7
 '''
 
+FORMS = TOOLS + '''
+import openai, pydantic
+c = openai.OpenAI(base_url=URL, api_key="x", max_retries=0)
+TOOL = {"type": "function", **TOOLS[0]["function"]}
+r = c.responses.create(model="agent", input="2 + 3?", tools=[TOOL])
+call = r.output[-1]
+print(r.status, call.type, call.name, call.arguments)
+r = c.responses.create(model="agent", previous_response_id=r.id, input=[{"type": "function_call_output", "call_id": call.call_id, "output": "5"}])
+print(r.output_text)
+with c.responses.stream(model="echo", input="hi") as stream:
+    print("".join(e.delta for e in stream if e.type == "response.output_text.delta"), stream.get_final_response().status)
+with c.responses.stream(model="nested", input="2 + 3?", tools=[TOOL]) as stream:
+    kinds = [e.type for e in stream]
+    print("response.function_call_arguments.done" in kinds, stream.get_final_response().output[-1].arguments)
+class Person(pydantic.BaseModel):
+    name: str
+    age: int
+print(c.responses.parse(model="agent", input="who?", text_format=Person).output_parsed)
+print(c.completions.create(model="echo", prompt="hi").choices[0].text)
+print("".join(p.choices[0].text for p in c.completions.create(model="echo", prompt="hi", stream=True)))
+print([d.embedding for d in c.embeddings.create(model="vectors", input=["a", "bcd"]).data])
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+m = ChatOpenAI(model="agent", base_url=URL, api_key="x", max_retries=0, use_responses_api=True)
+print(m.bind_tools(TOOLS).invoke("2 + 3?").tool_calls[0]["args"], m.invoke("hi").text)
+print("".join(p.text for p in m.stream("hi")), m.with_structured_output(Person, method="json_schema").invoke("who?"))
+print(OpenAIEmbeddings(model="vectors", base_url=URL, api_key="x", check_embedding_ctx_length=False).embed_documents(["a", "bcd"]))
+'''
+FORMS_SAY = '''
+completed function_call add {"a": 2, "b": 3}
+the sum is 5
+You said: hi completed
+True {"a": 2, "b": 3}
+name='Ann' age=7
+You said: hi
+You said: hi
+[[1.0, 0.5], [3.0, 0.5]]
+{'a': 2, 'b': 3} hello
+hello name='Ann' age=7
+[[1.0, 0.5], [3.0, 0.5]]
+'''
+
 LANGCHAIN = TOOLS + '''
 import pydantic
 from langchain_core.tools import tool
@@ -219,6 +261,7 @@ def llm_tool(url, python, folder):
 
 def python_clients(url, folder):
     for name, package, script, want in (("openai", "openai", OPENAI, OPENAI_SAYS), ("langchain", "langchain-openai", LANGCHAIN, LANGCHAIN_SAYS),
+                                        ("responses, completions, embeddings", "langchain-openai", FORMS, FORMS_SAY),
                                         ("litellm", "litellm", LITELLM, LITELLM_SAYS), ("llm", "llm", None, "")):
         python, why = venv_of.python(BUILD, package, seconds=900, name="clients-venv")
         if not python:

@@ -1,0 +1,74 @@
+/* conversation.c -- see conversation.h. A ring: the oldest goes when a new one comes and there are too many, or too much is said in them.
+ * Conversations that go on from each other share their messages; each is counted as a whole, so what is really held is less.
+ */
+#include "serve/conversation.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { MOST = 1024, MAX_ID = 40 };
+
+typedef struct entry {
+    char id[MAX_ID];
+    pdl_val messages;
+    size_t bytes;
+} entry;
+
+struct conversations {
+    entry ring[MOST];
+    size_t first, n;
+    size_t bytes;
+};
+
+conversations *conversations_new(void) { return PDL_NEW(conversations); }
+
+static entry *at(const conversations *c, size_t i) {
+    return (entry *)(uintptr_t)&c->ring[(c->first + i) % MOST];
+}
+
+static void drop_oldest(conversations *c) {
+    entry *e = at(c, 0);
+    c->bytes -= e->bytes;
+    pdl_drop(e->messages);
+    c->first = (c->first + 1) % MOST;
+    c->n--;
+}
+
+void conversations_free(conversations *c) {
+    if (!c) return;
+    while (c->n) drop_oldest(c);
+    pdl_free(c);
+}
+
+/* What a list takes, more or less: its JSON. (size_t)-1: too much. */
+static size_t size_of(pdl_vref messages) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
+    pdl_err err = {0};
+    size_t n = pdl_json_write(messages, PDL_JSON_LOOSE, 0, &b, &err) ? b.len : (size_t)-1;
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+    return n;
+}
+
+void conversations_put(conversations *c, pdl_str id, pdl_val messages) {
+    size_t bytes = size_of(messages);
+    if (id.n >= MAX_ID || bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES) {
+        pdl_drop(messages);
+        return;
+    }
+    while (c->n && (c->n == MOST || c->bytes + bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES)) drop_oldest(c);
+    entry *e = at(c, c->n++);
+    *e = (entry){.messages = messages, .bytes = bytes};
+    memcpy(e->id, id.p, id.n);
+    c->bytes += bytes;
+}
+
+pdl_vref conversations_find(const conversations *c, pdl_str id) {
+    for (size_t i = c->n; i-- > 0;)
+        if (pdl_str_is(id, at(c, i)->id)) return at(c, i)->messages;
+    return pdl_absent();
+}
