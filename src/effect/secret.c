@@ -218,13 +218,21 @@ static void note_cookies(pdl_secrets *s, pdl_str text) {
     }
 }
 
+/* Behind "Bearer ", "Basic ", "Token ": one short word of letters. 0: there is none. */
+static size_t scheme_end(pdl_str value) {
+    enum { LONGEST_SCHEME = 10 };
+    size_t i = 0;
+    while (i < value.n && i <= LONGEST_SCHEME && (value.p[i] | 32) >= 'a' && (value.p[i] | 32) <= 'z') i++;
+    return i && i < value.n && value.p[i] == ' ' ? i + 1 : 0;
+}
+
 void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (!s || !pdl_is_secret_header(name)) return;
     value = pdl_str_trim(value);
-    size_t blank = pdl_str_find(value, PDL_STR(" "), 0);
-    pdl_secrets_note(s, value);
-    if (pdl_str_eq_nocase(name, PDL_STR("cookie"))) note_cookies(s, value);
-    else if (blank != PDL_NOT_FOUND) pdl_secrets_note(s, pdl_str_sub(value, blank + 1, value.n));
+    bool cookies = pdl_str_eq_nocase(name, PDL_STR("cookie"));
+    size_t scheme = cookies ? 0 : scheme_end(value);
+    pdl_secrets_note(s, pdl_str_sub(value, scheme, value.n));
+    if (cookies) note_cookies(s, value);
 }
 
 /* --- parameters ------------------------------------------------------------------------------------------- */

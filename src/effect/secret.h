@@ -35,7 +35,7 @@ void pdl_secrets_add(pdl_secrets *s, pdl_str text);
 void pdl_secrets_note(pdl_secrets *s, pdl_str text);
 /* A variable of the environment: its value when its name says so, and user and password of an address. */
 void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value);
-/* The value of a header, whole and without its first word ("Bearer"), unless headers of that name are shown. */
+/* The value of a header, without a first word such as "Bearer", unless headers of that name are shown. */
 void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value);
 /* User and password of an address, and what its query says. */
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url);

@@ -41,7 +41,7 @@ static const char schema[] =
 
 /* Statements that are prepared once. */
 typedef enum {
-    ST_BEGIN, ST_COMMIT, ST_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_BLOCKS, ST_COUNT
+    ST_BEGIN, ST_COMMIT, ST_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_BLOCKS, ST_ROWS, ST_REWRITE, ST_COUNT
 } statement;
 static const char *const texts[] = {
     [ST_BEGIN] = "BEGIN",
@@ -54,6 +54,8 @@ static const char *const texts[] = {
     [ST_FIND] = "SELECT " COLUMNS
                 " FROM effects WHERE key = ? AND (reply IS NOT NULL OR error IS NOT NULL) ORDER BY id",
     [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE reply IS NOT NULL OR error IS NOT NULL ORDER BY id",
+    [ST_ROWS] = "SELECT " COLUMNS " FROM effects ORDER BY id",
+    [ST_REWRITE] = "UPDATE effects SET request = ?, pieces = ?, reply = ?, error = ? WHERE id = ?",
     [ST_BLOCKS] = "SELECT place, start, end FROM blocks ORDER BY start, id",
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
@@ -180,6 +182,16 @@ bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *
              pdl_err *err) {
     sql_arg arg = SQL_I(key ? *key : 0);
     return sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row, &(struct each){fn, user}, err);
+}
+
+bool db_rewrite(db *d, const db_effect *e, pdl_err *err) {
+    sql_arg args[] = {SQL_S(e->request), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error), SQL_I(e->id)};
+    return put(d, ST_REWRITE, args, sizeof args / sizeof *args, err);
+}
+
+bool db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err) {
+    return sql_exec(d->q, "PRAGMA secure_delete = ON", err) &&
+           sql_run(d->q, ST_ROWS, NULL, 0, on_row, &(struct each){fn, user}, err);
 }
 
 struct each_block {

@@ -35,6 +35,9 @@ PDL_MUST bool db_end_effect(db *d, const db_effect *e, pdl_err *err);
 PDL_MUST bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end, bool failed,
                            pdl_err *err);
 
+/* Every row, answered or not, for the texts of rows to be written anew: nothing of what they were is left in the file. */
+PDL_MUST bool db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err);
+PDL_MUST bool db_rewrite(db *d, const db_effect *e, pdl_err *err); /* request, pieces, reply, error of row id */
 /* Answered effects with this key in the order of the recording, or all of them when key is NULL; until fn
  * returns false. Texts live during the call. */
 PDL_MUST bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,

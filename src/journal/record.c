@@ -38,7 +38,8 @@ typedef struct open_block {
 typedef struct recorder {
     pdl_journal base;
     pdl_world *behind;
-    bool blocks;
+    bool blocks, has_rows;
+    size_t n_known; /* secrets when the first row was written */
     open_effect *open;
     PDL_VEC(open_block) running;
     int64_t committed_ms;
@@ -146,6 +147,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
 
 static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_err *err) {
     journal_id id;
+    if (!r->has_rows) r->n_known = pdl_secrets_size(r->base.secrets);
+    r->has_rows = true;
     if (!journal_key(r->base.secrets, e, &id, err)) return false;
     db_effect row = {
         .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq,
@@ -249,8 +252,41 @@ pdl_sink pdl_journal_sink(pdl_journal *j) {
 
 /* --- life ----------------------------------------------------------------------------------------------- */
 
+/* --- secrets that became known when rows were written already ---------------------------------------------- */
+
+/* The texts of a row without secrets; NULL: they had none. */
+static void clean_text(const recorder *r, pdl_str *text, pdl_buf *out, bool *any) {
+    if (!text->p) return;
+    pdl_hide_lines(r->base.secrets, *text, out);
+    *any = *any || !pdl_str_eq(*text, pdl_buf_str(out));
+    *text = pdl_buf_str(out);
+}
+
+static bool clean_row(void *user, const db_effect *e) {
+    recorder *r = user;
+    pdl_err err = {0};
+    db_effect row = *e;
+    pdl_str *texts[] = {&row.request, &row.pieces, &row.reply, &row.error};
+    pdl_buf clean[] = {PDL_BUF, PDL_BUF, PDL_BUF, PDL_BUF};
+    bool any = false;
+    for (size_t i = 0; i < 4; i++) clean_text(r, texts[i], &clean[i], &any);
+    bool ok = !any || db_rewrite(r->base.db, &row, &err);
+    for (size_t i = 0; i < 4; i++) pdl_buf_fini(&clean[i]);
+    if (!ok) note_problem(r, &err);
+    return ok;
+}
+
+/* A key that was read from a file, or made by code, is one once a call uses it: the rows before it hold it still. */
+static void clean_rows(recorder *r) {
+    pdl_err err = {0};
+    if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets)) return;
+    if (!db_each_row(r->base.db, clean_row, r, &err)) note_problem(r, &err);
+    r->n_known = pdl_secrets_size(r->base.secrets);
+}
+
 static void fini(pdl_journal *j) {
     recorder *r = (recorder *)(void *)j;
+    clean_rows(r);
     while (r->open) forget(r->open);
     pdl_vec_fini(&r->running);
 }

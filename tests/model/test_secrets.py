@@ -173,6 +173,22 @@ def letter_by_letter(build):
         same(look(p, key, program=json.dumps(program)), [])
 
 
+def keys_made_by_the_program(build):
+    """A key that was read from a file, or made by code letter by letter, is known when a call uses it: what was recorded before is cleaned."""
+    code = "import sys\nfor c in reversed(%r):\n    print(c, end='', flush=True)\nresult = ''.join(reversed(%r))\n" % (PLAIN[::-1], PLAIN[::-1])
+    sources = {"read": {"read": "key.txt"}, "command": {"lang": "command", "code": "cat key.txt"}, "code": {"lang": "python", "code": code}}
+    with Server(lambda body, n: "hi") as s:
+        for name, block in sources.items():
+            for end in ({"text": "end"}, {"data": "${ nope }"}):
+                p = Place(build, s)
+                (p.dir / "key.txt").write_text(PLAIN)
+                program = {"text": [{**block, "def": "k", "contribute": []}, {"model": "openai/m", "input": "hi", "parameters": {"api_key": "${ k }"}}, end]}
+                status = p.run("--record", "j", "--trace", "t.json", "p.pdl", program=json.dumps(program))[0]
+                same((status, leaks(PLAIN, "journal", database(p.dir / "j")), leaks(PLAIN, "trace", (p.dir / "t.json").read_text())),
+                     (0 if "text" in end else 1, [], []), name)
+                same(p.run("--replay", "j", "p.pdl")[0], status, name)
+
+
 def errors_of_code(build):
     p = Place(build, MY_TOKEN=HARD)
     program = {"lang": "python", "code": "import os\nraise ValueError(repr(os.environ['MY_TOKEN']), os.environ['MY_TOKEN'])\nresult = 1\n"}
@@ -308,7 +324,7 @@ def redirects_are_not_followed(build):
                 same((r[0], other.requests), (1, []), str(status))
 
 
-TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
+TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, keys_made_by_the_program, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
                                               replays_what_was_hidden, ordinary_text_stays, files_are_private, links_are_followed, empty_headers_are_sent,
                                               names_stay_in_their_path, redirects_are_not_followed]
 
