@@ -41,6 +41,15 @@ EXTRA = {
               "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0A\r\n0123456789\r\n0\r\nT: v\r\n\r\nGET", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n",
               "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
               "GET /%ff%00 HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/2.0\r\nHost : a\r\n b\r\n\r\n", b"\x16\x03\x01\x00\r\n\r\n"],
+    "replies": [""] + ["\n" * (row - 1) + value for row, value in enumerate(
+        ['[{"name": "look", "inputSchema": {"properties": []}}]', '{"result": {"$pdl": "handle", "id": 9, "len": -1, "texts": ["", "", ""]}, "rebound": {}}',
+         "!5", '{"content": {"a": 1}, "message": {"role": "x", "tool_calls": [5]}, "raw": {"choices": {}}}', "[[1]]", '{"$pdl": "set", "items": [1]}',
+         '{"$pdl": "undefined", "text": "u"}', "[]", '{"$pdl": "range", "items": [0, 1000, 1]}',
+         '{"result": {"$pdl": "context", "items": [{"role": 1, "content": []}]}, "rebound": {"y": {"$pdl": "bytes", "hex": "00"}}}',
+         '{"stdout": "", "stderr": "e", "status": -9}', '!{"kind": "exit", "message": "m", "status": 3}', "null", '{"path": "../x", "text": "include: p.pdl"}', "7",
+         "4702111234474983745", '{"content": [{"type": "text"}], "structured": {}, "is_error": true}', '!{"kind": "limit", "detail": "{\\"line\\": 1}"}'], 1)] +
+        ["\n\n\n" + x for x in ("4702111234474983745", '+["a", "b"]', '+{"$pdl": "set"}', '!{"kind": "rate_limit", "message": "", "detail": "[]"}',
+                                '{"content": "a", "usage": {"prompt_tokens": "x", "completion_tokens": -1}}', "{", '{"$pdl": "absent"}')],
     "sse": ["data: a\n\n", "event: x\ndata: a\ndata: b\n\n", "\ufeffdata:a\r\n\r\ndata: b\r\rdata", ": c\nid: 1\nretry: 2\ndata\n\n", "data: [DONE]\n\n"],
     "schema": ["{a: integer, b?: {array: string}}\n---\n{a: 1, b: [x]}", "[string]\n---\n[a, 1]", "{enum: [a, 1]}\n---\nb",
                "{type: object, properties: {a: {type: integer, minimum: 3}}, required: [b]}\n---\n{a: 1}",
@@ -58,7 +67,7 @@ def texts(kit):
         "template": [r["code"] + variables(r) for r in rows("jinja_templates") if isinstance(r.get("code"), str)],
         "yaml": [r["text"] for r in rows("yaml")],
         "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
-        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [],
+        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [], "replies": [],
     }
     for r in rows("parsers"):
         kind = r["parser"]

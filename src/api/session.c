@@ -24,6 +24,7 @@
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
+#include "value/label.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -156,9 +157,12 @@ static pdl_run_options run_options(pdl_session *s) {
     return o;
 }
 
-static pdl_val with_defaults(pdl_vref vars) {
+/* The variables of a run, each with where it comes from. */
+static pdl_val with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
-    return pdl_is_dict(vars) ? pdl_dict_merge(d, vars) : d;
+    for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++)
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(vars, i)), pdl_with_label(pdl_keep(pdl_dict_val_at(vars, i)), origin));
+    return d;
 }
 
 static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
@@ -185,7 +189,7 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
     if (root >= PDL_SUB_RANGES && s->asked) o.world = s->asked[root - PDL_SUB_RANGES];
     o.budget = code->budget;
-    pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"));
+    pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
     if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err)) done(done_user, pdl_absent(), &err);
     pdl_err_fini(&err);
@@ -447,7 +451,7 @@ void pdl_session_start(pdl_session *s) {
     s->run = pdl_run_new(&o);
     pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
     debug_code(s->opt.debug, code);
-    pdl_val vars = with_defaults(s->opt.variables);
+    pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data);
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
     pdl_run_start(s->run, code, vars);
@@ -523,7 +527,7 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
 }
 
 bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
-    pdl_val vars = with_defaults(variables);
+    pdl_val vars = with_defaults(variables, PDL_LABEL_data);
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), err);
     if (ok) *out = vars;
     else pdl_drop(vars);

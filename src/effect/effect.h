@@ -69,6 +69,7 @@ struct pdl_effect {
     pdl_val request;       /* owned dict, see the table above */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
+    pdl_label told;        /* origins of what went into it since, beside its request: the worlds add to them */
     pdl_budget *budget;    /* owned; what the effect is charged to; NULL: nothing */
 };
 
@@ -80,7 +81,8 @@ void pdl_effect_free(pdl_effect *e);
 typedef enum { PDL_EFFECT_ACTS = 1, PDL_EFFECT_WAITS = 2, PDL_EFFECT_KEPT = 4 } pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
-pdl_label pdl_effect_origin(pdl_effect_kind k);
+/* Where the reply of e comes from: the origin of its kind, all that its request holds, what it was told. */
+pdl_label pdl_effect_label(const pdl_effect *e);
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
 
 /* Has the request the form of its kind? For assertions: requests are made by the machine. */
@@ -98,6 +100,9 @@ PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secre
 /* The same for what is asked of a model wherever it stands: with the parameters that steer the client but shape what
  * the model reads (roles, templates, another provider). The key of the cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
+/* The reply of e with what e was told beside its request, which the reader could not know, and without the secrets of the
+ * register; of pdl_effect_read. */
+PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 /* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles
  * keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);

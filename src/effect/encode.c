@@ -2,7 +2,7 @@
  *
  * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its kind; a dict
  * that has such a key itself, or a key that is no string, is written in that way too, so that reading is
- * unambiguous. Labels are not written: who reads gives them. A context is its messages in order: independent
+ * unambiguous. Labels are not written, but for those of a reply that its reader could not know from its kind and request. A context is its messages in order: independent
  * groups are read back as a sequence.
  */
 #include "effect/encode.h"
@@ -20,6 +20,7 @@
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/label.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -30,6 +31,13 @@ typedef struct enc {
     const pdl_secrets *secrets;
     unsigned depth; /* of the JSON */
 } enc;
+
+/* By number of the bit. */
+static const char *const label_names[] = {
+#define X(id, doc) #id,
+    PDL_LABELS(X)
+#undef X
+};
 
 /* --- writing -------------------------------------------------------------------------------------- */
 
@@ -263,6 +271,22 @@ bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, p
     return put(&e, v, err);
 }
 
+/* {"$pdl": "labelled", "items": names, "value": v} */
+bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+    if (!e->told) return pdl_effect_encode_hidden(reply, secrets, out, err);
+    PDL_PUT(out, "{\"$pdl\":\"labelled\",\"items\":[");
+    bool first = true;
+    for (size_t i = 0; i < PDL_LABEL_COUNT; i++) {
+        if (!(e->told >> i & 1)) continue;
+        pdl_buf_putf(out, "%s\"%s\"", first ? "" : ",", label_names[i]);
+        first = false;
+    }
+    PDL_PUT(out, "],\"value\":");
+    if (!pdl_effect_encode_hidden(reply, secrets, out, err)) return false;
+    pdl_buf_putc(out, '}');
+    return true;
+}
+
 bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return pdl_effect_encode_with(v, 0, NULL, out, err);
 }
@@ -428,9 +452,25 @@ static bool revive_handle(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     return true;
 }
 
+static bool revive_labelled(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err) {
+    pdl_vref names = pdl_dict_getz(v, "items"), value = pdl_dict_getz(v, "value");
+    pdl_label label = 0;
+    if (!pdl_is_list(names) || pdl_is_absent(value)) return malformed(kind, err);
+    for (size_t i = 0; i < pdl_list_len(names); i++) {
+        pdl_vref name = pdl_list_at(names, i);
+        for (size_t k = 0; pdl_is_str(name) && k < PDL_LABEL_COUNT; k++)
+            if (pdl_text_is(name, label_names[k])) label |= (pdl_label)1 << k;
+    }
+    pdl_val revived;
+    if (!revive(value, &revived, err)) return false;
+    *out = pdl_with_label(revived, label);
+    return true;
+}
+
 static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err) {
     pdl_vref items = pdl_dict_getz(v, "items"), text = pdl_dict_getz(v, "text");
     if (pdl_text_is(kind, "handle")) return revive_handle(v, kind, out, err);
+    if (pdl_text_is(kind, "labelled")) return revive_labelled(v, kind, out, err);
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);

@@ -96,7 +96,7 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
     return false;
 }
 
-pdl_label pdl_effect_origin(pdl_effect_kind k) { return kinds[k].origin; }
+pdl_label pdl_effect_label(const pdl_effect *e) { return kinds[e->kind].origin | pdl_label_of(e->request) | e->told; }
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) { return (kinds[k].traits & trait) != 0; }
 
 /* --- forms of values -------------------------------------------------------------------------------------------- */

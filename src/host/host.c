@@ -66,7 +66,7 @@ static void read_file(pdl_effect *e) {
     pdl_utf8_fault fault = {0};
     if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
         host_newlines(&b);
-        pdl_effect_answer(e, pdl_with_label(pdl_text_of_buf(&b), PDL_LABEL_file), 0);
+        pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
     } else {
         bool missing = !ok && is_missing(&err);
         pdl_err_set(&out, PDL_E_io, (pdl_loc){0}, missing ? "file %.*s not found" : "Fail to open file %.*s",
@@ -158,11 +158,11 @@ static void start_sleep(host *h, pdl_effect *e) {
 }
 
 static void answer_now(pdl_effect *e) {
-    pdl_effect_answer(e, pdl_with_label(pdl_float((double)pdl_clock_wall_ns() / 1e9), PDL_LABEL_clock), 0);
+    pdl_effect_answer(e, pdl_float((double)pdl_clock_wall_ns() / 1e9), 0);
 }
 
 static void answer_random(pdl_effect *e) {
-    pdl_effect_answer(e, pdl_with_label(pdl_int((int64_t)pdl_rand_fresh_seed()), PDL_LABEL_clock), 0);
+    pdl_effect_answer(e, pdl_int((int64_t)pdl_rand_fresh_seed()), 0);
 }
 
 /* --- what waits ----------------------------------------------------------------------------------------- */

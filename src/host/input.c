@@ -67,7 +67,7 @@ static void compact(host *h) {
 static void answer(host_wait *s, pdl_val v) {
     pdl_effect *e = s->e;
     host_wait_end(s);
-    pdl_effect_answer(e, pdl_is_null(v) ? v : pdl_with_label(v, PDL_LABEL_user), 0);
+    pdl_effect_answer(e, v, 0);
 }
 
 static pdl_val valid_text(pdl_str bytes) {

@@ -88,7 +88,7 @@ static void forget(miss *m) {
 
 static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err) {
     pdl_buf reply = PDL_BUF;
-    bool ok = pdl_effect_encode_hidden(r->value, m->cache->secrets, &reply, err);
+    bool ok = pdl_effect_encode_reply(e, r->value, m->cache->secrets, &reply, err);
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_cache_row row = {
         .key = pdl_str_of(m->what->key), .number = m->number, .request = pdl_buf_str(&m->request),
@@ -160,6 +160,7 @@ static void ask(door *d, pdl_effect *e, pdl_buf request) {
         return;
     }
     if (ok && !pdl_effect_read(e, pdl_buf_str(&reply), &h.value, &h.err)) ok = damaged(c, &h.err);
+    e->told |= pdl_label_of(h.value);
     if (!ok) h.err.final = true;
     *pdl_vec_push(&c->hits) = h;
     pdl_buf_fini(&reply);

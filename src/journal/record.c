@@ -108,18 +108,18 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 }
 
 /* Reply or error as JSON text. */
-static bool answer_text(const recorder *r, const pdl_reply *reply, pdl_buf *out, pdl_err *err) {
+static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply *reply, pdl_buf *out, pdl_err *err) {
     pdl_val v = reply->err.kind ? journal_error_value(&reply->err) : pdl_keep(reply->value);
-    bool ok = pdl_effect_encode_hidden(v, r->base.secrets, out, err);
+    bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
     return ok;
 }
 
-static void write_answer(open_effect *o, const pdl_reply *reply) {
+static void write_answer(open_effect *o, const pdl_effect *e, const pdl_reply *reply) {
     recorder *r = o->r;
     pdl_err err = {0};
     pdl_buf text = PDL_BUF;
-    bool ok = answer_text(r, reply, &text, &err);
+    bool ok = answer_text(r, e, reply, &text, &err);
     if (o->hider.held.len) note_piece(o, (pdl_str){"", 0}, true);
     if (o->pieces.len) pdl_buf_putc(&o->pieces, ']');
     db_effect row = {
@@ -140,7 +140,7 @@ static void write_answer(open_effect *o, const pdl_reply *reply) {
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     open_effect *o = user;
     pdl_effect_sink asker = o->asker;
-    if (!o->r->base.problem.kind) write_answer(o, reply);
+    if (!o->r->base.problem.kind) write_answer(o, e, reply);
     forget(o);
     if (asker.reply) asker.reply(asker.user, e, reply);
 }

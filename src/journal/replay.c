@@ -42,8 +42,13 @@ struct lookup {
 static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
     pdl_val v;
     if (row->pieces.p && !pdl_effect_read_pieces(row->pieces, &out->pieces, err)) return false;
-    if (row->reply.p) return pdl_effect_read(out->e, row->reply, &out->value, err);
+    if (row->reply.p) {
+        bool ok = pdl_effect_read(out->e, row->reply, &out->value, err);
+        out->e->told |= pdl_label_of(out->value);
+        return ok;
+    }
     if (!pdl_effect_decode(row->error, &v, err)) return false;
+    out->e->told |= pdl_label_of(v);
     if (pdl_is_dict(v)) journal_error_read(v, &out->err);
     else pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
     pdl_drop(v);

@@ -231,7 +231,7 @@ bool sql_run(sql *q, size_t i, const sql_arg *args, size_t n, bool (*fn)(void *u
         more = rc == SQLITE_ROW && (!fn || fn(user, q, *st));
         ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
     }
-    if (ok && q->bad_text)
+    if (ok && q->bad_text && !err->kind) /* fn may have found a fault of its own */
         ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: a text in it is not UTF-8", q->use->before, q->path, q->use->after);
     q->api.reset(*st);
     return ok;

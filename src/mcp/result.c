@@ -1,6 +1,5 @@
 /* result.c -- what a server answers, in the form of replies: its tools, and the result of a call. */
 #include "mcp/room.h"
-#include "value/label.h"
 
 #include "base/banned.h"
 
@@ -36,7 +35,7 @@ pdl_val tools_list(pdl_vref tools) {
     size_t n = pdl_is_dict(tools) ? pdl_dict_len(tools) : 0;
     pdl_val list = pdl_list_new(n);
     for (size_t i = 0; i < n; i++)
-        list = pdl_list_push(list, pdl_with_label(pdl_keep(pdl_dict_val_at(tools, i)), PDL_LABEL_tool));
+        list = pdl_list_push(list, pdl_keep(pdl_dict_val_at(tools, i)));
     return list;
 }
 
@@ -62,10 +61,10 @@ bool call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the result of the tool has no content");
     pdl_vref failed = pdl_dict_getz(result, "isError");
     pdl_val list = pdl_is_list(content) ? pdl_keep(content) : pdl_list_new(0);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "content", pdl_with_label(list, PDL_LABEL_tool));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "content", list);
     pdl_val s = pdl_is_absent(structured) ? pdl_null() : pdl_keep(structured);
-    d = pdl_dict_putz(d, "structured", pdl_with_label(s, PDL_LABEL_tool));
-    d = pdl_dict_putz(d, "text", pdl_with_label(texts_of(content), PDL_LABEL_tool));
+    d = pdl_dict_putz(d, "structured", s);
+    d = pdl_dict_putz(d, "text", texts_of(content));
     *out = pdl_dict_putz(d, "is_error", pdl_bool(pdl_is_bool(failed) && pdl_bool_of(failed)));
     return true;
 }

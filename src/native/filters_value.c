@@ -8,6 +8,7 @@
 #include "native/room.h"
 #include "value/exotic.h"
 #include "value/int.h"
+#include "value/label.h"
 #include "value/json_write.h"
 #include "value/text.h"
 
@@ -375,7 +376,9 @@ bool pdl_f_random(PDL_ARGS) {
     if (pdl_is(argv[0], PDL_V_SET) || pdl_is(argv[0], PDL_V_VIEW))
         return pdl_err_host(err, "TypeError", "'%s' object is not subscriptable", pdl_py_type(argv[0]));
     size_t i = (size_t)(env->random(env->user) * (double)n);
-    return pdl_item(argv[0], pdl_int((int64_t)(i < n ? i : n - 1)), out, err);
+    if (!pdl_item(argv[0], pdl_int((int64_t)(i < n ? i : n - 1)), out, err)) return false;
+    *out = pdl_with_label(*out, PDL_LABEL_clock);
+    return true;
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ typedef struct pdl_native_env {
     /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
     double (*random)(void *user);
     /* prints at once, beside result and context; NULL: natives that need it fail */
-    void (*show)(void *user, pdl_str text);
+    void (*show)(void *user, pdl_str text, pdl_label label);
     /* is v of the type that is written as a value? Error: schema (no such type), type (what does not fit).
      * NULL: natives that need it fail */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);

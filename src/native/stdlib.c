@@ -155,7 +155,7 @@ static bool g_show(PDL_ARGS) {
         pdl_buf b = PDL_BUF;
         pdl_buf_put(&b, pdl_str_get(text));
         pdl_buf_put(&b, pdl_is_absent(end) ? PDL_STR("\n") : pdl_str_get(end));
-        env->show(env->user, pdl_buf_str(&b));
+        env->show(env->user, pdl_buf_str(&b), pdl_label_of(argv[0]) | (pdl_is_absent(argv[1]) ? 0 : pdl_label_of(argv[1])));
         pdl_buf_fini(&b);
         *out = pdl_textz("");
     }

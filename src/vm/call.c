@@ -288,6 +288,8 @@ pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
             s = await_calls(f, 0, false, err);
             if (s != PDL_STEP_DONE) return s;
         }
+        if (f->done) s = force(f, top(f), err); /* code has called it and gets a value */
+        if (s != PDL_STEP_DONE) return s;
         f->state = FIBER_DONE;
         *ended = true;
         return PDL_STEP_DONE;
@@ -333,10 +335,10 @@ void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
     pdl_str *names = PDL_NEW_N(pdl_str, n_kw);
-    for (size_t i = 0; i < n; i++) vals[i] = pdl_keep(pdl_list_at(args, i));
+    for (size_t i = 0; i < n; i++) vals[i] = pdl_with_label(pdl_keep(pdl_list_at(args, i)), pdl_label_of(args));
     for (size_t i = 0; i < n_kw; i++) {
         names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
-        vals[n + i] = pdl_keep(pdl_dict_val_at(kwargs, i));
+        vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));
     }
     f->pc = c->info->entry + 1; /* the place of errors in the call itself */
     pdl_step s = call_closure(f, func, vals, n, names, vals + n, n_kw, &err);

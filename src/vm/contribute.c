@@ -111,7 +111,7 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
     bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) &&
               pdl_buf_add(&b, pdl_str_get(a->suffix), err);
     if (ok) {
-        start_effect(f, PDL_EFFECT_write, write_request(a, pdl_text(pdl_buf_str(&b)), false), (pdl_loc){0});
+        start_effect(f, PDL_EFFECT_write, write_request(a, pdl_with_label(pdl_text(pdl_buf_str(&b)), pdl_label_of(v)), false), (pdl_loc){0});
         pdl_val reply = pop(f);
         ok = pdl_promise_of(reply)->state != PDL_PROMISE_FAILED;
         if (!ok) pdl_err_copy(err, &pdl_promise_of(reply)->err);

@@ -239,6 +239,7 @@ struct pdl_call {
     uint32_t number;            /* in its fiber */
     uint32_t fiber;             /* id of the owner; 0: nobody */
     pdl_effect_kind kind;
+    pdl_label label;            /* of all that comes back: pdl_effect_label */
     pdl_effect *effect;         /* not started yet (waits for a place), else NULL */
     pdl_run *run;
     pdl_val value;              /* promise of the whole reply value; absent when nobody wants it */

@@ -108,7 +108,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_buf_put(&out, pdl_str_get(errors));
         pdl_buf_putc(&out, '\n');
-        out_write(f, pdl_buf_str(&out), 2, PDL_LABEL_command);
+        out_write(f, pdl_buf_str(&out), 2, pdl_label_of(r));
         pdl_buf_fini(&out);
     }
     if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {
@@ -120,7 +120,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         err->has_status = true;
         return PDL_STEP_FAIL;
     }
-    set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(r, "stdout")), PDL_LABEL_command));
+    set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(r, "stdout")), pdl_label_of(r)));
     return PDL_STEP_DONE;
 }
 
@@ -128,21 +128,27 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
 pdl_step op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *err) {
     if (command) return command_end(f, b, err);
     pdl_vref rebound = pdl_dict_getz(*top(f), "rebound");
+    pdl_label label = pdl_label_of(*top(f));
     for (size_t i = 0, n = pdl_is_dict(rebound) ? pdl_dict_len(rebound) : 0; i < n; i++) {
         pdl_vref k = pdl_dict_key_at(rebound, i);
         if (!pdl_text_is(k, "pdl_context") && !pdl_text_is(k, "pdl_usage"))
             f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)),
-                                     pdl_keep(pdl_dict_val_at(rebound, i)));
+                                     pdl_with_label(pdl_keep(pdl_dict_val_at(rebound, i)), label));
     }
-    set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(*top(f), "result")), PDL_LABEL_code));
+    set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(*top(f), "result")), label));
     return PDL_STEP_DONE;
 }
 
 /* --- commands ------------------------------------------------------------------------------------------- */
 
+struct words {
+    pdl_val *argv;
+    pdl_label label; /* of the text that is split */
+};
+
 static bool add_word(void *user, pdl_str w) {
-    pdl_val *argv = user;
-    *argv = pdl_list_push(*argv, pdl_text(w));
+    struct words *x = user;
+    *x->argv = pdl_list_push(*x->argv, pdl_with_label(pdl_text(w), x->label));
     return true;
 }
 
@@ -152,7 +158,7 @@ static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
         if (!pdl_is_str(v))
             return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'",
                                 pdl_type_name(v));
-        return pdl_shlex_split(pdl_str_get(v), add_word, argv, err);
+        return pdl_shlex_split(pdl_str_get(v), add_word, &(struct words){argv, pdl_label_of(v)}, err);
     }
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         pdl_vref w = pdl_list_at(v, i);

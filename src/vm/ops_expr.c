@@ -12,7 +12,7 @@ double run_random(void *user);
 
 static double env_random(void *user) { return run_random(((pdl_fiber *)user)->run); }
 
-static void env_show(void *user, pdl_str text) { out_write(user, text, 1, PDL_LABEL_foreign); }
+static void env_show(void *user, pdl_str text, pdl_label label) { out_write(user, text, 1, label); }
 
 /* A field that is wrong is told by its path, since the value is not in the program. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {

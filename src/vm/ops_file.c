@@ -37,8 +37,9 @@ pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     join_path(f->run->opt.dir, pdl_str_get(name), (pdl_str){0}, &path);
     pdl_val r = pdl_dict_new(2);
-    r = pdl_dict_putz(r, "path", pdl_text(pdl_buf_str(&path)));
-    r = pdl_dict_putz(r, "shown", pdl_text(pdl_buf_str(&path)));
+    pdl_val text = pdl_with_label(pdl_text(pdl_buf_str(&path)), pdl_label_of(name));
+    r = pdl_dict_putz(r, "path", pdl_keep(text));
+    r = pdl_dict_putz(r, "shown", text);
     pdl_buf_fini(&path);
     pdl_drop(pop(f));
     start_effect(f, PDL_EFFECT_read, r, pdl_field_loc(&b->head, "read"));
@@ -67,7 +68,6 @@ pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
         err->foreign = pdl_str_dup(PDL_STR("EOFError"));
         return PDL_STEP_FAIL;
     }
-    *top(f) = pdl_with_label(*top(f), b->path ? PDL_LABEL_file : PDL_LABEL_user);
     return PDL_STEP_DONE;
 }
 

@@ -88,10 +88,11 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
         .kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent(),
     });
+    c->label |= pdl_effect_label(e);
     /* what code prints goes straight out: L4 made it wait for all that stands before */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
-        if (f) out_write(f, text, 1, PDL_LABEL_code);
+        if (f) out_write(f, text, 1, c->label);
         return;
     }
     if (!c->out) return;
@@ -127,7 +128,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .value = notes,
                                                .context = pdl_absent()});
     pdl_drop(notes);
-    r->heard |= e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_tool;
+    r->heard |= (pdl_effect_label(e) & PDL_LABEL_foreign) != 0;
+    if (c) c->label |= pdl_effect_label(e);
     if (c) call_answered(c, reply);
 }
 
@@ -259,7 +261,10 @@ static void run_stage(pdl_run *r, pdl_stage *s) {
     if (s->parse) {
         ok = pdl_parse(s->block->more->parser->parser, v, &parsed, &err);
         if (ok) set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
-        else pdl_err_at(&err, s->loc);
+        else {
+            err.label |= pdl_label_of(v);
+            pdl_err_at(&err, s->loc);
+        }
     } else if (s->check) {
         ok = check_value(r, s->block->more->spec, v, &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
@@ -310,12 +315,12 @@ static void fill_model(pdl_call *c, pdl_vref v) {
     /* did not come in pieces */
     if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored))
         pdl_err_fini(&ignored);
-    pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), PDL_LABEL_model));
+    pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), c->label));
     if (c->run->opt.keep_answers) pdl_promise_of(c->text)->answer = choice_of(raw);
-    pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_keep(role) : pdl_textz("assistant"));
-    pdl_promise_fill(pdl_promise_of(c->extra), message_extra(message));
+    pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_with_label(pdl_keep(role), c->label) : pdl_textz("assistant"));
+    pdl_promise_fill(pdl_promise_of(c->extra), pdl_with_label(message_extra(message), c->label));
     if (!pdl_is_absent(c->raw))
-        pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_is_absent(raw) ? pdl_null() : pdl_keep(raw), PDL_LABEL_model));
+        pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_is_absent(raw) ? pdl_null() : pdl_keep(raw), c->label));
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
@@ -350,6 +355,7 @@ static void tell_owner(pdl_call *c, pdl_val failed) {
 static void fail_call(pdl_call *c, const pdl_err *why) {
     pdl_err err = {0};
     pdl_err_copy(&err, why);
+    err.label |= c->label;
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) mark_code(c->block, &err);
     bool raised = err.kind == PDL_E_code || err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
     if (c->expr && raised && !err.final) expression_error(c->expr, &err);
@@ -371,7 +377,7 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
               reply->err.kind ? ": " : "", reply->err.kind ? reply->err.msg : "");
     if (reply->err.kind) fail_call(c, &reply->err);
     else if (c->kind == PDL_EFFECT_model) fill_model(c, reply->value);
-    else pdl_promise_fill(pdl_promise_of(c->value), pdl_keep(reply->value));
+    else pdl_promise_fill(pdl_promise_of(c->value), pdl_with_label(pdl_keep(reply->value), c->label));
     pdl_val failed = c->failed ? pdl_keep(c->text) : pdl_absent();
     for (pdl_stage *s = c->stages; s; s = s->next) {
         run_stage(r, s);
@@ -415,6 +421,7 @@ pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
     if (!pdl_parse(b->more->parser->parser, *top(f), &out, err)) {
+        err->label |= pdl_label_of(*top(f));
         pdl_err_at(err, b->more->parser_loc);
         return PDL_STEP_FAIL;
     }
@@ -449,6 +456,7 @@ bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *o
               of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc), fits ? "fits" : "does not fit");
     if (!done) pdl_err_at(err, of->loc);
     else if (!fits) report_problems(&problems, of, err);
+    if (!done || !fits) err->label |= pdl_label_of(v);
     pdl_arena_reset(r->scratch, m);
     return done && fits;
 }

@@ -236,8 +236,9 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
 }
 
 /* Behind the context of the next attempt. */
-static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_str text) {
-    pdl_val m = pdl_context_one(pdl_textz(role), pdl_text(text), pdl_absent(), blk_path(f));
+/* Takes text. */
+static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val text) {
+    pdl_val m = pdl_context_one(pdl_textz(role), text, pdl_absent(), blk_path(f));
     a->extra = bg_add(a->extra, m);
 }
 
@@ -255,8 +256,8 @@ static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     pdl_buf was = PDL_BUF;
     if (pdl_context_last(ctx, &last)) pdl_val_show(last.content, false, (size_t)1 << 30, &was);
     bool again = was.len && pdl_str_ends(pdl_str_trim(pdl_buf_str(&was)), pdl_str_trim(pdl_buf_str(&b)));
-    add_context(f, a, "assistant",
-                again ? PDL_STR(TRACED_AGAIN) : pdl_buf_str(&b));
+    pdl_val text = pdl_text(again ? PDL_STR(TRACED_AGAIN) : pdl_buf_str(&b));
+    add_context(f, a, "assistant", pdl_with_label(text, a->err.label));
     pdl_buf_fini(&b);
     pdl_buf_fini(&was);
     pdl_drop(ctx);
@@ -300,7 +301,8 @@ static void repair(pdl_fiber *f, pdl_attempts *a) {
     PDL_PUT(&why, "This answer cannot be used:\n");
     put_reasons(pdl_str_of(a->err.msg), &why);
     PDL_PUT(&why, "Answer again, with the corrected answer and nothing else.");
-    set_val(&a->repair, pdl_list_push(list, message("user", pdl_text_of_buf(&why))));
+    list = pdl_list_push(list, message("user", pdl_text_of_buf(&why)));
+    set_val(&a->repair, pdl_with_label(list, pdl_label_of(p->value) | a->err.label));
     pdl_buf_fini(&answer);
 }
 
@@ -327,7 +329,7 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
 /* pdl_error: {message, kind, file, line, status} and for models the fields of the providers spec. */
 static pdl_val error_value(const pdl_err *e) {
     pdl_val d = pdl_dict_new(5);
-    d = pdl_dict_putz(d, "message", pdl_textz(e->msg ? e->msg : ""));
+    d = pdl_dict_putz(d, "message", pdl_with_label(pdl_textz(e->msg ? e->msg : ""), e->label));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_err_kind_name(e->kind)));
     d = pdl_dict_putz(d, "file", e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
@@ -343,7 +345,7 @@ static pdl_val error_value(const pdl_err *e) {
         pdl_drop(more);
     }
     pdl_err_fini(&ignored);
-    return d;
+    return pdl_with_label(d, e->label);
 }
 
 static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
@@ -460,7 +462,7 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
     bool again =
         pdl_is_str(instruction) && pdl_str_get(instruction).n && (a->tries < 0 || a->done < a->tries);
     if (!again) return;
-    add_context(f, a, "user", pdl_str_get(instruction));
+    add_context(f, a, "user", pdl_keep(instruction));
     a->unmet = true;
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "value/label.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -78,8 +77,8 @@ static void ended(void *user, const pdl_proc_result *r) {
         return;
     }
     pdl_val v = pdl_dict_new(3);
-    v = pdl_dict_putz(v, "stdout", pdl_with_label(output_text(r->out), PDL_LABEL_command));
-    v = pdl_dict_putz(v, "stderr", pdl_with_label(output_text(r->err), PDL_LABEL_command));
+    v = pdl_dict_putz(v, "stdout", output_text(r->out));
+    v = pdl_dict_putz(v, "stderr", output_text(r->err));
     v = pdl_dict_putz(v, "status", pdl_int(r->signal ? -r->signal : r->status));
     job_answer(j, v);
 }

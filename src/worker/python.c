@@ -205,7 +205,11 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
     pdl_drop(v);
 }
 
+/* What the run gives to code goes into all that the code gives back. */
 static void on_value(void *user, pdl_val v, const pdl_err *err) {
+    question *q = user;
+    job *j = job_find(q->w, q->job);
+    if (j && j->e) j->e->told |= err ? err->label : pdl_label_of(v);
     answer_value(user, v, err);
 }
 
@@ -270,7 +274,6 @@ static void on_out(worker *w, job *j, pdl_str text) {
 static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
     pdl_val result, rebound;
     if (!wire_get(w, pdl_dict_getz(m, "value"), &result, err)) return false;
-    result = pdl_with_label(result, PDL_LABEL_code);
     if (j->e && j->e->kind == PDL_EFFECT_object) {
         job_answer(j, result);
         return true;
@@ -323,6 +326,8 @@ static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
     bool ok = wire_get(w, ref, &func, err) && wire_get(w, pdl_dict_getz(m, "args"), &args, err) &&
               wire_get(w, pdl_dict_getz(m, "kwargs"), &kwargs, err);
     pdl_drop(ref);
+    if (ok) args = pdl_with_label(args, pdl_effect_label(j->e));
+    if (ok) kwargs = pdl_with_label(kwargs, pdl_effect_label(j->e));
     if (ok && pdl_is(func, PDL_V_FUNC) && pdl_is_list(args) && pdl_is_dict(kwargs) && j->e->call_in) {
         j->e->call_in->start(j->e->call_in->user, func, args, kwargs, on_value, q);
         return true;

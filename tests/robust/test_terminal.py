@@ -67,6 +67,13 @@ TABLE = {
     "a command": ("text:\n- ASK\n- {args: [printf, \"%s\", \"${ x[:8] }\"]}\n", ARGUMENT, []),
     "standard error of a command": ("text:\n- ASK\n- {args: [sh, -c, 'printf %s \"$1\" >&2', sh, \"${ x[:8] }\"]}\n", "", []),
     "a file": ("text:\n- ASK\n- defs: {f: {aggregator: {file: kept.txt, flush: true, suffix: ''}}}\n  text: {text: \"${ x[:8] }\", contribute: [f]}\n- {read: kept.txt}\n", ARGUMENT, []),
+    "a function that code calls": ("defs:\n  f: {function: {}, return: {lastOf: [ASK, \"${ x }\"]}}\ntext:\n- {lang: python, code: \"result = f()\"}\n", ESCAPES, []),
+    "a function that code calls and prints": ("defs:\n  f: {function: {}, return: {lastOf: [ASK, \"${ x }\"]}}\ntext:\n- {lang: python, code: \"print(f(), end='')\\nresult = ''\"}\n", ESCAPES, []),
+    "a program that code runs": ("text:\n- lang: python\n  code: |\n    from pdl.pdl import exec_str\n    result = exec_str('SHOW\\n')\n", ESCAPES, []),
+    "a variable that code changed": ("text:\n- ASK\n- {def: l, data: [], contribute: []}\n- {lang: python, code: \"l.append(x)\\nresult = ''\"}\n- ${ l[0] }\n", ESCAPES, []),
+    "the error of code": ("text:\n- ASK\n- {lang: python, code: \"raise ValueError(x[:8])\", fallback: {text: \"${ pdl_error.message }\"}}\n", ARGUMENT, []),
+    "a tool": ("defs:\n  t: {import: \"mcp:srv\"}\ntext:\n- ${ t.say() }\n", ESCAPES, []),
+    "a command behind a tool": ("defs:\n  t: {import: \"mcp:srv\"}\ntext:\n- {def: x, text: \"${ t.say() }\", contribute: []}\n- {args: [printf, \"%s\", \"${ x[:8] }\"]}\n", ARGUMENT, []),
     "an error of code": ("text:\n- ASK\n- {lang: python, code: \"raise ValueError(x)\"}\n", "", []),
     "an error before another attempt": ("text:\n- ASK\n- {retry: 1, trace_error_on_retry: true, lang: python, code: 'raise ValueError(x)'}\n", "", []),
     "the name of a file": ("text:\n- ASK\n- {read: \"${ x[:8] }\"}\n", "", []),
@@ -80,6 +87,19 @@ TABLE = {
 }
 
 
+# A tool server: one tool, which says ESCAPES.
+TOOLS = """import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    r = {"initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}},
+         "tools/list": {"tools": [{"name": "say", "inputSchema": {"type": "object", "properties": {}}}]},
+         "tools/call": {"content": [{"type": "text", "text": %r}]}}.get(m["method"], {})
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+""" % ESCAPES
+
+
 class Tests:
     def __init__(self, pdl, url):
         self.pdl, self.passed, self.failed, self.skipped = pdl, 0, 0, 0
@@ -91,21 +111,36 @@ class Tests:
         if not ok:
             print("FAIL %s\n%s" % (title, text))
 
-    def start(self, folder, name, **kw):
+    def start(self, folder, name, *more, **kw):
         program, _, args = TABLE[name]
         for word, call in self.calls.items():
             program = program.replace(word, call)
         (pathlib.Path(folder) / "main.pdl").write_text(program, encoding="utf-8")
-        return subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, env={**os.environ, "NO_COLOR": "1"}, **kw)
+        (pathlib.Path(folder) / "tools.py").write_text(TOOLS, encoding="utf-8")
+        (pathlib.Path(folder) / "tools.json").write_text(json.dumps({"mcpServers": {"srv": {"command": sys.executable, "args": ["tools.py"]}}}))
+        return subprocess.Popen([self.pdl, *args, *more, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL,
+                                env={**os.environ, "NO_COLOR": "1", "PDL_MCP_CONFIG": "tools.json"}, **kw)
 
     def on_terminal(self, name):
+        """Live and replayed, a terminal gets the same."""
+        args = TABLE[name][2]
+        if (args and not args[0].startswith("--stream")) or name == "standard error of code":  # which no recording has
+            self.shown("live", name)
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
+            live = self.shown("live", name)
+            out, err = self.start(folder, name, "--record", "j", stdout=subprocess.PIPE, stderr=subprocess.PIPE).communicate(timeout=SECONDS)
+            again = self.shown("replayed", name, "--replay", os.path.join(folder, "j"))
+        self.check("a replay shows the same: " + name, live == again, repr((live, again, out, err)))
+
+    def shown(self, how, name, *more):
         ours, theirs = pty.openpty()
         mode = termios.tcgetattr(theirs)
         mode[1] &= ~termios.OPOST  # the bytes as they were written
         termios.tcsetattr(theirs, termios.TCSANOW, mode)
         got, end = b"", time.monotonic() + SECONDS
         with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
-            p = self.start(folder, name, stdout=theirs, stderr=theirs)
+            p = self.start(folder, name, *more, stdout=theirs, stderr=theirs)
             os.close(theirs)
             while time.monotonic() < end and select.select([ours], [], [], SECONDS)[0]:
                 try:
@@ -118,7 +153,8 @@ class Tests:
             os.close(ours)
             p.wait(timeout=SECONDS)
         bad = [b for b in BAD if b in got]
-        self.check("a terminal is not controlled: " + name, b"[31m" in got and not bad, repr((bad, got[:600])))
+        self.check("a terminal is not controlled: %s, %s" % (name, how), b"[31m" in got and not bad, repr((bad, got[:600])))
+        return got
 
     def in_pipe(self, name):
         with tempfile.TemporaryDirectory(prefix="pdl_terminal_") as folder:
