@@ -57,6 +57,7 @@ typedef struct client {
     pdl_exchange *x;
     uint64_t end_ms;         /* it is let go then; 0: never */
     uint64_t last_ms;        /* LINGER: of the whole of it */
+    bool in_turn;            /* its turn looks after what is to go out */
     bool closes;             /* when the answer has gone out */
     bool no_more;            /* the client sends nothing more */
 } client;
@@ -166,6 +167,7 @@ static turn linger(client *c) {
 static bool is_full(const client *c) { return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more); }
 
 static void watch(client *c) {
+    if (c->in_turn) return; /* changing what is watched costs calls of the system */
     if (!c->in.len) pdl_buf_fini(&c->in); /* what waits keeps no memory */
     bool writes = c->out.len > c->out_at && c->phase != READ_BODY;
     pdl_watch_set(c->watch, (is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
@@ -292,7 +294,7 @@ void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) {
 void pdl_exchange_end(pdl_exchange *x) {
     if (!x->head.is_1_0 && !has_no_body(x)) PDL_PUT(out(x->client), "0\r\n\r\n");
     x->ended = true;
-    pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE); /* also where nothing is left to go out */
+    if (!x->client->in_turn) pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE); /* also where nothing is left to go out */
 }
 
 size_t pdl_exchange_pending(const pdl_exchange *x) { return x->client->out.len - x->client->out_at; }
@@ -475,6 +477,7 @@ static turn give(client *c) {
 
 static void go_on(client *c) {
     turn t = GO;
+    c->in_turn = true;
     while (t == GO) {
         switch (c->phase) {
         case READ_HEAD: t = read_head(c); break;
@@ -483,7 +486,9 @@ static void go_on(client *c) {
         case LINGER: t = WAIT; break;
         }
     }
-    if (t == WAIT) watch(c);
+    if (t == GONE) return;
+    c->in_turn = false;
+    watch(c);
 }
 
 /* --- sockets -------------------------------------------------------------------------------------------- */
