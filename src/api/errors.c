@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "api/keys.h"
 #include "base/shown.h"
 #include "lang/program.h"
 
@@ -12,12 +13,13 @@ typedef struct maker {
     pdl_buf texts;
     size_t at[5]; /* offsets of kind, message, file, hint, text */
     size_t n;
+    pdl_secrets *secrets; /* of a program that has no session yet; NULL: none */
 } maker;
 
 static void add(maker *m, pdl_str s, const pdl_session *session) {
     m->at[m->n++] = m->texts.len;
     if (session) pdl_session_redact(session, s, &m->texts);
-    else pdl_buf_put(&m->texts, s);
+    else pdl_hide_cut(m->secrets, s, &m->texts);
     pdl_buf_putc(&m->texts, 0);
 }
 
@@ -71,9 +73,10 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
     const pdl_diag *first = NULL;
     for (size_t i = 0; i < p->diags.n && !first; i++)
         if (p->diags.p[i].severity == PDL_DIAG_ERROR) first = &p->diags.p[i];
-    maker m = {.texts = PDL_BUF};
+    maker m = {.texts = PDL_BUF, .secrets = pdl_secrets_new()};
     pdl_buf shown = PDL_BUF;
     pdl_loc place = {0};
+    note_program(m.secrets, p);
     if (first) place = first->mark.src ? first->mark : first->loc;
     pdl_program_errors(p, &shown, true);
     add(&m, p->yaml_failed ? PDL_STR("syntax") : PDL_STR("schema"), NULL);
@@ -82,6 +85,7 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
     add(&m, first ? first->hint : PDL_STR(""), NULL);
     add(&m, pdl_buf_str(&shown), NULL);
     pdl_buf_fini(&shown);
+    pdl_secrets_free(m.secrets);
     *out = made(&m, place, 1, 0);
     return false;
 }

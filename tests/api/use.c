@@ -117,6 +117,10 @@ static void test_programs(pdl_engine *e) {
     CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error && error->line == 2 &&
           strcmp(error->file, "w.pdl") == 0);
     CHECK(is_error(&error, "schema", "w.pdl:2"));
+    const char keyed[] = "{model: m, parameters: {api_key: literal-key}, modle: x}\n";
+    CHECK(!pdl_load_text(e, keyed, sizeof keyed - 1, "k.pdl", &error) && error && strstr(error->text, "[REDACTED]") && !strstr(error->text, "literal-key"));
+    pdl_error_free(error);
+    error = NULL;
     CHECK(!pdl_load_text(e, "a: [", 4, NULL, &error) && is_error(&error, "syntax", ""));
     CHECK(!pdl_load_text(e, "\xff\xfe", 2, NULL, &error) && is_error(&error, "syntax", ""));
     CHECK(!pdl_load_text(e, "a", 1, "\xff", &error) && is_error(&error, "usage", "UTF-8"));
