@@ -4,12 +4,14 @@
     python3 tests/model/test_secrets.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
 """
 import base64
+import http.server
 import json
 import os
 import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -189,6 +191,45 @@ def keys_made_by_the_program(build):
                 same(p.run("--replay", "j", "p.pdl")[0], status, name)
 
 
+class Exchange(http.server.BaseHTTPRequestHandler):
+    """Gives a token for a key, and says both in what it answers."""
+    token, said = "tOkEn-5a1c77e0", ""
+
+    def do_POST(self):
+        asked = self.rfile.read(int(self.headers["content-length"])).decode()
+        if self.path == "/token":
+            Exchange.said = asked
+            answer = {"access_token": self.token, "expires_in": 3600}
+        else:
+            text = "%s, %s, %s" % (self.headers["authorization"], self.token, urllib.parse.unquote(self.said))
+            answer = {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]}
+        data = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_):
+        pass
+
+
+def tokens_of_exchanges(build):
+    """The parts of credentials, and the token that they were exchanged for."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exchange) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = "http://127.0.0.1:%d" % server.server_address[1]
+        p = Place(build)
+        given = {"vertex_project": "p", "vertex_location": "l", "api_base": url, "vertex_credentials": {
+            "type": "authorized_user", "client_id": "i", "client_secret": PLAIN, "refresh_token": "rEfReSh-2b9d0041", "token_uri": url + "/token"}}
+        program = json.dumps({"model": "vertex_ai/gemini-2.0-flash", "input": "hi", "parameters": given})
+        status, out, err = p.run("--stream", "none", "p.pdl", program=program)
+        same((status, Exchange.token in out, PLAIN in out), (0, True, True), err)
+        for key in (PLAIN, "rEfReSh-2b9d0041", Exchange.token):
+            same(look(p, key, program=program), [], key)
+        server.shutdown()
+
+
 def errors_of_code(build):
     p = Place(build, MY_TOKEN=HARD)
     program = {"lang": "python", "code": "import os\nraise ValueError(repr(os.environ['MY_TOKEN']), os.environ['MY_TOKEN'])\nresult = 1\n"}
@@ -316,6 +357,15 @@ def names_stay_in_their_path(build):
         same((r[0], s.requests[0]["model"]), (0, "../m"), r[2])
 
 
+def only_http_is_spoken(build):
+    p = Place(build)
+    (p.dir / "chat").mkdir()
+    (p.dir / "chat" / "completions").write_text(json.dumps({"choices": [{"message": {"role": "assistant", "content": "a file"}}]}))
+    for scheme in ("file://", "ftp://", "gopher://"):
+        r = p.run("p.pdl", program=json.dumps({"model": "openai/m", "input": "hi", "parameters": {"api_base": scheme + str(p.dir), "max_retries": 0}}))
+        same((r[0], "a file" in r[1]), (1, False), scheme + r[2])
+
+
 def redirects_are_not_followed(build):
     with Server(lambda body, n: "stolen") as other:
         for status in (301, 302, 303, 307, 308):
@@ -324,9 +374,9 @@ def redirects_are_not_followed(build):
                 same((r[0], other.requests), (1, []), str(status))
 
 
-TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, keys_made_by_the_program, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
+TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, keys_made_by_the_program, tokens_of_exchanges, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
                                               replays_what_was_hidden, ordinary_text_stays, files_are_private, links_are_followed, empty_headers_are_sent,
-                                              names_stay_in_their_path, redirects_are_not_followed]
+                                              names_stay_in_their_path, only_http_is_spoken, redirects_are_not_followed]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
