@@ -26,6 +26,7 @@ typedef struct server {
     char *host, *token;    /* owned */
     int log;            /* descriptor of the request log */
     bool log_failed;
+    int mcp_in, mcp_out; /* of a client that speaks MCP in lines; 0: there is none */
 } server;
 
 /* --- programs ------------------------------------------------------------------------------------------- */
@@ -170,6 +171,13 @@ static void on_signal(void *user, int sig) {
     pdl_serve_stop(((server *)user)->serve);
 }
 
+/* Messages have standard input and output for themselves: what else is printed goes to error output. */
+static bool take_standard_streams(server *v) {
+    v->mcp_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    v->mcp_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return v->mcp_in > 0 && v->mcp_out > 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+}
+
 /* Every client takes a descriptor. Programs that read standard input find its end. */
 static void prepare_process(void) {
     struct rlimit r;
@@ -187,8 +195,10 @@ static void prepare_process(void) {
 static int serve(server *v) {
     pdl_signals *watch = watch_signals(pdl_session_loop(v->session), on_signal, v);
     bool v6 = strchr(v->host, ':') != NULL;
-    tell("pdl: serving %zu program%s at http://%s%s%s:%u/v1", v->models.n, v->models.n == 1 ? "" : "s",
-         v6 ? "[" : "", v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve));
+    const char *s = v->models.n == 1 ? "" : "s", *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
+    if (v->mcp_out) tell("pdl: serving %zu program%s as tools on standard input and output", v->models.n, s);
+    else tell("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s, v6 ? "[" : "", v->host, v6 ? "]" : "",
+              (unsigned)pdl_serve_port(v->serve), path);
     pdl_serve_run(v->serve);
     pdl_signals_stop(watch);
     return 0;
@@ -214,11 +224,17 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         return code;
     }
     if (!load_all(v) || !open_log(v)) return 1;
+    bool lines = v->a->given[OPT_mcp] && !v->a->given[OPT_port] && !v->a->given[OPT_host];
+    if (lines && !take_standard_streams(v)) {
+        tell("pdl: error: --mcp wants pipes as standard input and output");
+        return 1;
+    }
     prepare_process();
     pdl_serve_options o = {
         .session = v->session, .models = v->models.p, .n_models = v->models.n, .host = v->host,
         .port = (uint16_t)port, .token = v->token ? pdl_str_of(v->token) : (pdl_str){0}, .variables = vars,
         .max_runs = (uint32_t)runs, .max_waiting = (uint32_t)waiting, .run_ms = (uint64_t)seconds * 1000, .debug = debug,
+        .mcp_in = v->mcp_in, .mcp_out = v->mcp_out,
         .origins = v->a->value[OPT_allow_origin], .log = v->a->given[OPT_log] ? write_log : NULL, .log_user = v,
     };
     if (!pdl_serve_start(&o, &v->serve, &err)) {
@@ -237,6 +253,8 @@ static void release(server *v) {
     pdl_vec_fini(&v->names);
     pdl_session_free(v->session);
     if (v->log > STDERR_FILENO) close(v->log);
+    if (v->mcp_in > STDERR_FILENO) close(v->mcp_in);
+    if (v->mcp_out > STDERR_FILENO) close(v->mcp_out);
     pdl_free(v->host);
     pdl_free(v->token);
 }

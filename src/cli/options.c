@@ -46,6 +46,7 @@ static const option options[] = {
     {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL, "for a program to answer; 600 when absent"},
     {OPT_allow_origin, "allow-origin", 0, OPT_VALUE, "ORIGINS", NULL, "origins of web pages that may ask, as https://a.example,http://localhost:3000; * is any"},
     {OPT_log, "log", 0, OPT_VALUE, "FILE", NULL, "append a line of JSON for each request; - is standard error"},
+    {OPT_mcp, "mcp", 0, OPT_FLAG, NULL, NULL, "offer the programs as tools (Model Context Protocol) on standard input and output; with --port or --host over HTTP, at /mcp"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -60,7 +61,7 @@ static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT
 static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data, OPT_allow, OPT_json,
                                          OPT_stream, OPT_prices,    OPT_COUNT};
 static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port, OPT_token_file, OPT_data_file, OPT_data,
-                                       OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_cache, OPT_jobs,
+                                       OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_mcp, OPT_cache, OPT_jobs,
                                        OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
@@ -92,6 +93,7 @@ static const command table[] = {
     {"serve", cmd_serve, serve_options, "FILE...", "Offer programs as models over an OpenAI-compatible HTTP interface.",
      "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, and the variables\n"
      "messages, question (text of the last message of the user) and request (all other fields).\n"
+     "To other programs it is a tool: /mcp over HTTP, or --mcp over standard input and output.\n"
      "Ctrl-C ends the server.\n"},
     {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},

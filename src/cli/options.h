@@ -13,7 +13,7 @@ typedef enum {
     OPT_replay, OPT_cache, OPT_jobs, OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire, OPT_strict, OPT_format, OPT_nodes, OPT_blocks,
     OPT_expr, OPT_types, OPT_code,
     OPT_older_than, OPT_model, OPT_all, OPT_allow, OPT_json, OPT_host, OPT_port, OPT_token_file,
-    OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_COUNT
+    OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_mcp, OPT_COUNT
 } opt_id;
 
 typedef struct option {

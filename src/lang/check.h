@@ -23,6 +23,9 @@ typedef struct pdl_check_options {
     size_t n_names;
     bool no_names; /* do not report undefined names */
     bool no_lint;  /* errors only */
+    /* Told of each name that nothing defines, perhaps more than once; optional: the program asks whether it is there. NULL: nobody */
+    void (*input)(void *user, pdl_str name, bool optional);
+    void *input_user;
 } pdl_check_options;
 
 /* Adds diagnostics to a loaded program (p->main is there) and sorts them. */

@@ -112,22 +112,30 @@ static void finish_pieces(work *w) {
 
 /* --- the end -------------------------------------------------------------------------------------------- */
 
+static void put_whole(work *w, pdl_val v) {
+    if (w->form->put_whole) w->form->put_whole(w, v);
+    else answer_json(w->x, v);
+}
+
 static void succeed(work *w) {
     pdl_err err = {0};
     pdl_val whole;
     if (w->stream) finish_pieces(w);
-    else if (w->form->whole(w, &whole, &err)) answer_json(w->x, whole);
+    else if (w->form->whole(w, &whole, &err)) put_whole(w, whole);
     else failure_tell(w, &err);
     pdl_err_fini(&err);
 }
 
+
+/* x NULL: the request came as a line, which is gone. */
+static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
 
 static void leave_queue(work *w) {
     pdl_serve *s = w->s;
     take_out(&s->waiting, w);
     w->waits = false;
     s->n_waiting--;
-    s->bytes_waiting -= pdl_exchange_body(w->x).n;
+    s->bytes_waiting -= bytes_of(w->x);
 }
 
 static void note_tokens(const choice *c) {
@@ -136,10 +144,9 @@ static void note_tokens(const choice *c) {
     record_tokens(c->work->x, prompt, completion);
 }
 
-void chat_free(work *w) {
+/* In no list any more. */
+static void release(work *w) {
     pdl_serve *s = w->s;
-    if (w->waits) leave_queue(w);
-    else take_out(&s->going, w);
     if (w->x) pdl_exchange_set(w->x, NULL);
     for (uint32_t i = 0; i < w->n; i++) {
         cutoff_fini(&w->choices[i].cut);
@@ -158,6 +165,12 @@ void chat_free(work *w) {
     pdl_free(w);
 }
 
+void chat_free(work *w) {
+    if (w->waits) leave_queue(w);
+    else take_out(&w->s->going, w);
+    release(w);
+}
+
 void chat_over(pdl_exchange *x) {
     work *w = pdl_exchange_get(x);
     if (w) chat_free(w); /* the client has gone */
@@ -165,15 +178,16 @@ void chat_over(pdl_exchange *x) {
 
 /* --- the beginning -------------------------------------------------------------------------------------- */
 
-static void overloaded(pdl_exchange *x, const char *why) {
-    answer_error(x, 503, "server_error", "overloaded", pdl_str_of(why));
+static void overloaded(work *w, const char *why) {
+    if (w->form->refuse) w->form->refuse(w, pdl_str_of(why));
+    else answer_error(w->x, 503, "server_error", "overloaded", pdl_str_of(why));
 }
 
 static void on_limit(void *user) {
     work *w = user;
     w->limit = NULL;
     if (w->waits) {
-        overloaded(w->x, "its turn did not come in time");
+        overloaded(w, "its turn did not come in time");
         chat_free(w);
         return;
     }
@@ -214,8 +228,16 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const reques
     w->stream = f->begin && ask_is_true(w->asked, "stream");
     w->wants_usage = ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
     make_id(s, f->id, w->id, sizeof w->id);
-    pdl_exchange_set(x, w);
+    if (x) pdl_exchange_set(x, w);
     return w;
+}
+
+static pdl_val variables_of(const work *w, uint32_t i) {
+    if (w->form->variables) return w->form->variables(w);
+    pdl_val messages = w->form->messages ? w->form->messages(w, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
+    pdl_val vars = ask_variables(w->s, w->asked, messages);
+    pdl_drop(messages);
+    return vars;
 }
 
 /* There is a slot for each choice. */
@@ -224,15 +246,13 @@ static void spawn(work *w) {
     append(&s->going, w);
     for (uint32_t i = 0; i < w->n; i++) {
         choice *c = &w->choices[i];
-        pdl_val messages = w->form->messages ? w->form->messages(w, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
-        pdl_val vars = ask_variables(s, w->asked, messages);
+        pdl_val vars = variables_of(w, i);
         *c = (choice){.work = w, .index = i, .slot = s->slots[--s->n_slots], .fresh = true, .cut = cutoff_of(w->asked), .shown = PDL_BUF};
         c->run = pdl_session_spawn(s->opt.session, &(pdl_spawn){
-            .code = s->codes[w->model - s->opt.models], .dir = w->model->dir, .variables = vars, .slot = c->slot,
+            .code = w->form->code ? w->form->code(w) : s->codes[w->model - s->opt.models], .dir = w->model->dir, .variables = vars, .slot = c->slot,
             .group = w->choices[0].slot, .stream = w->stream ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
             .sink = {c, on_event, false},
         });
-        pdl_drop(messages);
         pdl_drop(vars);
     }
 }
@@ -242,7 +262,7 @@ static void queue(work *w) {
     w->waits = true;
     append(&s->waiting, w);
     s->n_waiting++;
-    s->bytes_waiting += pdl_exchange_body(w->x).n;
+    s->bytes_waiting += bytes_of(w->x);
     limit_time(w);
 }
 
@@ -250,23 +270,25 @@ static void queue(work *w) {
 static bool must_wait(const pdl_serve *s, uint32_t n) { return s->waiting.first || s->n_slots < n; }
 
 static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
-    return s->n_waiting < s->opt.max_waiting && s->bytes_waiting + pdl_exchange_body(x).n <= PDL_MAX_SERVE_WAITING_BYTES;
+    return s->n_waiting < s->opt.max_waiting && s->bytes_waiting + bytes_of(x) <= PDL_MAX_SERVE_WAITING_BYTES;
 }
 
-void chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
-    request a;
-    if (!ask_read(s, x, f, &a)) return;
-    if (!must_wait(s, a.n)) {
-        work *w = new_work(s, x, f, &a);
+void chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const request *r) {
+    work *w = new_work(s, x, f, r);
+    if (!must_wait(s, w->n)) {
         spawn(w);
         chat_step(w);
     } else if (may_wait(s, x)) {
-        queue(new_work(s, x, f, &a));
+        queue(w);
     } else {
-        overloaded(x, "as many requests as allowed are under way");
-        pdl_drop(a.body);
-        pdl_drop(a.chat);
+        overloaded(w, "as many requests as allowed are under way");
+        release(w);
     }
+}
+
+void chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
+    request r;
+    if (ask_read(s, x, f, &r)) chat_start(s, x, f, &r);
 }
 
 void chat_admit(pdl_serve *s) {

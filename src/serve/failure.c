@@ -69,10 +69,12 @@ void failure_tell(work *w, const pdl_err *why) {
     failure f = failure_of(why);
     const char *code = pdl_err_kind_name(why->kind);
     pdl_buf shown = PDL_BUF, b = PDL_BUF;
-    if (!w->x) return;
-    record_error(w->x, code);
+    if (!w->x && !w->form->refuse) return;
+    if (w->x) record_error(w->x, code);
     pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
-    if (!w->begun) {
+    if (w->form->refuse) {
+        w->form->refuse(w, pdl_buf_str(&shown));
+    } else if (!w->begun) {
         add_headers(w->x, &f, why);
         answer_error(w->x, f.status, f.type, code, pdl_buf_str(&shown));
     } else {

@@ -15,6 +15,9 @@ typedef struct form {
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
     /* The messages of choice i, owned. NULL: those of the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
+    /* What runs see instead of a chat's variables, owned, and the code that runs instead of the program's. NULL: as in a chat. */
+    pdl_val (*variables)(const work *w);
+    pdl_code *(*code)(const work *w);
     /* In pieces: before the first text, more text, a choice is over, all are. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
@@ -24,6 +27,9 @@ typedef struct form {
     void (*fail)(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
     /* The whole answer; all choices are over. Error: a result is not what the form can carry. */
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
+    /* Where it goes (v is taken), and how a failure is told. NULL: as the answer of an exchange, with its status. */
+    void (*put_whole)(work *w, pdl_val v);
+    void (*refuse)(work *w, pdl_str message);
 } form;
 
 /* The forms, as rows of route.c: POST to /v1/chat/completions, ... */

@@ -56,6 +56,8 @@ struct pdl_serve {
     pdl_loop *loop;
     pdl_httpd *httpd;
     pdl_code **codes;     /* of the models */
+    struct tool *tools;   /* the models as tools */
+    struct stdio *stdio;  /* a client that speaks MCP in lines; NULL: none does */
     pdl_val variables;    /* what every run begins with */
     struct conversations *conversations;
     works going, waiting;
@@ -106,6 +108,8 @@ pdl_val ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref messages);
 
 /* chat.c: a request as runs. */
 void chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
+/* Takes what is in r. x NULL: its answer goes elsewhere, as the form does it. */
+void chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
 void chat_step(work *w);  /* w may be gone afterwards */
 bool chat_is_ready(const work *w);
 /* Those whose turn has come begin. */

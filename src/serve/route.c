@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "serve/form.h"
+#include "serve/mcp.h"
 #include "serve/record.h"
 #include "value/json_write.h"
 #include "value/text.h"
@@ -161,6 +161,7 @@ static const route routes[] = {
     {"GET", "/v1/models", false, list_models, "the programs"},
     {"GET", "/v1/models/", false, show_model, "one of them"},
     {"POST", "/v1/chat/completions", false, answer_chat, "runs a program"},
+    {"POST", "/mcp", false, answer_mcp, "programs as tools (MCP)"},
     {"POST", "/v1/responses", false, answer_response, "the same, in the newer form"},
     {"POST", "/v1/completions", false, answer_completion, "the same, in the older form"},
     {"POST", "/v1/embeddings", false, answer_embeddings, "runs a program that makes vectors"},

@@ -4,6 +4,8 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "serve/conversation.h"
+#include "serve/mcp.h"
+#include "serve/tool.h"
 #include "serve/record.h"
 
 #include "base/banned.h"
@@ -45,7 +47,8 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     };
     bool ok = pdl_session_variables(opt->variables, &s->variables, err);
     if (ok) compile_all(s);
-    if (!ok || !pdl_httpd_start(s->loop, &o, &s->httpd, err)) {
+    if (ok) s->tools = tools_new(s);
+    if (!ok || !(opt->mcp_out ? mcp_stdio_start(s, opt->mcp_in, opt->mcp_out, err) : pdl_httpd_start(s->loop, &o, &s->httpd, err))) {
         pdl_serve_free(s);
         return false;
     }
@@ -85,7 +88,7 @@ static bool step_all(pdl_serve *s) {
 }
 
 void pdl_serve_run(pdl_serve *s) {
-    while (!s->stopping) pdl_session_poll(s->opt.session, step_all(s) ? 0 : -1);
+    while (!s->stopping && !mcp_stdio_is_over(s)) pdl_session_poll(s->opt.session, step_all(s) ? 0 : -1);
 }
 
 void pdl_serve_stop(pdl_serve *s) { s->stopping = true; }
@@ -95,6 +98,8 @@ void pdl_serve_free(pdl_serve *s) {
     while (s->going.first) chat_free(s->going.first);
     while (s->waiting.first) chat_free(s->waiting.first);
     pdl_httpd_free(s->httpd);
+    mcp_stdio_free(s);
+    tools_free(s);
     for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
     pdl_free(s->codes);
     conversations_free(s->conversations);

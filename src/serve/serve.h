@@ -36,6 +36,8 @@ typedef struct pdl_serve_options {
     pdl_str origins;      /* of pages that may ask and read answers, with commas; * is any; empty: none but those of this server */
     void (*log)(void *user, pdl_str line); /* a line of JSON for each request; NULL: none */
     void *log_user;
+    /* Programs are tools of a client that speaks MCP on these descriptors, and there is no HTTP. 0: over HTTP */
+    int mcp_in, mcp_out;
     const pdl_debug *debug;
 } pdl_serve_options;
 

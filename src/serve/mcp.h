@@ -1,0 +1,24 @@
+/* mcp.h -- programs as tools of the Model Context Protocol: one message in, one or none out. Over HTTP (POST /mcp) without sessions, or over
+ * standard input and output, a line for each message. Private to the room.
+ */
+#ifndef PDL_SERVE_MCP_H
+#define PDL_SERVE_MCP_H
+
+#include "serve/form.h"
+
+/* A message of a client (taken); x: its request over HTTP, NULL: it came as a line. */
+void mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
+/* Text that is not JSON. */
+void mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
+/* POST /mcp */
+void answer_mcp(pdl_serve *s, pdl_exchange *x);
+
+/* mcp_stdio.c: lines on two descriptors. Error: io (they cannot be waited for). */
+PDL_MUST bool mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
+/* Sends a message; takes v. */
+void mcp_stdio_put(pdl_serve *s, pdl_val v);
+/* The client has gone, and all is answered. */
+bool mcp_stdio_is_over(const pdl_serve *s);
+void mcp_stdio_free(pdl_serve *s);
+
+#endif

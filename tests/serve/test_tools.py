@@ -1,0 +1,250 @@
+#!/usr/bin/env python3
+"""test_tools.py BUILD -- programs as tools of the Model Context Protocol: lines of JSON-RPC, POST /mcp, and the client of the `mcp` package
+of the Python registry over both (skipped, with a line that says so, when the registry is out of reach)."""
+import http.client
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import venv_of  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PDL = str(BUILD / "pdl")
+passed = failed = skipped = 0
+PROGRAMS = {
+    "add": "description: adds\nfunction: {a: integer, b: {optional: integer}}\nreturn: {data: '${ a + (b | default(1)) }'}\n",
+    "nothing": "function: {}\nreturn: {data: 7}\n",
+    "greet": "description: greets\ndefs: {hello: Hello}\ntext: \"${ hello } ${ name }${ mark | default('!') }${ given }\"\n",
+    "object": "data: {x: '${ n }'}\n",
+    "talk": "text: said ${ pdl_context[-1].content }\n",
+    "fail": "text: ${ 1 // zero }\n",
+    "long": "text: ${ 'x' * size }\n",
+    "slow": "lang: command\ncode: sleep 30\n",
+    "says": "lang: python\ncode: |\n  print('noise', flush=True)\n  result = 'quiet'\n",
+    "reads": "text: {read: null, fallback: no input}\n",
+}
+
+
+def check(name, good, told=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s: %s" % (name, str(told)[:1000]))
+
+
+def files(folder):
+    return [str(folder / (name + ".pdl")) for name in PROGRAMS]
+
+
+def request(i, method, **params):
+    return {"jsonrpc": "2.0", "id": i, "method": method, "params": params}
+
+
+def call(i, tool, /, **arguments):
+    return request(i, "tools/call", name=tool, arguments=arguments)
+
+
+class Lines:
+    """A client on standard input and output."""
+
+    def __init__(self, folder, *flags):
+        self.p = subprocess.Popen([PDL, "serve", "--mcp", "-d", "given: ' ok'", *flags, *files(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True, bufsize=1)
+
+    def put(self, *messages):
+        for m in messages:
+            self.p.stdin.write((m if isinstance(m, str) else json.dumps(m)) + "\n")
+        self.p.stdin.flush()
+
+    def get(self):
+        return json.loads(self.p.stdout.readline())
+
+    def ask(self, m):
+        self.put(m)
+        return self.get()
+
+    def close(self):
+        self.p.stdin.close()
+        rest, code = self.p.stdout.read(), self.p.wait(20)
+        err = self.p.stderr.read()
+        self.p.stdout.close()
+        self.p.stderr.close()
+        return code, rest, err
+
+
+def said(answer):
+    r = answer["result"]
+    return r["content"][0]["text"].splitlines()[0], r["isError"]
+
+
+# tool, arguments, text, is it an error
+CALLS = [
+    ("add", {"a": 2, "b": 3}, "5", False), ("add", {"a": 2}, "3", False), ("add", {}, "this argument is missing: a", True),
+    ("add", {"a": "x"}, "Type errors during function call to ${ pdl_tool }:", True), ("nothing", {}, "7", False),
+    ("greet", {"name": "Ann"}, "Hello Ann! ok", False), ("greet", {"name": "Ann", "mark": "?"}, "Hello Ann? ok", False),
+    ("greet", {"mark": "?"}, "this argument is missing: name", True), ("object", {"n": 1}, '{"x": 1}', False), ("talk", {"question": "hi"}, "said hi", False),
+    ("fail", {"zero": 0}, "Error during the evaluation of ${ 1 // zero }: integer division or modulo by zero", True), ("says", {"question": ""}, "quiet", False),
+    ("reads", {"question": ""}, "no input", False),
+]
+# message, code
+WRONG = [
+    ("{", -32700), ([], -32600), ({"id": 1, "method": "ping"}, -32600), ({"jsonrpc": "2.0", "id": None, "method": "ping"}, -32600),
+    ({"jsonrpc": "2.0", "id": 1}, None), ({"jsonrpc": "2.0", "id": {}, "method": "ping"}, -32600), (request(1, "resources/list"), -32601),
+    (call(1, "none"), -32602), (request(1, "tools/call", name="add", arguments=[1]), -32602), ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, -32602),
+]
+
+
+def protocol(ask, name):
+    """What is the same over both ways."""
+    for version, answered in (("2025-06-18", "2025-06-18"), ("2024-11-05", "2024-11-05"), ("1999-01-01", "2025-11-25")):
+        r = ask(request(1, "initialize", protocolVersion=version, capabilities={}, clientInfo={"name": "t", "version": "1"}))["result"]
+        check("%s: version %s" % (name, version), r["protocolVersion"] == answered and r["serverInfo"]["name"] == "pdl" and r["capabilities"] == {"tools": {}}, r)
+    check(name + ": ping", ask(request("a", "ping")) == {"jsonrpc": "2.0", "id": "a", "result": {}})
+    tools = {t["name"]: t for t in ask(request(2, "tools/list"))["result"]["tools"]}
+    check(name + ": schema of a function", tools["add"]["description"] == "adds" and tools["add"]["inputSchema"] == {
+        "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}, tools["add"])
+    check(name + ": schema of variables", tools["greet"]["inputSchema"] == {"type": "object", "properties": {"name": {}, "mark": {}}, "required": ["name"]} and
+          tools["talk"]["inputSchema"]["required"] == ["question"] and set(tools) == set(PROGRAMS), tools)
+    for tool, arguments, text, wrong in CALLS:
+        r = ask(call(3, tool, **arguments))
+        check("%s: %s %s" % (name, tool, arguments), said(r) == (text, wrong), r)
+    check(name + ": an object", ask(call(3, "object", n=[1]))["result"]["structuredContent"] == {"x": [1]})
+    check(name + ": a long answer", len(said(ask(call(3, "long", size=3000000)))[0]) == 3000000)
+    for message, code in WRONG:
+        if code:
+            r = ask(message)
+            check("%s: wrong: %s" % (name, message), r["error"]["code"] == code, r)
+
+
+def lines(folder):
+    c = Lines(folder, "--max-requests", "3", "--max-waiting", "2")
+    protocol(c.ask, "lines")
+    c.put({"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 1, "result": {}}, "", call(1, "slow", question=""), call(2, "add", a=1))
+    check("others do not wait, and what is no question has no answer", c.get()["id"] == 2)
+    c.put(*[call(10 + i, "slow", question="") for i in range(5)])
+    r = c.get()
+    check("too many", r["id"] == 14 and said(r) == ("as many requests as allowed are under way", True), r)
+    c.put(*[{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": i}} for i in (1, 10, 11, 12, 13)])
+    check("cancelled", said(c.ask(call(20, "add", a=1))) == ("2", False))
+    c.put(*[call(i, "add", a=i) for i in range(100)])
+    got = sorted(c.get()["id"] for _ in range(2)) # some are refused, all are answered
+    check("many at a time", len(got) == 2)
+    code, rest, err = c.close()
+    check("the end", code == 0 and len(rest.splitlines()) == 98 and err.splitlines()[0].startswith("pdl: serving 10 programs as tools"), (code, err))
+    c = Lines(folder, "--request-time", "1")
+    check("time", said(c.ask(call(1, "slow", question=""))) == ("the program did not end in time", True))
+    try:
+        c.put("x" * 40000000)
+    except OSError:
+        pass            # it has ended before all was written
+    check("an endless line", c.get()["error"]["code"] == -32700 and c.p.wait(20) == 0)
+    for stream in (c.p.stdout, c.p.stderr):
+        stream.close()
+    with open(os.devnull, encoding="utf-8") as null, tempfile.TemporaryFile() as file:
+        p = subprocess.run([PDL, "serve", "--mcp", *files(folder)], stdin=file, stdout=null, stderr=subprocess.PIPE, timeout=20, check=False)
+    check("no pipes", p.returncode == 1 and b"wants pipes" in p.stderr, p)
+
+
+class Http:
+    def __init__(self, folder):
+        self.p = subprocess.Popen([PDL, "serve", "--mcp", "--port", "0", "-d", "given: ' ok'", *files(folder)], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.port = int(re.search(r":(\d+)/mcp", self.p.stderr.readline()).group(1))
+
+    def post(self, message, method="POST", **headers):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            c.request(method, "/mcp", message if isinstance(message, str) else json.dumps(message), headers)
+            r = c.getresponse()
+            return r.status, r.read()
+        finally:
+            c.close()
+
+    def ask(self, message):
+        return json.loads(self.post(message)[1])
+
+
+def over_http(folder):
+    s = Http(folder)
+    protocol(s.ask, "http")
+    check("notification", s.post({"jsonrpc": "2.0", "method": "notifications/initialized"}) == (202, b""))
+    check("no stream of its own", s.post("", "GET")[0] == 405)
+    check("pages of elsewhere", s.post(request(1, "ping"), Origin="http://evil.example")[0] == 403)
+    s.p.terminate()
+    code, err = s.p.wait(20), s.p.stderr.read()
+    check("http: the end", code == 0, (code, err))
+    s.p.stderr.close()
+
+
+CLIENT = '''
+import asyncio, sys
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.stdio import stdio_client
+import mcp.client.streamable_http as web
+over_http = getattr(web, "streamable_http_client", None) or web.streamablehttp_client
+async def talk(read, write):
+    async with ClientSession(read, write) as s:
+        await s.initialize()
+        tools = (await s.list_tools()).model_dump(mode="json", by_alias=True)["tools"]
+        print(tools[0]["name"], tools[0]["description"], tools[0]["inputSchema"]["required"])
+        for name, arguments in (("add", {"a": 2, "b": 3}), ("object", {"n": 1}), ("fail", {"zero": 0})):
+            r = (await s.call_tool(name, arguments)).model_dump(mode="json", by_alias=True)
+            print(name, r["content"][0]["text"], r["isError"], r.get("structuredContent"))
+        await s.send_ping()
+async def main():
+    if len(sys.argv) == 2:
+        async with over_http(sys.argv[1]) as streams:
+            await talk(streams[0], streams[1])
+    else:
+        async with stdio_client(StdioServerParameters(command=sys.argv[1], args=sys.argv[2:])) as (read, write):
+            await talk(read, write)
+asyncio.run(main())
+'''
+CLIENT_SAYS = """add adds ['a']
+add 5 False None
+object {"x": 1} False {'x': 1}
+fail Error during the evaluation of ${ 1 // zero }: integer division or modulo by zero True None
+"""
+
+
+def real_client(folder):
+    global skipped
+    python, why = venv_of.python(BUILD, "mcp")
+    if not python:
+        print("skipped: the client of the mcp package: " + why)
+        skipped += 2
+        return
+    s = Http(folder)
+    for name, where in (("lines", [PDL, "serve", "--mcp", *files(folder)]), ("http", ["http://127.0.0.1:%d/mcp" % s.port])):
+        p = subprocess.run([python, "-c", CLIENT, *where], capture_output=True, text=True, timeout=120, check=False)
+        check("the client of the mcp package: " + name, p.stdout == CLIENT_SAYS, p.stdout + p.stderr[-800:])
+    s.p.terminate()
+    s.p.wait(20)
+    s.p.stderr.close()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as d:
+        folder = pathlib.Path(d)
+        for name, text in PROGRAMS.items():
+            (folder / (name + ".pdl")).write_text(text, "utf-8")
+        start = time.monotonic()
+        lines(folder)
+        over_http(folder)
+        check("nothing waits for a slow tool", time.monotonic() - start < 60 or "asan" in str(BUILD))
+        real_client(folder)
+    print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
