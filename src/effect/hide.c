@@ -114,7 +114,7 @@ typedef struct walk {
     pdl_str t;
     size_t at, end;
     uint32_t node;
-    bool cut;
+    bool cut, met[PERCENT + 1]; /* met: a sign that begins such a writing */
 } walk;
 
 static bool take(walk *w, char c) {
@@ -227,6 +227,8 @@ static size_t match_so(walk *w, size_t at, writing how) {
             break;
         }
         char c = w->t.p[w->at];
+        w->met[ESCAPED] = w->met[ESCAPED] || c == '\\';
+        w->met[PERCENT] = w->met[PERCENT] || c == '%';
         if (how == ESCAPED && c == '\\') {
             if (!take_backslashes(w)) break;
         } else if (how == PERCENT && c == '%') {
@@ -250,7 +252,9 @@ size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end
     size_t best = 0;
     *cut = false;
     if (!may_begin(s, t.p[at])) return 0;
+    w.met[AS_IT_IS] = true;
     for (int how = AS_IT_IS; how <= PERCENT; how++) {
+        if (!w.met[how]) continue; /* it would be found as it is */
         w.cut = false;
         size_t n = match_so(&w, at, (writing)how);
         best = n > best ? n : best;

@@ -12,16 +12,17 @@
 
 static const struct {
     const char *name;
+    size_t n;
     pdl_control what;
 } controls[] = {
-#define C(name, what) {#name, PDL_CONTROL_##what},
+#define C(name, what) {#name, sizeof #name - 1, PDL_CONTROL_##what},
 #include "effect/control.def"
 #undef C
 };
 
 bool pdl_control_find(pdl_str name, pdl_control *what) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (pdl_str_eq_nocase(name, pdl_str_of(controls[i].name))) {
+        if (name.n == controls[i].n && pdl_str_eq_nocase(name, (pdl_str){controls[i].name, controls[i].n})) {
             *what = controls[i].what;
             return true;
         }
