@@ -324,6 +324,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
     if (o->replay.n && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
     if (s->journal) pdl_journal_hide(s->journal, s->secrets);
+    if (s->journal) pdl_journal_folder(s->journal, o->dir);
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
     if (s->journal) s->world = pdl_journal_world(s->journal);
     return true;

@@ -85,6 +85,9 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 pdl_label pdl_effect_label(const pdl_effect *e);
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
 
+/* The request with its paths under another folder: `folder` (empty: none) is taken off in front, `prefix`, which ends with a
+ * slash or is empty, is put there. What is not under the folder stays. Owned. */
+pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
 /* Has the request the form of its kind? For assertions: requests are made by the machine. */
 bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);
 /* Can this be the reply of e? For what comes from a host program. Error: protocol, without a place. */

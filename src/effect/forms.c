@@ -27,7 +27,8 @@ enum {
     DATA = 1 << 9, /* alone: of any kind; with others: one of those, and data all the way down */
     ANY = 1 << 10,
     MISSING = 1 << 11,
-    KINDS = NONE | FLAG | INT | NUMBER | TEXT | LIST | OBJECT | TEXTS | VECTORS,
+    PATH = 1 << 12,
+    KINDS = PATH | NONE | FLAG | INT | NUMBER | TEXT | LIST | OBJECT | TEXTS | VECTORS,
 };
 
 enum { ACTS = PDL_EFFECT_ACTS, WAITS = PDL_EFFECT_WAITS, KEPT = PDL_EFFECT_KEPT };
@@ -136,7 +137,7 @@ static bool has_text_keys(pdl_vref v) {
 
 static bool is_of_kind(pdl_vref v, unsigned forms) {
     return ((forms & NONE) && pdl_is_null(v)) || ((forms & FLAG) && pdl_is_bool(v)) || ((forms & INT) && pdl_is_int(v)) ||
-           ((forms & NUMBER) && is_number(v)) || ((forms & TEXT) && is_text(v)) || ((forms & LIST) && pdl_is_list(v)) ||
+           ((forms & NUMBER) && is_number(v)) || ((forms & (TEXT | PATH)) && is_text(v)) || ((forms & LIST) && pdl_is_list(v)) ||
            ((forms & OBJECT) && has_text_keys(v)) || ((forms & TEXTS) && is_list_of(v, is_text)) ||
            ((forms & VECTORS) && is_list_of(v, is_vector));
 }
@@ -168,6 +169,29 @@ static const form_row *find_misfit(const form_row *rows, size_t n, pdl_effect_ki
 
 bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
+}
+
+/* The path without the folder in front, under prefix, which ends with a slash or is empty. Owned. */
+static pdl_val moved(pdl_vref path, pdl_str folder, pdl_str prefix) {
+    pdl_str s = pdl_str_get(path);
+    bool whole = pdl_str_eq(s, folder), under = pdl_str_starts(s, folder) && s.n > folder.n && s.p[folder.n] == '/';
+    if (folder.n && !whole && !under) return pdl_keep(path);
+    if (folder.n) s = pdl_str_sub(s, whole ? s.n : folder.n + 1, s.n);
+    while (folder.n && pdl_str_starts(s, PDL_STR("./"))) s = pdl_str_sub(s, 2, s.n);
+    if (pdl_str_starts(s, PDL_STR("/"))) return pdl_keep(path);
+    if (!s.n && prefix.n) prefix.n--; /* the folder itself */
+    return pdl_with_label(pdl_textf("%.*s%.*s", PDL_FMT(prefix), PDL_FMT(s)), pdl_label_of(path));
+}
+
+pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix) {
+    pdl_val d = pdl_keep(e->request);
+    bool searched = e->kind == PDL_EFFECT_source && !pdl_is_absent(pdl_dict_getz(d, "under"));
+    if (searched || (!folder.n && !prefix.n)) return d;
+    for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
+        pdl_vref path = asks[i].kind == e->kind && (asks[i].forms & PATH) ? pdl_dict_getz(d, asks[i].field) : pdl_absent();
+        if (pdl_is_str(path)) d = pdl_dict_putz(d, asks[i].field, moved(path, folder, prefix));
+    }
+    return d;
 }
 
 static unsigned reply_forms(const pdl_effect *e) {

@@ -31,7 +31,7 @@ static const char schema[] =
     "PRAGMA page_size = 8192;"
     "PRAGMA journal_mode = TRUNCATE;"
     "PRAGMA synchronous = OFF;"
-    "BEGIN;"
+    "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1346653258;"
     "PRAGMA user_version = 1;"
     RUN ";" EFFECTS ";" EFFECTS_KEY ";" BLOCKS ";"
@@ -41,12 +41,13 @@ static const char schema[] =
 
 /* Statements that are prepared once. */
 typedef enum {
-    ST_BEGIN, ST_COMMIT, ST_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_BLOCKS, ST_ROWS, ST_REWRITE, ST_COUNT
+    ST_BEGIN, ST_COMMIT, ST_INFO, ST_GET_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_BLOCKS, ST_ROWS, ST_REWRITE, ST_COUNT
 } statement;
 static const char *const texts[] = {
     [ST_BEGIN] = "BEGIN",
     [ST_COMMIT] = "COMMIT",
     [ST_INFO] = "INSERT OR REPLACE INTO run VALUES(?, ?)",
+    [ST_GET_INFO] = "SELECT value FROM run WHERE key = ?",
     [ST_START] =
         "INSERT INTO effects(key, place, seq, kind, hash, request, start) VALUES(?, ?, ?, ?, ?, ?, ?)",
     [ST_END] = "UPDATE effects SET seconds = ?, pieces = ?, reply = ?, error = ? WHERE id = ?",
@@ -71,9 +72,14 @@ struct db {
 
 /* --- opening -------------------------------------------------------------------------------------------- */
 
+#define NEEDS_NEW "a recording needs a new file"
+
 bool db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
-    bool ok = sql_make(path, "a recording needs a new file", err) && sql_open(path, &writing, &d->q, err) && sql_exec(d->q, schema, err);
+    bool empty = false;
+    bool ok = sql_make(path, NEEDS_NEW, err) && sql_open(path, &writing, &d->q, err) && sql_is_empty(d->q, &empty, err);
+    if (ok && !empty) ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW, PDL_FMT(path));
+    ok = ok && sql_exec(d->q, schema, err);
     if (ok) *out = d;
     else db_close(d);
     return ok;
@@ -192,6 +198,15 @@ bool db_rewrite(db *d, const db_effect *e, pdl_err *err) {
 bool db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err) {
     return sql_exec(d->q, "PRAGMA secure_delete = ON", err) &&
            sql_run(d->q, ST_ROWS, NULL, 0, on_row, &(struct each){fn, user}, err);
+}
+
+static bool on_info(void *user, sql *q, sql_row *row) {
+    pdl_buf_put(user, sql_text(q, row, 0));
+    return false;
+}
+
+bool db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err) {
+    return sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_info, out, err);
 }
 
 struct each_block {

@@ -2,6 +2,7 @@
 #ifndef PDL_JOURNAL_DB_H
 #define PDL_JOURNAL_DB_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 typedef struct db db;
@@ -17,6 +18,8 @@ pdl_str db_path(const db *d);
 PDL_MUST bool db_commit(db *d, pdl_err *err);
 size_t db_pending(const db *d); /* writes since the last commit */
 
+/* Empty when there is none. */
+PDL_MUST bool db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);
 PDL_MUST bool db_put_info(db *d, const char *key, pdl_str value, pdl_err *err);
 
 /* One row. Texts with p NULL are null. */

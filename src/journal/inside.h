@@ -15,6 +15,7 @@ struct pdl_journal {
     db *db;
     const pdl_debug *debug;    /* category journal; NULL: none */
     const pdl_secrets *secrets; /* what is not stored; NULL: none */
+    char *folder;              /* owned: of the program; paths in requests are relative to it. NULL: none */
     pdl_err problem;           /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
 };
@@ -25,7 +26,14 @@ typedef struct journal_id {
     char hash[65];
     int64_t key;
 } journal_id;
-PDL_MUST bool journal_key(const pdl_secrets *secrets, const pdl_effect *e, journal_id *out, pdl_err *err);
+/* How a request is written: without these secrets (NULL: none), its paths from `folder` moved under `prefix`
+ * (pdl_effect_moved). */
+typedef struct journal_form {
+    const pdl_secrets *secrets;
+    pdl_str folder, prefix;
+} journal_form;
+journal_form journal_form_of(const pdl_journal *j); /* as it is recorded */
+PDL_MUST bool journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err);
 void journal_id_fini(journal_id *id);
 
 pdl_val journal_error_value(const pdl_err *e); /* owned dict */

@@ -10,10 +10,14 @@
 
 /* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control
  * parameters are not in the request. */
-bool journal_key(const pdl_secrets *secrets, const pdl_effect *e, journal_id *out, pdl_err *err) {
+bool journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
-    if (!pdl_effect_canonical(e, secrets, &out->request, err)) {
+    pdl_effect here = *e;
+    here.request = pdl_effect_moved(e, form->folder, form->prefix);
+    bool ok = pdl_effect_canonical(&here, form->secrets, &out->request, err);
+    pdl_drop(here.request);
+    if (!ok) {
         journal_id_fini(out);
         return false;
     }
@@ -29,6 +33,10 @@ bool journal_key(const pdl_secrets *secrets, const pdl_effect *e, journal_id *ou
     memcpy(&out->key, digest, sizeof out->key);
     pdl_buf_fini(&all);
     return true;
+}
+
+journal_form journal_form_of(const pdl_journal *j) {
+    return (journal_form){.secrets = j->secrets, .folder = pdl_str_of(j->folder ? j->folder : "")};
 }
 
 void journal_id_fini(journal_id *id) {
@@ -91,6 +99,12 @@ bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
 }
 
 void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets) { j->secrets = secrets; }
+void pdl_journal_folder(pdl_journal *j, pdl_str folder) {
+    while (folder.n > 1 && folder.p[folder.n - 1] == '/') folder.n--;
+    pdl_free(j->folder);
+    j->folder = pdl_str_is(folder, ".") ? NULL : pdl_str_dup(folder);
+}
+
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug) { j->debug = debug; }
 
 void pdl_journal_close(pdl_journal *j) {
@@ -98,6 +112,7 @@ void pdl_journal_close(pdl_journal *j) {
     j->fini(j);
     db_close(j->db);
     pdl_err_fini(&j->problem);
+    pdl_free(j->folder);
     pdl_free(j);
 }
 

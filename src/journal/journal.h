@@ -34,6 +34,9 @@ PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 pdl_world *pdl_journal_world(pdl_journal *j);
 /* Of a replay: what is asked holds these secrets (borrowed) where the recording does not. */
 void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets);
+/* The folder of the program: what is recorded and looked up holds paths relative to it, so that a recording replays from
+ * any folder. */
+void pdl_journal_folder(pdl_journal *j, pdl_str folder);
 /* Tells rows written and answered (category journal). Borrows debug. */
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
 /* Writes the times of blocks when recording with info.blocks. */

@@ -149,7 +149,8 @@ static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_er
     journal_id id;
     if (!r->has_rows) r->n_known = pdl_secrets_size(r->base.secrets);
     r->has_rows = true;
-    if (!journal_key(r->base.secrets, e, &id, err)) return false;
+    journal_form form = journal_form_of(&r->base);
+    if (!journal_key(&form, e, &id, err)) return false;
     db_effect row = {
         .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq,
         .kind = pdl_str_of(pdl_effect_kind_name(e->kind)), .hash = pdl_str_of(id.hash),

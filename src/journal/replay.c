@@ -22,6 +22,7 @@ typedef struct replayer {
     PDL_VEC(answer) queue; /* from head on */
     size_t head;
     pdl_idmap used;        /* rows that were given, by id; the value tells nothing */
+    pdl_buf recorded;      /* folder of the program when it was recorded, with a slash; empty: none */
     uint32_t busy;         /* id of the effect whose pieces are delivered; 0: none */
     bool cancelled;        /* that one */
 } replayer;
@@ -87,22 +88,38 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
     a->err.final = true;
 }
 
-/* Identities were once made of the request with its secrets. */
-static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
+static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pdl_err *err) {
     journal_id id;
-    if (l->found || !l->ok || !pdl_secrets_any(r->base.secrets)) return true;
-    if (!journal_key(NULL, l->e, &id, err)) return false;
+    if (l->found || !l->ok) return true;
+    if (!journal_key(form, l->e, &id, err)) return false;
     l->id = &id;
     bool ok = db_each(r->base.db, &id.key, on_row, l, err);
     journal_id_fini(&id);
     return ok;
 }
 
+/* Older recordings: identities were made of the request with its secrets, and with its paths as the program was called, in
+ * its own folder also with "./" in front. */
+static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
+    journal_form form = journal_form_of(&r->base);
+    const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
+    const pdl_secrets *secrets[] = {r->base.secrets, NULL};
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+        for (size_t k = 0; k < 2; k++) {
+            form.prefix = prefixes[i];
+            form.secrets = secrets[k];
+            bool asked = (i == 0 && k == 0) || (i == 1 && !prefixes[1].n) || (k == 1 && !pdl_secrets_any(r->base.secrets));
+            if (!asked && !look_for(r, l, &form, err)) return false;
+        }
+    return true;
+}
+
 /* Fills the answer of a->e: what was recorded, or the error that there is none. */
 static void find_answer(replayer *r, answer *a) {
     pdl_err err = {0};
     journal_id id;
-    if (!journal_key(r->base.secrets, a->e, &id, &err)) {
+    journal_form form = journal_form_of(&r->base);
+    if (!journal_key(&form, a->e, &id, &err)) {
         pdl_err_move(&a->err, &err);
         return;
     }
@@ -201,13 +218,17 @@ static void fini(pdl_journal *j) {
     for (size_t i = r->head; i < r->queue.n; i++) drop_answer(&r->queue.p[i]);
     pdl_vec_fini(&r->queue);
     pdl_idmap_fini(&r->used);
+    pdl_buf_fini(&r->recorded);
 }
 
 bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err) {
     replayer *r = PDL_NEW(replayer);
     r->base.world.ops = &ops;
     r->base.fini = fini;
-    bool ok = db_open(path, &r->base.db, err);
+    r->recorded = PDL_BUF;
+    bool ok = db_open(path, &r->base.db, err) && db_get_info(r->base.db, "program", &r->recorded, err);
+    size_t slash = pdl_str_rfind(pdl_buf_str(&r->recorded), PDL_STR("/"));
+    pdl_buf_cut(&r->recorded, slash == PDL_NOT_FOUND ? 0 : slash + 1);
     if (ok) *out = &r->base;
     else pdl_journal_close(&r->base);
     return ok;

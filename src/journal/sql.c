@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -88,9 +89,27 @@ static bool failed(sql *q, pdl_err *err) {
     return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path, q->use->after, why);
 }
 
+/* Its maker was killed before the first transaction was whole: nothing is in it, or what the log beside it takes back. */
+static bool is_unfinished(const char *name) {
+    struct stat st, log;
+    char log_name[4096];
+    if (lstat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
+    if (st.st_size == 0) return true;
+    int n = snprintf(log_name, sizeof log_name, "%s-journal", name);
+    return n > 0 && (size_t)n < sizeof log_name && lstat(log_name, &log) == 0 && S_ISREG(log.st_mode) && log.st_size > 0;
+}
+
 bool sql_make(pdl_str path, const char *fresh, pdl_err *err) {
     char *name = pdl_str_dup(path);
     int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
+    if (fd < 0 && fresh && errno == EEXIST) {
+        fd = is_unfinished(name) ? open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+        if (fd >= 0 && fchmod(fd, 0600) != 0) {
+            close(fd);
+            fd = -1;
+        }
+        errno = EEXIST;
+    }
     if (fd >= 0) close(fd);
     else if (fresh && errno == EEXIST) pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: %s", name, fresh);
     else pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot %s %s: %s", fresh ? "create" : "open", name, strerror(errno));
@@ -180,6 +199,13 @@ static int compare_object(void *user, int n, char **values, char **names) {
     o->found += known;
     o->strange += !own && !known;
     return 0;
+}
+
+bool sql_is_empty(sql *q, bool *empty, pdl_err *err) {
+    long id = 0, tables = 0;
+    bool ok = sql_number(q, "PRAGMA application_id", &id, err) && sql_number(q, "SELECT count(*) FROM sqlite_master", &tables, err);
+    *empty = ok && id == 0 && tables == 0;
+    return ok;
 }
 
 bool sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err) {

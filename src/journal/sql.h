@@ -16,7 +16,8 @@ typedef struct sql_use {
     size_t n;
 } sql_use;
 
-/* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error usage), NULL: it may. Error: io. */
+/* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error usage), NULL: it may.
+ * What was killed before it had written anything, an empty file, counts as not there. Error: io. */
 PDL_MUST bool sql_make(pdl_str path, const char *fresh, pdl_err *err);
 /* Opens a file that is there, which may be anybody's: nothing in it is run, and what takes long ends when the run is to
  * end (base/cancel.h). Errors: io (cannot be opened, no library), those of the use. */
@@ -32,6 +33,8 @@ PDL_MUST bool sql_number(sql *q, const char *text, long *out, pdl_err *err);
 typedef struct sql_object {
     const char *name, *text;
 } sql_object;
+/* Has it no tables yet, as a file that sql_make has made? */
+PDL_MUST bool sql_is_empty(sql *q, bool *empty, pdl_err *err);
 /* Does it hold these and nothing else? A view or a trigger of somebody else's would run in the place of ours. */
 PDL_MUST bool sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err);
 /* Does the file hold together? Looks through all of it when it has at most 16 MB; larger ones count as sound. */

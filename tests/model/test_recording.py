@@ -3,8 +3,11 @@
 
     python3 tests/model/test_recording.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
 """
+import hashlib
 import json
 import os
+import sqlite3
+import subprocess
 import sys
 import time
 
@@ -53,7 +56,104 @@ def trace_of_a_replay_has_the_recorded_times(build):
                 same(gap < 15, True, "%s %s of %s: %.3f ms apart" % (mode, key, place, gap))
 
 
-TESTS = [trace_of_a_replay_has_the_recorded_times]
+PATHS = """text:
+- {read: sub/a.txt}
+- {read: ./b.txt}
+- {include: sub/inner.pdl}
+- {import: sub/lib, def: lib, contribute: []}
+- ${ lib.x }
+- {lang: python, code: "result = open('/proc/self/comm').read()[:0] + 'c'"}
+- {text: w, contribute: [f]}
+defs:
+  f: {aggregator: {file: out.txt}}
+"""
+
+
+def write_paths(root):
+    (root / "p" / "sub").mkdir(parents=True)
+    (root / "p" / "main.pdl").write_text(PATHS)
+    (root / "p" / "b.txt").write_text("b")
+    (root / "p" / "sub" / "a.txt").write_text("a")
+    (root / "p" / "sub" / "inner.pdl").write_text("text: [{include: more.pdl}]\n")
+    (root / "p" / "sub" / "more.pdl").write_text("text: more\n")
+    (root / "p" / "sub" / "lib.pdl").write_text("defs: {x: lib}\n")
+
+
+def recording_replays_from_any_folder(build):
+    p = Place(build)
+    write_paths(p.dir)
+    calls = [("p", "main.pdl"), (".", "p/main.pdl"), (".", "./p/main.pdl"), ("p/sub", "../main.pdl"), ("/", str(p.dir / "p" / "main.pdl"))]
+    for i, (folder, name) in enumerate(calls):
+        made = str(p.dir / ("j%d" % i))
+        r = subprocess.run([p.pdl, "--record", made, name], cwd=p.dir / folder, env=p.env, capture_output=True, text=True, timeout=60)
+        same((r.returncode, r.stdout, r.stderr), (0, "abmorelibc\n", ""))
+        c = sqlite3.connect(made)
+        same([x for x in c.execute("SELECT request FROM effects") if str(p.dir) in x[0] or "p/sub" in x[0] or "../" in x[0]], [])
+        c.close()
+    for i in range(len(calls)):
+        for folder, name in calls:
+            r = subprocess.run([p.pdl, "--replay", str(p.dir / ("j%d" % i)), name], cwd=p.dir / folder, env=p.env, capture_output=True, text=True, timeout=60)
+            same((r.returncode, r.stdout, r.stderr), (0, "abmorelibc\n", ""), "%s replayed as %s" % (calls[i], name))
+
+
+def as_it_was_written(path, folder):
+    """Makes a recording what it was when requests held paths as the program was called: folder in front of each."""
+    c = sqlite3.connect(path)
+    c.execute("UPDATE run SET value = ? WHERE key = 'program'", (folder + "main.pdl",))
+    rows = c.execute("SELECT id, place, seq, kind, request FROM effects").fetchall()
+    for number, place, seq, kind, request in rows:
+        q = json.loads(request)
+        for key in ("path", "shown", "cwd"):
+            if key in q and kind != "write":
+                q[key] = (folder + q[key]).rstrip("/") if key == "cwd" else folder + q[key]
+        text = json.dumps(q, separators=(",", ":"), ensure_ascii=False)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        key = hashlib.sha256(("%s\n%d\n%s\n%s" % (place, seq, kind, digest)).encode()).digest()[:8]
+        c.execute("UPDATE effects SET request = ?, hash = ?, key = ? WHERE id = ?", (text, digest, int.from_bytes(key, sys.byteorder, signed=True), number))
+    c.commit()
+    c.close()
+
+
+def older_recordings_replay(build):
+    p = Place(build)
+    write_paths(p.dir)
+    for folder in ("p/", "./p/", str(p.dir) + "/p/"):
+        subprocess.run([p.pdl, "--record", "j", "p/main.pdl"], cwd=p.dir, env=p.env, capture_output=True, timeout=60)
+        as_it_was_written(p.dir / "j", folder)
+        for where, name in ((".", "p/main.pdl"), ("p", "main.pdl"), ("p/sub", "../main.pdl")):
+            r = subprocess.run([p.pdl, "--replay", str(p.dir / "j"), name], cwd=p.dir / where, env=p.env, capture_output=True, text=True, timeout=60)
+            same((r.returncode, r.stdout, r.stderr), (0, "abmorelibc\n", ""), "%s replayed as %s" % (folder, name))
+        (p.dir / "j").unlink()
+
+
+def killed_recording_does_not_block_its_name(build):
+    p = Place(build)
+    (p.dir / "p.pdl").write_text("text: hi\n")
+    (p.dir / "empty").write_bytes(b"")
+    os.chmod(p.dir / "empty", 0o644)
+    same(p.run("--record", "empty", "p.pdl"), (0, "hi\n", ""))
+    same((p.dir / "empty").stat().st_mode & 0o777, 0o600)
+    same(p.run("--record", "empty", "p.pdl")[2], "empty exists already: a recording needs a new file\n")
+    (p.dir / "text").write_text("x")
+    same(p.run("--record", "text", "p.pdl")[2], "text exists already: a recording needs a new file\n")
+    os.symlink("nothing", p.dir / "link")
+    same(p.run("--record", "link", "p.pdl")[0], 2)
+    for i in range(40):
+        r = p.start("--record", "k", "p.pdl")
+        time.sleep(i / 4000)
+        r.kill()
+        r.communicate()
+        status, out, err = p.run("--record", "k", "p.pdl")
+        if status:  # what is there is a recording, if a short one
+            c = sqlite3.connect(p.dir / "k")
+            same(c.execute("SELECT count(*) FROM sqlite_master").fetchone()[0], 4, err)
+            c.close()
+        for f in p.dir.glob("k*"):
+            f.unlink()
+
+
+TESTS = [trace_of_a_replay_has_the_recorded_times, recording_replays_from_any_folder, older_recordings_replay,
+         killed_recording_does_not_block_its_name]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
