@@ -149,6 +149,7 @@ typedef struct pdl_engine_options {
     /* What is to be said of a program that is loaded, a line without its end: old forms of the language. Not after
      * pdl_engine_free, and it must not free the engine. NULL: nobody wants to know. */
     void (*note)(void *user, const char *text, size_t n_bytes);
+    bool shared; /* tasks share one loop and what is behind it: see pdl_engine_step */
 } pdl_engine_options;
 
 /* options: NULL for defaults. */
@@ -272,6 +273,8 @@ typedef struct pdl_task_options {
     const char *timeout;  /* time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S" */
     double max_rps;       /* requests of models that go out in a second */
     double max_tokens_per_minute;
+    /* The task has ended: called once, with `user`, by the step, wait or cancel that saw it. Its result can be read, and it may be freed. */
+    void (*done)(void *user, pdl_task *task);
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage, io, replay, config (a
@@ -295,6 +298,21 @@ PDL_API void pdl_task_wake(pdl_task *task);
 PDL_API pdl_state pdl_task_state(const pdl_task *task);
 PDL_API int pdl_task_fd(const pdl_task *task);          /* -1: none */
 PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
+
+/* --- tasks on one loop ------------------------------
+ *
+ * With pdl_engine_options.shared all tasks of an engine run on one loop and share connections, Python workers, tool servers and what is known of
+ * the rates of services; at most 1024 at a time. The environment and `.env` are read when the first of them starts. Whoever steps or waits for one task moves all
+ * of them, so a program with a loop of its own watches the engine, not the tasks, and learns from task_options.done which of them ended. All
+ * callbacks come from inside the step, on its thread; inside of them tasks may be started, cancelled and freed, and stepping does nothing.
+ * The options timeout, prices, max_rps and max_tokens_per_minute of a task are errors there. */
+
+/* Runs what can run, and waits for something to happen at most timeout_ms (0: not at all, -1: until no task waits any more).
+ * Returns how many tasks still wait; 0 also without options.shared. */
+PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
+/* Step again when the descriptor is readable, when the time has passed, or when a request was answered. -1: none (no task was started); no limit. */
+PDL_API int pdl_engine_fd(const pdl_engine *engine);
+PDL_API int pdl_engine_deadline_ms(const pdl_engine *engine);
 
 /* After PDL_TASK_DONE, else an error of kind usage (or the error of the run, if it failed). New handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);

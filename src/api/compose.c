@@ -117,7 +117,9 @@ static pdl_world *hooks_of(router *r) {
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
     pdl_err err = {0};
-    pdl_world *room = pdl_hooks_take(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r) : room_of(r, e->kind, &err);
+    pdl_world *room = pdl_hooks_take(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
+                      : r->opt.behind                                 ? r->opt.behind
+                                                                      : room_of(r, e->kind, &err);
     if (room) room->ops->start(room, e);
     else pdl_effect_refuse(e, &err);
 }
@@ -129,6 +131,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     if (r->mcp) r->mcp->ops->cancel(r->mcp, id);
     if (r->host) r->host->ops->cancel(r->host, id);
     if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
+    if (r->opt.behind) r->opt.behind->ops->cancel(r->opt.behind, id);
 }
 
 static bool poll_loop(pdl_world *w, int timeout_ms) {

@@ -27,6 +27,7 @@ typedef struct pdl_compose_options {
     const char *timeouts;  /* time limits of model calls, see model.h; NULL: none given */
     const pdl_hook *hooks; /* what the host program answers itself */
     size_t n_hooks;
+    pdl_world *behind; /* answers what the hooks do not, in place of rooms of its own; borrowed; NULL: none */
 } pdl_compose_options;
 
 /* Rooms are opened when they are first asked. Borrows the loop and what options point to. */

@@ -43,6 +43,7 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     e->jobs = o.jobs;
     e->user = o.user;
     e->note = o.note;
+    e->shared = o.shared;
     for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
     return e;
 }
@@ -58,6 +59,7 @@ void pdl_engine_free(pdl_engine *engine) {
     for (size_t i = 0; i < engine->hooks.n; i++) disown(engine->hooks.p[i].prefix);
     pdl_vec_fini(&engine->paths);
     pdl_vec_fini(&engine->hooks);
+    pdl_turns_close(engine);
     pdl_pool_close(engine->pool);
     pdl_free(engine);
 }

@@ -18,11 +18,45 @@ struct pdl_engine {
     uint32_t jobs;
     void *user; /* of note */
     void (*note)(void *user, const char *text, size_t n_bytes);
+    bool shared;           /* tasks on one loop: turns.c */
+    bool busy;             /* inside a step of all */
+    pdl_session *base;     /* what they share; NULL: none was started */
+    PDL_VEC(pdl_task *) tasks; /* that have not ended */
     pdl_pool *pool; /* where small objects made by its functions live; entered by each of them */
     PDL_VEC(pdl_str) paths; /* owned texts */
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
 pdl_engine *pdl_engine_keep(pdl_engine *e);
+
+/* What tasks.c and engine.c (turns.c) tell each other. */
+struct pdl_task {
+    pdl_engine *engine;
+    pdl_session *session;
+    pdl_task_options opt;
+    char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
+    double budget[PDL_BUDGET_COUNT];
+    pdl_hook *hooks;              /* those of the engine when the task was started */
+    pdl_state state;
+    pdl_error *error;
+    pdl_err unkept; /* the run went well, its recording or cache is not whole */
+    bool busy;   /* inside a step: callbacks may be running */
+    bool doomed; /* freed inside a callback */
+    bool listed; /* among the tasks of its engine */
+    pdl_state *ended; /* set to the state when it ends or is freed; NULL: nobody waits */
+};
+/* The step of a run as the state of its task, which is told once when it ends. */
+void pdl_task_settle(pdl_task *t, pdl_step step);
+void pdl_task_release(pdl_task *t);
+
+/* --- turns.c: the tasks of an engine with options.shared ------------------------------ */
+
+/* What the next task shares; NULL: it has everything of its own. */
+PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
+void pdl_turns_add(pdl_engine *e, pdl_task *t);
+void pdl_turns_remove(pdl_engine *e, pdl_task *t);
+/* Step all until t (NULL: all) has ended, or for timeout_ms. */
+void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms);
+void pdl_turns_close(pdl_engine *e);
 
 /* A handle; takes v. */
 pdl_value *pdl_value_box(pdl_val v);

@@ -60,7 +60,17 @@ struct pdl_session {
     /* with a cache: its doors, made for the last group that began in each slot, and the one through which the last run of each slot
      * asks; PDL_SPAWN_SLOTS of them, NULL: none yet */
     pdl_world **doors, **asked;
+    pdl_session *shared;    /* that this one is a member of; NULL: none */
+    uint32_t slot;          /* there */
+    pdl_session **members;  /* PDL_SPAWN_SLOTS of those that share this one; NULL: none yet */
 };
+
+/* The session in whose run, or in a program inside of it, code asks for something. */
+static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
+    uint32_t range = pdl_subruns_root(s->subs, code->id);
+    pdl_session *m = s->members && range >= PDL_SUB_RANGES ? s->members[range - PDL_SUB_RANGES] : NULL;
+    return m ? m : s;
+}
 
 /* --- programs met while running ------------------------------------------------------------------------- */
 
@@ -142,7 +152,8 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
     uint32_t n = ++s->next_input;
     pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
                                    (pdl_effect_sink){a, no_piece, input_reply});
-    s->world->ops->start(s->world, e);
+    pdl_world *world = member_of(s, code)->world;
+    world->ops->start(world, e);
 }
 
 enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: other runs wait for their turn */
@@ -154,6 +165,10 @@ static pdl_run_options run_options(pdl_session *s) {
         .debug = s->opt.debug, .secrets = s->secrets, .budget = s->budget, .cancel = s->opt.cancel,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
+    if (!s->shared) return o;
+    o.first_id = (PDL_SUB_RANGES + s->slot) * PDL_RANGE_IDS;
+    o.n_ids = PDL_RANGE_IDS - 1;
+    o.turns = SPAWN_TURNS;
     return o;
 }
 
@@ -167,7 +182,7 @@ static pdl_val with_defaults(pdl_vref vars, pdl_label origin) {
 
 static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
                         void *done_user) {
-    pdl_session *s = user;
+    pdl_session *s = member_of(user, code);
     pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"),
              dir = pdl_dict_getz(request, "dir");
     pdl_code *built = NULL;
@@ -300,9 +315,11 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .max_tokens_per_minute = o->max_tokens_per_minute, .wire = o->wire ? on_wire : NULL,
         .secrets = s->secrets,
     };
+    if (s->shared) c.behind = s->shared->outside;
     if (!o->replay.n) s->outside = pdl_compose(&c);
-    pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
-    if (s->outside) s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, s->prices}, s->outside);
+    if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
+    const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
+    if (s->outside) s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, prices}, s->outside);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
         .file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]),
@@ -356,24 +373,56 @@ static void show_debug(pdl_session *s) {
     pdl_buf_fini(&rest);
 }
 
-bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err) {
-    pdl_session *s = PDL_NEW(pdl_session);
-    s->opt = *options;
-    s->arena = pdl_arena_make();
-    s->names = pdl_interner_new();
+/* Takes a place among the members of another; what they share is borrowed. */
+static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
+    if (!shared->members) shared->members = PDL_NEW_N(pdl_session *, PDL_SPAWN_SLOTS);
+    uint32_t slot = 0;
+    while (slot < PDL_SPAWN_SLOTS && shared->members[slot]) slot++;
+    if (slot == PDL_SPAWN_SLOTS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d tasks of an engine at a time", PDL_SPAWN_SLOTS);
+    shared->members[slot] = s;
+    s->shared = shared;
+    s->slot = slot;
+    s->subs = shared->subs;
+    s->secrets = shared->secrets;
+    s->env = shared->env;
+    s->loop = shared->loop;
+    find_path(s);
+    return true;
+}
+
+static bool open_own(pdl_session *s, pdl_err *err) {
     s->subs = pdl_subruns_new();
     s->secrets = pdl_secrets_new();
     s->env = pdl_environ_load(s->secrets);
     hide_debug(s);
     s->loop = pdl_loop_try();
     find_path(s);
-    bool ok = s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
+    return s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
+}
+
+/* Gives back the place, or what open_own made. */
+static void close_own(pdl_session *s) {
+    if (s->shared) s->shared->members[s->slot] = NULL;
+    if (s->opt.shared) return;
+    pdl_loop_free(s->loop);
+    pdl_environ_free(s->env);
+    show_debug(s);
+    pdl_secrets_free(s->secrets);
+}
+
+bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err) {
+    pdl_session *s = PDL_NEW(pdl_session);
+    s->opt = *options;
+    s->arena = pdl_arena_make();
+    s->names = pdl_interner_new();
+    bool ok = options->shared ? join(s, options->shared, err) : open_own(s, err);
     if (s->opt.budget) s->budget = pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0});
     if (ok && options->timeouts && !pdl_timing_check(pdl_str_of(options->timeouts), err)) {
         err->kind = PDL_E_usage;
         ok = false;
     }
-    if (!ok || !read_prices(s, err) || !open_worlds(s, err)) {
+    if (!ok || !(s->shared || read_prices(s, err)) || !open_worlds(s, err)) {
         pdl_session_free(s);
         return false;
     }
@@ -388,8 +437,9 @@ static void close_door(pdl_session *s, size_t slot) {
 
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
-    pdl_subruns_free(s->subs);
+    if (!s->opt.shared) pdl_subruns_free(s->subs);
     pdl_run_free(s->run);
+    if (s->shared) pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + s->slot);
     pdl_fold_free(s->fold);
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
@@ -404,10 +454,8 @@ void pdl_session_free(pdl_session *s) {
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_prices_free(s->prices);
     pdl_budget_drop(s->budget);
-    pdl_loop_free(s->loop);
-    pdl_environ_free(s->env);
-    show_debug(s);
-    pdl_secrets_free(s->secrets);
+    close_own(s);
+    pdl_free(s->members);
     pdl_interner_free(s->names);
     pdl_arena_free(s->arena);
     pdl_free(s);
@@ -514,6 +562,24 @@ int pdl_session_deadline_ms(const pdl_session *s) {
     int ms = pdl_loop_deadline_ms(s->loop);
     return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
 }
+
+bool pdl_session_is_ready(const pdl_session *s) {
+    return pdl_run_is_ready(s->run) || (s->outside && pdl_compose_is_ready(s->outside)) ||
+           (s->cache && pdl_cache_is_ready(s->cache));
+}
+
+/* The answers of hooks, caches and recordings wait for the poll of their world. */
+pdl_step pdl_session_turn(pdl_session *s) {
+    pdl_step done = pdl_run_step(s->run);
+    bool polls = s->opt.replay.n || (s->outside && pdl_compose_is_ready(s->outside)) || (s->cache && pdl_cache_is_ready(s->cache));
+    if (done == PDL_STEP_WAIT && polls) (void)s->world->ops->poll(s->world, 0);
+    return done;
+}
+
+/* Programs inside those of the members. True when one of them ended. */
+bool pdl_session_turn_inner(pdl_session *s) { return pdl_subruns_step(s->subs); }
+
+bool pdl_session_inner_is_ready(const pdl_session *s) { return pdl_subruns_are_ready(s->subs); }
 
 void pdl_session_cancel(pdl_session *s, pdl_err *err) {
     if (s->run) pdl_run_cancel(s->run, err);

@@ -42,6 +42,9 @@ typedef struct pdl_session_options {
     size_t n_path;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
+    /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates are shared. Borrowed until
+     * free; NULL: none. Not with explain, and timeouts, prices, rates and wire are those of the shared one. */
+    struct pdl_session *shared;
 } pdl_session_options;
 
 /* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage (the record
@@ -97,6 +100,14 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
 /* The standard library as programs have it under `stdlib`: a dict; null where it cannot be loaded. Owned. */
 pdl_val pdl_session_library(pdl_session *s);
+
+/* With a shared one: what can run does, nothing waits for the outside; the caller runs the loop. */
+pdl_step pdl_session_turn(pdl_session *s);
+/* The same for the programs that run inside those of the members. True when one of them ended. */
+bool pdl_session_turn_inner(pdl_session *shared);
+bool pdl_session_inner_is_ready(const pdl_session *shared);
+/* Has it something to do before anything happens on the loop? */
+bool pdl_session_is_ready(const pdl_session *s);
 
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);

@@ -10,20 +10,6 @@
 
 #include "base/banned.h"
 
-struct pdl_task {
-    pdl_engine *engine;
-    pdl_session *session;
-    pdl_task_options opt;
-    char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
-    double budget[PDL_BUDGET_COUNT];
-    pdl_hook *hooks;              /* those of the engine when the task was started */
-    pdl_state state;
-    pdl_error *error;
-    pdl_err unkept; /* the run went well, its recording or cache is not whole */
-    bool busy;   /* inside a step: callbacks may be running */
-    bool doomed; /* freed inside a callback */
-};
-
 /* --- what happens, for the callbacks -------------------------------------------------------------------- */
 
 static const char *const shown_kinds[] = {"block_begin", "block_end", "block_fail", "field"};
@@ -89,7 +75,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : "")); }
 
-static void task_free(pdl_task *t) {
+void pdl_task_release(pdl_task *t) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_session_free(t->session);
     pdl_error_free(t->error);
@@ -120,6 +106,13 @@ static bool read_options(pdl_task_options *o, const pdl_task_options *options, p
     return true;
 }
 
+/* What tasks on one loop share cannot be one task's. */
+static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_error **error) {
+    bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 || o->max_tokens_per_minute > 0;
+    if (!e->shared || !own) return true;
+    return pdl_misuse(error, "pdl_task_options: timeout, prices, max_rps and max_tokens_per_minute are not for tasks that share a loop");
+}
+
 static bool open_session(pdl_task *t, pdl_err *err) {
     pdl_str file = pdl_str_of(t->file);
     static const pdl_stream streams[] = {PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT};
@@ -137,7 +130,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .max_tokens_per_minute = t->opt.max_tokens_per_minute, .hooks = t->hooks, .n_hooks = n_hooks,
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
-    return pdl_session_new(&o, &t->session, err);
+    return pdl_turns_base(t->engine, &o.shared, err) && pdl_session_new(&o, &t->session, err);
 }
 
 /* Inside the pool of the engine. */
@@ -154,7 +147,7 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     t->timeout = copy_of(o.timeout);
     if (!open_session(t, &err)) {
         pdl_error_give(error, &err, NULL);
-        task_free(t);
+        pdl_task_release(t);
         return NULL;
     }
     pdl_session_use(t->session, program);
@@ -162,6 +155,7 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     pdl_session_start(t->session);
     t->busy = false;
     t->opt.inputs = NULL; /* the run has its own */
+    if (engine->shared) pdl_turns_add(engine, t);
     return t;
 }
 
@@ -172,7 +166,7 @@ pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_tas
         pdl_misuse(error, "pdl_task_start: the %s is NULL", engine ? "program" : "engine");
         return NULL;
     }
-    if (!read_options(&o, options, error)) return NULL;
+    if (!read_options(&o, options, error) || !fits_shared(engine, &o, error)) return NULL;
     pdl_pool *before = pdl_pool_enter(engine->pool);
     pdl_task *t = start(engine, program, o, error);
     pdl_pool_enter(before);
@@ -181,8 +175,12 @@ pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_tas
 
 void pdl_task_free(pdl_task *task) {
     if (!task) return;
-    if (task->busy) task->doomed = true;
-    else task_free(task);
+    if (task->busy || (task->listed && task->engine->busy)) {
+        task->doomed = true;
+        return;
+    }
+    if (task->listed) pdl_turns_remove(task->engine, task);
+    pdl_task_release(task);
 }
 
 /* --- running -------------------------------------------------------------------------------------------- */
@@ -191,19 +189,38 @@ static const pdl_err *why_failed(const pdl_task *t) {
     return t->unkept.kind ? &t->unkept : pdl_run_error(pdl_session_get(t->session));
 }
 
+void pdl_task_settle(pdl_task *t, pdl_step step) {
+    if (step == PDL_STEP_WAIT || t->state != PDL_TASK_WAITING) return;
+    bool kept = step == PDL_STEP_DONE && pdl_session_finish(t->session, &t->unkept);
+    t->state = kept ? PDL_TASK_DONE : PDL_TASK_FAILED;
+    if (t->ended) *t->ended = t->state;
+    t->ended = NULL;
+    if (!kept) t->error = pdl_error_make(why_failed(t), t->session);
+    if (t->opt.done && !t->doomed) t->opt.done(t->opt.user, t);
+}
+
+/* On the one loop of its engine. */
+static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
+    pdl_engine *e = pdl_engine_keep(t->engine);
+    pdl_state state = PDL_TASK_WAITING;
+    t->ended = &state; /* it may be freed on the way */
+    pdl_turns_run(e, t, timeout_ms);
+    if (state == PDL_TASK_WAITING) t->ended = NULL;
+    pdl_engine_free(e);
+    return state;
+}
+
 static pdl_state advance(pdl_task *t, int timeout_ms) {
     if (!t) return PDL_TASK_FAILED;
-    if (t->busy || t->state != PDL_TASK_WAITING) return t->state;
+    if (t->busy || t->engine->busy || t->state != PDL_TASK_WAITING) return t->state;
+    if (t->engine->shared) return advance_shared(t, timeout_ms);
     t->busy = true;
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
-    pdl_step step = pdl_session_step(t->session, timeout_ms);
+    pdl_task_settle(t, pdl_session_step(t->session, timeout_ms));
     t->busy = false;
-    if (step == PDL_STEP_DONE) t->state = pdl_session_finish(t->session, &t->unkept) ? PDL_TASK_DONE : PDL_TASK_FAILED;
-    if (step == PDL_STEP_FAIL) t->state = PDL_TASK_FAILED;
-    if (t->state == PDL_TASK_FAILED) t->error = pdl_error_make(why_failed(t), t->session);
     pdl_pool_enter(before);
     pdl_state state = t->state;
-    if (t->doomed) task_free(t);
+    if (t->doomed) pdl_task_release(t);
     return state;
 }
 
@@ -216,10 +233,11 @@ void pdl_task_cancel(pdl_task *task) {
     if (!task || task->state != PDL_TASK_WAITING) return;
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "cancelled by the host program");
-    bool inside = task->busy;
+    bool inside = task->busy || task->engine->busy;
+    bool busy = task->busy;
     task->busy = true;
     pdl_session_cancel(task->session, &err);
-    task->busy = inside;
+    task->busy = busy;
     if (!inside) advance(task, 0);
 }
 
@@ -231,7 +249,8 @@ pdl_state pdl_task_state(const pdl_task *task) { return task ? task->state : PDL
 int pdl_task_fd(const pdl_task *task) { return task ? pdl_loop_fd(pdl_session_loop(task->session)) : -1; }
 
 int pdl_task_deadline_ms(const pdl_task *task) {
-    return task && task->state == PDL_TASK_WAITING ? pdl_session_deadline_ms(task->session) : -1;
+    if (!task || task->state != PDL_TASK_WAITING) return -1;
+    return task->engine->shared ? pdl_engine_deadline_ms(task->engine) : pdl_session_deadline_ms(task->session);
 }
 
 /* --- afterwards ----------------------------------------------------------------------------------------- */
@@ -315,6 +334,6 @@ pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_v
     if (!t) return NULL;
     pdl_task_wait(t, -1);
     pdl_value *result = pdl_task_result(t, error);
-    pdl_task_free(t);
+    pdl_task_release(t);
     return result;
 }

@@ -1,0 +1,122 @@
+/* turns.c -- tasks of an engine on one loop: they take turns, and what is open of all of them is waited for at once.
+ *
+ * The engine has one session without a program, whose loop, rooms, environment and secrets the sessions of the tasks
+ * use (session.h). A step lets every task that can run do so, runs the loop once, and looks again. Tasks that end leave
+ * the list; those that callbacks free are released when the turn is over, since the machine of one task may be below
+ * the callback of another.
+ */
+#include "api/handles.h"
+#include "io/clock.h"
+#include "io/loop.h"
+
+#include "base/banned.h"
+
+enum { AT_MOST_MS = 50 }; /* libuv tells the kernel about a new descriptor when the loop runs next */
+
+bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
+    *out = NULL;
+    if (!e->shared) return true;
+    pdl_session_options o = {.path = e->paths.p, .n_path = e->paths.n, .jobs = e->jobs};
+    if (!e->base && !pdl_session_new(&o, &e->base, err)) return false;
+    *out = e->base;
+    return true;
+}
+
+void pdl_turns_add(pdl_engine *e, pdl_task *t) {
+    *pdl_vec_push(&e->tasks) = t;
+    t->listed = true;
+}
+
+void pdl_turns_remove(pdl_engine *e, pdl_task *t) {
+    for (size_t i = 0; i < e->tasks.n; i++)
+        if (e->tasks.p[i] == t) e->tasks.p[i] = e->tasks.p[--e->tasks.n];
+}
+
+void pdl_turns_close(pdl_engine *e) {
+    pdl_session_free(e->base);
+    pdl_vec_fini(&e->tasks);
+}
+
+/* Callbacks may add tasks: they have their turn in this one. */
+static void turn(pdl_engine *e) {
+    for (size_t i = 0; i < e->tasks.n; i++) {
+        pdl_task *t = e->tasks.p[i];
+        if (!t->doomed && t->state == PDL_TASK_WAITING) pdl_task_settle(t, pdl_session_turn(t->session));
+    }
+    (void)pdl_session_turn_inner(e->base);
+}
+
+/* Tasks that have ended or were freed leave the list. */
+static void sweep(pdl_engine *e) {
+    size_t kept = 0;
+    for (size_t i = 0; i < e->tasks.n; i++) {
+        pdl_task *t = e->tasks.p[i];
+        if (!t->doomed && t->state == PDL_TASK_WAITING) {
+            e->tasks.p[kept++] = t;
+            continue;
+        }
+        t->listed = false;
+        if (!t->doomed) continue;
+        if (t->ended) *t->ended = PDL_TASK_FAILED;
+        pdl_task_release(t);
+    }
+    e->tasks.n = kept;
+}
+
+static bool any_ready(const pdl_engine *e) {
+    for (size_t i = 0; i < e->tasks.n; i++)
+        if (pdl_session_is_ready(e->tasks.p[i]->session)) return true;
+    return pdl_session_inner_is_ready(e->base);
+}
+
+static void cancel_all(const pdl_engine *e) {
+    for (size_t i = 0; i < e->tasks.n; i++) {
+        pdl_err err = {0};
+        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+        pdl_session_cancel(e->tasks.p[i]->session, &err);
+    }
+}
+
+/* What is left of a time that began at start; -1: no limit. */
+static int time_left(uint64_t start, int timeout_ms) {
+    uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
+    if (timeout_ms <= 0) return timeout_ms;
+    return gone >= (uint64_t)timeout_ms ? 0 : timeout_ms - (int)gone;
+}
+
+void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms) {
+    if (e->busy || !e->base) return;
+    const pdl_state *state = t ? t->ended : NULL;
+    uint64_t start = timeout_ms > 0 ? pdl_clock_ns() : 0;
+    pdl_pool *before = pdl_pool_enter(e->pool);
+    e->busy = true;
+    for (bool last = false;; last = timeout_ms >= 0 && time_left(start, timeout_ms) == 0) {
+        turn(e);
+        sweep(e);
+        if (!e->tasks.n || (state && *state != PDL_TASK_WAITING) || last) break;
+        bool ready = any_ready(e), open = pdl_loop_run(pdl_session_loop(e->base), ready ? 0 : time_left(start, timeout_ms));
+        if (!open && !ready && !any_ready(e)) cancel_all(e);
+    }
+    e->busy = false;
+    pdl_pool_enter(before);
+}
+
+size_t pdl_engine_step(pdl_engine *engine, int timeout_ms) {
+    if (!engine || !engine->shared) return 0;
+    pdl_engine_keep(engine);
+    pdl_turns_run(engine, NULL, timeout_ms < 0 ? -1 : timeout_ms);
+    size_t n = engine->tasks.n;
+    pdl_engine_free(engine);
+    return n;
+}
+
+int pdl_engine_fd(const pdl_engine *engine) {
+    return engine && engine->base ? pdl_loop_fd(pdl_session_loop(engine->base)) : -1;
+}
+
+int pdl_engine_deadline_ms(const pdl_engine *engine) {
+    if (!engine || !engine->base || !engine->tasks.n) return -1;
+    if (any_ready(engine)) return 0;
+    int ms = pdl_loop_deadline_ms(pdl_session_loop(engine->base));
+    return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
+}
