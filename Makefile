@@ -23,7 +23,7 @@ test-tools: all ## tool servers from the registries of JavaScript and Python
 test-install: ## build, install and use the library in a bare Debian root (as root, with mmdebstrap and bubblewrap)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) install
 
-test-clients: all ## clients of other people against pdl serve: openai, LangChain, litellm, llm
+test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
 
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
