@@ -322,6 +322,8 @@ PDL_API pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error);
 PDL_API pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error);
 /* {model_calls, completion_tokens, prompt_tokens} so far; NULL for NULL. */
 PDL_API pdl_value *pdl_task_usage(const pdl_task *task);
+/* The sum of the factors that the run has met so far; 0 for NULL. */
+PDL_API double pdl_task_score(const pdl_task *task);
 /* The trace as a text value of JSON, after the end. Error: usage when options.trace was not set. */
 PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
 /* After PDL_TASK_FAILED, else NULL. Lives as long as the task. */

@@ -306,6 +306,8 @@ pdl_value *pdl_task_usage(const pdl_task *task) {
     return task ? pdl_value_box(usage_of(task)) : NULL;
 }
 
+double pdl_task_score(const pdl_task *task) { return task ? pdl_run_score(pdl_session_get(task->session)) : 0; }
+
 static bool add_piece(void *user, pdl_str piece, pdl_err *err) { return pdl_buf_add(user, piece, err); }
 
 pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {

@@ -112,6 +112,12 @@ static void test_variables(pdl_engine *e) {
     pdl_task_free(t);
 }
 
+static void test_score(pdl_engine *e) {
+    pdl_task *t = ended(e, "text: [{factor: 0.5}, {factor: 2}]\n", NULL);
+    CHECK(pdl_task_score(t) > 2.49 && pdl_task_score(t) < 2.51 && pdl_task_score(NULL) == 0);
+    pdl_task_free(t);
+}
+
 typedef struct notes {
     int n;
     char last[256];
@@ -145,6 +151,7 @@ int main(void) {
     test_contexts(e);
     test_context_goes_on(e);
     test_variables(e);
+    test_score(e);
     test_notes();
     pdl_engine_free(e);
     printf("%d passed, %d failed\n", passed, failed);
