@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <time.h>
 
 #include "base/banned.h"
 
@@ -23,13 +24,36 @@ const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
     return before;
 }
 
-bool pdl_check_cancel(pdl_err *err) {
-    const pdl_cancel *c = current;
+static bool check(const pdl_cancel *c, pdl_err *err) {
     if (PDL_LIKELY(!c)) return true;
     int sig = c->flag ? *c->flag : 0;
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
     return PDL_LIKELY(!c->in_time) || c->in_time(c->user, err);
 }
+
+bool pdl_check_cancel(pdl_err *err) { return check(current, err); }
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool grace_lasts(void *user, pdl_err *err) {
+    pdl_cancel_grace *g = user;
+    if (check(g->outer, err)) return true;
+    if (!g->end_ns) g->end_ns = now_ns() + PDL_GRACE_MS * 1000000u;
+    if (now_ns() >= g->end_ns) return false;
+    pdl_err_fini(err);
+    return true;
+}
+
+void pdl_cancel_enter_grace(pdl_cancel_grace *g) {
+    *g = (pdl_cancel_grace){.scope = {.in_time = grace_lasts, .user = g}};
+    g->outer = pdl_cancel_enter(&g->scope);
+}
+
+void pdl_cancel_leave_grace(const pdl_cancel_grace *g) { (void)pdl_cancel_enter(g->outer); }
 
 bool pdl_check_cancel_often(pdl_err *err) {
     enum { LOOK = 64 }; /* a look at the clock costs as much as a small filter */

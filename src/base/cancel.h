@@ -34,6 +34,17 @@ PDL_MUST bool pdl_check_cancel_often(pdl_err *err);
 enum { PDL_CANCEL_EVERY = 4096 };
 PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) { return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err); }
 
+/* What tells of a run is also written after its cancellation, but not for ever: a value may have 2^40 leaves. Between these, what the
+ * scope of before says counts only PDL_GRACE_MS after it said it first. */
+enum { PDL_GRACE_MS = 100 };
+typedef struct pdl_cancel_grace {
+    pdl_cancel scope;
+    const pdl_cancel *outer;
+    uint64_t end_ns; /* 0: not cancelled yet */
+} pdl_cancel_grace;
+void pdl_cancel_enter_grace(pdl_cancel_grace *g);
+void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
+
 /* A walk without an error channel (equality, hashes) counts its steps. When it is cancelled it gives up with any result, which
  * its caller must not use: whoever has an error channel checks pdl_check_gave_up after it. Natives and operators of the machine
  * are checked by the machine. */

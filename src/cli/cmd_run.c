@@ -121,20 +121,34 @@ static char *trace_name(const arguments *a) {
     return pdl_buf_take(&b);
 }
 
-static bool put_trace(void *user, pdl_str piece, pdl_err *err) { return pdl_file_out_put(user, piece, err); }
+/* A trace is written to its end, also after a signal; but then the other end of a pipe is not waited for. */
+static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
+    const pdl_cancel scope = {.flag = signal_that_came()}, *before = pdl_cancel_enter(&scope);
+    bool ok = pdl_file_out_put(user, piece, err);
+    (void)pdl_cancel_enter(before);
+    return ok;
+}
 
-static void write_trace(const arguments *a, const pdl_session *s) {
+/* Returns the exit status: not 0 when a signal kept it from being written. */
+static int write_trace(const arguments *a, const pdl_session *s) {
+    const pdl_cancel scope = {.flag = signal_that_came()};
     pdl_file_out *out;
     pdl_err err = {0};
     char *path = trace_name(a);
+    (void)pdl_cancel_enter(&scope);
     bool ok = pdl_file_out_begin(path, &out, &err);
+    (void)pdl_cancel_enter(NULL);
     if (ok) {
         ok = pdl_session_trace(s, put_trace, out, &err);
+        (void)pdl_cancel_enter(&scope);
         ok = pdl_file_out_end(out, ok, &err);
+        (void)pdl_cancel_enter(NULL);
     }
     if (!ok) tell("Failure generating the trace: %s", err.msg);
+    int code = err.final ? pdl_err_exit_code(&err) : 0;
     pdl_err_fini(&err);
     pdl_free(path);
+    return code;
 }
 
 typedef struct runner {
@@ -190,8 +204,10 @@ static int finish(runner *r, pdl_step step) {
         pdl_err_fini(&err);
         code = 1;
     }
-    if (r->a->given[OPT_trace]) write_trace(r->a, r->session);
+    int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
+    if (!code) code = traced;
     if (r->term.broken) return write_failed(EPIPE);
+    if (r->term.interrupted) return 128 + *signal_that_came();
     return r->term.error ? write_failed(r->term.error) : code;
 }
 

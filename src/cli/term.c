@@ -3,31 +3,62 @@
 #include "cli/term.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
+#include <stdio_ext.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/shown.h"
 #include "base/utf8.h"
+#include "cli/cli.h"
 
 #include "base/banned.h"
 
 void term_init(term *t, const pdl_tty_env *env) {
     *t = (term){.color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1)};
+    struct stat st;
+    t->may_block = fstat(STDOUT_FILENO, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
 static void check(term *t, bool ok) {
-    if (ok || t->broken || t->error) return;
+    if (ok || t->broken || t->error || t->interrupted) return;
+    if (errno == EINTR) {
+        t->interrupted = true;
+        return;
+    }
     if (errno == EPIPE) t->broken = true;
     else t->error = errno;
     if (t->on_broken) t->on_broken(t->user);
 }
 
+enum { PART = 2048 }; /* half a page: stdio then writes one page at most, which what is ready takes without blocking */
+
+/* Before n bytes are written: waits until the reader of standard output takes some more, or a signal has come. */
+static bool is_ready(term *t, size_t n) {
+    enum { LOOK_MS = 20 };
+    struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
+    if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout))) return true; /* stays in the buffer */
+    while (poll(&p, 1, LOOK_MS) <= 0) {
+        if (!*signal_that_came()) continue;
+        t->interrupted = true;
+        __fpurge(stdout); /* exit would wait for the reader */
+        return false;
+    }
+    return true;
+}
+
 void term_put(term *t, pdl_str text) {
-    if (t->broken || t->error || !text.n) return;
-    check(t, fwrite(text.p, 1, text.n, stdout) == text.n);
+    while (text.n && !t->broken && !t->error && !t->interrupted) {
+        pdl_str part = t->may_block ? pdl_str_sub(text, 0, PART) : text;
+        if (!is_ready(t, part.n)) return;
+        check(t, fwrite(part.p, 1, part.n, stdout) == part.n);
+        text = pdl_str_sub(text, part.n, text.n);
+    }
 }
 
 void term_flush(term *t) {
-    if (t->broken || t->error) return;
+    if (t->broken || t->error || t->interrupted || !is_ready(t, SIZE_MAX / 2)) return;
     check(t, fflush(stdout) == 0);
 }
 

@@ -67,6 +67,8 @@ static void read_file(pdl_effect *e) {
     if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
         host_newlines(&b);
         pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
+    } else if (err.final || err.kind == PDL_E_budget) {
+        pdl_effect_refuse(e, &err);
     } else {
         bool missing = !ok && is_missing(&err);
         pdl_err_set(&out, PDL_E_io, (pdl_loc){0}, missing ? "file %.*s not found" : "Fail to open file %.*s",

@@ -175,11 +175,8 @@ static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode
         return NULL;
     }
     if (!read_mode(mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err))) return NULL;
-    int fd = open(path.p, flags | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        pdl_file_errno(err, errno, path.p);
-        return NULL;
-    }
+    int fd = pdl_file_open(path.p, flags, 0666, err);
+    if (fd < 0) return NULL;
     host_file *f = pdl_vec_push(&h->files);
     *f = (host_file){.key = pdl_str_dup(pdl_str_of(key)), .fd = fd, .encoding = encoding_of};
     f->at_start = !(flags & O_APPEND) || lseek(fd, 0, SEEK_END) == 0;

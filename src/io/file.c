@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 #include "base/banned.h"
 
 enum { READ_CHUNK = 65536 };
@@ -62,13 +64,45 @@ bool pdl_file_errno(pdl_err *err, int e, const char *path) {
 
 /* --- reading ----------------------------------------------------------------------------- */
 
-static void wait_for(int fd, short events) {
+enum { LOOK_MS = 20 }; /* how often something that waits checks for cancellation */
+
+/* Until fd is ready. Fails when this thread is cancelled: the other end of a pipe may never come. */
+static bool wait_for(int fd, short events, pdl_err *err) {
     struct pollfd p = {fd, events, 0};
-    poll(&p, 1, -1);
+    while (pdl_check_cancel(err))
+        if (poll(&p, 1, LOOK_MS) > 0) return true;
+    return false;
+}
+
+static bool is_fifo(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* Opening a FIFO waits for the other end: this does it in a way that can be cancelled. Reads and writes do not block. */
+int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
+    for (;;) {
+        int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
+        if (fd >= 0 && (flags & O_ACCMODE) == O_RDONLY && is_fifo(fd) && !wait_for(fd, POLLIN, err)) {
+            close(fd);
+            return -1;
+        }
+        if (fd >= 0) return fd;
+        int e = errno;
+        struct stat st;
+        bool waits = e == ENXIO && stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+        if (!waits && e != EINTR) {
+            pdl_file_errno(err, e, path);
+            return -1;
+        }
+        if (!pdl_check_cancel(err)) return -1;
+        poll(NULL, 0, LOOK_MS);
+    }
 }
 
 static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     for (;;) {
+        if (!pdl_check_cancel(err)) return false;
         size_t room = out->limit - out->len;
         if (room > READ_CHUNK) room = READ_CHUNK;
         bool last = room == out->limit - out->len;
@@ -80,7 +114,7 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
         }
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            wait_for(fd, POLLIN);
+            if (!wait_for(fd, POLLIN, err)) return false;
             continue;
         }
         if (n < 0) return pdl_file_errno(err, errno, path);
@@ -97,9 +131,9 @@ bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) {
 
 bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = pdl_file_open(path, O_RDONLY, 0, err);
     bool ok = false;
-    if (fd < 0) return pdl_file_errno(err, errno, path);
+    if (fd < 0) return false;
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         pdl_file_errno(err, EISDIR, path);
         goto done;
@@ -117,7 +151,7 @@ static bool put_all(int fd, pdl_str s, const char *path, pdl_err *err) {
         ssize_t n = write(fd, s.p, s.n);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-            wait_for(fd, POLLOUT);
+            if (!wait_for(fd, POLLOUT, err)) return false;
             continue;
         }
         if (n < 0) return pdl_file_errno(err, errno, path);
@@ -131,8 +165,8 @@ bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err) {
 }
 
 static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
-    if (fd < 0) return pdl_file_errno(err, errno, path);
+    int fd = pdl_file_open(path, O_WRONLY | O_CREAT | flags, 0666, err);
+    if (fd < 0) return false;
     bool ok = put_all(fd, bytes, path, err);
     if (close(fd) != 0 && ok) ok = pdl_file_errno(err, errno, path);
     return ok;
@@ -167,8 +201,9 @@ static int open_nameless(const char *path) {
     return fd;
 }
 
-static int open_out(pdl_file_out *f) {
-    if (!f->tmp) return open(f->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC, PRIVATE);
+/* -1 with errno, or with err set. */
+static int open_out(pdl_file_out *f, pdl_err *err) {
+    if (!f->tmp) return pdl_file_open(f->path, O_WRONLY | O_CREAT | O_TRUNC, PRIVATE, err);
     int fd = open_nameless(f->path);
     f->nameless = fd >= 0;
     if (fd >= 0) return fd;
@@ -197,9 +232,9 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
         pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);
     }
-    f->fd = open_out(f);
+    f->fd = open_out(f, err);
     if (f->fd < 0) {
-        pdl_file_errno(err, errno, path);
+        if (!err->kind) pdl_file_errno(err, errno, path);
         out_free(f);
         return false;
     }

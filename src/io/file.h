@@ -1,7 +1,7 @@
 /* file.h -- whole files: read with a ceiling, write atomically, append, directories. Blocking, local.
  *
  * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and the class
- * in foreign.
+ * in foreign. What waits for the other end of a pipe ends with the cancellation of its thread (base/cancel.h).
  */
 #ifndef PDL_IO_FILE_H
 #define PDL_IO_FILE_H
@@ -11,6 +11,10 @@
 
 /* Append the bytes of path to out; its limit is the ceiling (PDL_E_limit). "-" has no special meaning. */
 PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
+
+/* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not cancelled; its reads and writes
+ * do not block. -1: err is set. */
+int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
 /* All of a descriptor until its end (standard input). */
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);

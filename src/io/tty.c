@@ -85,7 +85,7 @@ static void note_signal(int sig) {
 }
 
 static void handle(int sig, void (*handler)(int sig)) {
-    struct sigaction a = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct sigaction a = {.sa_handler = handler}; /* without SA_RESTART: what blocks in a read or write ends */
     sigfillset(&a.sa_mask); /* so that the flag is looked at and set as one */
     (void)sigaction(sig, &a, NULL);
 }

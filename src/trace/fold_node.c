@@ -150,9 +150,10 @@ static bool is_ready(const fold_node *n) {
 /* --- writing ------------------------------------------------------------------------------------------------ */
 
 static void write_now(pdl_fold *f, fold_node *n) {
-    const pdl_cancel *before = pdl_cancel_enter(NULL); /* what is written is written to its end */
+    pdl_cancel_grace grace;
+    pdl_cancel_enter_grace(&grace);
     fold_node_write(f, n);
-    (void)pdl_cancel_enter(before);
+    pdl_cancel_leave_grace(&grace);
     n->written = true;
     release_content(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {

@@ -124,6 +124,7 @@ class Tests:
         if self.wanted and name not in self.wanted:
             return
         with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            os.mkfifo(os.path.join(d, "fifo"))
             before, p = children_seconds(), self.start(d, program(block, BEFORE), ())
             err = self.end(p)
             spent = children_seconds() - before
@@ -134,6 +135,48 @@ class Tests:
             self.result(name, why)
 
 
+    def fifo(self, name, text, args):
+        """fifo is one whose other end never comes; big is a pipe that nobody empties."""
+        for sig, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            title = "%s %s" % (name, sig.name)
+            if self.wanted and title not in self.wanted:
+                continue
+            with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+                os.mkfifo(os.path.join(d, "fifo"))
+                os.mkfifo(os.path.join(d, "big"))
+                os.mkfifo(os.path.join(d, "fifo.pdl"))
+                stalled = os.open(os.path.join(d, "big"), os.O_RDWR)
+                r, w = os.pipe()
+                (pathlib.Path(d) / "main.pdl").write_text(text)
+                p = subprocess.Popen([self.pdl, *args, "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                     stdout=w if name.startswith("stdout") else subprocess.DEVNULL)
+                time.sleep(0.3 if self.after == AFTER else 1)
+                if p.poll() is not None:
+                    self.result(title, "ended before the signal: %d %s" % (p.returncode, p.communicate()[1][:300]))
+                else:
+                    p.send_signal(sig)
+                    begin = time.monotonic()
+                    err = self.end(p)
+                    took = time.monotonic() - begin
+                    ok = err is not None and took < 5 * self.after and p.returncode in (status, -sig)
+                    self.result(title, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, took, (err or "")[:300]))
+                for fd in (r, w, stalled):
+                    os.close(fd)
+
+
+# name, program, arguments
+FIFOS = [
+    ("read", "read: fifo\n", []), ("include", "include: fifo\n", []), ("import", "defs: {m: {import: ./fifo}}\ntext: x\n", []),
+    ("data file", "text: x\n", ["--data-file", "fifo"]), ("cache", "text: x\n", ["--cache", "fifo"]), ("record", "text: x\n", ["--record", "fifo"]),
+    ("replay", "text: x\n", ["--replay", "fifo"]), ("wire", "text: x\n", ["--wire", "fifo"]), ("trace", "text: x\n", ["-t", "fifo"]),
+    ("prices", "text: x\n", ["--prices", "fifo"]),
+    ("write", "defs: {o: {aggregator: {file: fifo}}}\ntext: [{text: x, contribute: [result, o]}]\n", []),
+    ("write to a full pipe", "defs: {o: {aggregator: {file: big}}}\ntext: [{text: \"${ 'x' * 1000000 }\", contribute: [result, o]}]\n", []),
+    ("trace to a full pipe", "text: ${ 'x' * 1000000 }\n", ["-t", "big"]),
+    ("stdout full", "text: ${ 'x' * 1000000 }\n", []), ("stdout full at the end", "text: ${ 'x' * 1000000 }\n", ["--stream", "none"]),
+]
+
+
 def main():
     t = Tests(pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:])
     for e in ENDLESS:
@@ -142,6 +185,9 @@ def main():
     for name, block in BLOCKS.items():
         t.signal("signal block " + name, program(block, None))
         t.budget("budget block " + name, block)
+    for name, text, args in FIFOS:
+        t.fifo(name, text, args)
+    t.budget("budget fifo", "read: fifo")
     print("%d passed, %d failed" % (t.passed, t.failed))
     return 1 if t.failed else 0
 
