@@ -38,11 +38,13 @@ static void cancel_calls(pdl_run *r) {
     }
 }
 
-/* Any one call, NULL when there are none. */
-static pdl_call *some_call(const pdl_run *r) {
+/* Freeing a call moves others in the table, hence the list. */
+static void free_calls(pdl_run *r) {
+    PDL_VEC(pdl_call *) all = {0};
     for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++)
-        if (r->calls.keys[i]) return r->calls.vals[i];
-    return NULL;
+        if (r->calls.keys[i]) *pdl_vec_push(&all) = r->calls.vals[i];
+    for (size_t i = 0; i < all.n; i++) call_free(all.p[i]);
+    pdl_vec_fini(&all);
 }
 
 void pdl_run_free(pdl_run *r) {
@@ -51,7 +53,7 @@ void pdl_run_free(pdl_run *r) {
     outq_free(r->out);
     r->closing = true;
     while (r->all) fiber_free(r->all);
-    for (pdl_call *c; (c = some_call(r)) != NULL;) call_free(c);
+    free_calls(r);
     pdl_idmap_fini(&r->calls);
     pdl_idmap_fini(&r->fibers);
     r->main = NULL;

@@ -232,6 +232,7 @@ def main():
     seed = number_after("--seed", int(time.time()))
     random.seed(seed)
     # A shell starts what runs in its background with SIGINT ignored, and so would everything below.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
     signal.signal(signal.SIGINT, signal.default_int_handler)
     t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
     streams(t)

@@ -80,6 +80,7 @@ def one(t, name, signals, gap_ms, want):
 
 
 def main():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in its background with SIGINT ignored
     t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"))
     for _ in range(number_after("--rounds", 1)):
