@@ -100,15 +100,14 @@ static void call_tool(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref param
         return;
     }
     pdl_val arguments = none ? pdl_dict_new(0) : pdl_keep(given);
-    pdl_buf missing = PDL_BUF;
-    PDL_PUT(&missing, "this argument is missing: ");
-    if (tool_takes(&s->tools[model - s->opt.models], arguments, &missing)) {
+    pdl_buf why = PDL_BUF;
+    if (tool_takes(&s->tools[model - s->opt.models], arguments, &why)) {
         chat_start(s, x, &mcp, &(request){.body = pdl_keep(id), .chat = arguments, .model = model, .n = 1});
     } else {
-        deliver(s, x, answer_of(id, "result", result_of(pdl_buf_str(&missing), true, pdl_absent())));
+        deliver(s, x, answer_of(id, "result", result_of(pdl_buf_str(&why), true, pdl_absent())));
         pdl_drop(arguments);
     }
-    pdl_buf_fini(&missing);
+    pdl_buf_fini(&why);
 }
 
 /* --- other methods -------------------------------------------------------------------------------------- */

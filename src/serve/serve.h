@@ -1,4 +1,4 @@
-/* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20).
+/* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20); and as tools (MCP).
  *
  * Every request for a completion is a run of the program on the one loop of a session (n runs where it asks for n
  * choices); `messages` of the request are its first context. Clients do not wait for each other: runs take turns, a

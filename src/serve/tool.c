@@ -111,12 +111,18 @@ void tools_free(pdl_serve *s) {
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *missing) {
-    pdl_vref required = pdl_dict_getz(pdl_dict_getz(t->card, "inputSchema"), "required");
+bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
+    pdl_vref schema = pdl_dict_getz(t->card, "inputSchema"), required = pdl_dict_getz(schema, "required"), known = pdl_dict_getz(schema, "properties");
     for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
         pdl_vref name = pdl_list_at(required, i);
         if (!pdl_is_absent(pdl_dict_find(arguments, name))) continue;
-        pdl_buf_put(missing, pdl_str_get(name));
+        pdl_buf_putf(why, "this argument is missing: %.*s", PDL_FMT(pdl_str_get(name)));
+        return false;
+    }
+    for (size_t i = 0; i < pdl_dict_len(arguments); i++) {
+        pdl_vref name = pdl_dict_key_at(arguments, i);
+        if (pdl_is_dict(known) && !pdl_is_absent(pdl_dict_find(known, name))) continue;
+        pdl_buf_putf(why, "there is no parameter %.*s", PDL_FMT(pdl_str_get(name)));
         return false;
     }
     return true;

@@ -16,8 +16,8 @@ typedef struct tool {
 tool *tools_new(pdl_serve *s);
 void tools_free(pdl_serve *s); /* with the programs that were not all made, too */
 
-/* Are the required arguments there? The name of the first that is not is appended to missing. */
-bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *missing);
+/* Are the required arguments there, and no others than parameters, which could set variables of the interpreter? False: why says it. */
+bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why);
 /* Variables of a run with these arguments, owned. */
 pdl_val tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments);
 

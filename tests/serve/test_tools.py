@@ -89,6 +89,8 @@ def said(answer):
 # tool, arguments, text, is it an error
 CALLS = [
     ("add", {"a": 2, "b": 3}, "5", False), ("add", {"a": 2}, "3", False), ("add", {}, "this argument is missing: a", True),
+    ("add", {"a": 2, "pdl_context": []}, "there is no parameter pdl_context", True),
+    ("object", {"n": 1, "pdl_model_default_parameters": []}, "there is no parameter pdl_model_default_parameters", True),
     ("add", {"a": "x"}, "Type errors during function call to ${ pdl_tool }:", True), ("nothing", {}, "7", False),
     ("greet", {"name": "Ann"}, "Hello Ann! ok", False), ("greet", {"name": "Ann", "mark": "?"}, "Hello Ann? ok", False),
     ("greet", {"mark": "?"}, "this argument is missing: name", True), ("object", {"n": 1}, '{"x": 1}', False), ("talk", {"question": "hi"}, "said hi", False),
