@@ -94,6 +94,23 @@ pdl_str pdl_file_name(pdl_str path) {
     return slash == PDL_NOT_FOUND ? path : pdl_str_sub(path, slash + 1, path.n);
 }
 
+pdl_str pdl_file_plain(pdl_str path, char *out) {
+    size_t n = 0;
+    bool root = path.n && path.p[0] == '/';
+    if (root) out[n++] = '/';
+    for (size_t from = 0; from < path.n;) {
+        size_t slash = pdl_str_find(path, PDL_STR("/"), from), end = slash == PDL_NOT_FOUND ? path.n : slash;
+        pdl_str part = pdl_str_sub(path, from, end);
+        from = end + 1;
+        if (!part.n || pdl_str_is(part, ".")) continue;
+        if (n > root) out[n++] = '/';
+        memcpy(out + n, part.p, part.n);
+        n += part.n;
+    }
+    if (!n && path.n) out[n++] = '.';
+    return (pdl_str){out, n};
+}
+
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 pdl_str pdl_str_trim(pdl_str s) {

@@ -58,6 +58,9 @@ static inline pdl_str pdl_str_sub(pdl_str s, size_t from, size_t to) {
 /* The folder of a path: what stands before its last slash, "/" at the root, "" where there is none. And what stands behind. */
 pdl_str pdl_file_folder(pdl_str path);
 pdl_str pdl_file_name(pdl_str path);
+/* The path without parts that are "." and doubled slashes ("./a//b" is "a/b"), as people are shown it. Written to out, which has room
+ * for path.n + 1 bytes. */
+pdl_str pdl_file_plain(pdl_str path, char *out);
 
 /* Without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);

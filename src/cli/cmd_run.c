@@ -211,9 +211,9 @@ static int finish(runner *r, pdl_step step) {
     return r->term.error ? write_failed(r->term.error) : code;
 }
 
-static void warn_deprecated(void *user, const char *old, const char *now) {
+static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
     (void)user;
-    tell("Deprecated type syntax: use %s instead of %s.", now, old);
+    tell("%.*s:%u - Deprecated type syntax: use %s instead of %s.", PDL_FMT(loc.src->name), pdl_loc_line(loc), now, old);
 }
 
 static int run_program(runner *r) {

@@ -19,6 +19,9 @@ void c_trace_case(pdl_emit *e, const char *key, uint32_t number) {
     emit(e, PDL_OP_TRACE_FIELD, 0, 0, add_ptr(e, field));
 }
 
+/* Can there be another attempt? `retry: 0` only numbers the first one. */
+static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
+
 static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     pdl_info *i = pdl_arena_new(e->a, pdl_info);
     i->block = b;
@@ -39,7 +42,7 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->has_parser = b->more->parser != NULL;
     i->leaf = !pdl_block_is_structured(b->kind);
     i->has_retry = b->more->retry != NULL;
-    i->has_handler = b->more->retry || b->more->fallback || b->more->expectations.n;
+    i->has_handler = retries(b->more->retry) || b->more->fallback || b->more->expectations.n;
     i->kind = pdl_block_trace_name(b->kind);
     return i;
 }

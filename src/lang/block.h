@@ -33,6 +33,7 @@ typedef enum {
     PDL_FT_EXPR,   /* const pdl_tree *: anything, evaluated */
     PDL_FT_XBOOL,  /* const pdl_tree *: boolean or string */
     PDL_FT_XINT,   /* const pdl_tree *: integer or string */
+    PDL_FT_XNUM,   /* const pdl_tree *: number or string */
     PDL_FT_XSTR,   /* const pdl_tree *: string */
     PDL_FT_XDICT,  /* const pdl_tree *: object or string */
     PDL_FT_ANY,    /* const pdl_node *: read and not looked at */
@@ -246,6 +247,7 @@ struct pdl_block {
 #define PDL_C_EXPR const pdl_tree *
 #define PDL_C_XBOOL const pdl_tree *
 #define PDL_C_XINT const pdl_tree *
+#define PDL_C_XNUM const pdl_tree *
 #define PDL_C_XSTR const pdl_tree *
 #define PDL_C_XDICT const pdl_tree *
 #define PDL_C_ANY const pdl_node *

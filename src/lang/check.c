@@ -227,6 +227,7 @@ static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
         case PDL_FT_EXPR:
         case PDL_FT_XBOOL:
         case PDL_FT_XINT:
+        case PDL_FT_XNUM:
         case PDL_FT_XSTR:
         case PDL_FT_XDICT:
         case PDL_FT_ARGV: check_tree(c, *(const pdl_tree *const *)at); break;

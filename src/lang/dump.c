@@ -245,6 +245,7 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     case PDL_FT_EXPR:
     case PDL_FT_XBOOL:
     case PDL_FT_XINT:
+    case PDL_FT_XNUM:
     case PDL_FT_XSTR:
     case PDL_FT_XDICT: {
         const pdl_tree *t = *(const pdl_tree *const *)at;

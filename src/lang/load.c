@@ -522,11 +522,17 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     if (!*ok) p->main = NULL;
 }
 
+/* The name of a file as messages show it; other names (URLs of an editor) stay. */
+static pdl_str shown_name(pdl_arena *a, pdl_str name) {
+    if (!name.n || pdl_str_find(name, PDL_STR("://"), 0) != PDL_NOT_FOUND) return name;
+    return pdl_file_plain(name, pdl_arena_new_n(a, char, name.n + 1));
+}
+
 void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
     pdl_err err = {0};
     pdl_source *src = NULL;
     const pdl_node *root = NULL;
-    if (pdl_yaml_source(p->arena, name, bytes, &src, &err)) {
+    if (pdl_yaml_source(p->arena, shown_name(p->arena, name), bytes, &src, &err)) {
         p->source = src;
         if (pdl_yaml_load(p->arena, src, &root, &err)) {
             pdl_program_load_node(p, root, ok);

@@ -273,6 +273,7 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, f, n, loc); return;
     case PDL_FT_XBOOL: *(const pdl_tree **)at = load_xbool(l, n, loc, null_ok); return;
     case PDL_FT_XINT: *(const pdl_tree **)at = load_xint(l, n, loc, null_ok); return;
+    case PDL_FT_XNUM: *(const pdl_tree **)at = load_xnum(l, n, loc, null_ok); return;
     case PDL_FT_XSTR: *(const pdl_tree **)at = load_xstr(l, n, loc, null_ok); return;
     case PDL_FT_XDICT: *(const pdl_tree **)at = load_xdict(l, n, loc, null_ok); return;
     case PDL_FT_ANY: *(const pdl_node **)at = n; return;

@@ -119,7 +119,7 @@ const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
         if (!load_as_int(n, &r->count))
             load_wrong(l, n, loc,
                        "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
-        return r->count ? r : NULL;
+        return r;
     }
     r->is_object = true;
     for (uint32_t i = 0; i < n->n; i++) {

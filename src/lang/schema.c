@@ -139,6 +139,7 @@ static const struct {
     [PDL_FT_EXPR] = {"{}", NULL},
     [PDL_FT_XBOOL] = {"@ExpressionBool", "@OptionalExpressionBool"},
     [PDL_FT_XINT] = {"@ExpressionInt", "@OptionalExpressionInt"},
+    [PDL_FT_XNUM] = {"@ExpressionFloat", "@OptionalExpressionFloat"},
     [PDL_FT_XSTR] = {"@ExpressionStr", "@OptionalExpressionStr"},
     [PDL_FT_XDICT] = {"@ExpressionDictStr", "@OptionalExpressionDictStr"},
     [PDL_FT_ANY] = {"{}", NULL},
@@ -173,7 +174,6 @@ static const struct {
     const char *key, *schema;
 } special[] = {
     {PDL_BLOCK_call, "call", "{'anyOf': [@RecordedExpression, @FunctionBlock, {'type': 'string'}]}"},
-    {PDL_BLOCK_factor, "factor", "@ExpressionFloat"},
     {PDL_BLOCK_message, "tool_calls", "@OptionalExpressionList"},
 };
 

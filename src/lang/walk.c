@@ -74,6 +74,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_EXPR:
     case PDL_FT_XBOOL:
     case PDL_FT_XINT:
+    case PDL_FT_XNUM:
     case PDL_FT_XSTR:
     case PDL_FT_XDICT:
     case PDL_FT_ARGV: walk_tree(at, *(const pdl_tree *const *)member); return;
@@ -126,8 +127,9 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {
 /* Words are few and static: told already when its pointer or text is in the list. */
 typedef struct told {
     PDL_VEC(const char *) words;
-    void (*fn)(void *user, const char *old, const char *now);
+    void (*fn)(void *user, pdl_loc loc, const char *old, const char *now);
     void *user;
+    pdl_loc loc; /* of the type that is looked at */
 } told;
 
 static void on_old(void *user, const char *old, const char *now) {
@@ -135,18 +137,18 @@ static void on_old(void *user, const char *old, const char *now) {
     for (size_t i = 0; i < t->words.n; i++)
         if (strcmp(t->words.p[i], old) == 0) return;
     *pdl_vec_push(&t->words) = old;
-    t->fn(t->user, old, now);
+    t->fn(t->user, t->loc, old, now);
 }
 
 static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc) {
     (void)b;
-    (void)key;
-    (void)loc;
+    if (strcmp(key, "parser") == 0) return; /* says nothing in the reference */
+    ((told *)user)->loc = loc;
     pdl_type_deprecated(t, on_old, user);
 }
 
 void pdl_program_each_deprecated(const pdl_program *p,
-                                 void (*fn)(void *user, const char *old, const char *now), void *user) {
+                                 void (*fn)(void *user, pdl_loc loc, const char *old, const char *now), void *user) {
     told t = {.fn = fn, .user = user};
     pdl_program_walk(p, &(pdl_walk){.user = &t, .type = on_type});
     pdl_vec_fini(&t.words);

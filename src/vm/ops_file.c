@@ -19,6 +19,13 @@ static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
     if (suffix.n && !pdl_str_ends(name, suffix)) pdl_buf_put(out, suffix);
 }
 
+static pdl_val shown_path(pdl_str path) {
+    char *room = pdl_alloc(path.n + 1);
+    pdl_val shown = pdl_text(pdl_file_plain(path, room));
+    pdl_free(room);
+    return shown;
+}
+
 /* --- read ----------------------------------------------------------------------------------------------- */
 
 pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
@@ -37,9 +44,9 @@ pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     join_path(f->run->opt.dir, pdl_str_get(name), (pdl_str){0}, &path);
     pdl_val r = pdl_dict_new(2);
-    pdl_val text = pdl_with_label(pdl_text(pdl_buf_str(&path)), pdl_label_of(name));
-    r = pdl_dict_putz(r, "path", pdl_keep(text));
-    r = pdl_dict_putz(r, "shown", text);
+    pdl_label label = pdl_label_of(name);
+    r = pdl_dict_putz(r, "path", pdl_with_label(pdl_text(pdl_buf_str(&path)), label));
+    r = pdl_dict_putz(r, "shown", pdl_with_label(shown_path(pdl_buf_str(&path)), label));
     pdl_buf_fini(&path);
     pdl_drop(pop(f));
     start_effect(f, PDL_EFFECT_read, r, pdl_field_loc(&b->head, "read"));
@@ -100,7 +107,7 @@ void op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
     pdl_buf path = PDL_BUF;
     bool is_place = path_in(f, b, place, &path);
     pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&path)));
-    push(f, pdl_text_of_buf(&path));
+    push(f, shown_path(pdl_buf_str(&path)));
     pdl_buf_fini(&path);
     if (place == PDL_IN_PATH) r = pdl_dict_putz(r, "under", folders_of(f->run));
     if (is_place) {
@@ -120,8 +127,10 @@ bool op_source_found(pdl_fiber *f) {
 pdl_step op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     path_in(f, b, PDL_IN_PROGRAM, &path);
-    pdl_err_set(err, PDL_E_include, b->loc, "file %s not found", pdl_buf_z(&path));
+    pdl_val shown = shown_path(pdl_buf_str(&path));
+    pdl_err_set(err, PDL_E_include, b->loc, "file %.*s not found", PDL_FMT(pdl_str_get(shown)));
     err->foreign = pdl_str_dup(PDL_STR("FileNotFoundError"));
+    pdl_drop(shown);
     pdl_buf_fini(&path);
     return PDL_STEP_FAIL;
 }

@@ -114,7 +114,7 @@ def _encode_rare(o, known):
         return _encode_set(o, known)
     if t is range:
         return _encode_range(o, known)
-    if t.__module__ == "datetime":
+    if getattr(t, "__module__", None) == "datetime":
         return _encode_time(o, known)
     if t is _Function or t is _Ref:
         return {"$pdl": "ref", "id": o._pdl_ref}
@@ -259,8 +259,13 @@ def _pdl_error(e):
 # --- failures ----------------------------------------------------------------------------------
 
 
+def _of_class(t, name):
+    """What Python itself knows of a class, whatever its metaclass says."""
+    return type.__dict__[name].__get__(t)
+
+
 def _bases(t):
-    return ",".join(c.__name__ for c in t.__mro__ if c not in (object, BaseException))
+    return ",".join(_of_class(c, "__name__") for c in _of_class(t, "__mro__") if c not in (object, BaseException))
 
 
 def _own_frames(tb, env):
@@ -299,6 +304,20 @@ def _clean(te, hide, seen):
         te, hide = te.__cause__, ()
 
 
+def _text_of(e, te):
+    """What traceback prints; it fails over a class without a module, and one whose metaclass refuses to tell it."""
+    try:
+        return "".join(te.format())
+    except Exception:
+        lines = ["Traceback (most recent call last):\n"] + te.stack.format()
+        try:
+            said = str(e)
+        except Exception:
+            said = "<exception str() failed>"
+        name = _of_class(type(e), "__name__")
+        return "".join(lines) + (name + ": " + said if said else name)
+
+
 def _traceback(e, env, code):
     import linecache
     import traceback
@@ -309,7 +328,7 @@ def _traceback(e, env, code):
         line, hide = _own_frames(e.__traceback__, env)
         te = traceback.TracebackException(type(e), e, e.__traceback__)
         _clean(te, hide, set())
-        text = "".join(te.format())
+        text = _text_of(e, te)
         if not text.startswith("Traceback") and e.__cause__ is None and e.__context__ is None:
             text = "Traceback (most recent call last):\n" + text
     finally:

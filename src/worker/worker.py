@@ -484,7 +484,7 @@ def _is_key(k):
     t = type(k)
     if t is tuple:
         return all(_is_key(x) for x in k)
-    return k is None or t in (str, int, float, bool, bytes) or t.__module__ == "datetime" and t.__name__ in ("date", "datetime")
+    return k is None or t in (str, int, float, bool, bytes) or getattr(t, "__module__", None) == "datetime" and t.__name__ in ("date", "datetime")
 
 
 def _encode_dict(o, known):
