@@ -102,9 +102,10 @@ static bool read_file(pdl_engine *engine, const char *path, const char *what, pd
     return pdl_error_give(error, &err, NULL);
 }
 
-static void note_deprecated(void *user, const char *old, const char *now) {
+static void note_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
     const pdl_engine *e = user;
     pdl_buf b = PDL_BUF;
+    pdl_loc_put(loc, &b);
     pdl_buf_putf(&b, "Deprecated type syntax: use %s instead of %s.", now, old);
     e->note(e->user, pdl_buf_z(&b), b.len);
     pdl_buf_fini(&b);

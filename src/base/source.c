@@ -1,6 +1,8 @@
 /* source.c -- see source.h. The line index is built once, on the first question. */
 #include "base/source.h"
 
+#include "base/buf.h"
+
 #include "base/banned.h"
 
 pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text) {
@@ -54,4 +56,9 @@ pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1) {
     size_t from = starts[line1 - 1];
     size_t to = line1 < s->n_lines ? starts[line1] - 1 : s->text.n;
     return pdl_str_sub(s->text, from, to);
+}
+
+void pdl_loc_put(pdl_loc loc, pdl_buf *out) {
+    if (loc.src && loc.src->name.n) pdl_buf_putf(out, "%.*s:%u - ", PDL_FMT(loc.src->name), pdl_loc_line(loc));
+    else if (loc.src) pdl_buf_putf(out, "line %u - ", pdl_loc_line(loc));
 }

@@ -37,6 +37,10 @@ uint32_t pdl_source_column(const pdl_source *s, uint32_t off);
 pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1);
 
 /* 1-based line of loc, 0 when unknown. */
+/* Appends "FILE:LINE - ", "line LINE - " where there is no file, nothing for an unknown place. */
+struct pdl_buf;
+void pdl_loc_put(pdl_loc loc, struct pdl_buf *out);
+
 static inline uint32_t pdl_loc_line(pdl_loc l) { return l.src ? pdl_source_line(l.src, l.start) : 0; }
 
 #endif

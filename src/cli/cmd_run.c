@@ -213,7 +213,10 @@ static int finish(runner *r, pdl_step step) {
 
 static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
     (void)user;
-    tell("%.*s:%u - Deprecated type syntax: use %s instead of %s.", PDL_FMT(loc.src->name), pdl_loc_line(loc), now, old);
+    pdl_buf at = PDL_BUF;
+    pdl_loc_put(loc, &at);
+    tell("%sDeprecated type syntax: use %s instead of %s.", pdl_buf_z(&at), now, old);
+    pdl_buf_fini(&at);
 }
 
 static int run_program(runner *r) {

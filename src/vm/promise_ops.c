@@ -437,9 +437,7 @@ static bool report_problems(const pdl_problems *problems, const pdl_checked *of,
         const pdl_problem *p = &problems->p[i];
         pdl_loc at = p->loc.src && !p->at_header ? p->loc : of->loc;
         pdl_buf_putc(&b, '\n');
-        if (at.src && at.src->name.n)
-            pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(at.src->name), pdl_loc_line(at));
-        else if (at.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(at));
+        pdl_loc_put(at, &b);
         pdl_buf_put(&b, p->text);
     }
     pdl_err_set(err, PDL_E_type, of->loc, "%s", pdl_buf_z(&b));

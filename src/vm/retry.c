@@ -217,10 +217,8 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
 
 static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf b = PDL_BUF, shown = PDL_BUF;
-    pdl_loc loc = blk(f)->info->block->loc;
     pdl_buf_putf(&b, "\n[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
-    if (loc.src && loc.src->name.n) pdl_buf_putf(&b, "%.*s:%u - ", PDL_FMT(loc.src->name), pdl_loc_line(loc));
-    else if (loc.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(loc));
+    pdl_loc_put(blk(f)->info->block->loc, &b);
     pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\n\n", a->err.msg);
     pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
