@@ -86,7 +86,7 @@ static void run_in(pdl_world *w, pdl_buf *out) {
     pdl_program_load(p, PDL_STR("p.pdl"), pdl_str_of(program), &ok);
     FUZZ_MUST(ok);
     pdl_code *code = pdl_compile_program(p, names, true);
-    pdl_fold *fold = pdl_fold_new(p, NULL, 0);
+    pdl_fold *fold = pdl_fold_new(p, NULL, NULL);
     pdl_run_options opt = {.names = names, .world = w, .build = fuzz_build, .build_user = names};
     pdl_sinks_add(&opt.sinks, pdl_fold_sink(fold));
     pdl_run *r = pdl_run_new(&opt);

@@ -130,7 +130,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         *pdl_vec_push(&x->held) = e;
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
-    } else if (!bit || x->allowed & bit) {
+    } else if (x->allowed & bit || (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
         x->outside->ops->start(x->outside, e);
     } else {
         note_not_done(x, e, bit);

@@ -168,6 +168,10 @@ static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_er
 static void start(pdl_world *w, pdl_effect *e) {
     recorder *r = of(w);
     pdl_err err = {0};
+    if (!pdl_effect_has(e->kind, PDL_EFFECT_KEPT)) {
+        r->behind->ops->start(r->behind, e);
+        return;
+    }
     open_effect *o = PDL_NEW(open_effect);
     *o = (open_effect){
         .r = r, .asker = e->sink, .id = e->id, .start = wall_seconds(), .pieces = PDL_BUF, .next = r->open,

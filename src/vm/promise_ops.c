@@ -1,6 +1,8 @@
 /* promise_ops.c -- waiting for what is not there yet, and the calls to the outside that fill it. */
 #include "vm/fiber.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 
 #include "base/banned.h"
@@ -220,6 +222,7 @@ void call_start(pdl_fiber *f, pdl_call *c, pdl_val request) {
 void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, uint32_t seq) {
     pdl_run *r = f->run;
     pdl_effect_sink sink = {r, on_piece, on_reply};
+    assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
