@@ -127,6 +127,8 @@ static void find_answer(replayer *r, answer *a) {
     bool ok = db_each(r->base.db, &id.key, on_row, &l, &err) && look_again(r, &l, &err);
     if (!ok || !l.ok) {
         pdl_drop(a->pieces);
+        pdl_drop(a->value); /* an answer that was good, out of a row that is not */
+        pdl_err_fini(&a->err);
         a->pieces = a->value = pdl_absent();
         refuse_row(r, a, ok, &err);
     } else if (!l.found) {
