@@ -16,7 +16,7 @@ void c_trace_case(pdl_emit *e, const char *key, uint32_t number) {
     if (!e->trace) return;
     pdl_field_info *field = pdl_arena_new(e->a, pdl_field_info);
     *field = (pdl_field_info){key, number};
-    emit(e, PDL_OP_TRACE_FIELD, 0, 0, add_ptr(e, field));
+    emit_TRACE_FIELD(e, field);
 }
 
 /* Can there be another attempt? `retry: 0` only numbers the first one. */
@@ -50,13 +50,13 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
 /* One entry of defs: silent, its own definitions dropped, its result bound to the name. */
 static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
-    emit(e, PDL_OP_SUB_BEGIN, 1, 0, 0);
+    emit_SUB_BEGIN(e, true);
     c_block(e, defs->p[i], (pdl_pos){
         .seg = PDL_SEG_DEFS, .name = name, .no_context = true, .def_name = name,
     });
-    emit(e, PDL_OP_SUB_END, 0, 0, 0);
-    if (pdl_str_is(name, "pdl_context")) emit(e, PDL_OP_SET_CONTEXT, 0, 0, 0);
-    else emit(e, PDL_OP_BIND, 0, 0, name_of(e, name));
+    emit_SUB_END(e);
+    if (pdl_str_is(name, "pdl_context")) emit_SET_CONTEXT(e);
+    else emit_BIND(e, name_of(e, name));
 }
 
 static void c_budget(pdl_emit *e, const pdl_budget_field *b) {
@@ -66,19 +66,19 @@ static void c_budget(pdl_emit *e, const pdl_budget_field *b) {
         if (parts[i]) c_tree(e, parts[i]);
         else emit_const(e, pdl_absent());
     }
-    emit(e, PDL_OP_BUDGET, 0, 0, 0);
+    emit_BUDGET(e);
 }
 
 static void c_retry(pdl_emit *e, const pdl_block *b) {
     const pdl_retry *r = b->more->retry;
     if (!r) {
-        if (b->more->expectations.n || b->more->fallback) emit(e, PDL_OP_RETRY_INIT, 0, 0, 0);
+        if (b->more->expectations.n || b->more->fallback) emit_RETRY_INIT(e, 0);
         return;
     }
     c_at(e, b->loc);
     if (!r->is_object) {
         emit_const(e, pdl_int(r->count));
-        emit(e, PDL_OP_RETRY_INIT, 0, 0, 1);
+        emit_RETRY_INIT(e, 1);
         return;
     }
     const pdl_tree *fields[] = {r->tries, r->delay, r->max_delay, r->backoff, r->jitter, r->exceptions};
@@ -86,12 +86,12 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
         if (fields[i]) c_tree(e, fields[i]);
         else emit_const(e, pdl_absent());
     }
-    emit(e, PDL_OP_RETRY_INIT, 0, 1, 6);
+    emit_RETRY_INIT(e, 6);
 }
 
 /* stdlib.expectations.feedback */
 static void c_default_feedback(pdl_emit *e) {
-    emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
+    emit_NAME(e, name_of(e, PDL_STR("stdlib")));
     emit_attr(e, PDL_STR("expectations"));
     emit_attr(e, PDL_STR("feedback"));
 }
@@ -106,13 +106,13 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
             .seg = PDL_SEG_NAME, .name = PDL_STR("feedback"), .no_context = true,
         });
         else c_default_feedback(e);
-        emit(e, PDL_OP_EXPECT, 0, 0, 0);
-        emit(e, PDL_OP_EXPECT_DONE, 0, 0, 0);
+        emit_EXPECT(e);
+        emit_EXPECT_DONE(e);
     }
     if (!b->more->expectations.n) return;
-    uint32_t met = emit_jump(e, PDL_OP_EXPECT_RETRY);
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
-    emit(e, PDL_OP_EXPECT_AGAIN, 0, 0, attempt);
+    uint32_t met = emit_EXPECT_RETRY(e, PDL_LATER);
+    emit_AWAIT(e);
+    emit_EXPECT_AGAIN(e, attempt);
     patch(e, met);
 }
 
@@ -123,23 +123,23 @@ static void c_contribute(pdl_emit *e, const pdl_block *b) {
         if (plain && !c->value) continue;
         c_at(e, c->loc);
         if (c->value) c_tree(e, c->value);
-        emit(e, PDL_OP_CONTRIBUTE, c->value != NULL, 0, add_ptr(e, c));
+        emit_CONTRIBUTE(e, c->value != NULL, c);
     }
 }
 
 static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
     if (b->more->parser) {
         c_at(e, b->more->parser_loc);
-        emit(e, PDL_OP_PARSE, 0, 0, add_ptr(e, b));
-        emit(e, PDL_OP_LOUD, 0, 0, 0);
-        emit(e, PDL_OP_EMIT, 0, 0, 0);
+        emit_PARSE(e, b);
+        emit_LOUD(e);
+        emit_EMIT(e, false);
     } else if (info->mute) {
-        emit(e, PDL_OP_LOUD, 0, 0, 0);
-        emit(e, PDL_OP_EMIT, 0, 0, 0);
+        emit_LOUD(e);
+        emit_EMIT(e, false);
     }
     if (b->more->spec && b->kind != PDL_BLOCK_function) {
         c_at(e, b->more->spec_loc);
-        emit(e, PDL_OP_CHECK, 0, 0, add_ptr(e, b));
+        emit_CHECK(e, false, b);
     }
 }
 
@@ -147,13 +147,13 @@ static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
     c_block(e, b->more->fallback, (pdl_pos){
         .seg = PDL_SEG_NAME, .name = PDL_STR("fallback"), .no_context = info->no_context,
     });
-    if (!info->leaf) emit(e, PDL_OP_CHILD, 0, 0, 0);
+    if (!info->leaf) emit_CHILD(e);
     if (b->more->spec) {
         c_at(e, b->more->fallback->loc);
-        emit(e, PDL_OP_CHECK, 1, 0, add_ptr(e, b));
-        emit(e, PDL_OP_AWAIT, 0, 0, 0);
+        emit_CHECK(e, true, b);
+        emit_AWAIT(e);
     }
-    emit(e, PDL_OP_CATCH_END, 0, 0, 0);
+    emit_CATCH_END(e);
 }
 
 static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
@@ -164,23 +164,24 @@ static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos 
         return;
     }
     uint32_t attempt = here(e);
-    uint32_t handler = emit_jump(e, PDL_OP_TRY);
+    uint32_t handler = emit_TRY(e, PDL_LATER);
     c_body(e, b, info, pos);
     c_trace_field(e, "pdl__result");
     c_parse_check(e, b, info);
     c_at(e, b->loc);
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    emit_AWAIT(e);
     c_expectations(e, b, attempt);
-    emit(e, PDL_OP_TRY_END, 0, 0, 0);
-    uint32_t done = emit_jump(e, PDL_OP_JUMP);
+    emit_TRY_END(e);
+    uint32_t done = emit_JUMP(e, PDL_LATER);
     patch(e, handler);
     c_at(e, b->loc);
-    uint32_t give_up = emit_jump(e, PDL_OP_CATCH);
-    e->code->ins.p[give_up].b = b->more->fallback != NULL;
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
-    emit(e, PDL_OP_RETRY_AGAIN, 0, 0, attempt);
-    patch(e, give_up);
-    if (b->more->fallback) c_fallback(e, b, info);
+    uint32_t give_up = b->more->fallback ? emit_CATCH_FALLBACK(e, PDL_LATER) : emit_CATCH(e);
+    emit_AWAIT(e);
+    emit_RETRY_AGAIN(e, attempt);
+    if (b->more->fallback) {
+        patch(e, give_up);
+        c_fallback(e, b, info);
+    }
     patch(e, done);
 }
 
@@ -202,8 +203,8 @@ static bool mutes_parts(const pdl_block *b) {
 /* A plain value in a list: no record of its own, only its message and its printing. */
 static void c_plain(pdl_emit *e, const pdl_block *b, pdl_info *info) {
     c_tree(e, PDL_AS(scalar, b)->value);
-    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 0, 0, add_ptr(e, info) + 1);
-    emit(e, PDL_OP_EMIT, 2, 0, 0);
+    emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);
+    emit_EMIT(e, false);
 }
 
 void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
@@ -216,26 +217,26 @@ void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
         return;
     }
     info->mute = mutes_parts(b);
-    emit(e, PDL_OP_ENTER, 0, 0, add_ptr(e, info));
+    emit_ENTER(e, info);
     if (b->more->budget) c_budget(e, b->more->budget);
     for (uint32_t i = 0; i < b->more->defs.n; i++) c_def(e, &b->more->defs, i);
     c_retry(e, b);
-    if (info->mute || info->has_parser) emit(e, PDL_OP_QUIET, 0, 0, 0);
+    if (info->mute || info->has_parser) emit_QUIET(e);
     c_at(e, b->loc);
     c_attempts(e, b, info, pos);
     if (b->def.s.p) {
         c_at(e, b->def.loc);
-        emit(e, PDL_OP_BIND_KEEP, 0, 0, name_of(e, b->def.s));
+        emit_BIND_KEEP(e, name_of(e, b->def.s));
     }
     c_contribute(e, b);
     c_at(e, b->loc);
-    if (info->no_result) emit(e, PDL_OP_RESULT_NONE, 0, 0, 0);
-    emit(e, PDL_OP_LEAVE, 0, 0, 0);
+    if (info->no_result) emit_RESULT_NONE(e);
+    emit_LEAVE(e);
     at_place(e, old);
 }
 
 void c_sub(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
-    emit(e, PDL_OP_SUB_BEGIN, 1, 0, 0);
+    emit_SUB_BEGIN(e, true);
     c_block(e, b, pos);
-    emit(e, PDL_OP_SUB_END, 0, 0, 0);
+    emit_SUB_END(e);
 }

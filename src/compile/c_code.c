@@ -16,9 +16,9 @@ static void c_or_absent(pdl_emit *e, const pdl_tree *t, const char *key) {
     c_trace_field(e, key);
 }
 
-static void c_end(pdl_emit *e, const pdl_info *info, unsigned message) {
-    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : message, 0, 0);
-    emit(e, PDL_OP_EMIT, 1, 0, 0);
+static void c_end(pdl_emit *e, const pdl_info *info, pdl_message_form message) {
+    emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : message, NULL);
+    emit_EMIT(e, true);
 }
 
 static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
@@ -29,10 +29,10 @@ static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
         c_text_of(e, b);
     }
     c_at(e, b->head.loc);
-    emit(e, PDL_OP_COMMAND, b->args != NULL, 0, add_ptr(e, b));
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
-    emit(e, PDL_OP_CODE_END, 1, 0, add_ptr(e, b));
-    c_end(e, info, 0);
+    emit_COMMAND(e, b->args != NULL, b);
+    emit_AWAIT(e);
+    emit_CODE_END(e, true, b);
+    c_end(e, info, PDL_MESSAGE_PLAIN);
 }
 
 void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info) {
@@ -46,19 +46,19 @@ void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info) {
     if (pdl_str_eq_nocase(lang, PDL_STR("jinja"))) {
         c_or_absent(e, b->parameters, "parameters");
         c_at(e, b->head.loc);
-        emit(e, PDL_OP_JINJA, 0, 0, add_ptr(e, b));
-        c_end(e, info, 0);
+        emit_JINJA(e, b);
+        c_end(e, info, PDL_MESSAGE_PLAIN);
         return;
     }
     c_at(e, b->head.loc);
     if (pdl_str_eq_nocase(lang, PDL_STR("pdl"))) {
-        emit(e, PDL_OP_PDL_CODE, 0, 0, add_ptr(e, b));
-        c_end(e, info, 0);
+        emit_PDL_CODE(e, b);
+        c_end(e, info, PDL_MESSAGE_PLAIN);
         return;
     }
     bool python = !lang.p || pdl_str_eq_nocase(lang, PDL_STR("python"));
-    emit(e, PDL_OP_CODE, 0, 0, add_ptr(e, b));
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
-    emit(e, PDL_OP_CODE_END, 0, 0, add_ptr(e, b));
-    c_end(e, info, python ? 1 : 0);
+    emit_CODE(e, b);
+    emit_AWAIT(e);
+    emit_CODE_END(e, false, b);
+    c_end(e, info, python ? PDL_MESSAGE_STR : PDL_MESSAGE_PLAIN);
 }

@@ -6,18 +6,18 @@
 void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
     c_tree(e, b->cond);
     c_trace_field(e, "if");
-    uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+    uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
     c_block(e, b->then_, (pdl_pos){
         .seg = PDL_SEG_NAME, .name = PDL_STR("then"), .no_context = info->no_context,
     });
-    emit(e, PDL_OP_CHILD, 0, 0, 0);
-    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    emit_CHILD(e);
+    uint32_t over = emit_JUMP(e, PDL_LATER);
     patch(e, no);
     if (b->else_) {
         c_block(e, b->else_, (pdl_pos){
             .seg = PDL_SEG_NAME, .name = PDL_STR("else_"), .no_context = info->no_context,
         });
-        emit(e, PDL_OP_CHILD, 0, 0, 0);
+        emit_CHILD(e);
     } else {
         emit_text(e, PDL_STR(""));
     }
@@ -28,32 +28,32 @@ void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, b->cases.n);
     c_tree(e, b->value);
     c_trace_field(e, "match");
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
+    emit_AWAIT(e);
     for (uint32_t i = 0; i < b->cases.n; i++) {
         const pdl_case *c = &b->cases.p[i];
         uint32_t no_match = UINT32_MAX, no_guard = UINT32_MAX;
         c_at(e, c->loc);
-        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+        emit_SCOPE_SAVE(e);
         if (c->pattern) {
-            emit(e, PDL_OP_MATCH, 0, 0, add_ptr(e, c->pattern));
+            emit_MATCH(e, c->pattern);
             c_trace_case(e, "case", i + 1);
-            no_match = emit_jump(e, PDL_OP_JUMP_FALSE);
+            no_match = emit_JUMP_FALSE(e, PDL_LATER);
         }
         if (c->cond) {
             c_tree(e, c->cond);
             c_trace_case(e, "if", i + 1);
-            no_guard = emit_jump(e, PDL_OP_JUMP_FALSE);
+            no_guard = emit_JUMP_FALSE(e, PDL_LATER);
         }
-        emit(e, PDL_OP_SCOPE_BACK, 1, 0, 0);
-        emit(e, PDL_OP_POP, 0, 0, 0);
+        emit_SCOPE_FORGET(e);
+        emit_POP(e);
         c_block(e, c->then, (pdl_pos){.seg = PDL_SEG_NONE, .no_context = info->no_context, .index = i});
-        emit(e, PDL_OP_CHILD, 0, 0, 0);
-        outs[i] = emit_jump(e, PDL_OP_JUMP);
+        emit_CHILD(e);
+        outs[i] = emit_JUMP(e, PDL_LATER);
         if (no_match != UINT32_MAX) patch(e, no_match);
         if (no_guard != UINT32_MAX) patch(e, no_guard);
-        emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+        emit_SCOPE_BACK(e);
     }
-    emit(e, PDL_OP_POP, 0, 0, 0);
+    emit_POP(e);
     emit_text(e, PDL_STR(""));
     for (uint32_t i = 0; i < b->cases.n; i++) patch(e, outs[i]);
 }
@@ -69,14 +69,14 @@ static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors
     for (uint32_t i = 0; i < info->n; i++) {
         c_tree(e, fors->names[i]);
         c_tree(e, fors->lists[i]);
-        emit(e, PDL_OP_FOR_LIST, 0, 0, 0);
+        emit_FOR_LIST(e);
     }
     if (max) {
         c_tree(e, max);
         c_trace_field(e, "maxIterations");
     }
     c_at(e, fors ? fors->loc : pdl_field_loc(head, "maxIterations"));
-    emit(e, PDL_OP_FORS, 0, 0, add_ptr(e, info));
+    emit_FORS(e, info);
     if (join->kind == PDL_JOIN_REDUCE) {
         c_at(e, join->loc);
         c_tree_at(e, join->reduce, head->loc);
@@ -88,20 +88,20 @@ static void c_loop_start(pdl_emit *e, const pdl_join *join) {
     switch (join->kind) {
     case PDL_JOIN_TEXT: emit_text(e, PDL_STR("")); return;
     case PDL_JOIN_LASTOF: emit_const(e, pdl_null()); return;
-    case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit(e, PDL_OP_LIST, 0, 0, 0); return;
+    case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit_LIST(e, 0); return;
     }
 }
 
 static void c_loop_add(pdl_emit *e, const pdl_join *join) {
     switch (join->kind) {
-    case PDL_JOIN_TEXT: emit(e, PDL_OP_TEXT_ADD, 0, 0, 0); return;
+    case PDL_JOIN_TEXT: emit_TEXT_ADD(e); return;
     case PDL_JOIN_LASTOF:
-        emit(e, PDL_OP_SWAP, 0, 0, 0);
-        emit(e, PDL_OP_POP, 0, 0, 0);
+        emit_SWAP(e);
+        emit_POP(e);
         return;
     case PDL_JOIN_ARRAY:
     case PDL_JOIN_OBJECT:
-    case PDL_JOIN_REDUCE: emit(e, PDL_OP_LIST_ADD, 0, 0, 0); return;
+    case PDL_JOIN_REDUCE: emit_LIST_ADD(e); return;
     }
 }
 
@@ -109,7 +109,7 @@ static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
     if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF || join->kind == PDL_JOIN_ARRAY) return;
     c_at(e, join->loc);
     if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
-    else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
+    else emit_JOIN_LIST(e, join->kind, add_const(e, pdl_text(join->with)));
 }
 
 /* Can no expression of t see the background? A function that it calls might. C depth follows the YAML source. */
@@ -166,27 +166,27 @@ void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
     c_loop_head(e, &b->head, b->fors, &b->index, max, join);
     c_loop_start(e, join);
     uint32_t again = here(e);
-    uint32_t next = emit_jump(e, PDL_OP_FOR_NEXT);
+    uint32_t next = emit_FOR_NEXT(e, PDL_LATER);
     if (b->while_ && !is_const_truth(b->while_, true)) {
         c_tree(e, b->while_);
-        ends[n_ends++] = emit_jump(e, PDL_OP_JUMP_FALSE);
+        ends[n_ends++] = emit_JUMP_FALSE(e, PDL_LATER);
     }
     if (join->kind == PDL_JOIN_TEXT && join->with.n) {
         uint32_t sep = add_const(e, pdl_text(join->with));
-        emit(e, PDL_OP_FOR_SEP, 0, 0, sep); /* prints it, and adds it to the text, before all but the first */
+        emit_FOR_SEP(e, sep); /* prints it, and adds it to the text, before all but the first */
     }
-    emit(e, PDL_OP_FOR_BIND, 0, 0, 0);
+    emit_FOR_BIND(e);
     c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
-    emit(e, PDL_OP_CHILD, 0, 0, 0);
+    emit_CHILD(e);
     c_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {
         c_tree(e, b->until);
-        ends[n_ends++] = emit_jump(e, PDL_OP_JUMP_TRUE);
+        ends[n_ends++] = emit_JUMP_TRUE(e, PDL_LATER);
     }
-    emit(e, PDL_OP_JUMP, 0, 0, again);
+    emit_JUMP(e, again);
     patch(e, next);
     while (n_ends-- > 0) patch(e, ends[n_ends]);
-    emit(e, PDL_OP_FOR_END, 0, 0, 0);
+    emit_FOR_END(e);
     c_loop_finish(e, join);
 }
 
@@ -196,16 +196,16 @@ void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {
     pdl_map_info *m = pdl_arena_new(e->a, pdl_map_info);
     m->block = b;
     m->info = info;
-    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    uint32_t over = emit_JUMP(e, PDL_LATER);
     m->entry = here(e);
     c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = true});
-    emit(e, PDL_OP_RETURN, 0, 0, 0);
+    emit_RETURN(e);
     patch(e, over);
     c_at(e, b->head.loc);
-    emit(e, PDL_OP_MAP, 0, 0, add_ptr(e, m));
-    emit(e, PDL_OP_FOR_END, 0, 0, 0);
+    emit_MAP(e, m);
+    emit_FOR_END(e);
     if (join->kind == PDL_JOIN_ARRAY) return;
     c_at(e, join->loc);
     if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
-    else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
+    else emit_JOIN_LIST(e, join->kind, add_const(e, pdl_text(join->with)));
 }

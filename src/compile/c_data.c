@@ -12,14 +12,14 @@ void c_tree(pdl_emit *e, const pdl_tree *t) {
     case PDL_TREE_EXPR: c_expr(e, t->expr, t->node, t->loc); return;
     case PDL_TREE_LIST:
         for (uint32_t i = 0; i < t->n; i++) c_tree(e, t->items[i]);
-        emit(e, PDL_OP_LIST, 0, 0, t->n);
+        emit_LIST(e, t->n);
         return;
     case PDL_TREE_MAP:
         for (uint32_t i = 0; i < t->n; i++) {
             c_tree(e, t->keys[i]);
             c_tree(e, t->items[i]);
         }
-        emit(e, PDL_OP_DICT, 0, 0, t->n);
+        emit_DICT(e, t->n);
         return;
     }
 }
@@ -29,7 +29,7 @@ void c_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc) {
         c_expr(e, t->expr, t->node, loc);
     } else if (t->kind == PDL_TREE_LIST) {
         for (uint32_t i = 0; i < t->n; i++) c_tree_at(e, t->items[i], loc);
-        emit(e, PDL_OP_LIST, 0, 0, t->n);
+        emit_LIST(e, t->n);
     } else {
         c_tree(e, t);
     }
@@ -48,30 +48,30 @@ void c_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info) {
     if (b->path) {
         c_tree(e, b->path);
         c_trace_field(e, "read");
-        emit(e, PDL_OP_READ_FILE, 0, 0, add_ptr(e, b));
+        emit_READ_FILE(e, b);
     } else {
-        emit(e, PDL_OP_INPUT, 0, 0, add_ptr(e, b));
+        emit_INPUT(e, b);
     }
-    emit(e, PDL_OP_AWAIT, 0, 0, 0);
-    emit(e, PDL_OP_READ_END, 0, 0, add_ptr(e, b));
-    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 0, 0, 0);
-    emit(e, PDL_OP_EMIT, 0, 0, 0);
+    emit_AWAIT(e);
+    emit_READ_END(e, b);
+    emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, NULL);
+    emit_EMIT(e, false);
 }
 
 void c_message(pdl_emit *e, const pdl_b_message *b) {
-    emit(e, PDL_OP_SUB_BEGIN, 0, 0, 0);
+    emit_SUB_BEGIN(e, false);
     c_block(e, b->content, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
-    emit(e, PDL_OP_SUB_END, 0, 0, 0);
+    emit_SUB_END(e);
     c_or_default(e, b->name, pdl_null());
     c_or_default(e, b->tool_call_id, pdl_null());
     c_or_default(e, b->tool_calls, pdl_null());
-    emit(e, PDL_OP_TO_MESSAGE, 0, 0, 0);
+    emit_TO_MESSAGE(e);
 }
 
 void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
     const pdl_agg *g = b->aggregator;
     if (!g->is_file) {
-        emit(e, PDL_OP_AGGREGATOR, 0, 0, 0);
+        emit_AGGREGATOR(e, false);
         return;
     }
     c_or_default(e, g->file, pdl_null());
@@ -80,7 +80,7 @@ void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
     c_or_default(e, g->prefix, pdl_textz(""));
     c_or_default(e, g->suffix, pdl_textz("\n"));
     c_or_default(e, g->flush, pdl_bool(false));
-    emit(e, PDL_OP_AGGREGATOR, 1, 0, 6);
+    emit_AGGREGATOR(e, true);
 }
 
 /* The text of `get` as an expression: `${ TEXT }`. */
@@ -95,28 +95,28 @@ static const pdl_expr *get_expr(pdl_emit *e, pdl_str text) {
 
 static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_info *info) {
     c_expr(e, get_expr(e, b->get.s), NULL, b->get.loc);
-    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 4, 0, 0);
-    emit(e, PDL_OP_EMIT, 0, 0, 0);
+    emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
+    emit_EMIT(e, false);
 }
 
 static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_info *info) {
     c_tree(e, b->data);
     if (!b->raw.value) c_trace_field(e, "data");
-    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 4, 0, 0);
-    emit(e, PDL_OP_EMIT, 0, 0, 0);
+    emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
+    emit_EMIT(e, false);
 }
 
 static void c_factor(pdl_emit *e, const pdl_b_factor *b) {
     c_tree(e, b->factor);
     c_trace_field(e, "factor");
-    emit(e, PDL_OP_FACTOR, 0, 0, 0);
+    emit_FACTOR(e);
 }
 
 static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
     c_tree(e, b->value);
     c_trace_field(e, "data");
-    emit(e, PDL_OP_MESSAGE, info->no_context ? 2 : 0, 0, 0);
-    emit(e, PDL_OP_EMIT, 0, 0, 0);
+    emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, NULL);
+    emit_EMIT(e, false);
 }
 
 static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
@@ -128,46 +128,44 @@ static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
     for (uint32_t i = 0; i < b->fields.n; i++) {
         emit_text(e, b->fields.names[i]);
         c_block(e, b->fields.p[i], (pdl_pos){.seg = PDL_SEG_NAME, .name = b->fields.names[i]});
-        emit(e, PDL_OP_CHILD, 0, 0, 0);
+        emit_CHILD(e);
     }
-    emit(e, PDL_OP_DICT, 0, 0, b->fields.n);
+    emit_DICT(e, b->fields.n);
 }
 
 /* The file is looked for in the first n places, one after another: its path and text. */
-static void c_source(pdl_emit *e, uint32_t block, uint32_t n) {
+static void c_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
     uint32_t found[PDL_FILE_PLACES];
     for (uint32_t i = 0; i < n; i++) {
-        emit(e, PDL_OP_SOURCE, 0, i, block);
-        emit(e, PDL_OP_AWAIT, 0, 0, 0);
-        found[i] = emit_jump(e, PDL_OP_SOURCE_FOUND);
+        emit_SOURCE(e, (pdl_file_place)i, b);
+        emit_AWAIT(e);
+        found[i] = emit_SOURCE_FOUND(e, PDL_LATER);
     }
-    emit(e, PDL_OP_SOURCE_MISSING, 0, 0, block);
+    emit_SOURCE_MISSING(e, b);
     for (uint32_t i = 0; i < n; i++) patch(e, found[i]);
 }
 
 static void c_include(pdl_emit *e, const pdl_block *b) {
-    uint32_t block = add_ptr(e, b);
-    c_source(e, block, PDL_IN_PATH);
-    emit(e, PDL_OP_INCLUDE, 0, 0, block);
-    emit(e, PDL_OP_CHILD, 0, 0, 0);
+    c_source(e, b, PDL_IN_PATH);
+    emit_INCLUDE(e, b);
+    emit_CHILD(e);
 }
 
 static void c_import(pdl_emit *e, const pdl_block *b) {
-    uint32_t block = add_ptr(e, b);
     bool tools = pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX));
     if (tools) {
-        emit(e, PDL_OP_TOOL_LIST, 0, 0, block);
-        emit(e, PDL_OP_AWAIT, 0, 0, 0);
-        emit(e, PDL_OP_TOOL_MODULE, 0, 0, block);
+        emit_TOOL_LIST(e, b);
+        emit_AWAIT(e);
+        emit_TOOL_MODULE(e, b);
     } else {
-        c_source(e, block, PDL_FILE_PLACES);
-        emit(e, PDL_OP_MODULE, 0, 0, 0);
+        c_source(e, b, PDL_FILE_PLACES);
+        emit_MODULE(e);
     }
-    uint32_t known = emit_jump(e, PDL_OP_IMPORT_KNOWN);
+    uint32_t known = emit_IMPORT_KNOWN(e, PDL_LATER);
     if (tools) emit_const(e, pdl_absent());
-    else emit(e, PDL_OP_STDLIB, 0, 0, 0);
-    emit(e, PDL_OP_IMPORT, 0, 0, block);
-    emit(e, PDL_OP_EMIT, 0, 0, 0); /* an object that is known was printed when it was made */
+    else emit_STDLIB(e);
+    emit_IMPORT(e, b);
+    emit_EMIT(e, false); /* an object that is known was printed when it was made */
     patch(e, known);
 }
 
@@ -200,7 +198,7 @@ void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     case PDL_BLOCK_read: c_read(e, PDL_AS(read, b), info); return;
     case PDL_BLOCK_factor: c_factor(e, PDL_AS(factor, b)); return;
     case PDL_BLOCK_aggregator: c_aggregator(e, PDL_AS(aggregator, b)); return;
-    case PDL_BLOCK_error: emit(e, PDL_OP_FAIL, 0, 2, add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
+    case PDL_BLOCK_error: emit_ERROR(e, add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
     case PDL_BLOCK_empty: emit_text(e, PDL_STR("")); return;
     case PDL_BLOCK_scalar: c_scalar(e, PDL_AS(scalar, b), info); return;
     case PDL_BLOCK_COUNT: break;

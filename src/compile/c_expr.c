@@ -17,25 +17,25 @@ static pdl_arith arith_of(pdl_xop op) {
 
 /* All variables; those in slots are put into the scope for that. */
 static void c_scope(pdl_emit *e) {
-    if (e->locals.n) emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
+    if (e->locals.n) emit_SCOPE_SAVE(e);
     for (uint32_t slot = 0; slot < e->locals.n; slot++) {
-        emit(e, PDL_OP_LOCAL, 0, 0, slot);
-        emit(e, PDL_OP_BIND, 0, 0, e->locals.p[slot]);
+        emit_LOCAL(e, slot);
+        emit_BIND(e, e->locals.p[slot]);
     }
-    emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("stdlib")));
-    emit(e, PDL_OP_SCOPE, 0, 0, 0);
-    if (e->locals.n) emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    emit_NAME(e, name_of(e, PDL_STR("stdlib")));
+    emit_SCOPE(e);
+    if (e->locals.n) emit_SCOPE_BACK(e);
 }
 
 static void c_name(pdl_emit *e, const pdl_xnode *x) {
     pdl_str s = x->u.name;
     uint32_t slot;
     span(e, x);
-    if (pdl_str_is(s, "pdl_context")) emit(e, PDL_OP_CONTEXT, 0, 0, name_of(e, s));
+    if (pdl_str_is(s, "pdl_context")) emit_CONTEXT(e);
     else if (pdl_str_is(s, "pdl_scope")) c_scope(e);
-    else if (local_find(e, name_of(e, s), &slot)) emit(e, PDL_OP_LOCAL, 0, 0, slot);
-    else if (pdl_str_is(s, "pdl_usage")) emit(e, PDL_OP_USAGE, 0, 0, name_of(e, s));
-    else emit(e, PDL_OP_NAME, 0, 0, name_of(e, s));
+    else if (local_find(e, name_of(e, s), &slot)) emit_LOCAL(e, slot);
+    else if (pdl_str_is(s, "pdl_usage")) emit_USAGE(e, name_of(e, s));
+    else emit_NAME(e, name_of(e, s));
 }
 
 /* Arguments on the stack: positional, keywords, *list, **dict; and their shape. */
@@ -103,7 +103,8 @@ static pdl_shape *c_call_step(pdl_emit *e, const pdl_xnode *x) {
     bool method = callee->kind == PDL_X_ATTR;
     if (method) s->name = callee->u.access.name;
     span(e, x);
-    emit(e, method ? PDL_OP_METHOD : PDL_OP_CALL, 0, 0, add_ptr(e, s));
+    if (method) emit_METHOD(e, s);
+    else emit_CALL(e, s);
     return s;
 }
 
@@ -118,7 +119,7 @@ static void c_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
     uint32_t slot;
     if (local_find(e, s->root, &slot)) s->local = slot + 1;
     s->n_keys = n_keys;
-    emit(e, PDL_OP_REBIND, 0, 0, add_ptr(e, s));
+    emit_REBIND(e, s);
 }
 
 static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
@@ -127,7 +128,8 @@ static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
     bool test = x->kind == PDL_X_TEST;
     s->row = x->u.filter.unknown ? NULL : test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
     span(e, x);
-    emit(e, test ? PDL_OP_TEST : PDL_OP_FILTER, test && x->u.filter.negated, 0, add_ptr(e, s));
+    if (test) emit_TEST(e, x->u.filter.negated, s);
+    else emit_FILTER(e, s);
 }
 
 void c_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
@@ -144,19 +146,19 @@ static void c_compare(pdl_emit *e, const pdl_xnode *x) {
         c_x(e, x->u.compare.rest[i]);
         bool last = i + 1 == n;
         if (!last) {
-            emit(e, PDL_OP_DUP, 0, 0, 0);
-            emit(e, PDL_OP_ROT3, 0, 0, 0);
+            emit_DUP(e);
+            emit_ROT3(e);
         }
         span(e, x);
-        emit(e, PDL_OP_COMPARE, x->u.compare.ops[i], 0, 0);
-        if (!last) outs[i] = emit_jump(e, PDL_OP_JUMP_FALSE_KEEP);
+        emit_COMPARE(e, x->u.compare.ops[i]);
+        if (!last) outs[i] = emit_JUMP_FALSE_KEEP(e, PDL_LATER);
     }
     if (n < 2) return;
-    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    uint32_t over = emit_JUMP(e, PDL_LATER);
     /* middle false: drop the operand kept for the next comparison */
     for (uint32_t i = 0; i + 1 < n; i++) patch(e, outs[i]);
-    emit(e, PDL_OP_SWAP, 0, 0, 0);
-    emit(e, PDL_OP_POP, 0, 0, 0);
+    emit_SWAP(e);
+    emit_POP(e);
     patch(e, over);
 }
 
@@ -169,14 +171,14 @@ static void c_logic(pdl_emit *e, const pdl_xnode *x) {
     while (e->spine.n > base) {
         const pdl_xnode *op = e->spine.p[--e->spine.n];
         span(e, op);
-        uint32_t out = emit_jump(e, kind == PDL_X_AND ? PDL_OP_JUMP_FALSE_KEEP : PDL_OP_JUMP_TRUE_KEEP);
+        uint32_t out = kind == PDL_X_AND ? emit_JUMP_FALSE_KEEP(e, PDL_LATER) : emit_JUMP_TRUE_KEEP(e, PDL_LATER);
         c_x(e, op->u.op.b);
         patch(e, out);
     }
 }
 
 static void c_undefined(pdl_emit *e, const char *why) {
-    emit(e, PDL_OP_UNDEFINED, 0, 0, add_const(e, pdl_textz(why)));
+    emit_UNDEFINED(e, add_const(e, pdl_textz(why)));
 }
 
 /* a if b else c if d ...: a chain is a loop, however long. */
@@ -185,9 +187,9 @@ static void c_cond(pdl_emit *e, const pdl_xnode *x) {
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         c_x(e, x->u.cond.test);
         span(e, x);
-        uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+        uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
         c_x(e, x->u.cond.yes);
-        *pdl_vec_push(&overs) = emit_jump(e, PDL_OP_JUMP);
+        *pdl_vec_push(&overs) = emit_JUMP(e, PDL_LATER);
         patch(e, no);
     }
     if (x) c_x(e, x);
@@ -196,10 +198,11 @@ static void c_cond(pdl_emit *e, const pdl_xnode *x) {
     pdl_vec_fini(&overs);
 }
 
-static void c_items(pdl_emit *e, const pdl_xnode *x, pdl_opcode op) {
+/* The items on the stack; how many. */
+static uint32_t c_items(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) c_x(e, x->u.list.p[i]);
     span(e, x);
-    emit(e, op, 0, 0, x->u.list.n);
+    return x->u.list.n;
 }
 
 static void c_or_null(pdl_emit *e, const pdl_xnode *x) {
@@ -214,12 +217,12 @@ static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
         c_or_null(e, key->u.slice.to);
         c_or_null(e, key->u.slice.step);
         span(e, x);
-        emit(e, PDL_OP_SLICE, 0, 0, 0);
+        emit_SLICE(e);
         return;
     }
     c_x(e, key);
     span(e, x);
-    emit(e, PDL_OP_ITEM, 0, 0, 0);
+    emit_ITEM(e);
 }
 
 /* One step of a postfix or binary chain, its left operand being on the stack. */
@@ -235,7 +238,7 @@ static void c_step(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_BINARY:
         c_x(e, x->u.op.b);
         span(e, x);
-        emit(e, PDL_OP_ARITH, arith_of(x->u.op.op), 0, 0);
+        emit_ARITH(e, arith_of(x->u.op.op));
         return;
     default: PDL_BUG("expression kind %d in a chain", (int)x->kind);
     }
@@ -267,10 +270,9 @@ static void c_chain(pdl_emit *e, const pdl_xnode *x) {
 static void c_unary(pdl_emit *e, const pdl_xnode *x) {
     c_x(e, x->u.op.a);
     span(e, x);
-    pdl_opcode op = x->u.op.op == PDL_XOP_NOT   ? PDL_OP_NOT
-                    : x->u.op.op == PDL_XOP_NEG ? PDL_OP_NEG
-                                                : PDL_OP_POS;
-    emit(e, op, 0, 0, 0);
+    if (x->u.op.op == PDL_XOP_NOT) emit_NOT(e);
+    else if (x->u.op.op == PDL_XOP_NEG) emit_NEG(e);
+    else emit_POS(e);
 }
 
 static void c_dict(pdl_emit *e, const pdl_xnode *x) {
@@ -279,15 +281,14 @@ static void c_dict(pdl_emit *e, const pdl_xnode *x) {
         c_x(e, x->u.dict.vals[i]);
     }
     span(e, x);
-    emit(e, PDL_OP_DICT, 0, 0, x->u.dict.n);
+    emit_DICT(e, x->u.dict.n);
 }
 
 /* A slice that is not the whole key, x[1:2, 0]: nothing has such an item. */
 static void c_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     span(e, x);
-    emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_list_push(what, pdl_textz("SyntaxError"))));
-    emit_const(e, pdl_absent());
+    emit_RAISE(e, add_const(e, pdl_list_push(what, pdl_textz("SyntaxError"))));
 }
 
 void c_x(pdl_emit *e, const pdl_xnode *x) {
@@ -300,10 +301,10 @@ void c_x(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_UNARY: c_unary(e, x); return;
     case PDL_X_AND: case PDL_X_OR: c_logic(e, x); return;
     case PDL_X_COMPARE: c_compare(e, x); return;
-    case PDL_X_CONCAT: c_items(e, x, PDL_OP_CONCAT); return;
+    case PDL_X_CONCAT: emit_CONCAT(e, c_items(e, x)); return;
     case PDL_X_COND: c_cond(e, x); return;
-    case PDL_X_LIST: c_items(e, x, PDL_OP_LIST); return;
-    case PDL_X_TUPLE: c_items(e, x, PDL_OP_TUPLE); return;
+    case PDL_X_LIST: emit_LIST(e, c_items(e, x)); return;
+    case PDL_X_TUPLE: emit_TUPLE(e, c_items(e, x)); return;
     case PDL_X_DICT: c_dict(e, x); return;
     case PDL_X_SLICE: c_stray_slice(e, x); return;
     default: PDL_BUG("expression kind %d", (int)x->kind);
@@ -327,13 +328,13 @@ static bool c_simple_template(pdl_emit *e, const pdl_xnode *seq) {
         for (uint32_t k = 0; k < x->u.list.n; k++) {
             c_x(e, x->u.list.p[k]);
             span(e, x->u.list.p[k]);
-            emit(e, PDL_OP_DEFINED, 0, 0, 0); /* fails at its own place, not at that of the whole text */
+            emit_DEFINED(e); /* fails at its own place, not at that of the whole text */
         }
         n += x->u.list.n;
     }
     e->start = seq->start;
     e->end = seq->end;
-    emit(e, PDL_OP_STR_JOIN, 0, 0, n);
+    emit_STR_JOIN(e, n);
     return true;
 }
 
@@ -348,20 +349,20 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
     case PDL_X_BROKEN:
         e->start = x->fault->start;
         e->end = x->fault->end;
-        emit(e, PDL_OP_FAIL, 0, 0, 0);
+        emit_FAIL_TO_READ(e);
         break;
     case PDL_X_NATIVE:
         c_x(e, x->root);
         e->start = x->root->start;
         e->end = x->root->end;
-        emit(e, PDL_OP_DEFINED, 0, 0, 0);
+        emit_DEFINED(e);
         break;
     case PDL_X_TEMPLATE:
         if (c_simple_template(e, x->root)) break;
-        from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
-        emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+        from = emit_SCOPE_SAVE(e) + 1;
+        emit_BUF_PUSH(e);
         c_stmt(e, x->root);
-        emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+        emit_BUF_POP(e, false);
         c_scope_back(e, from);
         break;
     case PDL_X_PLAIN: break;
@@ -374,13 +375,13 @@ void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc lo
     if (x->form == PDL_X_BROKEN) {
         e->start = x->fault->start;
         e->end = x->fault->end;
-        emit(e, PDL_OP_FAIL, 0, 0, 0);
+        emit_FAIL_TO_READ(e);
     } else {
         c_self(e, x->root);
-        emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+        emit_BUF_PUSH(e);
         c_stmt(e, x->root);
-        emit(e, PDL_OP_BUF_POP, 0, 0, 0);
+        emit_BUF_POP(e, false);
     }
-    emit(e, PDL_OP_RETURN, 0, 0, 0);
+    emit_RETURN(e);
     at_place(e, old);
 }

@@ -19,7 +19,7 @@ void c_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
     struct pending_func *p = pdl_arena_new(e->a, struct pending_func);
     p->info = f;
     *pdl_vec_push(&e->functions) = p;
-    emit(e, PDL_OP_FUNC, 0, 0, add_ptr(e, f));
+    emit_FUNC(e, f);
 }
 
 void c_pending_functions(pdl_emit *e) {
@@ -29,15 +29,15 @@ void c_pending_functions(pdl_emit *e) {
         f->entry = here(e);
         c_block(e, f->block->body, (pdl_pos){.seg = PDL_SEG_NONE});
         c_at(e, pdl_field_loc(&f->block->head, "return"));
-        emit(e, PDL_OP_RETURN, 0, 0, 0);
+        emit_RETURN(e);
     }
 }
 
 void c_call(pdl_emit *e, const pdl_b_call *b) {
     if (b->args) c_tree(e, b->args);
-    else emit(e, PDL_OP_DICT, 0, 0, 0);
+    else emit_DICT(e, 0);
     c_trace_field(e, "args");
     c_tree(e, b->func);
     c_at(e, pdl_field_loc(&b->head, "call"));
-    emit(e, PDL_OP_CALL_BLOCK, 0, 0, add_ptr(e, b));
+    emit_CALL_BLOCK(e, b);
 }

@@ -17,41 +17,41 @@ bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
 
 /* The list of the items that pass the loop's filter, so that loop.length and the like count only them. */
 static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
-    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
+    uint32_t from = emit_SCOPE_SAVE(e) + 1;
     span(e, x->u.loop.over);
-    emit(e, PDL_OP_LOOP, 0, 0, 0);
-    emit(e, PDL_OP_LIST, 0, 0, 0);
-    emit(e, PDL_OP_SWAP, 0, 0, 0); /* list loop */
+    emit_LOOP(e);
+    emit_LIST(e, 0);
+    emit_SWAP(e); /* list loop */
     uint32_t again = here(e);
-    uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT); /* list loop item */
-    emit(e, PDL_OP_DUP, 0, 0, 0);
+    uint32_t next = emit_LOOP_NEXT(e, PDL_LATER); /* list loop item */
+    emit_DUP(e);
     c_target(e, x->u.loop.target);
     c_x(e, x->u.loop.test);
-    uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
-    emit(e, PDL_OP_ROT3, 0, 0, 0); /* item list loop */
-    emit(e, PDL_OP_ROT3, 0, 0, 0); /* loop item list */
-    emit(e, PDL_OP_SWAP, 0, 0, 0); /* loop list item */
-    emit(e, PDL_OP_LIST_ADD, 0, 0, 0);
-    emit(e, PDL_OP_SWAP, 0, 0, 0); /* list loop */
-    emit(e, PDL_OP_JUMP, 0, 0, again);
+    uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
+    emit_ROT3(e); /* item list loop */
+    emit_ROT3(e); /* loop item list */
+    emit_SWAP(e); /* loop list item */
+    emit_LIST_ADD(e);
+    emit_SWAP(e); /* list loop */
+    emit_JUMP(e, again);
     patch(e, no);
-    emit(e, PDL_OP_POP, 0, 0, 0);
-    emit(e, PDL_OP_JUMP, 0, 0, again);
+    emit_POP(e);
+    emit_JUMP(e, again);
     patch(e, next);
-    emit(e, PDL_OP_POP, 0, 0, 0); /* list */
+    emit_POP(e); /* list */
     c_scope_back(e, from);
 }
 
 /* The loop object is on top: it knows whether there was an item. */
 static void c_loop_else(pdl_emit *e, const pdl_xnode *x) {
     if (!x->u.loop.otherwise) {
-        emit(e, PDL_OP_POP, 0, 0, 0);
+        emit_POP(e);
         return;
     }
     emit_attr(e, PDL_STR("index0"));
     emit_const(e, pdl_int(0));
-    emit(e, PDL_OP_COMPARE, PDL_XOP_GE, 0, 0);
-    uint32_t some = emit_jump(e, PDL_OP_JUMP_TRUE);
+    emit_COMPARE(e, PDL_XOP_GE);
+    uint32_t some = emit_JUMP_TRUE(e, PDL_LATER);
     c_stmt(e, x->u.loop.otherwise);
     patch(e, some);
 }
@@ -69,21 +69,21 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
     declare(e, x->u.loop.target);
     size_t slot = e->locals.n, n = slot + 1 - outer; /* the last is for `loop` */
     span(e, x->u.loop.over);
-    emit(e, PDL_OP_LOCALS, 0, 0, n);
+    emit_LOCALS_OPEN(e, n);
     if (x->u.loop.test) c_loop_filter(e, x);
     span(e, x->u.loop.over);
-    emit(e, PDL_OP_LOOP, 0, 0, 0);
+    emit_LOOP(e);
     pdl_name loop = name_of(e, PDL_STR("loop"));
     *pdl_vec_push(&e->locals) = loop;
-    emit(e, PDL_OP_LOCAL_SET, 1, 0, slot);
+    emit_LOCAL_SET_KEEP(e, (uint32_t)slot);
     uint32_t again = here(e);
-    uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT);
+    uint32_t next = emit_LOOP_NEXT(e, PDL_LATER);
     c_target(e, x->u.loop.target);
     c_stmt(e, x->u.loop.body);
-    emit(e, PDL_OP_JUMP, 0, 0, again);
+    emit_JUMP(e, again);
     patch(e, next);
     e->locals.n = outer;
-    emit(e, PDL_OP_LOCALS, 1, 0, n);
+    emit_LOCALS_CLOSE(e, n);
     c_loop_else(e, x);
 }
 
@@ -94,21 +94,22 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
 static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) c_loop_filter(e, x);
     span(e, x->u.loop.over);
-    emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
-    emit(e, PDL_OP_LOOP, x->u.loop.recursive, 0, self);
+    emit_SCOPE_SAVE(e);
+    if (x->u.loop.recursive) emit_LOOP_RECURSIVE(e, self);
+    else emit_LOOP(e);
     uint32_t loop_name = name_of(e, PDL_STR("loop"));
-    emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
+    emit_BIND_KEEP(e, loop_name);
     uint32_t again = here(e);
-    uint32_t next = emit_jump(e, PDL_OP_LOOP_NEXT);
+    uint32_t next = emit_LOOP_NEXT(e, PDL_LATER);
     c_target(e, x->u.loop.target);
     uint32_t body = here(e);
     c_stmt(e, x->u.loop.body);
     if (binds(e, body, NULL)) {
         c_scope_back(e, again);
-        emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0);
-        emit(e, PDL_OP_BIND_KEEP, 0, 0, loop_name);
+        emit_SCOPE_SAVE(e);
+        emit_BIND_KEEP(e, loop_name);
     }
-    emit(e, PDL_OP_JUMP, 0, 0, again);
+    emit_JUMP(e, again);
     patch(e, next);
     c_scope_back(e, again);
     c_loop_else(e, x);
@@ -122,12 +123,12 @@ void c_for(pdl_emit *e, const pdl_xnode *x) {
     }
     uint32_t self = 0;
     if (x->u.loop.recursive) { /* the body as a routine: entered by loop(items) with the items on the stack */
-        uint32_t over = emit_jump(e, PDL_OP_JUMP);
+        uint32_t over = emit_JUMP(e, PDL_LATER);
         self = here(e);
-        emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+        emit_BUF_PUSH(e);
         c_open_run(e, x, self);
-        emit(e, PDL_OP_BUF_POP, 0, 0, 0);
-        emit(e, PDL_OP_RETURN, 0, 0, 0);
+        emit_BUF_POP(e, false);
+        emit_RETURN(e);
         patch(e, over);
     }
     c_x(e, x->u.loop.over);

@@ -34,7 +34,7 @@ static void c_parameters(pdl_emit *e, const pdl_tree *t) {
             if (fixed) emit_const(e, as_float(t->keys[i]->value, t->items[i]->value));
             else c_tree(e, t->items[i]);
         }
-        emit(e, PDL_OP_DICT, 0, 0, t->n);
+        emit_DICT(e, t->n);
     } else {
         c_tree(e, t);
     }
@@ -45,10 +45,10 @@ void c_model(pdl_emit *e, const pdl_b_model *b) {
     else c_tree(e, b->processor);
     c_trace_field(e, b->model ? "model" : "processor");
     if (b->parameters) c_parameters(e, b->parameters);
-    else emit(e, PDL_OP_DICT, 0, 0, 0);
+    else emit_DICT(e, 0);
     c_trace_field(e, "parameters");
     if (b->input) c_sub(e, b->input, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("input")});
-    else emit(e, PDL_OP_CONTEXT, 0, 0, 0);
+    else emit_CONTEXT(e);
     c_at(e, b->head.loc);
-    emit(e, PDL_OP_MODEL, 0, 0, add_ptr(e, b));
+    emit_MODEL(e, b);
 }

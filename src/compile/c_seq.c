@@ -4,10 +4,10 @@
 #include "base/banned.h"
 
 void c_reduce(pdl_emit *e) {
-    emit(e, PDL_OP_REDUCE, 0, 0, 0);
+    emit_REDUCE(e);
     uint32_t again = here(e);
-    uint32_t end = emit_jump(e, PDL_OP_REDUCE_NEXT);
-    emit(e, PDL_OP_JUMP, 0, 0, again);
+    uint32_t end = emit_REDUCE_NEXT(e, PDL_LATER);
+    emit_JUMP(e, again);
     patch(e, end);
 }
 
@@ -16,17 +16,17 @@ static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     switch (join->kind) {
     case PDL_JOIN_TEXT:
         if (!join->with.n) {
-            emit(e, PDL_OP_JOIN_TEXT, 0, 0, n);
+            emit_JOIN_TEXT(e, n);
             return;
         }
         break;
-    case PDL_JOIN_ARRAY: emit(e, PDL_OP_LIST, 0, 0, n); return;
+    case PDL_JOIN_ARRAY: emit_LIST(e, n); return;
     case PDL_JOIN_OBJECT: case PDL_JOIN_LASTOF: case PDL_JOIN_REDUCE: break;
     }
-    emit(e, PDL_OP_LIST, 0, 0, n);
+    emit_LIST(e, n);
     c_at(e, join->loc);
     if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
-    else emit(e, PDL_OP_JOIN_LIST, join->kind, 0, add_const(e, pdl_text(join->with)));
+    else emit_JOIN_LIST(e, join->kind, add_const(e, pdl_text(join->with)));
 }
 
 /* Only the last of several prints. */
@@ -37,13 +37,13 @@ static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info
     }
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
-        if (items->n > 1 && i == 0) emit(e, PDL_OP_QUIET, 0, 0, 0);
-        if (last && items->n > 1 && !info->has_parser) emit(e, PDL_OP_LOUD, 0, 0, 0);
+        if (items->n > 1 && i == 0) emit_QUIET(e);
+        if (last && items->n > 1 && !info->has_parser) emit_LOUD(e);
         c_block(e, items->p[i], (pdl_pos){
             .seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context,
         });
-        emit(e, PDL_OP_CHILD, 0, 0, 0);
-        if (!last) emit(e, PDL_OP_POP, 0, 0, 0);
+        emit_CHILD(e);
+        if (!last) emit_POP(e);
     }
 }
 
@@ -59,11 +59,11 @@ void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (i && join->kind == PDL_JOIN_TEXT && join->with.n)
-            emit(e, PDL_OP_EMIT_TEXT, 0, 0, add_const(e, pdl_text(join->with)));
+            emit_EMIT_TEXT(e, add_const(e, pdl_text(join->with)));
         pdl_pos pos = {.seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context};
         if (items->single) pos.seg = PDL_SEG_NONE;
         c_block(e, items->p[i], pos);
-        emit(e, PDL_OP_CHILD, 0, 0, 0);
+        emit_CHILD(e);
     }
     c_join_stack(e, join, items->n);
 }

@@ -13,16 +13,16 @@ void c_target(pdl_emit *e, const pdl_xnode *t) {
     if (t->kind == PDL_X_NAME) {
         pdl_name name = name_of(e, t->u.name);
         uint32_t slot;
-        if (local_find(e, name, &slot)) emit(e, PDL_OP_LOCAL_SET, 0, 0, slot);
-        else emit(e, PDL_OP_BIND, 0, 0, name);
+        if (local_find(e, name, &slot)) emit_LOCAL_SET(e, slot);
+        else emit_BIND(e, name);
     } else if (t->kind == PDL_X_NSREF) {
         c_x(e, t->u.access.obj);
-        emit(e, PDL_OP_SWAP, 0, 0, 0);
+        emit_SWAP(e);
         span(e, t);
-        emit(e, PDL_OP_NS_SET, 0, 0, add_const(e, pdl_text(t->u.access.name)));
-        emit(e, PDL_OP_POP, 0, 0, 0);
+        emit_NS_SET(e, add_const(e, pdl_text(t->u.access.name)));
+        emit_POP(e);
     } else {
-        emit(e, PDL_OP_UNPACK, 0, 0, t->u.list.n);
+        emit_UNPACK(e, t->u.list.n);
         for (uint32_t i = t->u.list.n; i-- > 0;) c_target(e, t->u.list.p[i]);
     }
 }
@@ -49,10 +49,10 @@ void c_scope_back(pdl_emit *e, uint32_t from) {
         const pdl_shape *s = e->code->ptrs.p[e->code->ins.p[i].c];
         if (s->local || pdl_idmap_find(&done, s->root)) continue;
         pdl_idmap_put(&done, s->root, e->code);
-        emit(e, PDL_OP_CARRY, 0, 0, s->root);
+        emit_CARRY(e, s->root);
     }
     pdl_idmap_fini(&done);
-    emit(e, PDL_OP_SCOPE_BACK, 0, 0, 0);
+    emit_SCOPE_BACK(e);
 }
 
 static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
@@ -63,9 +63,9 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     for (;;) {
         c_x(e, x->u.cond.test);
         span(e, x);
-        uint32_t no = emit_jump(e, PDL_OP_JUMP_FALSE);
+        uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
         c_stmt(e, x->u.cond.yes);
-        outs[n++] = emit_jump(e, PDL_OP_JUMP);
+        outs[n++] = emit_JUMP(e, PDL_LATER);
         patch(e, no);
         if (!x->u.cond.no) break;
         if (x->u.cond.no->kind != PDL_X_IF) {
@@ -79,10 +79,10 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
 
 /* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it was escaped. */
 static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
-    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
-    emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+    uint32_t from = emit_SCOPE_SAVE(e) + 1;
+    emit_BUF_PUSH(e);
     c_stmt(e, body);
-    emit(e, PDL_OP_BUF_POP, 1, 0, 0);
+    emit_BUF_POP(e, true);
     c_scope_back(e, from);
     if (filter) c_filter_on_top(e, filter);
 }
@@ -100,22 +100,22 @@ static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) 
     m->names = pdl_arena_new_n(e->a, pdl_name, m->n_params);
     for (uint32_t i = 0; i < m->n_params; i++) m->names[i] = name_of(e, m->params[i]);
     m->defaults = pdl_arena_new_n(e->a, uint32_t, m->n_defaults);
-    uint32_t over = emit_jump(e, PDL_OP_JUMP);
+    uint32_t over = emit_JUMP(e, PDL_LATER);
     m->entry = here(e);
     /* An argument that was not given is absent in the scope: its default is made inside the macro, in
      * order. */
     for (uint32_t i = 0; i < m->n_defaults; i++) {
         pdl_name param = m->names[m->n_params - m->n_defaults + i];
-        emit(e, PDL_OP_NAME, 1, 0, param);
-        uint32_t given = emit_jump(e, PDL_OP_JUMP_TRUE);
+        emit_GIVEN(e, param);
+        uint32_t given = emit_JUMP_TRUE(e, PDL_LATER);
         c_x(e, x->u.macro.defaults[i]);
-        emit(e, PDL_OP_BIND, 0, 0, param);
+        emit_BIND(e, param);
         patch(e, given);
     }
-    emit(e, PDL_OP_BUF_PUSH, 0, 0, 0);
+    emit_BUF_PUSH(e);
     c_stmt(e, x->u.macro.body);
-    emit(e, PDL_OP_BUF_POP, 1, 0, 0);
-    emit(e, PDL_OP_RETURN, 0, 0, 0);
+    emit_BUF_POP(e, true);
+    emit_RETURN(e);
     patch(e, over);
     return m;
 }
@@ -123,8 +123,8 @@ static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) 
 static void c_macro(pdl_emit *e, const pdl_xnode *x) {
     pdl_macro_info *m = c_routine(e, x, x->u.macro.name);
     span(e, x);
-    emit(e, PDL_OP_MACRO, 0, 0, add_ptr(e, m));
-    emit(e, PDL_OP_BIND, 0, 0, name_of(e, x->u.macro.name));
+    emit_MACRO(e, m);
+    emit_BIND(e, name_of(e, x->u.macro.name));
 }
 
 static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
@@ -136,7 +136,7 @@ static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < args->n_pos; i++) c_x(e, args->pos[i]);
     for (uint32_t i = 0; i < args->n_kw; i++) c_x(e, args->kw[i]);
     span(e, x);
-    emit(e, PDL_OP_MACRO, 0, 0, add_ptr(e, m));
+    emit_MACRO(e, m);
     if (args->star) c_x(e, args->star);
     if (args->starstar) c_x(e, args->starstar);
     pdl_shape *s = pdl_arena_new(e->a, pdl_shape);
@@ -148,13 +148,13 @@ static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
     s->star = args->star != NULL;
     s->starstar = args->starstar != NULL;
     span(e, call);
-    emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, s));
-    emit(e, PDL_OP_OUT, 0, 0, 0);
+    emit_CALL(e, s);
+    emit_OUT(e, false);
 }
 
 static void c_with(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.with.n; i++) c_x(e, x->u.with.values[i]);
-    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
+    uint32_t from = emit_SCOPE_SAVE(e) + 1;
     for (uint32_t i = x->u.with.n; i-- > 0;) c_target(e, x->u.with.targets[i]);
     c_stmt(e, x->u.with.body);
     c_scope_back(e, from);
@@ -175,33 +175,33 @@ static void c_output(pdl_emit *e, const pdl_xnode *x) {
         c_x(e, x->u.list.p[i]);
         if (x->u.list.p[i]->kind == PDL_X_FILTER && c_written(e)) continue;
         span(e, x->u.list.p[i]);
-        emit(e, PDL_OP_OUT, 0, 0, 0);
+        emit_OUT(e, false);
     }
 }
 
 static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     c_x(e, x->u.set.value);
-    emit(e, PDL_OP_AUTOESCAPE, 0, 0, 1);
-    uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
+    emit_AUTOESCAPE(e);
+    uint32_t from = emit_SCOPE_SAVE(e) + 1;
     c_stmt(e, x->u.set.body);
     c_scope_back(e, from);
-    emit(e, PDL_OP_AUTOESCAPE_BACK, 0, 0, 0);
+    emit_AUTOESCAPE_BACK(e);
 }
 
 /* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The routines
  * are in `self`. */
 static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
-        uint32_t from = emit(e, PDL_OP_SCOPE_SAVE, 0, 0, 0) + 1;
+        uint32_t from = emit_SCOPE_SAVE(e) + 1;
         c_stmt(e, x->u.macro.body);
         c_scope_back(e, from);
         return;
     }
     span(e, x);
-    emit(e, PDL_OP_NAME, 0, 0, name_of(e, PDL_STR("self")));
+    emit_NAME(e, name_of(e, PDL_STR("self")));
     emit_attr(e, x->u.macro.name);
-    emit(e, PDL_OP_CALL, 0, 0, add_ptr(e, pdl_arena_new(e->a, pdl_shape)));
-    emit(e, PDL_OP_OUT, 0, 0, 0);
+    emit_CALL(e, pdl_arena_new(e->a, pdl_shape));
+    emit_OUT(e, false);
 }
 
 /* Pushes name and routine of every block below x; returns how many. C depth follows the nesting of
@@ -225,7 +225,7 @@ static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_BLOCK:
         if (x->u.macro.required) return 0;
         emit_text(e, x->u.macro.name);
-        emit(e, PDL_OP_MACRO, 0, 0, add_ptr(e, c_routine(e, x, x->u.macro.name)));
+        emit_MACRO(e, c_routine(e, x, x->u.macro.name));
         return 1 + c_block_routines(e, x->u.macro.body);
     default: return 0;
     }
@@ -234,28 +234,28 @@ static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
 void c_self(pdl_emit *e, const pdl_xnode *root) {
     uint32_t n = c_block_routines(e, root);
     if (!n) return;
-    emit(e, PDL_OP_DICT, 0, 0, n);
-    emit(e, PDL_OP_BIND, 0, 0, name_of(e, PDL_STR("self")));
+    emit_DICT(e, n);
+    emit_BIND(e, name_of(e, PDL_STR("self")));
 }
 
 static void c_required(pdl_emit *e, const pdl_xnode *x) {
     span(e, x);
     pdl_val what = pdl_list_push(pdl_list_new(2),
                                  pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
-    emit(e, PDL_OP_FAIL, 0, 1, add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
+    emit_RAISE(e, add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
 /* What fails when it is executed: include, extends, unknown things. */
 static void c_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
         c_x(e, x->u.fault.value);
-        if (x->u.fault.strict) emit(e, PDL_OP_DEFINED, 0, 0, 0);
-        emit(e, PDL_OP_POP, 0, 0, 0);
+        if (x->u.fault.strict) emit_DEFINED(e);
+        emit_POP(e);
     }
     span(e, x);
     pdl_val what =
         pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)), pdl_textz(x->u.fault.cls));
-    emit(e, PDL_OP_FAIL, 0, 1, add_const(e, what));
+    emit_RAISE(e, add_const(e, what));
 }
 
 /* Flat switch over the kinds of statements. */
@@ -264,7 +264,7 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_TEXT:
         span(e, x);
-        emit(e, PDL_OP_OUT_TEXT, 0, 0, add_const(e, pdl_text(x->u.text)));
+        emit_OUT_TEXT(e, add_const(e, pdl_text(x->u.text)));
         return;
     case PDL_X_OUTPUT: c_output(e, x); return;
     case PDL_X_SEQ:
@@ -284,7 +284,7 @@ void c_stmt(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_CALLBLOCK: c_call_block(e, x); return;
     case PDL_X_FILTERBLOCK:
         c_captured(e, x->u.set.body, x->u.set.filter);
-        emit(e, PDL_OP_OUT, 1, 0, 0);
+        emit_OUT(e, true);
         return;
     case PDL_X_WITH: c_with(e, x); return;
     case PDL_X_BLOCK:

@@ -6,12 +6,29 @@
 
 #include "base/banned.h"
 
+typedef enum { A_NONE, A_FLAG, A_ENUM } kind_a;
+typedef enum { C_NONE, C_NAME, C_CONST, C_TARGET, C_COUNT, C_SLOT, C_PTR } kind_c;
+
+#define KIND_FLAG(what) A_FLAG, #what
+#define KIND_ENUM(type) A_ENUM, #type
+#define KIND_PTR(type) C_PTR, #type
+#define KIND_PTR_OR_NULL(type) C_PTR, #type
+#define KIND_NAME C_NAME, ""
+#define KIND_CONST C_CONST, ""
+#define KIND_TARGET C_TARGET, ""
+#define KIND_ENTRY C_TARGET, ""
+#define KIND_COUNT C_COUNT, ""
+#define KIND_SLOT C_SLOT, ""
+#define KIND_NONE 0, ""
+
 static const struct {
     const char *name;
-    int effect;
-    const char *doc;
+    kind_a a;
+    const char *a_name; /* of the flag or enumeration */
+    kind_c c;
+    const char *c_name; /* of the type that is pointed to */
 } ops[] = {
-#define OP(name, effect, doc) {#name, effect, doc},
+#define OP(name, pops, pushes, flow, a, c, doc) {#name, KIND_##a, KIND_##c},
 #include "compile/ops.def"
 };
 
@@ -31,41 +48,46 @@ void pdl_code_drop(pdl_code *c) {
     pdl_vec_fini(&c->where);
     pdl_vec_fini(&c->sites);
     pdl_vec_fini(&c->ptrs);
+    pdl_vec_fini(&c->ptr_types);
     pdl_program_drop(c->program);
     pdl_arena_free(c->arena);
     pdl_free(c);
 }
 
-static void dump_operand(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
-    switch (i->op) {
-    case PDL_OP_CONST: case PDL_OP_OUT_TEXT: case PDL_OP_ATTR: case PDL_OP_UNDEFINED:
-        PDL_PUT(out, "  ");
+/* What tells most about what an operand points to. */
+static void dump_ptr(const pdl_code *c, uint32_t i, pdl_buf *out) {
+    const void *p = c->ptrs.p[i];
+    if (!p) return;
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_info) pdl_buf_putf(out, " %s", ((const pdl_info *)p)->kind);
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_shape) pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_shape *)p)->name));
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_macro_info) pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_macro_info *)p)->name));
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_func_info) pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_func_info *)p)->name_text));
+}
+
+static void dump_operands(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
+    switch (ops[i->op].c) {
+    case C_NONE: break;
+    case C_NAME: pdl_buf_putf(out, " %.*s", PDL_FMT(pdl_name_str(c->names, i->c))); break;
+    case C_CONST:
+        pdl_buf_putc(out, ' ');
         pdl_val_show(c->consts.p[i->c], true, 60, out);
         break;
-    case PDL_OP_NAME: case PDL_OP_BIND: case PDL_OP_BIND_KEEP: case PDL_OP_CARRY:
-        pdl_buf_putf(out, "  %.*s", PDL_FMT(pdl_name_str(c->names, i->c)));
-        break;
-    case PDL_OP_ENTER: {
-        const pdl_info *info = c->ptrs.p[i->c];
-        pdl_buf_putf(out, "  %s", info->kind);
-        break;
-    }
-    case PDL_OP_FILTER: case PDL_OP_OUT_FILTER: case PDL_OP_TEST: case PDL_OP_METHOD: {
-        const pdl_shape *s = c->ptrs.p[i->c];
-        pdl_buf_putf(out, "  %.*s", PDL_FMT(s->name));
+    case C_TARGET: pdl_buf_putf(out, " -> %u", i->c); break;
+    case C_COUNT: case C_SLOT: pdl_buf_putf(out, " %u", i->c); break;
+    case C_PTR:
+        pdl_buf_putf(out, " %s", ops[i->op].c_name);
+        dump_ptr(c, i->c, out);
         break;
     }
-    default: break;
-    }
+    if (ops[i->op].a == A_FLAG && i->a) pdl_buf_putf(out, " %s", ops[i->op].a_name);
+    if (ops[i->op].a == A_ENUM) pdl_buf_putf(out, " %s %u", ops[i->op].a_name, i->a);
 }
 
 void pdl_code_dump_at(const pdl_code *c, size_t pc, pdl_buf *out) {
     const pdl_ins *ins = &c->ins.p[pc];
     uint32_t line = pdl_loc_line(c->sites.p[c->where.p[pc].site].loc);
     pdl_buf_putf(out, "%5zu  %4u  %-16s", pc, line, ops[ins->op].name);
-    if (ins->a || ins->b) pdl_buf_putf(out, " a=%u b=%u", ins->a, ins->b);
-    pdl_buf_putf(out, " %d", (int)ins->c);
-    dump_operand(c, ins, out);
+    dump_operands(c, ins, out);
 }
 
 void pdl_code_dump(const pdl_code *c, pdl_buf *out) {

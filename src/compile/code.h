@@ -9,17 +9,14 @@
 #include "native/native.h"
 #include "value/val.h"
 
-enum { PDL_EFFECT_VARIES = 100 };
-
 typedef enum {
-#define OP(name, effect, doc) PDL_OP_##name,
+#define OP(name, pops, pushes, flow, a, c, doc) PDL_OP_##name,
 #include "compile/ops.def"
     PDL_OPCODE_COUNT
 } pdl_opcode;
 
 typedef struct pdl_ins {
     uint8_t op, a;
-    uint16_t b;
     uint32_t c;
 } pdl_ins;
 
@@ -92,6 +89,25 @@ typedef struct pdl_field_info {
     uint32_t number;      /* of a match: number of the case + 1; 0: none */
 } pdl_field_info;
 
+/* What MESSAGE makes of the result. */
+typedef enum {
+    PDL_MESSAGE_PLAIN,
+    PDL_MESSAGE_STR,      /* its str() */
+    PDL_MESSAGE_UNPLACED, /* without the id of the block */
+    PDL_MESSAGE_SILENT    /* nothing: it is only printed */
+} pdl_message_form;
+
+/* Types of what operands point to. */
+#define PDL_PTR_TYPES(X) \
+    X(pdl_shape) X(pdl_info) X(pdl_macro_info) X(pdl_block) X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info) X(pdl_map_info) \
+    X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
+typedef enum {
+#define X(type) PDL_PTR_##type,
+    PDL_PTR_TYPES(X)
+#undef X
+    PDL_PTR_TYPE_COUNT
+} pdl_ptr_type;
+
 /* What a loop goes through: the lists of its `for`, a bound, and the variable that counts. */
 typedef struct pdl_fors_info {
     uint32_t n;           /* names and lists of `for` */
@@ -130,11 +146,15 @@ struct pdl_code {
     PDL_VEC(pdl_site) sites;
     PDL_VEC(pdl_val) consts;
     PDL_VEC(const void *) ptrs;
+    PDL_VEC(uint8_t) ptr_types; /* pdl_ptr_type, index by index */
 };
 
 pdl_code *pdl_code_keep(pdl_code *c);
 void pdl_code_drop(pdl_code *c); /* NULL is fine */
 
+/* Do the instructions agree with ops.def: operands of their kinds, jumps that land, one height of the value stack at each? Builds
+ * with assertions ask it of all code. */
+PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
 const char *pdl_opcode_name(pdl_opcode op);
 /* Listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);

@@ -20,6 +20,10 @@ static pdl_code *end(pdl_emit *e) {
     pdl_vec_fini(&e->functions);
     pdl_vec_fini(&e->spine);
     pdl_vec_fini(&e->locals);
+#ifndef NDEBUG
+    pdl_err err = {0};
+    if (!pdl_code_verify(e->code, &err)) PDL_BUG("%s", err.msg);
+#endif
     return e->code;
 }
 
@@ -27,7 +31,7 @@ pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
     pdl_emit e = begin(names, p);
     e.trace = trace;
     c_block(&e, p->main, (pdl_pos){.seg = PDL_SEG_NONE});
-    emit(&e, PDL_OP_RETURN, 0, 0, 0);
+    emit_RETURN(&e);
     c_pending_functions(&e);
     return end(&e);
 }
@@ -40,7 +44,7 @@ pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, 
         c_template(&e, x, node, loc);
     } else {
         c_expr(&e, x, node, loc);
-        emit(&e, PDL_OP_RETURN, 0, 0, 0);
+        emit_RETURN(&e);
     }
     return end(&e);
 }
@@ -48,6 +52,6 @@ pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, 
 pdl_code *pdl_compile_tree(const pdl_tree *t, pdl_interner *names) {
     pdl_emit e = begin(names, NULL);
     c_tree(&e, t);
-    emit(&e, PDL_OP_RETURN, 0, 0, 0);
+    emit_RETURN(&e);
     return end(&e);
 }

@@ -10,15 +10,13 @@ void span(pdl_emit *e, const pdl_xnode *x) {
 
 uint32_t here(const pdl_emit *e) { return (uint32_t)e->code->ins.n; }
 
-uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, unsigned b, size_t c) {
+uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
     pdl_code *code = e->code;
-    if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || b > UINT16_MAX) PDL_BUG("program too large");
-    *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint16_t)b, (uint32_t)c};
+    if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || a > UINT8_MAX) PDL_BUG("program too large");
+    *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint32_t)c};
     *pdl_vec_push(&code->where) = (pdl_where){e->site, e->start, e->end};
     return (uint32_t)code->ins.n - 1;
 }
-
-uint32_t emit_jump(pdl_emit *e, pdl_opcode op) { return emit(e, op, 0, 0, UINT32_MAX); }
 
 void patch_to(pdl_emit *e, uint32_t at, uint32_t target) { e->code->ins.p[at].c = target; }
 
@@ -29,16 +27,17 @@ uint32_t add_const(pdl_emit *e, pdl_val v) {
     return (uint32_t)e->code->consts.n - 1;
 }
 
-uint32_t add_ptr(pdl_emit *e, const void *p) {
+uint32_t add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type) {
+    *pdl_vec_push(&e->code->ptr_types) = (uint8_t)type;
     *pdl_vec_push(&e->code->ptrs) = p;
     return (uint32_t)e->code->ptrs.n - 1;
 }
 
-void emit_const(pdl_emit *e, pdl_val v) { emit(e, PDL_OP_CONST, 0, 0, add_const(e, v)); }
+void emit_const(pdl_emit *e, pdl_val v) { emit_CONST(e, add_const(e, v)); }
 void emit_text(pdl_emit *e, pdl_str s) { emit_const(e, pdl_text(s)); }
 
 void emit_attr(pdl_emit *e, pdl_str name) {
-    emit(e, PDL_OP_ATTR, pdl_is_dict_method(name), 0, add_const(e, pdl_text(name)));
+    emit_ATTR(e, pdl_is_dict_method(name), add_const(e, pdl_text(name)));
 }
 
 pdl_name name_of(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }

@@ -4,6 +4,7 @@
 
 #include "base/idmap.h"
 #include "compile/code.h"
+#include "value/int.h"
 
 typedef struct pdl_emit {
     pdl_code *code;
@@ -16,18 +17,69 @@ typedef struct pdl_emit {
     PDL_VEC(pdl_name) locals; /* variables of the closed loops around, by slot */
 } pdl_emit;
 
-uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, unsigned b, size_t c); /* returns its index */
+uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, size_t c); /* returns its index; called by emit_OP alone */
 uint32_t here(const pdl_emit *e);
 void patch(pdl_emit *e, uint32_t at);             /* jump at `at` goes here */
 void patch_to(pdl_emit *e, uint32_t at, uint32_t target);
-uint32_t emit_jump(pdl_emit *e, pdl_opcode op);   /* target to be patched */
 void emit_const(pdl_emit *e, pdl_val v);          /* takes v */
 void emit_text(pdl_emit *e, pdl_str s);
 void emit_attr(pdl_emit *e, pdl_str name);
 uint32_t add_const(pdl_emit *e, pdl_val v);       /* takes v */
-uint32_t add_ptr(pdl_emit *e, const void *p);
+uint32_t add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
 pdl_name name_of(pdl_emit *e, pdl_str s);
 const char *segment(pdl_emit *e, pdl_str s);      /* text in the arena, NUL behind */
+
+/* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER, and patched. Returns the index. */
+#define PDL_LATER UINT32_MAX
+#define PARAM_NONE
+#define PARAM_FLAG(what) , bool what
+#define PARAM_ENUM(type) , type how
+#define PARAM_NAME , pdl_name c
+#define PARAM_CONST , uint32_t c
+#define PARAM_TARGET , uint32_t c
+#define PARAM_ENTRY , uint32_t c
+#define PARAM_COUNT , size_t c
+#define PARAM_SLOT , uint32_t c
+#define PARAM_PTR(type) , const type *c
+#define PARAM_PTR_OR_NULL(type) , const type *c
+#define A_NONE 0
+#define A_FLAG(what) what
+#define A_ENUM(type) (unsigned)how
+#define C_NONE 0
+#define C_NAME c
+#define C_CONST c
+#define C_TARGET c
+#define C_ENTRY c
+#define C_COUNT c
+#define C_SLOT c
+#define C_PTR(type) add_ptr(e, c, PDL_PTR_##type)
+#define C_PTR_OR_NULL(type) add_ptr(e, c, PDL_PTR_##type)
+#define OP(name, pops, pushes, flow, a, c, doc) \
+    static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) { return emit(e, PDL_OP_##name, A_##a, C_##c); }
+#include "compile/ops.def"
+#undef PARAM_NONE
+#undef PARAM_FLAG
+#undef PARAM_ENUM
+#undef PARAM_NAME
+#undef PARAM_CONST
+#undef PARAM_TARGET
+#undef PARAM_ENTRY
+#undef PARAM_COUNT
+#undef PARAM_SLOT
+#undef PARAM_PTR
+#undef PARAM_PTR_OR_NULL
+#undef A_NONE
+#undef A_FLAG
+#undef A_ENUM
+#undef C_NONE
+#undef C_NAME
+#undef C_CONST
+#undef C_TARGET
+#undef C_ENTRY
+#undef C_COUNT
+#undef C_SLOT
+#undef C_PTR
+#undef C_PTR_OR_NULL
 
 /* The site of instructions from here on; returns the old one to be restored. */
 typedef struct { uint32_t site, start, end; } emit_place;

@@ -43,13 +43,13 @@ static void op_list(pdl_fiber *f, size_t n, bool tuple) {
 
 static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
-    if (i->b == 0) {
+    if (i->op == PDL_OP_FAIL_TO_READ) {
         pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
         if (site->expr->fault->hint.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->fault->hint));
         return PDL_STEP_FAIL;
     }
     pdl_vref what = f->code->consts.p[i->c];
-    if (i->b == 2) {
+    if (i->op == PDL_OP_ERROR) {
         pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(what)));
     } else { /* [text, class] */
         pdl_str cls = pdl_str_get(pdl_list_at(what, 1));
@@ -69,14 +69,10 @@ static void op_scope_save(pdl_fiber *f) {
         (pdl_save){pdl_scope_keep(f->scope), pdl_absent(), f->print, (uint32_t)f->frames.n};
 }
 
-static void op_scope_back(pdl_fiber *f, bool forget) {
+static void op_scope_back(pdl_fiber *f) {
     pdl_save s = f->saves.p[--f->saves.n];
-    if (forget) {
-        pdl_scope_drop(s.scope);
-    } else {
-        pdl_scope_drop(f->scope);
-        f->scope = s.scope;
-    }
+    pdl_scope_drop(f->scope);
+    f->scope = s.scope;
     pdl_drop(s.ctx);
 }
 
@@ -87,11 +83,7 @@ static void op_carry(pdl_fiber *f, pdl_name name) {
         s->scope = pdl_scope_put(s->scope, name, pdl_keep(v));
 }
 
-static void op_locals(pdl_fiber *f, bool close, size_t n) {
-    if (close) {
-        cut_locals(f, f->locals.n - n);
-        return;
-    }
+static void op_locals_open(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&f->locals) = pdl_absent();
 }
 
@@ -151,10 +143,6 @@ static void op_buf_pop(pdl_fiber *f, bool macro) {
 }
 
 static pdl_step op_name(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    if (PDL_UNLIKELY(i->a)) { /* of a macro: was the parameter given? */
-        push(f, pdl_bool(!pdl_is(pdl_scope_find(f->scope, i->c), PDL_V_UNDEFINED)));
-        return PDL_STEP_DONE;
-    }
     pdl_vref v = pdl_scope_find(f->scope, i->c);
     if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->names.stdlib && f->run->opt.stdlib.n)
         return op_stdlib(f, err);
@@ -225,6 +213,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_SWAP: swap(f); break;
         case PDL_OP_ROT3: rot3(f); break;
         case PDL_OP_NAME: STEP(op_name(f, i, err)); break;
+        case PDL_OP_GIVEN: push(f, pdl_bool(!pdl_is(pdl_scope_find(f->scope, i->c), PDL_V_UNDEFINED))); break;
         case PDL_OP_SCOPE: op_scope(f); break;
         case PDL_OP_STDLIB: STEP(op_stdlib(f, err)); break;
         case PDL_OP_CONTEXT: op_context(f); break;
@@ -238,12 +227,6 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_ARITH: STEP(op_binary(f, i, err)); break;
         case PDL_OP_NEG: case PDL_OP_POS: case PDL_OP_NOT: STEP(op_unary(f, (pdl_opcode)i->op, err)); break;
         case PDL_OP_COMPARE: STEP(op_compare(f, i, err)); break;
-        case PDL_OP_TRUTH: {
-            bool truth;
-            STEP(op_truth(f, &truth, err));
-            set_top(f, pdl_bool(truth));
-            break;
-        }
         case PDL_OP_JUMP:
             if (i->c < f->pc) STEP(turn(f, err));
             f->pc = i->c;
@@ -264,7 +247,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_FILTER: STEP(op_filter(f, f->code->ptrs.p[i->c], false, false, err)); break;
         case PDL_OP_TEST: STEP(op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err)); break;
         case PDL_OP_REBIND: STEP(op_rebind(f, f->code->ptrs.p[i->c])); break;
-        case PDL_OP_FAIL: STEP(op_fail(f, i, err)); break;
+        case PDL_OP_FAIL_TO_READ: case PDL_OP_RAISE: case PDL_OP_ERROR: STEP(op_fail(f, i, err)); break;
         case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = (pdl_outbuf){.text = PDL_BUF_INIT(PDL_MAX_TEXT)}; break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
@@ -274,9 +257,11 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_OUT: STEP(op_out(f, i->a == 1, err)); break;
         case PDL_OP_OUT_FILTER: STEP(op_out_filter(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
-        case PDL_OP_SCOPE_BACK: op_scope_back(f, i->a == 1); break;
+        case PDL_OP_SCOPE_BACK: op_scope_back(f); break;
+        case PDL_OP_SCOPE_FORGET: cut_saves(f, f->saves.n - 1); break;
         case PDL_OP_CARRY: op_carry(f, i->c); break;
-        case PDL_OP_LOOP: STEP(op_loop(f, i, err)); break;
+        case PDL_OP_LOOP: STEP(op_loop(f, false, 0, err)); break;
+        case PDL_OP_LOOP_RECURSIVE: STEP(op_loop(f, true, i->c, err)); break;
         case PDL_OP_LOOP_NEXT: {
             pdl_val item;
             if (loop_next(f, &item)) push(f, item);
@@ -289,9 +274,11 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
             *top(f) = pdl_list_push(*top(f), x);
             break;
         }
-        case PDL_OP_LOCALS: op_locals(f, i->a == 1, i->c); break;
+        case PDL_OP_LOCALS_OPEN: op_locals_open(f, i->c); break;
+        case PDL_OP_LOCALS_CLOSE: cut_locals(f, f->locals.n - i->c); break;
         case PDL_OP_LOCAL: push(f, pdl_keep(*local(f, i->c))); break;
-        case PDL_OP_LOCAL_SET: set_val(local(f, i->c), i->a == 1 ? pdl_keep(*top(f)) : pop(f)); break;
+        case PDL_OP_LOCAL_SET: set_val(local(f, i->c), pop(f)); break;
+        case PDL_OP_LOCAL_SET_KEEP: set_val(local(f, i->c), pdl_keep(*top(f))); break;
         case PDL_OP_UNPACK: STEP(op_unpack(f, i->c, err)); break;
         case PDL_OP_NS_SET: STEP(op_ns_set(f, f->code->consts.p[i->c], err)); break;
         case PDL_OP_MACRO: push(f, macro_new(f, f->code->ptrs.p[i->c])); break;
@@ -312,10 +299,10 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_SUB_BEGIN: op_sub_begin(f, i->a == 1); break;
         case PDL_OP_SUB_END: op_sub_end(f); break;
         case PDL_OP_CHILD: op_child(f); break;
-        case PDL_OP_MESSAGE: STEP(op_message(f, i->a, i->c ? f->code->ptrs.p[i->c - 1] : NULL, err)); break;
+        case PDL_OP_MESSAGE: STEP(op_message(f, (pdl_message_form)i->a, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_QUIET: f->print &= (uint8_t)~PRINT_RESULT; break;
         case PDL_OP_LOUD: f->print = blk(f)->print; break;
-        case PDL_OP_EMIT: STEP(op_emit(f, i->a, err)); break;
+        case PDL_OP_EMIT: STEP(op_emit(f, i->a == 1, err)); break;
         case PDL_OP_EMIT_TEXT:
             if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN, 0);
             break;
@@ -329,13 +316,12 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_PARSE: STEP(op_parse(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_CHECK: STEP(op_check(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
         case PDL_OP_AWAIT: STEP(force(f, top(f), err)); break;
-        case PDL_OP_BARRIER: STEP(await_calls(f, 0, false, err)); break;
         case PDL_OP_TRACE_FIELD: field_event(f, f->code->ptrs.p[i->c]); break;
         case PDL_OP_BUDGET: STEP(op_budget(f, err)); break;
         case PDL_OP_RETRY_INIT: STEP(op_retry_init(f, i, err)); break;
         case PDL_OP_TRY: op_try(f, i->c); break;
         case PDL_OP_TRY_END: STEP(op_try_end(f, err)); break;
-        case PDL_OP_CATCH: STEP(op_catch(f, i, err)); break;
+        case PDL_OP_CATCH: case PDL_OP_CATCH_FALLBACK: STEP(op_catch(f, i, err)); break;
         case PDL_OP_RETRY_AGAIN: op_retry_again(f, i->c); break;
         case PDL_OP_CATCH_END: op_catch_end(f); break;
         case PDL_OP_EXPECT: STEP(op_expect(f, err)); break;
@@ -358,7 +344,7 @@ pdl_step fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_MATCH: STEP(op_match(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FUNC: push(f, closure_new(f, f->code->ptrs.p[i->c])); break;
         case PDL_OP_CALL_BLOCK: STEP(op_call_block(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_SOURCE: op_source(f, f->code->ptrs.p[i->c], (pdl_file_place)i->b); break;
+        case PDL_OP_SOURCE: op_source(f, f->code->ptrs.p[i->c], (pdl_file_place)i->a); break;
         case PDL_OP_SOURCE_FOUND:
             if (op_source_found(f)) f->pc = i->c;
             break;

@@ -276,7 +276,7 @@ void expression_error(const pdl_expr *expr, pdl_err *err) {
 }
 
 static void expression_message(const pdl_fiber *f, const pdl_site *site, const pdl_where *w, pdl_err *err) {
-    bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL && f->code->ins.p[f->pc - 1].b == 0;
+    bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL_TO_READ;
     put_in_front(syntax ? "Syntax error in" : "Error during the evaluation of", site->expr, err);
     err->loc = site->loc;
     if (site->node && !err->mark.src) err->mark = pdl_node_text_loc(site->node, w->start, w->end);

@@ -445,7 +445,7 @@ bool put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
 
 /* ops_template.c */
 pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err);
-pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err);
+pdl_step op_loop(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err);
 bool loop_next(pdl_fiber *f, pdl_val *item);
 bool loop_attr(pdl_vref x, pdl_str name, pdl_val *out); /* false when x is no loop, or has no such attribute */
 pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err);
@@ -461,8 +461,8 @@ void op_leave(pdl_fiber *f);
 void op_child(pdl_fiber *f);
 void op_sub_begin(pdl_fiber *f, bool silent);
 void op_sub_end(pdl_fiber *f);
-pdl_step op_message(pdl_fiber *f, unsigned flags, const pdl_info *info, pdl_err *err);
-pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err);
+pdl_step op_message(pdl_fiber *f, pdl_message_form form, const pdl_info *info, pdl_err *err);
+pdl_step op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err);
 pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_step op_text_add(pdl_fiber *f, pdl_err *err);
 pdl_step op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err);

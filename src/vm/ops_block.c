@@ -141,31 +141,31 @@ static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_er
     return ok;
 }
 
-pdl_step op_message(pdl_fiber *f, unsigned flags, const pdl_info *info, pdl_err *err) {
+pdl_step op_message(pdl_fiber *f, pdl_message_form form, const pdl_info *info, pdl_err *err) {
     bool streams = (f->print & PRINT_CONTEXT) != 0;
-    if ((flags & 2) && !streams) {
+    if (form == PDL_MESSAGE_SILENT && !streams) {
         set_val(&f->bg, pdl_absent());
         return PDL_STEP_DONE;
     }
-    if ((flags & 1) || streams) {
+    if (form == PDL_MESSAGE_STR || streams) {
         pdl_step s = force(f, top(f), err);
         if (s != PDL_STEP_DONE) return s;
     }
     pdl_val content;
-    if (flags & 1) {
+    if (form == PDL_MESSAGE_STR) {
         if (!pdl_val_str_val(*top(f), &content, err)) return PDL_STEP_FAIL;
     } else {
         content = pdl_keep(*top(f));
     }
     pdl_val role = pdl_keep(info && !pdl_is_absent(info->role) ? info->role : f->role);
     bool ok = !streams || stream_message(f, role, content, err);
-    if (!ok || (flags & 2)) {
+    if (!ok || form == PDL_MESSAGE_SILENT) {
         pdl_drop(content);
         pdl_drop(role);
         set_val(&f->bg, pdl_absent());
         return ok ? PDL_STEP_DONE : PDL_STEP_FAIL;
     }
-    pdl_path *p = flags & 4 ? NULL : own_path(f, info);
+    pdl_path *p = form == PDL_MESSAGE_UNPLACED ? NULL : own_path(f, info);
     set_val(&f->bg, pdl_context_one(role, content, pdl_absent(), p));
     pdl_path_drop(p);
     return PDL_STEP_DONE;
@@ -203,11 +203,11 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     return step_of(ok);
 }
 
-pdl_step op_emit(pdl_fiber *f, unsigned how, pdl_err *err) {
+pdl_step op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
     pdl_val v = pdl_keep(*top(f)); /* the result stays what it is: a promise knows which model it comes from */
     pdl_step s = force(f, &v, err);
-    if (s == PDL_STEP_DONE) s = emit(f, v, how == 1 ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
+    if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
     pdl_drop(v);
     return s;
 }

@@ -111,14 +111,14 @@ static uint32_t loop_depth(pdl_fiber *f) {
     return l ? l->depth + 1 : 0;
 }
 
-pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+pdl_step op_loop(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
     pdl_step s = force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), items;
     if (pdl_is(v, PDL_V_HANDLE)) { /* again with the list of its items */
         pop(f);
         start_iter(f, v);
-        return op_loop(f, i, err);
+        return op_loop(f, recursive, entry, err);
     }
     if (pdl_is(v, PDL_V_UNDEFINED)) {
         if (!f->code->jinja) return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
@@ -131,10 +131,10 @@ pdl_step op_loop(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     loop_obj *l = pdl_ext_new(PDL_V_CELL, &loop_class.base, sizeof *l);
     l->items = items;
     l->changed = pdl_absent();
-    l->recursive = i->a == 1;
-    l->entry = i->c;
+    l->recursive = recursive;
+    l->entry = entry;
     l->code = f->code;
-    l->depth = i->a == 1 ? loop_depth(f) : 0;
+    l->depth = recursive ? loop_depth(f) : 0;
     set_top(f, pdl_from_obj(PDL_V_CELL, &l->ext.head, pdl_flags_of(items) & PDL_F_PROMISE));
     return PDL_STEP_DONE;
 }

@@ -372,7 +372,7 @@ pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         push_delay(f, a);
         return PDL_STEP_DONE;
     }
-    if (!i->b || a->err.final) {
+    if (i->op == PDL_OP_CATCH || a->err.final) {
         pdl_err_move(err, &a->err);
         return PDL_STEP_FAIL;
     }
