@@ -61,7 +61,7 @@ diff: all ## random programs and values through the reference and through ours; 
 fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
 	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)
 
-check: all check-layers check-headers check-own unit lang cli ## what must be green before a commit
+check: all check-layers check-names check-headers check-own unit lang cli ## what must be green before a commit
 
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
 	@sh tools/check-own
@@ -90,6 +90,9 @@ soak: all asan ## the long tests; MINUTES=N; ARGS='--short --fuzz SECONDS --refe
 check-layers: ## includes obey src/LAYERS
 	@$(PY) tools/check-layers
 
+check-names: all ## external symbols have the prefix pdl_, tags one layout
+	@$(PY) tools/check-names $(BUILD)
+
 format: ## clang-format over the sources
 	@clang-format -i src/*/*.[ch] tests/*.c tests/*/*.[ch] tools/*.c
 
@@ -105,4 +108,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help

@@ -141,7 +141,7 @@ static bool overwrite(pdl_str path, pdl_str lines) {
     db *d;
     pdl_err err = {0};
     bool same = true;
-    FUZZ_MUST(db_open(path, &d, &err));
+    FUZZ_MUST(pdl_journal_db_open(path, &d, &err));
     for (int64_t id = 1; lines.n; id++) {
         size_t nl = pdl_str_find(lines, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? lines.n : nl;
         pdl_str line = pdl_str_sub(lines, 0, n);
@@ -153,9 +153,9 @@ static bool overwrite(pdl_str path, pdl_str lines) {
         else row.reply = line;
         if (line.p[0] == '+') row.pieces = pdl_str_sub(line, 1, n);
         if (line.p[0] == '+') row.reply = PDL_STR("{\"content\":\"yes\"}");
-        FUZZ_MUST(db_end_effect(d, &row, &err));
+        FUZZ_MUST(pdl_journal_db_end_effect(d, &row, &err));
     }
-    db_close(d);
+    pdl_journal_db_close(d);
     return same;
 }
 

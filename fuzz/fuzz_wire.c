@@ -10,7 +10,7 @@ static bool read_value(worker *w, pdl_str text, pdl_val *out) {
     pdl_err err = {0};
     bool ok = pdl_json_read(text, PDL_JSON_PYTHON, &json, NULL, &err);
     if (ok) {
-        ok = wire_get(w, json, out, &err);
+        ok = pdl_worker_wire_get(w, json, out, &err);
         FUZZ_MUST(ok || (err.kind && err.msg));
         pdl_drop(json);
     }
@@ -27,18 +27,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_val v, again;
     if (read_value(&w, pdl_buf_str(&text), &v)) {
         wire_out o = {.w = &w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
-        if (wire_put(&o, v)) {
+        if (pdl_worker_wire_put(&o, v)) {
             FUZZ_MUST(read_value(&w, pdl_buf_str(&o.body), &again));
             wire_out p = {.w = &w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
-            FUZZ_MUST(wire_put(&p, again) && pdl_str_eq(pdl_buf_str(&o.body), pdl_buf_str(&p.body)));
-            wire_fini(&p);
+            FUZZ_MUST(pdl_worker_wire_put(&p, again) &&
+                      pdl_str_eq(pdl_buf_str(&o.body), pdl_buf_str(&p.body)));
+            pdl_worker_wire_fini(&p);
             pdl_drop(again);
         }
-        wire_fini(&o);
+        pdl_worker_wire_fini(&o);
         pdl_drop(v);
     }
     pdl_err_fini(&err);
-    wire_forget(&w);
+    pdl_worker_wire_forget(&w);
     pdl_vec_fini(&w.held);
     pdl_vec_fini(&w.drops);
     pdl_buf_fini(&text);

@@ -44,7 +44,7 @@ static void put_lines(const pdl_debug *debug, const char *category, const pdl_pr
     pdl_buf_fini(text);
 }
 
-void debug_program(const pdl_debug *debug, const pdl_program *p) {
+void pdl_api_debug_program(const pdl_debug *debug, const pdl_program *p) {
     for (size_t i = 0; debug && p->root && i < sizeof forms / sizeof forms[0]; i++) {
         if (!(debug->on & forms[i].bit) || (!p->main && !forms[i].broken)) continue;
         pdl_buf text = PDL_BUF;
@@ -53,7 +53,7 @@ void debug_program(const pdl_debug *debug, const pdl_program *p) {
     }
 }
 
-void debug_code(const pdl_debug *debug, const pdl_code *c) {
+void pdl_api_debug_code(const pdl_debug *debug, const pdl_code *c) {
     if (!PDL_TRACES(debug, code)) return;
     pdl_buf text = PDL_BUF;
     pdl_code_dump(c, &text);

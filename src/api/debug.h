@@ -6,8 +6,8 @@
 #include "compile/code.h"
 
 /* Categories nodes, expr, types, blocks. debug may be NULL. */
-void debug_program(const pdl_debug *debug, const pdl_program *p);
+void pdl_api_debug_program(const pdl_debug *debug, const pdl_program *p);
 /* Category code. */
-void debug_code(const pdl_debug *debug, const pdl_code *c);
+void pdl_api_debug_code(const pdl_debug *debug, const pdl_code *c);
 
 #endif

@@ -76,7 +76,7 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
     maker m = {.texts = PDL_BUF, .secrets = pdl_secrets_new()};
     pdl_buf shown = PDL_BUF;
     pdl_loc place = {0};
-    note_program(m.secrets, p);
+    pdl_api_note_program(m.secrets, p);
     if (first) place = first->mark.src ? first->mark : first->loc;
     pdl_program_errors(p, &shown, true);
     add(&m, p->yaml_failed ? PDL_STR("syntax") : PDL_STR("schema"), NULL);

@@ -38,6 +38,6 @@ static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth) {
     }
 }
 
-void note_program(pdl_secrets *secrets, const pdl_program *p) {
+void pdl_api_note_program(pdl_secrets *secrets, const pdl_program *p) {
     if (p->root) walk(secrets, p->root, 0);
 }

@@ -8,6 +8,6 @@
 
 /* Tells the register what is written under `parameters` of the program: before the program, or an error with a line of it, is
  * shown. Programs with errors too. */
-void note_program(pdl_secrets *secrets, const pdl_program *p);
+void pdl_api_note_program(pdl_secrets *secrets, const pdl_program *p);
 
 #endif

@@ -104,11 +104,11 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, name, text, &ok);
-    note_program(s->secrets, p);
-    debug_program(s->opt.debug, p);
+    pdl_api_note_program(s->secrets, p);
+    pdl_api_debug_program(s->opt.debug, p);
     if (ok) {
         *out = pdl_compile_program(p, s->names, trace);
-        debug_code(s->opt.debug, *out);
+        pdl_api_debug_code(s->opt.debug, *out);
     } else {
         load_failed(s, p, errors, err);
     }
@@ -465,15 +465,15 @@ bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program
     bool ok;
     s->program = pdl_program_new();
     pdl_program_load(s->program, s->opt.file, bytes, &ok);
-    note_program(s->secrets, s->program);
-    debug_program(s->opt.debug, s->program);
+    pdl_api_note_program(s->secrets, s->program);
+    pdl_api_debug_program(s->opt.debug, s->program);
     *program = s->program;
     return ok;
 }
 
 void pdl_session_use(pdl_session *s, pdl_program *program) {
     s->program = pdl_program_keep(program);
-    note_program(s->secrets, program);
+    pdl_api_note_program(s->secrets, program);
 }
 
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
@@ -499,7 +499,7 @@ void pdl_session_start(pdl_session *s) {
     add_sinks(s, &o.sinks);
     s->run = pdl_run_new(&o);
     pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
-    debug_code(s->opt.debug, code);
+    pdl_api_debug_code(s->opt.debug, code);
     pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data);
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
@@ -587,9 +587,9 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err) {
 }
 
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
-    note_program(s->secrets, program);
+    pdl_api_note_program(s->secrets, program);
     pdl_code *code = pdl_compile_program(program, s->names, false);
-    debug_code(s->opt.debug, code);
+    pdl_api_debug_code(s->opt.debug, code);
     return code;
 }
 
@@ -690,4 +690,6 @@ bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, p
 }
 
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) { pdl_hide_cut(s->secrets, text, out); }
-void pdl_session_note(const pdl_session *s, const pdl_program *program) { note_program(s->secrets, program); }
+void pdl_session_note(const pdl_session *s, const pdl_program *program) {
+    pdl_api_note_program(s->secrets, program);
+}

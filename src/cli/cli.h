@@ -11,9 +11,9 @@
 #define PDL_MAX_SOURCE_BYTES_SIZE ((size_t)PDL_MAX_SOURCE_BYTES)
 
 /* The bytes of a program; "-" is standard input. */
-PDL_MUST bool read_program(pdl_str file, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err);
 /* Variables of --data-file and --data as a dict. */
-PDL_MUST bool read_data(const arguments *a, pdl_val *vars, pdl_err *err);
+PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
 /* run_limits.c: what limits and logs the calls of a run. Fills those members of o, which borrow l; 0, or the exit code of
  * a wrong command line. */
@@ -23,26 +23,26 @@ typedef struct run_limits {
     pdl_str wire_name;
     bool wire_failed;
 } run_limits;
-int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
-void run_limits_fini(run_limits *l);
+int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
+void pdl_cli_run_limits_fini(run_limits *l);
 
 /* signals.c: fn(user, sig) is called from the loop when the first signal comes that ends a command; the next one ends the process
  * at once, its children with it. SIGHUP is left alone when it is ignored (nohup). */
-pdl_signals *watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
-const volatile sig_atomic_t *signal_that_came(void); /* 0 before */
+pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
+const volatile sig_atomic_t *pdl_cli_signal_that_came(void); /* 0 before */
 
 /* put.c. Secrets of s are replaced where it is given (may be NULL). What these write does not control a terminal. */
 /* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */
-int put_stdout(pdl_str text);
-void put_stderr(pdl_str text, const pdl_session *s);
+int pdl_cli_put_stdout(pdl_str text);
+void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* A line that has no secrets. */
-PDL_PRINTF(1, 2) void tell(const char *fmt, ...);
-void print_error(const pdl_err *err, const pdl_session *s);
+PDL_PRINTF(1, 2) void pdl_cli_tell(const char *fmt, ...);
+void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
 /* Why a program does not load. */
-void print_load_errors(const pdl_program *p, const pdl_session *s);
+void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);
 /* A wrong command line: usage and message. Returns 2. */
-int refuse(const arguments *a, const char *message);
+int pdl_cli_refuse(const arguments *a, const char *message);
 /* After a failed write with errno e: message unless nobody reads. The exit code. */
-int write_failed(int e);
+int pdl_cli_write_failed(int e);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_cache.c -- pdl cache: list, prune and export a file of --cache. */
+/* pdl_cli_cmd_cache.c -- pdl cache: list, prune and export a file of --cache. */
 #include <stdio.h>
 #include <time.h>
 
@@ -19,7 +19,7 @@ typedef struct printer {
 
 static void put_line(printer *p, pdl_buf *line) {
     pdl_buf_putc(line, '\n');
-    p->code = put_stdout(pdl_buf_str(line));
+    p->code = pdl_cli_put_stdout(pdl_buf_str(line));
     pdl_buf_fini(line);
 }
 
@@ -121,10 +121,10 @@ static const char *misuse(const arguments *a, int64_t *age) {
     return NULL;
 }
 
-int cmd_cache(const arguments *a) {
+int pdl_cli_cmd_cache(const arguments *a) {
     int64_t age = 0;
     const char *wrong = misuse(a, &age);
-    if (wrong) return refuse(a, wrong);
+    if (wrong) return pdl_cli_refuse(a, wrong);
     pdl_cache *c = NULL;
     pdl_err err = {0};
     bool export = pdl_str_is(a->files.p[0], "export");
@@ -133,7 +133,7 @@ int cmd_cache(const arguments *a) {
     if (ok && pdl_str_is(a->files.p[0], "prune")) ok = prune(a, c, age, &p, &err);
     else if (ok) ok = pdl_cache_each(c, put_row, &p, &err);
     if (!ok) {
-        print_error(&err, NULL);
+        pdl_cli_print_error(&err, NULL);
         p.code = 1;
         pdl_err_fini(&err);
     }

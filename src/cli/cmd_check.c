@@ -1,4 +1,4 @@
-/* cmd_check.c -- pdl check FILE...: everything about programs that can be known without running them. */
+/* pdl_cli_cmd_check.c -- pdl check FILE...: everything about programs that can be known without running them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +41,7 @@ static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
     if (!pdl_json_write(v, PDL_JSON_SPACED, 0, &line, &err)) PDL_BUG("a diagnostic is not JSON: %s", err.msg);
     pdl_buf_putc(&line, '\n');
     pdl_session_redact(c->session, pdl_buf_str(&line), &shown);
-    if (!c->code) c->code = put_stdout(pdl_buf_str(&shown));
+    if (!c->code) c->code = pdl_cli_put_stdout(pdl_buf_str(&shown));
     pdl_drop(v);
     pdl_buf_fini(&shown);
     pdl_buf_fini(&line);
@@ -51,7 +51,7 @@ static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
 static void put_text(const checker *c, const pdl_diag *d) {
     pdl_buf b = PDL_BUF;
     pdl_diag_print(d, d->severity == PDL_DIAG_WARNING ? "warning: " : "", true, &b);
-    put_stderr(pdl_buf_str(&b), c->session);
+    pdl_cli_put_stderr(pdl_buf_str(&b), c->session);
     pdl_buf_fini(&b);
 }
 
@@ -68,14 +68,15 @@ static void report(checker *c, const pdl_program *p) {
 static void cannot_read(checker *c, pdl_err *err) {
     c->failed = true;
     if (c->json) put_json(c, c->file, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
-    else print_error(err, c->session);
+    else
+        pdl_cli_print_error(err, c->session);
     pdl_err_fini(err);
 }
 
 static void check_file(checker *c) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    if (!read_program(c->file, &text, &err)) {
+    if (!pdl_cli_read_program(c->file, &text, &err)) {
         cannot_read(c, &err);
         pdl_buf_fini(&text);
         return;
@@ -103,14 +104,14 @@ static void check_files(checker *c) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-int cmd_check(const arguments *a) {
-    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+int pdl_cli_cmd_check(const arguments *a) {
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     checker c = {.a = a, .json = a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json")};
     pdl_session *s = NULL;
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
-    bool ok =
-        pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err) && read_data(a, &vars, &err);
+    bool ok = pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err) &&
+              pdl_cli_read_data(a, &vars, &err);
     if (ok) {
         c.session = s;
         for (size_t i = 0; i < pdl_dict_len(vars); i++)
@@ -118,7 +119,7 @@ int cmd_check(const arguments *a) {
                 *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));
         check_files(&c);
     } else {
-        print_error(&err, s);
+        pdl_cli_print_error(&err, s);
         pdl_err_fini(&err);
     }
     pdl_vec_fini(&c.names);

@@ -1,4 +1,4 @@
-/* cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text. */
+/* pdl_cli_cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -60,17 +60,17 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), out = PDL_BUF_INIT(PDL_MAX_TEXT), shown = PDL_BUF;
     pdl_err err = {0};
     pdl_program *p = pdl_program_new();
-    bool ok = read_program(a->files.p[0], &text, &err), loaded = false;
+    bool ok = pdl_cli_read_program(a->files.p[0], &text, &err), loaded = false;
     if (ok) pdl_program_load(p, a->files.p[0], pdl_buf_str(&text), &loaded);
     if (ok) pdl_session_note(s, p);
     if (ok && !loaded) {
-        print_load_errors(p, s);
+        pdl_cli_print_load_errors(p, s);
         if (forms[form].write != dump_nodes) form = N_FORMS; /* nodes are there when blocks are not */
     }
     ok = ok && (form == N_FORMS || forms[form].write(p, &out, &err));
-    if (!ok) print_error(&err, s);
+    if (!ok) pdl_cli_print_error(&err, s);
     pdl_session_redact(s, pdl_buf_str(&out), &shown);
-    int code = put_stdout(pdl_buf_str(&shown));
+    int code = pdl_cli_put_stdout(pdl_buf_str(&shown));
     pdl_err_fini(&err);
     pdl_program_drop(p);
     pdl_buf_fini(&shown);
@@ -79,14 +79,15 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     return code ? code : ok && loaded ? 0 : 1;
 }
 
-int cmd_dump(const arguments *a) {
+int pdl_cli_cmd_dump(const arguments *a) {
     size_t form = form_of(a);
-    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
-    if (form == N_FORMS) return refuse(a, "one of --nodes, --blocks, --expr, --types, --code at a time");
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    if (form == N_FORMS)
+        return pdl_cli_refuse(a, "one of --nodes, --blocks, --expr, --types, --code at a time");
     pdl_session *s = NULL;
     pdl_err err = {0};
     if (!pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err)) {
-        print_error(&err, NULL);
+        pdl_cli_print_error(&err, NULL);
         pdl_err_fini(&err);
         return 1;
     }

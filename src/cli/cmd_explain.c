@@ -1,4 +1,4 @@
-/* cmd_explain.c -- pdl explain FILE: what a program would ask of models, without asking. */
+/* pdl_cli_cmd_explain.c -- pdl explain FILE: what a program would ask of models, without asking. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -158,12 +158,12 @@ static int report(const arguments *a, pdl_session *s, pdl_step step) {
     } else {
         put_text(notes, &out);
     }
-    int code = put_stdout(pdl_buf_str(&out));
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     pdl_drop(notes);
     if (step != PDL_STEP_FAIL || code) return code;
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
-    print_error(e, s);
+    pdl_cli_print_error(e, s);
     return pdl_err_exit_code(e);
 }
 
@@ -171,33 +171,33 @@ static int run(const arguments *a, pdl_session *s) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     const pdl_program *p;
-    bool ok = read_program(a->files.p[0], &text, &err);
+    bool ok = pdl_cli_read_program(a->files.p[0], &text, &err);
     if (!ok) {
-        print_error(&err, s);
+        pdl_cli_print_error(&err, s);
         pdl_err_fini(&err);
     } else if (!pdl_session_load(s, pdl_buf_str(&text), &p)) {
-        print_load_errors(p, s);
+        pdl_cli_print_load_errors(p, s);
         ok = false;
     }
     pdl_buf_fini(&text);
     return ok ? report(a, s, pdl_session_run(s)) : 1;
 }
 
-int cmd_explain(const arguments *a) {
+int pdl_cli_cmd_explain(const arguments *a) {
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     pdl_session *s = NULL;
-    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     pdl_session_options o = {
         .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
         .jobs = PDL_MAX_MAP_WORKERS, .prices = a->value[OPT_prices], .explain = true, .allow = a->value[OPT_allow],
     };
-    bool ok = read_data(a, &vars, &err);
+    bool ok = pdl_cli_read_data(a, &vars, &err);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &s, &err);
     int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;
-    if (!ok) print_error(&err, NULL);
+    if (!ok) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(s);
     if (!pdl_is_absent(vars)) pdl_drop(vars);

@@ -1,4 +1,4 @@
-/* cmd_run.c -- pdl FILE: run a program. */
+/* pdl_cli_cmd_run.c -- pdl FILE: run a program. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static bool no_file(pdl_str file, pdl_err *err) {
     return false;
 }
 
-bool read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
+bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
     if (pdl_str_is(file, "-")) return read_stdin(out, err);
     char *path = pdl_str_dup(file);
     pdl_file_kind kind = pdl_file_kind_of(path);
@@ -91,7 +91,7 @@ static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err
     return true;
 }
 
-bool read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
+bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
     *vars = pdl_dict_new(0);
     bool ok = true;
     if (a->given[OPT_data_file]) {
@@ -123,7 +123,7 @@ static char *trace_name(const arguments *a) {
 
 /* A trace is written to its end, also after a signal; but then the other end of a pipe is not waited for. */
 static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
-    const pdl_cancel scope = {.flag = signal_that_came()}, *before = pdl_cancel_enter(&scope);
+    const pdl_cancel scope = {.flag = pdl_cli_signal_that_came()}, *before = pdl_cancel_enter(&scope);
     bool ok = pdl_file_out_put(user, piece, err);
     (void)pdl_cancel_enter(before);
     return ok;
@@ -131,7 +131,7 @@ static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
 
 /* Returns the exit status: not 0 when a signal kept it from being written. */
 static int write_trace(const arguments *a, const pdl_session *s) {
-    const pdl_cancel scope = {.flag = signal_that_came()};
+    const pdl_cancel scope = {.flag = pdl_cli_signal_that_came()};
     pdl_file_out *out;
     pdl_err err = {0};
     char *path = trace_name(a);
@@ -144,7 +144,7 @@ static int write_trace(const arguments *a, const pdl_session *s) {
         ok = pdl_file_out_end(out, ok, &err);
         (void)pdl_cancel_enter(NULL);
     }
-    if (!ok) tell("Failure generating the trace: %s", err.msg);
+    if (!ok) pdl_cli_tell("Failure generating the trace: %s", err.msg);
     int code = err.final ? pdl_err_exit_code(&err) : 0;
     pdl_err_fini(&err);
     pdl_free(path);
@@ -178,44 +178,44 @@ static int finish(runner *r, pdl_step step) {
     int code = 0;
     if (step == PDL_STEP_FAIL) {
         const pdl_err *e = pdl_run_error(run);
-        term_flush(&r->term);
-        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit) print_error(e, r->session);
+        pdl_cli_term_flush(&r->term);
+        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit) pdl_cli_print_error(e, r->session);
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-        pdl_cancel scope = {.flag = signal_that_came()};
+        pdl_cancel scope = {.flag = pdl_cli_signal_that_came()};
         (void)pdl_cancel_enter(&scope);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
-            term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
-            term_put(&r->term, PDL_STR("\n"));
+            pdl_cli_term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
+            pdl_cli_term_put(&r->term, PDL_STR("\n"));
         } else {
-            print_error(&err, r->session);
+            pdl_cli_print_error(&err, r->session);
             code = pdl_err_exit_code(&err);
             pdl_err_fini(&err);
         }
         (void)pdl_cancel_enter(NULL); /* a trace is written to its end */
         pdl_buf_fini(&b);
     } else {
-        term_put(&r->term, PDL_STR("\n"));
+        pdl_cli_term_put(&r->term, PDL_STR("\n"));
     }
-    term_flush(&r->term);
+    pdl_cli_term_flush(&r->term);
     if (step != PDL_STEP_FAIL && !pdl_session_finish(r->session, &err)) {
-        print_error(&err, r->session);
+        pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         code = 1;
     }
     int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
     if (!code) code = traced;
-    if (r->term.broken) return write_failed(EPIPE);
-    if (r->term.interrupted) return 128 + *signal_that_came();
-    return r->term.error ? write_failed(r->term.error) : code;
+    if (r->term.broken) return pdl_cli_write_failed(EPIPE);
+    if (r->term.interrupted) return 128 + *pdl_cli_signal_that_came();
+    return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
 }
 
 static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
     (void)user;
     pdl_buf at = PDL_BUF;
     pdl_loc_put(loc, &at);
-    tell("%sDeprecated type syntax: use %s instead of %s.", pdl_buf_z(&at), now, old);
+    pdl_cli_tell("%sDeprecated type syntax: use %s instead of %s.", pdl_buf_z(&at), now, old);
     pdl_buf_fini(&at);
 }
 
@@ -224,8 +224,8 @@ static int run_program(runner *r) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     const pdl_program *p;
-    if (!read_program(a->files.p[0], &text, &err)) {
-        print_error(&err, r->session);
+    if (!pdl_cli_read_program(a->files.p[0], &text, &err)) {
+        pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         pdl_buf_fini(&text);
         return 1;
@@ -233,11 +233,11 @@ static int run_program(runner *r) {
     bool ok = pdl_session_load(r->session, pdl_buf_str(&text), &p);
     pdl_buf_fini(&text);
     if (!ok) {
-        print_load_errors(p, r->session);
+        pdl_cli_print_load_errors(p, r->session);
         return 1;
     }
     pdl_program_each_deprecated(p, warn_deprecated, NULL);
-    pdl_signals *watch = watch_signals(pdl_session_loop(r->session), on_signal, r);
+    pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
     r->term.on_broken = on_broken;
     r->term.user = r;
     int code = finish(r, pdl_session_run(r->session));
@@ -252,15 +252,15 @@ static pdl_stream stream_of(const arguments *a) {
 
 /* What is done without running; -1: nothing, go on. */
 static int early(const arguments *a) {
-    if (a->given[OPT_version]) return put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
-    if (a->given[OPT_schema]) return cmd_schema(a);
-    if (!a->files.n) return cmd_help(a);
+    if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
+    if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
+    if (!a->files.n) return pdl_cli_cmd_help(a);
     if (a->given[OPT_sandbox]) {
-        tell("pdl: error: --sandbox is not available: this build cannot confine code and commands");
+        pdl_cli_tell("pdl: error: --sandbox is not available: this build cannot confine code and commands");
         return 2;
     }
     if (a->given[OPT_record] && a->given[OPT_replay])
-        return refuse(a, "--record and --replay exclude each other");
+        return pdl_cli_refuse(a, "--record and --replay exclude each other");
     return -1;
 }
 
@@ -279,7 +279,7 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
            pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the environment cannot be changed: %s", strerror(errno));
 }
 
-int cmd_run(const arguments *a) {
+int pdl_cli_cmd_run(const arguments *a) {
     int code = early(a);
     if (code >= 0) return code;
     pdl_err err = {0};
@@ -289,32 +289,39 @@ int cmd_run(const arguments *a) {
     pdl_debug debug = {0};
     char why[128];
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
-        return refuse(a, why);
-    term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+        return pdl_cli_refuse(a, why);
+    pdl_cli_term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .stream = r.stream,
-        .record = a->value[OPT_record], .replay = a->value[OPT_replay], .cache = a->value[OPT_cache],
+        .file = a->files.p[0],
+        .dir = pdl_file_folder(a->files.p[0]),
+        .stream = r.stream,
+        .record = a->value[OPT_record],
+        .replay = a->value[OPT_replay],
+        .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .trace = a->given[OPT_trace], .sink = term_sink(&r.term), .show_prompt = term_prompt,
+        .trace = a->given[OPT_trace],
+        .sink = pdl_cli_term_sink(&r.term),
+        .show_prompt = pdl_cli_term_prompt,
         .tell_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
-        .show_errors = pdl_tty_is(2) ? term_errors : NULL, .debug = &debug,
-        .cancel = signal_that_came(),
+        .show_errors = pdl_tty_is(2) ? pdl_cli_term_errors : NULL,
+        .debug = &debug,
+        .cancel = pdl_cli_signal_that_came(),
     };
-    code = run_limits_read(a, &limits, &o);
+    code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;
-    bool ok = enter_depth(a->files.p[0], &err) && read_data(a, &vars, &err);
+    bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
     if (ok) {
         code = run_program(&r);
     } else {
-        print_error(&err, NULL);
+        pdl_cli_print_error(&err, NULL);
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
     if (PDL_POOLS) pdl_release_no_more(); /* other builds look for leaks */
     pdl_session_free(r.session);
-    run_limits_fini(&limits);
+    pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);

@@ -1,4 +1,4 @@
-/* cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins. */
+/* pdl_cli_cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -7,16 +7,16 @@
 
 #include "base/banned.h"
 
-int cmd_builtins(const arguments *a) {
+int pdl_cli_cmd_builtins(const arguments *a) {
     (void)a;
     pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_builtins_page(&out);
-    int code = put_stdout(pdl_buf_str(&out));
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return code;
 }
 
-int cmd_schema(const arguments *a) {
+int pdl_cli_cmd_schema(const arguments *a) {
     (void)a;
     pdl_val schema = pdl_language_schema();
     pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -24,8 +24,9 @@ int cmd_schema(const arguments *a) {
     bool ok = pdl_json_write(schema, 0, 2, &out, &err);
     pdl_drop(schema);
     if (ok) pdl_buf_putc(&out, '\n');
-    else print_error(&err, NULL);
-    int code = ok ? put_stdout(pdl_buf_str(&out)) : 1;
+    else
+        pdl_cli_print_error(&err, NULL);
+    int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&out)) : 1;
     pdl_err_fini(&err);
     pdl_buf_fini(&out);
     return code;

@@ -1,4 +1,4 @@
-/* cmd_serve.c -- pdl serve FILE...: programs as models over HTTP. */
+/* pdl_cli_cmd_serve.c -- pdl serve FILE...: programs as models over HTTP. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static int64_t file_time(pdl_str file) {
 static bool is_new(const server *v, pdl_str name, pdl_str file) {
     for (size_t i = 0; i < v->models.n; i++)
         if (pdl_str_eq(v->models.p[i].name, name)) {
-            tell("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file), PDL_FMT(name));
+            pdl_cli_tell("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file), PDL_FMT(name));
             return false;
         }
     return true;
@@ -67,8 +67,8 @@ static bool load_one(server *v, pdl_str file) {
     pdl_err err = {0};
     pdl_str name = model_name(v, file);
     bool ok = is_new(v, name, file);
-    if (ok && !read_program(file, &text, &err)) {
-        print_error(&err, v->session);
+    if (ok && !pdl_cli_read_program(file, &text, &err)) {
+        pdl_cli_print_error(&err, v->session);
         pdl_err_fini(&err);
         ok = false;
     }
@@ -76,7 +76,7 @@ static bool load_one(server *v, pdl_str file) {
         pdl_program *p = pdl_program_new();
         *pdl_vec_push(&v->models) = (pdl_served){name, pdl_file_folder(file), p, file_time(file)};
         pdl_program_load(p, file, pdl_buf_str(&text), &ok);
-        if (!ok) print_load_errors(p, v->session);
+        if (!ok) pdl_cli_print_load_errors(p, v->session);
     }
     pdl_buf_fini(&text);
     return ok;
@@ -147,7 +147,8 @@ static void write_log(void *user, pdl_str line) {
     ssize_t n = write(v->log, line.p, line.n);
     if ((n >= 0 && (size_t)n == line.n) || v->log_failed) return;
     v->log_failed = true;
-    tell("pdl: warning: the log %.*s is not complete: %s", PDL_FMT(v->a->value[OPT_log]), n < 0 ? strerror(errno) : "a line was cut");
+    pdl_cli_tell("pdl: warning: the log %.*s is not complete: %s", PDL_FMT(v->a->value[OPT_log]),
+                 n < 0 ? strerror(errno) : "a line was cut");
 }
 
 static bool open_log(server *v) {
@@ -160,7 +161,7 @@ static bool open_log(server *v) {
     char *path = pdl_str_dup(file);
     v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, S_IRUSR | S_IWUSR);
     pdl_free(path);
-    if (v->log < 0) tell("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
+    if (v->log < 0) pdl_cli_tell("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
     return v->log >= 0;
 }
 
@@ -193,12 +194,14 @@ static void prepare_process(void) {
 }
 
 static int serve(server *v) {
-    pdl_signals *watch = watch_signals(pdl_session_loop(v->session), on_signal, v);
+    pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(v->session), on_signal, v);
     bool v6 = strchr(v->host, ':') != NULL;
     const char *s = v->models.n == 1 ? "" : "s", *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
-    if (v->mcp_out) tell("pdl: serving %zu program%s as tools on standard input and output", v->models.n, s);
-    else tell("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s, v6 ? "[" : "", v->host, v6 ? "]" : "",
-              (unsigned)pdl_serve_port(v->serve), path);
+    if (v->mcp_out)
+        pdl_cli_tell("pdl: serving %zu program%s as tools on standard input and output", v->models.n, s);
+    else
+        pdl_cli_tell("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s, v6 ? "[" : "",
+                     v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve), path);
     pdl_serve_run(v->serve);
     pdl_signals_stop(watch);
     return 0;
@@ -208,17 +211,18 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     int64_t port = DEFAULT_PORT, runs = 0, waiting = DEFAULT_WAITING, seconds = 0;
     pdl_err err = {0};
     if (!number(v->a, OPT_port, 0, 65535, &port))
-        return refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
+        return pdl_cli_refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
     if (!number(v->a, OPT_max_requests, 1, PDL_SPAWN_SLOTS, &runs))
-        return refuse(v->a, "argument --max-requests: expected a whole number from 1 to 1024");
+        return pdl_cli_refuse(v->a, "argument --max-requests: expected a whole number from 1 to 1024");
     if (!number(v->a, OPT_max_waiting, 0, MOST_WAITING, &waiting))
-        return refuse(v->a, "argument --max-waiting: expected a whole number from 0 to 100000");
+        return pdl_cli_refuse(v->a, "argument --max-waiting: expected a whole number from 0 to 100000");
     if (!number(v->a, OPT_request_time, 1, 1000000, &seconds))
-        return refuse(v->a, "argument --request-time: expected a whole number of seconds");
+        return pdl_cli_refuse(v->a, "argument --request-time: expected a whole number of seconds");
     if (v->a->given[OPT_allow_origin] && !are_origins(v->a->value[OPT_allow_origin]))
-        return refuse(v->a, "argument --allow-origin: expected origins as https://a.example or http://localhost:3000, with commas, or *");
+        return pdl_cli_refuse(v->a, "argument --allow-origin: expected origins as https://a.example or "
+                                    "http://localhost:3000, with commas, or *");
     if (!read_token(v, &err)) {
-        print_error(&err, v->session);
+        pdl_cli_print_error(&err, v->session);
         int code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
         return code;
@@ -226,7 +230,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     if (!load_all(v) || !open_log(v)) return 1;
     bool lines = v->a->given[OPT_mcp] && !v->a->given[OPT_port] && !v->a->given[OPT_host];
     if (lines && !take_standard_streams(v)) {
-        tell("pdl: error: --mcp wants pipes as standard input and output");
+        pdl_cli_tell("pdl: error: --mcp wants pipes as standard input and output");
         return 1;
     }
     prepare_process();
@@ -238,7 +242,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         .origins = v->a->value[OPT_allow_origin], .log = v->a->given[OPT_log] ? write_log : NULL, .log_user = v,
     };
     if (!pdl_serve_start(&o, &v->serve, &err)) {
-        print_error(&err, v->session);
+        pdl_cli_print_error(&err, v->session);
         pdl_err_fini(&err);
         return 1;
     }
@@ -259,8 +263,8 @@ static void release(server *v) {
     pdl_free(v->token);
 }
 
-int cmd_serve(const arguments *a) {
-    if (!a->files.n) return refuse(a, "the following arguments are required: FILE");
+int pdl_cli_cmd_serve(const arguments *a) {
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     server v = {.a = a, .log = -1};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
@@ -268,24 +272,27 @@ int cmd_serve(const arguments *a) {
     char why[128];
     run_limits limits = {0};
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
-        return refuse(a, why);
+        return pdl_cli_refuse(a, why);
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .cache = a->value[OPT_cache],
-        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL, .debug = &debug,
-        .cancel = signal_that_came(),
+        .file = a->files.p[0],
+        .dir = pdl_file_folder(a->files.p[0]),
+        .cache = a->value[OPT_cache],
+        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
+        .debug = &debug,
+        .cancel = pdl_cli_signal_that_came(),
     };
-    int code = run_limits_read(a, &limits, &o);
+    int code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;
     v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
-    if (read_data(a, &vars, &err) && pdl_session_new(&o, &v.session, &err)) {
+    if (pdl_cli_read_data(a, &vars, &err) && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);
     } else {
-        print_error(&err, v.session);
+        pdl_cli_print_error(&err, v.session);
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
     release(&v);
-    run_limits_fini(&limits);
+    pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);

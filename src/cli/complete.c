@@ -4,7 +4,8 @@
 #include "base/banned.h"
 
 static void put_words(const command *c, pdl_buf *out) {
-    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) pdl_buf_putf(out, "--%s ", option_of(*o)->name);
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
+        pdl_buf_putf(out, "--%s ", pdl_cli_option_of(*o)->name);
 }
 
 /* {a,b} without the braces, `between` for the commas. */
@@ -14,19 +15,19 @@ static void put_choices(const char *choices, char between, pdl_buf *out) {
 
 static void put_names(pdl_buf *out) {
     size_t n;
-    const command *all = commands(&n);
+    const command *all = pdl_cli_commands(&n);
     for (size_t i = 1; i < n; i++)
         if (all[i].name[0] != '_') pdl_buf_putf(out, "%s ", all[i].name);
 }
 
 static void put_bash(pdl_buf *out) {
     size_t n;
-    const command *all = commands(&n);
+    const command *all = pdl_cli_commands(&n);
     PDL_PUT(out, "_pdl() {\n    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n    case $prev in\n");
     for (opt_id id = 0; id < OPT_COUNT; id++) {
-        if (!option_of(id)->choices) continue;
-        pdl_buf_putf(out, "    --%s) COMPREPLY=($(compgen -W '", option_of(id)->name);
-        put_choices(option_of(id)->choices, ' ', out);
+        if (!pdl_cli_option_of(id)->choices) continue;
+        pdl_buf_putf(out, "    --%s) COMPREPLY=($(compgen -W '", pdl_cli_option_of(id)->name);
+        put_choices(pdl_cli_option_of(id)->choices, ' ', out);
         PDL_PUT(out, "' -- \"$cur\")); return ;;\n");
     }
     PDL_PUT(out, "    esac\n    case ${COMP_WORDS[1]} in\n");
@@ -55,13 +56,13 @@ static void put_quoted(const char *s, bool zsh, pdl_buf *out) {
 
 static void put_zsh(pdl_buf *out) {
     size_t n;
-    const command *all = commands(&n);
+    const command *all = pdl_cli_commands(&n);
     PDL_PUT(out, "#compdef pdl\n_pdl() {\n    case ${words[2]} in\n");
     for (size_t i = n; i-- > 0;) {
         if (all[i].name[0] == '_') continue;
         pdl_buf_putf(out, "    %s) _arguments", i ? all[i].name : "*");
         for (const opt_id *o = all[i].options; *o != OPT_COUNT; o++) {
-            const option *row = option_of(*o);
+            const option *row = pdl_cli_option_of(*o);
             pdl_buf_putf(out, " '--%s[", row->name);
             put_quoted(row->doc, true, out);
             PDL_PUT(out, "]");
@@ -82,7 +83,7 @@ static void put_zsh(pdl_buf *out) {
 
 static void put_fish(pdl_buf *out) {
     size_t n;
-    const command *all = commands(&n);
+    const command *all = pdl_cli_commands(&n);
     for (size_t i = 1; i < n; i++) {
         if (all[i].name[0] == '_') continue;
         pdl_buf_putf(out, "complete -c pdl -n __fish_use_subcommand -a %s -d '", all[i].name);
@@ -91,7 +92,7 @@ static void put_fish(pdl_buf *out) {
     }
     for (size_t i = 0; i < n; i++) {
         for (const opt_id *o = all[i].options; all[i].name[0] != '_' && *o != OPT_COUNT; o++) {
-            const option *row = option_of(*o);
+            const option *row = pdl_cli_option_of(*o);
             if (i) pdl_buf_putf(out, "complete -c pdl -n '__fish_seen_subcommand_from %s' -l %s", all[i].name, row->name);
             else pdl_buf_putf(out, "complete -c pdl -n __fish_use_subcommand -l %s", row->name);
             if (row->letter) pdl_buf_putf(out, " -s %c", row->letter);
@@ -108,15 +109,15 @@ static void put_fish(pdl_buf *out) {
     }
 }
 
-int cmd_complete(const arguments *a) {
+int pdl_cli_cmd_complete(const arguments *a) {
     static const struct { const char *shell; void (*put)(pdl_buf *out); } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
     for (size_t i = 0; a->files.n && i < sizeof shells / sizeof *shells; i++) {
         if (!pdl_str_is(a->files.p[0], shells[i].shell)) continue;
         pdl_buf out = PDL_BUF;
         shells[i].put(&out);
-        int code = put_stdout(pdl_buf_str(&out));
+        int code = pdl_cli_put_stdout(pdl_buf_str(&out));
         pdl_buf_fini(&out);
         return code;
     }
-    return refuse(a, "expected bash, zsh or fish");
+    return pdl_cli_refuse(a, "expected bash, zsh or fish");
 }

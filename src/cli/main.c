@@ -14,27 +14,27 @@
 
 static int show_help(const command *c) {
     pdl_buf b = PDL_BUF;
-    help_write(c, &b);
-    int code = put_stdout(pdl_buf_str(&b));
+    pdl_cli_help_write(c, &b);
+    int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;
 }
 
-int cmd_help(const arguments *a) {
+int pdl_cli_cmd_help(const arguments *a) {
     size_t n;
-    const command *all = commands(&n);
-    if (a->command->run != cmd_help || !a->files.n) return show_help(&all[0]);
+    const command *all = pdl_cli_commands(&n);
+    if (a->command->run != pdl_cli_cmd_help || !a->files.n) return show_help(&all[0]);
     for (size_t i = 0; i < n; i++)
         if (pdl_str_is(a->files.p[0], all[i].name)) return show_help(&all[i]);
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "no such command: %.*s", PDL_FMT(a->files.p[0]));
-    int code = refuse(a, pdl_buf_z(&b));
+    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return code;
 }
 
 static int wrong_usage(const arguments *a, char *message) {
-    int code = refuse(a, message);
+    int code = pdl_cli_refuse(a, message);
     pdl_free(message);
     return code;
 }
@@ -65,8 +65,8 @@ int main(int argc, char **argv) {
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of the write */
     signal(SIGXFSZ, SIG_IGN); /* so is a file that may not grow */
-    bool ok = arguments_read(argc, argv, &a, &message);
+    bool ok = pdl_cli_arguments_read(argc, argv, &a, &message);
     int code = !ok ? wrong_usage(&a, message) : a.given[OPT_help] ? show_help(a.command) : a.command->run(&a);
-    arguments_fini(&a);
+    pdl_cli_arguments_fini(&a);
     return code;
 }

@@ -26,10 +26,11 @@ static void put_option(const option *o, pdl_buf *out) {
 
 static void put_command(const command *c, pdl_buf *out) {
     if (c->name[0] == '_') return;
-    pdl_buf_putf(out, c->run == cmd_run ? ".SS pdl %s\n" : ".SS pdl %s %s\n", c->run == cmd_run ? c->operands : c->name, c->operands);
+    pdl_buf_putf(out, c->run == pdl_cli_cmd_run ? ".SS pdl %s\n" : ".SS pdl %s %s\n",
+                 c->run == pdl_cli_cmd_run ? c->operands : c->name, c->operands);
     put_roff(c->doc, out);
     pdl_buf_putc(out, '\n');
-    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) put_option(option_of(*o), out);
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) put_option(pdl_cli_option_of(*o), out);
 }
 
 static void put_codes(pdl_buf *out) {
@@ -58,10 +59,10 @@ static void put_codes(pdl_buf *out) {
     }
 }
 
-int cmd_man(const arguments *a) {
+int pdl_cli_cmd_man(const arguments *a) {
     (void)a;
     size_t n;
-    const command *all = commands(&n);
+    const command *all = pdl_cli_commands(&n);
     pdl_buf out = PDL_BUF;
     PDL_PUT(&out, ".TH PDL 1 \"\" \"libpdl\" \"User commands\"\n.SH NAME\npdl \\- run programs of the Prompt Declaration Language\n"
                   ".SH SYNOPSIS\n.B pdl\n[\\fIoptions\\fR] \\fIFILE\\fR\n.br\n.B pdl\n\\fIcommand\\fR [\\fIoptions\\fR] ...\n.SH COMMANDS\n");
@@ -73,7 +74,7 @@ int cmd_man(const arguments *a) {
                   ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; unset: no limit\n"
                   ".TP\n.B PDL_CODE_MEMORY\nmegabytes of address space for code; unset: no limit\n"
                   ".TP\n.B NO_COLOR, FORCE_COLOR\nnever, always colours\n");
-    int code = put_stdout(pdl_buf_str(&out));
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return code;
 }

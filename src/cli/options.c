@@ -66,7 +66,7 @@ static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port, OPT_token_f
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
-    {"run", cmd_run, run_options, "FILE", "Run a PDL program. FILE - is standard input.",
+    {"run", pdl_cli_cmd_run, run_options, "FILE", "Run a PDL program. FILE - is standard input.",
      "Commands (pdl COMMAND --help tells more):\n"
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"
@@ -77,37 +77,44 @@ static const command table[] = {
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
-     "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard output went away.\n"},
-    {"check", cmd_check, check_options, "FILE...",
+     "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard output went "
+     "away.\n"},
+    {"check", pdl_cli_cmd_check, check_options, "FILE...",
      "Report everything about programs that can be known without running them.",
      "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
-    {"dump", cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
-    {"explain", cmd_explain, explain_options, "FILE",
-     "Run a program without asking a model or doing anything that --allow does not name, as far as values are known,\nand print each call that would be made.",
+    {"dump", pdl_cli_cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
+    {"explain", pdl_cli_cmd_explain, explain_options, "FILE",
+     "Run a program without asking a model or doing anything that --allow does not name, as far as values "
+     "are known,\nand print each call that would be made.",
      NULL},
-    {"cache", cmd_cache, cache_options, "ACTION FILE", "Look at or clear a file of replies that was made by --cache.",
+    {"cache", pdl_cli_cmd_cache, cache_options, "ACTION FILE",
+     "Look at or clear a file of replies that was made by --cache.",
      "Actions:\n"
      "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
      "  export  print every reply with its request, one JSON object a line\n"},
-    {"serve", cmd_serve, serve_options, "FILE...", "Offer programs as models over an OpenAI-compatible HTTP interface.",
-     "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, and the variables\n"
+    {"serve", pdl_cli_cmd_serve, serve_options, "FILE...",
+     "Offer programs as models over an OpenAI-compatible HTTP interface.",
+     "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, and the "
+     "variables\n"
      "messages, question (text of the last message of the user) and request (all other fields).\n"
      "To other programs it is a tool: /mcp over HTTP, or --mcp over standard input and output.\n"
      "Ctrl-C ends the server.\n"},
-    {"schema", cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
-    {"help", cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
-    {"__builtins", cmd_builtins, plain_options, "", "Print the page of filters, tests, functions and methods.", NULL},
-    {"__man", cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
-    {"__complete", cmd_complete, plain_options, "SHELL", "Print the completion of bash, zsh or fish.", NULL},
+    {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
+    {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
+    {"__builtins", pdl_cli_cmd_builtins, plain_options, "",
+     "Print the page of filters, tests, functions and methods.", NULL},
+    {"__man", pdl_cli_cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
+    {"__complete", pdl_cli_cmd_complete, plain_options, "SHELL", "Print the completion of bash, zsh or fish.",
+     NULL},
 };
 
-const command *commands(size_t *n) {
+const command *pdl_cli_commands(size_t *n) {
     *n = sizeof table / sizeof table[0];
     return table;
 }
 
-const option *option_of(opt_id id) { return &options[id]; }
+const option *pdl_cli_option_of(opt_id id) { return &options[id]; }
 
 static bool has_option(const command *c, opt_id id) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
@@ -228,7 +235,7 @@ static size_t most_operands(const command *c) {
     return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
 }
 
-bool arguments_read(int argc, char **argv, arguments *out, char **message) {
+bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **message) {
     *out = (arguments){.command = &table[0]};
     int i = 1;
     for (size_t k = 1; argc > 1 && k < sizeof table / sizeof table[0]; k++) {
@@ -249,7 +256,7 @@ bool arguments_read(int argc, char **argv, arguments *out, char **message) {
     return true;
 }
 
-void arguments_fini(arguments *a) { pdl_vec_fini(&a->files); }
+void pdl_cli_arguments_fini(arguments *a) { pdl_vec_fini(&a->files); }
 
 static void option_usage(const option *o, pdl_buf *out) {
     if (o->letter) pdl_buf_putf(out, "-%c", o->letter);
@@ -273,15 +280,15 @@ static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word)
     pdl_buf_clear(word);
 }
 
-void usage_write(const command *c, pdl_buf *out) {
+void pdl_cli_usage_write(const command *c, pdl_buf *out) {
     size_t line = out->len;
     pdl_buf word = PDL_BUF;
     PDL_PUT(out, "usage: pdl");
-    if (c->run != cmd_run) pdl_buf_putf(out, " %s", c->name);
+    if (c->run != pdl_cli_cmd_run) pdl_buf_putf(out, " %s", c->name);
     size_t indent = out->len - line + 1;
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
         PDL_PUT(&word, "[");
-        option_usage(option_of(*o), &word);
+        option_usage(pdl_cli_option_of(*o), &word);
         PDL_PUT(&word, "]");
         usage_word(out, &line, indent, &word);
     }
@@ -291,11 +298,11 @@ void usage_write(const command *c, pdl_buf *out) {
     pdl_buf_fini(&word);
 }
 
-void help_write(const command *c, pdl_buf *out) {
-    usage_write(c, out);
+void pdl_cli_help_write(const command *c, pdl_buf *out) {
+    pdl_cli_usage_write(c, out);
     pdl_buf_putf(out, "\n%s\n\nOptions:\n", c->doc);
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
-        const option *row = option_of(*o);
+        const option *row = pdl_cli_option_of(*o);
         pdl_buf left = PDL_BUF;
         if (row->letter) pdl_buf_putf(&left, "-%c, ", row->letter);
         pdl_buf_putf(&left, "--%s", row->name);

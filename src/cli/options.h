@@ -43,26 +43,26 @@ typedef struct command {
     const char *text;       /* further lines of its help; may be NULL */
 } command;
 
-const command *commands(size_t *n);
-const option *option_of(opt_id id);
+const command *pdl_cli_commands(size_t *n);
+const option *pdl_cli_option_of(opt_id id);
 
 /* Reads the command line. False: *message (owned by the caller) says what is wrong: exit code 2. */
-bool arguments_read(int argc, char **argv, arguments *out, char **message);
-void arguments_fini(arguments *a);
+bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **message);
+void pdl_cli_arguments_fini(arguments *a);
 
-void usage_write(const command *c, pdl_buf *out);
-void help_write(const command *c, pdl_buf *out);
+void pdl_cli_usage_write(const command *c, pdl_buf *out);
+void pdl_cli_help_write(const command *c, pdl_buf *out);
 
-int cmd_run(const arguments *a);
-int cmd_check(const arguments *a);
-int cmd_dump(const arguments *a);
-int cmd_explain(const arguments *a);
-int cmd_cache(const arguments *a);
-int cmd_serve(const arguments *a);
-int cmd_schema(const arguments *a);
-int cmd_builtins(const arguments *a);
-int cmd_help(const arguments *a);
-int cmd_man(const arguments *a);      /* hidden, as are all commands that begin with _ */
-int cmd_complete(const arguments *a);
+int pdl_cli_cmd_run(const arguments *a);
+int pdl_cli_cmd_check(const arguments *a);
+int pdl_cli_cmd_dump(const arguments *a);
+int pdl_cli_cmd_explain(const arguments *a);
+int pdl_cli_cmd_cache(const arguments *a);
+int pdl_cli_cmd_serve(const arguments *a);
+int pdl_cli_cmd_schema(const arguments *a);
+int pdl_cli_cmd_builtins(const arguments *a);
+int pdl_cli_cmd_help(const arguments *a);
+int pdl_cli_cmd_man(const arguments *a); /* hidden, as are all commands that begin with _ */
+int pdl_cli_cmd_complete(const arguments *a);
 
 #endif

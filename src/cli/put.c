@@ -8,18 +8,18 @@
 
 #include "base/banned.h"
 
-int write_failed(int e) {
+int pdl_cli_write_failed(int e) {
     if (e == EPIPE) return 141;
-    tell("pdl: error: cannot write to standard output: %s", strerror(e));
+    pdl_cli_tell("pdl: error: cannot write to standard output: %s", strerror(e));
     return 1;
 }
 
-int put_stdout(pdl_str text) {
+int pdl_cli_put_stdout(pdl_str text) {
     bool ok = pdl_show(stdout, text);
-    return ok && fflush(stdout) == 0 ? 0 : write_failed(errno);
+    return ok && fflush(stdout) == 0 ? 0 : pdl_cli_write_failed(errno);
 }
 
-void put_stderr(pdl_str text, const pdl_session *s) {
+void pdl_cli_put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf shown = PDL_BUF;
     if (s) pdl_session_redact(s, text, &shown);
     else pdl_buf_put(&shown, text);
@@ -28,36 +28,36 @@ void put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf_fini(&shown);
 }
 
-void tell(const char *fmt, ...) {
+void pdl_cli_tell(const char *fmt, ...) {
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
     pdl_buf_putc(&b, '\n');
-    put_stderr(pdl_buf_str(&b), NULL);
+    pdl_cli_put_stderr(pdl_buf_str(&b), NULL);
     pdl_buf_fini(&b);
 }
 
-void print_error(const pdl_err *err, const pdl_session *s) {
+void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
     pdl_buf b = PDL_BUF;
     pdl_err_print(err, true, &b);
-    put_stderr(pdl_buf_str(&b), s);
+    pdl_cli_put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
 }
 
-void print_load_errors(const pdl_program *p, const pdl_session *s) {
+void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s) {
     pdl_buf b = PDL_BUF;
     pdl_program_errors(p, &b, true);
-    put_stderr(pdl_buf_str(&b), s);
+    pdl_cli_put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
 }
 
-int refuse(const arguments *a, const char *message) {
+int pdl_cli_refuse(const arguments *a, const char *message) {
     pdl_buf b = PDL_BUF;
-    usage_write(a->command, &b);
+    pdl_cli_usage_write(a->command, &b);
     pdl_buf_putf(&b, "pdl: error: %s\n", message);
-    put_stderr(pdl_buf_str(&b), NULL);
+    pdl_cli_put_stderr(pdl_buf_str(&b), NULL);
     pdl_buf_fini(&b);
     return 2;
 }

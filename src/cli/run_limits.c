@@ -14,7 +14,7 @@
 static int refuse_with(const arguments *a, const char *name, const char *why) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "argument --%s: %s", name, why);
-    int code = refuse(a, pdl_buf_z(&b));
+    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return code;
 }
@@ -49,7 +49,8 @@ static void write_wire(void *user, pdl_str text) {
     run_limits *l = user;
     if (l->wire_failed || (pdl_show(l->wire, text) && fflush(l->wire) == 0)) return;
     l->wire_failed = true;
-    tell("pdl: warning: the log of requests %.*s is not complete: %s", PDL_FMT(l->wire_name), strerror(errno));
+    pdl_cli_tell("pdl: warning: the log of requests %.*s is not complete: %s", PDL_FMT(l->wire_name),
+                 strerror(errno));
 }
 
 /* For nobody else from its first byte on. */
@@ -69,7 +70,7 @@ static bool open_wire(const arguments *a, run_limits *l) {
     return l->wire != NULL;
 }
 
-int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
+int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
     static const char rate[] = "expected a number greater than 0";
     pdl_err err = {0};
     if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
@@ -89,7 +90,7 @@ int run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
     return 0;
 }
 
-void run_limits_fini(run_limits *l) {
+void pdl_cli_run_limits_fini(run_limits *l) {
     if (l->wire && l->wire != stderr) fclose(l->wire);
     l->wire = NULL;
 }

@@ -5,9 +5,9 @@
 
 static volatile sig_atomic_t came; /* the signal that asked for the end */
 
-const volatile sig_atomic_t *signal_that_came(void) { return &came; }
+const volatile sig_atomic_t *pdl_cli_signal_that_came(void) { return &came; }
 
-pdl_signals *watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user) {
+pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction hup;
     bool ignored = sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN; /* nohup */

@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-void term_init(term *t, const pdl_tty_env *env) {
+void pdl_cli_term_init(term *t, const pdl_tty_env *env) {
     *t = (term){.color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1)};
     struct stat st;
     t->may_block = fstat(STDOUT_FILENO, &st) == 0 && !S_ISREG(st.st_mode);
@@ -40,7 +40,7 @@ static bool is_ready(term *t, size_t n) {
     struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
     if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout))) return true; /* stays in the buffer */
     while (poll(&p, 1, LOOK_MS) <= 0) {
-        if (!*signal_that_came()) continue;
+        if (!*pdl_cli_signal_that_came()) continue;
         t->interrupted = true;
         __fpurge(stdout); /* exit would wait for the reader */
         return false;
@@ -48,7 +48,7 @@ static bool is_ready(term *t, size_t n) {
     return true;
 }
 
-void term_put(term *t, pdl_str text) {
+void pdl_cli_term_put(term *t, pdl_str text) {
     while (text.n && !t->broken && !t->error && !t->interrupted) {
         pdl_str part = t->may_block ? pdl_str_sub(text, 0, PART) : text;
         if (!is_ready(t, part.n)) return;
@@ -57,7 +57,7 @@ void term_put(term *t, pdl_str text) {
     }
 }
 
-void term_flush(term *t) {
+void pdl_cli_term_flush(term *t) {
     if (t->broken || t->error || t->interrupted || !is_ready(t, SIZE_MAX / 2)) return;
     check(t, fflush(stdout) == 0);
 }
@@ -74,25 +74,26 @@ static const char *color_of(pdl_look look) {
 /* Text that is not the program's own: a terminal does not obey it. */
 static void put_foreign(term *t, pdl_str s) {
     if (!t->tty) {
-        term_put(t, s);
+        pdl_cli_term_put(t, s);
         return;
     }
     pdl_buf b = PDL_BUF;
     pdl_buf_put_shown(&b, s);
-    term_put(t, pdl_buf_str(&b));
+    pdl_cli_term_put(t, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 
-void term_show(term *t, pdl_str text, bool foreign) {
+void pdl_cli_term_show(term *t, pdl_str text, bool foreign) {
     if (foreign) put_foreign(t, text);
-    else term_put(t, text);
+    else
+        pdl_cli_term_put(t, text);
 }
 
 static void put_colored(term *t, pdl_str text, const char *color, bool foreign) {
     bool on = t->color && *color;
-    if (on) term_put(t, pdl_str_of(color));
-    term_show(t, text, foreign);
-    if (on) term_put(t, PDL_STR("\033[0m"));
+    if (on) pdl_cli_term_put(t, pdl_str_of(color));
+    pdl_cli_term_show(t, text, foreign);
+    if (on) pdl_cli_term_put(t, PDL_STR("\033[0m"));
 }
 
 static const char *role_color(pdl_str role) {
@@ -104,14 +105,14 @@ static const char *role_color(pdl_str role) {
 
 static void put_message(term *t, const pdl_event *e) {
     pdl_str role = e->role.n ? e->role : PDL_STR("assistant");
-    term_put(t, PDL_STR("\n"));
+    pdl_cli_term_put(t, PDL_STR("\n"));
     put_colored(t, role, "\033[34m", true);
-    term_put(t, PDL_STR(": "));
+    pdl_cli_term_put(t, PDL_STR(": "));
     put_colored(t, e->text, role_color(role), true);
 }
 
 static void put_error(term *t, pdl_str text, bool foreign) {
-    term_flush(t); /* what was printed before stands before */
+    pdl_cli_term_flush(t); /* what was printed before stands before */
     if (foreign) (void)pdl_show(stderr, text);
     else fwrite(text.p, 1, text.n, stderr);
     fflush(stderr);
@@ -139,28 +140,29 @@ static void on_event(void *user, const pdl_event *e) {
     switch ((int)e->kind) {
     case PDL_EVENT_text:
         put_colored(t, e->text, color_of(e->look), e->foreign);
-        if (e->look == PDL_LOOK_MODEL) term_flush(t);
+        if (e->look == PDL_LOOK_MODEL) pdl_cli_term_flush(t);
         return;
     case PDL_EVENT_message: put_message(t, e); return;
     case PDL_EVENT_out:
         if (e->number == 2) put_error(t, e->text, e->foreign);
-        else term_show(t, e->text, e->foreign);
-        if (e->number == 1) term_flush(t);
+        else
+            pdl_cli_term_show(t, e->text, e->foreign);
+        if (e->number == 1) pdl_cli_term_flush(t);
         return;
     case PDL_EVENT_note: put_note(t, e); return;
-    case PDL_EVENT_effect: term_flush(t); return;
+    case PDL_EVENT_effect: pdl_cli_term_flush(t); return;
     default: return;
     }
 }
 
-pdl_sink term_sink(term *t) { return (pdl_sink){t, on_event, false}; }
+pdl_sink pdl_cli_term_sink(term *t) { return (pdl_sink){t, on_event, false}; }
 
-void term_prompt(void *user, pdl_str prompt) {
+void pdl_cli_term_prompt(void *user, pdl_str prompt) {
     (void)prompt; /* printed by the machine, in its place in the output */
-    term_flush(user);
+    pdl_cli_term_flush(user);
 }
 
-void term_errors(void *user, pdl_str bytes, bool foreign) {
+void pdl_cli_term_errors(void *user, pdl_str bytes, bool foreign) {
     pdl_buf text = PDL_BUF;
     pdl_utf8_repair(&text, bytes);
     put_error(user, foreign ? pdl_buf_str(&text) : bytes, foreign);

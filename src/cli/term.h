@@ -16,17 +16,17 @@ typedef struct term {
     void *user;
 } term;
 
-void term_init(term *t, const pdl_tty_env *env);
-pdl_sink term_sink(term *t);
+void pdl_cli_term_init(term *t, const pdl_tty_env *env);
+pdl_sink pdl_cli_term_sink(term *t);
 
 /* Text to standard output, through the same checks. */
-void term_put(term *t, pdl_str text);
+void pdl_cli_term_put(term *t, pdl_str text);
 /* The same; foreign: not the program's own words, a terminal does not obey them. */
-void term_show(term *t, pdl_str text, bool foreign);
-void term_flush(term *t);
+void pdl_cli_term_show(term *t, pdl_str text, bool foreign);
+void pdl_cli_term_flush(term *t);
 /* What code wrote on standard error. */
-void term_errors(void *t, pdl_str bytes, bool foreign);
+void pdl_cli_term_errors(void *t, pdl_str bytes, bool foreign);
 /* A prompt of standard input: printed and flushed. */
-void term_prompt(void *t, pdl_str prompt);
+void pdl_cli_term_prompt(void *t, pdl_str prompt);
 
 #endif

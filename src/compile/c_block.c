@@ -1,18 +1,16 @@
-/* c_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts of (body, parser,
+/* pdl_emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts of (body, parser,
  * spec, expectations), fallback, def, contribute, leave. */
 #include "compile/emit.h"
 
 #include "base/banned.h"
 
-void c_at(pdl_emit *e, pdl_loc loc) {
-    at_site(e, NULL, NULL, loc);
-}
+void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc) { pdl_emit_at_site(e, NULL, NULL, loc); }
 
-pdl_loc c_field_loc(const pdl_block *b, const char *key) { return pdl_field_loc(b, key); }
+pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key) { return pdl_field_loc(b, key); }
 
-void c_trace_field(pdl_emit *e, const char *key) { c_trace_case(e, key, 0); }
+void pdl_emit_trace_field(pdl_emit *e, const char *key) { pdl_emit_trace_case(e, key, 0); }
 
-void c_trace_case(pdl_emit *e, const char *key, uint32_t number) {
+void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
     if (!e->trace) return;
     pdl_field_info *field = pdl_arena_new(e->a, pdl_field_info);
     *field = (pdl_field_info){key, number};
@@ -27,12 +25,12 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->block = b;
     i->seg = pos.seg;
     i->index = pos.index;
-    if (pos.name.p) i->name = segment(e, pos.name);
+    if (pos.name.p) i->name = pdl_emit_segment(e, pos.name);
     if (b->more->role.s.p) {
         emit_place here_place = {e->site, e->start, e->end};
         i->role = pdl_text(b->more->role.s);
-        add_const(e, i->role); /* the constant table owns it */
-        at_place(e, here_place);
+        pdl_emit_add_const(e, i->role); /* the constant table owns it */
+        pdl_emit_at_place(e, here_place);
     } else {
         i->role = pdl_absent();
     }
@@ -51,20 +49,27 @@ static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
 static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
     emit_SUB_BEGIN(e, true);
-    c_block(e, defs->p[i], (pdl_pos){
-        .seg = PDL_SEG_DEFS, .name = name, .no_context = true, .def_name = name,
-    });
+    pdl_emit_block(e, defs->p[i],
+                   (pdl_pos){
+                       .seg = PDL_SEG_DEFS,
+                       .name = name,
+                       .no_context = true,
+                       .def_name = name,
+                   });
     emit_SUB_END(e);
     if (pdl_str_is(name, "pdl_context")) emit_SET_CONTEXT(e);
-    else emit_BIND(e, name_of(e, name));
+    else
+        emit_BIND(e, pdl_emit_intern(e, name));
 }
 
 static void c_budget(pdl_emit *e, const pdl_budget_field *b) {
     const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
-    c_at(e, b->loc);
+    pdl_emit_set_loc(e, b->loc);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (parts[i]) c_tree(e, parts[i]);
-        else emit_const(e, pdl_absent());
+        if (parts[i])
+            pdl_emit_tree(e, parts[i]);
+        else
+            pdl_emit_const(e, pdl_absent());
     }
     emit_BUDGET(e);
 }
@@ -75,36 +80,43 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
         if (b->more->expectations.n || b->more->fallback) emit_RETRY_INIT(e, 0);
         return;
     }
-    c_at(e, b->loc);
+    pdl_emit_set_loc(e, b->loc);
     if (!r->is_object) {
-        emit_const(e, pdl_int(r->count));
+        pdl_emit_const(e, pdl_int(r->count));
         emit_RETRY_INIT(e, 1);
         return;
     }
     const pdl_tree *fields[] = {r->tries, r->delay, r->max_delay, r->backoff, r->jitter, r->exceptions};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (fields[i]) c_tree(e, fields[i]);
-        else emit_const(e, pdl_absent());
+        if (fields[i])
+            pdl_emit_tree(e, fields[i]);
+        else
+            pdl_emit_const(e, pdl_absent());
     }
     emit_RETRY_INIT(e, 6);
 }
 
 /* stdlib.expectations.feedback */
 static void c_default_feedback(pdl_emit *e) {
-    emit_NAME(e, name_of(e, PDL_STR("stdlib")));
-    emit_attr(e, PDL_STR("expectations"));
-    emit_attr(e, PDL_STR("feedback"));
+    emit_NAME(e, pdl_emit_intern(e, PDL_STR("stdlib")));
+    pdl_emit_attr(e, PDL_STR("expectations"));
+    pdl_emit_attr(e, PDL_STR("feedback"));
 }
 
 static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
     for (uint32_t i = 0; i < b->more->expectations.n; i++) {
         const pdl_expectation *x = &b->more->expectations.p[i];
-        c_at(e, x->loc);
-        c_tree(e, x->expect);
-        if (x->feedback) c_tree(e, x->feedback);
-        else if (x->feedback_block) c_sub(e, x->feedback_block, (pdl_pos){
-            .seg = PDL_SEG_NAME, .name = PDL_STR("feedback"), .no_context = true,
-        });
+        pdl_emit_set_loc(e, x->loc);
+        pdl_emit_tree(e, x->expect);
+        if (x->feedback)
+            pdl_emit_tree(e, x->feedback);
+        else if (x->feedback_block)
+            pdl_emit_value_of(e, x->feedback_block,
+                              (pdl_pos){
+                                  .seg = PDL_SEG_NAME,
+                                  .name = PDL_STR("feedback"),
+                                  .no_context = true,
+                              });
         else c_default_feedback(e);
         emit_EXPECT(e);
         emit_EXPECT_DONE(e);
@@ -113,7 +125,7 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
     uint32_t met = emit_EXPECT_RETRY(e, PDL_LATER);
     emit_AWAIT(e);
     emit_EXPECT_AGAIN(e, attempt);
-    patch(e, met);
+    pdl_emit_patch(e, met);
 }
 
 static void c_contribute(pdl_emit *e, const pdl_block *b) {
@@ -121,15 +133,15 @@ static void c_contribute(pdl_emit *e, const pdl_block *b) {
         const pdl_contribute *c = &b->contribute.p[i];
         bool plain = c->target == PDL_TO_RESULT || c->target == PDL_TO_CONTEXT;
         if (plain && !c->value) continue;
-        c_at(e, c->loc);
-        if (c->value) c_tree(e, c->value);
+        pdl_emit_set_loc(e, c->loc);
+        if (c->value) pdl_emit_tree(e, c->value);
         emit_CONTRIBUTE(e, c->value != NULL, c);
     }
 }
 
 static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
     if (b->more->parser) {
-        c_at(e, b->more->parser_loc);
+        pdl_emit_set_loc(e, b->more->parser_loc);
         emit_PARSE(e, b);
         emit_LOUD(e);
         emit_EMIT(e, false);
@@ -138,18 +150,21 @@ static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info)
         emit_EMIT(e, false);
     }
     if (b->more->spec && b->kind != PDL_BLOCK_function) {
-        c_at(e, b->more->spec_loc);
+        pdl_emit_set_loc(e, b->more->spec_loc);
         emit_CHECK(e, false, b);
     }
 }
 
 static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
-    c_block(e, b->more->fallback, (pdl_pos){
-        .seg = PDL_SEG_NAME, .name = PDL_STR("fallback"), .no_context = info->no_context,
-    });
+    pdl_emit_block(e, b->more->fallback,
+                   (pdl_pos){
+                       .seg = PDL_SEG_NAME,
+                       .name = PDL_STR("fallback"),
+                       .no_context = info->no_context,
+                   });
     if (!info->leaf) emit_CHILD(e);
     if (b->more->spec) {
-        c_at(e, b->more->fallback->loc);
+        pdl_emit_set_loc(e, b->more->fallback->loc);
         emit_CHECK(e, true, b);
         emit_AWAIT(e);
     }
@@ -158,31 +173,31 @@ static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
 
 static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     if (!info->has_handler) {
-        c_body(e, b, info, pos);
-        c_trace_field(e, "pdl__result");
+        pdl_emit_body(e, b, info, pos);
+        pdl_emit_trace_field(e, "pdl__result");
         c_parse_check(e, b, info);
         return;
     }
-    uint32_t attempt = here(e);
+    uint32_t attempt = pdl_emit_next_index(e);
     uint32_t handler = emit_TRY(e, PDL_LATER);
-    c_body(e, b, info, pos);
-    c_trace_field(e, "pdl__result");
+    pdl_emit_body(e, b, info, pos);
+    pdl_emit_trace_field(e, "pdl__result");
     c_parse_check(e, b, info);
-    c_at(e, b->loc);
+    pdl_emit_set_loc(e, b->loc);
     emit_AWAIT(e);
     c_expectations(e, b, attempt);
     emit_TRY_END(e);
     uint32_t done = emit_JUMP(e, PDL_LATER);
-    patch(e, handler);
-    c_at(e, b->loc);
+    pdl_emit_patch(e, handler);
+    pdl_emit_set_loc(e, b->loc);
     uint32_t give_up = b->more->fallback ? emit_CATCH_FALLBACK(e, PDL_LATER) : emit_CATCH(e);
     emit_AWAIT(e);
     emit_RETRY_AGAIN(e, attempt);
     if (b->more->fallback) {
-        patch(e, give_up);
+        pdl_emit_patch(e, give_up);
         c_fallback(e, b, info);
     }
-    patch(e, done);
+    pdl_emit_patch(e, done);
 }
 
 static bool mutes_parts(const pdl_block *b) {
@@ -202,18 +217,18 @@ static bool mutes_parts(const pdl_block *b) {
 
 /* A plain value in a list: no record of its own, only its message and its printing. */
 static void c_plain(pdl_emit *e, const pdl_block *b, pdl_info *info) {
-    c_tree(e, PDL_AS(scalar, b)->value);
+    pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);
     emit_EMIT(e, false);
 }
 
-void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
+void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     emit_place old = {e->site, e->start, e->end};
     pdl_info *info = info_of(e, b, pos);
-    c_at(e, b->loc);
+    pdl_emit_set_loc(e, b->loc);
     if (b->kind == PDL_BLOCK_scalar && !e->trace) {
         c_plain(e, b, info);
-        at_place(e, old);
+        pdl_emit_at_place(e, old);
         return;
     }
     info->mute = mutes_parts(b);
@@ -222,21 +237,21 @@ void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     for (uint32_t i = 0; i < b->more->defs.n; i++) c_def(e, &b->more->defs, i);
     c_retry(e, b);
     if (info->mute || info->has_parser) emit_QUIET(e);
-    c_at(e, b->loc);
+    pdl_emit_set_loc(e, b->loc);
     c_attempts(e, b, info, pos);
     if (b->def.s.p) {
-        c_at(e, b->def.loc);
-        emit_BIND_KEEP(e, name_of(e, b->def.s));
+        pdl_emit_set_loc(e, b->def.loc);
+        emit_BIND_KEEP(e, pdl_emit_intern(e, b->def.s));
     }
     c_contribute(e, b);
-    c_at(e, b->loc);
+    pdl_emit_set_loc(e, b->loc);
     if (info->no_result) emit_RESULT_NONE(e);
     emit_LEAVE(e);
-    at_place(e, old);
+    pdl_emit_at_place(e, old);
 }
 
-void c_sub(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
+void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     emit_SUB_BEGIN(e, true);
-    c_block(e, b, pos);
+    pdl_emit_block(e, b, pos);
     emit_SUB_END(e);
 }

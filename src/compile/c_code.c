@@ -1,19 +1,20 @@
-/* c_code.c -- code blocks: python, ipython, jinja, pdl, commands. */
+/* pdl_emit_code.c -- code blocks: python, ipython, jinja, pdl, commands. */
 #include "compile/emit.h"
 
 #include "base/banned.h"
 
 static void c_text_of(pdl_emit *e, const pdl_b_code *b) {
-    c_sub(e, b->code, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("code"), .no_context = true});
+    pdl_emit_value_of(e, b->code,
+                      (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("code"), .no_context = true});
 }
 
 static void c_or_absent(pdl_emit *e, const pdl_tree *t, const char *key) {
     if (!t) {
-        emit_const(e, pdl_absent());
+        pdl_emit_const(e, pdl_absent());
         return;
     }
-    c_tree(e, t);
-    c_trace_field(e, key);
+    pdl_emit_tree(e, t);
+    pdl_emit_trace_field(e, key);
 }
 
 static void c_end(pdl_emit *e, const pdl_info *info, pdl_message_form message) {
@@ -23,19 +24,19 @@ static void c_end(pdl_emit *e, const pdl_info *info, pdl_message_form message) {
 
 static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
     if (b->args) {
-        c_tree_at(e, b->args, b->head.loc);
-        c_trace_field(e, "args");
+        pdl_emit_tree_at(e, b->args, b->head.loc);
+        pdl_emit_trace_field(e, "args");
     } else {
         c_text_of(e, b);
     }
-    c_at(e, b->head.loc);
+    pdl_emit_set_loc(e, b->head.loc);
     emit_COMMAND(e, b->args != NULL, b);
     emit_AWAIT(e);
     emit_CODE_END(e, true, b);
     c_end(e, info, PDL_MESSAGE_PLAIN);
 }
 
-void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info) {
+void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info) {
     pdl_str lang = b->lang.s;
     if (b->args || pdl_str_eq_nocase(lang, PDL_STR("command"))) {
         c_command(e, b, info);
@@ -45,12 +46,12 @@ void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info) {
     c_or_absent(e, b->scope, "scope");
     if (pdl_str_eq_nocase(lang, PDL_STR("jinja"))) {
         c_or_absent(e, b->parameters, "parameters");
-        c_at(e, b->head.loc);
+        pdl_emit_set_loc(e, b->head.loc);
         emit_JINJA(e, b);
         c_end(e, info, PDL_MESSAGE_PLAIN);
         return;
     }
-    c_at(e, b->head.loc);
+    pdl_emit_set_loc(e, b->head.loc);
     if (pdl_str_eq_nocase(lang, PDL_STR("pdl"))) {
         emit_PDL_CODE(e, b);
         c_end(e, info, PDL_MESSAGE_PLAIN);

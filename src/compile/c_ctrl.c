@@ -3,59 +3,66 @@
 
 #include "base/banned.h"
 
-void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
-    c_tree(e, b->cond);
-    c_trace_field(e, "if");
+void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
+    pdl_emit_tree(e, b->cond);
+    pdl_emit_trace_field(e, "if");
     uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
-    c_block(e, b->then_, (pdl_pos){
-        .seg = PDL_SEG_NAME, .name = PDL_STR("then"), .no_context = info->no_context,
-    });
+    pdl_emit_block(e, b->then_,
+                   (pdl_pos){
+                       .seg = PDL_SEG_NAME,
+                       .name = PDL_STR("then"),
+                       .no_context = info->no_context,
+                   });
     emit_CHILD(e);
     uint32_t over = emit_JUMP(e, PDL_LATER);
-    patch(e, no);
+    pdl_emit_patch(e, no);
     if (b->else_) {
-        c_block(e, b->else_, (pdl_pos){
-            .seg = PDL_SEG_NAME, .name = PDL_STR("else_"), .no_context = info->no_context,
-        });
+        pdl_emit_block(e, b->else_,
+                       (pdl_pos){
+                           .seg = PDL_SEG_NAME,
+                           .name = PDL_STR("else_"),
+                           .no_context = info->no_context,
+                       });
         emit_CHILD(e);
     } else {
-        emit_text(e, PDL_STR(""));
+        pdl_emit_text(e, PDL_STR(""));
     }
-    patch(e, over);
+    pdl_emit_patch(e, over);
 }
 
-void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
+void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, b->cases.n);
-    c_tree(e, b->value);
-    c_trace_field(e, "match");
+    pdl_emit_tree(e, b->value);
+    pdl_emit_trace_field(e, "match");
     emit_AWAIT(e);
     for (uint32_t i = 0; i < b->cases.n; i++) {
         const pdl_case *c = &b->cases.p[i];
         uint32_t no_match = UINT32_MAX, no_guard = UINT32_MAX;
-        c_at(e, c->loc);
+        pdl_emit_set_loc(e, c->loc);
         emit_SCOPE_SAVE(e);
         if (c->pattern) {
             emit_MATCH(e, c->pattern);
-            c_trace_case(e, "case", i + 1);
+            pdl_emit_trace_case(e, "case", i + 1);
             no_match = emit_JUMP_FALSE(e, PDL_LATER);
         }
         if (c->cond) {
-            c_tree(e, c->cond);
-            c_trace_case(e, "if", i + 1);
+            pdl_emit_tree(e, c->cond);
+            pdl_emit_trace_case(e, "if", i + 1);
             no_guard = emit_JUMP_FALSE(e, PDL_LATER);
         }
         emit_SCOPE_FORGET(e);
         emit_POP(e);
-        c_block(e, c->then, (pdl_pos){.seg = PDL_SEG_NONE, .no_context = info->no_context, .index = i});
+        pdl_emit_block(e, c->then,
+                       (pdl_pos){.seg = PDL_SEG_NONE, .no_context = info->no_context, .index = i});
         emit_CHILD(e);
         outs[i] = emit_JUMP(e, PDL_LATER);
-        if (no_match != UINT32_MAX) patch(e, no_match);
-        if (no_guard != UINT32_MAX) patch(e, no_guard);
+        if (no_match != UINT32_MAX) pdl_emit_patch(e, no_match);
+        if (no_guard != UINT32_MAX) pdl_emit_patch(e, no_guard);
         emit_SCOPE_BACK(e);
     }
     emit_POP(e);
-    emit_text(e, PDL_STR(""));
-    for (uint32_t i = 0; i < b->cases.n; i++) patch(e, outs[i]);
+    pdl_emit_text(e, PDL_STR(""));
+    for (uint32_t i = 0; i < b->cases.n; i++) pdl_emit_patch(e, outs[i]);
 }
 
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
@@ -65,29 +72,29 @@ static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors
                         const pdl_tree *max, const pdl_join *join) {
     pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
     *info = (pdl_fors_info){.n = fors ? fors->n : 0, .has_for = fors != NULL, .has_max = max != NULL};
-    if (index->s.p) info->index = name_of(e, index->s);
+    if (index->s.p) info->index = pdl_emit_intern(e, index->s);
     for (uint32_t i = 0; i < info->n; i++) {
-        c_tree(e, fors->names[i]);
-        c_tree(e, fors->lists[i]);
+        pdl_emit_tree(e, fors->names[i]);
+        pdl_emit_tree(e, fors->lists[i]);
         emit_FOR_LIST(e);
     }
     if (max) {
-        c_tree(e, max);
-        c_trace_field(e, "maxIterations");
+        pdl_emit_tree(e, max);
+        pdl_emit_trace_field(e, "maxIterations");
     }
-    c_at(e, fors ? fors->loc : pdl_field_loc(head, "maxIterations"));
+    pdl_emit_set_loc(e, fors ? fors->loc : pdl_field_loc(head, "maxIterations"));
     emit_FORS(e, info);
     if (join->kind == PDL_JOIN_REDUCE) {
-        c_at(e, join->loc);
-        c_tree_at(e, join->reduce, head->loc);
-        c_trace_field(e, "reduce");
+        pdl_emit_set_loc(e, join->loc);
+        pdl_emit_tree_at(e, join->reduce, head->loc);
+        pdl_emit_trace_field(e, "reduce");
     }
 }
 
 static void c_loop_start(pdl_emit *e, const pdl_join *join) {
     switch (join->kind) {
-    case PDL_JOIN_TEXT: emit_text(e, PDL_STR("")); return;
-    case PDL_JOIN_LASTOF: emit_const(e, pdl_null()); return;
+    case PDL_JOIN_TEXT: pdl_emit_text(e, PDL_STR("")); return;
+    case PDL_JOIN_LASTOF: pdl_emit_const(e, pdl_null()); return;
     case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit_LIST(e, 0); return;
     }
 }
@@ -107,9 +114,11 @@ static void c_loop_add(pdl_emit *e, const pdl_join *join) {
 
 static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
     if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF || join->kind == PDL_JOIN_ARRAY) return;
-    c_at(e, join->loc);
-    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
-    else emit_JOIN_LIST(e, join->kind, add_const(e, pdl_text(join->with)));
+    pdl_emit_set_loc(e, join->loc);
+    if (join->kind == PDL_JOIN_REDUCE)
+        pdl_emit_reduce(e);
+    else
+        emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
 /* Can no expression of t see the background? A function that it calls might. C depth follows the YAML source. */
@@ -159,53 +168,55 @@ static bool is_const_truth(const pdl_tree *t, bool truth) {
     return t->kind == PDL_TREE_CONST && pdl_is_bool(t->value) && pdl_bool_of(t->value) == truth;
 }
 
-void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
+void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
     const pdl_join *join = b->join ? b->join : &default_join;
     const pdl_tree *max = b->max ? b->max : b->num;
     uint32_t ends[2], n_ends = 0;
     c_loop_head(e, &b->head, b->fors, &b->index, max, join);
     c_loop_start(e, join);
-    uint32_t again = here(e);
+    uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_FOR_NEXT(e, PDL_LATER);
     if (b->while_ && !is_const_truth(b->while_, true)) {
-        c_tree(e, b->while_);
+        pdl_emit_tree(e, b->while_);
         ends[n_ends++] = emit_JUMP_FALSE(e, PDL_LATER);
     }
     if (join->kind == PDL_JOIN_TEXT && join->with.n) {
-        uint32_t sep = add_const(e, pdl_text(join->with));
+        uint32_t sep = pdl_emit_add_const(e, pdl_text(join->with));
         emit_FOR_SEP(e, sep); /* prints it, and adds it to the text, before all but the first */
     }
     emit_FOR_BIND(e);
-    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
+    pdl_emit_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
     emit_CHILD(e);
     c_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {
-        c_tree(e, b->until);
+        pdl_emit_tree(e, b->until);
         ends[n_ends++] = emit_JUMP_TRUE(e, PDL_LATER);
     }
     emit_JUMP(e, again);
-    patch(e, next);
-    while (n_ends-- > 0) patch(e, ends[n_ends]);
+    pdl_emit_patch(e, next);
+    while (n_ends-- > 0) pdl_emit_patch(e, ends[n_ends]);
     emit_FOR_END(e);
     c_loop_finish(e, join);
 }
 
-void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {
+void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {
     const pdl_join *join = b->join ? b->join : &default_join;
     c_loop_head(e, &b->head, b->fors, &b->index, b->max, join);
     pdl_map_info *m = pdl_arena_new(e->a, pdl_map_info);
     m->block = b;
     m->info = info;
     uint32_t over = emit_JUMP(e, PDL_LATER);
-    m->entry = here(e);
-    c_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = true});
+    m->entry = pdl_emit_next_index(e);
+    pdl_emit_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = true});
     emit_RETURN(e);
-    patch(e, over);
-    c_at(e, b->head.loc);
+    pdl_emit_patch(e, over);
+    pdl_emit_set_loc(e, b->head.loc);
     emit_MAP(e, m);
     emit_FOR_END(e);
     if (join->kind == PDL_JOIN_ARRAY) return;
-    c_at(e, join->loc);
-    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
-    else emit_JOIN_LIST(e, join->kind, add_const(e, pdl_text(join->with)));
+    pdl_emit_set_loc(e, join->loc);
+    if (join->kind == PDL_JOIN_REDUCE)
+        pdl_emit_reduce(e);
+    else
+        emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }

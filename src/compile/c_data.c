@@ -6,48 +6,48 @@
 #include "base/banned.h"
 
 /* C depth follows the nesting of the YAML source, which the reader bounds. */
-void c_tree(pdl_emit *e, const pdl_tree *t) {
+void pdl_emit_tree(pdl_emit *e, const pdl_tree *t) {
     switch (t->kind) {
-    case PDL_TREE_CONST: emit_const(e, pdl_keep(t->value)); return;
-    case PDL_TREE_EXPR: c_expr(e, t->expr, t->node, t->loc); return;
+    case PDL_TREE_CONST: pdl_emit_const(e, pdl_keep(t->value)); return;
+    case PDL_TREE_EXPR: pdl_emit_expr(e, t->expr, t->node, t->loc); return;
     case PDL_TREE_LIST:
-        for (uint32_t i = 0; i < t->n; i++) c_tree(e, t->items[i]);
+        for (uint32_t i = 0; i < t->n; i++) pdl_emit_tree(e, t->items[i]);
         emit_LIST(e, t->n);
         return;
     case PDL_TREE_MAP:
         for (uint32_t i = 0; i < t->n; i++) {
-            c_tree(e, t->keys[i]);
-            c_tree(e, t->items[i]);
+            pdl_emit_tree(e, t->keys[i]);
+            pdl_emit_tree(e, t->items[i]);
         }
         emit_DICT(e, t->n);
         return;
     }
 }
 
-void c_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc) {
+void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc) {
     if (t->kind == PDL_TREE_EXPR) {
-        c_expr(e, t->expr, t->node, loc);
+        pdl_emit_expr(e, t->expr, t->node, loc);
     } else if (t->kind == PDL_TREE_LIST) {
-        for (uint32_t i = 0; i < t->n; i++) c_tree_at(e, t->items[i], loc);
+        for (uint32_t i = 0; i < t->n; i++) pdl_emit_tree_at(e, t->items[i], loc);
         emit_LIST(e, t->n);
     } else {
-        c_tree(e, t);
+        pdl_emit_tree(e, t);
     }
 }
 
 static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
     if (t) {
-        c_tree(e, t);
+        pdl_emit_tree(e, t);
         pdl_drop(dflt);
     } else {
-        emit_const(e, dflt);
+        pdl_emit_const(e, dflt);
     }
 }
 
-void c_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info) {
+void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info) {
     if (b->path) {
-        c_tree(e, b->path);
-        c_trace_field(e, "read");
+        pdl_emit_tree(e, b->path);
+        pdl_emit_trace_field(e, "read");
         emit_READ_FILE(e, b);
     } else {
         emit_INPUT(e, b);
@@ -58,9 +58,10 @@ void c_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info) {
     emit_EMIT(e, false);
 }
 
-void c_message(pdl_emit *e, const pdl_b_message *b) {
+void pdl_emit_message(pdl_emit *e, const pdl_b_message *b) {
     emit_SUB_BEGIN(e, false);
-    c_block(e, b->content, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
+    pdl_emit_block(e, b->content,
+                   (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
     emit_SUB_END(e);
     c_or_default(e, b->name, pdl_null());
     c_or_default(e, b->tool_call_id, pdl_null());
@@ -68,7 +69,7 @@ void c_message(pdl_emit *e, const pdl_b_message *b) {
     emit_TO_MESSAGE(e);
 }
 
-void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
+void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
     const pdl_agg *g = b->aggregator;
     if (!g->is_file) {
         emit_AGGREGATOR(e, false);
@@ -94,27 +95,27 @@ static const pdl_expr *get_expr(pdl_emit *e, pdl_str text) {
 }
 
 static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_info *info) {
-    c_expr(e, get_expr(e, b->get.s), NULL, b->get.loc);
+    pdl_emit_expr(e, get_expr(e, b->get.s), NULL, b->get.loc);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
     emit_EMIT(e, false);
 }
 
 static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_info *info) {
-    c_tree(e, b->data);
-    if (!b->raw.value) c_trace_field(e, "data");
+    pdl_emit_tree(e, b->data);
+    if (!b->raw.value) pdl_emit_trace_field(e, "data");
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
     emit_EMIT(e, false);
 }
 
 static void c_factor(pdl_emit *e, const pdl_b_factor *b) {
-    c_tree(e, b->factor);
-    c_trace_field(e, "factor");
+    pdl_emit_tree(e, b->factor);
+    pdl_emit_trace_field(e, "factor");
     emit_FACTOR(e);
 }
 
 static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
-    c_tree(e, b->value);
-    c_trace_field(e, "data");
+    pdl_emit_tree(e, b->value);
+    pdl_emit_trace_field(e, "data");
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, NULL);
     emit_EMIT(e, false);
 }
@@ -122,12 +123,12 @@ static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
 static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
     if (!b->fields.is_map) {
         pdl_join join = {.kind = PDL_JOIN_OBJECT, .loc = pdl_field_loc(&b->head, "object")};
-        c_list_body(e, &b->fields, info, &join);
+        pdl_emit_list_body(e, &b->fields, info, &join);
         return;
     }
     for (uint32_t i = 0; i < b->fields.n; i++) {
-        emit_text(e, b->fields.names[i]);
-        c_block(e, b->fields.p[i], (pdl_pos){.seg = PDL_SEG_NAME, .name = b->fields.names[i]});
+        pdl_emit_text(e, b->fields.names[i]);
+        pdl_emit_block(e, b->fields.p[i], (pdl_pos){.seg = PDL_SEG_NAME, .name = b->fields.names[i]});
         emit_CHILD(e);
     }
     emit_DICT(e, b->fields.n);
@@ -142,7 +143,7 @@ static void c_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
         found[i] = emit_SOURCE_FOUND(e, PDL_LATER);
     }
     emit_SOURCE_MISSING(e, b);
-    for (uint32_t i = 0; i < n; i++) patch(e, found[i]);
+    for (uint32_t i = 0; i < n; i++) pdl_emit_patch(e, found[i]);
 }
 
 static void c_include(pdl_emit *e, const pdl_block *b) {
@@ -162,44 +163,45 @@ static void c_import(pdl_emit *e, const pdl_block *b) {
         emit_MODULE(e);
     }
     uint32_t known = emit_IMPORT_KNOWN(e, PDL_LATER);
-    if (tools) emit_const(e, pdl_absent());
+    if (tools)
+        pdl_emit_const(e, pdl_absent());
     else emit_STDLIB(e);
     emit_IMPORT(e, b);
     emit_EMIT(e, false); /* an object that is known was printed when it was made */
-    patch(e, known);
+    pdl_emit_patch(e, known);
 }
 
 static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY},
                       text_join = {.kind = PDL_JOIN_TEXT};
 
 /* Body of a block by kind: the exhaustive switch of the compiler. */
-void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
+void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
     switch (b->kind) {
-    case PDL_BLOCK_text: c_list_body(e, &PDL_AS(text, b)->items, info, &text_join); return;
-    case PDL_BLOCK_lastOf: c_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join); return;
-    case PDL_BLOCK_array: c_list_body(e, &PDL_AS(array, b)->items, info, &array_join); return;
+    case PDL_BLOCK_text: pdl_emit_list_body(e, &PDL_AS(text, b)->items, info, &text_join); return;
+    case PDL_BLOCK_lastOf: pdl_emit_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join); return;
+    case PDL_BLOCK_array: pdl_emit_list_body(e, &PDL_AS(array, b)->items, info, &array_join); return;
     case PDL_BLOCK_object: c_object(e, PDL_AS(object, b), info); return;
     case PDL_BLOCK_sequence:
-        c_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join);
+        pdl_emit_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join);
         return;
-    case PDL_BLOCK_if: c_if(e, PDL_AS(if, b), info); return;
-    case PDL_BLOCK_match: c_match(e, PDL_AS(match, b), info); return;
-    case PDL_BLOCK_repeat: c_repeat(e, PDL_AS(repeat, b), info); return;
-    case PDL_BLOCK_map: c_map(e, PDL_AS(map, b), info); return;
+    case PDL_BLOCK_if: pdl_emit_if(e, PDL_AS(if, b), info); return;
+    case PDL_BLOCK_match: pdl_emit_match(e, PDL_AS(match, b), info); return;
+    case PDL_BLOCK_repeat: pdl_emit_repeat(e, PDL_AS(repeat, b), info); return;
+    case PDL_BLOCK_map: pdl_emit_map(e, PDL_AS(map, b), info); return;
     case PDL_BLOCK_include: c_include(e, b); return;
     case PDL_BLOCK_import: c_import(e, b); return;
-    case PDL_BLOCK_function: c_function(e, PDL_AS(function, b), pos); return;
-    case PDL_BLOCK_call: c_call(e, PDL_AS(call, b)); return;
-    case PDL_BLOCK_model: c_model(e, PDL_AS(model, b)); return;
-    case PDL_BLOCK_code: c_code(e, PDL_AS(code, b), info); return;
+    case PDL_BLOCK_function: pdl_emit_function(e, PDL_AS(function, b), pos); return;
+    case PDL_BLOCK_call: pdl_emit_call(e, PDL_AS(call, b)); return;
+    case PDL_BLOCK_model: pdl_emit_model(e, PDL_AS(model, b)); return;
+    case PDL_BLOCK_code: pdl_emit_code(e, PDL_AS(code, b), info); return;
     case PDL_BLOCK_get: c_get(e, PDL_AS(get, b), info); return;
     case PDL_BLOCK_data: c_data_block(e, PDL_AS(data, b), info); return;
-    case PDL_BLOCK_message: c_message(e, PDL_AS(message, b)); return;
-    case PDL_BLOCK_read: c_read(e, PDL_AS(read, b), info); return;
+    case PDL_BLOCK_message: pdl_emit_message(e, PDL_AS(message, b)); return;
+    case PDL_BLOCK_read: pdl_emit_read(e, PDL_AS(read, b), info); return;
     case PDL_BLOCK_factor: c_factor(e, PDL_AS(factor, b)); return;
-    case PDL_BLOCK_aggregator: c_aggregator(e, PDL_AS(aggregator, b)); return;
-    case PDL_BLOCK_error: emit_ERROR(e, add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
-    case PDL_BLOCK_empty: emit_text(e, PDL_STR("")); return;
+    case PDL_BLOCK_aggregator: pdl_emit_aggregator(e, PDL_AS(aggregator, b)); return;
+    case PDL_BLOCK_error: emit_ERROR(e, pdl_emit_add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
+    case PDL_BLOCK_empty: pdl_emit_text(e, PDL_STR("")); return;
     case PDL_BLOCK_scalar: c_scalar(e, PDL_AS(scalar, b), info); return;
     case PDL_BLOCK_COUNT: break;
     }

@@ -1,4 +1,4 @@
-/* c_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled down their left
+/* pdl_emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled down their left
  * spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH). */
 #include "compile/emit.h"
 
@@ -22,7 +22,7 @@ static void c_scope(pdl_emit *e) {
         emit_LOCAL(e, slot);
         emit_BIND(e, e->locals.p[slot]);
     }
-    emit_NAME(e, name_of(e, PDL_STR("stdlib")));
+    emit_NAME(e, pdl_emit_intern(e, PDL_STR("stdlib")));
     emit_SCOPE(e);
     if (e->locals.n) emit_SCOPE_BACK(e);
 }
@@ -30,24 +30,27 @@ static void c_scope(pdl_emit *e) {
 static void c_name(pdl_emit *e, const pdl_xnode *x) {
     pdl_str s = x->u.name;
     uint32_t slot;
-    span(e, x);
+    pdl_emit_set_span(e, x);
     if (pdl_str_is(s, "pdl_context")) emit_CONTEXT(e);
     else if (pdl_str_is(s, "pdl_scope")) c_scope(e);
-    else if (local_find(e, name_of(e, s), &slot)) emit_LOCAL(e, slot);
-    else if (pdl_str_is(s, "pdl_usage")) emit_USAGE(e, name_of(e, s));
-    else emit_NAME(e, name_of(e, s));
+    else if (pdl_emit_local_find(e, pdl_emit_intern(e, s), &slot))
+        emit_LOCAL(e, slot);
+    else if (pdl_str_is(s, "pdl_usage"))
+        emit_USAGE(e, pdl_emit_intern(e, s));
+    else
+        emit_NAME(e, pdl_emit_intern(e, s));
 }
 
 /* Arguments on the stack: positional, keywords, *list, **dict; and their shape. */
-static pdl_shape *c_args(pdl_emit *e, const pdl_xargs *args) {
-    pdl_shape *s = pdl_arena_new(e->a, pdl_shape);
+static pdl_callsig *c_args(pdl_emit *e, const pdl_xargs *args) {
+    pdl_callsig *s = pdl_arena_new(e->a, pdl_callsig);
     s->n_pos = args->n_pos;
     s->n_kw = args->n_kw;
     s->kw = args->kw_names;
-    for (uint32_t i = 0; i < args->n_pos; i++) c_x(e, args->pos[i]);
-    for (uint32_t i = 0; i < args->n_kw; i++) c_x(e, args->kw[i]);
-    if (args->star) c_x(e, args->star);
-    if (args->starstar) c_x(e, args->starstar);
+    for (uint32_t i = 0; i < args->n_pos; i++) pdl_emit_xnode(e, args->pos[i]);
+    for (uint32_t i = 0; i < args->n_kw; i++) pdl_emit_xnode(e, args->kw[i]);
+    if (args->star) pdl_emit_xnode(e, args->star);
+    if (args->starstar) pdl_emit_xnode(e, args->starstar);
     s->star = args->star != NULL;
     s->starstar = args->starstar != NULL;
     return s;
@@ -71,8 +74,10 @@ static void c_path_keys(pdl_emit *e, const pdl_xnode *x) {
     size_t n = 0;
     for (; x->kind != PDL_X_NAME; x = x->u.access.obj) chain[n++] = x;
     while (n-- > 0) {
-        if (chain[n]->kind == PDL_X_ATTR) emit_text(e, chain[n]->u.access.name);
-        else c_x(e, chain[n]->u.access.key);
+        if (chain[n]->kind == PDL_X_ATTR)
+            pdl_emit_text(e, chain[n]->u.access.name);
+        else
+            pdl_emit_xnode(e, chain[n]->u.access.key);
     }
 }
 
@@ -97,12 +102,12 @@ static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
 }
 
 /* The callee, or the receiver of a method, is on the stack. */
-static pdl_shape *c_call_step(pdl_emit *e, const pdl_xnode *x) {
+static pdl_callsig *c_call_step(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *callee = x->u.call.obj;
-    pdl_shape *s = c_args(e, &x->u.call.args);
+    pdl_callsig *s = c_args(e, &x->u.call.args);
     bool method = callee->kind == PDL_X_ATTR;
     if (method) s->name = callee->u.access.name;
-    span(e, x);
+    pdl_emit_set_span(e, x);
     if (method) emit_METHOD(e, s);
     else emit_CALL(e, s);
     return s;
@@ -113,26 +118,26 @@ static void c_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
     uint32_t n_keys;
     path_root(receiver, &n_keys);
     c_path_keys(e, receiver);
-    c_x(e, receiver);
-    pdl_shape *s = c_call_step(e, x);
-    s->root = name_of(e, root_of(receiver)->u.name);
+    pdl_emit_xnode(e, receiver);
+    pdl_callsig *s = c_call_step(e, x);
+    s->root = pdl_emit_intern(e, root_of(receiver)->u.name);
     uint32_t slot;
-    if (local_find(e, s->root, &slot)) s->local = slot + 1;
+    if (pdl_emit_local_find(e, s->root, &slot)) s->local = slot + 1;
     s->n_keys = n_keys;
     emit_REBIND(e, s);
 }
 
 static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
-    pdl_shape *s = c_args(e, &x->u.filter.args);
+    pdl_callsig *s = c_args(e, &x->u.filter.args);
     s->name = x->u.filter.name;
     bool test = x->kind == PDL_X_TEST;
     s->row = x->u.filter.unknown ? NULL : test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
-    span(e, x);
+    pdl_emit_set_span(e, x);
     if (test) emit_TEST(e, x->u.filter.negated, s);
     else emit_FILTER(e, s);
 }
 
-void c_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
+void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     for (; x; x = x->u.filter.obj) *pdl_vec_push(&e->spine) = x;
     while (e->spine.n > base) c_filter_call(e, e->spine.p[--e->spine.n]);
@@ -141,25 +146,25 @@ void c_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
 static void c_compare(pdl_emit *e, const pdl_xnode *x) {
     uint32_t n = x->u.compare.n;
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, n);
-    c_x(e, x->u.compare.first);
+    pdl_emit_xnode(e, x->u.compare.first);
     for (uint32_t i = 0; i < n; i++) {
-        c_x(e, x->u.compare.rest[i]);
+        pdl_emit_xnode(e, x->u.compare.rest[i]);
         bool last = i + 1 == n;
         if (!last) {
             emit_DUP(e);
             emit_ROT3(e);
         }
-        span(e, x);
+        pdl_emit_set_span(e, x);
         emit_COMPARE(e, x->u.compare.ops[i]);
         if (!last) outs[i] = emit_JUMP_FALSE_KEEP(e, PDL_LATER);
     }
     if (n < 2) return;
     uint32_t over = emit_JUMP(e, PDL_LATER);
     /* middle false: drop the operand kept for the next comparison */
-    for (uint32_t i = 0; i + 1 < n; i++) patch(e, outs[i]);
+    for (uint32_t i = 0; i + 1 < n; i++) pdl_emit_patch(e, outs[i]);
     emit_SWAP(e);
     emit_POP(e);
-    patch(e, over);
+    pdl_emit_patch(e, over);
 }
 
 static void c_logic(pdl_emit *e, const pdl_xnode *x) {
@@ -167,47 +172,50 @@ static void c_logic(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     pdl_xkind kind = x->kind;
     for (; x->kind == kind; x = x->u.op.a) *pdl_vec_push(&e->spine) = x;
-    c_x(e, x);
+    pdl_emit_xnode(e, x);
     while (e->spine.n > base) {
         const pdl_xnode *op = e->spine.p[--e->spine.n];
-        span(e, op);
+        pdl_emit_set_span(e, op);
         uint32_t out = kind == PDL_X_AND ? emit_JUMP_FALSE_KEEP(e, PDL_LATER) : emit_JUMP_TRUE_KEEP(e, PDL_LATER);
-        c_x(e, op->u.op.b);
-        patch(e, out);
+        pdl_emit_xnode(e, op->u.op.b);
+        pdl_emit_patch(e, out);
     }
 }
 
 static void c_undefined(pdl_emit *e, const char *why) {
-    emit_UNDEFINED(e, add_const(e, pdl_textz(why)));
+    emit_UNDEFINED(e, pdl_emit_add_const(e, pdl_textz(why)));
 }
 
 /* a if b else c if d ...: a chain is a loop, however long. */
 static void c_cond(pdl_emit *e, const pdl_xnode *x) {
     PDL_VEC(uint32_t) overs = {0};
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
-        c_x(e, x->u.cond.test);
-        span(e, x);
+        pdl_emit_xnode(e, x->u.cond.test);
+        pdl_emit_set_span(e, x);
         uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
-        c_x(e, x->u.cond.yes);
+        pdl_emit_xnode(e, x->u.cond.yes);
         *pdl_vec_push(&overs) = emit_JUMP(e, PDL_LATER);
-        patch(e, no);
+        pdl_emit_patch(e, no);
     }
-    if (x) c_x(e, x);
+    if (x)
+        pdl_emit_xnode(e, x);
     else c_undefined(e, "the inline if-expression evaluated to false and no else section was defined.");
-    for (size_t i = 0; i < overs.n; i++) patch(e, overs.p[i]);
+    for (size_t i = 0; i < overs.n; i++) pdl_emit_patch(e, overs.p[i]);
     pdl_vec_fini(&overs);
 }
 
 /* The items on the stack; how many. */
 static uint32_t c_items(pdl_emit *e, const pdl_xnode *x) {
-    for (uint32_t i = 0; i < x->u.list.n; i++) c_x(e, x->u.list.p[i]);
-    span(e, x);
+    for (uint32_t i = 0; i < x->u.list.n; i++) pdl_emit_xnode(e, x->u.list.p[i]);
+    pdl_emit_set_span(e, x);
     return x->u.list.n;
 }
 
 static void c_or_null(pdl_emit *e, const pdl_xnode *x) {
-    if (x) c_x(e, x);
-    else emit_const(e, pdl_null());
+    if (x)
+        pdl_emit_xnode(e, x);
+    else
+        pdl_emit_const(e, pdl_null());
 }
 
 static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
@@ -216,12 +224,12 @@ static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
         c_or_null(e, key->u.slice.from);
         c_or_null(e, key->u.slice.to);
         c_or_null(e, key->u.slice.step);
-        span(e, x);
+        pdl_emit_set_span(e, x);
         emit_SLICE(e);
         return;
     }
-    c_x(e, key);
-    span(e, x);
+    pdl_emit_xnode(e, key);
+    pdl_emit_set_span(e, x);
     emit_ITEM(e);
 }
 
@@ -229,15 +237,15 @@ static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
 static void c_step(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR:
-        span(e, x);
-        emit_attr(e, x->u.access.name);
+        pdl_emit_set_span(e, x);
+        pdl_emit_attr(e, x->u.access.name);
         return;
     case PDL_X_ITEM: c_item_access(e, x); return;
     case PDL_X_FILTER: case PDL_X_TEST: c_filter_call(e, x); return;
     case PDL_X_CALL: c_call_step(e, x); return;
     case PDL_X_BINARY:
-        c_x(e, x->u.op.b);
-        span(e, x);
+        pdl_emit_xnode(e, x->u.op.b);
+        pdl_emit_set_span(e, x);
         emit_ARITH(e, arith_of(x->u.op.op));
         return;
     default: PDL_BUG("expression kind %d in a chain", (int)x->kind);
@@ -263,13 +271,14 @@ static void c_chain(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     for (const pdl_xnode *left; (left = left_of(x)) != NULL; x = left) *pdl_vec_push(&e->spine) = x;
     if (x->kind == PDL_X_CALL) c_rebinding_call(e, x);
-    else c_x(e, x);
+    else
+        pdl_emit_xnode(e, x);
     while (e->spine.n > base) c_step(e, e->spine.p[--e->spine.n]);
 }
 
 static void c_unary(pdl_emit *e, const pdl_xnode *x) {
-    c_x(e, x->u.op.a);
-    span(e, x);
+    pdl_emit_xnode(e, x->u.op.a);
+    pdl_emit_set_span(e, x);
     if (x->u.op.op == PDL_XOP_NOT) emit_NOT(e);
     else if (x->u.op.op == PDL_XOP_NEG) emit_NEG(e);
     else emit_POS(e);
@@ -277,23 +286,23 @@ static void c_unary(pdl_emit *e, const pdl_xnode *x) {
 
 static void c_dict(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.dict.n; i++) {
-        c_x(e, x->u.dict.keys[i]);
-        c_x(e, x->u.dict.vals[i]);
+        pdl_emit_xnode(e, x->u.dict.keys[i]);
+        pdl_emit_xnode(e, x->u.dict.vals[i]);
     }
-    span(e, x);
+    pdl_emit_set_span(e, x);
     emit_DICT(e, x->u.dict.n);
 }
 
 /* A slice that is not the whole key, x[1:2, 0]: nothing has such an item. */
 static void c_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
-    span(e, x);
-    emit_RAISE(e, add_const(e, pdl_list_push(what, pdl_textz("SyntaxError"))));
+    pdl_emit_set_span(e, x);
+    emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("SyntaxError"))));
 }
 
-void c_x(pdl_emit *e, const pdl_xnode *x) {
+void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
-    case PDL_X_CONST: emit_const(e, pdl_keep(x->u.value)); return;
+    case PDL_X_CONST: pdl_emit_const(e, pdl_keep(x->u.value)); return;
     case PDL_X_NAME: c_name(e, x); return;
     case PDL_X_ATTR: case PDL_X_ITEM: case PDL_X_FILTER: case PDL_X_TEST: case PDL_X_BINARY: case PDL_X_CALL:
         c_chain(e, x);
@@ -321,13 +330,13 @@ static bool c_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     for (uint32_t i = 0; i < seq->u.list.n; i++) {
         const pdl_xnode *x = seq->u.list.p[i];
         if (x->kind == PDL_X_TEXT) {
-            emit_text(e, x->u.text);
+            pdl_emit_text(e, x->u.text);
             n++;
             continue;
         }
         for (uint32_t k = 0; k < x->u.list.n; k++) {
-            c_x(e, x->u.list.p[k]);
-            span(e, x->u.list.p[k]);
+            pdl_emit_xnode(e, x->u.list.p[k]);
+            pdl_emit_set_span(e, x->u.list.p[k]);
             emit_DEFINED(e); /* fails at its own place, not at that of the whole text */
         }
         n += x->u.list.n;
@@ -338,12 +347,12 @@ static bool c_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     return true;
 }
 
-void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
+void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
     if (x->form == PDL_X_PLAIN) {
-        emit_text(e, x->source);
+        pdl_emit_text(e, x->source);
         return;
     }
-    emit_place old = at_site(e, x, node, loc);
+    emit_place old = pdl_emit_at_site(e, x, node, loc);
     uint32_t from;
     switch (x->form) {
     case PDL_X_BROKEN:
@@ -352,7 +361,7 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
         emit_FAIL_TO_READ(e);
         break;
     case PDL_X_NATIVE:
-        c_x(e, x->root);
+        pdl_emit_xnode(e, x->root);
         e->start = x->root->start;
         e->end = x->root->end;
         emit_DEFINED(e);
@@ -361,27 +370,27 @@ void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
         if (c_simple_template(e, x->root)) break;
         from = emit_SCOPE_SAVE(e) + 1;
         emit_BUF_PUSH(e);
-        c_stmt(e, x->root);
+        pdl_emit_stmt(e, x->root);
         emit_BUF_POP(e, false);
-        c_scope_back(e, from);
+        pdl_emit_scope_back(e, from);
         break;
     case PDL_X_PLAIN: break;
     }
-    at_place(e, old);
+    pdl_emit_at_place(e, old);
 }
 
-void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
-    emit_place old = at_site(e, x, node, loc);
+void pdl_emit_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
+    emit_place old = pdl_emit_at_site(e, x, node, loc);
     if (x->form == PDL_X_BROKEN) {
         e->start = x->fault->start;
         e->end = x->fault->end;
         emit_FAIL_TO_READ(e);
     } else {
-        c_self(e, x->root);
+        pdl_emit_self(e, x->root);
         emit_BUF_PUSH(e);
-        c_stmt(e, x->root);
+        pdl_emit_stmt(e, x->root);
         emit_BUF_POP(e, false);
     }
     emit_RETURN(e);
-    at_place(e, old);
+    pdl_emit_at_place(e, old);
 }

@@ -8,36 +8,37 @@ struct pending_func {
     pdl_func_info *info;
 };
 
-void c_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
+void pdl_emit_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
     pdl_func_info *f = pdl_arena_new(e->a, pdl_func_info);
     f->block = b;
     f->name_text = b->head.def.s.p ? b->head.def.s : pos.def_name;
-    if (f->name_text.p) f->name = name_of(e, f->name_text);
+    if (f->name_text.p) f->name = pdl_emit_intern(e, f->name_text);
     f->n_params = b->params.n;
     f->params = pdl_arena_new_n(e->a, pdl_name, f->n_params);
-    for (uint32_t i = 0; i < f->n_params; i++) f->params[i] = name_of(e, b->params.names[i]);
+    for (uint32_t i = 0; i < f->n_params; i++) f->params[i] = pdl_emit_intern(e, b->params.names[i]);
     struct pending_func *p = pdl_arena_new(e->a, struct pending_func);
     p->info = f;
     *pdl_vec_push(&e->functions) = p;
     emit_FUNC(e, f);
 }
 
-void c_pending_functions(pdl_emit *e) {
+void pdl_emit_pending_functions(pdl_emit *e) {
     for (size_t i = 0; i < e->functions.n; i++) { /* grows while it runs: functions in functions */
         pdl_func_info *f = e->functions.p[i]->info;
-        c_at(e, f->block->body->loc);
-        f->entry = here(e);
-        c_block(e, f->block->body, (pdl_pos){.seg = PDL_SEG_NONE});
-        c_at(e, pdl_field_loc(&f->block->head, "return"));
+        pdl_emit_set_loc(e, f->block->body->loc);
+        f->entry = pdl_emit_next_index(e);
+        pdl_emit_block(e, f->block->body, (pdl_pos){.seg = PDL_SEG_NONE});
+        pdl_emit_set_loc(e, pdl_field_loc(&f->block->head, "return"));
         emit_RETURN(e);
     }
 }
 
-void c_call(pdl_emit *e, const pdl_b_call *b) {
-    if (b->args) c_tree(e, b->args);
+void pdl_emit_call(pdl_emit *e, const pdl_b_call *b) {
+    if (b->args)
+        pdl_emit_tree(e, b->args);
     else emit_DICT(e, 0);
-    c_trace_field(e, "args");
-    c_tree(e, b->func);
-    c_at(e, pdl_field_loc(&b->head, "call"));
+    pdl_emit_trace_field(e, "args");
+    pdl_emit_tree(e, b->func);
+    pdl_emit_set_loc(e, pdl_field_loc(&b->head, "call"));
     emit_CALL_BLOCK(e, b);
 }

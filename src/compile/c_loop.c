@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
+bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
     for (size_t i = e->locals.n; i-- > 0;) {
         if (e->locals.p[i] != name) continue;
         *slot = (uint32_t)i;
@@ -18,15 +18,15 @@ bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
 /* The list of the items that pass the loop's filter, so that loop.length and the like count only them. */
 static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
-    span(e, x->u.loop.over);
+    pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
     emit_LIST(e, 0);
     emit_SWAP(e); /* list loop */
-    uint32_t again = here(e);
+    uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_LOOP_NEXT(e, PDL_LATER); /* list loop item */
     emit_DUP(e);
-    c_target(e, x->u.loop.target);
-    c_x(e, x->u.loop.test);
+    pdl_emit_target(e, x->u.loop.target);
+    pdl_emit_xnode(e, x->u.loop.test);
     uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
     emit_ROT3(e); /* item list loop */
     emit_ROT3(e); /* loop item list */
@@ -34,12 +34,12 @@ static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit_LIST_ADD(e);
     emit_SWAP(e); /* list loop */
     emit_JUMP(e, again);
-    patch(e, no);
+    pdl_emit_patch(e, no);
     emit_POP(e);
     emit_JUMP(e, again);
-    patch(e, next);
+    pdl_emit_patch(e, next);
     emit_POP(e); /* list */
-    c_scope_back(e, from);
+    pdl_emit_scope_back(e, from);
 }
 
 /* The loop object is on top: it knows whether there was an item. */
@@ -48,18 +48,19 @@ static void c_loop_else(pdl_emit *e, const pdl_xnode *x) {
         emit_POP(e);
         return;
     }
-    emit_attr(e, PDL_STR("index0"));
-    emit_const(e, pdl_int(0));
+    pdl_emit_attr(e, PDL_STR("index0"));
+    pdl_emit_const(e, pdl_int(0));
     emit_COMPARE(e, PDL_XOP_GE);
     uint32_t some = emit_JUMP_TRUE(e, PDL_LATER);
-    c_stmt(e, x->u.loop.otherwise);
-    patch(e, some);
+    pdl_emit_stmt(e, x->u.loop.otherwise);
+    pdl_emit_patch(e, some);
 }
 
 /* --- closed loops: variables in slots ------------------------------------------------------------------- */
 
 static void declare(pdl_emit *e, const pdl_xnode *target) {
-    if (target->kind == PDL_X_NAME) *pdl_vec_push(&e->locals) = name_of(e, target->u.name);
+    if (target->kind == PDL_X_NAME)
+        *pdl_vec_push(&e->locals) = pdl_emit_intern(e, target->u.name);
     else for (uint32_t i = 0; i < target->u.list.n; i++) declare(e, target->u.list.p[i]);
 }
 
@@ -68,20 +69,20 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
     size_t outer = e->locals.n;
     declare(e, x->u.loop.target);
     size_t slot = e->locals.n, n = slot + 1 - outer; /* the last is for `loop` */
-    span(e, x->u.loop.over);
+    pdl_emit_set_span(e, x->u.loop.over);
     emit_LOCALS_OPEN(e, n);
     if (x->u.loop.test) c_loop_filter(e, x);
-    span(e, x->u.loop.over);
+    pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
-    pdl_name loop = name_of(e, PDL_STR("loop"));
+    pdl_name loop = pdl_emit_intern(e, PDL_STR("loop"));
     *pdl_vec_push(&e->locals) = loop;
     emit_LOCAL_SET_KEEP(e, (uint32_t)slot);
-    uint32_t again = here(e);
+    uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_LOOP_NEXT(e, PDL_LATER);
-    c_target(e, x->u.loop.target);
-    c_stmt(e, x->u.loop.body);
+    pdl_emit_target(e, x->u.loop.target);
+    pdl_emit_stmt(e, x->u.loop.body);
     emit_JUMP(e, again);
-    patch(e, next);
+    pdl_emit_patch(e, next);
     e->locals.n = outer;
     emit_LOCALS_CLOSE(e, n);
     c_loop_else(e, x);
@@ -93,44 +94,44 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
  * text. The target is bound anew in place; a body that binds more has it taken back after each iteration. */
 static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) c_loop_filter(e, x);
-    span(e, x->u.loop.over);
+    pdl_emit_set_span(e, x->u.loop.over);
     emit_SCOPE_SAVE(e);
     if (x->u.loop.recursive) emit_LOOP_RECURSIVE(e, self);
     else emit_LOOP(e);
-    uint32_t loop_name = name_of(e, PDL_STR("loop"));
+    uint32_t loop_name = pdl_emit_intern(e, PDL_STR("loop"));
     emit_BIND_KEEP(e, loop_name);
-    uint32_t again = here(e);
+    uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_LOOP_NEXT(e, PDL_LATER);
-    c_target(e, x->u.loop.target);
-    uint32_t body = here(e);
-    c_stmt(e, x->u.loop.body);
-    if (binds(e, body, NULL)) {
-        c_scope_back(e, again);
+    pdl_emit_target(e, x->u.loop.target);
+    uint32_t body = pdl_emit_next_index(e);
+    pdl_emit_stmt(e, x->u.loop.body);
+    if (pdl_emit_has_bindings(e, body, NULL)) {
+        pdl_emit_scope_back(e, again);
         emit_SCOPE_SAVE(e);
         emit_BIND_KEEP(e, loop_name);
     }
     emit_JUMP(e, again);
-    patch(e, next);
-    c_scope_back(e, again);
+    pdl_emit_patch(e, next);
+    pdl_emit_scope_back(e, again);
     c_loop_else(e, x);
 }
 
-void c_for(pdl_emit *e, const pdl_xnode *x) {
+void pdl_emit_for(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.loop.closed) {
-        c_x(e, x->u.loop.over);
+        pdl_emit_xnode(e, x->u.loop.over);
         c_closed_run(e, x);
         return;
     }
     uint32_t self = 0;
     if (x->u.loop.recursive) { /* the body as a routine: entered by loop(items) with the items on the stack */
         uint32_t over = emit_JUMP(e, PDL_LATER);
-        self = here(e);
+        self = pdl_emit_next_index(e);
         emit_BUF_PUSH(e);
         c_open_run(e, x, self);
         emit_BUF_POP(e, false);
         emit_RETURN(e);
-        patch(e, over);
+        pdl_emit_patch(e, over);
     }
-    c_x(e, x->u.loop.over);
+    pdl_emit_xnode(e, x->u.loop.over);
     c_open_run(e, x, self);
 }

@@ -1,4 +1,4 @@
-/* c_model.c -- model blocks: name, parameters, input, request. */
+/* pdl_emit_model.c -- model blocks: name, parameters, input, request. */
 #include "compile/emit.h"
 
 #include "base/banned.h"
@@ -26,29 +26,34 @@ static void c_parameters(pdl_emit *e, const pdl_tree *t) {
             pdl_vref k = pdl_dict_key_at(t->value, i);
             d = pdl_dict_put(d, pdl_keep(k), as_float(k, pdl_dict_val_at(t->value, i)));
         }
-        emit_const(e, d);
+        pdl_emit_const(e, d);
     } else if (t->kind == PDL_TREE_MAP) {
         for (uint32_t i = 0; i < t->n; i++) {
-            c_tree(e, t->keys[i]);
+            pdl_emit_tree(e, t->keys[i]);
             bool fixed = t->keys[i]->kind == PDL_TREE_CONST && t->items[i]->kind == PDL_TREE_CONST;
-            if (fixed) emit_const(e, as_float(t->keys[i]->value, t->items[i]->value));
-            else c_tree(e, t->items[i]);
+            if (fixed)
+                pdl_emit_const(e, as_float(t->keys[i]->value, t->items[i]->value));
+            else
+                pdl_emit_tree(e, t->items[i]);
         }
         emit_DICT(e, t->n);
     } else {
-        c_tree(e, t);
+        pdl_emit_tree(e, t);
     }
 }
 
-void c_model(pdl_emit *e, const pdl_b_model *b) {
-    if (b->model) c_tree(e, b->model);
-    else c_tree(e, b->processor);
-    c_trace_field(e, b->model ? "model" : "processor");
+void pdl_emit_model(pdl_emit *e, const pdl_b_model *b) {
+    if (b->model)
+        pdl_emit_tree(e, b->model);
+    else
+        pdl_emit_tree(e, b->processor);
+    pdl_emit_trace_field(e, b->model ? "model" : "processor");
     if (b->parameters) c_parameters(e, b->parameters);
     else emit_DICT(e, 0);
-    c_trace_field(e, "parameters");
-    if (b->input) c_sub(e, b->input, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("input")});
+    pdl_emit_trace_field(e, "parameters");
+    if (b->input)
+        pdl_emit_value_of(e, b->input, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("input")});
     else emit_CONTEXT(e);
-    c_at(e, b->head.loc);
+    pdl_emit_set_loc(e, b->head.loc);
     emit_MODEL(e, b);
 }

@@ -3,12 +3,12 @@
 
 #include "base/banned.h"
 
-void c_reduce(pdl_emit *e) {
+void pdl_emit_reduce(pdl_emit *e) {
     emit_REDUCE(e);
-    uint32_t again = here(e);
+    uint32_t again = pdl_emit_next_index(e);
     uint32_t end = emit_REDUCE_NEXT(e, PDL_LATER);
     emit_JUMP(e, again);
-    patch(e, end);
+    pdl_emit_patch(e, end);
 }
 
 /* Results are on the stack, one a child; the join makes one of them. */
@@ -24,45 +24,50 @@ static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     case PDL_JOIN_OBJECT: case PDL_JOIN_LASTOF: case PDL_JOIN_REDUCE: break;
     }
     emit_LIST(e, n);
-    c_at(e, join->loc);
-    if (join->kind == PDL_JOIN_REDUCE) c_reduce(e);
-    else emit_JOIN_LIST(e, join->kind, add_const(e, pdl_text(join->with)));
+    pdl_emit_set_loc(e, join->loc);
+    if (join->kind == PDL_JOIN_REDUCE)
+        pdl_emit_reduce(e);
+    else
+        emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
 /* Only the last of several prints. */
 static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info) {
     if (!items->n) {
-        emit_const(e, pdl_null());
+        pdl_emit_const(e, pdl_null());
         return;
     }
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (items->n > 1 && i == 0) emit_QUIET(e);
         if (last && items->n > 1 && !info->has_parser) emit_LOUD(e);
-        c_block(e, items->p[i], (pdl_pos){
-            .seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context,
-        });
+        pdl_emit_block(e, items->p[i],
+                       (pdl_pos){
+                           .seg = PDL_SEG_INDEX,
+                           .index = i,
+                           .no_context = last && info->no_context,
+                       });
         emit_CHILD(e);
         if (!last) emit_POP(e);
     }
 }
 
-void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join) {
+void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join) {
     if (join->kind == PDL_JOIN_LASTOF) {
         c_last_of(e, items, info);
         return;
     }
     if (join->kind == PDL_JOIN_REDUCE) {
-        c_at(e, join->loc);
-        c_tree_at(e, join->reduce, info->block->loc);
+        pdl_emit_set_loc(e, join->loc);
+        pdl_emit_tree_at(e, join->reduce, info->block->loc);
     }
     for (uint32_t i = 0; i < items->n; i++) {
         bool last = i + 1 == items->n;
         if (i && join->kind == PDL_JOIN_TEXT && join->with.n)
-            emit_EMIT_TEXT(e, add_const(e, pdl_text(join->with)));
+            emit_EMIT_TEXT(e, pdl_emit_add_const(e, pdl_text(join->with)));
         pdl_pos pos = {.seg = PDL_SEG_INDEX, .index = i, .no_context = last && info->no_context};
         if (items->single) pos.seg = PDL_SEG_NONE;
-        c_block(e, items->p[i], pos);
+        pdl_emit_block(e, items->p[i], pos);
         emit_CHILD(e);
     }
     c_join_stack(e, join, items->n);

@@ -1,4 +1,4 @@
-/* c_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the scope of its
+/* pdl_emit_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the scope of its
  * frame; what a loop, macro or `with` sets does not leak because the scope is saved before and taken back
  * after. */
 #include "compile/emit.h"
@@ -8,29 +8,30 @@
 #include "base/banned.h"
 
 /* The top of the stack goes to a target: name, tuple of targets, namespace attribute. */
-void c_target(pdl_emit *e, const pdl_xnode *t) {
-    span(e, t);
+void pdl_emit_target(pdl_emit *e, const pdl_xnode *t) {
+    pdl_emit_set_span(e, t);
     if (t->kind == PDL_X_NAME) {
-        pdl_name name = name_of(e, t->u.name);
+        pdl_name name = pdl_emit_intern(e, t->u.name);
         uint32_t slot;
-        if (local_find(e, name, &slot)) emit_LOCAL_SET(e, slot);
+        if (pdl_emit_local_find(e, name, &slot))
+            emit_LOCAL_SET(e, slot);
         else emit_BIND(e, name);
     } else if (t->kind == PDL_X_NSREF) {
-        c_x(e, t->u.access.obj);
+        pdl_emit_xnode(e, t->u.access.obj);
         emit_SWAP(e);
-        span(e, t);
-        emit_NS_SET(e, add_const(e, pdl_text(t->u.access.name)));
+        pdl_emit_set_span(e, t);
+        emit_NS_SET(e, pdl_emit_add_const(e, pdl_text(t->u.access.name)));
         emit_POP(e);
     } else {
         emit_UNPACK(e, t->u.list.n);
-        for (uint32_t i = t->u.list.n; i-- > 0;) c_target(e, t->u.list.p[i]);
+        for (uint32_t i = t->u.list.n; i-- > 0;) pdl_emit_target(e, t->u.list.p[i]);
     }
 }
 
-bool binds(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
+bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
     bool any = false;
     size_t saved = 0;
-    for (uint32_t i = from; i < here(e); i++) {
+    for (uint32_t i = from; i < pdl_emit_next_index(e); i++) {
         const pdl_ins *ins = &e->code->ins.p[i];
         if (ins->op == PDL_OP_SCOPE_SAVE) saved++;
         else if (ins->op == PDL_OP_SCOPE_BACK) saved--;
@@ -41,12 +42,12 @@ bool binds(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
     return any;
 }
 
-void c_scope_back(pdl_emit *e, uint32_t from) {
+void pdl_emit_scope_back(pdl_emit *e, uint32_t from) {
     pdl_idmap done = {0};
-    (void)binds(e, from, &done);
-    for (uint32_t i = from, end = here(e); i < end; i++) {
+    (void)pdl_emit_has_bindings(e, from, &done);
+    for (uint32_t i = from, end = pdl_emit_next_index(e); i < end; i++) {
         if (e->code->ins.p[i].op != PDL_OP_REBIND) continue;
-        const pdl_shape *s = e->code->ptrs.p[e->code->ins.p[i].c];
+        const pdl_callsig *s = e->code->ptrs.p[e->code->ins.p[i].c];
         if (s->local || pdl_idmap_find(&done, s->root)) continue;
         pdl_idmap_put(&done, s->root, e->code);
         emit_CARRY(e, s->root);
@@ -61,30 +62,30 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, count);
     for (;;) {
-        c_x(e, x->u.cond.test);
-        span(e, x);
+        pdl_emit_xnode(e, x->u.cond.test);
+        pdl_emit_set_span(e, x);
         uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
-        c_stmt(e, x->u.cond.yes);
+        pdl_emit_stmt(e, x->u.cond.yes);
         outs[n++] = emit_JUMP(e, PDL_LATER);
-        patch(e, no);
+        pdl_emit_patch(e, no);
         if (!x->u.cond.no) break;
         if (x->u.cond.no->kind != PDL_X_IF) {
-            c_stmt(e, x->u.cond.no);
+            pdl_emit_stmt(e, x->u.cond.no);
             break;
         }
         x = x->u.cond.no;
     }
-    while (n-- > 0) patch(e, outs[n]);
+    while (n-- > 0) pdl_emit_patch(e, outs[n]);
 }
 
 /* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it was escaped. */
 static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);
-    c_stmt(e, body);
+    pdl_emit_stmt(e, body);
     emit_BUF_POP(e, true);
-    c_scope_back(e, from);
-    if (filter) c_filter_on_top(e, filter);
+    pdl_emit_scope_back(e, from);
+    if (filter) pdl_emit_filter_on_top(e, filter);
 }
 
 /* Body of a macro or call block as a routine, its defaults in front; returns what MACRO needs. */
@@ -98,48 +99,48 @@ static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) 
     m->uses_varargs = x->u.macro.uses_varargs;
     m->uses_kwargs = x->u.macro.uses_kwargs;
     m->names = pdl_arena_new_n(e->a, pdl_name, m->n_params);
-    for (uint32_t i = 0; i < m->n_params; i++) m->names[i] = name_of(e, m->params[i]);
+    for (uint32_t i = 0; i < m->n_params; i++) m->names[i] = pdl_emit_intern(e, m->params[i]);
     m->defaults = pdl_arena_new_n(e->a, uint32_t, m->n_defaults);
     uint32_t over = emit_JUMP(e, PDL_LATER);
-    m->entry = here(e);
+    m->entry = pdl_emit_next_index(e);
     /* An argument that was not given is absent in the scope: its default is made inside the macro, in
      * order. */
     for (uint32_t i = 0; i < m->n_defaults; i++) {
         pdl_name param = m->names[m->n_params - m->n_defaults + i];
         emit_GIVEN(e, param);
         uint32_t given = emit_JUMP_TRUE(e, PDL_LATER);
-        c_x(e, x->u.macro.defaults[i]);
+        pdl_emit_xnode(e, x->u.macro.defaults[i]);
         emit_BIND(e, param);
-        patch(e, given);
+        pdl_emit_patch(e, given);
     }
     emit_BUF_PUSH(e);
-    c_stmt(e, x->u.macro.body);
+    pdl_emit_stmt(e, x->u.macro.body);
     emit_BUF_POP(e, true);
     emit_RETURN(e);
-    patch(e, over);
+    pdl_emit_patch(e, over);
     return m;
 }
 
 static void c_macro(pdl_emit *e, const pdl_xnode *x) {
     pdl_macro_info *m = c_routine(e, x, x->u.macro.name);
-    span(e, x);
+    pdl_emit_set_span(e, x);
     emit_MACRO(e, m);
-    emit_BIND(e, name_of(e, x->u.macro.name));
+    emit_BIND(e, pdl_emit_intern(e, x->u.macro.name));
 }
 
 static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
     pdl_macro_info *m = c_routine(e, x, PDL_STR("caller"));
     const pdl_xnode *call = x->u.macro.call;
     /* caller travels as one more keyword argument. */
-    c_x(e, call->u.call.obj);
+    pdl_emit_xnode(e, call->u.call.obj);
     const pdl_xargs *args = &call->u.call.args;
-    for (uint32_t i = 0; i < args->n_pos; i++) c_x(e, args->pos[i]);
-    for (uint32_t i = 0; i < args->n_kw; i++) c_x(e, args->kw[i]);
-    span(e, x);
+    for (uint32_t i = 0; i < args->n_pos; i++) pdl_emit_xnode(e, args->pos[i]);
+    for (uint32_t i = 0; i < args->n_kw; i++) pdl_emit_xnode(e, args->kw[i]);
+    pdl_emit_set_span(e, x);
     emit_MACRO(e, m);
-    if (args->star) c_x(e, args->star);
-    if (args->starstar) c_x(e, args->starstar);
-    pdl_shape *s = pdl_arena_new(e->a, pdl_shape);
+    if (args->star) pdl_emit_xnode(e, args->star);
+    if (args->starstar) pdl_emit_xnode(e, args->starstar);
+    pdl_callsig *s = pdl_arena_new(e->a, pdl_callsig);
     s->n_pos = args->n_pos;
     s->n_kw = args->n_kw + 1;
     s->kw = pdl_arena_new_n(e->a, pdl_str, s->n_kw);
@@ -147,23 +148,23 @@ static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
     s->kw[args->n_kw] = PDL_STR("caller");
     s->star = args->star != NULL;
     s->starstar = args->starstar != NULL;
-    span(e, call);
+    pdl_emit_set_span(e, call);
     emit_CALL(e, s);
     emit_OUT(e, false);
 }
 
 static void c_with(pdl_emit *e, const pdl_xnode *x) {
-    for (uint32_t i = 0; i < x->u.with.n; i++) c_x(e, x->u.with.values[i]);
+    for (uint32_t i = 0; i < x->u.with.n; i++) pdl_emit_xnode(e, x->u.with.values[i]);
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
-    for (uint32_t i = x->u.with.n; i-- > 0;) c_target(e, x->u.with.targets[i]);
-    c_stmt(e, x->u.with.body);
-    c_scope_back(e, from);
+    for (uint32_t i = x->u.with.n; i-- > 0;) pdl_emit_target(e, x->u.with.targets[i]);
+    pdl_emit_stmt(e, x->u.with.body);
+    pdl_emit_scope_back(e, from);
 }
 
 /* Has the filter that was emitted last something that writes its result? Then it does so at once. */
 static bool c_written(pdl_emit *e) {
-    pdl_ins *last = &e->code->ins.p[here(e) - 1];
-    pdl_shape *s = (pdl_shape *)(uintptr_t)e->code->ptrs.p[last->c];
+    pdl_ins *last = &e->code->ins.p[pdl_emit_next_index(e) - 1];
+    pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->ptrs.p[last->c];
     if (!s->row || s->n_kw || s->star || s->starstar) return false;
     s->writer = pdl_filter_writer(s->row, s->n_pos + 1);
     if (s->writer) last->op = PDL_OP_OUT_FILTER;
@@ -172,19 +173,19 @@ static bool c_written(pdl_emit *e) {
 
 static void c_output(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) {
-        c_x(e, x->u.list.p[i]);
+        pdl_emit_xnode(e, x->u.list.p[i]);
         if (x->u.list.p[i]->kind == PDL_X_FILTER && c_written(e)) continue;
-        span(e, x->u.list.p[i]);
+        pdl_emit_set_span(e, x->u.list.p[i]);
         emit_OUT(e, false);
     }
 }
 
 static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
-    c_x(e, x->u.set.value);
+    pdl_emit_xnode(e, x->u.set.value);
     emit_AUTOESCAPE(e);
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
-    c_stmt(e, x->u.set.body);
-    c_scope_back(e, from);
+    pdl_emit_stmt(e, x->u.set.body);
+    pdl_emit_scope_back(e, from);
     emit_AUTOESCAPE_BACK(e);
 }
 
@@ -193,14 +194,14 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
 static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
-        c_stmt(e, x->u.macro.body);
-        c_scope_back(e, from);
+        pdl_emit_stmt(e, x->u.macro.body);
+        pdl_emit_scope_back(e, from);
         return;
     }
-    span(e, x);
-    emit_NAME(e, name_of(e, PDL_STR("self")));
-    emit_attr(e, x->u.macro.name);
-    emit_CALL(e, pdl_arena_new(e->a, pdl_shape));
+    pdl_emit_set_span(e, x);
+    emit_NAME(e, pdl_emit_intern(e, PDL_STR("self")));
+    pdl_emit_attr(e, x->u.macro.name);
+    emit_CALL(e, pdl_arena_new(e->a, pdl_callsig));
     emit_OUT(e, false);
 }
 
@@ -224,61 +225,61 @@ static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_MACRO: case PDL_X_CALLBLOCK: return c_block_routines(e, x->u.macro.body);
     case PDL_X_BLOCK:
         if (x->u.macro.required) return 0;
-        emit_text(e, x->u.macro.name);
+        pdl_emit_text(e, x->u.macro.name);
         emit_MACRO(e, c_routine(e, x, x->u.macro.name));
         return 1 + c_block_routines(e, x->u.macro.body);
     default: return 0;
     }
 }
 
-void c_self(pdl_emit *e, const pdl_xnode *root) {
+void pdl_emit_self(pdl_emit *e, const pdl_xnode *root) {
     uint32_t n = c_block_routines(e, root);
     if (!n) return;
     emit_DICT(e, n);
-    emit_BIND(e, name_of(e, PDL_STR("self")));
+    emit_BIND(e, pdl_emit_intern(e, PDL_STR("self")));
 }
 
 static void c_required(pdl_emit *e, const pdl_xnode *x) {
-    span(e, x);
+    pdl_emit_set_span(e, x);
     pdl_val what = pdl_list_push(pdl_list_new(2),
                                  pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
-    emit_RAISE(e, add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
+    emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
 /* What fails when it is executed: include, extends, unknown things. */
 static void c_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
-        c_x(e, x->u.fault.value);
+        pdl_emit_xnode(e, x->u.fault.value);
         if (x->u.fault.strict) emit_DEFINED(e);
         emit_POP(e);
     }
-    span(e, x);
+    pdl_emit_set_span(e, x);
     pdl_val what =
         pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)), pdl_textz(x->u.fault.cls));
-    emit_RAISE(e, add_const(e, what));
+    emit_RAISE(e, pdl_emit_add_const(e, what));
 }
 
 /* Flat switch over the kinds of statements. */
-void c_stmt(pdl_emit *e, const pdl_xnode *x) {
+void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return;
     switch ((int)x->kind) {
     case PDL_X_TEXT:
-        span(e, x);
-        emit_OUT_TEXT(e, add_const(e, pdl_text(x->u.text)));
+        pdl_emit_set_span(e, x);
+        emit_OUT_TEXT(e, pdl_emit_add_const(e, pdl_text(x->u.text)));
         return;
     case PDL_X_OUTPUT: c_output(e, x); return;
     case PDL_X_SEQ:
-        for (uint32_t i = 0; i < x->u.list.n; i++) c_stmt(e, x->u.list.p[i]);
+        for (uint32_t i = 0; i < x->u.list.n; i++) pdl_emit_stmt(e, x->u.list.p[i]);
         return;
     case PDL_X_IF: c_if_stmt(e, x); return;
-    case PDL_X_FOR: c_for(e, x); return;
+    case PDL_X_FOR: pdl_emit_for(e, x); return;
     case PDL_X_SET:
-        c_x(e, x->u.set.value);
-        c_target(e, x->u.set.target);
+        pdl_emit_xnode(e, x->u.set.value);
+        pdl_emit_target(e, x->u.set.target);
         return;
     case PDL_X_SETBLOCK:
         c_captured(e, x->u.set.body, x->u.set.filter);
-        c_target(e, x->u.set.target);
+        pdl_emit_target(e, x->u.set.target);
         return;
     case PDL_X_MACRO: c_macro(e, x); return;
     case PDL_X_CALLBLOCK: c_call_block(e, x); return;

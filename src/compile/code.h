@@ -33,7 +33,7 @@ typedef struct pdl_where {
 } pdl_where;
 
 /* Shape of a call, filter, test. */
-typedef struct pdl_shape {
+typedef struct pdl_callsig {
     uint32_t n_pos;        /* positional arguments on the stack (without receiver) */
     uint32_t n_kw;
     pdl_str *kw;
@@ -45,7 +45,7 @@ typedef struct pdl_shape {
     pdl_name root;         /* METHOD: variable to rebind when the method mutates; 0: none */
     uint32_t local;        /* its slot in the frame + 1; 0: it is in the scope */
     uint32_t n_keys;       /* METHOD: keys of the path from root, on the stack below the receiver */
-} pdl_shape;
+} pdl_callsig;
 
 /* Where the file of an include or import is looked for, in this order: beside the main program, beside the file that names it,
  * and (import alone) in the folders of PDL_PATH and of the library. */
@@ -98,9 +98,11 @@ typedef enum {
 } pdl_message_form;
 
 /* Types of what operands point to. */
-#define PDL_PTR_TYPES(X) \
-    X(pdl_shape) X(pdl_info) X(pdl_macro_info) X(pdl_block) X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info) X(pdl_map_info) \
-    X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
+#define PDL_PTR_TYPES(X)                                                                                     \
+    X(pdl_callsig)                                                                                           \
+    X(pdl_info) X(pdl_macro_info) X(pdl_block) X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info)          \
+        X(pdl_map_info) X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code)           \
+            X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)

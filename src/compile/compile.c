@@ -12,7 +12,7 @@ static pdl_emit begin(pdl_interner *names, pdl_program *p) {
     c->arena = pdl_arena_make();
     c->names = names;
     pdl_emit e = {.code = c, .a = c->arena};
-    at_site(&e, NULL, NULL, (pdl_loc){0});
+    pdl_emit_at_site(&e, NULL, NULL, (pdl_loc){0});
     return e;
 }
 
@@ -30,9 +30,9 @@ static pdl_code *end(pdl_emit *e) {
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
     pdl_emit e = begin(names, p);
     e.trace = trace;
-    c_block(&e, p->main, (pdl_pos){.seg = PDL_SEG_NONE});
+    pdl_emit_block(&e, p->main, (pdl_pos){.seg = PDL_SEG_NONE});
     emit_RETURN(&e);
-    c_pending_functions(&e);
+    pdl_emit_pending_functions(&e);
     return end(&e);
 }
 
@@ -41,9 +41,9 @@ pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, 
     pdl_emit e = begin(names, NULL);
     e.code->jinja = jinja;
     if (jinja) {
-        c_template(&e, x, node, loc);
+        pdl_emit_template(&e, x, node, loc);
     } else {
-        c_expr(&e, x, node, loc);
+        pdl_emit_expr(&e, x, node, loc);
         emit_RETURN(&e);
     }
     return end(&e);
@@ -51,7 +51,7 @@ pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, 
 
 pdl_code *pdl_compile_tree(const pdl_tree *t, pdl_interner *names) {
     pdl_emit e = begin(names, NULL);
-    c_tree(&e, t);
+    pdl_emit_tree(&e, t);
     emit_RETURN(&e);
     return end(&e);
 }

@@ -3,14 +3,14 @@
 
 #include "base/banned.h"
 
-void span(pdl_emit *e, const pdl_xnode *x) {
+void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x) {
     e->start = x->start;
     e->end = x->end;
 }
 
-uint32_t here(const pdl_emit *e) { return (uint32_t)e->code->ins.n; }
+uint32_t pdl_emit_next_index(const pdl_emit *e) { return (uint32_t)e->code->ins.n; }
 
-uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
+uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
     pdl_code *code = e->code;
     if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || a > UINT8_MAX) PDL_BUG("program too large");
     *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint32_t)c};
@@ -18,36 +18,36 @@ uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
     return (uint32_t)code->ins.n - 1;
 }
 
-void patch_to(pdl_emit *e, uint32_t at, uint32_t target) { e->code->ins.p[at].c = target; }
+void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target) { e->code->ins.p[at].c = target; }
 
-void patch(pdl_emit *e, uint32_t at) { patch_to(e, at, here(e)); }
+void pdl_emit_patch(pdl_emit *e, uint32_t at) { pdl_emit_patch_to(e, at, pdl_emit_next_index(e)); }
 
-uint32_t add_const(pdl_emit *e, pdl_val v) {
+uint32_t pdl_emit_add_const(pdl_emit *e, pdl_val v) {
     *pdl_vec_push(&e->code->consts) = v;
     return (uint32_t)e->code->consts.n - 1;
 }
 
-uint32_t add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type) {
+uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type) {
     *pdl_vec_push(&e->code->ptr_types) = (uint8_t)type;
     *pdl_vec_push(&e->code->ptrs) = p;
     return (uint32_t)e->code->ptrs.n - 1;
 }
 
-void emit_const(pdl_emit *e, pdl_val v) { emit_CONST(e, add_const(e, v)); }
-void emit_text(pdl_emit *e, pdl_str s) { emit_const(e, pdl_text(s)); }
+void pdl_emit_const(pdl_emit *e, pdl_val v) { emit_CONST(e, pdl_emit_add_const(e, v)); }
+void pdl_emit_text(pdl_emit *e, pdl_str s) { pdl_emit_const(e, pdl_text(s)); }
 
-void emit_attr(pdl_emit *e, pdl_str name) {
-    emit_ATTR(e, pdl_is_dict_method(name), add_const(e, pdl_text(name)));
+void pdl_emit_attr(pdl_emit *e, pdl_str name) {
+    emit_ATTR(e, pdl_is_dict_method(name), pdl_emit_add_const(e, pdl_text(name)));
 }
 
-pdl_name name_of(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
+pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s) { return pdl_intern(e->code->names, s); }
 
 /* Ids outlive the code: contexts and traces keep them. */
-const char *segment(pdl_emit *e, pdl_str s) {
+const char *pdl_emit_segment(pdl_emit *e, pdl_str s) {
     return pdl_name_str(e->code->names, pdl_intern(e->code->names, s)).p;
 }
 
-emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc) {
+emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc) {
     emit_place old = {e->site, e->start, e->end};
     size_t n = e->code->sites.n;
     const pdl_site *last = n ? &e->code->sites.p[n - 1] : NULL;
@@ -59,7 +59,7 @@ emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_
     return old;
 }
 
-void at_place(pdl_emit *e, emit_place p) {
+void pdl_emit_at_place(pdl_emit *e, emit_place p) {
     e->site = p.site;
     e->start = p.start;
     e->end = p.end;

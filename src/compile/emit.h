@@ -17,17 +17,18 @@ typedef struct pdl_emit {
     PDL_VEC(pdl_name) locals; /* variables of the closed loops around, by slot */
 } pdl_emit;
 
-uint32_t emit(pdl_emit *e, pdl_opcode op, unsigned a, size_t c); /* returns its index; called by emit_OP alone */
-uint32_t here(const pdl_emit *e);
-void patch(pdl_emit *e, uint32_t at);             /* jump at `at` goes here */
-void patch_to(pdl_emit *e, uint32_t at, uint32_t target);
-void emit_const(pdl_emit *e, pdl_val v);          /* takes v */
-void emit_text(pdl_emit *e, pdl_str s);
-void emit_attr(pdl_emit *e, pdl_str name);
-uint32_t add_const(pdl_emit *e, pdl_val v);       /* takes v */
-uint32_t add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
-pdl_name name_of(pdl_emit *e, pdl_str s);
-const char *segment(pdl_emit *e, pdl_str s);      /* text in the arena, NUL behind */
+uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a,
+                     size_t c); /* returns its index; called by emit_OP alone */
+uint32_t pdl_emit_next_index(const pdl_emit *e);
+void pdl_emit_patch(pdl_emit *e, uint32_t at); /* jump at `at` goes here */
+void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target);
+void pdl_emit_const(pdl_emit *e, pdl_val v); /* takes v */
+void pdl_emit_text(pdl_emit *e, pdl_str s);
+void pdl_emit_attr(pdl_emit *e, pdl_str name);
+uint32_t pdl_emit_add_const(pdl_emit *e, pdl_val v); /* takes v */
+uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
+pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s);
+const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL behind */
 
 /* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER, and patched. Returns the index. */
 #define PDL_LATER UINT32_MAX
@@ -52,10 +53,12 @@ const char *segment(pdl_emit *e, pdl_str s);      /* text in the arena, NUL behi
 #define C_ENTRY c
 #define C_COUNT c
 #define C_SLOT c
-#define C_PTR(type) add_ptr(e, c, PDL_PTR_##type)
-#define C_PTR_OR_NULL(type) add_ptr(e, c, PDL_PTR_##type)
-#define OP(name, pops, pushes, flow, a, c, doc) \
-    static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) { return emit(e, PDL_OP_##name, A_##a, C_##c); }
+#define C_PTR(type)             pdl_emit_add_ptr(e, c, PDL_PTR_##type)
+#define C_PTR_OR_NULL(type)     pdl_emit_add_ptr(e, c, PDL_PTR_##type)
+#define OP(name, pops, pushes, flow, a, c, doc)                                                              \
+    static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) {                                    \
+        return pdl_emit_op(e, PDL_OP_##name, A_##a, C_##c);                                                  \
+    }
 #include "compile/ops.def"
 #undef PARAM_NONE
 #undef PARAM_FLAG
@@ -83,33 +86,34 @@ const char *segment(pdl_emit *e, pdl_str s);      /* text in the arena, NUL behi
 
 /* The site of instructions from here on; returns the old one to be restored. */
 typedef struct { uint32_t site, start, end; } emit_place;
-emit_place at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
-void at_place(pdl_emit *e, emit_place p);
-void span(pdl_emit *e, const pdl_xnode *x); /* the next instructions are of x */
+emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
+void pdl_emit_at_place(pdl_emit *e, emit_place p);
+void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x); /* the next instructions are of x */
 
-/* c_expr.c: one expression (any form): leaves its value. */
-void c_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
+/* pdl_emit_expr.c: one expression (any form): leaves its value. */
+void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
 /* Template in the current frame, ended by RETURN. */
-void c_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
-void c_x(pdl_emit *e, const pdl_xnode *x);
-void c_stmt(pdl_emit *e, const pdl_xnode *x);
+void pdl_emit_template(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc);
+void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x);
+void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x);
 /* binds `self`, the blocks of a template, when there are any */
-void c_self(pdl_emit *e, const pdl_xnode *root);
-void c_target(pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
-void c_for(pdl_emit *e, const pdl_xnode *x);
+void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
+void pdl_emit_target(pdl_emit *e,
+                     const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
+void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
 /* SCOPE_BACK behind the instructions from `from` on. What methods changed of outside (`xs.append(x)`) stays changed. */
-void c_scope_back(pdl_emit *e, uint32_t from);
+void pdl_emit_scope_back(pdl_emit *e, uint32_t from);
 /* Do the instructions from `from` on leave variables of theirs in the scope? They are put into bound, unless it is NULL. */
-bool binds(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
-bool local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
+bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
+bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
-void c_filter_on_top(pdl_emit *e, const pdl_xnode *x);
+void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* c_data.c: trees and small leaf blocks. */
-void c_tree(pdl_emit *e, const pdl_tree *t);
-void c_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc); /* errors of its expressions are at loc */
+void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
+void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc); /* errors of its expressions are at loc */
 
-/* c_block.c: a block in a position; leaves its result. */
+/* pdl_emit_block.c: a block in a position; leaves its result. */
 typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;
@@ -117,30 +121,31 @@ typedef struct pdl_pos {
     bool no_context; /* nobody sees the messages made here */
     pdl_str def_name; /* a function block in defs is called so */
 } pdl_pos;
-void c_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
+void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 /* A block evaluated for its value only: silent, background dropped (input, code, content: background kept in
  * the register). */
-void c_sub(pdl_emit *e, const pdl_block *b, pdl_pos pos);
-pdl_loc c_field_loc(const pdl_block *b, const char *key);
-void c_at(pdl_emit *e, pdl_loc loc);
-void c_trace_field(pdl_emit *e, const char *key);
-void c_trace_case(pdl_emit *e, const char *key, uint32_t number); /* of a case of match, from 1; 0: none */
+void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos);
+pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key);
+void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc);
+void pdl_emit_trace_field(pdl_emit *e, const char *key);
+void pdl_emit_trace_case(pdl_emit *e, const char *key,
+                         uint32_t number); /* of a case of match, from 1; 0: none */
 
 /* bodies by family of kinds */
-void c_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join);
-void c_reduce(pdl_emit *e); /* function list -> folded value */
-void c_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
-void c_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
-void c_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);
-void c_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info);
-void c_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info);
-void c_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos);
-void c_call(pdl_emit *e, const pdl_b_call *b);
-void c_model(pdl_emit *e, const pdl_b_model *b);
-void c_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info);
-void c_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info);
-void c_message(pdl_emit *e, const pdl_b_message *b);
-void c_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
-void c_pending_functions(pdl_emit *e);
+void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join);
+void pdl_emit_reduce(pdl_emit *e); /* function list -> folded value */
+void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
+void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
+void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);
+void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info);
+void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info);
+void pdl_emit_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos);
+void pdl_emit_call(pdl_emit *e, const pdl_b_call *b);
+void pdl_emit_model(pdl_emit *e, const pdl_b_model *b);
+void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info);
+void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info);
+void pdl_emit_message(pdl_emit *e, const pdl_b_message *b);
+void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
+void pdl_emit_pending_functions(pdl_emit *e);
 
 #endif

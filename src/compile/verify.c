@@ -22,10 +22,10 @@ typedef struct verifier {
 
 static const void *ptr_of(const verifier *v, const pdl_ins *i) { return v->code->ptrs.p[i->c]; }
 
-static size_t arguments(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+static size_t arguments(const pdl_callsig *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
 static size_t lists(const pdl_fors_info *info) { return 2 * (size_t)info->n + info->has_max; }
 
-#define SHAPE ((const pdl_shape *)ptr_of(v, i))
+#define SHAPE     ((const pdl_callsig *)ptr_of(v, i))
 #define N ((size_t)i->c)
 #define FLAG ((size_t)i->a)
 #define ARGS arguments(SHAPE)

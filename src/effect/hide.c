@@ -109,7 +109,7 @@ void pdl_secrets_add(pdl_secrets *s, pdl_str text) {
 typedef enum { AS_IT_IS, ESCAPED, PERCENT } writing;
 
 /* at: what was read of t; end: behind the longest secret so far, 0: none. cut: t ends before the answer is known. */
-typedef struct walk {
+typedef struct hide_walk {
     const pdl_secrets *s;
     pdl_str t;
     size_t at, end;

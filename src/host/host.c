@@ -23,12 +23,12 @@ static void refuse(pdl_effect *e, pdl_err_kind kind, const char *msg) {
     pdl_effect_refuse(e, &err);
 }
 
-pdl_str host_text(const pdl_effect *e, const char *key) {
+pdl_str pdl_host_text(const pdl_effect *e, const char *key) {
     pdl_vref v = pdl_dict_getz(e->request, key);
     return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
-bool host_flag(const pdl_effect *e, const char *key) {
+bool pdl_host_flag(const pdl_effect *e, const char *key) {
     pdl_vref v = pdl_dict_getz(e->request, key);
     return pdl_is_bool(v) && pdl_bool_of(v);
 }
@@ -36,7 +36,7 @@ bool host_flag(const pdl_effect *e, const char *key) {
 /* --- read, source --------------------------------------------------------------------------------------- */
 
 /* s with every line end a newline, in place. */
-void host_newlines(pdl_buf *b) {
+void pdl_host_newlines(pdl_buf *b) {
     char *cr = b->len ? memchr(b->p, '\r', b->len) : NULL;
     if (!cr) return;
     size_t to = (size_t)(cr - b->p);
@@ -58,14 +58,14 @@ static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
 }
 
 static void read_file(pdl_effect *e) {
-    pdl_str path = host_text(e, "path"), shown = host_text(e, "shown");
+    pdl_str path = pdl_host_text(e, "path"), shown = pdl_host_text(e, "shown");
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0}, out = {0};
     bool ok = path.p && !memchr(path.p, 0, path.n) && pdl_file_read(path.p, &b, &err);
     if (!shown.p) shown = path;
     pdl_utf8_fault fault = {0};
     if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
-        host_newlines(&b);
+        pdl_host_newlines(&b);
         pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
     } else if (err.final || err.kind == PDL_E_budget) {
         pdl_effect_refuse(e, &err);
@@ -127,11 +127,11 @@ static void find_source(pdl_effect *e, pdl_str path, pdl_vref folders) {
 static void read_source(pdl_effect *e) {
     pdl_vref folders = pdl_dict_getz(e->request, "under");
     if (pdl_is_list(folders)) {
-        find_source(e, host_text(e, "path"), folders);
+        find_source(e, pdl_host_text(e, "path"), folders);
         return;
     }
     pdl_buf b = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
-    source_state s = open_source(e, host_text(e, "path"), &b);
+    source_state s = open_source(e, pdl_host_text(e, "path"), &b);
     if (s == SOURCE_FOUND) pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
     if (s == SOURCE_MISSING) pdl_effect_answer(e, pdl_null(), 0);
     pdl_buf_fini(&b);
@@ -143,7 +143,7 @@ static void wake(void *user) {
     host_wait *s = user;
     pdl_effect *e = s->e;
     s->timer = NULL;
-    host_wait_end(s);
+    pdl_host_wait_end(s);
     pdl_effect_answer(e, pdl_null(), 0);
 }
 
@@ -154,7 +154,7 @@ static void start_sleep(host *h, pdl_effect *e) {
         pdl_effect_answer(e, pdl_null(), 0);
         return;
     }
-    host_wait *s = host_wait_new(h, e);
+    host_wait *s = pdl_host_wait_new(h, e);
     double ms = ceil(seconds * 1000);
     s->timer = pdl_timer_start(h->loop, ms < 1e15 ? (uint64_t)ms : (uint64_t)1e15, wake, s);
 }
@@ -169,7 +169,7 @@ static void answer_random(pdl_effect *e) {
 
 /* --- what waits ----------------------------------------------------------------------------------------- */
 
-host_wait *host_wait_new(host *h, pdl_effect *e) {
+host_wait *pdl_host_wait_new(host *h, pdl_effect *e) {
     host_wait *s = PDL_NEW(host_wait);
     s->h = h;
     s->e = e;
@@ -177,7 +177,7 @@ host_wait *host_wait_new(host *h, pdl_effect *e) {
     return s;
 }
 
-void host_wait_end(host_wait *s) {
+void pdl_host_wait_end(host_wait *s) {
     host *h = s->h;
     size_t i = 0;
     while (h->waits.p[i] != s) i++;
@@ -194,8 +194,10 @@ static void start(pdl_world *w, pdl_effect *e) {
     host *h = host_of(w);
     if (!pdl_is_dict(e->request)) refuse(e, PDL_E_runtime, "a request that is no object");
     else if (e->kind == PDL_EFFECT_read) read_file(e);
-    else if (e->kind == PDL_EFFECT_write) write_file(h, e);
-    else if (e->kind == PDL_EFFECT_input) input_start(h, e);
+    else if (e->kind == PDL_EFFECT_write)
+        pdl_host_write_file(h, e);
+    else if (e->kind == PDL_EFFECT_input)
+        pdl_host_input_start(h, e);
     else if (e->kind == PDL_EFFECT_source) read_source(e);
     else if (e->kind == PDL_EFFECT_sleep) start_sleep(h, e);
     else if (e->kind == PDL_EFFECT_now) answer_now(e);
@@ -209,8 +211,8 @@ static void cancel(pdl_world *w, uint32_t id) {
         host_wait *s = h->waits.p[i];
         if (s->e->id != id) continue;
         pdl_effect_free(s->e);
-        host_wait_end(s);
-        input_idle(h);
+        pdl_host_wait_end(s);
+        pdl_host_input_idle(h);
         return;
     }
 }
@@ -226,11 +228,11 @@ static void close_world(pdl_world *w) {
     host *h = host_of(w);
     while (h->waits.n) {
         pdl_effect_free(h->waits.p[h->waits.n - 1]->e);
-        host_wait_end(h->waits.p[h->waits.n - 1]);
+        pdl_host_wait_end(h->waits.p[h->waits.n - 1]);
     }
     pdl_vec_fini(&h->waits);
-    input_close(h);
-    write_close_all(h);
+    pdl_host_input_close(h);
+    pdl_host_write_close_all(h);
     pdl_free(h);
 }
 

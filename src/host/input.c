@@ -22,7 +22,7 @@ static host_wait *first_input(host *h) {
     return NULL;
 }
 
-void input_idle(host *h) {
+void pdl_host_input_idle(host *h) {
     if (first_input(h) || !h->watch) return;
     pdl_watch_stop(h->watch);
     h->watch = NULL;
@@ -66,7 +66,7 @@ static void compact(host *h) {
 
 static void answer(host_wait *s, pdl_val v) {
     pdl_effect *e = s->e;
-    host_wait_end(s);
+    pdl_host_wait_end(s);
     pdl_effect_answer(e, v, 0);
 }
 
@@ -82,7 +82,7 @@ static void serve_all(host *h, host_wait *s) {
     pdl_buf_put(&s->text, pdl_str_sub(pdl_buf_str(&h->in), h->in_off, h->in.len));
     h->in_off = h->in.len;
     h->in_seen = 0;
-    host_newlines(&s->text);
+    pdl_host_newlines(&s->text);
     if (s->text.len && s->text.p[s->text.len - 1] != '\n') pdl_buf_putc(&s->text, '\n');
     answer(s, valid_text(pdl_buf_str(&s->text)));
 }
@@ -93,7 +93,7 @@ static bool serve_one(host *h, host_wait *s) {
     size_t next;
     if (!s->shown) {
         s->shown = true;
-        pdl_str prompt = host_text(s->e, "prompt");
+        pdl_str prompt = pdl_host_text(s->e, "prompt");
         if (prompt.n && h->opt.show) h->opt.show(h->opt.user, prompt);
     }
     if (s->multiline) {
@@ -132,19 +132,19 @@ static void serve(host *h) {
         if (!read_more(h)) h->in_end = true; /* a file: always ready */
     }
     h->in_serving = false;
-    input_idle(h);
+    pdl_host_input_idle(h);
 }
 
-void input_start(host *h, pdl_effect *e) {
+void pdl_host_input_start(host *h, pdl_effect *e) {
     if (!h->in.limit) h->in = PDL_BUF;
-    host_wait *s = host_wait_new(h, e);
+    host_wait *s = pdl_host_wait_new(h, e);
     s->input = true;
-    s->multiline = host_flag(e, "multiline");
+    s->multiline = pdl_host_flag(e, "multiline");
     s->text = PDL_BUF;
     serve(h);
 }
 
-void input_close(host *h) {
+void pdl_host_input_close(host *h) {
     pdl_watch_stop(h->watch);
     pdl_buf_fini(&h->in);
 }

@@ -42,17 +42,17 @@ struct host {
     bool in_serving;
 };
 
-pdl_str host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
-bool host_flag(const pdl_effect *e, const char *key);
-void host_newlines(pdl_buf *b);
-host_wait *host_wait_new(host *h, pdl_effect *e); /* takes e */
-void host_wait_end(host_wait *s);                 /* its effect is the caller's */
+pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
+bool pdl_host_flag(const pdl_effect *e, const char *key);
+void pdl_host_newlines(pdl_buf *b);
+host_wait *pdl_host_wait_new(host *h, pdl_effect *e); /* takes e */
+void pdl_host_wait_end(host_wait *s);                 /* its effect is the caller's */
 
-void write_file(host *h, pdl_effect *e);
-void write_close_all(host *h);
+void pdl_host_write_file(host *h, pdl_effect *e);
+void pdl_host_write_close_all(host *h);
 
-void input_start(host *h, pdl_effect *e);
-void input_idle(host *h); /* stops watching when nobody waits */
-void input_close(host *h);
+void pdl_host_input_start(host *h, pdl_effect *e);
+void pdl_host_input_idle(host *h); /* stops watching when nobody waits */
+void pdl_host_input_close(host *h);
 
 #endif

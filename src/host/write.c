@@ -157,7 +157,7 @@ static void close_file(host *h, host_file *f) {
     h->files.n--;
 }
 
-void write_close_all(host *h) {
+void pdl_host_write_close_all(host *h) {
     while (h->files.n) close_file(h, &h->files.p[h->files.n - 1]);
     pdl_vec_fini(&h->files);
 }
@@ -191,9 +191,9 @@ static bool write_text(host_file *f, pdl_str text, pdl_err *err) {
     return ok;
 }
 
-void write_file(host *h, pdl_effect *e) {
-    pdl_str path = host_text(e, "path"), mode = host_text(e, "mode"), enc = host_text(e, "encoding"),
-            text = host_text(e, "text");
+void pdl_host_write_file(host *h, pdl_effect *e) {
+    pdl_str path = pdl_host_text(e, "path"), mode = pdl_host_text(e, "mode"),
+            enc = pdl_host_text(e, "encoding"), text = pdl_host_text(e, "text");
     pdl_err err = {0};
     pdl_buf key = PDL_BUF;
     if (!mode.p) mode = PDL_STR("w");
@@ -201,7 +201,7 @@ void write_file(host *h, pdl_effect *e) {
     host_file *f = find_file(h, pdl_buf_z(&key));
     if (!f) f = open_file(h, pdl_buf_z(&key), path, mode, enc, &err);
     bool ok = f && (!text.n || write_text(f, text, &err));
-    if (f && host_flag(e, "close")) close_file(h, f);
+    if (f && pdl_host_flag(e, "close")) close_file(h, f);
     pdl_buf_fini(&key);
     if (ok) pdl_effect_answer(e, pdl_null(), 0);
     else pdl_effect_refuse(e, &err);

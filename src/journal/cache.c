@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* What a run asked with one content. The n-th time counts within the run: hence a door for each. */
-typedef struct asked {
+typedef struct cache_asked {
     char key[65];
     int64_t next;           /* number of the next repetition */
     PDL_VEC(int64_t) failed; /* numbers whose request failed: asked for again */
@@ -94,7 +94,7 @@ static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err
         .key = pdl_str_of(m->what->key), .number = m->number, .request = pdl_buf_str(&m->request),
         .reply = pdl_buf_str(&reply), .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
     };
-    ok = ok && cachefile_add(m->cache->file, &row, err);
+    ok = ok && pdl_cachefile_add(m->cache->file, &row, err);
     pdl_buf_fini(&reply);
     return ok;
 }
@@ -137,8 +137,9 @@ static void go_on(pdl_cache *c, pdl_effect *e, asked *a, int64_t number, pdl_buf
 static bool damaged(const pdl_cache *c, pdl_err *err) {
     pdl_err why = {0};
     pdl_err_move(&why, err);
-    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%.*s is damaged: %s: remove it, its replies are asked for again",
-                PDL_FMT(cachefile_path(c->file)), why.msg);
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                "%.*s is damaged: %s: remove it, its replies are asked for again",
+                PDL_FMT(pdl_cachefile_path(c->file)), why.msg);
     pdl_err_fini(&why);
     return false;
 }
@@ -153,7 +154,7 @@ static void ask(door *d, pdl_effect *e, pdl_buf request) {
     asked *a = find_asked(d, key);
     int64_t number = take_number(a, e);
     hit h = {.e = e, .value = pdl_absent()};
-    bool ok = cachefile_find(c->file, pdl_str_of(key), number, &found, &reply, &h.err);
+    bool ok = pdl_cachefile_find(c->file, pdl_str_of(key), number, &found, &reply, &h.err);
     if (ok && !found) {
         go_on(c, e, a, number, request);
         pdl_buf_fini(&reply);
@@ -237,7 +238,7 @@ static void note_problem(pdl_cache *c, pdl_err *err) {
 }
 
 bool pdl_cache_finish(pdl_cache *c, pdl_err *err) {
-    if (!c->problem.kind && cachefile_commit(c->file, &c->problem)) return true;
+    if (!c->problem.kind && pdl_cachefile_commit(c->file, &c->problem)) return true;
     pdl_err_copy(err, &c->problem);
     return false;
 }
@@ -246,7 +247,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     pdl_cache *c = door_of(w)->cache;
     bool any = c->head < c->hits.n;
     pdl_err err = {0};
-    if (!cachefile_commit(c->file, &err)) note_problem(c, &err);
+    if (!pdl_cachefile_commit(c->file, &err)) note_problem(c, &err);
     while (c->head < c->hits.n) deliver(c, c->hits.p[c->head++]);
     c->head = c->hits.n = 0;
     return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
@@ -274,7 +275,7 @@ static const pdl_world_ops ops = {start, cancel, poll, close_own}, door_ops = {s
 
 bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, pdl_err *err) {
     cachefile *f;
-    if (!cachefile_open(path, true, &f, err)) return false;
+    if (!pdl_cachefile_open(path, true, &f, err)) return false;
     pdl_cache *c = PDL_NEW(pdl_cache);
     c->own = (door){.world = {&ops}, .cache = c};
     c->file = f;
@@ -285,7 +286,7 @@ bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, p
 
 bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err) {
     cachefile *f;
-    if (!cachefile_open(path, false, &f, err)) return false;
+    if (!pdl_cachefile_open(path, false, &f, err)) return false;
     pdl_cache *c = PDL_NEW(pdl_cache);
     c->file = f;
     *out = c;
@@ -315,15 +316,15 @@ void pdl_cache_close(pdl_cache *c) {
     }
     pdl_vec_fini(&c->hits);
     forget_keys(&c->own);
-    cachefile_close(c->file);
+    pdl_cachefile_close(c->file);
     pdl_err_fini(&c->problem);
     pdl_free(c);
 }
 
 bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row), void *user, pdl_err *err) {
-    return cachefile_each(c->file, fn, user, err);
+    return pdl_cachefile_each(c->file, fn, user, err);
 }
 
 bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {
-    return cachefile_prune(c->file, before, model, n, err);
+    return pdl_cachefile_prune(c->file, before, model, n, err);
 }

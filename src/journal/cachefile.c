@@ -51,103 +51,114 @@ struct cachefile {
 static int64_t now_s(void) { return (int64_t)time(NULL); }
 
 static bool refuse(const cachefile *f, const char *why, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s %s", sql_path(f->q).p, why);
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s %s", pdl_sql_path(f->q).p, why);
 }
 
 static bool check_file(cachefile *f, pdl_err *err) {
     long id = 0, version = 0, tables = 0;
     bool sound, ours;
-    if (!sql_number(f->q, "PRAGMA application_id", &id, err) || !sql_number(f->q, "PRAGMA user_version", &version, err) ||
-        !sql_number(f->q, "SELECT count(*) FROM sqlite_master", &tables, err))
+    if (!pdl_sql_number(f->q, "PRAGMA application_id", &id, err) ||
+        !pdl_sql_number(f->q, "PRAGMA user_version", &version, err) ||
+        !pdl_sql_number(f->q, "SELECT count(*) FROM sqlite_master", &tables, err))
         return false;
-    if (id == 0 && tables == 0 && !sql_exec(f->q, making, err)) return false;
+    if (id == 0 && tables == 0 && !pdl_sql_exec(f->q, making, err)) return false;
     if (id == 0 && tables == 0) return true;
     if (id != APPLICATION_ID) return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache", err);
     if (version != VERSION) return refuse(f, "was made by another version: give the name of a new file", err);
-    if (!sql_is_ours(f->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
+    if (!pdl_sql_is_ours(f->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
     if (!ours) return refuse(f, "holds other tables than a cache has: remove it, its replies are asked for again", err);
-    if (!sql_check(f->q, &sound, err)) return false;
+    if (!pdl_sql_check(f->q, &sound, err)) return false;
     return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
 }
 
-bool cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) {
+bool pdl_cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) {
     cachefile *f = PDL_NEW(cachefile);
-    bool ok = (!make || sql_make(path, NULL, err)) && sql_open(path, &cache_use, &f->q, err) &&
-              sql_exec(f->q, settings, err) && check_file(f, err);
+    bool ok = (!make || pdl_sql_make(path, NULL, err)) && pdl_sql_open(path, &cache_use, &f->q, err) &&
+              pdl_sql_exec(f->q, settings, err) && check_file(f, err);
     if (ok) *out = f;
-    else cachefile_close(f);
+    else
+        pdl_cachefile_close(f);
     return ok;
 }
 
-void cachefile_close(cachefile *f) {
+void pdl_cachefile_close(cachefile *f) {
     if (!f) return;
     pdl_err ignored = {0};
-    if (!cachefile_commit(f, &ignored)) pdl_err_fini(&ignored);
-    sql_close(f->q);
+    if (!pdl_cachefile_commit(f, &ignored)) pdl_err_fini(&ignored);
+    pdl_sql_close(f->q);
     pdl_free(f);
 }
 
-pdl_str cachefile_path(const cachefile *f) { return sql_path(f->q); }
+pdl_str pdl_cachefile_path(const cachefile *f) { return pdl_sql_path(f->q); }
 
 static bool begin(cachefile *f, pdl_err *err) {
-    if (!f->in_transaction) f->in_transaction = sql_run(f->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    if (!f->in_transaction) f->in_transaction = pdl_sql_run(f->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
     return f->in_transaction;
 }
 
-bool cachefile_commit(cachefile *f, pdl_err *err) {
+bool pdl_cachefile_commit(cachefile *f, pdl_err *err) {
     if (!f->in_transaction) return true;
     f->in_transaction = false;
-    return sql_run(f->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
+    return pdl_sql_run(f->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
 }
 
-struct found {
+struct cachefile_found {
     bool found;
     pdl_buf *reply;
 };
 
 static bool on_found(void *user, sql *q, sql_row *row) {
-    struct found *x = user;
+    struct cachefile_found *x = user;
     x->found = true;
-    pdl_buf_put(x->reply, sql_text(q, row, 0));
+    pdl_buf_put(x->reply, pdl_sql_text(q, row, 0));
     return false;
 }
 
-bool cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, pdl_buf *reply, pdl_err *err) {
-    struct found x = {.reply = reply};
-    if (!sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2, on_found, &x, err)) return false;
+bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, pdl_buf *reply,
+                        pdl_err *err) {
+    struct cachefile_found x = {.reply = reply};
+    if (!pdl_sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2, on_found, &x, err))
+        return false;
     *found = x.found;
-    return !x.found || (begin(f, err) && sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)},
-                                                 3, NULL, NULL, err));
+    return !x.found || (begin(f, err) &&
+                        pdl_sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)}, 3,
+                                    NULL, NULL, err));
 }
 
-bool cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
+bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
     sql_arg args[] = {SQL_S(row->key),   SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
                       SQL_S(row->reply), SQL_I(now_s()),     SQL_I(now_s())};
-    return begin(f, err) && sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
+    return begin(f, err) && pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
 }
 
-struct each {
+struct cachefile_each {
     bool (*fn)(void *user, const pdl_cache_row *row);
     void *user;
 };
 
 static bool on_row(void *user, sql *q, sql_row *row) {
-    struct each *x = user;
+    struct cachefile_each *x = user;
     pdl_cache_row r = {
-        .key = sql_text(q, row, 0), .number = sql_int(q, row, 1), .model = sql_text(q, row, 2),
-        .request = sql_text(q, row, 3), .reply = sql_text(q, row, 4), .stored = sql_int(q, row, 5),
-        .used = sql_int(q, row, 6), .hits = sql_int(q, row, 7),
+        .key = pdl_sql_text(q, row, 0),
+        .number = pdl_sql_int(q, row, 1),
+        .model = pdl_sql_text(q, row, 2),
+        .request = pdl_sql_text(q, row, 3),
+        .reply = pdl_sql_text(q, row, 4),
+        .stored = pdl_sql_int(q, row, 5),
+        .used = pdl_sql_int(q, row, 6),
+        .hits = pdl_sql_int(q, row, 7),
     };
     return x->fn(x->user, &r);
 }
 
-bool cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user, pdl_err *err) {
-    return sql_run(f->q, ST_ALL, NULL, 0, on_row, &(struct each){fn, user}, err);
+bool pdl_cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
+                        pdl_err *err) {
+    return pdl_sql_run(f->q, ST_ALL, NULL, 0, on_row, &(struct cachefile_each){fn, user}, err);
 }
 
-bool cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {
+bool pdl_cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err) {
     sql_arg args[] = {SQL_I(before), SQL_S(model.n ? model : (pdl_str){0})};
-    if (!sql_run(f->q, ST_PRUNE, args, 2, NULL, NULL, err)) return false;
-    *n = sql_changes(f->q);
-    return sql_exec(f->q, "VACUUM", err);
+    if (!pdl_sql_run(f->q, ST_PRUNE, args, 2, NULL, NULL, err)) return false;
+    *n = pdl_sql_changes(f->q);
+    return pdl_sql_exec(f->q, "VACUUM", err);
 }

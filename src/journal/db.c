@@ -74,23 +74,25 @@ struct db {
 
 #define NEEDS_NEW "a recording needs a new file"
 
-bool db_create(pdl_str path, db **out, pdl_err *err) {
+bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
     bool empty = false;
-    bool ok = sql_make(path, NEEDS_NEW, err) && sql_open(path, &writing, &d->q, err) && sql_is_empty(d->q, &empty, err);
+    bool ok = pdl_sql_make(path, NEEDS_NEW, err) && pdl_sql_open(path, &writing, &d->q, err) &&
+              pdl_sql_is_empty(d->q, &empty, err);
     if (ok && !empty) ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW, PDL_FMT(path));
-    ok = ok && sql_exec(d->q, schema, err);
+    ok = ok && pdl_sql_exec(d->q, schema, err);
     if (ok) *out = d;
-    else db_close(d);
+    else
+        pdl_journal_db_close(d);
     return ok;
 }
 
 static bool check_file(db *d, pdl_err *err) {
     long id = 0, version = 0;
     bool sound, ours;
-    pdl_str path = sql_path(d->q);
-    if (!sql_number(d->q, "PRAGMA application_id", &id, err) ||
-        !sql_number(d->q, "PRAGMA user_version", &version, err))
+    pdl_str path = pdl_sql_path(d->q);
+    if (!pdl_sql_number(d->q, "PRAGMA application_id", &id, err) ||
+        !pdl_sql_number(d->q, "PRAGMA user_version", &version, err))
         return false;
     if (id != APPLICATION_ID)
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is not a recording", path.p);
@@ -98,115 +100,126 @@ static bool check_file(db *d, pdl_err *err) {
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
                            "replay: %s was recorded by another version (format %ld, this one reads %d)",
                            path.p, version, (int)SCHEMA_VERSION);
-    if (!sql_is_ours(d->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
+    if (!pdl_sql_is_ours(d->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
     if (!ours)
         return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s holds other tables than a recording has", path.p);
-    if (!sql_check(d->q, &sound, err)) return false;
+    if (!pdl_sql_check(d->q, &sound, err)) return false;
     return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is damaged", path.p);
 }
 
-bool db_open(pdl_str path, db **out, pdl_err *err) {
+bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
     d->replays = true;
-    bool ok = sql_open(path, &reading, &d->q, err) && check_file(d, err);
+    bool ok = pdl_sql_open(path, &reading, &d->q, err) && check_file(d, err);
     if (ok) *out = d;
-    else db_close(d);
+    else
+        pdl_journal_db_close(d);
     return ok;
 }
 
-void db_close(db *d) {
+void pdl_journal_db_close(db *d) {
     if (!d) return;
     pdl_err ignored = {0};
-    bool one_file = d->q && db_commit(d, &ignored) && !d->replays && sql_exec(d->q, "PRAGMA journal_mode = DELETE", &ignored);
+    bool one_file = d->q && pdl_journal_db_commit(d, &ignored) && !d->replays &&
+                    pdl_sql_exec(d->q, "PRAGMA journal_mode = DELETE", &ignored);
     (void)one_file; /* else its log stays beside it, and the next reader takes it in */
     pdl_err_fini(&ignored);
-    sql_close(d->q);
+    pdl_sql_close(d->q);
     pdl_free(d);
 }
 
-pdl_str db_path(const db *d) { return sql_path(d->q); }
-size_t db_pending(const db *d) { return d->pending; }
+pdl_str pdl_journal_db_path(const db *d) { return pdl_sql_path(d->q); }
+size_t pdl_journal_db_pending(const db *d) { return d->pending; }
 
 /* --- writing -------------------------------------------------------------------------------------------- */
 
 /* In the transaction, which the first of them begins. */
 static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err) {
     d->pending++;
-    if (!d->in_transaction) d->in_transaction = sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
-    return d->in_transaction && sql_run(d->q, s, args, n, NULL, NULL, err);
+    if (!d->in_transaction) d->in_transaction = pdl_sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    return d->in_transaction && pdl_sql_run(d->q, s, args, n, NULL, NULL, err);
 }
 
-bool db_commit(db *d, pdl_err *err) {
+bool pdl_journal_db_commit(db *d, pdl_err *err) {
     if (!d->in_transaction) return true;
     d->in_transaction = false;
     d->pending = 0;
-    return sql_run(d->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
+    return pdl_sql_run(d->q, ST_COMMIT, NULL, 0, NULL, NULL, err);
 }
 
-bool db_put_info(db *d, const char *key, pdl_str value, pdl_err *err) {
+bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl_err *err) {
     return put(d, ST_INFO, (sql_arg[]){SQL_S(pdl_str_of(key)), SQL_S(value)}, 2, err);
 }
 
-bool db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err) {
+bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err) {
     sql_arg args[] = {SQL_I(e->key),  SQL_S(e->place),   SQL_I(e->seq),  SQL_S(e->kind),
                       SQL_S(e->hash), SQL_S(e->request), SQL_D(e->start)};
     bool ok = put(d, ST_START, args, sizeof args / sizeof *args, err);
-    if (ok) *id = sql_last_id(d->q);
+    if (ok) *id = pdl_sql_last_id(d->q);
     return ok;
 }
 
-bool db_end_effect(db *d, const db_effect *e, pdl_err *err) {
+bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err) {
     sql_arg args[] = {SQL_D(e->seconds), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error), SQL_I(e->id)};
     return put(d, ST_END, args, sizeof args / sizeof *args, err);
 }
 
-bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end, bool is_failed,
-                  pdl_err *err) {
+bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end,
+                              bool is_failed, pdl_err *err) {
     sql_arg args[] = {SQL_S(place), SQL_S(pdl_str_of(kind)), SQL_I(start), SQL_I(end), SQL_I(is_failed)};
     return put(d, ST_BLOCK, args, sizeof args / sizeof *args, err);
 }
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-struct each {
+struct db_each {
     bool (*fn)(void *user, const db_effect *e);
     void *user;
 };
 
 static bool on_row(void *user, sql *q, sql_row *row) {
-    struct each *x = user;
+    struct db_each *x = user;
     db_effect e = {
-        .id = sql_int(q, row, 0), .key = sql_int(q, row, 1), .place = sql_text(q, row, 2),
-        .seq = (uint32_t)sql_int(q, row, 3), .kind = sql_text(q, row, 4), .hash = sql_text(q, row, 5),
-        .request = sql_text(q, row, 6), .start = sql_num(q, row, 7), .seconds = sql_num(q, row, 8),
-        .pieces = sql_text(q, row, 9), .reply = sql_text(q, row, 10), .error = sql_text(q, row, 11),
+        .id = pdl_sql_int(q, row, 0),
+        .key = pdl_sql_int(q, row, 1),
+        .place = pdl_sql_text(q, row, 2),
+        .seq = (uint32_t)pdl_sql_int(q, row, 3),
+        .kind = pdl_sql_text(q, row, 4),
+        .hash = pdl_sql_text(q, row, 5),
+        .request = pdl_sql_text(q, row, 6),
+        .start = pdl_sql_num(q, row, 7),
+        .seconds = pdl_sql_num(q, row, 8),
+        .pieces = pdl_sql_text(q, row, 9),
+        .reply = pdl_sql_text(q, row, 10),
+        .error = pdl_sql_text(q, row, 11),
     };
     return x->fn(x->user, &e);
 }
 
-bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
-             pdl_err *err) {
+bool pdl_journal_db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
+                         pdl_err *err) {
     sql_arg arg = SQL_I(key ? *key : 0);
-    return sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row, &(struct each){fn, user}, err);
+    return pdl_sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row, &(struct db_each){fn, user},
+                       err);
 }
 
-bool db_rewrite(db *d, const db_effect *e, pdl_err *err) {
+bool pdl_journal_db_rewrite(db *d, const db_effect *e, pdl_err *err) {
     sql_arg args[] = {SQL_S(e->request), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error), SQL_I(e->id)};
     return put(d, ST_REWRITE, args, sizeof args / sizeof *args, err);
 }
 
-bool db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err) {
-    return sql_exec(d->q, "PRAGMA secure_delete = ON", err) &&
-           sql_run(d->q, ST_ROWS, NULL, 0, on_row, &(struct each){fn, user}, err);
+bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err) {
+    return pdl_sql_exec(d->q, "PRAGMA secure_delete = ON", err) &&
+           pdl_sql_run(d->q, ST_ROWS, NULL, 0, on_row, &(struct db_each){fn, user}, err);
 }
 
 static bool on_info(void *user, sql *q, sql_row *row) {
-    pdl_buf_put(user, sql_text(q, row, 0));
+    pdl_buf_put(user, pdl_sql_text(q, row, 0));
     return false;
 }
 
-bool db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err) {
-    return sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_info, out, err);
+bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err) {
+    return pdl_sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_info, out, err);
 }
 
 struct each_block {
@@ -216,10 +229,10 @@ struct each_block {
 
 static bool on_block(void *user, sql *q, sql_row *row) {
     struct each_block *x = user;
-    return x->fn(x->user, sql_text(q, row, 0), sql_int(q, row, 1), sql_int(q, row, 2));
+    return x->fn(x->user, pdl_sql_text(q, row, 0), pdl_sql_int(q, row, 1), pdl_sql_int(q, row, 2));
 }
 
-bool db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end), void *user,
-                   pdl_err *err) {
-    return sql_run(d->q, ST_BLOCKS, NULL, 0, on_block, &(struct each_block){fn, user}, err);
+bool pdl_journal_db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
+                               void *user, pdl_err *err) {
+    return pdl_sql_run(d->q, ST_BLOCKS, NULL, 0, on_block, &(struct each_block){fn, user}, err);
 }

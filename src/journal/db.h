@@ -8,23 +8,23 @@
 typedef struct db db;
 
 /* A new file. Errors: usage when it exists, io. */
-PDL_MUST bool db_create(pdl_str path, db **out, pdl_err *err);
+PDL_MUST bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err);
 /* A file that is there. Errors: io, replay when it is no journal or damaged. */
-PDL_MUST bool db_open(pdl_str path, db **out, pdl_err *err);
-void db_close(db *d); /* commits; NULL is fine */
-pdl_str db_path(const db *d);
+PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
+void pdl_journal_db_close(db *d); /* commits; NULL is fine */
+pdl_str pdl_journal_db_path(const db *d);
 
 /* Everything that is written goes into a transaction that the first writer begins. */
-PDL_MUST bool db_commit(db *d, pdl_err *err);
-size_t db_pending(const db *d); /* writes since the last commit */
+PDL_MUST bool pdl_journal_db_commit(db *d, pdl_err *err);
+size_t pdl_journal_db_pending(const db *d); /* writes since the last commit */
 
 /* Empty when there is none. */
-PDL_MUST bool db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);
-PDL_MUST bool db_put_info(db *d, const char *key, pdl_str value, pdl_err *err);
+PDL_MUST bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl_err *err);
 
 /* One row. Texts with p NULL are null. */
 typedef struct db_effect {
-    int64_t id;       /* made by db_begin_effect */
+    int64_t id;       /* made by pdl_journal_db_begin_effect */
     int64_t key;      /* of place, seq, kind and hash */
     pdl_str place, kind, hash, request;
     uint32_t seq;
@@ -33,21 +33,24 @@ typedef struct db_effect {
     pdl_str pieces, reply, error;
 } db_effect;
 
-PDL_MUST bool db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err);
-PDL_MUST bool db_end_effect(db *d, const db_effect *e, pdl_err *err);
-PDL_MUST bool db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end, bool failed,
-                           pdl_err *err);
+PDL_MUST bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err);
+PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err);
+PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end,
+                                       bool failed, pdl_err *err);
 
 /* Every row, answered or not, for the texts of rows to be written anew: nothing of what they were is left in the file. */
-PDL_MUST bool db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err);
-PDL_MUST bool db_rewrite(db *d, const db_effect *e, pdl_err *err); /* request, pieces, reply, error of row id */
+PDL_MUST bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
+                                      pdl_err *err);
+PDL_MUST bool pdl_journal_db_rewrite(db *d, const db_effect *e,
+                                     pdl_err *err); /* request, pieces, reply, error of row id */
 /* Answered effects with this key in the order of the recording, or all of them when key is NULL; until fn
  * returns false. Texts live during the call. */
-PDL_MUST bool db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
-                      pdl_err *err);
+PDL_MUST bool pdl_journal_db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e),
+                                  void *user, pdl_err *err);
 
 /* Blocks in the order in which they began; until fn returns false. */
-PDL_MUST bool db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end), void *user,
-                            pdl_err *err);
+PDL_MUST bool pdl_journal_db_each_block(db *d,
+                                        bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
+                                        void *user, pdl_err *err);
 
 #endif

@@ -32,11 +32,11 @@ typedef struct journal_form {
     const pdl_secrets *secrets;
     pdl_str folder, prefix;
 } journal_form;
-journal_form journal_form_of(const pdl_journal *j); /* as it is recorded */
-PDL_MUST bool journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err);
-void journal_id_fini(journal_id *id);
+journal_form pdl_journal_form_of(const pdl_journal *j); /* as it is recorded */
+PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err);
+void pdl_journal_id_fini(journal_id *id);
 
-pdl_val journal_error_value(const pdl_err *e); /* owned dict */
-void journal_error_read(pdl_vref v, pdl_err *out);
+pdl_val pdl_journal_error_value(const pdl_err *e); /* owned dict */
+void pdl_journal_error_read(pdl_vref v, pdl_err *out);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control
  * parameters are not in the request. */
-bool journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
+bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
     pdl_effect here = *e;
@@ -18,7 +18,7 @@ bool journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
     bool ok = pdl_effect_canonical(&here, form->secrets, &out->request, err);
     pdl_drop(here.request);
     if (!ok) {
-        journal_id_fini(out);
+        pdl_journal_id_fini(out);
         return false;
     }
     pdl_hash_hex(pdl_buf_str(&out->request), out->hash);
@@ -35,11 +35,11 @@ bool journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
     return true;
 }
 
-journal_form journal_form_of(const pdl_journal *j) {
+journal_form pdl_journal_form_of(const pdl_journal *j) {
     return (journal_form){.secrets = j->secrets, .folder = pdl_str_of(j->folder ? j->folder : "")};
 }
 
-void journal_id_fini(journal_id *id) {
+void pdl_journal_id_fini(journal_id *id) {
     pdl_buf_fini(&id->place);
     pdl_buf_fini(&id->request);
 }
@@ -51,7 +51,7 @@ static pdl_val put_z(pdl_val d, const char *key, const char *z) {
 }
 
 /* Places are not kept: the block that asks again has its own. */
-pdl_val journal_error_value(const pdl_err *e) {
+pdl_val pdl_journal_error_value(const pdl_err *e) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));
     d = put_z(d, "message", e->msg);
     d = put_z(d, "hint", e->hint);
@@ -74,7 +74,7 @@ static pdl_err_kind kind_of(pdl_vref v) {
     return PDL_E_runtime;
 }
 
-void journal_error_read(pdl_vref v, pdl_err *out) {
+void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
     pdl_vref msg = pdl_dict_getz(v, "message"), status = pdl_dict_getz(v, "status");
     pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("");
     pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s", PDL_FMT(text));
@@ -93,7 +93,7 @@ void journal_error_read(pdl_vref v, pdl_err *out) {
 pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
 
 bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
-    if (!j->problem.kind && db_commit(j->db, &j->problem)) return true;
+    if (!j->problem.kind && pdl_journal_db_commit(j->db, &j->problem)) return true;
     pdl_err_copy(err, &j->problem);
     return false;
 }
@@ -110,7 +110,7 @@ void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug) { j->debug = debu
 void pdl_journal_close(pdl_journal *j) {
     if (!j) return;
     j->fini(j);
-    db_close(j->db);
+    pdl_journal_db_close(j->db);
     pdl_err_fini(&j->problem);
     pdl_free(j->folder);
     pdl_free(j);
@@ -138,8 +138,8 @@ static bool on_row(void *user, const db_effect *e) {
 bool pdl_journal_each(pdl_str path, bool (*fn)(void *user, const pdl_journal_row *row), void *user,
                       pdl_err *err) {
     db *d;
-    if (!db_open(path, &d, err)) return false;
-    bool ok = db_each(d, NULL, on_row, &(struct each){fn, user}, err);
-    db_close(d);
+    if (!pdl_journal_db_open(path, &d, err)) return false;
+    bool ok = pdl_journal_db_each(d, NULL, on_row, &(struct each){fn, user}, err);
+    pdl_journal_db_close(d);
     return ok;
 }

@@ -68,11 +68,11 @@ static void note_problem(recorder *r, pdl_err *err) {
 static void commit(recorder *r) {
     pdl_err err = {0};
     r->committed_ms = now_ms();
-    if (!db_commit(r->base.db, &err)) note_problem(r, &err);
+    if (!pdl_journal_db_commit(r->base.db, &err)) note_problem(r, &err);
 }
 
 static void commit_if_many(recorder *r) {
-    if (db_pending(r->base.db) >= MOST_PENDING) commit(r);
+    if (pdl_journal_db_pending(r->base.db) >= MOST_PENDING) commit(r);
 }
 
 /* --- effects -------------------------------------------------------------------------------------------- */
@@ -109,7 +109,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 
 /* Reply or error as JSON text. */
 static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply *reply, pdl_buf *out, pdl_err *err) {
-    pdl_val v = reply->err.kind ? journal_error_value(&reply->err) : pdl_keep(reply->value);
+    pdl_val v = reply->err.kind ? pdl_journal_error_value(&reply->err) : pdl_keep(reply->value);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
     return ok;
@@ -128,7 +128,7 @@ static void write_answer(open_effect *o, const pdl_effect *e, const pdl_reply *r
     if (o->pieces.len) row.pieces = pdl_buf_str(&o->pieces);
     if (reply->err.kind) row.error = pdl_buf_str(&text);
     else row.reply = pdl_buf_str(&text);
-    ok = ok && db_end_effect(r->base.db, &row, &err);
+    ok = ok && pdl_journal_db_end_effect(r->base.db, &row, &err);
     if (ok)
         PDL_TRACE(r->base.debug, journal, "row %lld: %s of %zu bytes", (long long)o->row,
                   reply->err.kind ? "error" : "reply", text.len);
@@ -149,18 +149,18 @@ static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_er
     journal_id id;
     if (!r->has_rows) r->n_known = pdl_secrets_size(r->base.secrets);
     r->has_rows = true;
-    journal_form form = journal_form_of(&r->base);
-    if (!journal_key(&form, e, &id, err)) return false;
+    journal_form form = pdl_journal_form_of(&r->base);
+    if (!pdl_journal_key(&form, e, &id, err)) return false;
     db_effect row = {
         .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq,
         .kind = pdl_str_of(pdl_effect_kind_name(e->kind)), .hash = pdl_str_of(id.hash),
         .request = pdl_buf_str(&id.request), .start = o->start,
     };
-    bool ok = db_begin_effect(r->base.db, &row, &o->row, err);
+    bool ok = pdl_journal_db_begin_effect(r->base.db, &row, &o->row, err);
     if (ok)
         PDL_TRACE(r->base.debug, journal, "row %lld: %.*s at %s", (long long)o->row, PDL_FMT(row.kind),
                   pdl_buf_z(&id.place));
-    journal_id_fini(&id);
+    pdl_journal_id_fini(&id);
     commit_if_many(r);
     return ok;
 }
@@ -205,7 +205,7 @@ static void cancel(pdl_world *w, uint32_t id) {
  * its continuation commits. */
 static bool poll(pdl_world *w, int timeout_ms) {
     recorder *r = of(w);
-    if (timeout_ms != 0 && db_pending(r->base.db)) {
+    if (timeout_ms != 0 && pdl_journal_db_pending(r->base.db)) {
         if (now_ms() - r->committed_ms >= COMMIT_MS) commit(r);
         else if (timeout_ms < 0 || timeout_ms > COMMIT_MS) timeout_ms = COMMIT_MS;
     }
@@ -231,8 +231,8 @@ static void write_block(recorder *r, const pdl_event *e) {
     pdl_path_text(e->path, &place);
     bool failed = e->kind == PDL_EVENT_block_fail;
     bool ok = r->base.problem.kind ||
-              db_put_block(r->base.db, pdl_buf_str(&place), pdl_block_trace_name(b.block->kind), b.start,
-                           e->nanos, failed, &err);
+              pdl_journal_db_put_block(r->base.db, pdl_buf_str(&place), pdl_block_trace_name(b.block->kind),
+                                       b.start, e->nanos, failed, &err);
     if (!ok) note_problem(r, &err);
     pdl_buf_fini(&place);
     commit_if_many(r);
@@ -275,7 +275,7 @@ static bool clean_row(void *user, const db_effect *e) {
     pdl_buf clean[] = {PDL_BUF, PDL_BUF, PDL_BUF, PDL_BUF};
     bool any = false;
     for (size_t i = 0; i < 4; i++) clean_text(r, texts[i], &clean[i], &any);
-    bool ok = !any || db_rewrite(r->base.db, &row, &err);
+    bool ok = !any || pdl_journal_db_rewrite(r->base.db, &row, &err);
     for (size_t i = 0; i < 4; i++) pdl_buf_fini(&clean[i]);
     if (!ok) note_problem(r, &err);
     return ok;
@@ -285,7 +285,7 @@ static bool clean_row(void *user, const db_effect *e) {
 static void clean_rows(recorder *r) {
     pdl_err err = {0};
     if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets)) return;
-    if (!db_each_row(r->base.db, clean_row, r, &err)) note_problem(r, &err);
+    if (!pdl_journal_db_each_row(r->base.db, clean_row, r, &err)) note_problem(r, &err);
     r->n_known = pdl_secrets_size(r->base.secrets);
 }
 
@@ -305,10 +305,12 @@ bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info 
     r->base.secrets = info->secrets;
     r->blocks = info->blocks;
     pdl_val started = pdl_textf("%.3f", wall_seconds());
-    bool ok = db_create(path, &r->base.db, err) && db_put_info(r->base.db, "program", info->file, err) &&
-              db_put_info(r->base.db, "version", info->version, err) &&
-              db_put_info(r->base.db, "options", info->options, err) &&
-              db_put_info(r->base.db, "started", pdl_str_get(started), err) && db_commit(r->base.db, err);
+    bool ok = pdl_journal_db_create(path, &r->base.db, err) &&
+              pdl_journal_db_put_info(r->base.db, "program", info->file, err) &&
+              pdl_journal_db_put_info(r->base.db, "version", info->version, err) &&
+              pdl_journal_db_put_info(r->base.db, "options", info->options, err) &&
+              pdl_journal_db_put_info(r->base.db, "started", pdl_str_get(started), err) &&
+              pdl_journal_db_commit(r->base.db, err);
     pdl_drop(started);
     if (ok) *out = &r->base;
     else pdl_journal_close(&r->base);

@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 /* An effect and its answer. */
-typedef struct answer {
+typedef struct replay_answer {
     pdl_effect *e;
     pdl_val pieces; /* list of texts, or absent */
     pdl_val value;  /* present: the reply; absent: err */
@@ -50,7 +50,8 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
     }
     if (!pdl_effect_decode(row->error, &v, err)) return false;
     out->e->told |= pdl_label_of(v);
-    if (pdl_is_dict(v)) journal_error_read(v, &out->err);
+    if (pdl_is_dict(v))
+        pdl_journal_error_read(v, &out->err);
     else pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
     pdl_drop(v);
     return true;
@@ -72,7 +73,7 @@ static bool on_row(void *user, const db_effect *row) {
 static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id, pdl_err *err) {
     pdl_err_set(err, PDL_E_replay, e->loc,
                 "replay: %.*s has no reply for %.*s (%s): the program asks something else than was recorded",
-                PDL_FMT(db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
+                PDL_FMT(pdl_journal_db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
                 pdl_effect_kind_name(e->kind));
     err->final = true;
 }
@@ -80,7 +81,8 @@ static void not_recorded(const replayer *r, const pdl_effect *e, const journal_i
 /* The file cannot be read, or holds what is no answer. Takes err. */
 static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err) {
     if (was_read) {
-        pdl_err_set(&a->err, PDL_E_replay, (pdl_loc){0}, "replay: %.*s is damaged: %s", PDL_FMT(db_path(r->base.db)), err->msg);
+        pdl_err_set(&a->err, PDL_E_replay, (pdl_loc){0}, "replay: %.*s is damaged: %s",
+                    PDL_FMT(pdl_journal_db_path(r->base.db)), err->msg);
         pdl_err_fini(err);
     } else {
         pdl_err_move(&a->err, err); /* of kind replay, unless a signal or a limit has ended the reading */
@@ -91,17 +93,17 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
 static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pdl_err *err) {
     journal_id id;
     if (l->found || !l->ok) return true;
-    if (!journal_key(form, l->e, &id, err)) return false;
+    if (!pdl_journal_key(form, l->e, &id, err)) return false;
     l->id = &id;
-    bool ok = db_each(r->base.db, &id.key, on_row, l, err);
-    journal_id_fini(&id);
+    bool ok = pdl_journal_db_each(r->base.db, &id.key, on_row, l, err);
+    pdl_journal_id_fini(&id);
     return ok;
 }
 
 /* Older recordings: identities were made of the request with its secrets, and with its paths as the program was called, in
  * its own folder also with "./" in front. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
-    journal_form form = journal_form_of(&r->base);
+    journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
     const pdl_secrets *secrets[] = {r->base.secrets, NULL};
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
@@ -118,13 +120,13 @@ static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
 static void find_answer(replayer *r, answer *a) {
     pdl_err err = {0};
     journal_id id;
-    journal_form form = journal_form_of(&r->base);
-    if (!journal_key(&form, a->e, &id, &err)) {
+    journal_form form = pdl_journal_form_of(&r->base);
+    if (!pdl_journal_key(&form, a->e, &id, &err)) {
         pdl_err_move(&a->err, &err);
         return;
     }
     struct lookup l = {.r = r, .id = &id, .e = a->e, .out = a, .ok = true, .err = &err};
-    bool ok = db_each(r->base.db, &id.key, on_row, &l, &err) && look_again(r, &l, &err);
+    bool ok = pdl_journal_db_each(r->base.db, &id.key, on_row, &l, &err) && look_again(r, &l, &err);
     if (!ok || !l.ok) {
         pdl_drop(a->pieces);
         pdl_drop(a->value); /* an answer that was good, out of a row that is not */
@@ -136,7 +138,7 @@ static void find_answer(replayer *r, answer *a) {
     }
     PDL_TRACE(r->base.debug, journal, "%s %u at %s: %s", pdl_effect_kind_name(a->e->kind), a->e->id,
               pdl_buf_z(&id.place), ok && l.ok && l.found ? "answered" : "no row");
-    journal_id_fini(&id);
+    pdl_journal_id_fini(&id);
 }
 
 /* --- the world ------------------------------------------------------------------------------------------ */
@@ -228,7 +230,8 @@ bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err) {
     r->base.world.ops = &ops;
     r->base.fini = fini;
     r->recorded = PDL_BUF;
-    bool ok = db_open(path, &r->base.db, err) && db_get_info(r->base.db, "program", &r->recorded, err);
+    bool ok = pdl_journal_db_open(path, &r->base.db, err) &&
+              pdl_journal_db_get_info(r->base.db, "program", &r->recorded, err);
     size_t slash = pdl_str_rfind(pdl_buf_str(&r->recorded), PDL_STR("/"));
     pdl_buf_cut(&r->recorded, slash == PDL_NOT_FOUND ? 0 : slash + 1);
     if (ok) *out = &r->base;

@@ -99,7 +99,7 @@ static bool is_unfinished(const char *name) {
     return n > 0 && (size_t)n < sizeof log_name && lstat(log_name, &log) == 0 && S_ISREG(log.st_mode) && log.st_size > 0;
 }
 
-bool sql_make(pdl_str path, const char *fresh, pdl_err *err) {
+bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err) {
     char *name = pdl_str_dup(path);
     int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
     if (fd < 0 && fresh && errno == EEXIST) {
@@ -130,10 +130,10 @@ static bool guard(sql *q, pdl_err *err) {
     for (size_t i = 0; i < sizeof on / sizeof *on; i++) q->api.db_config(q->handle, on[i], 1, (int *)NULL);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++) q->api.db_config(q->handle, off[i], 0, (int *)NULL);
     q->api.progress_handler(q->handle, STEPS, ask_to_go_on, q);
-    return sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
+    return pdl_sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
 }
 
-bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
+bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     sql *q = PDL_NEW(sql);
     struct stat st = {0};
     q->path = pdl_str_dup(path);
@@ -146,11 +146,12 @@ bool sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) ok = failed(q, err);
     ok = ok && guard(q, err);
     if (ok) *out = q;
-    else sql_close(q);
+    else
+        pdl_sql_close(q);
     return ok;
 }
 
-void sql_close(sql *q) {
+void pdl_sql_close(sql *q) {
     if (!q) return;
     for (size_t i = 0; i < q->n_st; i++)
         if (q->st[i]) q->api.finalize(q->st[i]);
@@ -162,11 +163,11 @@ void sql_close(sql *q) {
     pdl_free(q);
 }
 
-pdl_str sql_path(const sql *q) { return pdl_str_of(q->path); }
+pdl_str pdl_sql_path(const sql *q) { return pdl_str_of(q->path); }
 
 /* --- without parameters --------------------------------------------------------------------------------- */
 
-bool sql_exec(sql *q, const char *text, pdl_err *err) {
+bool pdl_sql_exec(sql *q, const char *text, pdl_err *err) {
     return q->api.exec(q->handle, text, NULL, NULL, NULL) == SQLITE_OK || failed(q, err);
 }
 
@@ -178,7 +179,7 @@ static int first_number(void *user, int n, char **values, char **names) {
     return 0;
 }
 
-bool sql_number(sql *q, const char *text, long *out, pdl_err *err) {
+bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err) {
     *out = 0;
     return q->api.exec(q->handle, text, first_number, out, NULL) == SQLITE_OK || failed(q, err);
 }
@@ -201,14 +202,15 @@ static int compare_object(void *user, int n, char **values, char **names) {
     return 0;
 }
 
-bool sql_is_empty(sql *q, bool *empty, pdl_err *err) {
+bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err) {
     long id = 0, tables = 0;
-    bool ok = sql_number(q, "PRAGMA application_id", &id, err) && sql_number(q, "SELECT count(*) FROM sqlite_master", &tables, err);
+    bool ok = pdl_sql_number(q, "PRAGMA application_id", &id, err) &&
+              pdl_sql_number(q, "SELECT count(*) FROM sqlite_master", &tables, err);
     *empty = ok && id == 0 && tables == 0;
     return ok;
 }
 
-bool sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err) {
+bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err) {
     struct objects o = {.p = objects, .n = n};
     if (q->api.exec(q->handle, "SELECT name, sql FROM sqlite_master", compare_object, &o, NULL) != SQLITE_OK) return failed(q, err);
     *ours = o.found == n && !o.strange;
@@ -221,7 +223,7 @@ static int first_text_is_ok(void *user, int n, char **values, char **names) {
     return 0;
 }
 
-bool sql_check(sql *q, bool *sound, pdl_err *err) {
+bool pdl_sql_check(sql *q, bool *sound, pdl_err *err) {
     enum { CHECKED_SIZE = 16 << 20 };
     struct stat st = {0};
     *sound = true;
@@ -244,8 +246,8 @@ static bool bind(sql *q, sqlite3_stmt *st, int i, const sql_arg *a, pdl_err *err
     return rc == SQLITE_OK || failed(q, err);
 }
 
-bool sql_run(sql *q, size_t i, const sql_arg *args, size_t n, bool (*fn)(void *user, sql *q, sql_row *row), void *user,
-             pdl_err *err) {
+bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
+                 bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err) {
     sqlite3_stmt **st = &q->st[i];
     if (!*st && q->api.prepare_v2(q->handle, q->use->statements[i], -1, st, NULL) != SQLITE_OK) return failed(q, err);
     for (size_t k = 0; k < n; k++)
@@ -263,7 +265,7 @@ bool sql_run(sql *q, size_t i, const sql_arg *args, size_t n, bool (*fn)(void *u
     return ok;
 }
 
-pdl_str sql_text(sql *q, sql_row *row, int i) {
+pdl_str pdl_sql_text(sql *q, sql_row *row, int i) {
     const unsigned char *p = q->api.column_text(row, i);
     pdl_str s = {(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};
     bool bad = pdl_utf8_check(s) != PDL_NOT_FOUND;
@@ -271,7 +273,7 @@ pdl_str sql_text(sql *q, sql_row *row, int i) {
     return bad ? PDL_STR("") : s;
 }
 
-int64_t sql_int(sql *q, sql_row *row, int i) { return q->api.column_int64(row, i); }
-double sql_num(sql *q, sql_row *row, int i) { return q->api.column_double(row, i); }
-int64_t sql_last_id(sql *q) { return q->api.last_insert_rowid(q->handle); }
-int64_t sql_changes(sql *q) { return q->api.changes(q->handle); }
+int64_t pdl_sql_int(sql *q, sql_row *row, int i) { return q->api.column_int64(row, i); }
+double pdl_sql_num(sql *q, sql_row *row, int i) { return q->api.column_double(row, i); }
+int64_t pdl_sql_last_id(sql *q) { return q->api.last_insert_rowid(q->handle); }
+int64_t pdl_sql_changes(sql *q) { return q->api.changes(q->handle); }

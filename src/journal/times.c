@@ -59,10 +59,11 @@ static bool on_effect(void *user, const db_effect *e) {
 
 bool pdl_times_read(pdl_str path, pdl_times **out, pdl_err *err) {
     db *d;
-    if (!db_open(path, &d, err)) return false;
+    if (!pdl_journal_db_open(path, &d, err)) return false;
     pdl_times *t = PDL_NEW(pdl_times);
-    bool ok = db_each_block(d, on_block, t, err) && db_each(d, NULL, on_effect, t, err);
-    db_close(d);
+    bool ok =
+        pdl_journal_db_each_block(d, on_block, t, err) && pdl_journal_db_each(d, NULL, on_effect, t, err);
+    pdl_journal_db_close(d);
     if (ok) *out = t;
     else pdl_times_free(t);
     return ok;

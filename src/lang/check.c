@@ -11,8 +11,8 @@
  * ----------------------------------------------------------------------------------------------------------
  */
 
-pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                     const char *fmt, ...) {
+pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                           const char *fmt, ...) {
     if (c->quiet || (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0))
         return NULL;
     va_list ap;
@@ -24,7 +24,7 @@ pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc
     return d;
 }
 
-void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
+void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
     if (!d) return;
     va_list ap;
     va_start(ap, fmt);
@@ -84,9 +84,9 @@ static PDL_NOINLINE void check_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t) return;
     switch (t->kind) {
     case PDL_TREE_CONST:
-        if (pdl_is_str(t->value)) lint_text(c, pdl_str_get(t->value), t->node, t->loc);
+        if (pdl_is_str(t->value)) pdl_checker_lint_text(c, pdl_str_get(t->value), t->node, t->loc);
         return;
-    case PDL_TREE_EXPR: check_expr(c, t->expr, t->node, t->loc); return;
+    case PDL_TREE_EXPR: pdl_checker_expr(c, t->expr, t->node, t->loc); return;
     case PDL_TREE_LIST:
         for (uint32_t i = 0; i < t->n; i++) check_tree(c, t->items[i]);
         return;
@@ -101,13 +101,13 @@ static PDL_NOINLINE void check_tree(pdl_checker *c, const pdl_tree *t) {
 
 /* A block whose definitions end with it. */
 static PDL_NOINLINE void check_inner(pdl_checker *c, const pdl_block *b, pdl_str self) {
-    size_t mark = scope_mark(c);
-    if (b) check_block(c, b, self);
-    scope_back(c, mark);
+    size_t mark = pdl_checker_scope_mark(c);
+    if (b) pdl_checker_block(c, b, self);
+    pdl_checker_scope_back(c, mark);
 }
 
 static void bind_pattern(pdl_checker *c, const pdl_pattern *p) {
-    scope_add(c, p->def);
+    pdl_checker_scope_add(c, p->def);
     for (uint32_t i = 0; i < p->n; i++) bind_pattern(c, p->items[i]);
 }
 
@@ -119,7 +119,7 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f) {
     for (uint32_t i = 0; f && i < f->n; i++) {
         const pdl_tree *name = f->names[i];
         if (name->kind == PDL_TREE_CONST && pdl_is_str(name->value))
-            scope_add(c, pdl_str_get(name->value));
+            pdl_checker_scope_add(c, pdl_str_get(name->value));
         else
             c->open_ended = true; /* the name is known when it runs */
     }
@@ -127,9 +127,9 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f) {
 
 static PDL_NOINLINE void check_if(pdl_checker *c, const pdl_b_if *b) {
     check_tree(c, b->cond);
-    scope_guards(c, b->cond);
-    check_block(c, b->then_, (pdl_str){0});
-    if (b->else_) check_block(c, b->else_, (pdl_str){0});
+    pdl_checker_scope_guards(c, b->cond);
+    pdl_checker_block(c, b->then_, (pdl_str){0});
+    if (b->else_) pdl_checker_block(c, b->else_, (pdl_str){0});
 }
 
 static PDL_NOINLINE void check_match(pdl_checker *c, const pdl_b_match *b) {
@@ -138,8 +138,8 @@ static PDL_NOINLINE void check_match(pdl_checker *c, const pdl_b_match *b) {
         const pdl_case *k = &b->cases.p[i];
         if (k->pattern) bind_pattern(c, k->pattern);
         check_tree(c, k->cond);
-        scope_guards(c, k->cond);
-        check_block(c, k->then, (pdl_str){0});
+        pdl_checker_scope_guards(c, k->cond);
+        pdl_checker_block(c, k->then, (pdl_str){0});
     }
 }
 
@@ -148,40 +148,40 @@ static PDL_NOINLINE void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     bool outer = c->collected;
     check_tree(c, b->max ? b->max : b->num);
     check_fors(c, b->fors);
-    scope_add(c, b->index.s);
-    if (!outer) scope_collect(c, b->body);
+    pdl_checker_scope_add(c, b->index.s);
+    if (!outer) pdl_checker_scope_collect(c, b->body);
     c->collected = true;
     check_tree(c, b->while_);
-    scope_guards(c, b->while_);
-    check_block(c, b->body, (pdl_str){0});
+    pdl_checker_scope_guards(c, b->while_);
+    pdl_checker_block(c, b->body, (pdl_str){0});
     check_tree(c, b->until);
     c->collected = outer;
     if (b->join) check_tree(c, b->join->reduce);
 }
 
 static PDL_NOINLINE void check_map(pdl_checker *c, const pdl_b_map *b) {
-    size_t mark = scope_mark(c);
+    size_t mark = pdl_checker_scope_mark(c);
     bool outer = c->collected;
     check_tree(c, b->max);
     check_fors(c, b->fors);
-    scope_add(c, b->index.s);
+    pdl_checker_scope_add(c, b->index.s);
     c->collected = false;
-    check_block(c, b->body, (pdl_str){0});
+    pdl_checker_block(c, b->body, (pdl_str){0});
     c->collected = outer;
-    scope_back(c, mark);
+    pdl_checker_scope_back(c, mark);
     if (b->join) check_tree(c, b->join->reduce);
 }
 
 static PDL_NOINLINE void check_function(pdl_checker *c, const pdl_b_function *b, pdl_str self) {
-    size_t mark = scope_mark(c);
+    size_t mark = pdl_checker_scope_mark(c);
     bool outer = c->collected;
-    scope_add(c, self);
-    scope_add(c, b->head.def.s);
-    for (uint32_t i = 0; i < b->params.n; i++) scope_add(c, b->params.names[i]);
+    pdl_checker_scope_add(c, self);
+    pdl_checker_scope_add(c, b->head.def.s);
+    for (uint32_t i = 0; i < b->params.n; i++) pdl_checker_scope_add(c, b->params.names[i]);
     c->collected = false;
-    check_block(c, b->body, (pdl_str){0});
+    pdl_checker_block(c, b->body, (pdl_str){0});
     c->collected = outer;
-    scope_back(c, mark);
+    pdl_checker_scope_back(c, mark);
 }
 
 static PDL_NOINLINE void check_get(pdl_checker *c, const pdl_b_get *b) {
@@ -189,7 +189,7 @@ static PDL_NOINLINE void check_get(pdl_checker *c, const pdl_b_get *b) {
     pdl_buf text = PDL_BUF;
     if (c->quiet) return;
     pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(b->get.s));
-    check_expr(c, pdl_expr_read(c->p->arena, pdl_buf_str(&text), &none), NULL, b->get.loc);
+    pdl_checker_expr(c, pdl_expr_read(c->p->arena, pdl_buf_str(&text), &none), NULL, b->get.loc);
     pdl_buf_fini(&text);
 }
 
@@ -204,10 +204,10 @@ static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
     const pdl_expr *e =
         pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &pdl_known_xnames);
     if (e->form != PDL_X_BROKEN) return;
-    pdl_diag *d = check_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
-                             pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
-                             "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
-    if (e->fault->hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
+                                   pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
+                                   "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
+    if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
 }
 
 static PDL_NOINLINE void check_agg(pdl_checker *c, const pdl_agg *g) {
@@ -215,7 +215,7 @@ static PDL_NOINLINE void check_agg(pdl_checker *c, const pdl_agg *g) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
 
-static void check_child(void *user, const pdl_block *child) { check_block(user, child, (pdl_str){0}); }
+static void check_child(void *user, const pdl_block *child) { pdl_checker_block(user, child, (pdl_str){0}); }
 
 /* Fields of kinds without an order of their own: trees and blocks as the table lists them. */
 static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
@@ -248,8 +248,8 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
     case PDL_BLOCK_function: check_function(c, PDL_AS(function, b), self); return;
     case PDL_BLOCK_get: check_get(c, PDL_AS(get, b)); return;
     case PDL_BLOCK_aggregator: check_agg(c, PDL_AS(aggregator, b)->aggregator); return;
-    case PDL_BLOCK_include: check_module(c, b, PDL_AS(include, b)->path.s, false); return;
-    case PDL_BLOCK_import: check_module(c, b, PDL_AS(import, b)->path.s, true); return;
+    case PDL_BLOCK_include: pdl_checker_module(c, b, PDL_AS(include, b)->path.s, false); return;
+    case PDL_BLOCK_import: pdl_checker_module(c, b, PDL_AS(import, b)->path.s, true); return;
     case PDL_BLOCK_data: {
         const pdl_b_data *d = PDL_AS(data, b);
         if (!d->raw.given || !d->raw.value) check_tree(c, d->data);
@@ -258,10 +258,10 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
     case PDL_BLOCK_model:
     case PDL_BLOCK_code:
     case PDL_BLOCK_message: { /* what their parts define ends with them */
-        size_t mark = scope_mark(c);
+        size_t mark = pdl_checker_scope_mark(c);
         check_fields(c, b);
-        scope_back(c, mark);
-        if (b->kind == PDL_BLOCK_model) scope_add(c, PDL_AS(model, b)->response.s);
+        pdl_checker_scope_back(c, mark);
+        if (b->kind == PDL_BLOCK_model) pdl_checker_scope_add(c, PDL_AS(model, b)->response.s);
         if (b->kind == PDL_BLOCK_code) check_jinja(c, PDL_AS(code, b));
         return;
     }
@@ -291,9 +291,9 @@ static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     }
     const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
                    *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
-    check_diag(c, PDL_DIAG_ERROR, "regex", b->more->parser_loc,
-               text ? pdl_node_loc(text) : b->more->parser_loc, "Fail to parse with regex %.*s: error('%s')",
-               PDL_FMT(p->regex), err.msg);
+    pdl_checker_diag(c, PDL_DIAG_ERROR, "regex", b->more->parser_loc,
+                     text ? pdl_node_loc(text) : b->more->parser_loc,
+                     "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
     pdl_err_fini(&err);
 }
 
@@ -302,23 +302,25 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
         const pdl_contribute *k = &b->contribute.p[i];
         check_tree(c, k->value);
         if (k->target == PDL_TO_INVALID)
-            check_diag(c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node),
-                       "Contributions are expected to be strings or dictionaries of length 1");
-        if (k->target != PDL_TO_NAME || scope_has(c, k->name) || c->open_ended || c->opt->no_names) continue;
-        pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node),
-                                 "'%.*s' is undefined", PDL_FMT(k->name));
+            pdl_checker_diag(c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node),
+                             "Contributions are expected to be strings or dictionaries of length 1");
+        if (k->target != PDL_TO_NAME || pdl_checker_scope_has(c, k->name) || c->open_ended ||
+            c->opt->no_names)
+            continue;
+        pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node),
+                                       "'%.*s' is undefined", PDL_FMT(k->name));
         static const pdl_str words[] = {{"result", 6}, {"context", 7}, {"stdout", 6}, {"stderr", 6}};
         pdl_str near = pdl_str_nearest(k->name, words, 4);
-        if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+        if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     }
 }
 
-void check_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
-    lint_block(c, b);
+void pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
+    pdl_checker_lint_block(c, b);
     if (b->more->budget) check_budget(c, b->more->budget);
     for (uint32_t i = 0; i < b->more->defs.n; i++) {
         check_inner(c, b->more->defs.p[i], b->more->defs.names[i]);
-        scope_add(c, b->more->defs.names[i]);
+        pdl_checker_scope_add(c, b->more->defs.names[i]);
     }
     if (b->more->retry) check_retry(c, b->more->retry);
     check_own(c, b, self);
@@ -329,10 +331,10 @@ void check_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
         check_inner(c, b->more->expectations.p[i].feedback_block, (pdl_str){0});
     }
     if (b->more->fallback) {
-        scope_add(c, PDL_STR("pdl_error"));
-        check_block(c, b->more->fallback, (pdl_str){0});
+        pdl_checker_scope_add(c, PDL_STR("pdl_error"));
+        pdl_checker_block(c, b->more->fallback, (pdl_str){0});
     }
-    scope_add(c, b->def.s);
+    pdl_checker_scope_add(c, b->def.s);
     check_contribute(c, b);
 }
 
@@ -340,10 +342,10 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     if (!p->main) return;
     pdl_modules modules = {0};
     pdl_checker c = {.p = p, .opt = opt, .modules = &modules};
-    scope_predefined(&c);
-    for (size_t i = 0; i < opt->n_names; i++) scope_add(&c, opt->names[i]);
-    check_block(&c, p->main, (pdl_str){0});
-    modules_fini(&modules);
+    pdl_checker_scope_predefined(&c);
+    for (size_t i = 0; i < opt->n_names; i++) pdl_checker_scope_add(&c, opt->names[i]);
+    pdl_checker_block(&c, p->main, (pdl_str){0});
+    pdl_modules_fini(&modules);
     pdl_map_fini(&c.names);
     pdl_vec_fini(&c.trail);
     pdl_program_sort_diags(p);

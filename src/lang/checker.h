@@ -39,33 +39,34 @@ typedef struct pdl_checker {
 #define PDL_NOINLINE __attribute__((noinline))
 
 /* names.c: scope */
-void scope_add(pdl_checker *c, pdl_str name);
-size_t scope_mark(const pdl_checker *c);
-void scope_back(pdl_checker *c, size_t mark);
-bool scope_has(const pdl_checker *c, pdl_str name);
-void scope_predefined(pdl_checker *c);
-void scope_collect(pdl_checker *c, const pdl_block *b); /* every definition inside of b */
+void pdl_checker_scope_add(pdl_checker *c, pdl_str name);
+size_t pdl_checker_scope_mark(const pdl_checker *c);
+void pdl_checker_scope_back(pdl_checker *c, size_t mark);
+bool pdl_checker_scope_has(const pdl_checker *c, pdl_str name);
+void pdl_checker_scope_predefined(pdl_checker *c);
+void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b); /* every definition inside of b */
 
 /* names.c: one expression: syntax, filters, names */
-void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
-void scope_guards(pdl_checker *c,
-                  const pdl_tree *t); /* names that a condition asks for (`x is defined`) count as defined */
+void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
+void pdl_checker_scope_guards(
+    pdl_checker *c,
+    const pdl_tree *t); /* names that a condition asks for (`x is defined`) count as defined */
 
 /* modules.c */
-void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
-void modules_fini(pdl_modules *m);
+void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
+void pdl_modules_fini(pdl_modules *m);
 
 /* check.c */
-void check_block(pdl_checker *c, const pdl_block *b, pdl_str self);
+void pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
 
 /* lint.c */
-void lint_block(pdl_checker *c, const pdl_block *b);
-void lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
+void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
+void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
 /* check.c: problems; NULL when the checker is quiet. */
 PDL_PRINTF(6, 7)
-pdl_diag *check_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                     const char *fmt, ...);
-PDL_PRINTF(3, 4) void check_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
+pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
+                           const char *fmt, ...);
+PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 
 #endif

@@ -9,14 +9,14 @@
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
     pdl_str s = pdl_str_get(t->value);
-    pdl_diag *d =
-        check_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc, t->node ? pdl_node_loc(t->node) : t->loc,
-                   "`%s` is the text '%.*s', which is always %s", key, PDL_FMT(pdl_utf8_cut(s, 60)),
-                   s.n ? "true" : "false");
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc,
+                                   t->node ? pdl_node_loc(t->node) : t->loc,
+                                   "`%s` is the text '%.*s', which is always %s", key,
+                                   PDL_FMT(pdl_utf8_cut(s, 60)), s.n ? "true" : "false");
     if (pdl_str_is(s, "false") || pdl_str_is(s, "true"))
-        check_hint(c, d, "write %.*s without quotes", PDL_FMT(s));
+        pdl_checker_hint(c, d, "write %.*s without quotes", PDL_FMT(s));
     else
-        check_hint(c, d, "write an expression: ${ ... }");
+        pdl_checker_hint(c, d, "write an expression: ${ ... }");
 }
 
 static void lint_conditions(pdl_checker *c, const pdl_block *b) {
@@ -38,10 +38,9 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
         return;
     if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false"))) return;
     bool value = pdl_str_eq_nocase(n->text, PDL_STR("yes")) || pdl_str_eq_nocase(n->text, PDL_STR("on"));
-    pdl_diag *d =
-        check_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s",
-                   PDL_FMT(n->text), value ? "true" : "false");
-    check_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n),
+                                   "`%.*s` is the boolean %s", PDL_FMT(n->text), value ? "true" : "false");
+    pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 
 static void lint_role(pdl_checker *c, const pdl_block *b) {
@@ -52,12 +51,12 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
     for (size_t i = 0; i < N; i++)
         if (pdl_str_eq(b->more->role.s, roles[i])) return;
     bool expr = pdl_str_find(b->more->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "role", b->more->role.loc, b->more->role.loc,
-                             expr ? "`role` is not evaluated: %.*s is the role itself"
-                                  : "'%.*s' is not a role that models know",
-                             PDL_FMT(b->more->role.s));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "role", b->more->role.loc, b->more->role.loc,
+                                   expr ? "`role` is not evaluated: %.*s is the role itself"
+                                        : "'%.*s' is not a role that models know",
+                                   PDL_FMT(b->more->role.s));
     pdl_str near = pdl_str_nearest(b->more->role.s, roles, N);
-    if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
 typedef struct old_types {
@@ -67,8 +66,8 @@ typedef struct old_types {
 
 static void old_type(void *user, const char *old, const char *now) {
     const old_types *o = user;
-    check_diag(o->c, PDL_DIAG_WARNING, "type-deprecated", o->loc, o->loc,
-               "Deprecated type syntax: use %s instead of %s.", now, old);
+    pdl_checker_diag(o->c, PDL_DIAG_WARNING, "type-deprecated", o->loc, o->loc,
+                     "Deprecated type syntax: use %s instead of %s.", now, old);
 }
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
@@ -90,8 +89,8 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
 static void lint_get(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_get) return;
     pdl_loc loc = pdl_field_loc(b, "get");
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "get", loc, loc, "`get` is the old form of `data`");
-    check_hint(c, d, "write data: ${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "get", loc, loc, "`get` is the old form of `data`");
+    pdl_checker_hint(c, d, "write data: ${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
 }
 
 static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
@@ -103,9 +102,9 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
         if (!key->text.n || key->text.p[key->text.n - 1] != '_') continue;
         for (size_t i = 0; i < n; i++) {
             if (!pdl_str_is(key->text, rows[i].old)) continue;
-            pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key), pdl_node_loc(key),
-                                     "`%s` is an internal spelling", rows[i].old);
-            check_hint(c, d, "write %s", rows[i].key);
+            pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key),
+                                           pdl_node_loc(key), "`%s` is an internal spelling", rows[i].old);
+            pdl_checker_hint(c, d, "write %s", rows[i].key);
         }
     }
 }
@@ -113,15 +112,15 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
 static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat || !PDL_AS(repeat, b)->num) return;
     pdl_loc loc = pdl_field_loc(b, "num_iterations");
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "num-iterations", loc, loc,
-                             "`num_iterations` is the old name of `maxIterations`");
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "num-iterations", loc, loc,
+                                   "`num_iterations` is the old name of `maxIterations`");
     if (d) d->reference_only = true;
 }
 
 static void lint_budget(pdl_checker *c, const pdl_block *b) {
     if (!b->more->budget) return;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "budget", b->more->budget->loc, b->more->budget->loc,
-                             "`budget` is refused by the reference interpreter");
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "budget", b->more->budget->loc, b->more->budget->loc,
+                                   "`budget` is refused by the reference interpreter");
     if (d) d->reference_only = true;
 }
 
@@ -130,8 +129,8 @@ static void lint_endless(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat) return;
     const pdl_b_repeat *r = PDL_AS(repeat, b);
     if (!r->fors && !r->while_ && !r->until && !r->max && !r->num)
-        check_diag(c, PDL_DIAG_WARNING, "endless-loop", b->loc, pdl_field_loc(b, "repeat"),
-                   "nothing ends this loop: no for, while, until or maxIterations");
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "endless-loop", b->loc, pdl_field_loc(b, "repeat"),
+                         "nothing ends this loop: no for, while, until or maxIterations");
 }
 
 /* A date is seldom meant as one. */
@@ -139,9 +138,9 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_TIMESTAMP) return;
-    pdl_diag *d = check_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"), pdl_node_loc(n),
-                             "`%.*s` is a date, not text", PDL_FMT(n->text));
-    check_hint(c, d, "quote it to get text");
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"), pdl_node_loc(n),
+                                   "`%.*s` is a date, not text", PDL_FMT(n->text));
+    pdl_checker_hint(c, d, "quote it to get text");
 }
 
 typedef void lint_fn(pdl_checker *c, const pdl_block *b);
@@ -171,18 +170,18 @@ const pdl_lint_row *pdl_lint_rows(size_t *n) {
     return rows;
 }
 
-void lint_block(pdl_checker *c, const pdl_block *b) {
+void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     if (c->quiet || c->opt->no_lint) return;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) functions[i](c, b);
 }
 
-void lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) {
+void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) {
     if (c->quiet || c->opt->no_lint) return;
     size_t at = pdl_str_find(text, PDL_STR("{#"), 0);
     if (at == PDL_NOT_FOUND || pdl_str_find(text, PDL_STR("#}"), at) == PDL_NOT_FOUND) return;
     pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text)
                        ? pdl_node_text_loc(node, at, at + 2)
                        : loc;
-    check_diag(c, PDL_DIAG_WARNING, "comment", loc, mark,
-               "`{#` starts a comment that is left out of the text");
+    pdl_checker_diag(c, PDL_DIAG_WARNING, "comment", loc, mark,
+                     "`{#` starts a comment that is left out of the text");
 }

@@ -19,7 +19,7 @@ enum {
 /* --- problems
  * ------------------------------------------------------------------------------------------------- */
 
-pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
+pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     pdl_diag *d = pdl_program_vdiag(l->p, PDL_DIAG_ERROR, code, loc, mark, fmt, ap);
@@ -28,7 +28,7 @@ pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, 
     return d;
 }
 
-void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) {
+void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     d->hint = pdl_program_vtext(l->p, fmt, ap);
@@ -62,68 +62,68 @@ static void show_node(const pdl_node *n, pdl_buf *out) {
         if (out->p[i] == '\n') out->p[i] = ' ';
 }
 
-void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should) {
+void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
-    load_diag(l, "value-type", loc, pdl_node_loc(n), "%s %s", pdl_buf_z(&v), should);
+    pdl_loader_diag(l, "value-type", loc, pdl_node_loc(n), "%s %s", pdl_buf_z(&v), should);
     pdl_buf_fini(&v);
 }
 
-void load_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
+void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
     const char *verb = n->kind == PDL_NODE_SEQ   ? "should not be a list; expected"
                        : n->kind == PDL_NODE_MAP ? "should be of type:"
                                                  : "should be of type";
     pdl_buf_putf(&v, " %s %s", verb, expected);
-    load_diag(l, "value-type", loc, pdl_node_loc(n), "%s", pdl_buf_z(&v));
+    pdl_loader_diag(l, "value-type", loc, pdl_node_loc(n), "%s", pdl_buf_z(&v));
     pdl_buf_fini(&v);
 }
 
-void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err) {
+void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err) {
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
-    pdl_diag *d = load_diag(l, code, loc, mark, "%s", err->msg);
+    pdl_diag *d = pdl_loader_diag(l, code, loc, mark, "%s", err->msg);
     if (err->hint) d->hint = pdl_arena_str(l->a, pdl_str_of(err->hint));
     pdl_err_fini(err);
 }
 
-void load_missing(pdl_loader *l, pdl_loc loc, const char *field) {
-    load_diag(l, "field-missing", loc, loc, "Missing required field: %s", field);
+void pdl_loader_missing(pdl_loader *l, pdl_loc loc, const char *field) {
+    pdl_loader_diag(l, "field-missing", loc, loc, "Missing required field: %s", field);
 }
 
 static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *known, size_t n) {
     pdl_str near = pdl_str_nearest(word, known, n);
-    if (near.n) load_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
 static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
     pdl_buf v = PDL_BUF;
     show_node(key, &v);
-    pdl_diag *d = load_diag(l, "field-unknown", pdl_node_loc(key), pdl_node_loc(key), "Field not allowed: %s",
-                            pdl_buf_z(&v));
+    pdl_diag *d = pdl_loader_diag(l, "field-unknown", pdl_node_loc(key), pdl_node_loc(key),
+                                  "Field not allowed: %s", pdl_buf_z(&v));
     pdl_buf_fini(&v);
     return d;
 }
 
-void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known) {
+void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known) {
     pdl_str names[16];
     pdl_diag *d = unknown(l, key);
     for (size_t i = 0; i < n_known && i < 16; i++) names[i] = pdl_str_of(known[i]);
     suggest(l, d, key->text, names, n_known < 16 ? n_known : 16);
 }
 
-void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words,
-                 bool general) {
+void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words,
+                       size_t n_words, bool general) {
     pdl_buf v = PDL_BUF;
     pdl_str names[16];
-    if (!pdl_node_is_str(n)) load_wrong(l, n, loc, "should be of type <class 'str'>");
+    if (!pdl_node_is_str(n)) pdl_loader_wrong(l, n, loc, "should be of type <class 'str'>");
     show_node(n, &v);
     PDL_PUT(&v, " should be one of: [");
     for (size_t i = 0; i < n_words && i < 16; i++) {
         pdl_buf_putf(&v, "%s'%s'", i ? ", " : "", words[i]);
         names[i] = pdl_str_of(words[i]);
     }
-    pdl_diag *d = load_diag(l, "value-unknown", loc, pdl_node_loc(n), "%s]", pdl_buf_z(&v));
+    pdl_diag *d = pdl_loader_diag(l, "value-unknown", loc, pdl_node_loc(n), "%s]", pdl_buf_z(&v));
     d->general = general;
     if (pdl_node_is_str(n)) suggest(l, d, n->text, names, n_words < 16 ? n_words : 16);
     pdl_buf_fini(&v);
@@ -206,7 +206,7 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     show_node(n, &b);
     PDL_PUT(&b, " should be of type: ");
     list_kinds(&b);
-    pdl_diag *d = load_diag(l, "block-unknown", loc, pdl_node_loc(n), "%s", pdl_buf_z(&b));
+    pdl_diag *d = pdl_loader_diag(l, "block-unknown", loc, pdl_node_loc(n), "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
     for (size_t i = 0; i < n_keys && n_names < 64; i++) names[n_names++] = pdl_str_of(s[i].key);
     for (uint32_t i = 0; i < n->n && !d->hint.n; i++) {
@@ -214,14 +214,14 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
         suggest(l, d, n->pairs[i].key->text, names, n_names);
         if (d->hint.n) d->mark = pdl_node_loc(n->pairs[i].key);
     }
-    if (!d->hint.n) load_hint(l, d, "write `data:` in front of a plain object");
+    if (!d->hint.n) pdl_loader_hint(l, d, "write `data:` in front of a plain object");
 }
 
 static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     pdl_str names[PDL_BLOCK_COUNT];
     if (!pdl_node_is_str(v)) {
-        load_wrong(l, v, loc, "should be of type <class 'str'>");
+        pdl_loader_wrong(l, v, loc, "should be of type <class 'str'>");
         return;
     }
     pdl_buf_putf(&b, "%.*s is not a kind of block: expected one of ",
@@ -230,7 +230,7 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
         names[i] = pdl_str_of(pdl_block_name((pdl_block_kind)i));
         pdl_buf_putf(&b, "%s%s", i ? ", " : "", names[i].p);
     }
-    pdl_diag *d = load_diag(l, "kind-unknown", loc, pdl_node_loc(v), "%s", pdl_buf_z(&b));
+    pdl_diag *d = pdl_loader_diag(l, "kind-unknown", loc, pdl_node_loc(v), "%s", pdl_buf_z(&b));
     d->general = true;
     suggest(l, d, v->text, names, PDL_BLOCK_scalar);
     pdl_buf_fini(&b);
@@ -311,7 +311,7 @@ static form model_form(pdl_loader *l, const pdl_node *n) {
     if (!v) return entry(n, "processor", &pair) && !entry(n, "model", NULL) ? FORM_GRANITE : FORM_LITELLM;
     for (size_t i = 0; i < 3 && pdl_node_is_str(v); i++)
         if (pdl_str_is(v->text, platforms[i])) return i == 2 ? FORM_GRANITE : FORM_LITELLM;
-    if (pdl_node_is_str(v)) load_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
+    if (pdl_node_is_str(v)) pdl_loader_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
     return FORM_ANY;
 }
 
@@ -326,9 +326,9 @@ static form code_form(pdl_loader *l, const pdl_node *n) {
         if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i]))) return args ? FORM_ARGS : forms[i];
     if (!pdl_node_is_str(v)) return FORM_ANY; /* reported with the field */
     if (args)
-        load_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
+        pdl_loader_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
     else
-        load_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
+        pdl_loader_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
     return FORM_ANY;
 }
 
@@ -339,7 +339,7 @@ static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_
         if (form_rows[i].form != f) continue;
         const pdl_node *v = entry(n, form_rows[i].key, &pair);
         if (v && form_rows[i].what == REFUSED) unknown(l, pair->key);
-        if (!v && form_rows[i].what == NEEDED) load_missing(l, loc, form_rows[i].key);
+        if (!v && form_rows[i].what == NEEDED) pdl_loader_missing(l, loc, form_rows[i].key);
     }
 }
 
@@ -364,15 +364,15 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
     suggest(l, d, key->text, names, n);
     const pdl_key *k = key_find(l, key);
     if (d->hint.n || !k) return;
-    if (k->select) load_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
+    if (k->select) pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
 }
 
 static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind) {
     bool leaf;
     if (pdl_node_is_null(pair->value)) return;
-    if (load_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
-    load_wrong(l, pair->value, pdl_node_loc(pair->key),
-               pdl_block_is_structured(kind) ? "should be false" : "should be true");
+    if (pdl_loader_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
+    pdl_loader_wrong(l, pair->value, pdl_node_loc(pair->key),
+                     pdl_block_is_structured(kind) ? "should be false" : "should be true");
     l->p->diags.p[l->p->diags.n - 1].general = true;
 }
 
@@ -398,10 +398,10 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32
     unsigned at = k ? k->field[b->kind] : 0;
     size_t n;
     if (at >= COMMON_FIELD) {
-        load_field(l, b, pdl_common_fields(&n) + (at - COMMON_FIELD), pair);
+        pdl_loader_field(l, b, pdl_common_fields(&n) + (at - COMMON_FIELD), pair);
     } else if (at) {
         *seen |= 1u << (at - 1) % 32;
-        load_field(l, b, pdl_fields(&n) + (at - 1), pair);
+        pdl_loader_field(l, b, pdl_fields(&n) + (at - 1), pair);
     } else if (k && (k->trace >> b->kind & 1)) {
         if (k->name[5] == 'i' && k->name[6] == 's') check_leaf(l, pair, b->kind);
     } else if (k != &l->keys[KEY_KIND]) {
@@ -417,7 +417,7 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
     for (size_t i = 0; i < n; i++) {
         if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL) continue;
         if (seen >> ((first + i) % 32) & 1) continue;
-        load_missing(l, b->loc, f[i].key);
+        pdl_loader_missing(l, b->loc, f[i].key);
         l->p->diags.p[l->p->diags.n - 1].general = is_general(b);
     }
 }
@@ -437,8 +437,8 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
 static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                                     bool body) {
     if (!body) {
-        load_wrong(l, n, loc, "should not be a list");
-        load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write data: or lastOf: in front of the list");
+        pdl_loader_wrong(l, n, loc, "should not be a list");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write data: or lastOf: in front of the list");
         return NULL;
     }
     pdl_diag *d = pdl_program_diag(l->p, PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n),
@@ -449,33 +449,34 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
     b->items.n = n->n;
     b->items.p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
     for (uint32_t i = 0; i < n->n; i++)
-        b->items.p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+        b->items.p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
     return &b->head;
 }
 
 static PDL_NOINLINE const pdl_block *load_scalar(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->type == PDL_NT_TIMESTAMP) {
-        load_wrong(l, n, loc, "should be of type: a block, text, number, boolean or null, not a date");
-        load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote it, or write it below `data:`");
+        pdl_loader_wrong(l, n, loc, "should be of type: a block, text, number, boolean or null, not a date");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote it, or write it below `data:`");
         return NULL;
     }
     pdl_b_scalar *b = new_block(l, PDL_BLOCK_scalar, n, loc);
-    b->value = load_tree(l, n, loc);
+    b->value = pdl_loader_tree(l, n, loc);
     return &b->head;
 }
 
-pdl_val load_own(pdl_loader *l, pdl_val v) {
+pdl_val pdl_loader_own(pdl_loader *l, pdl_val v) {
     if (pdl_tag_of(v) > PDL_V_FLOAT) *pdl_vec_push(&l->p->constants) = v;
     return v;
 }
 
-bool load_spend(pdl_loader *l, const pdl_node *n) {
+bool pdl_loader_spend(pdl_loader *l, const pdl_node *n) {
     if (l->budget > 0) {
         l->budget--;
         return true;
     }
     if (!l->over)
-        load_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n), "aliases make the program too large");
+        pdl_loader_diag(l, "too-large", pdl_node_loc(n), pdl_node_loc(n),
+                        "aliases make the program too large");
     l->over = true;
     return false;
 }
@@ -486,17 +487,17 @@ static const pdl_block *load_any(pdl_loader *l, const pdl_node *n, pdl_loc loc, 
     case PDL_NODE_SEQ: return load_bare_list(l, n, loc, body);
     case PDL_NODE_MAP:
         if (n->type == PDL_NT_MAP) return load_map(l, n, loc);
-        load_wrong(l, n, loc, "should be of type: a block");
+        pdl_loader_wrong(l, n, loc, "should be of type: a block");
         return NULL;
     }
     PDL_BUG("node kind %d", (int)n->kind);
 }
 
-const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
-    if (!load_spend(l, n)) return NULL;
+const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body) {
+    if (!pdl_loader_spend(l, n)) return NULL;
     if (l->depth >= PDL_MAX_BLOCK_DEPTH) {
-        load_diag(l, "too-deep", loc, pdl_node_loc(n), "blocks are nested more than %d deep",
-                  PDL_MAX_BLOCK_DEPTH);
+        pdl_loader_diag(l, "too-deep", loc, pdl_node_loc(n), "blocks are nested more than %d deep",
+                        PDL_MAX_BLOCK_DEPTH);
         return NULL;
     }
     l->depth++;
@@ -513,7 +514,7 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     make_keys(l);
     p->root = root;
     if (!p->source) p->source = root->src;
-    p->main = load_block(l, root, pdl_node_loc(root), true);
+    p->main = pdl_loader_block(l, root, pdl_node_loc(root), true);
     pdl_vec_fini(&l->open);
     pdl_recent_fini(&l->recent);
     pdl_free(l);

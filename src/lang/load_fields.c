@@ -9,7 +9,7 @@
 /* --- scalars that coerce (spec 2.2)
  * ---------------------------------------------------------------------------- */
 
-bool load_as_bool(const pdl_node *n, bool words, bool *out) {
+bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out) {
     static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {"false", "no",
                                                                                           "off",   "n",
                                                                                           "f",     "0"};
@@ -49,7 +49,7 @@ static bool text_as_int(pdl_str s, int64_t *out) {
     return true;
 }
 
-bool load_as_int(const pdl_node *n, int64_t *out) {
+bool pdl_loader_as_int(const pdl_node *n, int64_t *out) {
     if (n->kind != PDL_NODE_SCALAR) return false;
     if (n->type == PDL_NT_STR) return text_as_int(n->text, out);
     if (n->type != PDL_NT_BOOL && n->type != PDL_NT_INT && n->type != PDL_NT_FLOAT) return false;
@@ -62,10 +62,10 @@ bool load_as_int(const pdl_node *n, int64_t *out) {
     return ok;
 }
 
-bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out) {
+bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out) {
     out->loc = loc;
     if (!pdl_node_is_str(n)) {
-        load_wrong(l, n, loc, "should be of type <class 'str'>");
+        pdl_loader_wrong(l, n, loc, "should be of type <class 'str'>");
         return false;
     }
     out->s = n->text.p ? n->text : PDL_STR("");
@@ -74,66 +74,68 @@ bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *ou
 
 static void load_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag *out) {
     out->given = true;
-    if (!load_as_bool(n, true, &out->value)) load_wrong(l, n, loc, "should be of type <class 'bool'>");
+    if (!pdl_loader_as_bool(n, true, &out->value))
+        pdl_loader_wrong(l, n, loc, "should be of type <class 'bool'>");
 }
 
 static void load_count(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_count *out) {
     out->given = true;
-    if (!load_as_int(n, &out->value)) load_wrong(l, n, loc, "should be of type <class 'int'>");
+    if (!pdl_loader_as_int(n, &out->value)) pdl_loader_wrong(l, n, loc, "should be of type <class 'int'>");
 }
 
 /* --- evaluated values by class
  * ----------------------------------------------------------------------------------- */
 
-const pdl_tree *load_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
-    const pdl_node *e = load_recorded(n);
+const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    const pdl_node *e = pdl_loader_recorded(n);
     bool b;
     if (null_ok && pdl_node_is_null(n)) return NULL;
-    if (e != n || pdl_node_is_str(n)) return load_tree(l, n, loc);
-    if (load_as_bool(n, false, &b)) return load_tree_const(l, n, loc, pdl_bool(b));
-    load_wrong_union(l, n, loc, "boolean or string (an expression)");
+    if (e != n || pdl_node_is_str(n)) return pdl_loader_tree(l, n, loc);
+    if (pdl_loader_as_bool(n, false, &b)) return pdl_loader_tree_const(l, n, loc, pdl_bool(b));
+    pdl_loader_wrong_union(l, n, loc, "boolean or string (an expression)");
     return NULL;
 }
 
-const pdl_tree *load_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
-    const pdl_node *e = load_recorded(n);
+const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    const pdl_node *e = pdl_loader_recorded(n);
     int64_t i;
     if (null_ok && pdl_node_is_null(n)) return NULL;
     if (e != n || (n->kind == PDL_NODE_SCALAR && (n->type == PDL_NT_STR || n->type == PDL_NT_INT)))
-        return load_tree(l, n, loc);
-    if (load_as_int(n, &i)) return load_tree_const(l, n, loc, pdl_int(i));
-    load_wrong_union(l, n, loc, "integer or string (an expression)");
+        return pdl_loader_tree(l, n, loc);
+    if (pdl_loader_as_int(n, &i)) return pdl_loader_tree_const(l, n, loc, pdl_int(i));
+    pdl_loader_wrong_union(l, n, loc, "integer or string (an expression)");
     return NULL;
 }
 
-const pdl_tree *load_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
-    const pdl_node *e = load_recorded(n);
+const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+    const pdl_node *e = pdl_loader_recorded(n);
     if (null_ok && pdl_node_is_null(n)) return NULL;
-    if (e != n) return load_tree(l, n, loc);
+    if (e != n) return pdl_loader_tree(l, n, loc);
     if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_NULL && n->type != PDL_NT_TIMESTAMP &&
         n->type != PDL_NT_BINARY)
-        return load_tree(l, n, loc);
-    load_wrong_union(l, n, loc, "number or string (an expression)");
+        return pdl_loader_tree(l, n, loc);
+    pdl_loader_wrong_union(l, n, loc, "number or string (an expression)");
     return NULL;
 }
 
-const pdl_tree *load_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+const pdl_tree *pdl_loader_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
     if (null_ok && pdl_node_is_null(n)) return NULL;
-    if (pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
-    load_wrong_union(l, n, loc, "string (an expression)");
+    if (pdl_node_is_str(n) || pdl_loader_recorded(n) != n) return pdl_loader_tree(l, n, loc);
+    pdl_loader_wrong_union(l, n, loc, "string (an expression)");
     return NULL;
 }
 
-const pdl_tree *load_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
+const pdl_tree *pdl_loader_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
     if (null_ok && pdl_node_is_null(n)) return NULL;
-    if (pdl_node_is_str(n) || (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP)) return load_tree(l, n, loc);
-    load_wrong_union(l, n, loc, "object or string (an expression)");
+    if (pdl_node_is_str(n) || (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP))
+        return pdl_loader_tree(l, n, loc);
+    pdl_loader_wrong_union(l, n, loc, "object or string (an expression)");
     return NULL;
 }
 
 static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind != PDL_NODE_SEQ) {
-        load_wrong(l, n, loc, "should be a list");
+        pdl_loader_wrong(l, n, loc, "should be a list");
         return NULL;
     }
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
@@ -143,7 +145,7 @@ static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     t->n = n->n;
     t->items = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
     for (uint32_t i = 0; i < n->n; i++)
-        t->items[i] = load_xstr(l, n->items[i], pdl_node_loc(n->items[i]), false);
+        t->items[i] = pdl_loader_xstr(l, n->items[i], pdl_node_loc(n->items[i]), false);
     return t;
 }
 
@@ -153,13 +155,13 @@ static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
 static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_SEQ) {
-        load_wrong(l, n, loc, "should be a list");
+        pdl_loader_wrong(l, n, loc, "should be a list");
         return;
     }
     out->n = n->n;
     out->p = pdl_arena_new_n(l->a, const pdl_block *, n->n);
     for (uint32_t i = 0; i < n->n; i++)
-        out->p[i] = load_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
+        out->p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
 static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
@@ -171,14 +173,14 @@ static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc lo
     out->single = true;
     out->n = 1;
     out->p = pdl_arena_new_n(l->a, const pdl_block *, 1);
-    out->p[0] = load_block(l, n, loc, false);
+    out->p[0] = pdl_loader_block(l, n, loc, false);
 }
 
 /* Names of entries are literal text. */
 static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) {
-        load_wrong(l, n, loc, "should be an object");
+        pdl_loader_wrong(l, n, loc, "should be an object");
         return;
     }
     out->is_map = true;
@@ -188,11 +190,11 @@ static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         if (!pdl_node_is_str(key)) {
-            load_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>: quote the name");
+            pdl_loader_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>: quote the name");
             continue;
         }
         out->names[i] = key->text.p ? key->text : PDL_STR("");
-        out->p[i] = load_block(l, n->pairs[i].value, pdl_node_loc(key), false);
+        out->p[i] = pdl_loader_block(l, n->pairs[i].value, pdl_node_loc(key), false);
     }
 }
 
@@ -202,7 +204,7 @@ static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc l
     else if (n->kind == PDL_NODE_MAP)
         load_named(l, n, loc, out);
     else
-        load_wrong_union(l, n, loc, "object or list of blocks that give objects");
+        pdl_loader_wrong_union(l, n, loc, "object or list of blocks that give objects");
 }
 
 /* --- small fields of all blocks
@@ -214,7 +216,7 @@ static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_bloc
     if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0]))
         b->independent = true;
     else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1]))
-        load_one_of(l, n, loc, words, 2, false);
+        pdl_loader_one_of(l, n, loc, words, 2, false);
 }
 
 /* Any text but the empty one means yes; it is not evaluated. */
@@ -223,25 +225,26 @@ static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_
     if (pdl_node_is_null(n)) return;
     if (pdl_node_is_str(n))
         b->trace_error_on_retry = n->text.n > 0;
-    else if (!load_as_bool(n, false, &b->trace_error_on_retry))
-        load_wrong_union(l, n, loc, "boolean or string");
+    else if (!pdl_loader_as_bool(n, false, &b->trace_error_on_retry))
+        pdl_loader_wrong_union(l, n, loc, "boolean or string");
 }
 
 static bool is_raw(const pdl_block *b) {
     const pdl_node *raw = pdl_node_find(b->node, PDL_STR("raw"), NULL);
     bool value;
-    return b->kind == PDL_BLOCK_data && raw && load_as_bool(raw, true, &value) && value;
+    return b->kind == PDL_BLOCK_data && raw && pdl_loader_as_bool(raw, true, &value) && value;
 }
 
 static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f, const pdl_node *n,
                                 pdl_loc loc) {
-    if (is_raw(b)) return load_tree_raw(l, n, loc);
+    if (is_raw(b)) return pdl_loader_tree_raw(l, n, loc);
     bool callee = b->kind == PDL_BLOCK_call && f->need == PDL_NEED_REQ;
     if (callee && !pdl_node_is_str(n) && n->kind != PDL_NODE_MAP) {
-        load_wrong_union(l, n, loc, "string: an expression that gives a function");
+        pdl_loader_wrong_union(l, n, loc, "string: an expression that gives a function");
         return NULL;
     }
-    return b->kind == PDL_BLOCK_call && !callee ? load_tree_args(l, n, loc) : load_tree(l, n, loc);
+    return b->kind == PDL_BLOCK_call && !callee ? pdl_loader_tree_args(l, n, loc)
+                                                : pdl_loader_tree(l, n, loc);
 }
 
 /* Where the value of f goes. */
@@ -262,7 +265,7 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     switch (f->type) {
     case PDL_FT_STR:
         ((pdl_text_field *)at)->loc = loc;
-        if (!absent) load_text(l, n, loc, at);
+        if (!absent) pdl_loader_text(l, n, loc, at);
         return;
     case PDL_FT_BOOL:
         if (!absent) load_flag(l, n, loc, at);
@@ -271,29 +274,29 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
         if (!absent) load_count(l, n, loc, at);
         return;
     case PDL_FT_EXPR: *(const pdl_tree **)at = load_any(l, b, f, n, loc); return;
-    case PDL_FT_XBOOL: *(const pdl_tree **)at = load_xbool(l, n, loc, null_ok); return;
-    case PDL_FT_XINT: *(const pdl_tree **)at = load_xint(l, n, loc, null_ok); return;
-    case PDL_FT_XNUM: *(const pdl_tree **)at = load_xnum(l, n, loc, null_ok); return;
-    case PDL_FT_XSTR: *(const pdl_tree **)at = load_xstr(l, n, loc, null_ok); return;
-    case PDL_FT_XDICT: *(const pdl_tree **)at = load_xdict(l, n, loc, null_ok); return;
+    case PDL_FT_XBOOL: *(const pdl_tree **)at = pdl_loader_xbool(l, n, loc, null_ok); return;
+    case PDL_FT_XINT: *(const pdl_tree **)at = pdl_loader_xint(l, n, loc, null_ok); return;
+    case PDL_FT_XNUM: *(const pdl_tree **)at = pdl_loader_xnum(l, n, loc, null_ok); return;
+    case PDL_FT_XSTR: *(const pdl_tree **)at = pdl_loader_xstr(l, n, loc, null_ok); return;
+    case PDL_FT_XDICT: *(const pdl_tree **)at = pdl_loader_xdict(l, n, loc, null_ok); return;
     case PDL_FT_ANY: *(const pdl_node **)at = n; return;
     case PDL_FT_TYPE:
-        more->spec = load_type(l, pair);
+        more->spec = pdl_loader_type(l, pair);
         more->spec_loc = loc;
         more->spec_node = n;
         return;
-    case PDL_FT_PARAMS: load_params(l, pair, at); return;
-    case PDL_FT_JOIN: *(const pdl_join **)at = load_join(l, pair); return;
-    case PDL_FT_FORS: *(const pdl_fors **)at = load_fors(l, pair); return;
+    case PDL_FT_PARAMS: pdl_loader_params(l, pair, at); return;
+    case PDL_FT_JOIN: *(const pdl_join **)at = pdl_loader_join(l, pair); return;
+    case PDL_FT_FORS: *(const pdl_fors **)at = pdl_loader_fors(l, pair); return;
     case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
-    case PDL_FT_AGG: *(const pdl_agg **)at = load_agg(l, pair); return;
+    case PDL_FT_AGG: *(const pdl_agg **)at = pdl_loader_agg(l, pair); return;
     case PDL_FT_CTX: load_context(l, n, loc, b); return;
     case PDL_FT_FLAG: load_trace_error(l, n, loc, more); return;
-    case PDL_FT_BUDGET: more->budget = load_budget(l, pair); return;
-    case PDL_FT_RETRY: more->retry = load_retry(l, pair); return;
-    case PDL_FT_CONTRIBUTE: load_contribute(l, pair, at); return;
+    case PDL_FT_BUDGET: more->budget = pdl_loader_budget(l, pair); return;
+    case PDL_FT_RETRY: more->retry = pdl_loader_retry(l, pair); return;
+    case PDL_FT_CONTRIBUTE: pdl_loader_contribute(l, pair, at); return;
     case PDL_FT_PARSER:
-        more->parser = load_parser(l, pair);
+        more->parser = pdl_loader_parser(l, pair);
         more->parser_loc = loc;
         return;
     case PDL_FT_BLOCK:
@@ -309,21 +312,21 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
 }
 
 /* Blocks in blocks: the frame of this function counts for each level of nesting. */
-void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
+void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
     void *at = member_of(l, b, f);
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     switch ((int)f->type) {
     case PDL_FT_BLOCK:
         if (f->need == PDL_NEED_OPT && pdl_node_is_null(n)) return;
-        *(const pdl_block **)at = load_block(l, n, loc, b->kind != PDL_BLOCK_error);
+        *(const pdl_block **)at = pdl_loader_block(l, n, loc, b->kind != PDL_BLOCK_error);
         return;
     case PDL_FT_BLOCKS: load_list(l, n, loc, at); return;
     case PDL_FT_TEXTS: load_texts(l, n, loc, at); return;
     case PDL_FT_FIELDS: load_fields(l, n, loc, at); return;
     case PDL_FT_DEFS: load_named(l, n, loc, at); return;
-    case PDL_FT_CASES: load_cases(l, pair, at); return;
-    case PDL_FT_EXPECTATIONS: load_expectations(l, pair, at); return;
+    case PDL_FT_CASES: pdl_loader_cases(l, pair, at); return;
+    case PDL_FT_EXPECTATIONS: pdl_loader_expectations(l, pair, at); return;
     default: load_plain(l, b, f, pair); return;
     }
 }

@@ -8,13 +8,13 @@
 /* Is n an object? Reported when it is not. */
 static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return true;
-    load_wrong(l, n, loc, "should be an object");
+    pdl_loader_wrong(l, n, loc, "should be an object");
     return false;
 }
 
 static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ) return true;
-    load_wrong(l, n, loc, "should be a list");
+    pdl_loader_wrong(l, n, loc, "should be a list");
     return false;
 }
 
@@ -50,7 +50,7 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         const pdl_pair *pair = &n->pairs[i];
         pdl_loc loc = pdl_node_loc(pair->key);
         if (!pdl_node_is_str(pair->key)) {
-            load_wrong(l, pair->key, loc, "should be of type <class 'str'>");
+            pdl_loader_wrong(l, pair->key, loc, "should be of type <class 'str'>");
             continue;
         }
         if (!is_object(l, pair->value, loc)) continue;
@@ -58,18 +58,18 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
         for (uint32_t k = 0; k < pair->value->n; k++) {
             const pdl_pair *inner = &pair->value->pairs[k];
             if (word_of(inner->key, keys, 1) == 0)
-                value = load_tree(l, inner->value, c->loc); /* errors name the element */
+                value = pdl_loader_tree(l, inner->value, c->loc); /* errors name the element */
             else
-                load_unknown(l, inner->key, keys, 1);
+                pdl_loader_unknown(l, inner->key, keys, 1);
         }
-        if (!value) load_missing(l, loc, "value");
+        if (!value) pdl_loader_missing(l, loc, "value");
         if (n->n != 1) continue;
         target_of(all, c, pair->key->text);
         c->value = value;
     }
 }
 
-void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) {
+void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) {
     const pdl_node *n = pair->value;
     out->given = true;
     if (!is_list(l, n, pdl_node_loc(pair->key))) return;
@@ -85,7 +85,7 @@ void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) 
         else if (item->kind == PDL_NODE_MAP)
             load_target_value(l, item, out, c);
         else
-            load_wrong_union(l, item, c->loc, "string (a target) or {TARGET: {value: E}}");
+            pdl_loader_wrong_union(l, item, c->loc, "string (a target) or {TARGET: {value: E}}");
     }
 }
 
@@ -93,21 +93,21 @@ void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out) 
  * -------------------------------------------------------------------------------------------------- */
 
 static const pdl_tree *load_exceptions(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    if (n->kind != PDL_NODE_SEQ) return load_xstr(l, n, loc, false);
+    if (n->kind != PDL_NODE_SEQ) return pdl_loader_xstr(l, n, loc, false);
     for (uint32_t i = 0; i < n->n; i++)
         if (!pdl_node_is_str(n->items[i]))
-            load_wrong(l, n->items[i], pdl_node_loc(n->items[i]), "should be of type <class 'str'>");
-    return load_tree(l, n, loc);
+            pdl_loader_wrong(l, n->items[i], pdl_node_loc(n->items[i]), "should be of type <class 'str'>");
+    return pdl_loader_tree(l, n, loc);
 }
 
 static const pdl_tree *load_jitter(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    if (n->kind != PDL_NODE_SEQ) return load_xnum(l, n, loc, false);
-    if (n->n != 2) load_wrong(l, n, loc, "should be a number or a list [least, most]");
-    for (uint32_t i = 0; i < n->n; i++) load_xnum(l, n->items[i], pdl_node_loc(n->items[i]), false);
-    return load_tree(l, n, loc);
+    if (n->kind != PDL_NODE_SEQ) return pdl_loader_xnum(l, n, loc, false);
+    if (n->n != 2) pdl_loader_wrong(l, n, loc, "should be a number or a list [least, most]");
+    for (uint32_t i = 0; i < n->n; i++) pdl_loader_xnum(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    return pdl_loader_tree(l, n, loc);
 }
 
-const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
+const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"tries", "exceptions", "delay", "max_delay", "backoff", "jitter"};
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
@@ -116,9 +116,9 @@ const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
     r->loc = loc;
     r->node = n;
     if (n->kind != PDL_NODE_MAP) {
-        if (!load_as_int(n, &r->count))
-            load_wrong(l, n, loc,
-                       "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
+        if (!pdl_loader_as_int(n, &r->count))
+            pdl_loader_wrong(l, n, loc,
+                             "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
         return r;
     }
     r->is_object = true;
@@ -126,25 +126,25 @@ const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair) {
         const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
         pdl_loc at = pdl_node_loc(key);
         switch (word_of(key, keys, 6)) {
-        case 0: r->tries = load_xint(l, v, at, false); break;
+        case 0: r->tries = pdl_loader_xint(l, v, at, false); break;
         case 1: r->exceptions = load_exceptions(l, v, at); break;
-        case 2: r->delay = load_xnum(l, v, at, false); break;
-        case 3: r->max_delay = load_xnum(l, v, at, true); break;
-        case 4: r->backoff = load_xnum(l, v, at, false); break;
+        case 2: r->delay = pdl_loader_xnum(l, v, at, false); break;
+        case 3: r->max_delay = pdl_loader_xnum(l, v, at, true); break;
+        case 4: r->backoff = pdl_loader_xnum(l, v, at, false); break;
         case 5: r->jitter = load_jitter(l, v, at); break;
-        default: load_unknown(l, key, keys, 6);
+        default: pdl_loader_unknown(l, key, keys, 6);
         }
     }
     return r;
 }
 
-const pdl_budget_field *load_budget(pdl_loader *l, const pdl_pair *pair) {
+const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"calls", "tokens", "cost", "seconds"};
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
     if (n->kind != PDL_NODE_MAP) {
-        load_wrong(l, n, loc, "should be an object {calls, tokens, cost, seconds}");
+        pdl_loader_wrong(l, n, loc, "should be an object {calls, tokens, cost, seconds}");
         return NULL;
     }
     pdl_budget_field *b = pdl_arena_new(l->a, pdl_budget_field);
@@ -154,8 +154,10 @@ const pdl_budget_field *load_budget(pdl_loader *l, const pdl_pair *pair) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         size_t k = word_of(key, keys, 4);
-        if (k < 4) *slots[k] = load_xnum(l, n->pairs[i].value, pdl_node_loc(key), true);
-        else load_unknown(l, key, keys, 4);
+        if (k < 4)
+            *slots[k] = pdl_loader_xnum(l, n->pairs[i].value, pdl_node_loc(key), true);
+        else
+            pdl_loader_unknown(l, key, keys, 4);
     }
     return b;
 }
@@ -168,21 +170,22 @@ static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     const pdl_type *t = NULL;
     if (pdl_node_is_null(n)) return NULL;
     if (n->kind == PDL_NODE_SCALAR && !pdl_node_is_str(n)) {
-        load_wrong_union(l, n, loc, "a type name, a list of one type, an object of types or a JSON Schema");
+        pdl_loader_wrong_union(l, n, loc,
+                               "a type name, a list of one type, an object of types or a JSON Schema");
         return NULL;
     }
     if (pdl_type_read(l->a, n, &t, &err)) return t;
     pdl_loc at = err.loc.src ? err.loc : loc;
-    load_err(l, "type", at, &err);
+    pdl_loader_err(l, "type", at, &err);
     l->p->diags.p[l->p->diags.n - 1].general = true;
     return NULL;
 }
 
-const pdl_type *load_type(pdl_loader *l, const pdl_pair *pair) {
+const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair) {
     return read_type(l, pair->value, pdl_node_loc(pair->key));
 }
 
-void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
+void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
     const pdl_node *n = pair->value;
     pdl_err err = {0};
     out->node = n;
@@ -190,7 +193,7 @@ void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
     if (!out->is_null && !is_object(l, n, pdl_node_loc(pair->key))) return;
     if (!pdl_type_read_params(l->a, out->is_null ? NULL : n, &out->all, &err)) {
         pdl_loc at = err.loc.src ? err.loc : pdl_node_loc(pair->key);
-        load_err(l, "type", at, &err);
+        pdl_loader_err(l, "type", at, &err);
         l->p->diags.p[l->p->diags.n - 1].general = true;
         return;
     }
@@ -218,20 +221,20 @@ static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser
         switch (word_of(key, keys, 4)) {
         case 0:
             regex = true;
-            load_text(l, v, at, &text);
+            pdl_loader_text(l, v, at, &text);
             break;
         case 1:
             if (!pdl_node_is_str(v) || !pdl_parser_mode_find(v->text, &mode))
-                load_one_of(l, v, at, modes, 5, false);
+                pdl_loader_one_of(l, v, at, modes, 5, false);
             break;
         case 2: out->spec = read_type(l, v, at); break;
         case 3:
-            if (!pdl_node_is_null(v) && load_text(l, v, at, &word)) out->description = word.s;
+            if (!pdl_node_is_null(v) && pdl_loader_text(l, v, at, &word)) out->description = word.s;
             break;
-        default: load_unknown(l, key, keys, 4);
+        default: pdl_loader_unknown(l, key, keys, 4);
         }
     }
-    if (!regex) load_missing(l, loc, "regex");
+    if (!regex) pdl_loader_missing(l, loc, "regex");
     if (!text.s.p) return;
     bool object = pdl_type_is_object(out->spec);
     size_t n_groups = object ? pdl_type_fields(out->spec) : 0;
@@ -240,7 +243,7 @@ static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser
     out->parser = pdl_parser_regex(l->a, text.s, mode, groups, n_groups, object);
 }
 
-const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair) {
+const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
@@ -257,11 +260,11 @@ const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair) {
         const char *words[16];
         const pdl_parser_row *rows = pdl_parsers(&n_rows);
         for (size_t i = 0; i < n_rows && i < 16; i++) words[i] = rows[i].name;
-        load_one_of(l, n, loc, words, n_rows < 16 ? n_rows : 16, true);
+        pdl_loader_one_of(l, n, loc, words, n_rows < 16 ? n_rows : 16, true);
     } else if (n->kind != PDL_NODE_MAP) {
-        load_wrong_union(l, n, loc, "json, jsonl, yaml, csv or an object {regex, mode, spec}");
+        pdl_loader_wrong_union(l, n, loc, "json, jsonl, yaml, csv or an object {regex, mode, spec}");
     } else if (pdl_node_find(n, PDL_STR("pdl"), NULL)) {
-        load_diag(l, "parser-pdl", loc, pdl_node_loc(n), "parser: pdl is not supported");
+        pdl_loader_diag(l, "parser-pdl", loc, pdl_node_loc(n), "parser: pdl is not supported");
     } else {
         load_regex(l, n, loc, f);
     }
@@ -281,19 +284,19 @@ static void load_expectation(pdl_loader *l, const pdl_node *n, pdl_expectation *
         size_t w = word_of(key, keys, 2);
         if (w == 0) {
             expect = true;
-            x->expect = load_tree(l, v, pdl_node_loc(key));
-        } else if (w == 1 && v->kind == PDL_NODE_MAP && load_recorded(v) == v) {
-            x->feedback_block = load_block(l, v, pdl_node_loc(key), false);
+            x->expect = pdl_loader_tree(l, v, pdl_node_loc(key));
+        } else if (w == 1 && v->kind == PDL_NODE_MAP && pdl_loader_recorded(v) == v) {
+            x->feedback_block = pdl_loader_block(l, v, pdl_node_loc(key), false);
         } else if (w == 1 && !pdl_node_is_null(v)) {
-            x->feedback = load_xstr(l, v, pdl_node_loc(key), false);
+            x->feedback = pdl_loader_xstr(l, v, pdl_node_loc(key), false);
         } else if (w > 1) {
-            load_unknown(l, key, keys, 2);
+            pdl_loader_unknown(l, key, keys, 2);
         }
     }
-    if (!expect) load_missing(l, x->loc, "expect");
+    if (!expect) pdl_loader_missing(l, x->loc, "expect");
 }
 
-void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out) {
+void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out) {
     const pdl_node *n = pair->value;
     if (!is_list(l, n, pdl_node_loc(pair->key))) return;
     out->n = n->n;
@@ -304,7 +307,7 @@ void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *ou
 /* --- join (2.11)
  * --------------------------------------------------------------------------------------------------- */
 
-const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
+const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"as", "with", "reduce", "as_", "with_"};
     static const char *const kinds[] = {"text", "array", "object", "lastOf", "reduce"};
     const pdl_node *n = pair->value, *as = NULL, *reduce = NULL;
@@ -314,9 +317,10 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
     j->loc = pdl_node_loc(pair->key);
     j->with = PDL_STR("");
     if (n->kind != PDL_NODE_MAP) {
-        load_wrong_union(l, n, j->loc, "object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}");
+        pdl_loader_wrong_union(l, n, j->loc,
+                               "object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}");
         if (word_of(n, kinds, 5) < 5)
-            load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
+            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
         return j;
     }
     for (uint32_t i = 0; i < n->n; i++) {
@@ -329,27 +333,27 @@ const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair) {
             if (word_of(v, kinds, 5) < 5)
                 j->kind = (pdl_join_kind)word_of(v, kinds, 5);
             else if (!pdl_node_is_str(v))
-                load_wrong(l, v, at, "should be of type <class 'str'>");
+                pdl_loader_wrong(l, v, at, "should be of type <class 'str'>");
             else
-                load_one_of(l, v, at, kinds, 5, true);
+                pdl_loader_one_of(l, v, at, kinds, 5, true);
             break;
         case 1:
         case 4:
             with = at;
-            if (load_text(l, v, at, &text)) j->with = text.s;
+            if (pdl_loader_text(l, v, at, &text)) j->with = text.s;
             break;
         case 2:
             reduce = key;
-            j->reduce = load_tree(l, v, at);
+            j->reduce = pdl_loader_tree(l, v, at);
             break;
-        default: load_unknown(l, key, keys, 3);
+        default: pdl_loader_unknown(l, key, keys, 3);
         }
     }
     if (reduce && !as) j->kind = PDL_JOIN_REDUCE;
-    if (reduce && j->kind != PDL_JOIN_REDUCE) load_unknown(l, reduce, NULL, 0);
-    if (!reduce && j->kind == PDL_JOIN_REDUCE) load_missing(l, j->loc, "reduce");
+    if (reduce && j->kind != PDL_JOIN_REDUCE) pdl_loader_unknown(l, reduce, NULL, 0);
+    if (!reduce && j->kind == PDL_JOIN_REDUCE) pdl_loader_missing(l, j->loc, "reduce");
     if (with.src && j->kind != PDL_JOIN_TEXT)
-        load_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
+        pdl_loader_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
     return j;
 }
 
@@ -378,7 +382,7 @@ static void load_pattern_object(pdl_loader *l, const pdl_pair *pair, pdl_pattern
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         if (!pdl_node_is_str(key))
-            load_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>");
+            pdl_loader_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>");
         else
             p->keys[i] = key->text.p ? key->text : PDL_STR("");
         p->items[i] = load_pattern(l, n->pairs[i].value, pdl_node_loc(key));
@@ -396,14 +400,15 @@ static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl
             form = pair;
             p->kind = (pdl_pattern_kind)((size_t)PDL_PAT_ANY + w);
         } else if (w == 4 || w == 5) {
-            if (!pdl_node_is_null(pair->value) && load_text(l, pair->value, pdl_node_loc(pair->key), &def))
+            if (!pdl_node_is_null(pair->value) &&
+                pdl_loader_text(l, pair->value, pdl_node_loc(pair->key), &def))
                 p->def = def.s;
         } else {
-            load_unknown(l, pair->key, keys, 5);
+            pdl_loader_unknown(l, pair->key, keys, 5);
         }
     }
     if (!form) {
-        load_wrong_union(l, n, p->loc, pattern_forms);
+        pdl_loader_wrong_union(l, n, p->loc, pattern_forms);
         return p;
     }
     if (p->kind == PDL_PAT_OBJECT)
@@ -411,7 +416,7 @@ static const pdl_pattern *load_pattern_map(pdl_loader *l, const pdl_node *n, pdl
     else if (p->kind != PDL_PAT_ANY)
         load_pattern_list(l, form, p);
     else if (!pdl_node_is_null(form->value))
-        load_wrong(l, form->value, pdl_node_loc(form->key), "should be of type None");
+        pdl_loader_wrong(l, form->value, pdl_node_loc(form->key), "should be of type None");
     return p;
 }
 
@@ -420,16 +425,16 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     p->loc = loc;
     p->node = n;
     p->value = pdl_absent();
-    if (!load_spend(l, n)) return p;
+    if (!pdl_loader_spend(l, n)) return p;
     if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return load_pattern_map(l, n, p);
     p->kind = PDL_PAT_CONST;
     if (n->kind == PDL_NODE_SCALAR && n->type != PDL_NT_TIMESTAMP) {
-        p->value = load_own(l, pdl_recent_value(&l->recent, n));
+        p->value = pdl_loader_own(l, pdl_recent_value(&l->recent, n));
         return p;
     }
-    load_wrong_union(l, n, loc, pattern_forms);
+    pdl_loader_wrong_union(l, n, loc, pattern_forms);
     if (n->kind == PDL_NODE_SEQ)
-        load_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
     return p;
 }
 
@@ -445,21 +450,21 @@ static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c
         pdl_loc at = pdl_node_loc(key);
         switch (word_of(key, keys, 6)) {
         case 0: c->pattern = load_pattern(l, v, at); break;
-        case 1: c->cond = load_xbool(l, v, at, true); break;
+        case 1: c->cond = pdl_loader_xbool(l, v, at, true); break;
         case 2:
             then = true;
-            c->then = load_block(l, v, at, true);
+            c->then = pdl_loader_block(l, v, at, true);
             break;
         case 3:
         case 4:
         case 5: break;
-        default: load_unknown(l, key, keys, 3);
+        default: pdl_loader_unknown(l, key, keys, 3);
         }
     }
-    if (!then) load_missing(l, c->loc, "then");
+    if (!then) pdl_loader_missing(l, c->loc, "then");
 }
 
-void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
+void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     const pdl_node *n = pair->value;
     if (!is_list(l, n, pdl_node_loc(pair->key))) return;
     out->n = n->n;
@@ -471,13 +476,15 @@ void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
  * --------------------------------------------------------------------------------------------- */
 
 static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || load_recorded(n) != n) return load_tree(l, n, loc);
-    load_wrong_union(l, n, loc, "list or string (an expression)");
+    if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || pdl_loader_recorded(n) != n)
+        return pdl_loader_tree(l, n, loc);
+    pdl_loader_wrong_union(l, n, loc, "list or string (an expression)");
     return NULL;
 }
 
-const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair) {
-    const pdl_node *n = load_recorded(pair->value); /* traces write the whole mapping as one expression */
+const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
+    const pdl_node *n =
+        pdl_loader_recorded(pair->value); /* traces write the whole mapping as one expression */
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
     pdl_fors *f = pdl_arena_new(l->a, pdl_fors);
@@ -489,7 +496,7 @@ const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair) {
     f->lists = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
-        f->names[i] = load_xstr(l, key, pdl_node_loc(key), false);
+        f->names[i] = pdl_loader_xstr(l, key, pdl_node_loc(key), false);
         f->lists[i] = load_for_list(l, n->pairs[i].value, pdl_node_loc(key));
     }
     return f;
@@ -498,7 +505,7 @@ const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair) {
 /* --- aggregator (2.9)
  * ---------------------------------------------------------------------------------------------- */
 
-const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair) {
+const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"file",   "mode",  "encoding",   "prefix",
                                        "suffix", "flush", "description"};
     static const char *const words[] = {"context"};
@@ -507,11 +514,11 @@ const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair) {
     g->loc = pdl_node_loc(pair->key);
     g->node = n;
     if (pdl_node_is_str(n)) {
-        if (!pdl_str_is(n->text, "context")) load_one_of(l, n, g->loc, words, 1, true);
+        if (!pdl_str_is(n->text, "context")) pdl_loader_one_of(l, n, g->loc, words, 1, true);
         return g;
     }
     if (n->kind != PDL_NODE_MAP) {
-        load_wrong_union(l, n, g->loc, "context or an object {file, mode, ...}");
+        pdl_loader_wrong_union(l, n, g->loc, "context or an object {file, mode, ...}");
         return g;
     }
     g->is_file = true;
@@ -520,18 +527,18 @@ const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair) {
         const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
         pdl_loc at = pdl_node_loc(key);
         switch (word_of(key, keys, 7)) {
-        case 0: g->file = load_xstr(l, v, at, false); break;
-        case 1: g->mode = load_xstr(l, v, at, false); break;
-        case 2: g->encoding = load_xstr(l, v, at, true); break;
-        case 3: g->prefix = load_xstr(l, v, at, false); break;
-        case 4: g->suffix = load_xstr(l, v, at, false); break;
-        case 5: g->flush = load_xbool(l, v, at, false); break;
+        case 0: g->file = pdl_loader_xstr(l, v, at, false); break;
+        case 1: g->mode = pdl_loader_xstr(l, v, at, false); break;
+        case 2: g->encoding = pdl_loader_xstr(l, v, at, true); break;
+        case 3: g->prefix = pdl_loader_xstr(l, v, at, false); break;
+        case 4: g->suffix = pdl_loader_xstr(l, v, at, false); break;
+        case 5: g->flush = pdl_loader_xbool(l, v, at, false); break;
         case 6:
-            if (!pdl_node_is_null(v)) load_text(l, v, at, &text);
+            if (!pdl_node_is_null(v)) pdl_loader_text(l, v, at, &text);
             break;
-        default: load_unknown(l, key, keys, 7);
+        default: pdl_loader_unknown(l, key, keys, 7);
         }
     }
-    if (!pdl_node_find(n, PDL_STR("file"), NULL)) load_missing(l, g->loc, "file");
+    if (!pdl_node_find(n, PDL_STR("file"), NULL)) pdl_loader_missing(l, g->loc, "file");
     return g;
 }

@@ -1,4 +1,4 @@
-/* load_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in one pass.
+/* pdl_loader_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in one pass.
  */
 #include "lang/loader.h"
 #include "native/native.h"
@@ -11,12 +11,12 @@ static bool is_filter(pdl_str name) { return pdl_filter_find(name) != NULL; }
 static bool is_test(pdl_str name) { return pdl_test_find(name) != NULL; }
 const pdl_xnames pdl_known_xnames = {is_filter, is_test, pdl_filter_near, pdl_test_near};
 
-const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v) {
+const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v) {
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
     t->kind = PDL_TREE_CONST;
     t->node = n;
     t->loc = loc;
-    t->value = load_own(l, v);
+    t->value = pdl_loader_own(l, v);
     return t;
 }
 
@@ -27,7 +27,7 @@ typedef struct part {
 } part;
 
 static const pdl_tree *as_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc, part p) {
-    return p.tree ? p.tree : load_tree_const(l, n, loc, p.value);
+    return p.tree ? p.tree : pdl_loader_tree_const(l, n, loc, p.value);
 }
 
 static part read_text(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
@@ -64,8 +64,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
     if (!o->tree) { /* the first that is not constant: what came before becomes constants of its own */
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)
-            o->tree->items[k] =
-                load_tree_const(l, items[k], pdl_node_loc(items[k]), pdl_keep(pdl_list_at(o->value, k)));
+            o->tree->items[k] = pdl_loader_tree_const(l, items[k], pdl_node_loc(items[k]),
+                                                      pdl_keep(pdl_list_at(o->value, k)));
     }
     o->tree->items[i] = as_tree(l, items[i], pdl_node_loc(items[i]), p);
 }
@@ -80,7 +80,7 @@ static part read_key(pdl_loader *l, const pdl_node *key) {
         pdl_drop(v);
         if (ok) return (part){NULL, text};
     }
-    load_err(l, "data", pdl_node_loc(key), &err);
+    pdl_loader_err(l, "data", pdl_node_loc(key), &err);
     return (part){NULL, pdl_text(key->text)};
 }
 
@@ -97,9 +97,10 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
         o->tree = new_branch(l, o);
         for (uint32_t j = 0; j < i; j++) {
             pdl_loc loc = pdl_node_loc(pairs[j].key);
-            o->tree->keys[j] = load_tree_const(l, pairs[j].key, loc, pdl_keep(pdl_dict_key_at(o->value, j)));
+            o->tree->keys[j] =
+                pdl_loader_tree_const(l, pairs[j].key, loc, pdl_keep(pdl_dict_key_at(o->value, j)));
             o->tree->items[j] =
-                load_tree_const(l, pairs[j].value, loc, pdl_keep(pdl_dict_val_at(o->value, j)));
+                pdl_loader_tree_const(l, pairs[j].value, loc, pdl_keep(pdl_dict_val_at(o->value, j)));
         }
     }
     o->tree->keys[i] = as_tree(l, pairs[i].key, pdl_node_loc(pairs[i].key), k);
@@ -110,11 +111,11 @@ static part read_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_err err = {0};
     pdl_val v;
     if (pdl_yaml_to_val(n, &v, &err)) return (part){NULL, v};
-    load_err(l, "data", loc, &err);
+    pdl_loader_err(l, "data", loc, &err);
     return (part){NULL, pdl_null()};
 }
 
-const pdl_node *load_recorded(const pdl_node *n) {
+const pdl_node *pdl_loader_recorded(const pdl_node *n) {
     const pdl_node *e = NULL;
     if (n->kind != PDL_NODE_MAP || n->n == 0 || n->n > 3) return n;
     for (uint32_t i = 0; i < n->n; i++) {
@@ -133,13 +134,14 @@ static const pdl_node *raw_data(const pdl_node *n) {
     bool raw = false;
     if (n->kind != PDL_NODE_MAP || n->n != 2) return NULL;
     const pdl_node *flag = pdl_node_find(n, PDL_STR("raw"), NULL);
-    return flag && load_as_bool(flag, true, &raw) && raw ? pdl_node_find(n, PDL_STR("data"), NULL) : NULL;
+    return flag && pdl_loader_as_bool(flag, true, &raw) && raw ? pdl_node_find(n, PDL_STR("data"), NULL)
+                                                               : NULL;
 }
 
 /* A part without parts: true and *out. Else it becomes the innermost open branch. */
 static bool read_leaf(pdl_loader *l, const pdl_node *n, pdl_loc loc, part *out) {
     *out = (part){NULL, pdl_null()};
-    if (!load_spend(l, n)) return true;
+    if (!pdl_loader_spend(l, n)) return true;
     switch (n->type) {
     case PDL_NT_STR: *out = read_text(l, n, loc); return true;
     case PDL_NT_NULL:
@@ -197,18 +199,18 @@ static part read_part(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return p;
 }
 
-const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
-    n = load_recorded(n); /* inside of it such a mapping is plain data */
+const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+    n = pdl_loader_recorded(n); /* inside of it such a mapping is plain data */
     return as_tree(l, n, loc, read_part(l, n, loc));
 }
 
-const pdl_tree *load_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     l->args = n;
-    const pdl_tree *t = load_tree(l, n, loc);
+    const pdl_tree *t = pdl_loader_tree(l, n, loc);
     l->args = NULL;
     return t;
 }
 
-const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
+const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     return as_tree(l, n, loc, read_raw(l, n, loc));
 }

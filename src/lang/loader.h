@@ -30,7 +30,7 @@ typedef struct pdl_key {
                                        pdl_common_fields */
 } pdl_key;
 
-/* A list or mapping of data whose parts are being read (load_tree.c). */
+/* A list or mapping of data whose parts are being read (pdl_loader_tree.c). */
 typedef struct load_branch {
     const pdl_node *node;
     pdl_loc loc;
@@ -57,62 +57,62 @@ typedef struct pdl_loader {
 } pdl_loader;
 
 /* --- load.c: blocks --- */
-const pdl_block *load_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
-bool load_spend(pdl_loader *l, const pdl_node *n); /* counts a node; false when there are too many */
+const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
+bool pdl_loader_spend(pdl_loader *l, const pdl_node *n); /* counts a node; false when there are too many */
 
 /* Problems. at: the part that is wrong. They return NULL. */
 PDL_PRINTF(5, 6)
-pdl_diag *load_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
-void load_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should); /* "VALUE SHOULD" */
+pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
+void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should); /* "VALUE SHOULD" */
 /* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not be a list;
  * expected EXPECTED". */
-void load_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
-void load_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
-void load_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
-                  size_t n_known); /* "Field not allowed: KEY" */
-void load_missing(pdl_loader *l, pdl_loc loc, const char *field);
-void load_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
+void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
+void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
+                        size_t n_known); /* "Field not allowed: KEY" */
+void pdl_loader_missing(pdl_loader *l, pdl_loc loc, const char *field);
+void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* "VALUE should be one of: ['a', 'b']", with a suggestion. */
-void load_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words, size_t n_words,
-                 bool general);
+void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words,
+                       size_t n_words, bool general);
 
 /* v, which the program now owns. Takes v. */
-pdl_val load_own(pdl_loader *l, pdl_val v);
+pdl_val pdl_loader_own(pdl_loader *l, pdl_val v);
 
 /* --- load_fields.c: one field of a block into its member --- */
-void load_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);
-bool load_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out);
+void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);
+bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out);
 
-/* --- load_tree.c: data with expressions --- */
-const pdl_tree *load_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
+/* --- pdl_loader_tree.c: data with expressions --- */
+const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 /* Arguments of a call: one that is written {data: X, raw: true} is X as written. */
-const pdl_tree *load_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
-const pdl_tree *load_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc);              /* as written */
-const pdl_tree *load_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v); /* takes v */
-const pdl_node *load_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */
+const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
+const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc); /* as written */
+const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v); /* takes v */
+const pdl_node *pdl_loader_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */
 
 /* --- load_special.c: fields with a form of their own --- */
-void load_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
-const pdl_budget_field *load_budget(pdl_loader *l, const pdl_pair *pair);
-const pdl_retry *load_retry(pdl_loader *l, const pdl_pair *pair);
-const pdl_parser_field *load_parser(pdl_loader *l, const pdl_pair *pair);
-void load_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
-const pdl_join *load_join(pdl_loader *l, const pdl_pair *pair);
-void load_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
-const pdl_fors *load_fors(pdl_loader *l, const pdl_pair *pair);
-const pdl_agg *load_agg(pdl_loader *l, const pdl_pair *pair);
-void load_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
-const pdl_type *load_type(pdl_loader *l, const pdl_pair *pair);
+void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
+const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair);
+const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);
+const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
+void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);
+const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair);
+void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out);
+const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair);
+const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
+void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
+const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
 /* Classes of evaluated values (spec 2.2) for PDL_FT_X*; null_ok: null gives NULL. */
-const pdl_tree *load_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
-const pdl_tree *load_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
-const pdl_tree *load_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
-const pdl_tree *load_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
-const pdl_tree *load_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *pdl_loader_xstr(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
+const pdl_tree *pdl_loader_xdict(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 
 /* Is n the scalar a boolean / integer field accepts (with the coercions of spec 2.2)? */
-bool load_as_bool(const pdl_node *n, bool words, bool *out);
-bool load_as_int(const pdl_node *n, int64_t *out);
+bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out);
+bool pdl_loader_as_int(const pdl_node *n, int64_t *out);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-void modules_fini(pdl_modules *m) {
+void pdl_modules_fini(pdl_modules *m) {
     for (size_t i = 0; i < m->all.n; i++) {
         pdl_program_drop(m->all.p[i]->program);
         pdl_free(m->all.p[i]);
@@ -22,7 +22,7 @@ static void find_definitions(pdl_checker *c, pdl_module *m) {
     pdl_checker inner = {
         .p = m->program, .opt = c->opt, .modules = c->modules, .quiet = true, .depth = c->depth + 1};
     m->busy = true;
-    check_block(&inner, m->program->main, (pdl_str){0});
+    pdl_checker_block(&inner, m->program->main, (pdl_str){0});
     m->busy = false;
     m->n_defines = inner.trail.n;
     m->open_ended = inner.open_ended;
@@ -55,15 +55,16 @@ static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *
     pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
     const char *what = import ? "import" : "include";
     if (d && d->loc.src)
-        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc,
-                   "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what, PDL_FMT(m->name),
-                   pdl_loc_line(d->loc), PDL_FMT(d->text));
+        pdl_checker_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc,
+                         "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what, PDL_FMT(m->name),
+                         pdl_loc_line(d->loc), PDL_FMT(d->text));
     else if (d)
-        check_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc, "Attempting to %s invalid yaml: %.*s: %.*s",
-                   what, PDL_FMT(m->name), PDL_FMT(d->text));
+        pdl_checker_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc,
+                         "Attempting to %s invalid yaml: %.*s: %.*s", what, PDL_FMT(m->name),
+                         PDL_FMT(d->text));
 }
 
-void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
+void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
     if (pdl_str_starts(path, PDL_STR(PDL_TOOLS_PREFIX)) && import) return;
     if (!c->opt->open || c->depth >= PDL_MAX_JSON_DEPTH / 10) {
         c->open_ended = c->open_ended || !import;
@@ -79,15 +80,16 @@ void check_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import)
             report_broken(c, b, m, import);
             c->open_ended = c->open_ended || !import;
         } else if (m->busy) {
-            check_diag(c, PDL_DIAG_ERROR, "module-cycle", loc, loc, "%.*s includes itself", PDL_FMT(m->name));
+            pdl_checker_diag(c, PDL_DIAG_ERROR, "module-cycle", loc, loc, "%.*s includes itself",
+                             PDL_FMT(m->name));
         } else if (!import) {
-            for (size_t i = 0; i < m->n_defines; i++) scope_add(c, m->defines[i]);
+            for (size_t i = 0; i < m->n_defines; i++) pdl_checker_scope_add(c, m->defines[i]);
             c->open_ended = c->open_ended || m->open_ended;
         }
     } else {
         const pdl_node *n =
             b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL) : NULL;
-        check_diag(c, PDL_DIAG_ERROR, "module-missing", loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
+        pdl_checker_diag(c, PDL_DIAG_ERROR, "module-missing", loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
         pdl_err_fini(&err);
         c->open_ended = c->open_ended || !import;
     }

@@ -8,21 +8,23 @@
 
 static char defined_mark; /* its address is the value of names in scope */
 
-void scope_add(pdl_checker *c, pdl_str name) {
+void pdl_checker_scope_add(pdl_checker *c, pdl_str name) {
     if (!name.p || pdl_map_find(&c->names, name)) return;
     pdl_map_put(&c->names, name, &defined_mark);
     *pdl_vec_push(&c->trail) = name;
 }
 
-size_t scope_mark(const pdl_checker *c) { return c->trail.n; }
+size_t pdl_checker_scope_mark(const pdl_checker *c) { return c->trail.n; }
 
-void scope_back(pdl_checker *c, size_t mark) {
+void pdl_checker_scope_back(pdl_checker *c, size_t mark) {
     while (c->trail.n > mark) pdl_map_put(&c->names, c->trail.p[--c->trail.n], NULL);
 }
 
-bool scope_has(const pdl_checker *c, pdl_str name) { return pdl_map_find(&c->names, name) != NULL; }
+bool pdl_checker_scope_has(const pdl_checker *c, pdl_str name) {
+    return pdl_map_find(&c->names, name) != NULL;
+}
 
-void scope_predefined(pdl_checker *c) {
+void pdl_checker_scope_predefined(pdl_checker *c) {
     static const char *const names[] = {"pdl_context",
                                         "pdl_particle_id",
                                         "pdl_llm_as_judge",
@@ -31,31 +33,31 @@ void scope_predefined(pdl_checker *c) {
                                         "stdlib",
                                         "pdl_usage",
                                         "pdl_scope"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) scope_add(c, pdl_str_of(names[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) pdl_checker_scope_add(c, pdl_str_of(names[i]));
 }
 
 /* --- what is defined inside of a block
  * ----------------------------------------------------------------------------- */
 
 static void collect_pattern(pdl_checker *c, const pdl_pattern *p) {
-    scope_add(c, p->def);
+    pdl_checker_scope_add(c, p->def);
     for (uint32_t i = 0; i < p->n; i++) collect_pattern(c, p->items[i]);
 }
 
 static void collect_fors(pdl_checker *c, const pdl_fors *f) {
     for (uint32_t i = 0; f && i < f->n; i++)
         if (f->names[i] && f->names[i]->kind == PDL_TREE_CONST && pdl_is_str(f->names[i]->value))
-            scope_add(c, pdl_str_get(f->names[i]->value));
+            pdl_checker_scope_add(c, pdl_str_get(f->names[i]->value));
 }
 
-static void collect_child(void *user, const pdl_block *child) { scope_collect(user, child); }
+static void collect_child(void *user, const pdl_block *child) { pdl_checker_scope_collect(user, child); }
 
-void scope_collect(pdl_checker *c, const pdl_block *b) {
-    scope_add(c, b->def.s);
-    for (uint32_t i = 0; i < b->more->defs.n; i++) scope_add(c, b->more->defs.names[i]);
-    if (b->kind == PDL_BLOCK_model) scope_add(c, PDL_AS(model, b)->response.s);
+void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b) {
+    pdl_checker_scope_add(c, b->def.s);
+    for (uint32_t i = 0; i < b->more->defs.n; i++) pdl_checker_scope_add(c, b->more->defs.names[i]);
+    if (b->kind == PDL_BLOCK_model) pdl_checker_scope_add(c, PDL_AS(model, b)->response.s);
     if (b->kind == PDL_BLOCK_repeat) {
-        scope_add(c, PDL_AS(repeat, b)->index.s);
+        pdl_checker_scope_add(c, PDL_AS(repeat, b)->index.s);
         collect_fors(c, PDL_AS(repeat, b)->fors);
     }
     if (b->kind == PDL_BLOCK_match) {
@@ -153,10 +155,10 @@ static const pdl_xnode *guarded(const pdl_xnode *x) {
 
 static void add_guarded(void *user, const pdl_xnode *x) {
     const pdl_xnode *name = guarded(x);
-    if (name) scope_add(user, name->u.name);
+    if (name) pdl_checker_scope_add(user, name->u.name);
 }
 
-void scope_guards(pdl_checker *c, const pdl_tree *t) {
+void pdl_checker_scope_guards(pdl_checker *c, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_EXPR) return;
     xwalk w = {add_guarded, c};
     walk_x(&w, t->expr->root);
@@ -189,11 +191,11 @@ static void find_unknown(void *user, const pdl_xnode *x) {
     seen *s = user;
     if ((x->kind != PDL_X_FILTER && x->kind != PDL_X_TEST) || !x->u.filter.unknown) return;
     bool filter = x->kind == PDL_X_FILTER;
-    pdl_diag *d = check_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc,
-                             part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
-                             filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
+    pdl_diag *d = pdl_checker_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc,
+                                   part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
+                                   filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
     pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
-    if (near.n) check_hint(s->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (near.n) pdl_checker_hint(s->c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
 static void undefined(seen *s, pdl_str name) {
@@ -203,15 +205,16 @@ static void undefined(seen *s, pdl_str name) {
     s->found = NULL;
     walk_x(&w, s->e->root);
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
-    pdl_diag *d =
-        check_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark, "'%.*s' is undefined", PDL_FMT(name));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark, "'%.*s' is undefined",
+                                   PDL_FMT(name));
     pdl_str near = pdl_str_nearest(name, c->trail.p, c->trail.n);
-    if (near.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
 /* Number of the first free name of e from i on that is not in scope, n_free: none. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
-    while (i < e->n_free && (scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i]))) i++;
+    while (i < e->n_free && (pdl_checker_scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))
+        i++;
     return i;
 }
 
@@ -221,29 +224,29 @@ static void tell_inputs(const pdl_checker *c, const pdl_expr *e, uint32_t first,
         c->opt->input(c->opt->input_user, e->free_names[i], optional);
 }
 
-void check_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc) {
+void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc) {
     if (c->quiet) return;
     seen s = {.c = c, .e = e, .node = node, .loc = loc};
     if (e->form == PDL_X_BROKEN) {
-        pdl_diag *d =
-            check_diag(c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->fault->start, e->fault->end),
-                       "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->fault->msg));
-        if (e->fault->hint.n) check_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
+        pdl_diag *d = pdl_checker_diag(
+            c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->fault->start, e->fault->end),
+            "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->fault->msg));
+        if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
         return;
     }
     if (!e->root) return;
-    lint_text(c, e->source, node, loc);
+    pdl_checker_lint_text(c, e->source, node, loc);
     xwalk w = {find_unknown, &s};
     if (e->has_unknown) walk_x(&w, e->root);
     if (c->opt->no_names || c->open_ended) return;
     uint32_t first = next_undefined(c, e, 0);
     if (first == e->n_free) return;
-    size_t mark = scope_mark(c);
+    size_t mark = pdl_checker_scope_mark(c);
     xwalk g = {add_guarded, c};
     tell_inputs(c, e, first, true);
     walk_x(&g, e->root);
     tell_inputs(c, e, first, false);
     for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
         undefined(&s, e->free_names[i]);
-    scope_back(c, mark);
+    pdl_checker_scope_back(c, mark);
 }

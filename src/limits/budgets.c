@@ -19,7 +19,7 @@ typedef struct reservation {
 
 /* An effect that is charged. Waiting: e is set; on its way: e is NULL and the sink is ours. */
 typedef struct charge {
-    struct room *room;
+    struct budget_room *room;
     pdl_effect *e;
     uint32_t id;
     pdl_budget *budget; /* kept */
@@ -34,11 +34,11 @@ typedef struct charge {
     struct charge *prev, *next; /* in its list */
 } charge;
 
-typedef struct list {
+typedef struct budget_list {
     charge *first, *last;
 } list;
 
-typedef struct room {
+typedef struct budget_room {
     pdl_world world;
     pdl_world *behind;
     pdl_limits_options opt;

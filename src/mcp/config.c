@@ -23,7 +23,7 @@ static const char *const base_env[] = {"HOME",   "LANG", "LC_ALL", "LC_CTYPE", "
                                        "USER"};
 
 /* path: where the reading stands, for messages: "mcpServers", the server, a field of it, a part of that. */
-typedef struct reader {
+typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
     const char *file, *server;
@@ -45,7 +45,8 @@ PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
     unsigned line, column;
-    json_line(pdl_buf_str(&r->text), json_place(pdl_buf_str(&r->text), r->path, r->depth), &line, &column);
+    pdl_mcp_json_line(pdl_buf_str(&r->text), pdl_mcp_json_place(pdl_buf_str(&r->text), r->path, r->depth),
+                      &line, &column);
     pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%u:%u: %s", r->server, r->file, line, column,
                 pdl_buf_z(&b));
     pdl_buf_fini(&b);
@@ -272,7 +273,8 @@ static bool unknown(reader *r, pdl_vref servers, pdl_str name) {
     return false;
 }
 
-bool config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out, pdl_err *err) {
+bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
+                         pdl_err *err) {
     const char *file = variable(opt, "PDL_MCP_CONFIG");
     *out = (server_config){.name = copy(a, name)};
     if (!file)
@@ -310,7 +312,7 @@ static bool fits(pdl_str glob, pdl_str name) {
     return g == glob.n;
 }
 
-bool config_allows(const server_config *c, pdl_str tool) {
+bool pdl_mcp_config_allows(const server_config *c, pdl_str tool) {
     for (size_t i = 0; i < c->n_allow; i++)
         if (fits(c->allow[i], tool)) return true;
     return !c->allow;

@@ -29,8 +29,8 @@ typedef struct server_config {
 } server_config;
 
 /* Error: PDL_E_runtime, naming the server, the file with line and column, and what is wrong there. */
-PDL_MUST bool config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
-                          pdl_err *err);
-bool config_allows(const server_config *c, pdl_str tool);
+PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
+                                  pdl_err *err);
+bool pdl_mcp_config_allows(const server_config *c, pdl_str tool);
 
 #endif

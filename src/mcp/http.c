@@ -79,7 +79,7 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     (void)name;
     (void)err;
     p->tries = 0;
-    if (data.n) session_message(p->of->s, data); /* empty: it is there for its id */
+    if (data.n) pdl_mcp_session_message(p->of->s, data); /* empty: it is there for its id */
     return !p->dead;
 }
 
@@ -161,7 +161,7 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
     pdl_err bad = {0};
     pdl_buf b = PDL_BUF;
     if (!pdl_is_absent(error)) {
-        rpc_error(error, &bad);
+        pdl_mcp_rpc_error(error, &bad);
         pdl_buf_putf(&b, ": %s", bad.msg);
         pdl_err_fini(&bad);
     } else if (pdl_str_trim(r->body).n && pdl_str_trim(r->body).p[0] != '<') {
@@ -169,7 +169,7 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
         put_said(s, pdl_str_trim(r->body), &b);
     }
     const char *hint = r->status >= 300 && r->status < 400 ? " (redirects are not followed)" : "";
-    server_error(s, err, "HTTP status %d%s%s", r->status, hint, pdl_buf_z(&b));
+    pdl_mcp_server_error(s, err, "HTTP status %d%s%s", r->status, hint, pdl_buf_z(&b));
     if (r->status == UNAUTHORIZED) hint_token(s, r, err);
     pdl_buf_fini(&b);
     pdl_drop(error);
@@ -190,7 +190,7 @@ static bool is_forgotten(const post *p, const pdl_http_reply *r) {
 /* The call is sent once more, in a new session. */
 static bool is_sent_again(session *s, const post *p, const pdl_http_reply *r) {
     bool may = !p->again && (p->kind == CALL_JOB || p->kind == CALL_LIST);
-    return may && is_forgotten(p, r) && session_lost(s, p->call);
+    return may && is_forgotten(p, r) && pdl_mcp_session_lost(s, p->call);
 }
 
 static void listen_to(session *s);
@@ -201,25 +201,26 @@ static void judge(session *s, const post *p, const pdl_http_reply *r) {
     bool good = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299;
     if (p->kind == CALL_INITIALIZED && good) {
         if (s->pushes) listen_to(s);
-        session_greeted(s);
+        pdl_mcp_session_greeted(s);
         return;
     }
-    if (!p->call || !session_waits_for(s, p->call)) return;
+    if (!p->call || !pdl_mcp_session_waits_for(s, p->call)) return;
     if (r->end != PDL_HTTP_OK) {
-        server_error(s, &err, "%s", r->why);
+        pdl_mcp_server_error(s, &err, "%s", r->why);
         if (r->end == PDL_HTTP_TIMEOUT) err.kind = PDL_E_timeout;
         if (r->end == PDL_HTTP_TOO_LARGE) err.kind = PDL_E_limit;
     } else if (is_sent_again(s, p, r)) {
         return;
     } else if (r->status == GONE && p->in_session && !p->again) {
-        server_error(s, &err, "the server forgets its sessions (HTTP status %d)", GONE);
+        pdl_mcp_server_error(s, &err, "the server forgets its sessions (HTTP status %d)", GONE);
     } else if (!good) {
         put_refusal(s, r, &err);
     } else {
-        server_error(s, &err, "the reply holds no answer to the request");
+        pdl_mcp_server_error(s, &err, "the reply holds no answer to the request");
     }
-    session_call_failed(s, p->call, &err);
-    if (p->again && is_forgotten(p, r)) session_expired(s); /* the call was done perhaps: it is not sent twice */
+    pdl_mcp_session_call_failed(s, p->call, &err);
+    if (p->again && is_forgotten(p, r))
+        pdl_mcp_session_expired(s); /* the call was done perhaps: it is not sent twice */
 }
 
 static void start(post *p);
@@ -248,7 +249,8 @@ static bool is_cut(const pdl_http_reply *r) {
 /* The stream of an answer, or of the session, ended: is it asked for again? */
 static bool goes_on(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
-    bool wanted = p->listens || (p->call && session_waits_for(s, p->call) && p->events.id.len && p->tries < MOST_TRIES);
+    bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) && p->events.id.len &&
+                                 p->tries < MOST_TRIES);
     if (!wanted || !is_cut(r) || p->form == FORM_JSON) return false;
     pdl_sse old = p->events;
     p->events = (pdl_sse){.id = old.id, .retry_ms = old.retry_ms};
@@ -266,14 +268,16 @@ static void on_done(void *user, const pdl_http_reply *r) {
     pdl_err err = {0};
     note_session(p, pdl_http_header(r, session_header));
     p->reading = true; /* keeps it alive, wherever the messages lead */
-    if (p->form == FORM_JSON) session_message(s, pdl_buf_str(&p->json));
+    if (p->form == FORM_JSON)
+        pdl_mcp_session_message(s, pdl_buf_str(&p->json));
     else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err)) pdl_err_fini(&err);
     p->reading = false;
     if (!p->dead && goes_on(p, r)) return;
     if (!p->dead) {
         bool over = p->listens && (r->status == GONE || p->again) && is_forgotten(p, r); /* 400 at once: it has no stream */
         unlink_post(p);
-        if (over) session_expired(s);
+        if (over)
+            pdl_mcp_session_expired(s);
         else if (!p->listens) judge(s, p, r);
     }
     post_free(p);
@@ -426,4 +430,5 @@ static void let_go(session *s) {
     s->posts = NULL;
 }
 
-const transport transport_http = {false, open_posts, send_post, forget, finish, finished, insist, let_go};
+const transport pdl_mcp_transport_http = {false,  open_posts, send_post, forget,
+                                          finish, finished,   insist,    let_go};

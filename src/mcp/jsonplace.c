@@ -72,7 +72,7 @@ static size_t step(pdl_str t, size_t at, pdl_str key) {
     return found;
 }
 
-size_t json_place(pdl_str text, const pdl_str *path, size_t n) {
+size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n) {
     size_t at = skip_blanks(text, 0);
     for (size_t i = 0, next; i < n && at < text.n; i++, at = next) {
         next = step(text, at, path[i]);
@@ -81,7 +81,7 @@ size_t json_place(pdl_str text, const pdl_str *path, size_t n) {
     return at;
 }
 
-void json_line(pdl_str text, size_t off, unsigned *line, unsigned *column) {
+void pdl_mcp_json_line(pdl_str text, size_t off, unsigned *line, unsigned *column) {
     *line = *column = 1;
     for (size_t i = 0; i < off && i < text.n; i++) {
         if (text.p[i] == '\n') {

@@ -5,9 +5,9 @@
 #include "base/str.h"
 
 /* Offset of the value that n keys (of arrays: numbers) lead to, as far as the path goes. text was read without an error. */
-size_t json_place(pdl_str text, const pdl_str *path, size_t n);
+size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n);
 
 /* Line and column, from 1, of an offset; columns count code points. */
-void json_line(pdl_str text, size_t off, unsigned *line, unsigned *column);
+void pdl_mcp_json_line(pdl_str text, size_t off, unsigned *line, unsigned *column);
 
 #endif

@@ -21,11 +21,11 @@ static session *find_or_make(room *r, pdl_str name, pdl_err *err) {
     if (s) return s;
     server_config c;
     pdl_arena *a = pdl_arena_make();
-    if (!config_read(&r->opt, name, a, &c, err)) {
+    if (!pdl_mcp_config_read(&r->opt, name, a, &c, err)) {
         pdl_arena_free(a);
         return NULL;
     }
-    s = session_new(r, a, &c);
+    s = pdl_mcp_session_new(r, a, &c);
     *pdl_vec_push(&r->sessions) = s;
     return s;
 }
@@ -39,20 +39,21 @@ static void start(pdl_world *w, pdl_effect *e) {
         pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no tool server answers effects of kind %s",
                     pdl_effect_kind_name(e->kind));
     else s = find_or_make(r, pdl_str_get(name), &err);
-    if (s) session_take(s, e);
+    if (s)
+        pdl_mcp_session_take(s, e);
     else pdl_effect_refuse(e, &err);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
     room *r = room_of(w);
     for (size_t i = 0; i < r->sessions.n; i++)
-        if (session_cancel(r->sessions.p[i], id)) return;
+        if (pdl_mcp_session_cancel(r->sessions.p[i], id)) return;
 }
 
 static bool poll_world(pdl_world *w, int timeout_ms) {
     room *r = room_of(w);
     bool busy = false;
-    for (size_t i = 0; i < r->sessions.n; i++) busy = busy || session_is_busy(r->sessions.p[i]);
+    for (size_t i = 0; i < r->sessions.n; i++) busy = busy || pdl_mcp_session_is_busy(r->sessions.p[i]);
     if (busy) pdl_loop_run(r->loop, timeout_ms);
     return busy;
 }
@@ -80,7 +81,7 @@ static void end_sessions(room *r) {
         int sig;
     } steps[] = {{2000, SIGTERM}, {1000, SIGKILL}};
     for (size_t i = 0; i < r->sessions.n; i++) {
-        session_forget_calls(r->sessions.p[i]);
+        pdl_mcp_session_forget_calls(r->sessions.p[i]);
         r->sessions.p[i]->via->finish(r->sessions.p[i]);
     }
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
@@ -94,7 +95,7 @@ static void end_sessions(room *r) {
 static void close_world(pdl_world *w) {
     room *r = room_of(w);
     end_sessions(r);
-    for (size_t i = 0; i < r->sessions.n; i++) session_free(r->sessions.p[i]);
+    for (size_t i = 0; i < r->sessions.n; i++) pdl_mcp_session_free(r->sessions.p[i]);
     pdl_vec_fini(&r->sessions);
     pdl_http_free(r->http);
     pdl_free(r);
@@ -112,5 +113,5 @@ pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt) {
 
 int pdl_mcp_pid(const pdl_world *w, pdl_str server) {
     const session *s = find((const room *)(const void *)w, server);
-    return s ? stdio_pid(s) : 0;
+    return s ? pdl_mcp_stdio_pid(s) : 0;
 }

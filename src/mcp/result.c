@@ -16,7 +16,7 @@ static bool is_tool(pdl_vref t) {
     return pdl_is_str(name) && pdl_str_get(name).n && pdl_is_dict(pdl_dict_getz(t, "inputSchema")) && !needs_task(t);
 }
 
-bool tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err) {
+bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err) {
     pdl_vref tools = pdl_is_dict(page) ? pdl_dict_getz(page, "tools") : pdl_absent();
     if (!pdl_is_list(tools))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: its list of tools is no list",
@@ -25,13 +25,13 @@ bool tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err
         pdl_vref t = pdl_list_at(tools, i);
         if (!is_tool(t)) continue;
         pdl_vref name = pdl_dict_getz(t, "name");
-        if (config_allows(c, pdl_str_get(name)) && pdl_is_absent(pdl_dict_find(*out, name)))
+        if (pdl_mcp_config_allows(c, pdl_str_get(name)) && pdl_is_absent(pdl_dict_find(*out, name)))
             *out = pdl_dict_put(*out, pdl_keep(name), pdl_keep(t));
     }
     return true;
 }
 
-pdl_val tools_list(pdl_vref tools) {
+pdl_val pdl_mcp_tools_list(pdl_vref tools) {
     size_t n = pdl_is_dict(tools) ? pdl_dict_len(tools) : 0;
     pdl_val list = pdl_list_new(n);
     for (size_t i = 0; i < n; i++)
@@ -54,7 +54,7 @@ static pdl_val texts_of(pdl_vref content) {
     return pdl_text_of_buf(&b);
 }
 
-bool call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
+bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(result) ? pdl_dict_getz(result, "content") : pdl_absent();
     pdl_vref structured = pdl_is_dict(result) ? pdl_dict_getz(result, "structuredContent") : pdl_absent();
     if (!pdl_is_list(content) && pdl_is_absent(structured))

@@ -12,7 +12,7 @@
 
 typedef struct session session;
 
-typedef struct job {
+typedef struct mcp_job {
     pdl_effect *e; /* owned */
     bool again;    /* was sent before, in a session that the server forgot */
 } job;
@@ -34,7 +34,7 @@ typedef struct call {
     uint64_t start_ns;
 } call;
 
-/* Carries messages of one session. It reports failures through session_failed and the like, never from inside
+/* Carries messages of one session. It reports failures through pdl_mcp_session_failed and the like, never from inside
  * these functions. */
 typedef struct transport {
     bool ordered; /* messages arrive in the order in which they are sent */
@@ -47,8 +47,8 @@ typedef struct transport {
     void (*insist)(session *s, int sig); /* it has not ended in time: SIGTERM, then SIGKILL */
     void (*close)(session *s);           /* let go of everything, at once */
 } transport;
-extern const transport transport_stdio, transport_http;
-int stdio_pid(const session *s); /* 0: none */
+extern const transport pdl_mcp_transport_stdio, pdl_mcp_transport_http;
+int pdl_mcp_stdio_pid(const session *s); /* 0: none */
 
 typedef enum { SESSION_NEW, SESSION_STARTING, SESSION_READY } session_state;
 
@@ -87,35 +87,35 @@ typedef struct room {
 } room;
 
 /* session.c */
-session *session_new(room *r, pdl_arena *a, const server_config *c); /* takes a */
-void session_free(session *s);
-void session_take(session *s, pdl_effect *e);          /* takes e */
-bool session_cancel(session *s, uint32_t effect);      /* false: it is none of its jobs */
-bool session_is_busy(const session *s);
-void session_forget_calls(session *s);                 /* before it ends: nobody waits any more */
+session *pdl_mcp_session_new(room *r, pdl_arena *a, const server_config *c); /* takes a */
+void pdl_mcp_session_free(session *s);
+void pdl_mcp_session_take(session *s, pdl_effect *e);     /* takes e */
+bool pdl_mcp_session_cancel(session *s, uint32_t effect); /* false: it is none of its jobs */
+bool pdl_mcp_session_is_busy(const session *s);
+void pdl_mcp_session_forget_calls(session *s); /* before it ends: nobody waits any more */
 
 /* For transports. A text of the server: one message, or a list of them. */
-void session_message(session *s, pdl_str text);
-void session_greeted(session *s); /* CALL_INITIALIZED has arrived */
+void pdl_mcp_session_message(session *s, pdl_str text);
+void pdl_mcp_session_greeted(session *s); /* CALL_INITIALIZED has arrived */
 /* The connection is gone: everything that waits fails. Takes the content of err. */
-void session_failed(session *s, pdl_err *err);
+void pdl_mcp_session_failed(session *s, pdl_err *err);
 /* Call id fails alone; nothing when it is not on the wire any more. Takes the content of err. */
-void session_call_failed(session *s, uint64_t id, pdl_err *err);
+void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
 /* The server knows the session of this call no more: begin anew and send it once more. False: that was done before,
  * and the call is still on the wire. */
-PDL_MUST bool session_lost(session *s, uint64_t id);
+PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
 /* The same, seen while nothing was asked: the next use begins anew. */
-void session_expired(session *s);
-bool session_waits_for(const session *s, uint64_t id);
+void pdl_mcp_session_expired(session *s);
+bool pdl_mcp_session_waits_for(const session *s, uint64_t id);
 /* "tool server NAME: ..."; always false. */
-PDL_PRINTF(3, 4) bool server_error(const session *s, pdl_err *err, const char *fmt, ...);
+PDL_PRINTF(3, 4) bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...);
 /* "MCP error CODE: MESSAGE" for an error object of JSON-RPC. */
-void rpc_error(pdl_vref error, pdl_err *err);
+void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 
 /* result.c: what comes back, in the form of replies. */
 /* The tools of a page that are allowed, into the dict from name to tool. */
-PDL_MUST bool tools_add(const server_config *c, pdl_vref page, pdl_val *tools, pdl_err *err);
-pdl_val tools_list(pdl_vref tools);
-PDL_MUST bool call_result(pdl_vref result, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools, pdl_err *err);
+pdl_val pdl_mcp_tools_list(pdl_vref tools);
+PDL_MUST bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err);
 
 #endif

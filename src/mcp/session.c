@@ -20,7 +20,7 @@ static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26",
 static void advance(session *s);
 static void send_turns(session *s);
 
-bool server_error(const session *s, pdl_err *err, const char *fmt, ...) {
+bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...) {
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
@@ -31,7 +31,7 @@ bool server_error(const session *s, pdl_err *err, const char *fmt, ...) {
     return false;
 }
 
-void rpc_error(pdl_vref error, pdl_err *err) {
+void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err) {
     pdl_vref code = pdl_is_dict(error) ? pdl_dict_getz(error, "code") : pdl_absent();
     pdl_vref message = pdl_is_dict(error) ? pdl_dict_getz(error, "message") : pdl_absent();
     int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
@@ -51,7 +51,7 @@ static call *find_call(const session *s, uint64_t id) {
     return NULL;
 }
 
-bool session_waits_for(const session *s, uint64_t id) { return find_call(s, id) != NULL; }
+bool pdl_mcp_session_waits_for(const session *s, uint64_t id) { return find_call(s, id) != NULL; }
 
 /* Off the table. Its job is the caller's. */
 static job end_call(call *c) {
@@ -102,7 +102,7 @@ static void reset(session *s) {
     s->tools = s->pages = pdl_absent();
 }
 
-void session_failed(session *s, pdl_err *err) {
+void pdl_mcp_session_failed(session *s, pdl_err *err) {
     PDL_TRACE(s->room->opt.debug, mcp, "%s: %s", s->config.name, err->msg);
     job *jobs = PDL_NEW_N(job, s->calls.n + s->turn.n + 1);
     size_t n = 0;
@@ -121,7 +121,7 @@ static void call_failed(call *c, pdl_err *err) {
     session *s = c->s;
     call_kind kind = c->kind;
     if (kind == CALL_INITIALIZE || kind == CALL_INITIALIZED) {
-        session_failed(s, err);
+        pdl_mcp_session_failed(s, err);
         return;
     }
     job j = end_call(c);
@@ -136,13 +136,13 @@ static void call_failed(call *c, pdl_err *err) {
     pdl_err_fini(err);
 }
 
-void session_call_failed(session *s, uint64_t id, pdl_err *err) {
+void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err) {
     call *c = find_call(s, id);
     if (c) call_failed(c, err);
     else pdl_err_fini(err);
 }
 
-bool session_lost(session *s, uint64_t id) {
+bool pdl_mcp_session_lost(session *s, uint64_t id) {
     call *c = find_call(s, id);
     if (!c) return true;
     bool list = c->kind == CALL_LIST, current = c->epoch == s->epoch;
@@ -158,7 +158,7 @@ bool session_lost(session *s, uint64_t id) {
     return true;
 }
 
-void session_expired(session *s) {
+void pdl_mcp_session_expired(session *s) {
     if (s->state != SESSION_READY || s->calls.n) return; /* what is on the wire sees it, too */
     PDL_TRACE(s->room->opt.debug, mcp, "%s: the session is over", s->config.name);
     s->via->close(s);
@@ -198,7 +198,7 @@ static void on_limit(void *user) {
     pdl_err err = {0};
     c->limit = NULL;
     double seconds = (double)(pdl_clock_ns() - c->start_ns) / 1e9;
-    server_error(s, &err, "no answer in %.*f seconds", seconds < 10 ? 1 : 0, seconds);
+    pdl_mcp_server_error(s, &err, "no answer in %.*f seconds", seconds < 10 ? 1 : 0, seconds);
     err.kind = PDL_E_timeout;
     if (s->n_junk)
         pdl_err_hint(&err, "it wrote %zu texts that are no messages; PDL_DEBUG=mcp shows them", s->n_junk);
@@ -252,7 +252,7 @@ static void refuse_job(session *s, pdl_effect *e, const char *fmt, pdl_str about
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s%.*s", fmt, PDL_FMT(about));
-    server_error(s, &err, "%s", pdl_buf_z(&b));
+    pdl_mcp_server_error(s, &err, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
     pdl_effect_refuse(e, &err);
 }
@@ -265,7 +265,7 @@ static pdl_val object_of(pdl_vref d, const char *key) {
 static void send_call(session *s, job j) {
     pdl_vref r = j.e->request;
     pdl_str name = text_at(r, "name");
-    if (!config_allows(&s->config, name)) {
+    if (!pdl_mcp_config_allows(&s->config, name)) {
         refuse_job(s, j.e, "the configuration does not allow the tool ", name);
         return;
     }
@@ -276,7 +276,7 @@ static void send_call(session *s, job j) {
 /* The handshake is ours, and the allow list counts here too. */
 static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
     if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/"))) return false;
-    return !pdl_str_is(method, "tools/call") || config_allows(&s->config, text_at(params, "name"));
+    return !pdl_str_is(method, "tools/call") || pdl_mcp_config_allows(&s->config, text_at(params, "name"));
 }
 
 static void send_request(session *s, job j) {
@@ -300,7 +300,7 @@ static void begin(session *s) {
     s->state = SESSION_STARTING;
     s->n_junk = 0;
     if (!s->via->open(s, &err)) {
-        session_failed(s, &err);
+        pdl_mcp_session_failed(s, &err);
         return;
     }
     pdl_val info = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl"));
@@ -377,12 +377,12 @@ static bool cancel_turn(session *s, uint32_t effect) {
     return false;
 }
 
-void session_take(session *s, pdl_effect *e) {
+void pdl_mcp_session_take(session *s, pdl_effect *e) {
     *pdl_vec_push(&s->jobs) = (job){.e = e};
     advance(s);
 }
 
-bool session_cancel(session *s, uint32_t effect) {
+bool pdl_mcp_session_cancel(session *s, uint32_t effect) {
     for (size_t i = 0; i < s->jobs.n; i++) {
         if (s->jobs.p[i].e->id != effect) continue;
         pdl_effect_free(s->jobs.p[i].e);
@@ -402,7 +402,7 @@ bool session_cancel(session *s, uint32_t effect) {
     return cancel_turn(s, effect);
 }
 
-bool session_is_busy(const session *s) { return s->jobs.n || s->calls.n || s->next_turn < s->turn.n; }
+bool pdl_mcp_session_is_busy(const session *s) { return s->jobs.n || s->calls.n || s->next_turn < s->turn.n; }
 
 /* --- what comes ----------------------------------------------------------------------------------------- */
 
@@ -413,11 +413,11 @@ static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
             s->version = versions[i];
             return true;
         }
-    return server_error(s, err, "it speaks version '%.*s' of the protocol, which is not known here",
-                        PDL_FMT(pdl_utf8_cut(said, SHOWN)));
+    return pdl_mcp_server_error(s, err, "it speaks version '%.*s' of the protocol, which is not known here",
+                                PDL_FMT(pdl_utf8_cut(said, SHOWN)));
 }
 
-void session_greeted(session *s) {
+void pdl_mcp_session_greeted(session *s) {
     for (size_t i = 0; i < s->calls.n; i++) {
         if (s->calls.p[i]->kind != CALL_INITIALIZED) continue;
         end_call(s->calls.p[i]);
@@ -431,7 +431,7 @@ void session_greeted(session *s) {
 static void initialized(session *s, pdl_vref result) {
     pdl_err err = {0};
     if (!negotiate(s, result, &err)) {
-        session_failed(s, &err);
+        pdl_mcp_session_failed(s, &err);
         return;
     }
     pdl_vref can = pdl_dict_getz(result, "capabilities"), tools = pdl_is_dict(can) ? pdl_dict_getz(can, "tools") : pdl_absent();
@@ -439,12 +439,12 @@ static void initialized(session *s, pdl_vref result) {
     s->pushes = pdl_is_bool(changes) && pdl_bool_of(changes);
     call *c = call_new(s, CALL_INITIALIZED, s->config.start_ms);
     notify(s, "notifications/initialized", pdl_absent(), c);
-    if (s->via->ordered) session_greeted(s);
+    if (s->via->ordered) pdl_mcp_session_greeted(s);
 }
 
 static void end_list(session *s) {
     s->n_lost = 0;
-    s->tools = tools_list(s->pages);
+    s->tools = pdl_mcp_tools_list(s->pages);
     pdl_drop(s->pages);
     s->pages = pdl_absent();
     job *jobs;
@@ -459,13 +459,13 @@ static void listed(call *c, pdl_vref result) {
     session *s = c->s;
     pdl_err err = {0};
     pdl_vref next = pdl_is_dict(result) ? pdl_dict_getz(result, "nextCursor") : pdl_absent();
-    if (!tools_add(&s->config, result, &s->pages, &err)) {
+    if (!pdl_mcp_tools_add(&s->config, result, &s->pages, &err)) {
         call_failed(c, &err);
     } else if (!pdl_is_str(next)) {
         end_call(c);
         end_list(s);
     } else if (++s->n_pages >= MAX_PAGES) {
-        server_error(s, &err, "its list of tools has more than %d pages", MAX_PAGES);
+        pdl_mcp_server_error(s, &err, "its list of tools has more than %d pages", MAX_PAGES);
         call_failed(c, &err);
     } else {
         end_call(c);
@@ -481,11 +481,11 @@ static void job_answered(call *c, pdl_vref result) {
     job j = end_call(c);
     if (!pdl_text_is(pdl_dict_getz(j.e->request, "op"), "call")) {
         answer(j.e, pdl_keep(result), start);
-    } else if (call_result(result, &out, &err)) {
+    } else if (pdl_mcp_call_result(result, &out, &err)) {
         answer(j.e, out, start);
     } else {
         pdl_err whole = {0};
-        server_error(s, &whole, "%s", err.msg);
+        pdl_mcp_server_error(s, &whole, "%s", err.msg);
         pdl_err_fini(&err);
         pdl_effect_refuse(j.e, &whole);
     }
@@ -508,7 +508,7 @@ static void succeeded(call *c, pdl_vref result) {
 static void replied_with_error(call *c, pdl_vref error) {
     session *s = c->s;
     pdl_err err = {0}, why = {0};
-    rpc_error(error, &err);
+    pdl_mcp_rpc_error(error, &err);
     if (c->kind == CALL_LIST && err.status == METHOD_NOT_FOUND) { /* it offers no tools */
         end_call(c);
         end_list(s);
@@ -516,7 +516,7 @@ static void replied_with_error(call *c, pdl_vref error) {
         return;
     }
     if (c->kind != CALL_JOB) {
-        server_error(s, &why, "%s", err.msg);
+        pdl_mcp_server_error(s, &why, "%s", err.msg);
         pdl_err_fini(&err);
         pdl_err_move(&err, &why);
     }
@@ -566,7 +566,7 @@ static bool take_message(session *s, pdl_vref m) {
     return true;
 }
 
-void session_message(session *s, pdl_str text) {
+void pdl_mcp_session_message(session *s, pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
     bool good = pdl_json_read(text, 0, &v, NULL, &err);
@@ -584,17 +584,17 @@ void session_message(session *s, pdl_str text) {
 
 /* --- life ----------------------------------------------------------------------------------------------- */
 
-session *session_new(room *r, pdl_arena *a, const server_config *c) {
+session *pdl_mcp_session_new(room *r, pdl_arena *a, const server_config *c) {
     session *s = PDL_NEW(session);
     s->room = r;
     s->arena = a;
     s->config = *c;
-    s->via = c->argv ? &transport_stdio : &transport_http;
+    s->via = c->argv ? &pdl_mcp_transport_stdio : &pdl_mcp_transport_http;
     s->tools = s->pages = pdl_absent();
     return s;
 }
 
-void session_forget_calls(session *s) {
+void pdl_mcp_session_forget_calls(session *s) {
     while (s->calls.n) {
         call *c = s->calls.p[s->calls.n - 1];
         s->via->forget(s, c);
@@ -605,8 +605,8 @@ void session_forget_calls(session *s) {
     s->jobs.n = s->turn.n = s->next_turn = 0;
 }
 
-void session_free(session *s) {
-    session_forget_calls(s);
+void pdl_mcp_session_free(session *s) {
+    pdl_mcp_session_forget_calls(s);
     pdl_timer_stop(s->after_cancel);
     s->via->close(s);
     reset(s);

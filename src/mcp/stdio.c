@@ -30,7 +30,7 @@ static void child_free(child *p) {
 static bool on_line(void *user, pdl_str line, pdl_err *err) {
     child *p = user;
     (void)err;
-    if (pdl_str_trim(line).n) session_message(p->s, line);
+    if (pdl_str_trim(line).n) pdl_mcp_session_message(p->s, line);
     return p->s != NULL;
 }
 
@@ -45,9 +45,9 @@ static void on_out(void *user, pdl_str bytes) {
     } else if (!ok) {
         session *s = p->s;
         pdl_err whole = {0};
-        server_error(s, &whole, "%s", err.kind ? err.msg : "it cannot be read");
+        pdl_mcp_server_error(s, &whole, "%s", err.kind ? err.msg : "it cannot be read");
         if (err.kind) whole.kind = err.kind;
-        session_failed(s, &whole);
+        pdl_mcp_session_failed(s, &whole);
     }
     pdl_err_fini(&err);
 }
@@ -86,10 +86,12 @@ static void on_end(void *user, const pdl_proc_result *r) {
     pdl_err err = {0};
     pdl_buf words = PDL_BUF;
     put_last_words(p, &words);
-    if (r->signal) server_error(s, &err, "it was ended by signal %d%s", r->signal, pdl_buf_z(&words));
-    else server_error(s, &err, "it ended with exit status %d%s", r->status, pdl_buf_z(&words));
+    if (r->signal)
+        pdl_mcp_server_error(s, &err, "it was ended by signal %d%s", r->signal, pdl_buf_z(&words));
+    else
+        pdl_mcp_server_error(s, &err, "it ended with exit status %d%s", r->status, pdl_buf_z(&words));
     pdl_buf_fini(&words);
-    session_failed(s, &err);
+    pdl_mcp_session_failed(s, &err);
 }
 
 static bool start(session *s, pdl_err *err) {
@@ -103,7 +105,7 @@ static bool start(session *s, pdl_err *err) {
     };
     PDL_TRACE(s->room->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
     if (!pdl_proc_start(s->room->loop, &o, &p->proc, &why)) {
-        server_error(s, err, "%s", why.msg);
+        pdl_mcp_server_error(s, err, "%s", why.msg);
         pdl_err_fini(&why);
         child_free(p);
         return false;
@@ -147,8 +149,8 @@ static void let_go(session *s) {
     if (!p->reading) child_free(p);
 }
 
-int stdio_pid(const session *s) {
+int pdl_mcp_stdio_pid(const session *s) {
     return s->child && pdl_proc_is_running(s->child->proc) ? pdl_proc_pid(s->child->proc) : 0;
 }
 
-const transport transport_stdio = {true, start, write_line, forget, finish, finished, insist, let_go};
+const transport pdl_mcp_transport_stdio = {true, start, write_line, forget, finish, finished, insist, let_go};

@@ -79,7 +79,7 @@ static bool read_key(pdl_scan *s, pdl_str *key) {
 }
 
 /* What the event says. */
-typedef struct chunk {
+typedef struct model_chunk {
     pdl_str content; /* raw */
     bool escaped, has_content, has_choice;
 } chunk;

@@ -11,7 +11,7 @@
 
 /* --- parameters -------------------------------------------------------------------------- */
 
-typedef struct writer {
+typedef struct ollama_writer {
     pdl_ask *ask;
     bool generate;
     pdl_val body, options;

@@ -12,7 +12,7 @@
 /* --- request ----------------------------------------------------------------------------- */
 
 /* A body being written. */
-typedef struct writer {
+typedef struct openai_writer {
     pdl_ask *ask;
     unsigned quirks;
     pdl_family family;

@@ -39,7 +39,7 @@ static bool broken(pdl_err *err, const char *what) {
 
 /* --- headers ----------------------------------------------------------------------------- */
 
-typedef struct head {
+typedef struct event_head {
     pdl_str message_type, event_type, exception_type, error_code, error_message;
 } head;
 

@@ -56,7 +56,7 @@ bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err) {
 
 /* --- regular expressions ----------------------------------------------------------------- */
 
-typedef struct reader {
+typedef struct grammar_reader {
     pdl_scan s;
     unsigned depth;
     bool literal; /* the atom that was read is one character without a quantifier */

@@ -8,7 +8,7 @@
 typedef enum { ROLE_USER, ROLE_SYSTEM, ROLE_ASSISTANT } role;
 
 /* What stands around the contents of each role, and around all of them. */
-typedef struct frame {
+typedef struct prompt_frame {
     const char *begin, *end;
     struct {
         const char *before, *after;

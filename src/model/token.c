@@ -8,17 +8,17 @@
 
 enum { EARLY_S = 10, SHORT_S = 3600, LONG_S = 86400, EXCHANGE_MS = 60000 };
 
-struct pdl_token {
+struct pdl_access_token {
     pdl_tokens *tokens;
-    pdl_token *next;
+    pdl_access_token *next;
     pdl_buf url, id, form, text;
     uint64_t until_ns;
     uint64_t http_id;               /* an exchange is on its way */
     pdl_token_wait *waiting, **end; /* in the order they came */
 };
 
-static pdl_token *find(pdl_tokens *t, pdl_str url, pdl_str id) {
-    for (pdl_token *k = t->first; k; k = k->next)
+static pdl_access_token *find(pdl_tokens *t, pdl_str url, pdl_str id) {
+    for (pdl_access_token *k = t->first; k; k = k->next)
         if (pdl_str_eq(pdl_buf_str(&k->url), url) && pdl_str_eq(pdl_buf_str(&k->id), id)) return k;
     return NULL;
 }
@@ -29,13 +29,13 @@ static void wipe(pdl_buf *b) {
 }
 
 pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id) {
-    pdl_token *k = find(t, url, id);
+    pdl_access_token *k = find(t, url, id);
     if (!k || k->text.len == 0 || pdl_clock_ns() >= k->until_ns) return (pdl_str){0};
     return pdl_buf_str(&k->text);
 }
 
 void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id) {
-    pdl_token *k = find(t, url, id);
+    pdl_access_token *k = find(t, url, id);
     if (k) wipe(&k->text);
 }
 
@@ -55,7 +55,7 @@ static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
 }
 
-static bool take_token(pdl_token *k, pdl_str body) {
+static bool take_token(pdl_access_token *k, pdl_str body) {
     pdl_val json;
     pdl_err err = {0};
     if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
@@ -90,7 +90,7 @@ static void fault_of(const pdl_http_reply *r, pdl_fault *f) {
 }
 
 static void on_done(void *user, const pdl_http_reply *r) {
-    pdl_token *k = user;
+    pdl_access_token *k = user;
     k->http_id = 0;
     bool ok = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299 && take_token(k, r->body);
     for (pdl_token_wait *w; (w = k->waiting);) {
@@ -101,7 +101,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     }
 }
 
-static void exchange(pdl_token *k) {
+static void exchange(pdl_access_token *k) {
     static const char *const headers[] = {"Content-Type: application/x-www-form-urlencoded",
                                           "Accept: application/json"};
     pdl_http_request req = {
@@ -118,10 +118,11 @@ static void exchange(pdl_token *k) {
 }
 
 void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w) {
-    pdl_token *k = find(t, url, id);
+    pdl_access_token *k = find(t, url, id);
     if (!k) {
-        k = PDL_NEW(pdl_token);
-        *k = (pdl_token){.tokens = t, .next = t->first, .url = PDL_BUF, .id = PDL_BUF, .form = PDL_BUF, .text = PDL_BUF};
+        k = PDL_NEW(pdl_access_token);
+        *k = (pdl_access_token){
+            .tokens = t, .next = t->first, .url = PDL_BUF, .id = PDL_BUF, .form = PDL_BUF, .text = PDL_BUF};
         pdl_buf_put(&k->url, url);
         pdl_buf_put(&k->id, id);
         t->first = k;
@@ -140,7 +141,7 @@ void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_to
 }
 
 void pdl_tokens_fini(pdl_tokens *t) {
-    for (pdl_token *k; (k = t->first);) {
+    for (pdl_access_token *k; (k = t->first);) {
         t->first = k->next;
         if (k->http_id) pdl_http_cancel(t->http, k->http_id);
         pdl_buf_fini(&k->url);

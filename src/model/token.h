@@ -5,17 +5,17 @@
 
 #include "model/fault.h"
 
-typedef struct pdl_token pdl_token;
+typedef struct pdl_access_token pdl_access_token;
 
 /* The tokens of a world. All-zero but http is empty. */
 typedef struct pdl_tokens {
     pdl_http *http;
-    pdl_token *first;
+    pdl_access_token *first;
 } pdl_tokens;
 
 /* One who waits; part of a call. All-zero waits for nothing. */
 typedef struct pdl_token_wait {
-    pdl_token *token;
+    pdl_access_token *token;
     struct pdl_token_wait *next, **prev;
     /* Called once: f is NULL when the token is there now, else why not (taken). */
     void (*fn)(void *user, pdl_fault *f);

@@ -99,8 +99,8 @@ static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
 /* Takes text. In a stream it is cut as it comes. */
 static pdl_buf cut_text(choice *c, pdl_buf text, bool counts) {
     pdl_buf out = PDL_BUF;
-    cutoff_feed(&c->cut, pdl_buf_str(&text), counts, &out);
-    cutoff_end(&c->cut, &out);
+    pdl_serve_cutoff_feed(&c->cut, pdl_buf_str(&text), counts, &out);
+    pdl_serve_cutoff_end(&c->cut, &out);
     pdl_buf_fini(&text);
     return out;
 }
@@ -113,7 +113,7 @@ static const char *finish_of(pdl_vref model, bool calls) {
     return calls ? "tool_calls" : "stop";
 }
 
-bool answer_read(choice *c, answer *out, pdl_err *err) {
+bool pdl_serve_answer_read(choice *c, answer *out, pdl_err *err) {
     pdl_vref model = pdl_run_answer(c->run), message = last_message(c);
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     if (!pdl_stringify(content_of(c), &text, err)) {
@@ -133,7 +133,7 @@ bool answer_read(choice *c, answer *out, pdl_err *err) {
     return true;
 }
 
-void answer_fini(answer *a) {
+void pdl_serve_answer_fini(answer *a) {
     pdl_buf_fini(&a->text);
     pdl_drop(a->calls);
     pdl_drop(a->said);

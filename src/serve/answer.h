@@ -13,7 +13,7 @@ typedef struct answer {
 } answer;
 
 /* Of a choice whose run is over. Error: the result is not text. */
-PDL_MUST bool answer_read(choice *c, answer *out, pdl_err *err);
-void answer_fini(answer *a);
+PDL_MUST bool pdl_serve_answer_read(choice *c, answer *out, pdl_err *err);
+void pdl_serve_answer_fini(answer *a);
 
 #endif

@@ -16,30 +16,31 @@
 
 enum { SHOWN = 100 };
 
-bool ask_is_true(pdl_vref d, const char *key) {
+bool pdl_serve_ask_is_true(pdl_vref d, const char *key) {
     pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
     return pdl_is_bool(v) && pdl_bool_of(v);
 }
 
-const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name) {
+const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name) {
     for (size_t i = 0; i < s->opt.n_models; i++)
         if (pdl_str_eq(s->opt.models[i].name, name)) {
-            record_model(x, &s->opt.models[i]);
+            pdl_serve_record_model(x, &s->opt.models[i]);
             return &s->opt.models[i];
         }
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "The model `%.*s` does not exist", PDL_FMT(pdl_utf8_cut(name, SHOWN)));
-    answer_error(x, 404, SERVE_INVALID, "model_not_found", pdl_buf_str(&b));
+    pdl_serve_answer_error(x, 404, SERVE_INVALID, "model_not_found", pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return NULL;
 }
 
 /* Of a request for a completion: where there is one model only, it need not be named. */
 static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref name) {
-    if (pdl_is_str(name)) return ask_model(s, x, pdl_str_get(name));
+    if (pdl_is_str(name)) return pdl_serve_ask_model(s, x, pdl_str_get(name));
     bool any = pdl_is_absent(name) || pdl_is_null(name);
-    if (any && s->opt.n_models == 1) return ask_model(s, x, s->opt.models->name);
-    answer_wrong(x, "model", "missing_required_parameter", PDL_STR("you must provide a model parameter"));
+    if (any && s->opt.n_models == 1) return pdl_serve_ask_model(s, x, s->opt.models->name);
+    pdl_serve_answer_wrong(x, "model", "missing_required_parameter",
+                           PDL_STR("you must provide a model parameter"));
     return NULL;
 }
 
@@ -86,7 +87,7 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
 
 /* Limits under names that programs can give on to a model: null where the request has none, unless the command gave one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
-    int64_t most = cutoff_max_tokens(chat);
+    int64_t most = pdl_serve_cutoff_max_tokens(chat);
     pdl_vref stop = pdl_dict_getz(chat, "stop");
     bool stops = !pdl_is_absent(stop) && !pdl_is_null(stop);
     if (most || pdl_is_absent(pdl_dict_getz(v, "max_tokens"))) v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
@@ -95,7 +96,7 @@ static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     return v;
 }
 
-pdl_val ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref given) {
+pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref given) {
     pdl_val messages = with_contents(given), key = pdl_textz("messages");
     pdl_val v = pdl_dict_new(8);
     v = with_limits(pdl_dict_merge(v, s->variables), chat);
@@ -111,13 +112,13 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
     if (!pdl_json_read(pdl_exchange_body(x), 0, out, NULL, &err)) {
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "the body is not JSON: %s", err.msg);
-        answer_error(x, 400, SERVE_INVALID, NULL, pdl_buf_str(&b));
+        pdl_serve_answer_error(x, 400, SERVE_INVALID, NULL, pdl_buf_str(&b));
         pdl_buf_fini(&b);
         pdl_err_fini(&err);
         return false;
     }
     if (pdl_is_dict(*out)) return true;
-    answer_error(x, 400, SERVE_INVALID, NULL, PDL_STR("the body should be an object"));
+    pdl_serve_answer_error(x, 400, SERVE_INVALID, NULL, PDL_STR("the body should be an object"));
     pdl_drop(*out);
     return false;
 }
@@ -125,21 +126,24 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
 /* The fields, model, messages, limits and choices of a chat. */
 static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const pdl_served **model, uint32_t *n) {
     pdl_buf why = PDL_BUF;
-    bool ok = ask_fields(x, chat) && (*model = model_of(s, x, pdl_dict_getz(chat, "model"))) != NULL &&
-              ask_messages(x, pdl_dict_getz(chat, "messages"));
-    if (ok && !cutoff_is_stop(pdl_dict_getz(chat, "stop"))) {
-        answer_wrong(x, "stop", "invalid_value", PDL_STR("stop should be a text or a list of up to 4 texts, of at most 1000 bytes each"));
+    bool ok = pdl_serve_ask_fields(x, chat) &&
+              (*model = model_of(s, x, pdl_dict_getz(chat, "model"))) != NULL &&
+              pdl_serve_ask_messages(x, pdl_dict_getz(chat, "messages"));
+    if (ok && !pdl_serve_cutoff_is_stop(pdl_dict_getz(chat, "stop"))) {
+        pdl_serve_answer_wrong(
+            x, "stop", "invalid_value",
+            PDL_STR("stop should be a text or a list of up to 4 texts, of at most 1000 bytes each"));
         ok = false;
     }
     if (ok && !read_n(s, pdl_dict_getz(chat, "n"), n, &why)) {
-        answer_wrong(x, "n", "invalid_value", pdl_buf_str(&why));
+        pdl_serve_answer_wrong(x, "n", "invalid_value", pdl_buf_str(&why));
         ok = false;
     }
     pdl_buf_fini(&why);
     return ok;
 }
 
-bool ask_read(pdl_serve *s, pdl_exchange *x, const form *f, request *out) {
+bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const form *f, request *out) {
     request a = {.chat = pdl_absent()};
     bool ok = true;
     if (!read_body(x, &a.body)) return false;

@@ -37,7 +37,7 @@ static void take_out(works *l, work *w) {
     else l->last = w->prev;
 }
 
-void works_move_last(works *l, work *w) {
+void pdl_serve_works_move_last(works *l, work *w) {
     take_out(l, w);
     append(l, w);
 }
@@ -82,7 +82,7 @@ static void on_event(void *user, const pdl_event *e) {
     work *w = c->work;
     pdl_buf sure = PDL_BUF;
     if (e->kind != PDL_EVENT_text || !w->stream) return;
-    cutoff_feed(&c->cut, e->text, e->look != PDL_LOOK_MODEL, &sure);
+    pdl_serve_cutoff_feed(&c->cut, e->text, e->look != PDL_LOOK_MODEL, &sure);
     put_text(c, pdl_buf_str(&sure));
     pdl_buf_fini(&sure);
     if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(c->run);
@@ -92,14 +92,14 @@ static void on_event(void *user, const pdl_event *e) {
 static bool finish_choice(choice *c, pdl_err *err) {
     pdl_buf b = PDL_BUF, rest = PDL_BUF;
     answer a;
-    cutoff_end(&c->cut, &rest);
+    pdl_serve_cutoff_end(&c->cut, &rest);
     put_text(c, pdl_buf_str(&rest));
     pdl_buf_fini(&rest);
-    if (!answer_read(c, &a, err)) return false;
+    if (!pdl_serve_answer_read(c, &a, err)) return false;
     begin_pieces(c->work);
     c->work->form->end(c, &a, &b);
     send(c->work, &b);
-    answer_fini(&a);
+    pdl_serve_answer_fini(&a);
     return true;
 }
 
@@ -114,7 +114,8 @@ static void finish_pieces(work *w) {
 
 static void put_whole(work *w, pdl_val v) {
     if (w->form->put_whole) w->form->put_whole(w, v);
-    else answer_json(w->x, v);
+    else
+        pdl_serve_answer_json(w->x, v);
 }
 
 static void succeed(work *w) {
@@ -122,7 +123,8 @@ static void succeed(work *w) {
     pdl_val whole;
     if (w->stream) finish_pieces(w);
     else if (w->form->whole(w, &whole, &err)) put_whole(w, whole);
-    else failure_tell(w, &err);
+    else
+        pdl_serve_failure_tell(w, &err);
     pdl_err_fini(&err);
 }
 
@@ -141,7 +143,7 @@ static void leave_queue(work *w) {
 static void note_tokens(const choice *c) {
     int64_t calls, completion, prompt;
     pdl_run_usage(c->run, &calls, &completion, &prompt);
-    record_tokens(c->work->x, prompt, completion);
+    pdl_serve_record_tokens(c->work->x, prompt, completion);
 }
 
 /* In no list any more. */
@@ -149,7 +151,7 @@ static void release(work *w) {
     pdl_serve *s = w->s;
     if (w->x) pdl_exchange_set(w->x, NULL);
     for (uint32_t i = 0; i < w->n; i++) {
-        cutoff_fini(&w->choices[i].cut);
+        pdl_serve_cutoff_fini(&w->choices[i].cut);
         pdl_buf_fini(&w->choices[i].shown);
         if (!w->choices[i].run) continue;
         if (w->x) note_tokens(&w->choices[i]);
@@ -165,22 +167,23 @@ static void release(work *w) {
     pdl_free(w);
 }
 
-void chat_free(work *w) {
+void pdl_serve_chat_free(work *w) {
     if (w->waits) leave_queue(w);
     else take_out(&w->s->going, w);
     release(w);
 }
 
-void chat_over(pdl_exchange *x) {
+void pdl_serve_chat_over(pdl_exchange *x) {
     work *w = pdl_exchange_get(x);
-    if (w) chat_free(w); /* the client has gone */
+    if (w) pdl_serve_chat_free(w); /* the client has gone */
 }
 
 /* --- the beginning -------------------------------------------------------------------------------------- */
 
 static void overloaded(work *w, const char *why) {
     if (w->form->refuse) w->form->refuse(w, pdl_str_of(why));
-    else answer_error(w->x, 503, "server_error", "overloaded", pdl_str_of(why));
+    else
+        pdl_serve_answer_error(w->x, 503, "server_error", "overloaded", pdl_str_of(why));
 }
 
 static void on_limit(void *user) {
@@ -188,7 +191,7 @@ static void on_limit(void *user) {
     w->limit = NULL;
     if (w->waits) {
         overloaded(w, "its turn did not come in time");
-        chat_free(w);
+        pdl_serve_chat_free(w);
         return;
     }
     w->late = true;
@@ -204,7 +207,7 @@ static void limit_time(work *w) {
     if (!w->limit) w->limit = pdl_timer_start(w->s->loop, w->s->opt.run_ms, on_limit, w);
 }
 
-void make_id(pdl_serve *s, const char *prefix, char *out, size_t size) {
+void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size) {
     s->ids += 0x9e3779b97f4a7c15u; /* splitmix64 */
     uint64_t z = s->ids;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -225,9 +228,9 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const reques
     w->choices = PDL_NEW_N(choice, a->n);
     w->n = a->n;
     w->created = pdl_clock_wall_ns() / 1000000000;
-    w->stream = f->begin && ask_is_true(w->asked, "stream");
-    w->wants_usage = ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
-    make_id(s, f->id, w->id, sizeof w->id);
+    w->stream = f->begin && pdl_serve_ask_is_true(w->asked, "stream");
+    w->wants_usage = pdl_serve_ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
+    pdl_serve_make_id(s, f->id, w->id, sizeof w->id);
     if (x) pdl_exchange_set(x, w);
     return w;
 }
@@ -235,7 +238,7 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const reques
 static pdl_val variables_of(const work *w, uint32_t i) {
     if (w->form->variables) return w->form->variables(w);
     pdl_val messages = w->form->messages ? w->form->messages(w, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
-    pdl_val vars = ask_variables(w->s, w->asked, messages);
+    pdl_val vars = pdl_serve_ask_variables(w->s, w->asked, messages);
     pdl_drop(messages);
     return vars;
 }
@@ -247,7 +250,12 @@ static void spawn(work *w) {
     for (uint32_t i = 0; i < w->n; i++) {
         choice *c = &w->choices[i];
         pdl_val vars = variables_of(w, i);
-        *c = (choice){.work = w, .index = i, .slot = s->slots[--s->n_slots], .fresh = true, .cut = cutoff_of(w->asked), .shown = PDL_BUF};
+        *c = (choice){.work = w,
+                      .index = i,
+                      .slot = s->slots[--s->n_slots],
+                      .fresh = true,
+                      .cut = pdl_serve_cutoff_of(w->asked),
+                      .shown = PDL_BUF};
         c->run = pdl_session_spawn(s->opt.session, &(pdl_spawn){
             .code = w->form->code ? w->form->code(w) : s->codes[w->model - s->opt.models], .dir = w->model->dir, .variables = vars, .slot = c->slot,
             .group = w->choices[0].slot, .stream = w->stream ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
@@ -273,11 +281,11 @@ static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
     return s->n_waiting < s->opt.max_waiting && s->bytes_waiting + bytes_of(x) <= PDL_MAX_SERVE_WAITING_BYTES;
 }
 
-void chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const request *r) {
+void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const request *r) {
     work *w = new_work(s, x, f, r);
     if (!must_wait(s, w->n)) {
         spawn(w);
-        chat_step(w);
+        pdl_serve_chat_step(w);
     } else if (may_wait(s, x)) {
         queue(w);
     } else {
@@ -286,12 +294,12 @@ void chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const request *r) 
     }
 }
 
-void chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
+void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
     request r;
-    if (ask_read(s, x, f, &r)) chat_start(s, x, f, &r);
+    if (pdl_serve_ask_read(s, x, f, &r)) pdl_serve_chat_start(s, x, f, &r);
 }
 
-void chat_admit(pdl_serve *s) {
+void pdl_serve_chat_admit(pdl_serve *s) {
     for (work *w; (w = s->waiting.first) && s->n_slots >= w->n;) {
         leave_queue(w);
         spawn(w);
@@ -304,7 +312,7 @@ static bool can_go_on(const choice *c) {
     return !c->over && (c->fresh || c->work->late || pdl_run_is_ready(c->run));
 }
 
-bool chat_is_ready(const work *w) {
+bool pdl_serve_chat_is_ready(const work *w) {
     if (w->x && pdl_exchange_pending(w->x) > FULL && !w->late) return false;
     for (uint32_t i = 0; i < w->n; i++)
         if (can_go_on(&w->choices[i])) return true;
@@ -317,7 +325,7 @@ static bool step_choice(choice *c) {
     c->fresh = false;
     pdl_step step = pdl_run_step(c->run);
     if (step == PDL_STEP_FAIL) {
-        failure_tell(w, pdl_run_error(c->run));
+        pdl_serve_failure_tell(w, pdl_run_error(c->run));
         return false;
     }
     if (step == PDL_STEP_WAIT) return true;
@@ -325,12 +333,12 @@ static bool step_choice(choice *c) {
     w->n_over++;
     pdl_err err = {0};
     bool ok = !w->stream || finish_choice(c, &err);
-    if (!ok) failure_tell(w, &err);
+    if (!ok) pdl_serve_failure_tell(w, &err);
     pdl_err_fini(&err);
     return ok;
 }
 
-void chat_step(work *w) {
+void pdl_serve_chat_step(work *w) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->n; i++)
         if (can_go_on(&w->choices[i])) ok = step_choice(&w->choices[i]);
@@ -340,5 +348,5 @@ void chat_step(work *w) {
         return;
     }
     if (ok) succeed(w);
-    chat_free(w);
+    pdl_serve_chat_free(w);
 }

@@ -41,7 +41,9 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     pdl_vref prompt = pdl_dict_getz(body, "prompt");
     bool many = is_prompts(prompt);
     if (!many && !pdl_is_str(prompt)) {
-        answer_wrong(x, "prompt", "invalid_type", PDL_STR("prompt should be a string or an array of strings; tokens are not taken"));
+        pdl_serve_answer_wrong(
+            x, "prompt", "invalid_type",
+            PDL_STR("prompt should be a string or an array of strings; tokens are not taken"));
         return false;
     }
     pdl_val d = pdl_keep(body);
@@ -117,10 +119,10 @@ static const char *finish_of(const answer *a) { return pdl_is_list(a->calls) ? "
 
 static void put_piece(const choice *c, pdl_str text, pdl_val logprobs, const char *finish, pdl_buf *out) {
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, text, logprobs, finish));
-    form_put_event((pdl_str){0}, pdl_dict_putz(head(c->work), "choices", list), out);
+    pdl_serve_form_put_event((pdl_str){0}, pdl_dict_putz(head(c->work), "choices", list), out);
 }
 
-static bool echoes(const work *w) { return ask_is_true(w->asked, "echo"); }
+static bool echoes(const work *w) { return pdl_serve_ask_is_true(w->asked, "echo"); }
 
 static void begin(work *w, pdl_buf *out) {
     for (uint32_t i = 0; echoes(w) && i < w->n; i++) put_piece(&w->choices[i], pdl_str_get(prompt_at(w, i)), pdl_null(), NULL, out);
@@ -135,7 +137,9 @@ static void end(choice *c, const answer *a, pdl_buf *out) {
 static void finish(work *w, pdl_buf *out) {
     if (w->wants_usage) {
         pdl_val d = pdl_dict_putz(head(w), "choices", pdl_list_new(0));
-        form_put_event((pdl_str){0}, pdl_dict_putz(d, "usage", form_usage(w, "prompt_tokens", "completion_tokens")), out);
+        pdl_serve_form_put_event(
+            (pdl_str){0},
+            pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")), out);
     }
     PDL_PUT(out, "data: [DONE]\n\n");
 }
@@ -144,7 +148,7 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(w->n);
     for (uint32_t i = 0; i < w->n; i++) {
         answer a;
-        if (!answer_read(&w->choices[i], &a, err)) {
+        if (!pdl_serve_answer_read(&w->choices[i], &a, err)) {
             pdl_drop(list);
             return false;
         }
@@ -153,15 +157,23 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
         pdl_buf_put(&b, pdl_buf_str(&a.text));
         list = pdl_list_push(list, one_choice(&w->choices[i], pdl_buf_str(&b), logprobs_of(a.logprobs), finish_of(&a)));
         pdl_buf_fini(&b);
-        answer_fini(&a);
+        pdl_serve_answer_fini(&a);
     }
     pdl_val d = pdl_dict_putz(head(w), "choices", list);
-    *out = pdl_dict_putz(d, "usage", form_usage(w, "prompt_tokens", "completion_tokens"));
+    *out = pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"));
     return true;
 }
 
 static const form completion = {
-    .id = "cmpl-", .read = read_asked, .messages = messages_of, .begin = begin, .text = text, .end = end, .finish = finish, .fail = form_fail, .whole = whole,
+    .id = "cmpl-",
+    .read = read_asked,
+    .messages = messages_of,
+    .begin = begin,
+    .text = text,
+    .end = end,
+    .finish = finish,
+    .fail = pdl_serve_form_fail,
+    .whole = whole,
 };
 
-void answer_completion(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &completion); }
+void pdl_serve_answer_completion(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &completion); }

@@ -12,7 +12,7 @@
 
 enum { MOST = 1024, MAX_ID = 40 };
 
-typedef struct entry {
+typedef struct conversation_entry {
     char id[MAX_ID];
     pdl_val messages;
     size_t bytes;
@@ -24,7 +24,7 @@ struct conversations {
     size_t bytes;
 };
 
-conversations *conversations_new(void) { return PDL_NEW(conversations); }
+conversations *pdl_serve_conversations_new(void) { return PDL_NEW(conversations); }
 
 static entry *at(const conversations *c, size_t i) {
     return (entry *)(uintptr_t)&c->ring[(c->first + i) % MOST];
@@ -38,7 +38,7 @@ static void drop_oldest(conversations *c) {
     c->n--;
 }
 
-void conversations_free(conversations *c) {
+void pdl_serve_conversations_free(conversations *c) {
     if (!c) return;
     while (c->n) drop_oldest(c);
     pdl_free(c);
@@ -54,7 +54,7 @@ static size_t size_of(pdl_vref messages) {
     return n;
 }
 
-void conversations_put(conversations *c, pdl_str id, pdl_val messages) {
+void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages) {
     size_t bytes = size_of(messages);
     if (id.n >= MAX_ID || bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES) {
         pdl_drop(messages);
@@ -67,7 +67,7 @@ void conversations_put(conversations *c, pdl_str id, pdl_val messages) {
     c->bytes += bytes;
 }
 
-pdl_vref conversations_find(const conversations *c, pdl_str id) {
+pdl_vref pdl_serve_conversations_find(const conversations *c, pdl_str id) {
     for (size_t i = c->n; i-- > 0;)
         if (pdl_str_is(id, at(c, i)->id)) return at(c, i)->messages;
     return pdl_absent();

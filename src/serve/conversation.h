@@ -9,11 +9,11 @@
 
 typedef struct conversations conversations;
 
-conversations *conversations_new(void);
-void conversations_free(conversations *c); /* NULL is fine */
+conversations *pdl_serve_conversations_new(void);
+void pdl_serve_conversations_free(conversations *c); /* NULL is fine */
 /* Takes messages, a list. One that is too big by itself is not kept. */
-void conversations_put(conversations *c, pdl_str id, pdl_val messages);
+void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages);
 /* Borrowed until the next put; absent: it is not, or no longer, there. */
-pdl_vref conversations_find(const conversations *c, pdl_str id);
+pdl_vref pdl_serve_conversations_find(const conversations *c, pdl_str id);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/banned.h"
 
 /* A list with commas; * is any. */
-bool cors_allows(const pdl_serve *s, pdl_str origin) {
+bool pdl_serve_cors_allows(const pdl_serve *s, pdl_str origin) {
     pdl_str list = s->opt.origins;
     while (origin.n && list.n) {
         size_t comma = pdl_str_find(list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list.n : comma;
@@ -23,11 +23,11 @@ static void add(pdl_exchange *x, const char *name, pdl_str value) {
     pdl_free(z);
 }
 
-bool cors_head(pdl_serve *s, pdl_exchange *x) {
+bool pdl_serve_cors_head(pdl_serve *s, pdl_exchange *x) {
     pdl_str origin = pdl_exchange_header(x, "Origin"), headers = pdl_exchange_header(x, "Access-Control-Request-Headers");
     if (!s->opt.origins.n) return false;
     pdl_exchange_add_header(x, "Vary", "Origin");
-    if (!cors_allows(s, origin)) return false;
+    if (!pdl_serve_cors_allows(s, origin)) return false;
     add(x, "Access-Control-Allow-Origin", origin);
     pdl_exchange_add_header(x, "Access-Control-Expose-Headers", "x-request-id, retry-after");
     if (!pdl_str_is(pdl_exchange_method(x), "OPTIONS") || !pdl_exchange_header(x, "Access-Control-Request-Method").n) return false;

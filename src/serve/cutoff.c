@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-int64_t cutoff_max_tokens(pdl_vref body) {
+int64_t pdl_serve_cutoff_max_tokens(pdl_vref body) {
     static const char *const names[] = {"max_completion_tokens", "max_tokens"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         pdl_vref v = pdl_dict_getz(body, names[i]);
@@ -21,7 +21,7 @@ static bool is_sequence(pdl_vref v) {
     return pdl_is_str(v) && pdl_str_get(v).n > 0 && pdl_str_get(v).n <= CUT_MAX_STOP;
 }
 
-bool cutoff_is_stop(pdl_vref stop) {
+bool pdl_serve_cutoff_is_stop(pdl_vref stop) {
     if (pdl_is_absent(stop) || pdl_is_null(stop) || is_sequence(stop)) return true;
     if (!pdl_is_list(stop) || pdl_list_len(stop) > CUT_MAX_STOPS) return false;
     for (size_t i = 0; i < pdl_list_len(stop); i++)
@@ -29,15 +29,15 @@ bool cutoff_is_stop(pdl_vref stop) {
     return true;
 }
 
-cutoff cutoff_of(pdl_vref body) {
-    int64_t n = cutoff_max_tokens(body);
+cutoff pdl_serve_cutoff_of(pdl_vref body) {
+    int64_t n = pdl_serve_cutoff_max_tokens(body);
     pdl_vref stop = pdl_dict_getz(body, "stop");
     bool any = n <= 0 || (uint64_t)n > SIZE_MAX / CUT_BYTES_OF_TOKEN;
     return (cutoff){.stops = pdl_is_null(stop) ? pdl_absent() : stop, .limit = any ? SIZE_MAX : (size_t)n * CUT_BYTES_OF_TOKEN,
                  .held = PDL_BUF};
 }
 
-void cutoff_fini(cutoff *c) { pdl_buf_fini(&c->held); }
+void pdl_serve_cutoff_fini(cutoff *c) { pdl_buf_fini(&c->held); }
 
 /* stops is one text or a list of them. */
 static size_t n_stops(const cutoff *c) {
@@ -77,7 +77,7 @@ static pdl_str first_bytes(pdl_str s, size_t n) {
     return pdl_str_sub(s, 0, n);
 }
 
-void cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out) {
+void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out) {
     if (c->why) return;
     pdl_str taken = counts ? first_bytes(text, c->limit - c->used) : text;
     bool full = taken.n < text.n;
@@ -95,7 +95,7 @@ void cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out) {
     c->held = rest;
 }
 
-void cutoff_end(cutoff *c, pdl_buf *out) {
+void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out) {
     if (!c->why) pdl_buf_put(out, pdl_buf_str(&c->held));
     pdl_buf_fini(&c->held);
 }

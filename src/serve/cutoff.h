@@ -21,16 +21,16 @@ typedef struct cutoff {
 } cutoff;
 
 /* stop and max_tokens of a request; borrows body. */
-cutoff cutoff_of(pdl_vref body);
-void cutoff_fini(cutoff *c);
+cutoff pdl_serve_cutoff_of(pdl_vref body);
+void pdl_serve_cutoff_fini(cutoff *c);
 /* More text; what is certain to be part of the answer is appended to out. counts: it counts against the limit. */
-void cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
+void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
 /* The rest of it: no more text comes. */
-void cutoff_end(cutoff *c, pdl_buf *out);
+void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);
 
 /* max_completion_tokens, else max_tokens, of a request; 0: none. */
-int64_t cutoff_max_tokens(pdl_vref body);
+int64_t pdl_serve_cutoff_max_tokens(pdl_vref body);
 /* Are stop sequences of this form taken? null and absent are. */
-bool cutoff_is_stop(pdl_vref stop);
+bool pdl_serve_cutoff_is_stop(pdl_vref stop);
 
 #endif

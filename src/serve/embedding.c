@@ -25,11 +25,14 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     bool known = pdl_is_absent(format) || pdl_is_null(format) || pdl_text_is(format, "float") || pdl_text_is(format, "base64");
     pdl_val texts = texts_of(pdl_dict_getz(body, "input"));
     if (pdl_is_absent(texts)) {
-        answer_wrong(x, "input", "invalid_type", PDL_STR("input should be a string or an array of strings; tokens are not taken"));
+        pdl_serve_answer_wrong(
+            x, "input", "invalid_type",
+            PDL_STR("input should be a string or an array of strings; tokens are not taken"));
         return false;
     }
     if (!known) {
-        answer_wrong(x, "encoding_format", "invalid_value", PDL_STR("encoding_format should be float or base64"));
+        pdl_serve_answer_wrong(x, "encoding_format", "invalid_value",
+                               PDL_STR("encoding_format should be float or base64"));
         pdl_drop(texts);
         return false;
     }
@@ -92,7 +95,7 @@ static bool check_vectors(pdl_vref vectors, size_t wanted, pdl_err *err) {
 
 /* Tokens that a result tells of, as that of stdlib.embed does; else those of the calls of models. */
 static pdl_val usage_of(const work *w, pdl_vref result) {
-    pdl_val all = form_usage(w, "prompt_tokens", "completion_tokens"), d = pdl_dict_new(2);
+    pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"), d = pdl_dict_new(2);
     pdl_vref own = pdl_is_dict(result) ? pdl_dict_getz(result, "usage") : pdl_absent();
     pdl_vref n = pdl_is_dict(own) ? pdl_dict_getz(own, "prompt_tokens") : pdl_absent();
     pdl_val prompt = pdl_keep(pdl_is_int(n) ? n : pdl_dict_getz(all, "prompt_tokens"));
@@ -127,4 +130,4 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 
 static const form embedding = {.id = "embd-", .read = read_asked, .whole = whole};
 
-void answer_embeddings(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &embedding); }
+void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &embedding); }

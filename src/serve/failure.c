@@ -65,18 +65,18 @@ static void add_headers(pdl_exchange *x, const failure *f, const pdl_err *why) {
     if (f->kind != PDL_E_rate_limit) pdl_exchange_add_header(x, "x-should-retry", "false");
 }
 
-void failure_tell(work *w, const pdl_err *why) {
+void pdl_serve_failure_tell(work *w, const pdl_err *why) {
     failure f = failure_of(why);
     const char *code = pdl_err_kind_name(why->kind);
     pdl_buf shown = PDL_BUF, b = PDL_BUF;
     if (!w->x && !w->form->refuse) return;
-    if (w->x) record_error(w->x, code);
+    if (w->x) pdl_serve_record_error(w->x, code);
     pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
     if (w->form->refuse) {
         w->form->refuse(w, pdl_buf_str(&shown));
     } else if (!w->begun) {
         add_headers(w->x, &f, why);
-        answer_error(w->x, f.status, f.type, code, pdl_buf_str(&shown));
+        pdl_serve_answer_error(w->x, f.status, f.type, code, pdl_buf_str(&shown));
     } else {
         w->form->fail(w, pdl_buf_str(&shown), f.type, code, &b);
         pdl_exchange_put(w->x, pdl_buf_str(&b));

@@ -68,7 +68,7 @@ static void put_types(int types, pdl_buf *b) {
 }
 
 static bool refuse(pdl_exchange *x, const char *param, const char *code, pdl_buf *message) {
-    answer_wrong(x, param, code, pdl_buf_str(message));
+    pdl_serve_answer_wrong(x, param, code, pdl_buf_str(message));
     pdl_buf_fini(message);
     return false;
 }
@@ -136,7 +136,7 @@ static bool has_content(pdl_exchange *x, pdl_vref content, size_t i) {
     return true;
 }
 
-bool ask_messages(pdl_exchange *x, pdl_vref list) {
+bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list) {
     char param[PDL_NUM_MAX + 32];
     pdl_buf b = PDL_BUF;
     if (pdl_is_absent(list) || pdl_is_null(list)) {
@@ -157,7 +157,7 @@ bool ask_messages(pdl_exchange *x, pdl_vref list) {
     return true;
 }
 
-bool ask_fields(pdl_exchange *x, pdl_vref body) {
+bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body) {
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         pdl_vref v = pdl_dict_getz(body, fields[i].name);
         bool number = fields[i].types & (AS_INT | AS_NUMBER);

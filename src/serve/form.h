@@ -33,16 +33,16 @@ typedef struct form {
 } form;
 
 /* The forms, as rows of route.c: POST to /v1/chat/completions, ... */
-void answer_chat(pdl_serve *s, pdl_exchange *x);
-void answer_completion(pdl_serve *s, pdl_exchange *x);
-void answer_response(pdl_serve *s, pdl_exchange *x);
-void answer_embeddings(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_answer_chat(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_answer_completion(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x);
 
 /* One event with v (taken) as its data; name: of the event, empty: none. */
-void form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
+void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 /* A failure as a piece {error: ...}. */
-void form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
+void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
 /* {prompt_tokens, completion_tokens, total_tokens} of the calls of models that all choices made; their names are the form's. */
-pdl_val form_usage(const work *w, const char *prompt, const char *completion);
+pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *completion);
 
 #endif

@@ -21,8 +21,10 @@ static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26",
 
 /* Takes v. */
 static void deliver(pdl_serve *s, pdl_exchange *x, pdl_val v) {
-    if (x) answer_json(x, v);
-    else mcp_stdio_put(s, v);
+    if (x)
+        pdl_serve_answer_json(x, v);
+    else
+        pdl_serve_mcp_stdio_put(s, v);
 }
 
 /* Takes v. */
@@ -49,7 +51,7 @@ static pdl_val result_of(pdl_str text, bool failed, pdl_val structured) {
 
 static const tool *tool_of(const work *w) { return &w->s->tools[w->model - w->s->opt.models]; }
 
-static pdl_val variables(const work *w) { return tool_variables(w->s, tool_of(w), w->asked); }
+static pdl_val variables(const work *w) { return pdl_serve_tool_variables(w->s, tool_of(w), w->asked); }
 
 static pdl_code *code_of(const work *w) { return tool_of(w)->code; }
 
@@ -68,10 +70,10 @@ static pdl_val object_in(pdl_vref result, pdl_str text) {
 
 static bool whole(work *w, pdl_val *out, pdl_err *err) {
     answer a;
-    if (!answer_read(&w->choices[0], &a, err)) return false;
+    if (!pdl_serve_answer_read(&w->choices[0], &a, err)) return false;
     pdl_val object = object_in(pdl_run_result(w->choices[0].run), pdl_buf_str(&a.text));
     *out = answer_of(w->body, "result", result_of(pdl_buf_str(&a.text), false, object));
-    answer_fini(&a);
+    pdl_serve_answer_fini(&a);
     return true;
 }
 
@@ -101,8 +103,9 @@ static void call_tool(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref param
     }
     pdl_val arguments = none ? pdl_dict_new(0) : pdl_keep(given);
     pdl_buf why = PDL_BUF;
-    if (tool_takes(&s->tools[model - s->opt.models], arguments, &why)) {
-        chat_start(s, x, &mcp, &(request){.body = pdl_keep(id), .chat = arguments, .model = model, .n = 1});
+    if (pdl_serve_tool_takes(&s->tools[model - s->opt.models], arguments, &why)) {
+        pdl_serve_chat_start(s, x, &mcp,
+                             &(request){.body = pdl_keep(id), .chat = arguments, .model = model, .n = 1});
     } else {
         deliver(s, x, answer_of(id, "result", result_of(pdl_buf_str(&why), true, pdl_absent())));
         pdl_drop(arguments);
@@ -147,7 +150,7 @@ static void cancel(pdl_serve *s, pdl_vref params) {
     for (size_t i = 0; !pdl_is_absent(id) && i < 2; i++)
         for (work *w = lists[i]->first, *next; w; w = next) {
             next = w->next;
-            if (w->form == &mcp && !w->x && pdl_val_eq(w->body, id)) chat_free(w);
+            if (w->form == &mcp && !w->x && pdl_val_eq(w->body, id)) pdl_serve_chat_free(w);
         }
 }
 
@@ -168,7 +171,7 @@ static void take_request(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref me
     refuse(s, x, id, NO_METHOD, PDL_STR("Method not found"));
 }
 
-void mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val m) {
+void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val m) {
     pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent(), method = pdl_is_dict(m) ? pdl_dict_getz(m, "method") : pdl_absent();
     bool named = pdl_is_str(id) || pdl_is_int(id);
     if (!pdl_is_dict(m) || !pdl_text_is(pdl_dict_getz(m, "jsonrpc"), "2.0")) refuse(s, x, pdl_absent(), NO_REQUEST, PDL_STR("a message is an object of JSON-RPC 2.0"));
@@ -178,12 +181,16 @@ void mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val m) {
     pdl_drop(m);
 }
 
-void mcp_refuse_text(pdl_serve *s, pdl_exchange *x) { refuse(s, x, pdl_absent(), NOT_JSON, PDL_STR("a message is not JSON")); }
+void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x) {
+    refuse(s, x, pdl_absent(), NOT_JSON, PDL_STR("a message is not JSON"));
+}
 
-void answer_mcp(pdl_serve *s, pdl_exchange *x) {
+void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x) {
     pdl_val m;
     pdl_err ignored = {0};
-    if (pdl_json_read(pdl_exchange_body(x), 0, &m, NULL, &ignored)) mcp_take(s, x, m);
-    else mcp_refuse_text(s, x);
+    if (pdl_json_read(pdl_exchange_body(x), 0, &m, NULL, &ignored))
+        pdl_serve_mcp_take(s, x, m);
+    else
+        pdl_serve_mcp_refuse_text(s, x);
     pdl_err_fini(&ignored);
 }

@@ -7,18 +7,18 @@
 #include "serve/form.h"
 
 /* A message of a client (taken); x: its request over HTTP, NULL: it came as a line. */
-void mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
+void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
 /* Text that is not JSON. */
-void mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
 /* POST /mcp */
-void answer_mcp(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x);
 
 /* mcp_stdio.c: lines on two descriptors. Error: io (they cannot be waited for). */
-PDL_MUST bool mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
+PDL_MUST bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
 /* Sends a message; takes v. */
-void mcp_stdio_put(pdl_serve *s, pdl_val v);
+void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v);
 /* The client has gone, and all is answered. */
-bool mcp_stdio_is_over(const pdl_serve *s);
-void mcp_stdio_free(pdl_serve *s);
+bool pdl_serve_mcp_stdio_is_over(const pdl_serve *s);
+void pdl_serve_mcp_stdio_free(pdl_serve *s);
 
 #endif

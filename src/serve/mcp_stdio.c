@@ -32,8 +32,10 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
     pdl_err ignored = {0};
     (void)err;
     if (!pdl_str_trim(line).n) return true;
-    if (pdl_json_read(line, 0, &m, NULL, &ignored)) mcp_take(t->s, NULL, m);
-    else mcp_refuse_text(t->s, NULL);
+    if (pdl_json_read(line, 0, &m, NULL, &ignored))
+        pdl_serve_mcp_take(t->s, NULL, m);
+    else
+        pdl_serve_mcp_refuse_text(t->s, NULL);
     pdl_err_fini(&ignored);
     return true;
 }
@@ -54,7 +56,8 @@ static void on_readable(void *user, int events) {
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
     bool ok = n > 0 ? pdl_lines_feed(&t->lines, (pdl_str){bytes, (size_t)n}, on_line, t, &err)
                     : pdl_lines_end(&t->lines, on_line, t, &err);
-    if (!ok) mcp_refuse_text(t->s, NULL); /* a line is too long: where the next begins is not known */
+    if (!ok)
+        pdl_serve_mcp_refuse_text(t->s, NULL); /* a line is too long: where the next begins is not known */
     pdl_err_fini(&err);
     if (n <= 0 || !ok) end_input(t);
 }
@@ -78,7 +81,7 @@ static void on_writable(void *user, int events) {
     if (t->reads && pending(t) < FULL) pdl_watch_set(t->reads, PDL_WATCH_READ);
 }
 
-bool mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err) {
+bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err) {
     struct stdio *t = PDL_NEW(struct stdio);
     *t = (struct stdio){.s = s, .in = in, .out = out, .lines = {.max_line = PDL_MAX_SERVE_BYTES}, .unsent = PDL_BUF};
     s->stdio = t;
@@ -88,7 +91,7 @@ bool mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err) {
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "--mcp wants pipes or a terminal as standard input and output");
 }
 
-void mcp_stdio_put(pdl_serve *s, pdl_val v) {
+void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v) {
     struct stdio *t = s->stdio;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
@@ -103,11 +106,11 @@ void mcp_stdio_put(pdl_serve *s, pdl_val v) {
     pdl_drop(v);
 }
 
-bool mcp_stdio_is_over(const pdl_serve *s) {
+bool pdl_serve_mcp_stdio_is_over(const pdl_serve *s) {
     return s->stdio && s->stdio->over && !pending(s->stdio) && !s->going.first && !s->waiting.first;
 }
 
-void mcp_stdio_free(pdl_serve *s) {
+void pdl_serve_mcp_stdio_free(pdl_serve *s) {
     struct stdio *t = s->stdio;
     if (!t) return;
     pdl_watch_stop(t->reads);

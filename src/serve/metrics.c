@@ -42,14 +42,14 @@ struct metrics {
     histogram *prompt, *completion; /* of each model */
 };
 
-metrics *metrics_new(size_t n_models) {
+metrics *pdl_serve_metrics_new(size_t n_models) {
     metrics *m = PDL_NEW(metrics);
     m->prompt = PDL_NEW_N(histogram, n_models);
     m->completion = PDL_NEW_N(histogram, n_models);
     return m;
 }
 
-void metrics_free(metrics *m) {
+void pdl_serve_metrics_free(metrics *m) {
     if (!m) return;
     pdl_vec_fini(&m->requests);
     pdl_vec_fini(&m->errors);
@@ -87,7 +87,7 @@ static void count_error(metrics *m, const char *kind) {
     m->errors.p[i].n++;
 }
 
-void metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds) {
+void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds) {
     count_request(m, r->route, status);
     if (r->error[0]) count_error(m, r->error);
     observe(&m->seconds, second_bounds, N_SECONDS, seconds);
@@ -181,7 +181,7 @@ static void put_counters(const metrics *m, pdl_buf *b) {
         pdl_buf_putf(b, "pdl_errors_total{kind=\"%s\"} %llu\n", m->errors.p[i].kind, (unsigned long long)m->errors.p[i].n);
 }
 
-void show_metrics(pdl_serve *s, pdl_exchange *x) {
+void pdl_serve_show_metrics(pdl_serve *s, pdl_exchange *x) {
     static const pdl_answer_header type = {"Content-Type", "text/plain; version=0.0.4; charset=utf-8"};
     const metrics *m = s->metrics;
     pdl_buf b = PDL_BUF;

@@ -24,28 +24,29 @@ static bool is_plain(pdl_str s) {
     return s.n > 0;
 }
 
-void record_begin(pdl_serve *s, pdl_exchange *x, const route *r) {
+void pdl_serve_record_begin(pdl_serve *s, pdl_exchange *x, const route *r) {
     record *c = PDL_NEW(record);
     pdl_str given = pdl_exchange_header(x, "X-Request-Id");
     c->began_ns = pdl_clock_ns();
     c->route = r;
     if (is_plain(given) && given.n < sizeof c->id) memcpy(c->id, given.p, given.n);
-    else make_id(s, "req_", c->id, sizeof c->id);
+    else
+        pdl_serve_make_id(s, "req_", c->id, sizeof c->id);
     pdl_exchange_set_record(x, c);
     pdl_exchange_add_header(x, "x-request-id", c->id);
 }
 
-void record_model(pdl_exchange *x, const pdl_served *m) {
+void pdl_serve_record_model(pdl_exchange *x, const pdl_served *m) {
     record *r = pdl_exchange_record(x);
     if (r) r->model = m;
 }
 
-void record_error(pdl_exchange *x, const char *kind) {
+void pdl_serve_record_error(pdl_exchange *x, const char *kind) {
     record *r = pdl_exchange_record(x);
     if (r && !r->error[0]) snprintf(r->error, sizeof r->error, "%s", kind);
 }
 
-void record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion) {
+void pdl_serve_record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion) {
     record *r = pdl_exchange_record(x);
     if (!r) return;
     r->prompt += prompt;
@@ -97,10 +98,10 @@ static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *
     pdl_buf_fini(&b);
 }
 
-void record_refused(void *user, const char *peer, int status, const char *why) {
+void pdl_serve_record_refused(void *user, const char *peer, int status, const char *why) {
     pdl_serve *s = user;
     record none = {.error = "not_http"};
-    metrics_count(s->metrics, s, &none, status, 0);
+    pdl_serve_metrics_count(s->metrics, s, &none, status, 0);
     if (!s->opt.log) return;
     pdl_buf b = PDL_BUF;
     put_begin(&b, peer);
@@ -109,14 +110,14 @@ void record_refused(void *user, const char *peer, int status, const char *why) {
     pdl_buf_fini(&b);
 }
 
-void record_end(pdl_serve *s, pdl_exchange *x) {
+void pdl_serve_record_end(pdl_serve *s, pdl_exchange *x) {
     record *r = pdl_exchange_record(x);
     if (!r) return;
     int status = pdl_exchange_status(x);
     double seconds = (double)(pdl_clock_ns() - r->began_ns) / 1e9;
     if (!status) status = CLIENT_HAS_GONE;
     if (s->opt.log) write_line(s, x, r, status, seconds);
-    metrics_count(s->metrics, s, r, status, seconds);
+    pdl_serve_metrics_count(s->metrics, s, r, status, seconds);
     pdl_exchange_set_record(x, NULL);
     pdl_free(r);
 }

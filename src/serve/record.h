@@ -14,26 +14,26 @@ typedef struct record {
 } record;
 
 /* The headers have arrived; r may be NULL. Adds x-request-id to the answer. */
-void record_begin(pdl_serve *s, pdl_exchange *x, const route *r);
-void record_model(pdl_exchange *x, const pdl_served *m);
+void pdl_serve_record_begin(pdl_serve *s, pdl_exchange *x, const route *r);
+void pdl_serve_record_model(pdl_exchange *x, const pdl_served *m);
 /* The first one counts. */
-void record_error(pdl_exchange *x, const char *kind);
-void record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion);
+void pdl_serve_record_error(pdl_exchange *x, const char *kind);
+void pdl_serve_record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion);
 /* What was no request (httpd.h). */
-void record_refused(void *user, const char *peer, int status, const char *why);
+void pdl_serve_record_refused(void *user, const char *peer, int status, const char *why);
 /* The exchange is over: a line of the log, and the metrics. */
-void record_end(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_record_end(pdl_serve *s, pdl_exchange *x);
 
 /* metrics.c */
 typedef struct metrics metrics;
-metrics *metrics_new(size_t n_models);
-void metrics_free(metrics *m); /* NULL is fine */
-void metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds);
-void show_metrics(pdl_serve *s, pdl_exchange *x);
+metrics *pdl_serve_metrics_new(size_t n_models);
+void pdl_serve_metrics_free(metrics *m); /* NULL is fine */
+void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds);
+void pdl_serve_show_metrics(pdl_serve *s, pdl_exchange *x);
 
 /* cors.c: may a page of another origin read the answer (--allow-origin)? */
 /* Adds the headers that say so. True: x asked only for that, and is answered. */
-bool cors_head(pdl_serve *s, pdl_exchange *x);
-bool cors_allows(const pdl_serve *s, pdl_str origin);
+bool pdl_serve_cors_head(pdl_serve *s, pdl_exchange *x);
+bool pdl_serve_cors_allows(const pdl_serve *s, pdl_str origin);
 
 #endif

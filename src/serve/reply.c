@@ -13,7 +13,7 @@ static pdl_val head(const work *w, const char *object) {
 }
 
 /* Of the model calls that all choices made. */
-pdl_val form_usage(const work *w, const char *prompt_name, const char *completion_name) {
+pdl_val pdl_serve_form_usage(const work *w, const char *prompt_name, const char *completion_name) {
     int64_t completion = 0, prompt = 0;
     for (uint32_t i = 0; i < w->n; i++) {
         int64_t calls, c, p;
@@ -48,19 +48,19 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(w->n);
     for (uint32_t i = 0; i < w->n; i++) {
         answer a;
-        if (!answer_read(&w->choices[i], &a, err)) {
+        if (!pdl_serve_answer_read(&w->choices[i], &a, err)) {
             pdl_drop(list);
             return false;
         }
         list = pdl_list_push(list, message_of(&w->choices[i], &a));
-        answer_fini(&a);
+        pdl_serve_answer_fini(&a);
     }
     pdl_val d = pdl_dict_putz(head(w, "chat.completion"), "choices", list);
-    *out = pdl_dict_putz(d, "usage", form_usage(w, "prompt_tokens", "completion_tokens"));
+    *out = pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"));
     return true;
 }
 
-void form_put_event(pdl_str name, pdl_val v, pdl_buf *out) {
+void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
     if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err)) pdl_sse_write(name, pdl_buf_str(&b), out);
@@ -73,7 +73,7 @@ static void put_piece(const choice *c, pdl_val delta, pdl_vref logprobs, const c
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, logprobs, finish));
     pdl_val d = pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list);
     if (c->work->wants_usage) d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
-    form_put_event((pdl_str){0}, d, out);
+    pdl_serve_form_put_event((pdl_str){0}, d, out);
 }
 
 static void begin(work *w, pdl_buf *out) {
@@ -107,19 +107,27 @@ static void end(choice *c, const answer *a, pdl_buf *out) {
 static void finish(work *w, pdl_buf *out) {
     if (w->wants_usage) {
         pdl_val d = pdl_dict_putz(head(w, "chat.completion.chunk"), "choices", pdl_list_new(0));
-        form_put_event((pdl_str){0}, pdl_dict_putz(d, "usage", form_usage(w, "prompt_tokens", "completion_tokens")), out);
+        pdl_serve_form_put_event(
+            (pdl_str){0},
+            pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")), out);
     }
     PDL_PUT(out, "data: [DONE]\n\n");
 }
 
-void form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out) {
+void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     (void)w;
-    put_error(message, type, code, &b);
+    pdl_serve_put_error(message, type, code, &b);
     pdl_sse_write((pdl_str){0}, pdl_buf_str(&b), out);
     pdl_buf_fini(&b);
 }
 
-static const form chat = {.id = "chatcmpl-", .begin = begin, .text = text, .end = end, .finish = finish, .fail = form_fail, .whole = whole};
+static const form chat = {.id = "chatcmpl-",
+                          .begin = begin,
+                          .text = text,
+                          .end = end,
+                          .finish = finish,
+                          .fail = pdl_serve_form_fail,
+                          .whole = whole};
 
-void answer_chat(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &chat); }
+void pdl_serve_answer_chat(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &chat); }

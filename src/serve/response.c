@@ -39,7 +39,7 @@ static pdl_val echo_of(pdl_vref body, size_t i) {
 }
 
 static pdl_val usage_of(const work *w) {
-    pdl_val d = form_usage(w, "input_tokens", "output_tokens");
+    pdl_val d = pdl_serve_form_usage(w, "input_tokens", "output_tokens");
     d = pdl_dict_putz(d, "input_tokens_details", pdl_dict_putz(pdl_dict_new(1), "cached_tokens", pdl_int(0)));
     return pdl_dict_putz(d, "output_tokens_details", pdl_dict_putz(pdl_dict_new(1), "reasoning_tokens", pdl_int(0)));
 }
@@ -139,7 +139,7 @@ static void keep_conversation(const work *w, const answer *a, pdl_str text) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
     m = pdl_dict_putz(m, "content", pdl_text(text));
     if (pdl_is_list(a->calls)) m = pdl_dict_putz(m, "tool_calls", pdl_keep(a->calls));
-    conversations_put(w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m));
+    pdl_serve_conversations_put(w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m));
 }
 
 /* --- in pieces ------------------------------------------------------------------------------------------ */
@@ -149,7 +149,7 @@ static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
     pdl_val e = pdl_dict_putz(typed(type), "sequence_number", pdl_int(w->n_events++));
     e = pdl_dict_merge(e, d);
     pdl_drop(d);
-    form_put_event(pdl_str_of(type), e, out);
+    pdl_serve_form_put_event(pdl_str_of(type), e, out);
 }
 
 static void put_item(work *w, const char *type, pdl_vref item, pdl_buf *out) {
@@ -268,7 +268,7 @@ static void fail(work *w, pdl_str message, const char *type, const char *code, p
 
 static bool whole(work *w, pdl_val *out, pdl_err *err) {
     answer a;
-    if (!answer_read(&w->choices[0], &a, err)) return false;
+    if (!pdl_serve_answer_read(&w->choices[0], &a, err)) return false;
     pdl_vref refusal = pdl_dict_getz(a.said, "refusal"), thought = pdl_dict_getz(a.said, "reasoning_content");
     pdl_str said = pdl_buf_str(&a.text);
     if (pdl_is_str(thought)) add_item(w, reasoning_item(w, thought));
@@ -279,12 +279,19 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
     w->finish = a.finish;
     keep_conversation(w, &a, said);
     *out = response_of(w, status_of(w), pdl_absent());
-    answer_fini(&a);
+    pdl_serve_answer_fini(&a);
     return true;
 }
 
 static const form response = {
-    .id = "resp_", .read = response_read, .begin = begin, .text = text, .end = end, .finish = finish, .fail = fail, .whole = whole,
+    .id = "resp_",
+    .read = pdl_serve_response_read,
+    .begin = begin,
+    .text = text,
+    .end = end,
+    .finish = finish,
+    .fail = fail,
+    .whole = whole,
 };
 
-void answer_response(pdl_serve *s, pdl_exchange *x) { chat_begin(s, x, &response); }
+void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &response); }

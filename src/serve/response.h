@@ -5,6 +5,6 @@
 #include "serve/form.h"
 
 /* response_input.c: the request as a chat. */
-bool response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
+bool pdl_serve_response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
 
 #endif

@@ -93,7 +93,7 @@ static bool wrong_item(pdl_exchange *x, size_t i, const char *why) {
     pdl_buf b = PDL_BUF, param = PDL_BUF;
     pdl_buf_putf(&param, "input[%zu]", i);
     pdl_buf_putf(&b, "Invalid '%s': %s", pdl_buf_z(&param), why);
-    answer_wrong(x, pdl_buf_z(&param), "invalid_value", pdl_buf_str(&b));
+    pdl_serve_answer_wrong(x, pdl_buf_z(&param), "invalid_value", pdl_buf_str(&b));
     pdl_buf_fini(&b);
     pdl_buf_fini(&param);
     return false;
@@ -128,7 +128,8 @@ static bool add_input(pdl_exchange *x, pdl_val *messages, pdl_vref input) {
         return true;
     }
     if (!pdl_is_list(input)) {
-        answer_wrong(x, "input", "invalid_type", PDL_STR("input should be a string or an array of items"));
+        pdl_serve_answer_wrong(x, "input", "invalid_type",
+                               PDL_STR("input should be a string or an array of items"));
         return false;
     }
     for (size_t i = 0; i < pdl_list_len(input); i++)
@@ -217,19 +218,20 @@ static pdl_val other_fields(pdl_vref body) {
 static bool add_before(pdl_serve *s, pdl_exchange *x, pdl_val *messages, pdl_vref id) {
     enum { SHOWN = 60 };
     if (!is_given(id)) return true;
-    pdl_vref before = pdl_is_str(id) ? conversations_find(s->conversations, pdl_str_get(id)) : pdl_absent();
+    pdl_vref before =
+        pdl_is_str(id) ? pdl_serve_conversations_find(s->conversations, pdl_str_get(id)) : pdl_absent();
     if (pdl_is_list(before)) {
         *messages = pdl_list_concat(*messages, before);
         return true;
     }
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "Previous response with id '%.*s' not found.", PDL_FMT(pdl_str_sub(pdl_is_str(id) ? pdl_str_get(id) : PDL_STR("?"), 0, SHOWN)));
-    answer_wrong(x, "previous_response_id", "previous_response_not_found", pdl_buf_str(&b));
+    pdl_serve_answer_wrong(x, "previous_response_id", "previous_response_not_found", pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return false;
 }
 
-bool response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked) {
+bool pdl_serve_response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked) {
     pdl_vref instructions = at(body, "instructions");
     pdl_val messages = pdl_list_new(2);
     if (pdl_is_str(instructions)) messages = pdl_list_push(messages, new_message("system", pdl_keep(instructions)));

@@ -78,16 +78,16 @@ typedef struct route {
     const char *doc;
 } route;
 /* The headers of a request are there; all of it is; it is over. */
-void serve_head(void *user, pdl_exchange *x);
-void serve_route(void *user, pdl_exchange *x);
-void serve_over(void *user, pdl_exchange *x);
+void pdl_serve_head(void *user, pdl_exchange *x);
+void pdl_serve_route(void *user, pdl_exchange *x);
+void pdl_serve_over(void *user, pdl_exchange *x);
 /* {"error": {message, type, param, code}}; code NULL: null. */
-void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message);
+void pdl_serve_answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message);
 #define SERVE_INVALID "invalid_request_error" /* type of most errors */
 /* 400 for a field of the request. */
-void answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message);
-void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
-void answer_json(pdl_exchange *x, pdl_val v); /* takes v */
+void pdl_serve_answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message);
+void pdl_serve_put_error(pdl_str message, const char *type, const char *code, pdl_buf *out);
+void pdl_serve_answer_json(pdl_exchange *x, pdl_val v); /* takes v */
 
 /* ask.c: what a request asks. */
 typedef struct request {
@@ -96,28 +96,28 @@ typedef struct request {
     uint32_t n;           /* choices that it wants */
 } request;
 /* False: it is wrong, and answered. */
-bool ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
+bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
 /* The model of that name; NULL: there is none, and the client is told so. */
-const pdl_served *ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
+const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_str name);
 /* fields.c: are the fields of the types and in the ranges that they should be? False: not, and the client is told so. */
-bool ask_fields(pdl_exchange *x, pdl_vref body);
-bool ask_messages(pdl_exchange *x, pdl_vref list);
-bool ask_is_true(pdl_vref d, const char *key);
+bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body);
+bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list);
+bool pdl_serve_ask_is_true(pdl_vref d, const char *key);
 /* What a run sees of it: an owned dict. */
-pdl_val ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref messages);
+pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref messages);
 
 /* chat.c: a request as runs. */
-void chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
+void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form);
 /* Takes what is in r. x NULL: its answer goes elsewhere, as the form does it. */
-void chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
-void chat_step(work *w);  /* w may be gone afterwards */
-bool chat_is_ready(const work *w);
+void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
+void pdl_serve_chat_step(work *w); /* w may be gone afterwards */
+bool pdl_serve_chat_is_ready(const work *w);
 /* Those whose turn has come begin. */
-void chat_admit(pdl_serve *s);
-void chat_over(pdl_exchange *x);
-void chat_free(work *w);
-void works_move_last(works *l, work *w);
+void pdl_serve_chat_admit(pdl_serve *s);
+void pdl_serve_chat_over(pdl_exchange *x);
+void pdl_serve_chat_free(work *w);
+void pdl_serve_works_move_last(works *l, work *w);
 /* The prefix and sixteen hex digits that no other id of this server has. */
-void make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
+void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size);
 
 #endif

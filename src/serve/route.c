@@ -29,7 +29,9 @@ static void put_error_at(pdl_str message, const char *type, const char *param, c
     pdl_drop(d);
 }
 
-void put_error(pdl_str message, const char *type, const char *code, pdl_buf *out) { put_error_at(message, type, NULL, code, out); }
+void pdl_serve_put_error(pdl_str message, const char *type, const char *code, pdl_buf *out) {
+    put_error_at(message, type, NULL, code, out);
+}
 
 static const pdl_answer_header json = {"Content-Type", "application/json"};
 
@@ -46,26 +48,28 @@ static void answer_at(pdl_exchange *x, int status, const char *type, const char 
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
         if (more[i].status == status) headers[n++] = more[i].header;
     pdl_buf b = PDL_BUF;
-    record_error(x, code ? code : type);
+    pdl_serve_record_error(x, code ? code : type);
     put_error_at(message, type, param, code, &b);
     pdl_exchange_answer(x, status, headers, n, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 
-void answer_error(pdl_exchange *x, int status, const char *type, const char *code, pdl_str message) {
+void pdl_serve_answer_error(pdl_exchange *x, int status, const char *type, const char *code,
+                            pdl_str message) {
     answer_at(x, status, type, NULL, code, message);
 }
 
-void answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message) {
+void pdl_serve_answer_wrong(pdl_exchange *x, const char *param, const char *code, pdl_str message) {
     answer_at(x, 400, SERVE_INVALID, param, code, message);
 }
 
-void answer_json(pdl_exchange *x, pdl_val v) {
+void pdl_serve_answer_json(pdl_exchange *x, pdl_val v) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
     if (pdl_json_write(v, PDL_JSON_LOOSE, 0, &b, &err))
         pdl_exchange_answer(x, 200, &json, 1, pdl_buf_str(&b));
-    else answer_error(x, 500, "server_error", NULL, pdl_str_of(err.msg));
+    else
+        pdl_serve_answer_error(x, 500, "server_error", NULL, pdl_str_of(err.msg));
     pdl_err_fini(&err);
     pdl_buf_fini(&b);
     pdl_drop(v);
@@ -107,7 +111,7 @@ static bool bears_token(const pdl_serve *s, const pdl_exchange *x) {
 static bool is_near(const pdl_serve *s, const pdl_exchange *x) {
     pdl_str host = pdl_exchange_header(x, "Host"), origin = pdl_exchange_header(x, "Origin");
     if (!pdl_serve_is_loopback(host_of(host))) return false;
-    if (cors_allows(s, origin)) return true;
+    if (pdl_serve_cors_allows(s, origin)) return true;
     size_t slashes = pdl_str_find(origin, PDL_STR("//"), 0);
     pdl_str from = slashes == PDL_NOT_FOUND ? origin : pdl_str_sub(origin, slashes + 2, origin.n);
     return !origin.p || pdl_str_eq(from, host);
@@ -116,11 +120,13 @@ static bool is_near(const pdl_serve *s, const pdl_exchange *x) {
 static bool may_ask(const pdl_serve *s, pdl_exchange *x) {
     if (s->opt.token.n) {
         if (bears_token(s, x)) return true;
-        answer_error(x, 401, SERVE_INVALID, "invalid_api_key", PDL_STR("the token is missing or wrong"));
+        pdl_serve_answer_error(x, 401, SERVE_INVALID, "invalid_api_key",
+                               PDL_STR("the token is missing or wrong"));
         return false;
     }
     if (is_near(s, x)) return true;
-    answer_error(x, 403, SERVE_INVALID, NULL, PDL_STR("only programs of this machine are served without a token"));
+    pdl_serve_answer_error(x, 403, SERVE_INVALID, NULL,
+                           PDL_STR("only programs of this machine are served without a token"));
     return false;
 }
 
@@ -137,18 +143,18 @@ static void list_models(pdl_serve *s, pdl_exchange *x) {
     pdl_val list = pdl_list_new(s->opt.n_models);
     for (size_t i = 0; i < s->opt.n_models; i++) list = pdl_list_push(list, model_card(&s->opt.models[i]));
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "object", pdl_textz("list"));
-    answer_json(x, pdl_dict_putz(d, "data", list));
+    pdl_serve_answer_json(x, pdl_dict_putz(d, "data", list));
 }
 
 static void show_model(pdl_serve *s, pdl_exchange *x) {
     pdl_str path = pdl_exchange_path(x), name = pdl_str_sub(path, strlen("/v1/models/"), path.n);
-    const pdl_served *m = ask_model(s, x, name);
-    if (m) answer_json(x, model_card(m));
+    const pdl_served *m = pdl_serve_ask_model(s, x, name);
+    if (m) pdl_serve_answer_json(x, model_card(m));
 }
 
 static void show_health(pdl_serve *s, pdl_exchange *x) {
     (void)s;
-    answer_json(x, pdl_dict_putz(pdl_dict_new(1), "status", pdl_textz("ok")));
+    pdl_serve_answer_json(x, pdl_dict_putz(pdl_dict_new(1), "status", pdl_textz("ok")));
 }
 
 static void show_paths(pdl_serve *s, pdl_exchange *x);
@@ -157,14 +163,14 @@ static void show_paths(pdl_serve *s, pdl_exchange *x);
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
-    {"GET", "/metrics", false, show_metrics, "counts of requests for Prometheus"},
+    {"GET", "/metrics", false, pdl_serve_show_metrics, "counts of requests for Prometheus"},
     {"GET", "/v1/models", false, list_models, "the programs"},
     {"GET", "/v1/models/", false, show_model, "one of them"},
-    {"POST", "/v1/chat/completions", false, answer_chat, "runs a program"},
-    {"POST", "/mcp", false, answer_mcp, "programs as tools (MCP)"},
-    {"POST", "/v1/responses", false, answer_response, "the same, in the newer form"},
-    {"POST", "/v1/completions", false, answer_completion, "the same, in the older form"},
-    {"POST", "/v1/embeddings", false, answer_embeddings, "runs a program that makes vectors"},
+    {"POST", "/v1/chat/completions", false, pdl_serve_answer_chat, "runs a program"},
+    {"POST", "/mcp", false, pdl_serve_answer_mcp, "programs as tools (MCP)"},
+    {"POST", "/v1/responses", false, pdl_serve_answer_response, "the same, in the newer form"},
+    {"POST", "/v1/completions", false, pdl_serve_answer_completion, "the same, in the older form"},
+    {"POST", "/v1/embeddings", false, pdl_serve_answer_embeddings, "runs a program that makes vectors"},
 };
 enum { N_ROUTES = sizeof routes / sizeof routes[0] };
 
@@ -176,7 +182,7 @@ static void show_paths(pdl_serve *s, pdl_exchange *x) {
         d = pdl_dict_putz(d, "path", pdl_textz(routes[i].path));
         list = pdl_list_push(list, pdl_dict_putz(d, "about", pdl_textz(routes[i].doc)));
     }
-    answer_json(x, pdl_dict_putz(pdl_dict_new(1), "paths", list));
+    pdl_serve_answer_json(x, pdl_dict_putz(pdl_dict_new(1), "paths", list));
 }
 
 static bool is_at(const route *r, pdl_str path) {
@@ -223,7 +229,7 @@ static void answer_no_route(pdl_exchange *x, bool other_methods) {
         pdl_exchange_add_header(x, "Allow", pdl_buf_z(&allow));
         pdl_buf_putf(&b, ": this path takes %s", pdl_buf_z(&allow));
     } else PDL_PUT(&b, ": there is nothing at this path");
-    answer_error(x, other_methods ? 405 : 404, SERVE_INVALID, NULL, pdl_buf_str(&b));
+    pdl_serve_answer_error(x, other_methods ? 405 : 404, SERVE_INVALID, NULL, pdl_buf_str(&b));
     pdl_buf_fini(&allow);
     pdl_buf_fini(&b);
 }
@@ -233,15 +239,15 @@ static bool is_readable(pdl_exchange *x) {
     pdl_str encoding = pdl_exchange_header(x, "Content-Encoding");
     if (!encoding.n || pdl_str_eq_nocase(encoding, PDL_STR("identity"))) return true;
     pdl_exchange_add_header(x, "Accept-Encoding", "identity");
-    answer_error(x, 415, SERVE_INVALID, NULL, PDL_STR("the body is compressed; send it as it is"));
+    pdl_serve_answer_error(x, 415, SERVE_INVALID, NULL, PDL_STR("the body is compressed; send it as it is"));
     return false;
 }
 
-void serve_head(void *user, pdl_exchange *x) {
+void pdl_serve_head(void *user, pdl_exchange *x) {
     pdl_serve *s = user;
     const route *any, *r = find_route(x, &any);
-    record_begin(s, x, r);
-    if (cors_head(s, x)) return;
+    pdl_serve_record_begin(s, x, r);
+    if (pdl_serve_cors_head(s, x)) return;
     if (!(any && any->open) && !may_ask(s, x)) return;
     if (!r) answer_no_route(x, any != NULL);
     else if (!pdl_exchange_has_body(x)) return;
@@ -249,13 +255,13 @@ void serve_head(void *user, pdl_exchange *x) {
     else (void)is_readable(x);
 }
 
-void serve_route(void *user, pdl_exchange *x) {
+void pdl_serve_route(void *user, pdl_exchange *x) {
     const route *any, *r = find_route(x, &any);
-    if (r) r->answer(user, x); /* serve_head has seen it */
+    if (r) r->answer(user, x); /* pdl_serve_head has seen it */
 }
 
-void serve_over(void *user, pdl_exchange *x) {
-    if (pdl_exchange_get(x)) record_error(x, "client_gone"); /* it is not answered */
-    chat_over(x);
-    record_end(user, x);
+void pdl_serve_over(void *user, pdl_exchange *x) {
+    if (pdl_exchange_get(x)) pdl_serve_record_error(x, "client_gone"); /* it is not answered */
+    pdl_serve_chat_over(x);
+    pdl_serve_record_end(user, x);
 }

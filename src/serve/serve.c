@@ -29,26 +29,36 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     s->opt = *opt;
     s->loop = pdl_session_loop(opt->session);
     s->variables = pdl_absent();
-    s->conversations = conversations_new();
+    s->conversations = pdl_serve_conversations_new();
     s->ids = (uint64_t)pdl_clock_wall_ns() ^ pdl_clock_ns() << 20;
     if (!opt->max_runs || opt->max_runs > PDL_SPAWN_SLOTS) s->opt.max_runs = PDL_SPAWN_SLOTS;
     if (!opt->run_ms) s->opt.run_ms = RUN_MS;
-    s->metrics = metrics_new(opt->n_models);
+    s->metrics = pdl_serve_metrics_new(opt->n_models);
     s->slots = PDL_NEW_N(uint32_t, s->opt.max_runs);
     while (s->n_slots < s->opt.max_runs) {
         s->slots[s->n_slots] = s->opt.max_runs - 1 - s->n_slots;
         s->n_slots++;
     }
     pdl_httpd_options o = {
-        .host = opt->host, .port = opt->port, .max_body = PDL_MAX_SERVE_BYTES, .max_bodies = PDL_MAX_SERVE_BODIES_BYTES,
-        .max_connections = s->opt.max_runs + opt->max_waiting + SPARE_CONNECTIONS, .receive_ms = RECEIVE_MS,
-        .send_ms = SEND_MS, .debug = opt->debug, .user = s, .head = serve_head, .request = serve_route, .refused = record_refused,
-        .over = serve_over,
+        .host = opt->host,
+        .port = opt->port,
+        .max_body = PDL_MAX_SERVE_BYTES,
+        .max_bodies = PDL_MAX_SERVE_BODIES_BYTES,
+        .max_connections = s->opt.max_runs + opt->max_waiting + SPARE_CONNECTIONS,
+        .receive_ms = RECEIVE_MS,
+        .send_ms = SEND_MS,
+        .debug = opt->debug,
+        .user = s,
+        .head = pdl_serve_head,
+        .request = pdl_serve_route,
+        .refused = pdl_serve_record_refused,
+        .over = pdl_serve_over,
     };
     bool ok = pdl_session_variables(opt->variables, &s->variables, err);
     if (ok) compile_all(s);
-    if (ok) s->tools = tools_new(s);
-    if (!ok || !(opt->mcp_out ? mcp_stdio_start(s, opt->mcp_in, opt->mcp_out, err) : pdl_httpd_start(s->loop, &o, &s->httpd, err))) {
+    if (ok) s->tools = pdl_serve_tools_new(s);
+    if (!ok || !(opt->mcp_out ? pdl_serve_mcp_stdio_start(s, opt->mcp_in, opt->mcp_out, err)
+                              : pdl_httpd_start(s->loop, &o, &s->httpd, err))) {
         pdl_serve_free(s);
         return false;
     }
@@ -60,9 +70,10 @@ uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
 /* A turn, after which the work is the last in the list, unless it has ended: a step ends no work but its own, and begins none. */
 static void step_one(pdl_serve *s, work *w) {
-    works_move_last(&s->going, w);
-    chat_step(w);
-    if (s->going.last == w) w->computes = chat_is_ready(w); /* it did not come to wait for anything */
+    pdl_serve_works_move_last(&s->going, w);
+    pdl_serve_chat_step(w);
+    if (s->going.last == w)
+        w->computes = pdl_serve_chat_is_ready(w); /* it did not come to wait for anything */
 }
 
 /* Turns for the works that can go on, true when one can go on at once. Those that waited for something come first, and all of them have
@@ -72,14 +83,14 @@ static bool step_all(pdl_serve *s) {
     work *last = s->going.last;
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
-        if (chat_is_ready(w) && !w->computes) step_one(s, w);
+        if (pdl_serve_chat_is_ready(w) && !w->computes) step_one(s, w);
     }
-    chat_admit(s);
+    pdl_serve_chat_admit(s);
     last = s->going.last;
     bool any = false;
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
-        if (!chat_is_ready(w)) continue;
+        if (!pdl_serve_chat_is_ready(w)) continue;
         any = true;
         if (pdl_clock_ns() >= end) break;
         step_one(s, w);
@@ -88,23 +99,24 @@ static bool step_all(pdl_serve *s) {
 }
 
 void pdl_serve_run(pdl_serve *s) {
-    while (!s->stopping && !mcp_stdio_is_over(s)) pdl_session_poll(s->opt.session, step_all(s) ? 0 : -1);
+    while (!s->stopping && !pdl_serve_mcp_stdio_is_over(s))
+        pdl_session_poll(s->opt.session, step_all(s) ? 0 : -1);
 }
 
 void pdl_serve_stop(pdl_serve *s) { s->stopping = true; }
 
 void pdl_serve_free(pdl_serve *s) {
     if (!s) return;
-    while (s->going.first) chat_free(s->going.first);
-    while (s->waiting.first) chat_free(s->waiting.first);
+    while (s->going.first) pdl_serve_chat_free(s->going.first);
+    while (s->waiting.first) pdl_serve_chat_free(s->waiting.first);
     pdl_httpd_free(s->httpd);
-    mcp_stdio_free(s);
-    tools_free(s);
+    pdl_serve_mcp_stdio_free(s);
+    pdl_serve_tools_free(s);
     for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
     pdl_free(s->codes);
-    conversations_free(s->conversations);
+    pdl_serve_conversations_free(s->conversations);
     pdl_free(s->slots);
-    metrics_free(s->metrics);
+    pdl_serve_metrics_free(s->metrics);
     pdl_drop(s->variables);
     pdl_free(s);
 }

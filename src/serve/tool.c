@@ -14,7 +14,7 @@
 /* --- parameters ----------------------------------------------------------------------------------------- */
 
 /* Names that are looked for, as a schema of an object. */
-typedef struct inputs {
+typedef struct tool_inputs {
     pdl_val properties;   /* dict of empty schemas: any value */
     pdl_val required;     /* dict of names */
 } inputs;
@@ -89,7 +89,7 @@ static pdl_program *wrapper_of(const pdl_served *m) {
     return p;
 }
 
-tool *tools_new(pdl_serve *s) {
+tool *pdl_serve_tools_new(pdl_serve *s) {
     tool *tools = PDL_NEW_N(tool, s->opt.n_models);
     for (size_t i = 0; i < s->opt.n_models; i++) {
         const pdl_served *m = &s->opt.models[i];
@@ -100,7 +100,7 @@ tool *tools_new(pdl_serve *s) {
     return tools;
 }
 
-void tools_free(pdl_serve *s) {
+void pdl_serve_tools_free(pdl_serve *s) {
     for (size_t i = 0; s->tools && i < s->opt.n_models; i++) {
         pdl_drop(s->tools[i].card);
         if (s->tools[i].wrapper) pdl_code_drop(s->tools[i].code);
@@ -111,7 +111,7 @@ void tools_free(pdl_serve *s) {
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
+bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
     pdl_vref schema = pdl_dict_getz(t->card, "inputSchema"), required = pdl_dict_getz(schema, "required"), known = pdl_dict_getz(schema, "properties");
     for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
         pdl_vref name = pdl_list_at(required, i);
@@ -128,7 +128,7 @@ bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
     return true;
 }
 
-pdl_val tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments) {
+pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments) {
     pdl_val v = pdl_dict_merge(pdl_dict_new(8), s->variables), given = pdl_with_label(pdl_keep(arguments), PDL_LABEL_user);
     if (t->wrapper) return pdl_dict_putz(v, "pdl_arguments", given);
     for (size_t i = 0; i < pdl_dict_len(given); i++)

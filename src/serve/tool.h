@@ -13,12 +13,12 @@ typedef struct tool {
 } tool;
 
 /* One for each program, owned; code borrows s. */
-tool *tools_new(pdl_serve *s);
-void tools_free(pdl_serve *s); /* with the programs that were not all made, too */
+tool *pdl_serve_tools_new(pdl_serve *s);
+void pdl_serve_tools_free(pdl_serve *s); /* with the programs that were not all made, too */
 
 /* Are the required arguments there, and no others than parameters, which could set variables of the interpreter? False: why says it. */
-bool tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why);
+bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why);
 /* Variables of a run with these arguments, owned. */
-pdl_val tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments);
+pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments);
 
 #endif

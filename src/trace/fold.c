@@ -80,7 +80,8 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
     switch ((int)b->kind) {
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? 1 : 2;
     case PDL_BLOCK_lastOf: case PDL_BLOCK_array: case PDL_BLOCK_object: case PDL_BLOCK_sequence: return 2;
-    case PDL_BLOCK_repeat: case PDL_BLOCK_map: return fold_is_loop_body(b, part) ? 2 : 1;
+    case PDL_BLOCK_repeat:
+    case PDL_BLOCK_map: return pdl_fold_is_loop_body(b, part) ? 2 : 1;
     case PDL_BLOCK_match: return 3;
     default: return 1;
     }
@@ -95,7 +96,8 @@ static void begin_node(fold_node *n, const pdl_event *e) {
     n->level = up ? up->level + levels_to(up->block, e->block, e->entry) : 0;
     n->start = e->nanos;
     n->silent = !shows(up, e) || n->depth > FOLD_DEEPEST;
-    if (up && up->block->kind == PDL_BLOCK_repeat && fold_is_loop_body(up->block, e->block)) n->number = up->begun++;
+    if (up && up->block->kind == PDL_BLOCK_repeat && pdl_fold_is_loop_body(up->block, e->block))
+        n->number = up->begun++;
     if (n->silent && up && up->fiber != e->fiber) n->parent = NULL; /* it may be released before n ends */
     if (e->block->kind == PDL_BLOCK_model && !n->silent) n->context = pdl_keep(e->context);
 }
@@ -103,13 +105,14 @@ static void begin_node(fold_node *n, const pdl_event *e) {
 static void on_begin(pdl_fold *f, const pdl_event *e) {
     fold_node *up = top_of(f, e->fiber);
     if (!up && e->parent) up = top_of(f, e->parent);
-    fold_node *n = fold_node_new(f, up);
+    fold_node *n = pdl_fold_node_new(f, up);
     keep_program(f, e->program);
     begin_node(n, e);
     set_path(n, e->path);
     executed(f, e->block, e->path);
     if (up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
-    if (!n->silent && up) fold_node_link(n);
+    if (!n->silent && up)
+        pdl_fold_node_link(n);
     else if (!n->silent && !f->root) f->root = n;
     set_top(f, e->fiber, n);
 }
@@ -141,7 +144,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         set_path(n, e->path); /* with the attempt that succeeded */
         executed(f, e->block, e->path);
     }
-    fold_node_over(f, n);
+    pdl_fold_node_over(f, n);
 }
 
 static void note_failure(fold_node *n, const pdl_event *e) {
@@ -157,7 +160,7 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
     if (!n) return;
     if (n->parent && !n->silent) n->parent->part_failed = true;
     note_failure(n, e);
-    fold_node_over(f, n);
+    pdl_fold_node_over(f, n);
 }
 
 /* What the failed attempt left behind goes; definitions were made before it. */
@@ -166,7 +169,7 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     if (!n || n->block != e->block) return;
     set_path(n, e->path); /* with its attempt */
     executed(f, e->block, e->path);
-    fold_give_up_parts(f, n);
+    pdl_fold_give_up_parts(f, n);
     n->part_failed = n->waits = false;
     size_t kept_facts = 0; /* the requests of a model call that failed are told of all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
@@ -192,7 +195,7 @@ static void on_field(pdl_fold *f, const pdl_event *e) {
     if (n->silent) return;
     if (pdl_str_is(e->key, "pdl__model_input") && e->path) {
         set_path(n, e->path);
-        fold_set_call(f, n, e->path);
+        pdl_fold_set_call(f, n, e->path);
     }
     const char *key = intern_key(f, e->key);
     for (size_t i = 0; i < n->facts.n; i++) {
@@ -248,7 +251,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
 
 static void on_event(void *user, const pdl_event *e) {
     pdl_fold *f = user;
-    if (e->kind != PDL_EVENT_usage) fold_queue_turn(f); /* a reply and its usage belong together */
+    if (e->kind != PDL_EVENT_usage) pdl_fold_queue_turn(f); /* a reply and its usage belong together */
     switch (e->kind) {
     case PDL_EVENT_block_begin: on_begin(f, e); return;
     case PDL_EVENT_block_end: on_end(f, e); return;
@@ -292,7 +295,7 @@ static void written_fini(fold_written *w) {
 
 void pdl_fold_free(pdl_fold *f) {
     if (!f) return;
-    fold_nodes_free(f);
+    pdl_fold_nodes_free(f);
     free_maps(f);
     for (size_t i = 0; i < f->written.n; i++) written_fini(&f->written.p[i]);
     for (size_t i = 0; i < f->programs.n; i++) pdl_program_drop(f->programs.p[i]);

@@ -22,7 +22,7 @@ enum { MAX_TRIES = 20 }; /* then the pauses get no longer */
 
 /* --- life --------------------------------------------------------------------------------------------------- */
 
-fold_node *fold_node_new(pdl_fold *f, fold_node *up) {
+fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up) {
     fold_node *n = PDL_NEW(fold_node);
     n->parent = up;
     n->depth = up ? up->depth + 1 : 0;
@@ -34,7 +34,7 @@ fold_node *fold_node_new(pdl_fold *f, fold_node *up) {
     return n;
 }
 
-void fold_node_link(fold_node *n) {
+void pdl_fold_node_link(fold_node *n) {
     fold_node *up = n->parent;
     n->prev = up->last;
     if (up->last) up->last->next = n;
@@ -51,7 +51,7 @@ static void unlink_child(fold_node *up, fold_node *n) {
     n->next = n->prev = up->cursor = NULL;
 }
 
-void fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
+void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
     if (n->call) pdl_idmap_del(&f->calls, (uintptr_t)n->call);
     pdl_path_drop(n->call);
     n->call = place ? pdl_path_keep(place) : NULL;
@@ -63,7 +63,7 @@ void fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
 static void release_content(pdl_fold *f, fold_node *n) {
     for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
     pdl_vec_fini(&n->facts);
-    fold_set_call(f, n, NULL);
+    pdl_fold_set_call(f, n, NULL);
     pdl_path_drop(n->path);
     n->path = NULL;
     pdl_drop(n->context);
@@ -95,7 +95,7 @@ static void give_up(pdl_fold *f, fold_node *n) {
     if (n->over && !n->queued) node_free(f, n);
 }
 
-void fold_give_up_parts(pdl_fold *f, fold_node *n) {
+void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
         if (c->entry == PDL_ENTRY_DEF) continue;
@@ -110,7 +110,7 @@ void fold_give_up_parts(pdl_fold *f, fold_node *n) {
     n->items_aside = 0;
 }
 
-void fold_nodes_free(pdl_fold *f) {
+void pdl_fold_nodes_free(pdl_fold *f) {
     while (f->all) node_free(f, f->all);
 }
 
@@ -152,7 +152,7 @@ static bool is_ready(const fold_node *n) {
 static void write_now(pdl_fold *f, fold_node *n) {
     pdl_cancel_grace grace;
     pdl_cancel_enter_grace(&grace);
-    fold_node_write(f, n);
+    pdl_fold_node_write(f, n);
     pdl_cancel_leave_grace(&grace);
     n->written = true;
     release_content(f, n);
@@ -171,7 +171,7 @@ static void write_all(pdl_fold *f, fold_node *n) {
     write_now(f, n);
 }
 
-void fold_write_rest(pdl_fold *f) {
+void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
@@ -179,13 +179,13 @@ void fold_write_rest(pdl_fold *f) {
 static void collect(pdl_fold *f, fold_node *loop) {
     fold_node *c = loop->first;
     while (c) {
-        bool body = fold_is_loop_body(loop->block, c->block);
+        bool body = pdl_fold_is_loop_body(loop->block, c->block);
         if (!body || c->number != loop->collected) {
             c = c->next;
             continue;
         }
         if (!c->written) return;
-        fold_add_item(f, loop, c);
+        pdl_fold_add_item(f, loop, c);
         loop->collected++;
         fold_node *next = c->next;
         unlink_child(loop, c);
@@ -207,12 +207,12 @@ static void write_if_ready(pdl_fold *f, fold_node *n) {
         write_now(f, n);
         if (!up) return;
         up->n_left--;
-        if (fold_is_loop_body(up->block, n->block) && n->number == up->collected) collect(f, up);
+        if (pdl_fold_is_loop_body(up->block, n->block) && n->number == up->collected) collect(f, up);
         n = up;
     }
 }
 
-void fold_node_over(pdl_fold *f, fold_node *n) {
+void pdl_fold_node_over(pdl_fold *f, fold_node *n) {
     if (n->silent) {
         give_up(f, n);
         return;
@@ -226,7 +226,7 @@ void fold_node_over(pdl_fold *f, fold_node *n) {
     write_if_ready(f, n);
 }
 
-void fold_queue_turn(pdl_fold *f) {
+void pdl_fold_queue_turn(pdl_fold *f) {
     f->tick++;
     for (int i = 0; i < LOOKS && f->queue; i++) {
         fold_node *n = queue_pop(f);

@@ -41,13 +41,13 @@ static hole *new_hole(pdl_val *v) {
     return h;
 }
 
-pdl_val fold_hole_text(const pdl_buf *text) {
+pdl_val pdl_fold_hole_text(const pdl_buf *text) {
     pdl_val v;
     new_hole(&v)->text = text;
     return v;
 }
 
-pdl_val fold_hole_items(const pdl_buf *items) {
+pdl_val pdl_fold_hole_items(const pdl_buf *items) {
     pdl_val v;
     hole *h = new_hole(&v);
     h->text = items;
@@ -68,13 +68,13 @@ static size_t entry_of(pdl_fold *f, const pdl_block *b, pdl_str name) {
     return f->written.n - 1;
 }
 
-pdl_val fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name) {
+pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name) {
     pdl_val v;
     hole_bytes(new_hole(&v)->bytes, HOLE_WRITTEN, entry_of(f, b, name), 0);
     return v;
 }
 
-pdl_val fold_hole_taken(const pdl_case *c) {
+pdl_val pdl_fold_hole_taken(const pdl_case *c) {
     pdl_val v;
     hole_bytes(new_hole(&v)->bytes, HOLE_TAKEN, (uint64_t)(uintptr_t)c, 0);
     return v;
@@ -90,12 +90,12 @@ static bool put_hole(void *user, pdl_vref v, pdl_buf *out) {
     return true;
 }
 
-bool fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err) {
+bool pdl_fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err) {
     const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
     return pdl_json_write_part(v, flags, level, put_hole, NULL, out, err);
 }
 
-size_t fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
+size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
     uint64_t at;
     char bytes[HOLE_BYTES];
     pdl_str aside = pdl_str_sub(pdl_buf_str(text), from, text->len);
@@ -112,10 +112,10 @@ size_t fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
     return text->len;
 }
 
-void fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {
+void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {
     if (loop->items.len) PDL_PUT(&loop->items, ", ");
     pdl_buf_put(&loop->items, pdl_buf_str(&n->text));
-    loop->items_aside = fold_shorten(f, &loop->items, loop->items_aside);
+    loop->items_aside = pdl_fold_shorten(f, &loop->items, loop->items_aside);
 }
 
 /* --- secrets that became known when text was written already ------------------------------------------------ */
@@ -166,7 +166,7 @@ static bool put_late(void *user, pdl_str s, pdl_err *err) {
 
 /* --- filling ---------------------------------------------------------------------------------------------- */
 
-typedef struct writer {
+typedef struct fold_writer {
     pdl_fold *fold;
     pdl_fold_put_fn *put;
     void *user;
@@ -177,7 +177,7 @@ static bool fill_aside(writer *w, uint64_t at, uint64_t n);
 
 static bool fill_written(writer *w, size_t i) {
     fold_written *e = &w->fold->written.p[i];
-    if (!e->text.len && !fold_written_json(w->fold, e, &e->text, w->err)) return false;
+    if (!e->text.len && !pdl_fold_written_json(w->fold, e, &e->text, w->err)) return false;
     return w->put(w->user, pdl_buf_str(&e->text), w->err);
 }
 
@@ -234,7 +234,7 @@ static bool write_tree(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *e
 
 bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err) {
     late l = {.put = put, .user = user, .hider = PDL_HIDER(f->secrets)};
-    fold_write_rest(f);
+    pdl_fold_write_rest(f);
     if (f->err.kind) {
         pdl_err_copy(err, &f->err);
         return false;

@@ -87,43 +87,43 @@ struct pdl_fold {
 /* --- fold_node.c: when a node is written and given back ------------------------------------------------- */
 
 /* A node that begins below up (NULL: none). Takes nothing. */
-fold_node *fold_node_new(pdl_fold *f, fold_node *up);
+fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
 /* Link n as the last child of its parent. */
-void fold_node_link(fold_node *n);
+void pdl_fold_node_link(fold_node *n);
 /* n is over: write it and what becomes complete with it, or put it into the queue. Frees it where it does not show. */
-void fold_node_over(pdl_fold *f, fold_node *n);
+void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 /* Look at nodes that wait. */
-void fold_queue_turn(pdl_fold *f);
+void pdl_fold_queue_turn(pdl_fold *f);
 /* The parts of n but its definitions belong to an attempt that failed. */
-void fold_give_up_parts(pdl_fold *f, fold_node *n);
+void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n);
 /* The rest of the tree, after the last event. */
-void fold_write_rest(pdl_fold *f);
+void pdl_fold_write_rest(pdl_fold *f);
 /* n waits for the reply of the model call of this place; NULL: for none. */
-void fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);
-void fold_nodes_free(pdl_fold *f);
+void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);
+void pdl_fold_nodes_free(pdl_fold *f);
 
 /* --- fold_write.c: what a node looks like --------------------------------------------------------------- */
 
 /* Makes n->text; all its parts are written. */
-void fold_node_write(pdl_fold *f, fold_node *n);
+void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* The JSON of a block that was not executed, as it stands at the end. */
-PDL_MUST bool fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err);
 /* Is child an iteration of the loop b? */
-bool fold_is_loop_body(const pdl_block *b, const pdl_block *child);
+bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 
 /* --- fold_text.c: text with holes ------------------------------------------------------------------------ */
 
 /* Values that stand for text in a tree (owned). */
-pdl_val fold_hole_text(const pdl_buf *text);  /* borrowed until the tree is written */
-pdl_val fold_hole_items(const pdl_buf *items); /* the same as a list */
-pdl_val fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
-pdl_val fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
+pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is written */
+pdl_val pdl_fold_hole_items(const pdl_buf *items); /* the same as a list */
+pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
+pdl_val pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
 
 /* Append v as JSON inside `level` containers. */
-PDL_MUST bool fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err);
 /* Put text from an offset on aside if it is long. Returns where what follows it begins. */
-size_t fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
+size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
 /* The text of n as the next item of a loop. */
-void fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n);
+void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n);
 
 #endif

@@ -63,7 +63,8 @@ static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth) {
     if (!pdl_is(v, PDL_V_FUNC)) return pdl_absent();
     const pdl_block *b = pdl_idmap_find(&f->funcs, (uintptr_t)pdl_func_of(v)->block);
     pdl_vref name = pdl_func_of(v)->name;
-    return b ? fold_hole_written(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0}) : pdl_absent();
+    return b ? pdl_fold_hole_written(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0})
+             : pdl_absent();
 }
 
 /* Owned; absent when it waits for a reply that never came. */
@@ -99,7 +100,7 @@ static fold_node *child_node(fold_node *n, const pdl_block *child) {
     return NULL;
 }
 
-bool fold_is_loop_body(const pdl_block *b, const pdl_block *child) {
+bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child) {
     if (b->kind == PDL_BLOCK_repeat) return PDL_AS(repeat, b)->body == child;
     return b->kind == PDL_BLOCK_map && PDL_AS(map, b)->body == child;
 }
@@ -108,11 +109,12 @@ bool fold_is_loop_body(const pdl_block *b, const pdl_block *child) {
  * elsewhere, as in the reference. */
 static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
     const view_of *v = user;
-    fold_node *c = fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
+    fold_node *c = pdl_fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
     (void)key;
     (void)index;
-    if (c) return fold_hole_text(&c->text);
-    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : fold_hole_written(v->fold, child, (pdl_str){0});
+    if (c) return pdl_fold_hole_text(&c->text);
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent()
+                                           : pdl_fold_hole_written(v->fold, child, (pdl_str){0});
 }
 
 static pdl_val with_id(const pdl_block *b, const pdl_path *p, pdl_val dict) {
@@ -168,10 +170,10 @@ static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name
     return pdl_block_dump(b, &(pdl_dump_view){&e, written_child, written_fact, written_more});
 }
 
-bool fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err) {
+bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err) {
     pdl_val v = written_value(f, w->block, w->name ? pdl_str_of(w->name) : (pdl_str){0});
     v = pdl_hide_val(f->secrets, v);
-    bool ok = fold_put_json(v, 0, out, err);
+    bool ok = pdl_fold_put_json(v, 0, out, err);
     pdl_drop(v);
     return ok;
 }
@@ -185,7 +187,7 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
     bool taken = child_node(n, c->then) != NULL;
     if (!taken && pdl_is_absent(fits) && pdl_is_absent(holds))
-        return is_of_taking(key) && !c->pattern && !c->cond ? fold_hole_taken(c) : pdl_absent();
+        return is_of_taking(key) && !c->pattern && !c->cond ? pdl_fold_hole_taken(c) : pdl_absent();
     if (strcmp(key, "pdl__case_result") == 0)
         return pdl_is_absent(fits) ? pdl_absent() : pdl_bool(pdl_val_truth(fits));
     if (strcmp(key, "pdl__matched") == 0) return pdl_bool(taken);
@@ -266,11 +268,11 @@ static pdl_val iterations(const view_of *v) {
     fold_node *n = v->node;
     PDL_VEC(fold_node *) list = {0};
     for (fold_node *c = n->first; c; c = c->next)
-        if (fold_is_loop_body(n->block, c->block)) *pdl_vec_push(&list) = c;
+        if (pdl_fold_is_loop_body(n->block, c->block)) *pdl_vec_push(&list) = c;
     if (list.n) qsort(list.p, list.n, sizeof *list.p, by_number);
-    for (size_t i = 0; i < list.n; i++) fold_add_item(v->fold, n, list.p[i]);
+    for (size_t i = 0; i < list.n; i++) pdl_fold_add_item(v->fold, n, list.p[i]);
     pdl_vec_fini(&list);
-    return fold_hole_items(&n->items);
+    return pdl_fold_hole_items(&n->items);
 }
 
 /* Body of the function that was called, main block of the file. */
@@ -278,7 +280,7 @@ static pdl_val called(const view_of *v, pdl_val dict) {
     fold_node *found = NULL;
     for (fold_node *c = v->node->first; c; c = c->next)
         if (c->entry == PDL_ENTRY_CALL || c->entry == PDL_ENTRY_INCLUDE) found = c;
-    return found ? pdl_dict_putz(dict, "pdl__trace", fold_hole_text(&found->text)) : dict;
+    return found ? pdl_dict_putz(dict, "pdl__trace", pdl_fold_hole_text(&found->text)) : dict;
 }
 
 /* The list of a block that did not come to its end shows what was executed. */
@@ -391,7 +393,7 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
     return error_block(n, pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
 }
 
-void fold_node_write(pdl_fold *f, fold_node *n) {
+void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     pdl_err err = {0};
     if (is_lost(n)) { /* the text of the last part takes its place */
         pdl_buf text = n->last->text;
@@ -402,8 +404,8 @@ void fold_node_write(pdl_fold *f, fold_node *n) {
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
     pdl_val v = pdl_hide_val(f->secrets, node_value(f, n));
-    if (!fold_put_json(v, n->level, &n->text, f->err.kind ? &err : &f->err)) PDL_PUT(&n->text, "null");
+    if (!pdl_fold_put_json(v, n->level, &n->text, f->err.kind ? &err : &f->err)) PDL_PUT(&n->text, "null");
     pdl_err_fini(&err);
     pdl_drop(v);
-    (void)fold_shorten(f, &n->text, 0);
+    (void)pdl_fold_shorten(f, &n->text, 0);
 }

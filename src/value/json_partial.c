@@ -23,7 +23,7 @@ typedef struct level {
     pdl_val keys; /* of an object: dict of those that came; a second one of the same name would contradict the first */
 } level;
 
-typedef struct walker {
+typedef struct partial_walker {
     pdl_str s;
     size_t pos;
     PDL_VEC(level) open;

@@ -4,17 +4,17 @@
 
 #include "base/banned.h"
 
-void set_budget(pdl_fiber *f, pdl_budget *b) {
+void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b) {
     pdl_budget *old = f->budget;
     f->budget = pdl_budget_keep(b);
     pdl_budget_drop(old);
 }
 
-void not_quiet(pdl_fiber *f) {
+void pdl_run_mark_progress(pdl_fiber *f) {
     for (; f; f = f->parent) f->quiet = 0;
 }
 
-bool in_time(pdl_fiber *f, size_t turns, pdl_err *err) {
+bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err) {
     enum { QUIET = 1024, LOOK = 64 };
     uint32_t before = f->quiet / LOOK;
     f->quiet += (uint32_t)turns;
@@ -32,10 +32,10 @@ static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *ou
 }
 
 /* Values on the stack, one for each item of a budget; absent or null: no limit. */
-pdl_step op_budget(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_budget(pdl_fiber *f, pdl_err *err) {
     double limit[PDL_BUDGET_COUNT];
     pdl_blk *b = blk(f);
-    pdl_step s = force_n(f, PDL_BUDGET_COUNT, err);
+    pdl_step s = pdl_vm_force_n(f, PDL_BUDGET_COUNT, err);
     if (s != PDL_STEP_DONE) return s;
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {
         limit[i] = -1;
@@ -43,8 +43,8 @@ pdl_step op_budget(pdl_fiber *f, pdl_err *err) {
                         err))
             return PDL_STEP_FAIL;
     }
-    cut_stack(f, f->stack.n - PDL_BUDGET_COUNT);
+    pdl_vm_cut_stack(f, f->stack.n - PDL_BUDGET_COUNT);
     b->budget = pdl_budget_new(limit, f->budget, b->info->block->loc);
-    set_budget(f, b->budget);
+    pdl_vm_set_budget(f, b->budget);
     return PDL_STEP_DONE;
 }

@@ -43,7 +43,7 @@ static pdl_val params_of(const pdl_b_function *b) {
     return b->params.is_null ? pdl_null() : pdl_type_as_written(b->params.all);
 }
 
-pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
+pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     pdl_closure *c = pdl_ext_new(PDL_V_FUNC, &closure_class, sizeof *c);
     c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
     c->base.params = params_of(info->block);
@@ -56,7 +56,7 @@ pdl_val closure_new(pdl_fiber *f, const pdl_func_info *info) {
     c->base.block = info->block;
     c->scope = pdl_scope_keep(f->scope);
     c->role = pdl_keep(f->role);
-    c->path = pdl_path_keep(blk_path(f));
+    c->path = pdl_path_keep(pdl_vm_block_path(f));
     c->loc = info->block->head.loc;
     set_val(&f->bg, pdl_absent());
     return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
@@ -73,7 +73,7 @@ static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
     bool full = f->frames.n == f->frames.cap;
     if (full && !pdl_err_memory(err, (f->frames.cap + f->frames.cap / 2) * sizeof *f->frames.p)) return true;
-    if (f->frames.n < PDL_MAX_CALL_DEPTH) return !run_has_memory(f->run, err);
+    if (f->frames.n < PDL_MAX_CALL_DEPTH) return !pdl_run_has_memory(f->run, err);
     pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "calls are nested more than %d deep", PDL_MAX_CALL_DEPTH);
     return true;
 }
@@ -113,12 +113,12 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
         any = any && pdl_type_is_any(p->types[i]);
     }
     if ((any && named == n && named == p->n) || (p->n == 0 && n == 0)) return PDL_STEP_DONE;
-    pdl_step s = force(f, args, err);
+    pdl_step s = pdl_vm_force(f, args, err);
     if (s != PDL_STEP_DONE) return s;
     const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
     pdl_loc loc = b->args ? b->args->loc : b->head.loc;
     pdl_checked of = {"during function call to", call_source(b), loc, node};
-    return step_of(check_value(f->run, p->all, *args, &of, err));
+    return step_of(pdl_vm_check_value(f->run, p->all, *args, &of, err));
 }
 
 /* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */
@@ -127,7 +127,7 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     *ctx = pdl_absent();
     if (pdl_is_absent(given)) return PDL_STEP_DONE;
     if (pdl_is(given, PDL_V_PROMISE)) {
-        pdl_step s = force(f, args, err);
+        pdl_step s = pdl_vm_force(f, args, err);
         if (s != PDL_STEP_DONE) return s;
         given = pdl_dict_getz(*args, "pdl_context");
     }
@@ -138,13 +138,13 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return PDL_STEP_DONE;
 }
 
-pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     if (!pdl_is(*top(f), PDL_V_FUNC)) return not_a_function(f, b, *top(f), err);
     pdl_val *args = under(f, 1);
     if (pdl_is(*args, PDL_V_PROMISE)) {
-        s = force(f, args, err);
+        s = pdl_vm_force(f, args, err);
         if (s != PDL_STEP_DONE) return s;
     }
     if (!pdl_is_dict(*args)) {
@@ -172,8 +172,8 @@ pdl_step op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_drop(given);
     pdl_val func = pop(f);
     pdl_drop(pop(f));
-    frame_push(f, FRAME_CALL, c->code, c->info->entry, b->head.loc);
-    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame_push(f, FRAME_CALL, c->code, c->info->entry, b->head.loc);
+    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     fr->func = func;
     fr->call = b;
     pdl_scope_drop(f->scope);
@@ -192,8 +192,8 @@ static void drop_all(const pdl_val *v, size_t n) {
 static void push_instance(pdl_fiber *f, pdl_closure *c) {
     pdl_path *place = NULL;
     if (f->blks.n) {
-        pdl_path *up = place_path(f);
-        place = pdl_path_numbered(up, "call", place_blk(f)->instances++);
+        pdl_path *up = pdl_vm_place_path(f);
+        place = pdl_path_numbered(up, "call", pdl_vm_place_block(f)->instances++);
         pdl_path_drop(up);
     }
     f->frames.p[f->frames.n - 1].place = place;
@@ -204,8 +204,8 @@ static void push_instance(pdl_fiber *f, pdl_closure *c) {
     };
 }
 
-pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
-                      const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                             const pdl_val *kwv, size_t n_kw, pdl_err *err) {
     pdl_closure *c = closure_of(func);
     const pdl_func_info *info = c->info;
     bool ok = !too_deep(f, err);
@@ -232,7 +232,7 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
         else scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
     }
     pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
-    frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
+    pdl_vm_frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
     push_instance(f, c);
     f->frames.p[f->frames.n - 1].func = func;
     f->frames.p[f->frames.n - 1].blks = (uint32_t)f->blks.n - 1;
@@ -247,12 +247,12 @@ pdl_step call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_p
 
 /* --- returns -------------------------------------------------------------------------------------------- */
 
-static void end_import(pdl_fiber *f, pdl_frame *fr) {
+static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
     pdl_run *r = f->run;
-    pdl_val module = module_value(f, fr);
+    pdl_val module = pdl_vm_module_value(f, fr);
     r->imports = pdl_dict_put(r->imports, pdl_keep(fr->key), pdl_keep(module));
     pdl_drop(pop(f));
-    frame_pop(f);
+    pdl_vm_frame_pop(f);
     push(f, module);
 }
 
@@ -262,7 +262,7 @@ static void end_include(pdl_fiber *f) {
     pdl_scope *scope = f->scope;
     f->bg = pdl_absent();
     f->scope = NULL;
-    frame_pop(f);
+    pdl_vm_frame_pop(f);
     pdl_scope_drop(f->scope);
     f->scope = scope;
     set_val(&f->bg, bg);
@@ -273,33 +273,33 @@ static void end_include(pdl_fiber *f) {
 static void end_plain(pdl_fiber *f, bool keep_bg) {
     pdl_val v = pop(f), bg = f->bg;
     f->bg = pdl_absent();
-    frame_pop(f);
+    pdl_vm_frame_pop(f);
     if (keep_bg) set_val(&f->bg, bg);
     else pdl_drop(bg);
     push(f, v);
 }
 
-pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
-    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+pdl_step pdl_op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
+    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     pdl_step s = PDL_STEP_DONE;
     switch (fr->kind) {
     case FRAME_MAIN:
         if (f->waits) {
-            s = await_calls(f, 0, false, err);
+            s = pdl_inflight_await(f, 0, false, err);
             if (s != PDL_STEP_DONE) return s;
         }
-        if (f->done) s = force(f, top(f), err); /* code has called it and gets a value */
+        if (f->done) s = pdl_vm_force(f, top(f), err); /* code has called it and gets a value */
         if (s != PDL_STEP_DONE) return s;
         f->state = FIBER_DONE;
         *ended = true;
         return PDL_STEP_DONE;
     case FRAME_EXPR:
-        s = force(f, top(f), err);
-        if (s == PDL_STEP_DONE) s = check_function_result(f, closure_of(fr->func), err);
+        s = pdl_vm_force(f, top(f), err);
+        if (s == PDL_STEP_DONE) s = pdl_vm_check_function_result(f, closure_of(fr->func), err);
         if (s == PDL_STEP_DONE) end_plain(f, false);
         break;
     case FRAME_CALL:
-        s = check_function_result(f, closure_of(fr->func), err);
+        s = pdl_vm_check_function_result(f, closure_of(fr->func), err);
         if (s == PDL_STEP_DONE) end_plain(f, true);
         break;
     case FRAME_PDL: end_plain(f, false); break;
@@ -312,8 +312,8 @@ pdl_step op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
 
 /* --- calls from outside --------------------------------------------------------------------------------- */
 
-void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
-                 void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
+void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
+                     void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
     pdl_run *r = user;
     pdl_err err = {0};
     if (!pdl_is(func, PDL_V_FUNC)) {
@@ -326,11 +326,11 @@ void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
         return;
     }
     pdl_closure *c = closure_of(func);
-    pdl_fiber *f = fiber_new(r, c->code, c->info->entry);
+    pdl_fiber *f = pdl_fiber_new(r, c->code, c->info->entry);
     f->done = finished;
     f->done_user = done_user;
     f->out = r->main->out;
-    set_budget(f, r->main->budget); /* the code that calls waits there */
+    pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
@@ -341,7 +341,7 @@ void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
         vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));
     }
     f->pc = c->info->entry + 1; /* the place of errors in the call itself */
-    pdl_step s = call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
+    pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
     pdl_free(vals);
     pdl_free(names);
     pdl_drop(args);
@@ -352,9 +352,9 @@ void run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
         finished(done_user, pdl_absent(), &f->err);
         f->done = NULL;
         f->out = NULL;
-        fiber_free(f);
+        pdl_fiber_free(f);
         return;
     }
     f->frames.p[f->frames.n - 1].kind = FRAME_MAIN; /* its return ends the fiber */
-    fiber_ready(f);
+    pdl_fiber_ready(f);
 }

@@ -34,7 +34,7 @@ static aggregator *agg_new(bool file) {
     return a;
 }
 
-bool is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out) {
+bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out) {
     if (!pdl_is(v, PDL_V_AGGREGATOR) || !pdl_str_is(name, "messages") || agg_of(v)->is_file) return false;
     *out = pdl_keep(agg_of(v)->messages);
     return true;
@@ -57,16 +57,16 @@ static bool need_text(pdl_vref v, const char *field, pdl_err *err) {
                        pdl_type_name(v));
 }
 
-pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
+pdl_step pdl_op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
     set_val(&f->bg, pdl_absent());
     if (!file) {
         push(f, pdl_from_obj(PDL_V_AGGREGATOR, &agg_new(false)->ext.head, 0));
         return PDL_STEP_DONE;
     }
     static const char *const fields[] = {"flush", "suffix", "prefix", "encoding", "mode", "file"};
-    pdl_step s = await_calls(f, 0, false, err);
+    pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s != PDL_STEP_DONE) return s;
-    s = force_n(f, 6, err);
+    s = pdl_vm_force_n(f, 6, err);
     if (s != PDL_STEP_DONE) return s;
     for (size_t i = 1; i < 6; i++) {
         if (i == 3 && pdl_is_null(*under(f, i))) continue;
@@ -79,12 +79,12 @@ pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
     a->encoding = pdl_keep(*under(f, 3));
     a->mode = pdl_keep(*under(f, 4));
     a->path = pdl_keep(*under(f, 5));
-    cut_stack(f, f->stack.n - 6);
+    pdl_vm_cut_stack(f, f->stack.n - 6);
     pdl_val v = pdl_from_obj(PDL_V_AGGREGATOR, &a->ext.head, 0);
     *pdl_vec_push(&f->run->files) = pdl_keep(v);
     push(f, v);
     /* opens the file now */
-    start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
+    pdl_vm_start_effect(f, PDL_EFFECT_write, write_request(a, pdl_textz(""), false), (pdl_loc){0});
     pdl_val opened = pop(f);
     pdl_promise *p = pdl_promise_of(opened);
     bool failed = p->state == PDL_PROMISE_FAILED;
@@ -93,11 +93,11 @@ pdl_step op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
     return step_of(!failed);
 }
 
-void files_close(pdl_run *r) {
+void pdl_vm_files_close(pdl_run *r) {
     for (size_t i = 0; i < r->files.n; i++) {
         if (r->main) {
-            start_effect(r->main, PDL_EFFECT_write, write_request(agg_of(r->files.p[i]), pdl_textz(""), true),
-                         (pdl_loc){0});
+            pdl_vm_start_effect(r->main, PDL_EFFECT_write,
+                                write_request(agg_of(r->files.p[i]), pdl_textz(""), true), (pdl_loc){0});
             pdl_drop(pop(r->main));
         }
         pdl_drop(r->files.p[i]);
@@ -111,7 +111,10 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
     bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) &&
               pdl_buf_add(&b, pdl_str_get(a->suffix), err);
     if (ok) {
-        start_effect(f, PDL_EFFECT_write, write_request(a, pdl_with_label(pdl_text(pdl_buf_str(&b)), pdl_label_of(v)), false), (pdl_loc){0});
+        pdl_vm_start_effect(
+            f, PDL_EFFECT_write,
+            write_request(a, pdl_with_label(pdl_text(pdl_buf_str(&b)), pdl_label_of(v)), false),
+            (pdl_loc){0});
         pdl_val reply = pop(f);
         ok = pdl_promise_of(reply)->state != PDL_PROMISE_FAILED;
         if (!ok) pdl_err_copy(err, &pdl_promise_of(reply)->err);
@@ -127,7 +130,7 @@ static void to_messages(pdl_fiber *f, pdl_name name, const aggregator *a, pdl_vr
     if (!info->leaf) return;
     aggregator *next = agg_new(false);
     pdl_val role = pdl_is_absent(info->role) ? pdl_null() : pdl_keep(info->role);
-    pdl_val one = pdl_context_one(role, pdl_keep(v), pdl_absent(), blk_path(f));
+    pdl_val one = pdl_context_one(role, pdl_keep(v), pdl_absent(), pdl_vm_block_path(f));
     set_val(&next->messages, pdl_context_dep(pdl_keep(a->messages), one));
     f->scope = pdl_scope_put(f->scope, name, pdl_from_obj(PDL_V_AGGREGATOR, &next->ext.head, 0));
 }
@@ -156,7 +159,7 @@ static pdl_step to_stream(pdl_fiber *f, pdl_vref v, uint32_t descriptor, pdl_err
     bool ok = pdl_stringify(v, &b, err);
     if (ok) {
         pdl_buf_putc(&b, '\n');
-        out_write(f, pdl_buf_str(&b), descriptor, pdl_label_of(v));
+        pdl_out_write(f, pdl_buf_str(&b), descriptor, pdl_label_of(v));
     }
     pdl_buf_fini(&b);
     return step_of(ok);
@@ -173,7 +176,7 @@ static pdl_step to_context(pdl_fiber *f, pdl_vref v, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err) {
+pdl_step pdl_op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err) {
     if (c->target == PDL_TO_INVALID) {
         pdl_err_set(err, PDL_E_type, c->loc,
                     "Contributions are expected to be strings or dictionaries of length 1 but got {elem}");
@@ -184,8 +187,9 @@ pdl_step op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, p
         set_top(f, v);
         return PDL_STEP_DONE;
     }
-    pdl_step s = await_calls(f, 0, false, err); /* no action before the calls in front of it have ended */
-    if (s == PDL_STEP_DONE) s = force(f, top(f), err);
+    pdl_step s =
+        pdl_inflight_await(f, 0, false, err); /* no action before the calls in front of it have ended */
+    if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     switch (c->target) {

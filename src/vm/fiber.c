@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
+pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     pdl_fiber *f = PDL_NEW(pdl_fiber);
     f->run = r;
     f->id = ++r->next_fiber;
@@ -14,16 +14,16 @@ pdl_fiber *fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->bg = pdl_absent();
     f->role = pdl_textz("user");
     f->budget = pdl_budget_keep(r->opt.budget);
-    native_env_init(f);
+    pdl_vm_native_env_init(f);
     f->next_all = r->all;
     if (r->all) r->all->prev_all = f;
     r->all = f;
     pdl_idmap_put(&r->fibers, f->id, f);
-    frame_push(f, FRAME_MAIN, code, entry, (pdl_loc){0});
+    pdl_vm_frame_push(f, FRAME_MAIN, code, entry, (pdl_loc){0});
     return f;
 }
 
-void attempts_free(pdl_attempts *a) {
+void pdl_vm_attempts_free(pdl_attempts *a) {
     if (!a) return;
     pdl_drop(a->exceptions);
     pdl_drop(a->extra);
@@ -34,39 +34,39 @@ void attempts_free(pdl_attempts *a) {
     pdl_free(a);
 }
 
-void blk_fini(pdl_fiber *f, pdl_blk *b) {
+void pdl_vm_block_fini(pdl_fiber *f, pdl_blk *b) {
     if (b->budget) {
-        set_budget(f, b->budget->up);
+        pdl_vm_set_budget(f, b->budget->up);
         pdl_budget_drop(b->budget);
     }
     pdl_drop(b->ctx_in);
     pdl_drop(b->role_in);
     pdl_drop(b->acc);
     pdl_path_drop(b->path);
-    attempts_free(b->attempts);
+    pdl_vm_attempts_free(b->attempts);
 }
 
-void loop_fini(pdl_fiber *f, pdl_loop *l) {
+void pdl_vm_loop_fini(pdl_fiber *f, pdl_vm_loop *l) {
     for (uint32_t i = 0; i < l->n; i++) pdl_drop(l->lists[i]);
     pdl_free(l->lists);
     pdl_free(l->names);
     pdl_drop(l->func);
-    if (l->map) mapping_free(f->run, l->map);
+    if (l->map) pdl_vm_mapping_free(f->run, l->map);
 }
 
-void cut_stack(pdl_fiber *f, size_t n) {
+void pdl_vm_cut_stack(pdl_fiber *f, size_t n) {
     while (f->stack.n > n) pdl_drop(pop(f));
 }
 
-void cut_locals(pdl_fiber *f, size_t n) {
+void pdl_vm_cut_locals(pdl_fiber *f, size_t n) {
     while (f->locals.n > n) pdl_drop(f->locals.p[--f->locals.n]);
 }
 
-void cut_blks(pdl_fiber *f, size_t n) {
-    while (f->blks.n > n) blk_fini(f, &f->blks.p[--f->blks.n]);
+void pdl_vm_cut_blocks(pdl_fiber *f, size_t n) {
+    while (f->blks.n > n) pdl_vm_block_fini(f, &f->blks.p[--f->blks.n]);
 }
 
-void cut_saves(pdl_fiber *f, size_t n) {
+void pdl_vm_cut_saves(pdl_fiber *f, size_t n) {
     while (f->saves.n > n) {
         pdl_save *s = &f->saves.p[--f->saves.n];
         pdl_scope_drop(s->scope);
@@ -76,8 +76,8 @@ void cut_saves(pdl_fiber *f, size_t n) {
 
 static void cut_loops(pdl_fiber *f, size_t n) {
     while (f->loops.n > n) {
-        pdl_loop l = f->loops.p[--f->loops.n];
-        loop_fini(f, &l);
+        pdl_vm_loop l = f->loops.p[--f->loops.n];
+        pdl_vm_loop_fini(f, &l);
     }
 }
 
@@ -95,15 +95,30 @@ static void cut_handlers(pdl_fiber *f, size_t n) {
     while (f->handlers.n > n) handler_fini(&f->handlers.p[--f->handlers.n]);
 }
 
-void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_t entry, pdl_loc loc) {
-    pdl_frame *fr = pdl_vec_push(&f->frames);
-    *fr = (pdl_frame){
-        .kind = kind, .code = pdl_code_keep((pdl_code *)(uintptr_t)code), .return_pc = f->pc,
-        .stack = (uint32_t)f->stack.n, .blks = (uint32_t)f->blks.n, .saves = (uint32_t)f->saves.n,
-        .loops = (uint32_t)f->loops.n, .bufs = (uint32_t)f->bufs.n, .handlers = (uint32_t)f->handlers.n,
-        .locals = (uint32_t)f->locals.n, .local_base = f->local_base,
-        .scope = pdl_scope_keep(f->scope), .ctx = pdl_keep(f->ctx), .role = pdl_keep(f->role), .bg = f->bg,
-        .print = f->print, .autoescape = f->autoescape, .func = pdl_absent(), .key = pdl_absent(), .loc = loc,
+void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
+                       pdl_loc loc) {
+    pdl_vm_frame *fr = pdl_vec_push(&f->frames);
+    *fr = (pdl_vm_frame){
+        .kind = kind,
+        .code = pdl_code_keep((pdl_code *)(uintptr_t)code),
+        .return_pc = f->pc,
+        .stack = (uint32_t)f->stack.n,
+        .blks = (uint32_t)f->blks.n,
+        .saves = (uint32_t)f->saves.n,
+        .loops = (uint32_t)f->loops.n,
+        .bufs = (uint32_t)f->bufs.n,
+        .handlers = (uint32_t)f->handlers.n,
+        .locals = (uint32_t)f->locals.n,
+        .local_base = f->local_base,
+        .scope = pdl_scope_keep(f->scope),
+        .ctx = pdl_keep(f->ctx),
+        .role = pdl_keep(f->role),
+        .bg = f->bg,
+        .print = f->print,
+        .autoescape = f->autoescape,
+        .func = pdl_absent(),
+        .key = pdl_absent(),
+        .loc = loc,
     };
     f->bg = pdl_absent();
     f->local_base = (uint32_t)f->locals.n;
@@ -111,7 +126,7 @@ void frame_push(pdl_fiber *f, pdl_frame_kind kind, const pdl_code *code, uint32_
     f->pc = entry;
 }
 
-static void frame_fini(pdl_frame *fr) {
+static void frame_fini(pdl_vm_frame *fr) {
     pdl_code_drop(fr->code);
     pdl_scope_drop(fr->scope);
     pdl_drop(fr->ctx);
@@ -124,15 +139,15 @@ static void frame_fini(pdl_frame *fr) {
     pdl_path_drop(fr->chain);
 }
 
-void frame_pop(pdl_fiber *f) {
-    pdl_frame fr = f->frames.p[--f->frames.n];
-    cut_stack(f, fr.stack);
-    cut_blks(f, fr.blks);
-    cut_saves(f, fr.saves);
+void pdl_vm_frame_pop(pdl_fiber *f) {
+    pdl_vm_frame fr = f->frames.p[--f->frames.n];
+    pdl_vm_cut_stack(f, fr.stack);
+    pdl_vm_cut_blocks(f, fr.blks);
+    pdl_vm_cut_saves(f, fr.saves);
     cut_loops(f, fr.loops);
     cut_bufs(f, fr.bufs);
     cut_handlers(f, fr.handlers);
-    cut_locals(f, fr.locals);
+    pdl_vm_cut_locals(f, fr.locals);
     f->local_base = fr.local_base;
     pdl_scope_drop(f->scope);
     f->scope = fr.scope;
@@ -149,7 +164,7 @@ void frame_pop(pdl_fiber *f) {
     frame_fini(&fr);
 }
 
-void fiber_free(pdl_fiber *f) {
+void pdl_fiber_free(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_idmap_del(&r->fibers, f->id);
     pdl_path_drop(f->base);
@@ -157,8 +172,8 @@ void fiber_free(pdl_fiber *f) {
     if (f->prev_all) f->prev_all->next_all = f->next_all;
     else r->all = f->next_all;
     if (f->next_all) f->next_all->prev_all = f->prev_all;
-    while (f->frames.n) frame_pop(f);
-    cut_stack(f, 0);
+    while (f->frames.n) pdl_vm_frame_pop(f);
+    pdl_vm_cut_stack(f, 0);
     pdl_scope_drop(f->scope);
     pdl_drop(f->ctx);
     pdl_drop(f->filtered);
@@ -180,7 +195,7 @@ void fiber_free(pdl_fiber *f) {
     pdl_free(f);
 }
 
-void fiber_ready(pdl_fiber *f) {
+void pdl_fiber_ready(pdl_fiber *f) {
     if (f->queued || f->state == FIBER_DONE || f->state == FIBER_FAILED) return;
     f->state = FIBER_READY;
     f->queued = true;
@@ -226,19 +241,19 @@ static void make_path(pdl_fiber *f, size_t k) {
     pdl_path_drop(p);
 }
 
-pdl_path *blk_path(pdl_fiber *f) {
+pdl_path *pdl_vm_block_path(pdl_fiber *f) {
     size_t k = f->blks.n;
     while (k > 0 && !f->blks.p[k - 1].path && f->blks.p[k - 1].info) k--;
     for (; k < f->blks.n; k++) make_path(f, k);
     return f->blks.n ? blk(f)->path : NULL;
 }
 
-pdl_path *part_path(pdl_fiber *f, const pdl_info *info) {
-    pdl_path *up = blk_path(f);
+pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_info *info) {
+    pdl_path *up = pdl_vm_block_path(f);
     return with_kind(seg_path(up, info, f->blks.n ? blk(f)->iter : 0), info->kind);
 }
 
-pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d) {
+pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d) {
     pdl_scope *s = NULL;
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i);
@@ -250,7 +265,7 @@ pdl_scope *scope_of_dict(pdl_run *r, pdl_vref d) {
 
 /* --- errors ------------------------------------------------------------------------------------------ */
 
-void code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err) {
+void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s Code error: %s(", language, err->foreign ? err->foreign : class_name);
     pdl_str_repr(pdl_str_of(err->msg), &b);
@@ -270,7 +285,7 @@ static void put_in_front(const char *what, const pdl_expr *expr, pdl_err *err) {
     err->msg = pdl_buf_take(&b);
 }
 
-void expression_error(const pdl_expr *expr, pdl_err *err) {
+void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err) {
     put_in_front("Error during the evaluation of", expr, err);
     err->kind = PDL_E_expression;
 }
@@ -290,7 +305,8 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     if (f->code->jinja && !err->final) {
         bool limit = err->kind == PDL_E_limit;
         if (err->kind == PDL_E_budget) err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */
-        else code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
+        else
+            pdl_vm_code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
         if (limit) err->kind = PDL_E_limit;
         return;
     }
@@ -323,7 +339,7 @@ static void suggest_name(pdl_fiber *f, pdl_err *err) {
     pdl_vec_fini(&n.names);
 }
 
-static void frame_note(const pdl_frame *fr, pdl_err *err) {
+static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {
     enum { MOST_FRAMES = 64 };
     if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
@@ -336,7 +352,7 @@ static void frame_note(const pdl_frame *fr, pdl_err *err) {
 }
 
 /* Places of errors point into the sources of their program, which must outlive them. */
-void keep_code(pdl_run *r, pdl_code *code) {
+void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
     enum { LOOK_BACK = 8 }; /* a loop that fails fails in the same few programs; one too many costs little */
     for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->failed_code.p[i] == code) return;
@@ -356,12 +372,12 @@ static void pdl_code_error(pdl_err *err, pdl_loc loc) {
 }
 
 static void resume_at(pdl_fiber *f, pdl_handler *h) {
-    cut_stack(f, h->stack);
-    cut_blks(f, h->blks);
-    cut_saves(f, h->saves);
+    pdl_vm_cut_stack(f, h->stack);
+    pdl_vm_cut_blocks(f, h->blks);
+    pdl_vm_cut_saves(f, h->saves);
     cut_loops(f, h->loops);
     cut_bufs(f, h->bufs);
-    cut_locals(f, h->locals);
+    pdl_vm_cut_locals(f, h->locals);
     pdl_scope_drop(f->scope);
     f->scope = h->scope;
     set_val(&f->ctx, h->ctx);
@@ -372,51 +388,53 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
 }
 
 /* Does the program call the library in this frame? */
-static bool enters_library(const pdl_frame *fr) {
+static bool enters_library(const pdl_vm_frame *fr) {
     if (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR) return false;
     return fr->code->library && !fr[-1].code->library && fr->loc.src;
 }
 
-pdl_loc library_call(const pdl_fiber *f) {
+pdl_loc pdl_library_entry_loc(const pdl_fiber *f) {
     for (size_t i = f->frames.n; i-- > 1 && f->frames.p[i].code->library;)
         if (enters_library(&f->frames.p[i])) return f->frames.p[i].loc;
     return (pdl_loc){0};
 }
 
-void told_at_call(pdl_err *err, pdl_loc call) {
+void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
     if (!call.src || err->bare) return;
     err->loc = call;
     err->mark = (pdl_loc){0};
     err->terse = true;
 }
 
-bool fiber_unwind(pdl_fiber *f, pdl_err *err) {
+bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     decorate(f, err);
     while (f->frames.n) {
-        pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+        pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
         bool here = f->handlers.n > fr->handlers && !err->final;
         size_t floor = here ? f->handlers.p[f->handlers.n - 1].blks : fr->blks;
         for (size_t k = f->blks.n; wants_blocks(f->run) && k-- > floor;) {
-            if (f->blks.p[k].info) send_block(f, PDL_EVENT_block_fail, f->blks.p[k].info, pdl_absent(), err);
-            cut_blks(f, k);
+            if (f->blks.p[k].info)
+                pdl_vm_send_block(f, PDL_EVENT_block_fail, f->blks.p[k].info, pdl_absent(), err);
+            pdl_vm_cut_blocks(f, k);
         }
         if (here) {
             pdl_handler h = f->handlers.p[--f->handlers.n];
-            out_forget(f, h.out_mark);
+            pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
-            forget_calls(f, h.calls_from);
+            pdl_inflight_forget(f, h.calls_from);
             pdl_attempts *a = blk(f)->attempts;
             pdl_err_fini(&a->err);
             pdl_err_move(&a->err, err);
-            if (wants_blocks(f->run)) send_block(f, PDL_EVENT_attempt, blk(f)->info, pdl_absent(), &a->err);
+            if (wants_blocks(f->run))
+                pdl_vm_send_block(f, PDL_EVENT_attempt, blk(f)->info, pdl_absent(), &a->err);
             return true;
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;
         frame_note(fr, err);
-        if (f->frames.n > 1 && enters_library(fr)) told_at_call(err, fr->loc);
+        if (f->frames.n > 1 && enters_library(fr)) pdl_err_move_to_call(err, fr->loc);
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
-        keep_code(f->run, fr->code);
-        frame_pop(f);
+        pdl_vm_keep_code(f->run, fr->code);
+        pdl_vm_frame_pop(f);
     }
     pdl_err_move(&f->err, err);
     f->state = FIBER_FAILED;

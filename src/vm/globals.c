@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-void run_globals(pdl_run *r) {
+void pdl_run_globals(pdl_run *r) {
     pdl_interner *in = r->opt.names;
     r->names.context = pdl_intern(in, PDL_STR("pdl_context"));
     r->names.error = pdl_intern(in, PDL_STR("pdl_error"));
@@ -54,13 +54,13 @@ static const pdl_attr_class usage_class = {
     .base = {.type_name = "PdlUsage", .text = usage_text}, .attr = usage_attr,
 };
 
-pdl_val usage_value(pdl_run *r) {
+pdl_val pdl_vm_usage_value(pdl_run *r) {
     usage_obj *o = pdl_ext_new(PDL_V_RECORD, &usage_class.base, sizeof *o);
     o->u = r->main && r->main->nested ? r->nested_usage : r->usage;
     return pdl_from_obj(PDL_V_RECORD, &o->ext.head, 0);
 }
 
-pdl_val scope_value(pdl_fiber *f) {
+pdl_val pdl_vm_scope_value(pdl_fiber *f) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(0), "pdl_context", pdl_keep(f->ctx));
     pdl_val rest = pdl_scope_to_dict(f->scope, f->run->opt.names);
     d = pdl_dict_merge(d, rest);
@@ -77,7 +77,7 @@ static bool is_imported(const pdl_fiber *f) {
 
 struct module_job {
     const pdl_fiber *f;
-    const pdl_frame *frame;
+    const pdl_vm_frame *frame;
     pdl_val dict;
     bool first; /* the names that every file begins with, or those that come after the library */
 };
@@ -98,7 +98,7 @@ static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-pdl_val module_value(const pdl_fiber *f, const pdl_frame *fr) {
+pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
     pdl_val context = pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg);
     struct module_job job = {f, fr, pdl_dict_putz(pdl_dict_new(8), "pdl_context", context), true};
     pdl_scope_each(f->scope, add_to_module, &job);
@@ -109,7 +109,7 @@ pdl_val module_value(const pdl_fiber *f, const pdl_frame *fr) {
 }
 
 /* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program defined. */
-void op_scope(pdl_fiber *f) {
+void pdl_op_scope(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_val lib = pop(f), d = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(f->ctx));
     pdl_val names = pdl_scope_to_dict(f->scope, r->opt.names);
@@ -121,7 +121,7 @@ void op_scope(pdl_fiber *f) {
     }
     if (pdl_is(lib, PDL_V_UNDEFINED)) pdl_drop(lib); /* in the library itself */
     else d = pdl_dict_putz(d, "stdlib", lib);
-    if (!is_imported(f)) d = pdl_dict_putz(d, "pdl_usage", usage_value(r));
+    if (!is_imported(f)) d = pdl_dict_putz(d, "pdl_usage", pdl_vm_usage_value(r));
     for (; i < n; i++) d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(names, i)), pdl_keep(pdl_dict_val_at(names, i)));
     pdl_drop(names);
     push(f, d);
@@ -129,14 +129,14 @@ void op_scope(pdl_fiber *f) {
 
 /* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ----------- */
 
-double run_random(void *user) {
+double pdl_run_random(void *user) {
     pdl_run *r = user;
     if (!r->rng_ready) { /* answered at once by every world */
-        pdl_call *c = call_new(r->main, PDL_EFFECT_random, (pdl_loc){0});
+        pdl_inflight *c = pdl_inflight_new(r->main, PDL_EFFECT_random, (pdl_loc){0});
         pdl_val v = pdl_promise_new(c->id);
         pdl_path *place = pdl_path_name(r->opt.place, "random");
         c->value = pdl_keep(v);
-        call_start_at(r->main, c, pdl_dict_new(0), place, 0);
+        pdl_inflight_start_at(r->main, c, pdl_dict_new(0), place, 0);
         pdl_path_drop(place);
         pdl_promise *p = pdl_promise_of(v);
         int64_t s = 0;

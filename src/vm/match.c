@@ -16,7 +16,7 @@ static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
         return false;
     }
     bool ok = pdl_list_len(list) == p->n;
-    for (uint32_t i = 0; ok && i < p->n; i++) ok = pattern_match(f, p->items[i], pdl_list_at(list, i));
+    for (uint32_t i = 0; ok && i < p->n; i++) ok = pdl_vm_pattern_match(f, p->items[i], pdl_list_at(list, i));
     pdl_drop(list);
     return ok;
 }
@@ -25,7 +25,7 @@ static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     if (!pdl_is_dict(v)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_vref x = pdl_dict_gets(v, p->keys[i]);
-        if (pdl_is_absent(x) || !pattern_match(f, p->items[i], x)) return false;
+        if (pdl_is_absent(x) || !pdl_vm_pattern_match(f, p->items[i], x)) return false;
     }
     return true;
 }
@@ -34,7 +34,7 @@ static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
 static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_scope *before = pdl_scope_keep(f->scope);
-        if (pattern_match(f, p->items[i], v)) {
+        if (pdl_vm_pattern_match(f, p->items[i], v)) {
             pdl_scope_drop(before);
             return true;
         }
@@ -45,7 +45,7 @@ static bool match_any_of(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
 }
 
 /* C depth follows the pattern as written. */
-bool pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
+bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     bool ok = false;
     switch (p->kind) {
     case PDL_PAT_CONST: ok = pdl_val_eq(p->value, v); break;

@@ -31,26 +31,26 @@ static void say(void *user, size_t n) {
     pdl_buf b = PDL_BUF;
     pdl_free(r->words);
     r->words = NULL;
-    pdl_loc at = r->current ? stands_at(r->current) : (pdl_loc){0};
+    pdl_loc at = r->current ? pdl_fiber_loc(r->current) : (pdl_loc){0};
     pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)", at.src ? "" : "pdl: error: ", n);
     pdl_err_print(&err, true, &b);
     fflush(stdout); /* what was printed before stands before */
     (void)pdl_show(stderr, pdl_buf_str(&b));
 }
 
-pdl_alloc_watch run_watch(pdl_run *r) {
+pdl_alloc_watch pdl_run_watch(pdl_run *r) {
     if (!r->reserve && !r->wanted) r->reserve = pdl_alloc_try(RESERVE);
     if (!r->words) r->words = pdl_alloc_try(WORDS);
     return pdl_alloc_watched((pdl_alloc_watch){give, say, r});
 }
 
-void run_unwatch(pdl_run *r) {
+void pdl_run_unwatch(pdl_run *r) {
     pdl_free(r->reserve);
     pdl_free(r->words);
     r->reserve = r->words = NULL;
 }
 
-bool run_has_memory(pdl_run *r, pdl_err *err) {
+bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
     if (PDL_LIKELY(!r->wanted)) return true;
     size_t n = r->wanted;
     r->wanted = 0;

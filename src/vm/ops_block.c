@@ -7,7 +7,7 @@
 
 /* How the innermost block came to run. */
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
-    const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
     /* behind the record of the call */
     bool first = f->blks.n == fr->blks + (fr->kind == FRAME_EXPR ? 2u : 1u);
@@ -21,10 +21,16 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
     PDL_BUG("frame kind %d", (int)fr->kind);
 }
 
-void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value, const pdl_err *err) {
+void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value,
+                       const pdl_err *err) {
     pdl_event e = {
-        .kind = kind, .fiber = f->id, .block = info->block, .path = blk_path(f), .value = value,
-        .context = kind == PDL_EVENT_block_end ? f->bg : f->ctx, .err = err,
+        .kind = kind,
+        .fiber = f->id,
+        .block = info->block,
+        .path = pdl_vm_block_path(f),
+        .value = value,
+        .context = kind == PDL_EVENT_block_end ? f->bg : f->ctx,
+        .err = err,
     };
     if (kind == PDL_EVENT_block_begin) {
         e.entry = entry_of(f, info);
@@ -37,12 +43,12 @@ void send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vre
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 
-void send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number) {
+void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number) {
     if (!f->blks.n || !blk(f)->info) return;
     pdl_event e = {.kind = PDL_EVENT_field,
                    .fiber = f->id,
                    .block = blk(f)->info->block,
-                   .path = blk_path(f),
+                   .path = pdl_vm_block_path(f),
                    .value = value,
                    .context = pdl_absent(),
                    .key = pdl_str_of(key),
@@ -50,13 +56,13 @@ void send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number) 
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 
-pdl_val bg_add(pdl_val a, pdl_val b) {
+pdl_val pdl_vm_background_add(pdl_val a, pdl_val b) {
     if (pdl_is_absent(a)) return b;
     if (pdl_is_absent(b)) return a;
     return pdl_context_dep(a, b);
 }
 
-void op_enter(pdl_fiber *f, const pdl_info *info) {
+void pdl_op_enter(pdl_fiber *f, const pdl_info *info) {
     pdl_blk *b = pdl_vec_push(&f->blks);
     *b = (pdl_blk){
         .info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(),
@@ -67,13 +73,13 @@ void op_enter(pdl_fiber *f, const pdl_info *info) {
     if (info->untold) f->print &= (uint8_t)~PRINT_CONTEXT;
     b->print = f->print;
     set_val(&f->bg, pdl_absent());
-    if (wants_blocks(f->run)) send_block(f, PDL_EVENT_block_begin, info, pdl_absent(), NULL);
+    if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_begin, info, pdl_absent(), NULL);
 }
 
-void op_leave(pdl_fiber *f) {
+void pdl_op_leave(pdl_fiber *f) {
     pdl_blk *b = blk(f);
     const pdl_info *info = b->info;
-    if (wants_blocks(f->run)) send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
+    if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
     if (!info->leaf) {
         set_val(&f->bg, b->acc);
         b->acc = pdl_absent();
@@ -83,17 +89,18 @@ void op_leave(pdl_fiber *f) {
     set_val(&f->role, b->role_in);
     b->ctx_in = b->role_in = pdl_absent();
     f->print = b->print_in;
-    blk_fini(f, b);
+    pdl_vm_block_fini(f, b);
     f->blks.n--;
 }
 
-void op_child(pdl_fiber *f) {
+void pdl_op_child(pdl_fiber *f) {
     pdl_blk *b = blk(f);
     if (pdl_is_absent(f->bg)) return;
     bool wants_all = !b->info->no_context;
     if (!b->info->block->independent) {
         set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->bg)));
-        if (wants_all) b->acc = bg_add(b->acc, f->bg);
+        if (wants_all)
+            b->acc = pdl_vm_background_add(b->acc, f->bg);
         else pdl_drop(f->bg);
     } else {
         if (wants_all) b->acc = pdl_is_absent(b->acc) ? f->bg : pdl_context_ind(b->acc, f->bg);
@@ -102,13 +109,13 @@ void op_child(pdl_fiber *f) {
     f->bg = pdl_absent();
 }
 
-void op_sub_begin(pdl_fiber *f, bool silent) {
+void pdl_op_sub_begin(pdl_fiber *f, bool silent) {
     *pdl_vec_push(&f->saves) =
         (pdl_save){pdl_scope_keep(f->scope), pdl_keep(f->ctx), f->print, (uint32_t)f->frames.n};
     if (silent) f->print = 0;
 }
 
-void op_sub_end(pdl_fiber *f) {
+void pdl_op_sub_end(pdl_fiber *f) {
     pdl_save s = f->saves.p[--f->saves.n];
     pdl_scope_drop(f->scope);
     f->scope = s.scope;
@@ -116,8 +123,8 @@ void op_sub_end(pdl_fiber *f) {
     f->print = s.print;
 }
 
-pdl_step op_set_context(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_set_context(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val c;
     if (!pdl_context_from(*top(f), &c, err)) return PDL_STEP_FAIL;
@@ -129,26 +136,26 @@ pdl_step op_set_context(pdl_fiber *f, pdl_err *err) {
 /* --- messages ------------------------------------------------------------------------------------------- */
 
 static pdl_path *own_path(pdl_fiber *f, const pdl_info *info) {
-    return info ? part_path(f, info) : pdl_path_keep(blk_path(f));
+    return info ? pdl_vm_part_path(f, info) : pdl_path_keep(pdl_vm_block_path(f));
 }
 
 /* How a content prints in a context stream: Python's str. */
 static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_val_str(content, &b, err);
-    if (ok) out_message(f, role, pdl_buf_str(&b));
+    if (ok) pdl_out_message(f, role, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return ok;
 }
 
-pdl_step op_message(pdl_fiber *f, pdl_message_form form, const pdl_info *info, pdl_err *err) {
+pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_info *info, pdl_err *err) {
     bool streams = (f->print & PRINT_CONTEXT) != 0;
     if (form == PDL_MESSAGE_SILENT && !streams) {
         set_val(&f->bg, pdl_absent());
         return PDL_STEP_DONE;
     }
     if (form == PDL_MESSAGE_STR || streams) {
-        pdl_step s = force(f, top(f), err);
+        pdl_step s = pdl_vm_force(f, top(f), err);
         if (s != PDL_STEP_DONE) return s;
     }
     pdl_val content;
@@ -177,13 +184,13 @@ static pdl_val with_extra(pdl_val extra, const char *key, pdl_vref v) {
 }
 
 /* content name id calls -> the message, which is also the background. */
-pdl_step op_to_message(pdl_fiber *f) {
+pdl_step pdl_op_to_message(pdl_fiber *f) {
     pdl_val extra = with_extra(pdl_absent(), "name", *under(f, 2));
     extra = with_extra(extra, "tool_call_id", *under(f, 1));
     extra = with_extra(extra, "tool_calls", *top(f));
-    cut_stack(f, f->stack.n - 3);
+    pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_val content = pop(f);
-    pdl_val m = pdl_context_one(pdl_keep(f->role), content, extra, blk_path(f));
+    pdl_val m = pdl_context_one(pdl_keep(f->role), content, extra, pdl_vm_block_path(f));
     set_val(&f->bg, pdl_keep(m));
     push(f, m);
     return PDL_STEP_DONE;
@@ -193,20 +200,20 @@ pdl_step op_to_message(pdl_fiber *f) {
 
 static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     if (pdl_is_str(v)) {
-        out_text(f, pdl_str_get(v), look, pdl_label_of(v));
+        pdl_out_text(f, pdl_str_get(v), look, pdl_label_of(v));
         return PDL_STEP_DONE;
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_stringify(v, &b, err);
-    if (ok) out_text(f, pdl_buf_str(&b), look, pdl_label_of(v));
+    if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(v));
     pdl_buf_fini(&b);
     return step_of(ok);
 }
 
-pdl_step op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err) {
+pdl_step pdl_op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
     pdl_val v = pdl_keep(*top(f)); /* the result stays what it is: a promise knows which model it comes from */
-    pdl_step s = force(f, &v, err);
+    pdl_step s = pdl_vm_force(f, &v, err);
     if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
     pdl_drop(v);
     return s;
@@ -229,7 +236,7 @@ static bool pieces_pend(pdl_fiber *f, size_t n) {
     return false;
 }
 
-pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_join_text(pdl_fiber *f, size_t n, pdl_err *err) {
     if (n && pieces_pend(f, n)) return join_pending(f, n);
     if (n == 1 && pdl_is_str(*top(f))) return PDL_STEP_DONE;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -240,7 +247,7 @@ pdl_step op_join_text(pdl_fiber *f, size_t n, pdl_err *err) {
         ok = pdl_stringify(*under(f, i), &b, err);
     }
     if (ok) {
-        cut_stack(f, f->stack.n - n);
+        pdl_vm_cut_stack(f, f->stack.n - n);
         push(f, pdl_with_label(pdl_text_of_buf(&b), label));
     }
     pdl_buf_fini(&b);
@@ -275,7 +282,7 @@ static void piece_add(pdl_fiber *f, pdl_val x) {
     *top(f) = pdl_promise_join(pieces);
 }
 
-pdl_step op_text_add(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_text_add(pdl_fiber *f, pdl_err *err) {
     pdl_val x = pop(f);
     if (pdl_may_wait(x) || pdl_may_wait(*top(f))) {
         piece_add(f, x);
@@ -289,13 +296,15 @@ pdl_step op_text_add(pdl_fiber *f, pdl_err *err) {
 /* In a context stream it is a message of the loop when the loop has a role of its own. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = blk(f)->info->role;
-    if (pdl_is_absent(role)) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
-    else out_message(f, role, pdl_str_get(sep));
+    if (pdl_is_absent(role))
+        pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
+    else
+        pdl_out_message(f, role, pdl_str_get(sep));
 }
 
-pdl_step op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
+pdl_step pdl_op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
-    if (f->print & PRINT_RESULT) out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
+    if (f->print & PRINT_RESULT) pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     if (f->print & PRINT_CONTEXT) stream_separator(f, sep);
     if (pdl_may_wait(*top(f))) {
         piece_add(f, pdl_keep(sep));
@@ -332,8 +341,9 @@ static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     for (size_t i = 0, n = pdl_list_len(list); i < n; i++) { /* only the top of each element is looked at */
         pdl_vref x = pdl_list_at(list, i);
         if (pdl_is(x, PDL_V_PROMISE))
-            return force(f, top(f), err) == PDL_STEP_DONE ? list_object(f, err)
-                                                          : (err->kind ? PDL_STEP_FAIL : PDL_STEP_WAIT);
+            return pdl_vm_force(f, top(f), err) == PDL_STEP_DONE
+                       ? list_object(f, err)
+                       : (err->kind ? PDL_STEP_FAIL : PDL_STEP_WAIT);
         if (!pdl_is_dict(x)) {
             pdl_err_set(err, PDL_E_type, (pdl_loc){0},
                         "objects are expected to be joined as an object, but element %zu is of type %s",
@@ -347,7 +357,7 @@ static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err) {
+pdl_step pdl_op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err) {
     pdl_val list = *top(f);
     switch (kind) {
     case PDL_JOIN_TEXT: return list_text(f, sep, err);
@@ -362,8 +372,8 @@ pdl_step op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *e
     PDL_BUG("join %d", (int)kind);
 }
 
-pdl_step op_factor(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_factor(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {

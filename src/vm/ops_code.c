@@ -57,14 +57,14 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     if (p.all || has_word(text, PDL_STR("pdl_context")))
         p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
     if (p.all || has_word(text, PDL_STR("pdl_usage")))
-        p.vars = pdl_dict_putz(p.vars, "pdl_usage", usage_value(f->run));
+        p.vars = pdl_dict_putz(p.vars, "pdl_usage", pdl_vm_usage_value(f->run));
     return p.vars;
 }
 
 /* text scope -> promise of {result, rebound}. */
-pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
-    pdl_step s = await_calls(f, 0, false, err);
-    if (s == PDL_STEP_DONE) s = force_n(f, 2, err);
+pdl_step pdl_op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+    pdl_step s = pdl_inflight_await(f, 0, false, err);
+    if (s == PDL_STEP_DONE) s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref scope = *top(f), text = *under(f, 1);
     if (!pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope)) {
@@ -80,7 +80,7 @@ pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     pdl_val vars = variables(f, scope, pdl_str_get(text));
-    s = force(f, &vars, err); /* everything the code may look at */
+    s = pdl_vm_force(f, &vars, err); /* everything the code may look at */
     if (s != PDL_STEP_DONE) {
         pdl_drop(vars);
         return s;
@@ -91,12 +91,12 @@ pdl_step op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     r = pdl_dict_putz(r, "code", pdl_keep(text));
     r = pdl_dict_putz(r, "vars", vars);
     r = pdl_dict_putz(r, "cwd", pdl_text(f->run->opt.dir));
-    cut_stack(f, f->stack.n - 2);
-    pdl_call *c = call_new(f, PDL_EFFECT_code, b->head.loc);
+    pdl_vm_cut_stack(f, f->stack.n - 2);
+    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_code, b->head.loc);
     c->value = pdl_promise_new(c->id);
     c->block = &b->head;
     push(f, pdl_keep(c->value));
-    call_start(f, c, r);
+    pdl_inflight_start(f, c, r);
     return PDL_STEP_DONE;
 }
 
@@ -108,7 +108,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_buf out = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_buf_put(&out, pdl_str_get(errors));
         pdl_buf_putc(&out, '\n');
-        out_write(f, pdl_buf_str(&out), 2, pdl_label_of(r));
+        pdl_out_write(f, pdl_buf_str(&out), 2, pdl_label_of(r));
         pdl_buf_fini(&out);
     }
     if (pdl_int_get(pdl_dict_getz(r, "status"), &status) && status != 0) {
@@ -125,7 +125,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
 }
 
 /* The reply on top -> the result; what the code changed in place is bound again. */
-pdl_step op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *err) {
+pdl_step pdl_op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *err) {
     if (command) return command_end(f, b, err);
     pdl_vref rebound = pdl_dict_getz(*top(f), "rebound");
     pdl_label label = pdl_label_of(*top(f));
@@ -170,20 +170,20 @@ static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
     return true;
 }
 
-pdl_step op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err) {
-    pdl_step s = await_calls(f, 0, false, err);
-    if (s == PDL_STEP_DONE) s = force(f, top(f), err);
+pdl_step pdl_op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err) {
+    pdl_step s = pdl_inflight_await(f, 0, false, err);
+    if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val argv;
     bool ok = words_of(*top(f), vector, &argv, err);
     if (ok && !pdl_list_len(argv)) ok = pdl_err_host(err, "IndexError", "list index out of range");
     if (!ok) {
         pdl_drop(argv);
-        code_error("Shell", "ValueError", b->head.loc, err);
+        pdl_vm_code_error("Shell", "ValueError", b->head.loc, err);
         return PDL_STEP_FAIL;
     }
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "argv", argv);
     pdl_drop(pop(f));
-    start_effect(f, PDL_EFFECT_command, r, b->head.loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_command, r, b->head.loc);
     return step_of(true);
 }

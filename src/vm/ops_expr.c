@@ -8,11 +8,11 @@
 
 #include "base/banned.h"
 
-double run_random(void *user);
+double pdl_run_random(void *user);
 
-static double env_random(void *user) { return run_random(((pdl_fiber *)user)->run); }
+static double env_random(void *user) { return pdl_run_random(((pdl_fiber *)user)->run); }
 
-static void env_show(void *user, pdl_str text, pdl_label label) { out_write(user, text, 1, label); }
+static void env_show(void *user, pdl_str text, pdl_label label) { pdl_out_write(user, text, 1, label); }
 
 /* A field that is wrong is told by its path, since the value is not in the program. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {
@@ -45,7 +45,7 @@ static pdl_vref env_variable(void *user, pdl_str name) {
     return pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, name));
 }
 
-void native_env_init(pdl_fiber *f) {
+void pdl_vm_native_env_init(pdl_fiber *f) {
     f->env = (pdl_native_env){
         .random = env_random, .show = env_show, .check = env_check, .variable = env_variable, .user = f,
     };
@@ -69,15 +69,15 @@ static void replace2(pdl_fiber *f, pdl_val v) {
     set_top(f, v);
 }
 
-pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    pdl_step s = force_n(f, 2, err);
+pdl_step pdl_op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
     bool formats = i->a == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
     if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
-    if (formats ? has_object(b) : is_handle(a) || is_handle(b)) {
-        start_binary(f, arith_text((pdl_arith)i->a), false);
+    if (formats ? pdl_vm_has_object(b) : is_handle(a) || is_handle(b)) {
+        pdl_vm_start_binary(f, pdl_vm_arith_text((pdl_arith)i->a), false);
         return PDL_STEP_DONE;
     }
     if (formats) {
@@ -89,8 +89,8 @@ pdl_step op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return step_of(pdl_undefined_error(v, err));
@@ -98,20 +98,20 @@ pdl_step op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
+pdl_step pdl_op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     bool truth;
     if (op == PDL_OP_NOT) {
-        pdl_step s = op_truth(f, &truth, err);
+        pdl_step s = pdl_op_truth(f, &truth, err);
         if (s == PDL_STEP_DONE) set_top(f, pdl_bool(!truth));
         return s;
     }
-    pdl_step s = force(f, top(f), err);
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     pdl_val out;
     if (!refuse_undefined(v, err)) return PDL_STEP_FAIL;
     if (is_handle(v)) {
-        start_unary(f, op == PDL_OP_NEG ? "-" : "+");
+        pdl_vm_start_unary(f, op == PDL_OP_NEG ? "-" : "+");
         return PDL_STEP_DONE;
     }
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
@@ -199,8 +199,8 @@ static bool in_strict_list(pdl_vref x, pdl_vref list, bool *out, pdl_err *err) {
     return true;
 }
 
-pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    pdl_step s = force_n(f, 2, err);
+pdl_step pdl_op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     bool out, ok;
@@ -209,11 +209,11 @@ pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         ok = true;
     else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED))
         ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
-    else if (has_object(a) || has_object(b)) {
-        start_binary(f, pdl_xop_text((pdl_xop)i->a), false);
+    else if (pdl_vm_has_object(a) || pdl_vm_has_object(b)) {
+        pdl_vm_start_binary(f, pdl_xop_text((pdl_xop)i->a), false);
         return PDL_STEP_DONE;
-    }
-    else if (i->a == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja) ok = in_strict_list(a, b, &out, err);
+    } else if (i->a == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja)
+        ok = in_strict_list(a, b, &out, err);
     else ok = compare((pdl_xop)i->a, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
     replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
@@ -221,7 +221,7 @@ pdl_step op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
 }
 
 /* The value of a name that the scope does not hold: a global function, or undefined. */
-pdl_val name_value(pdl_fiber *f, pdl_name name) {
+pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
     pdl_str s = pdl_name_str(f->run->opt.names, name);
     const pdl_native *g = pdl_global_find(s);
     if (g) return pdl_native_value(g, pdl_absent());
@@ -232,7 +232,7 @@ pdl_val name_value(pdl_fiber *f, pdl_name name) {
 
 /* The two attributes that templates are made of: a key of an object, a counter of a loop. */
 static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
-    if (pdl_is(x, PDL_V_CELL)) return loop_attr(x, pdl_str_get(name), out);
+    if (pdl_is(x, PDL_V_CELL)) return pdl_vm_loop_attr(x, pdl_str_get(name), out);
     if (!pdl_is_dict(x) || is_method) return false;
     pdl_vref v = pdl_dict_find(x, name);
     if (pdl_is_absent(v)) return false;
@@ -240,8 +240,8 @@ static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out)
     return true;
 }
 
-pdl_step op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref name = f->code->consts.p[i->c];
     pdl_val x = *top(f), out;
@@ -252,10 +252,10 @@ pdl_step op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
     if (is_handle(x)) {
         pop(f);
-        start_attr(f, x, pdl_keep(name));
+        pdl_vm_start_attr(f, x, pdl_keep(name));
         return PDL_STEP_DONE;
     }
-    if (is_aggregator_messages(x, pdl_str_get(name), &out)) {
+    if (pdl_vm_is_aggregator_messages(x, pdl_str_get(name), &out)) {
         set_top(f, out);
         return PDL_STEP_DONE;
     }
@@ -264,14 +264,14 @@ pdl_step op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_item(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force_n(f, 2, err);
+pdl_step pdl_op_item(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val key = *top(f), x = *under(f, 1), out;
     if (!refuse_undefined(x, err) || !refuse_undefined(key, err)) return PDL_STEP_FAIL;
     if (is_handle(x)) {
         f->stack.n -= 2;
-        start_item(f, x, key);
+        pdl_vm_start_item(f, x, key);
         return PDL_STEP_DONE;
     }
     if (!pdl_item(x, key, &out, err)) return PDL_STEP_FAIL;
@@ -279,25 +279,25 @@ pdl_step op_item(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_slice(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force_n(f, 4, err);
+pdl_step pdl_op_slice(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 4, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
     for (size_t i = 0; i < 4; i++)
         if (!refuse_undefined(*under(f, i), err)) return PDL_STEP_FAIL;
     if (is_handle(*under(f, 3))) {
-        start_slice(f);
+        pdl_vm_start_slice(f);
         return PDL_STEP_DONE;
     }
     if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err)) return PDL_STEP_FAIL;
-    cut_stack(f, f->stack.n - 3);
+    pdl_vm_cut_stack(f, f->stack.n - 3);
     set_top(f, out);
     return PDL_STEP_DONE;
 }
 
 /* --- text ----------------------------------------------------------------------------------------------- */
 
-bool put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
+bool pdl_vm_put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
     if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
     if (pdl_is(v, PDL_V_INT)) {
         char digits[PDL_NUM_MAX];
@@ -307,8 +307,8 @@ bool put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
     return pdl_val_str(v, b, err);
 }
 
-bool put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
-    if (pdl_is(v, PDL_V_UNDEFINED)) return put_str(f, v, b, err);
+bool pdl_vm_put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
+    if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_vm_put_str(f, v, b, err);
     pdl_val e;
     if (!pdl_escape_html(v, &e, err)) return false;
     bool ok = pdl_buf_add(b, pdl_str_get(e), err);
@@ -323,7 +323,7 @@ static bool any_safe(pdl_fiber *f, size_t n) {
 }
 
 static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
-    pdl_step s = force_n(f, n, err);
+    pdl_step s = pdl_vm_force_n(f, n, err);
     if (s != PDL_STEP_DONE) return s;
     char space[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
@@ -333,30 +333,30 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     while (ok && i-- > 0) {
         pdl_vref v = *under(f, i);
         label |= pdl_label_of(v);
-        ok = escape ? put_escaped(f, v, &b, err) : put_str(f, v, &b, err);
+        ok = escape ? pdl_vm_put_escaped(f, v, &b, err) : pdl_vm_put_str(f, v, &b, err);
     }
     if (ok) {
-        cut_stack(f, f->stack.n - n);
+        pdl_vm_cut_stack(f, f->stack.n - n);
         push(f, pdl_with_flags(pdl_with_label(pdl_text_of_buf(&b), label), escape ? PDL_F_SAFE : 0));
     } else {
-        mark_part(f, n - 1 - i, err);
+        pdl_vm_mark_part(f, n - 1 - i, err);
     }
     pdl_buf_fini(&b);
     return step_of(ok);
 }
 
-pdl_step op_concat(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_concat(pdl_fiber *f, size_t n, pdl_err *err) {
     return join_str(f, n, f->autoescape && any_safe(f, n), err);
 }
 
-pdl_step op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, false, err); }
+pdl_step pdl_op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, false, err); }
 
 /* --- containers ----------------------------------------------------------------------------------------- */
 
-pdl_step op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) { /* keys are looked at, values may be promises */
-        pdl_step s = force(f, under(f, 2 * (n - i) - 1), err);
+        pdl_step s = pdl_vm_force(f, under(f, 2 * (n - i) - 1), err);
         if (s != PDL_STEP_DONE) {
             pdl_drop(d);
             return s;
@@ -410,7 +410,7 @@ static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
                         pdl_type_full(list));
 }
 
-static bool is_new_keyword(const pdl_shape *sh, pdl_str name, pdl_err *err) {
+static bool is_new_keyword(const pdl_callsig *sh, pdl_str name, pdl_err *err) {
     for (size_t i = 0; i < sh->n_kw; i++)
         if (pdl_str_eq(sh->kw[i], name))
             return pdl_err_host(err, "TypeError", "got multiple values for keyword argument '%.*s'", PDL_FMT(name));
@@ -419,7 +419,7 @@ static bool is_new_keyword(const pdl_shape *sh, pdl_str name, pdl_err *err) {
 
 /* The shape's arguments on top of the stack; `first`: values below them that count as positional (a
  * receiver). */
-static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, pdl_err *err) {
+static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s, pdl_err *err) {
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
     *s = (spread){
@@ -455,10 +455,11 @@ static bool lay_out(pdl_fiber *f, const pdl_shape *sh, size_t first, spread *s, 
     return true;
 }
 
-size_t arg_count(const pdl_shape *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+size_t pdl_vm_arg_count(const pdl_callsig *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
 
 /* A native of the value below the shape's arguments, and of these. */
-static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_shape *sh, pdl_val *out, pdl_err *err) {
+static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
+                        pdl_err *err) {
     const pdl_native_env *env = native_env(f);
     if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they lie as they are wanted */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
@@ -475,18 +476,19 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     pdl_val pos = pdl_list_new(s->n_pos), kw = pdl_dict_new(s->n_kw);
     for (size_t i = 0; i < s->n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s->pos[i]));
     for (size_t i = 0; i < s->n_kw; i++) kw = pdl_dict_puts(kw, s->kw[i], pdl_keep(s->kwv[i]));
-    start_call(f, pdl_keep(callee), pdl_absent(), pos, kw);
+    pdl_vm_start_call(f, pdl_keep(callee), pdl_absent(), pos, kw);
     return true;
 }
 
 /* The promise of the effect that a native asks for, see PDL_N_EFFECT; takes asked. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *err) {
     pdl_effect_kind kind;
-    pdl_step st = force(f, &asked, err); /* the native is called once more when something is not there yet */
+    pdl_step st =
+        pdl_vm_force(f, &asked, err); /* the native is called once more when something is not there yet */
     if (st == PDL_STEP_DONE) {
         if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind)) PDL_BUG("effect of a native");
         pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
-        start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
+        pdl_vm_start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
         *out = pop(f);
     }
     pdl_drop(asked);
@@ -495,9 +497,9 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *
 
 /* A call pushed a frame above its arguments, perhaps with a value for its routine: takes n values from under it. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
-    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     pdl_val value = has_value ? pop(f) : pdl_absent();
-    cut_stack(f, f->stack.n - n);
+    pdl_vm_cut_stack(f, f->stack.n - n);
     fr->stack = (uint32_t)f->stack.n;
     if (has_value) push(f, value);
     return PDL_STEP_DONE;
@@ -513,7 +515,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_val *kept = PDL_NEW_N(pdl_val, s->n_pos + s->n_kw);
         for (size_t i = 0; i < s->n_pos; i++) kept[i] = pdl_keep(s->pos[i]);
         for (size_t i = 0; i < s->n_kw; i++) kept[s->n_pos + i] = pdl_keep(s->kwv[i]);
-        pdl_step st = call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
+        pdl_step st = pdl_vm_call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
         pdl_free(kept);
         return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
     }
@@ -540,7 +542,8 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         }
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
-        pdl_step st = cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
+        pdl_step st =
+            pdl_vm_cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
         if (!handled)
             return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
@@ -549,17 +552,17 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
         return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
     }
-    cut_stack(f, f->stack.n - drop);
+    pdl_vm_cut_stack(f, f->stack.n - drop);
     push(f, out);
     return PDL_STEP_DONE;
 }
 
-pdl_step op_call(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
-    size_t n = arg_count(sh);
-    pdl_step st = force(f, under(f, n), err);
+pdl_step pdl_op_call(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
+    pdl_step st = pdl_vm_force(f, under(f, n), err);
     if (st != PDL_STEP_DONE) return st;
     if (!pdl_is(*under(f, n), PDL_V_FUNC)) { /* a PDL function takes promises as they are */
-        st = force_n(f, n, err);
+        st = pdl_vm_force_n(f, n, err);
         if (st != PDL_STEP_DONE) return st;
     }
     spread s;
@@ -570,8 +573,8 @@ pdl_step op_call(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
 }
 
 /* obj.name(args) of an object of the worker: one request does both. */
-static pdl_step method_of_handle(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
-    size_t n = arg_count(sh);
+static pdl_step method_of_handle(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
     spread s;
     if (!lay_out(f, sh, 0, &s, err)) {
         spread_fini(&s);
@@ -581,17 +584,17 @@ static pdl_step method_of_handle(pdl_fiber *f, const pdl_shape *sh, pdl_err *err
     for (size_t i = 0; i < s.n_pos; i++) pos = pdl_list_push(pos, pdl_keep(s.pos[i]));
     for (size_t i = 0; i < s.n_kw; i++) kw = pdl_dict_puts(kw, s.kw[i], pdl_keep(s.kwv[i]));
     spread_fini(&s);
-    start_call(f, pdl_keep(*under(f, n)), pdl_text(sh->name), pos, kw);
+    pdl_vm_start_call(f, pdl_keep(*under(f, n)), pdl_text(sh->name), pos, kw);
     pdl_val out = pop(f);
-    cut_stack(f, f->stack.n - n - 1);
+    pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (sh->root) push(f, pdl_absent()); /* REBIND expects keys, receiver, value: nothing to bind */
     push(f, out);
     return PDL_STEP_DONE;
 }
 
 /* An attribute that can be called: a function in an object, a macro, a value of a module. */
-static pdl_step method_of_value(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
-    size_t n = arg_count(sh);
+static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
     pdl_val out;
     if (!pdl_attr(*under(f, n), sh->name, &out, err)) return PDL_STEP_FAIL;
     pdl_step st = PDL_STEP_FAIL;
@@ -609,19 +612,19 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_shape *sh, pdl_err *err)
     return st;
 }
 
-pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
-    size_t n = arg_count(sh);
-    pdl_step st = force_n(f, n + 1, err);
+pdl_step pdl_op_method(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    size_t n = pdl_vm_arg_count(sh);
+    pdl_step st = pdl_vm_force_n(f, n + 1, err);
     if (st != PDL_STEP_DONE) return st;
     pdl_val x = *under(f, n), out;
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
     if (pdl_is(x, PDL_V_HANDLE)) return method_of_handle(f, sh, err);
-    if (object_method(f, sh)) return PDL_STEP_DONE;
+    if (pdl_object_method(f, sh)) return PDL_STEP_DONE;
     const pdl_native *row = pdl_method_find(x, sh->name);
     if (!row) return method_of_value(f, sh, err);
     if (!call_native(f, row, sh, &out, err)) return PDL_STEP_FAIL;
     pdl_label label = pdl_label_of(x);
-    cut_stack(f, f->stack.n - n - 1);
+    pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
         if (sh->root) push(f, pdl_keep(pdl_list_at(out, 0)));
         push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 1)), label));
@@ -634,7 +637,7 @@ pdl_step op_method(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
 }
 
 /* keys.. receiver value -> value: the changed receiver goes back into the variable it came from. */
-pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh) {
+pdl_step pdl_op_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
     pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);
@@ -671,30 +674,30 @@ pdl_step op_rebind(pdl_fiber *f, const pdl_shape *sh) {
         }
     }
     pdl_drop(x);
-    cut_stack(f, f->stack.n - n);
+    pdl_vm_cut_stack(f, f->stack.n - n);
     push(f, value);
     return PDL_STEP_DONE;
 }
 
-pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, pdl_err *err) {
+pdl_step pdl_op_filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
         pdl_err_host(err, "TemplateRuntimeError", "No %s named '%.*s' found.", test ? "test" : "filter", PDL_FMT(sh->name));
         return PDL_STEP_FAIL;
     }
-    size_t n = arg_count(sh);
+    size_t n = pdl_vm_arg_count(sh);
     if (!(sh->row->flags & PDL_N_RAW)) {
-        pdl_step st = force_n(f, n + 1, err);
+        pdl_step st = pdl_vm_force_n(f, n + 1, err);
         if (st != PDL_STEP_DONE) return st;
     }
-    if (test && object_test(f, sh, negated)) return PDL_STEP_DONE;
-    bool objects = !test && any_object(f, n + 1), done;
+    if (test && pdl_object_test(f, sh, negated)) return PDL_STEP_DONE;
+    bool objects = !test && pdl_vm_any_object(f, n + 1), done;
     if (objects) {
-        pdl_step st = object_filter(f, sh, &done, err);
+        pdl_step st = pdl_object_filter(f, sh, &done, err);
         if (st != PDL_STEP_DONE || done) return st;
     }
     pdl_val x = *under(f, n), out;
     bool ok = call_native(f, sh->row, sh, &out, err);
-    if (objects) object_filter_end(f, sh);
+    if (objects) pdl_object_filter_end(f, sh);
     if (!ok) return PDL_STEP_FAIL;
     if (negated) {
         bool truth = pdl_val_truth(out);
@@ -702,27 +705,27 @@ pdl_step op_filter(pdl_fiber *f, const pdl_shape *sh, bool test, bool negated, p
         out = pdl_bool(!truth);
     }
     out = pdl_with_label(out, pdl_label_of(x));
-    cut_stack(f, f->stack.n - n);
+    pdl_vm_cut_stack(f, f->stack.n - n);
     set_top(f, out);
     return PDL_STEP_DONE;
 }
 
 /* The operands are gone: the result may be a promise of the code worker. */
 static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force(f, &f->filtered, err);
+    pdl_step s = pdl_vm_force(f, &f->filtered, err);
     if (s == PDL_STEP_WAIT) return s;
     push(f, f->filtered);
     f->filtered = pdl_absent();
-    return s == PDL_STEP_DONE ? op_out(f, false, err) : s;
+    return s == PDL_STEP_DONE ? pdl_op_out(f, false, err) : s;
 }
 
-pdl_step op_out_filter(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
+pdl_step pdl_op_out_filter(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = (size_t)sh->n_pos + 1;
     if (!pdl_is_absent(f->filtered)) return out_filtered(f, err);
-    pdl_step s = force_n(f, n, err);
+    pdl_step s = pdl_vm_force_n(f, n, err);
     if (s != PDL_STEP_DONE) return s;
-    if (f->autoescape || any_object(f, n)) {
-        s = op_filter(f, sh, false, false, err);
+    if (f->autoescape || pdl_vm_any_object(f, n)) {
+        s = pdl_op_filter(f, sh, false, false, err);
         if (s != PDL_STEP_DONE) return s;
         f->filtered = pop(f);
         return out_filtered(f, err);
@@ -731,6 +734,6 @@ pdl_step op_out_filter(pdl_fiber *f, const pdl_shape *sh, pdl_err *err) {
     const pdl_val *argv = under(f, n - 1);
     for (size_t i = 0; i < n; i++) to->label |= pdl_label_of(argv[i]);
     if (!pdl_native_write(sh->row, sh->writer, native_env(f), argv, n, &to->text, err)) return PDL_STEP_FAIL;
-    cut_stack(f, f->stack.n - n);
+    pdl_vm_cut_stack(f, f->stack.n - n);
     return PDL_STEP_DONE;
 }

@@ -28,13 +28,13 @@ static pdl_val shown_path(pdl_str path) {
 
 /* --- read ----------------------------------------------------------------------------------------------- */
 
-pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref name = *top(f);
     if (pdl_is_null(name)) { /* an expression may say: standard input */
         pdl_drop(pop(f));
-        return op_input(f, b, err);
+        return pdl_op_input(f, b, err);
     }
     if (!pdl_is_str(name)) {
         pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "read"),
@@ -49,27 +49,27 @@ pdl_step op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     r = pdl_dict_putz(r, "shown", pdl_with_label(shown_path(pdl_buf_str(&path)), label));
     pdl_buf_fini(&path);
     pdl_drop(pop(f));
-    start_effect(f, PDL_EFFECT_read, r, pdl_field_loc(&b->head, "read"));
+    pdl_vm_start_effect(f, PDL_EFFECT_read, r, pdl_field_loc(&b->head, "read"));
     return PDL_STEP_DONE;
 }
 
-pdl_step op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
-    pdl_step s = await_calls(f, 0, false, err);
+pdl_step pdl_op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
+    pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s != PDL_STEP_DONE) return s;
     bool many = b->multiline.given && b->multiline.value;
     pdl_str dflt =
         many ? PDL_STR("Enter/Paste your content. Ctrl-D to save it.") : PDL_STR("How can I help you?: ");
     pdl_val prompt = pdl_text(b->prompt.s.p ? b->prompt.s : dflt);
-    out_write(f, pdl_str_get(prompt), 1, 0);
-    if (many) out_write(f, PDL_STR("\n"), 1, 0);
+    pdl_out_write(f, pdl_str_get(prompt), 1, 0);
+    if (many) pdl_out_write(f, PDL_STR("\n"), 1, 0);
     pdl_val r = pdl_dict_new(2);
     r = pdl_dict_putz(r, "prompt", prompt);
     r = pdl_dict_putz(r, "multiline", pdl_bool(many));
-    start_effect(f, PDL_EFFECT_input, r, b->head.loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_input, r, b->head.loc);
     return PDL_STEP_DONE;
 }
 
-pdl_step op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
+pdl_step pdl_op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     if (pdl_is_null(*top(f))) {
         pdl_err_set(err, PDL_E_io, b->head.loc, "EOF");
         err->foreign = pdl_str_dup(PDL_STR("EOFError"));
@@ -103,7 +103,7 @@ static pdl_val folders_of(const pdl_run *r) {
     return folders;
 }
 
-void op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
+void pdl_op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
     pdl_buf path = PDL_BUF;
     bool is_place = path_in(f, b, place, &path);
     pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&path)));
@@ -111,20 +111,20 @@ void op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
     pdl_buf_fini(&path);
     if (place == PDL_IN_PATH) r = pdl_dict_putz(r, "under", folders_of(f->run));
     if (is_place) {
-        start_effect(f, PDL_EFFECT_source, r, b->loc);
+        pdl_vm_start_effect(f, PDL_EFFECT_source, r, b->loc);
     } else {
         pdl_drop(r);
         push(f, pdl_null());
     }
 }
 
-bool op_source_found(pdl_fiber *f) {
+bool pdl_op_source_found(pdl_fiber *f) {
     bool found = !pdl_is_null(*top(f));
-    if (!found) cut_stack(f, f->stack.n - 2);
+    if (!found) pdl_vm_cut_stack(f, f->stack.n - 2);
     return found;
 }
 
-pdl_step op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_val shown = shown_path(pdl_buf_str(&path));
@@ -180,27 +180,27 @@ static void open_source(pdl_fiber *f) {
     set_top(f, pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""));
 }
 
-pdl_step op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     open_source(f);
     pdl_code *code = build(f, b, "include", pdl_str_get(*under(f, 1)), *top(f), err);
     if (!code) return PDL_STEP_FAIL;
-    cut_stack(f, f->stack.n - 2);
-    frame_push(f, FRAME_INCLUDE, code, 0, b->loc);
+    pdl_vm_cut_stack(f, f->stack.n - 2);
+    pdl_vm_frame_push(f, FRAME_INCLUDE, code, 0, b->loc);
     pdl_code_drop(code);
     return PDL_STEP_DONE;
 }
 
-void op_module(pdl_fiber *f) {
+void pdl_op_module(pdl_fiber *f) {
     open_source(f);
     push(f, pdl_absent());
 }
 
-pdl_step op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
+pdl_step pdl_op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
     pdl_vref module = pdl_dict_find(f->run->imports, *under(f, 1));
     if (pdl_is_bool(module)) /* its import has not ended */
         return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s", PDL_FMT(pdl_str_get(*under(f, 2)))));
     if (!pdl_is_dict(module)) return PDL_STEP_DONE;
-    cut_stack(f, f->stack.n - 3);
+    pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(module));
     set_val(&f->bg, pdl_absent());
     f->pc = known;
@@ -215,7 +215,7 @@ static pdl_scope *module_scope(const pdl_fiber *f) {
     return pdl_is_absent(given) ? s : pdl_scope_put(s, defaults, pdl_keep(given));
 }
 
-pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_vref declarations = *under(f, 1), path = *under(f, 3);
     pdl_code *code = build(f, b, "import", pdl_str_get(path), *under(f, 2), err);
     if (!code) return PDL_STEP_FAIL;
@@ -227,7 +227,7 @@ pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_val text = pop(f);
     pdl_drop(pop(f));
     f->run->imports = pdl_dict_put(f->run->imports, pdl_keep(text), pdl_bool(true));
-    frame_push(f, FRAME_IMPORT, code, 0, b->loc);
+    pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, b->loc);
     pdl_code_drop(code);
     f->frames.p[f->frames.n - 1].key = text;
     f->frames.p[f->frames.n - 1].library = library;
@@ -239,7 +239,7 @@ pdl_step op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_stdlib(pdl_fiber *f, pdl_err *err) {
     pdl_run *r = f->run;
     if (!r->opt.stdlib.n) {
         push(f, pdl_absent());
@@ -257,9 +257,9 @@ pdl_step op_stdlib(pdl_fiber *f, pdl_err *err) {
         PDL_BUG("the standard library does not load: %s", err->msg);
     pdl_val bg = f->bg; /* an expression leaves the background of the last block alone */
     f->bg = pdl_absent();
-    frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
+    pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
     pdl_code_drop(code);
-    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     fr->key = key;
     set_val(&fr->bg, bg);
     pdl_scope_drop(f->scope);
@@ -280,12 +280,12 @@ static bool no_text(pdl_vref v, pdl_err *err) {
 }
 
 /* text scope -> runs the program in the text. */
-pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+pdl_step pdl_op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
         return step_of(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep",
                                 PDL_MAX_INCLUDE_DEPTH));
-    pdl_step s = await_calls(f, 0, false, err);
-    if (s == PDL_STEP_DONE) s = force_n(f, 2, err);
+    pdl_step s = pdl_inflight_await(f, 0, false, err);
+    if (s == PDL_STEP_DONE) s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref scope = *top(f), text = *under(f, 1);
     pdl_val errors = pdl_absent();
@@ -309,9 +309,9 @@ pdl_step op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_drop(errors);
         return PDL_STEP_FAIL;
     }
-    pdl_scope *vars = pdl_is_dict(scope) ? scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
-    cut_stack(f, f->stack.n - 2);
-    frame_push(f, FRAME_PDL, code, 0, b->head.loc);
+    pdl_scope *vars = pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    pdl_vm_cut_stack(f, f->stack.n - 2);
+    pdl_vm_frame_push(f, FRAME_PDL, code, 0, b->head.loc);
     pdl_code_drop(code);
     f->nested++;
     pdl_scope_drop(f->scope);

@@ -51,7 +51,7 @@ static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
     return fors->lists[k]->loc;
 }
 
-static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_for, pdl_err *err) {
+static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool has_for, pdl_err *err) {
     for (uint32_t i = 0; i < l->n; i++) {
         pdl_vref name = base[2 * i], list = base[2 * i + 1];
         if (pdl_is(list, PDL_V_UNDEFINED)) return pdl_undefined_error(list, err);
@@ -77,43 +77,43 @@ static bool fill_loop(pdl_fiber *f, pdl_loop *l, const pdl_val *base, bool has_f
 static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_val d = pdl_dict_new(n);
     for (uint32_t i = 0; i < n; i++) d = pdl_dict_put(d, pdl_keep(pairs[2 * i]), pdl_keep(pairs[2 * i + 1]));
-    send_field(f, "for", d, 0);
+    pdl_vm_send_field(f, "for", d, 0);
     pdl_drop(d);
 }
 
 /* The list itself is looked at, not its items. */
 static pdl_step await_list(pdl_fiber *f, pdl_val *list, pdl_err *err) {
-    return pdl_is(*list, PDL_V_PROMISE) ? force(f, list, err) : PDL_STEP_DONE;
+    return pdl_is(*list, PDL_V_PROMISE) ? pdl_vm_force(f, list, err) : PDL_STEP_DONE;
 }
 
-pdl_step op_for_list(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_for_list(pdl_fiber *f, pdl_err *err) {
     pdl_step s = await_list(f, top(f), err);
-    if (s == PDL_STEP_DONE && pdl_is(*top(f), PDL_V_HANDLE)) start_iter(f, pop(f));
+    if (s == PDL_STEP_DONE && pdl_is(*top(f), PDL_V_HANDLE)) pdl_vm_start_iter(f, pop(f));
     return s;
 }
 
-pdl_step op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
+pdl_step pdl_op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     size_t n = 2 * (size_t)info->n + info->has_max;
-    pdl_step s = info->has_max ? force(f, top(f), err) : PDL_STEP_DONE;
+    pdl_step s = info->has_max ? pdl_vm_force(f, top(f), err) : PDL_STEP_DONE;
     for (size_t k = info->has_max; s == PDL_STEP_DONE && k < n; k++) s = await_list(f, under(f, k), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_loop l = {.n = info->n, .max = -1, .blk = (uint32_t)f->blks.n - 1, .index = info->index};
+    pdl_vm_loop l = {.n = info->n, .max = -1, .blk = (uint32_t)f->blks.n - 1, .index = info->index};
     if (info->has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
     l.names = PDL_NEW_N(pdl_name, l.n);
     l.lists = PDL_NEW_N(pdl_val, l.n);
     if (!fill_loop(f, &l, f->stack.n ? f->stack.p + f->stack.n - n : NULL, info->has_for, err)) {
-        loop_fini(f, &l);
+        pdl_vm_loop_fini(f, &l);
         return PDL_STEP_FAIL;
     }
     if (!l.n) l.len = (size_t)-1;
     if (wants_blocks(f->run) && info->has_for) send_for(f, f->stack.p + f->stack.n - n, l.n);
-    cut_stack(f, f->stack.n - n);
+    pdl_vm_cut_stack(f, f->stack.n - n);
     *pdl_vec_push(&f->loops) = l;
     return PDL_STEP_DONE;
 }
 
-bool op_for_next(pdl_fiber *f) {
-    pdl_loop *l = &f->loops.p[f->loops.n - 1];
+bool pdl_op_for_next(pdl_fiber *f) {
+    pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     if (l->index) f->scope = pdl_scope_put(f->scope, l->index, pdl_int((int64_t)l->i));
     if (l->max >= 0 && (uint64_t)l->i >= (uint64_t)l->max) return false;
     if (l->i >= l->len) return false;
@@ -122,15 +122,15 @@ bool op_for_next(pdl_fiber *f) {
     return true;
 }
 
-void op_for_bind(pdl_fiber *f) {
-    const pdl_loop *l = &f->loops.p[f->loops.n - 1];
+void pdl_op_for_bind(pdl_fiber *f) {
+    const pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     for (uint32_t k = 0; k < l->n; k++)
         f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
 }
 
-void op_for_end(pdl_fiber *f) {
-    pdl_loop l = f->loops.p[--f->loops.n];
-    loop_fini(f, &l);
+void pdl_op_for_end(pdl_fiber *f) {
+    pdl_vm_loop l = f->loops.p[--f->loops.n];
+    pdl_vm_loop_fini(f, &l);
 }
 
 /* --- map ------------------------------------------------------------------------------------------------ */
@@ -141,15 +141,17 @@ enum { OPEN_UNBOUNDED = 16384 };
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     /* Calls of an iteration that nobody waits for any more are told to stop. */
     for (size_t i = 0; i < c->calls.n; i++) {
-        pdl_call *call = pdl_is_absent(c->calls.p[i].failed) ? pdl_idmap_find(&r->calls, c->calls.p[i].id) : NULL;
+        pdl_inflight *call =
+            pdl_is_absent(c->calls.p[i].failed) ? pdl_idmap_find(&r->calls, c->calls.p[i].id) : NULL;
         if (call) call->fiber = 0;
     }
     c->cancelled = true;
     if (c->queued) c->state = FIBER_DONE; /* the scheduler frees it when it comes to it */
-    else fiber_free(c);
+    else
+        pdl_fiber_free(c);
 }
 
-void mapping_free(pdl_run *r, pdl_mapping *m) {
+void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m) {
     for (size_t i = 0; !r->closing && i < m->started; i++) {
         pdl_fiber *c = i < m->fibers_cap ? m->fibers[i] : NULL;
         if (c) drop_fiber(r, c);
@@ -161,19 +163,19 @@ void mapping_free(pdl_run *r, pdl_mapping *m) {
     pdl_free(m);
 }
 
-static void bind_iteration(pdl_fiber *c, const pdl_loop *l, size_t i) {
+static void bind_iteration(pdl_fiber *c, const pdl_vm_loop *l, size_t i) {
     for (uint32_t k = 0; k < l->n; k++)
         c->scope = pdl_scope_put(c->scope, l->names[k], seq_at(l->lists[k], i));
     if (l->index) c->scope = pdl_scope_put(c->scope, l->index, pdl_int((int64_t)i));
 }
 
-static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, const pdl_map_info *info) {
+static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m, const pdl_map_info *info) {
     size_t i = m->started++;
-    pdl_frame *fr = &f->frames.p[f->frames.n - 1];
-    pdl_fiber *c = fiber_new(f->run, fr->code, info->entry);
+    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_fiber *c = pdl_fiber_new(f->run, fr->code, info->entry);
     c->parent = f;
     c->index = i;
-    place_child(f, c);
+    pdl_vm_place_child(f, c);
     c->waits = info->block->workers.given;
     c->scope = pdl_scope_keep(f->scope);
     bind_iteration(c, l, i);
@@ -182,12 +184,15 @@ static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, con
     c->print = f->print & PRINT_CONTEXT;
     c->handled = f->handled || f->handlers.n > 0;
     c->nested = f->nested;
-    set_budget(c, f->budget);
-    c->out = out_child(f);
+    pdl_vm_set_budget(c, f->budget);
+    c->out = pdl_out_child(f);
     /* A record that only carries the id of the map, so that parts of the iteration find theirs. */
     pdl_blk *b = pdl_vec_push(&c->blks);
     *b = (pdl_blk){
-        .path = pdl_path_keep(blk_path(f)), .ctx_in = pdl_null(), .role_in = pdl_null(), .acc = pdl_absent(),
+        .path = pdl_path_keep(pdl_vm_block_path(f)),
+        .ctx_in = pdl_null(),
+        .role_in = pdl_null(),
+        .acc = pdl_absent(),
         .iter = (uint32_t)i,
     };
     if (i >= m->fibers_cap) {
@@ -198,7 +203,7 @@ static void start_iteration(pdl_fiber *f, const pdl_loop *l, pdl_mapping *m, con
     }
     m->fibers[i] = c;
     m->open++;
-    fiber_ready(c);
+    pdl_fiber_ready(c);
 }
 
 static pdl_mapping *mapping_of(pdl_fiber *parent) {
@@ -219,7 +224,7 @@ static void drop_later(pdl_mapping *m, pdl_fiber *c) {
     }
 }
 
-void map_child_fails(pdl_fiber *c) { drop_later(mapping_of(c->parent), c); }
+void pdl_vm_map_child_fails(pdl_fiber *c) { drop_later(mapping_of(c->parent), c); }
 
 static void map_failed(pdl_mapping *m, pdl_fiber *c) {
     drop_later(m, c);
@@ -228,7 +233,7 @@ static void map_failed(pdl_mapping *m, pdl_fiber *c) {
     pdl_err_move(&m->err, &c->err);
 }
 
-void map_child_ended(pdl_fiber *c) {
+void pdl_vm_map_child_ended(pdl_fiber *c) {
     pdl_fiber *parent = c->parent;
     pdl_mapping *m = mapping_of(parent);
     m->fibers[c->index] = NULL;
@@ -238,13 +243,13 @@ void map_child_ended(pdl_fiber *c) {
         map_failed(m, c); /* its output ends the output: nothing after it is shown */
     } else {
         m->results[c->index] = pop(c);
-        adopt_calls(parent, c);
-        outq_end(c->out);
+        pdl_inflight_adopt(parent, c);
+        pdl_outq_end(c->out);
     }
-    if (parent->state == FIBER_WAIT_MAP) fiber_ready(parent);
+    if (parent->state == FIBER_WAIT_MAP) pdl_fiber_ready(parent);
 }
 
-static bool begin_map(pdl_loop *l, pdl_err *err) {
+static bool begin_map(pdl_vm_loop *l, pdl_err *err) {
     pdl_mapping *m = PDL_NEW(pdl_mapping);
     l->map = m;
     size_t n = l->len;
@@ -259,15 +264,15 @@ static bool begin_map(pdl_loop *l, pdl_err *err) {
     return true;
 }
 
-pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
-    pdl_loop *l = &f->loops.p[f->loops.n - 1];
+pdl_step pdl_op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
+    pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     if (!l->map && !begin_map(l, err)) return PDL_STEP_FAIL;
     pdl_mapping *m = l->map;
     const pdl_count *w = &info->block->workers;
     size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
     size_t before = m->started;
     while (m->started < m->n && m->open < most && m->failed == (size_t)-1) start_iteration(f, l, m, info);
-    if (f->budget && !in_time(f, m->started - before, err)) return PDL_STEP_FAIL;
+    if (f->budget && !pdl_budget_check_time(f, m->started - before, err)) return PDL_STEP_FAIL;
     bool all = m->failed == (size_t)-1 ? m->ended == m->n : m->open == 0;
     if (!all) {
         f->state = FIBER_WAIT_MAP;
@@ -289,12 +294,13 @@ pdl_step op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
 /* --- fold ----------------------------------------------------------------------------------------------- */
 
 /* The fold is a loop over the list: its function is kept with it, the value so far is on the stack. */
-pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force(f, under(f, 1), err);
+pdl_step pdl_op_reduce(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, under(f, 1), err);
     if (s != PDL_STEP_DONE) return s;
     size_t n = pdl_list_len(*top(f));
     if (!n) return step_of(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
-    pdl_loop l = {.n = 1, .max = -1, .len = n, .i = 1, .lists = PDL_NEW_N(pdl_val, 1), .blk = (uint32_t)f->blks.n - 1};
+    pdl_vm_loop l = {
+        .n = 1, .max = -1, .len = n, .i = 1, .lists = PDL_NEW_N(pdl_val, 1), .blk = (uint32_t)f->blks.n - 1};
     l.lists[0] = pop(f);
     l.func = pop(f);
     push(f, pdl_keep(pdl_list_at(l.lists[0], 0)));
@@ -302,21 +308,22 @@ pdl_step op_reduce(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err) {
-    pdl_loop *l = &f->loops.p[f->loops.n - 1];
+pdl_step pdl_op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err) {
+    pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     if (l->i >= l->len) {
-        op_for_end(f);
+        pdl_op_for_end(f);
         f->pc = end;
         return PDL_STEP_DONE;
     }
     bool python = pdl_is(l->func, PDL_V_HANDLE);
     if (!python && !pdl_is(l->func, PDL_V_FUNC))
         return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(l->func)));
-    pdl_step s = python ? force(f, top(f), err) : PDL_STEP_DONE; /* a function of Python sees a value */
+    pdl_step s =
+        python ? pdl_vm_force(f, top(f), err) : PDL_STEP_DONE; /* a function of Python sees a value */
     if (s != PDL_STEP_DONE) return s;
     pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(l->lists[0], l->i++))};
-    if (!python) return call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);
+    if (!python) return pdl_vm_call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);
     pdl_val list = pdl_list_push(pdl_list_push(pdl_list_new(2), args[0]), args[1]);
-    start_call(f, pdl_keep(l->func), pdl_absent(), list, pdl_absent());
+    pdl_vm_start_call(f, pdl_keep(l->func), pdl_absent(), list, pdl_absent());
     return PDL_STEP_DONE;
 }

@@ -24,7 +24,7 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
 /* Takes traced, the messages of the request as a trace shows them. */
 static void send_input(pdl_fiber *f, pdl_val traced) {
     if (pdl_is_absent(traced)) return;
-    send_field(f, "pdl__model_input", traced, 0);
+    pdl_vm_send_field(f, "pdl__model_input", traced, 0);
     pdl_drop(traced);
 }
 
@@ -47,7 +47,7 @@ static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val 
     if (!pdl_is_dict(given) && !pdl_is_null(given))
         return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
-    if (!declare_tools(&p, err)) return false;
+    if (!pdl_vm_declare_tools(&p, err)) return false;
     pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
     if (pdl_is_absent(model) || !f->run->opt.defaults || !pdl_is_list(list)) {
         *out = p;
@@ -64,11 +64,11 @@ static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
     return pdl_type_schema(b->head.more->spec, false);
 }
 
-static void promise_parts(pdl_fiber *f, pdl_call *c, const pdl_b_model *b) {
+static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
     c->text = pdl_promise_new(c->id);
     c->role = pdl_promise_new(c->id);
     c->extra = pdl_promise_new(c->id);
-    pdl_path *p = blk_path(f);
+    pdl_path *p = pdl_vm_block_path(f);
     set_val(&f->bg, pdl_context_reply(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
     if (!b->response.s.p) return;
     c->raw = pdl_promise_new(c->id);
@@ -121,8 +121,8 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }
 
-pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
-    pdl_step s = force_n(f, 3, err);
+pdl_step pdl_op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
     pdl_val params, messages, traced;
@@ -138,17 +138,17 @@ pdl_step op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
         pdl_drop(params);
         return model_error(err, name, b->head.loc);
     }
-    pdl_call *c = call_new(f, PDL_EFFECT_model, b->head.loc);
+    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_model, b->head.loc);
     c->block = &b->head;
     promise_parts(f, c, b);
     if (blk(f)->attempts) set_val(&blk(f)->attempts->answer, pdl_keep(c->text));
     pdl_val request = request_of(f, b, model, with_repair(f, messages), params);
     if (!pdl_is_absent(traced)) traced = with_repair(f, traced);
     send_input(f, traced);
-    cut_stack(f, f->stack.n - 3);
+    pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(c->text));
     bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) != 0;
-    if (f->run->opt.stream != PDL_STREAM_NONE) out_call(f, c, shows || tells, tells);
-    call_start(f, c, request);
+    if (f->run->opt.stream != PDL_STREAM_NONE) pdl_out_call(f, c, shows || tells, tells);
+    pdl_inflight_start(f, c, request);
     return step_of(true);
 }

@@ -6,7 +6,8 @@
 #include "base/banned.h"
 
 static void ask(pdl_fiber *f, pdl_val request) {
-    start_effect(f, PDL_EFFECT_object, request, f->code->sites.p[f->code->where.p[f->pc - 1].site].loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_object, request,
+                        f->code->sites.p[f->code->where.p[f->pc - 1].site].loc);
 }
 
 /* {op, id, object}: the handle stays in the request, so that the object is there until the answer is. Takes handle. */
@@ -22,11 +23,15 @@ static pdl_val with_args(pdl_val r, pdl_val args, pdl_val kwargs) {
     return pdl_dict_putz(r, "kwargs", pdl_is_absent(kwargs) ? pdl_dict_new(0) : kwargs);
 }
 
-void start_attr(pdl_fiber *f, pdl_val handle, pdl_val name) { ask(f, pdl_dict_putz(about("attr", handle), "name", name)); }
-void start_item(pdl_fiber *f, pdl_val handle, pdl_val key) { ask(f, pdl_dict_putz(about("item", handle), "key", key)); }
-void start_iter(pdl_fiber *f, pdl_val handle) { ask(f, about("iter", handle)); }
+void pdl_vm_start_attr(pdl_fiber *f, pdl_val handle, pdl_val name) {
+    ask(f, pdl_dict_putz(about("attr", handle), "name", name));
+}
+void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key) {
+    ask(f, pdl_dict_putz(about("item", handle), "key", key));
+}
+void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle) { ask(f, about("iter", handle)); }
 
-void start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs) {
+void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs) {
     pdl_val r = about("call", handle);
     if (!pdl_is_absent(name)) r = pdl_dict_putz(r, "name", name);
     ask(f, with_args(r, args, kwargs));
@@ -34,9 +39,9 @@ void start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_va
 
 /* --- operators ------------------------------------------------------------------------------------------ */
 
-bool has_object(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
+bool pdl_vm_has_object(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
 
-const char *arith_text(pdl_arith op) {
+const char *pdl_vm_arith_text(pdl_arith op) {
     static const char *const text[] = {
         [PDL_OP_ADD] = "+", [PDL_OP_SUB] = "-", [PDL_OP_MUL] = "*", [PDL_OP_DIV] = "/", [PDL_OP_FLOORDIV] = "//",
         [PDL_OP_MOD] = "%", [PDL_OP_POW] = "**",
@@ -44,7 +49,7 @@ const char *arith_text(pdl_arith op) {
     return text[op];
 }
 
-void start_binary(pdl_fiber *f, const char *operator, bool negated) {
+void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(4), "op", pdl_textz("binary"));
     r = pdl_dict_putz(r, "operator", pdl_textz(operator));
     if (negated) r = pdl_dict_putz(r, "negated", pdl_bool(true));
@@ -67,24 +72,26 @@ static const char *operator_of(pdl_str test) {
     return NULL;
 }
 
-bool object_test(pdl_fiber *f, const pdl_shape *sh, bool negated) {
-    if (sh->n_pos != 1 || arg_count(sh) != 1 || (!has_object(*top(f)) && !has_object(*under(f, 1)))) return false;
+bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated) {
+    if (sh->n_pos != 1 || pdl_vm_arg_count(sh) != 1 ||
+        (!pdl_vm_has_object(*top(f)) && !pdl_vm_has_object(*under(f, 1))))
+        return false;
     const char *operator = operator_of(sh->name);
-    if (operator) start_binary(f, operator, negated);
+    if (operator) pdl_vm_start_binary(f, operator, negated);
     return operator != NULL;
 }
 
-void start_unary(pdl_fiber *f, const char *operator) {
+void pdl_vm_start_unary(pdl_fiber *f, const char *operator) {
     ask(f, pdl_dict_putz(about("unary", pop(f)), "operator", pdl_textz(operator)));
 }
 
-void start_slice(pdl_fiber *f) {
+void pdl_vm_start_slice(pdl_fiber *f) {
     pdl_val bounds = pdl_list_new(3);
     for (size_t i = 3; i-- > 0;) {
         pdl_vref v = *under(f, i);
         bounds = pdl_list_push(bounds, pdl_is_absent(v) ? pdl_null() : pdl_keep(v));
     }
-    cut_stack(f, f->stack.n - 3);
+    pdl_vm_cut_stack(f, f->stack.n - 3);
     ask(f, with_args(about("slice", pop(f)), bounds, pdl_absent()));
 }
 
@@ -116,8 +123,8 @@ static unsigned use_of(pdl_str filter) {
 }
 
 /* The argument of a filter that names attributes: a keyword, or where the filter has it. Absent: none. */
-static pdl_vref attribute_of(const pdl_fiber *f, const pdl_shape *sh) {
-    const pdl_val *args = f->stack.p + f->stack.n - arg_count(sh);
+static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
+    const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     for (size_t i = 0; i < sh->n_kw; i++)
         if (pdl_str_is(sh->kw[i], "attribute")) return args[sh->n_pos + i];
     size_t at = pdl_str_is(sh->name, "groupby") || pdl_str_ends(sh->name, PDL_STR("attr")) ? 0 : 1;
@@ -130,7 +137,7 @@ static pdl_val fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
     pdl_vref known = pdl_is_absent(h->fetched) ? pdl_absent() : pdl_dict_find(h->fetched, key);
     if (!pdl_is_absent(known)) return known;
-    start_item(f, pdl_keep(object), pdl_keep(key));
+    pdl_vm_start_item(f, pdl_keep(object), pdl_keep(key));
     if (pdl_is_absent(h->fetched)) h->fetched = pdl_dict_new(1);
     pdl_val promise = pop(f);
     h->fetched = pdl_dict_put(h->fetched, pdl_keep(key), promise);
@@ -174,14 +181,15 @@ static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, 
         }
     if (pdl_is_absent(first) || forget) return PDL_STEP_DONE;
     pdl_val wanted = pdl_keep(first);
-    pdl_step s = force(f, &wanted, err);
+    pdl_step s = pdl_vm_force(f, &wanted, err);
     pdl_drop(wanted);
     return s == PDL_STEP_DONE ? look(f, items, paths, false, err) : s;
 }
 
-static pdl_step look_at(pdl_fiber *f, const pdl_shape *sh, bool forget, pdl_err *err) {
-    pdl_vref x = *under(f, arg_count(sh)), attribute = attribute_of(f, sh);
-    if (!has_object(x) || !(pdl_is_list(x) || pdl_is(x, PDL_V_TUPLE)) || pdl_is_absent(attribute) || pdl_is_null(attribute))
+static pdl_step look_at(pdl_fiber *f, const pdl_callsig *sh, bool forget, pdl_err *err) {
+    pdl_vref x = *under(f, pdl_vm_arg_count(sh)), attribute = attribute_of(f, sh);
+    if (!pdl_vm_has_object(x) || !(pdl_is_list(x) || pdl_is(x, PDL_V_TUPLE)) || pdl_is_absent(attribute) ||
+        pdl_is_null(attribute))
         return PDL_STEP_DONE;
     pdl_val paths = pdl_attribute_paths(attribute, pdl_str_is(sh->name, "unique"));
     pdl_step s = look(f, x, paths, forget, err);
@@ -189,15 +197,15 @@ static pdl_step look_at(pdl_fiber *f, const pdl_shape *sh, bool forget, pdl_err 
     return s;
 }
 
-bool any_object(const pdl_fiber *f, size_t n) {
+bool pdl_vm_any_object(const pdl_fiber *f, size_t n) {
     bool any = false;
-    for (size_t i = 0; i < n; i++) any = any || has_object(f->stack.p[f->stack.n - 1 - i]);
+    for (size_t i = 0; i < n; i++) any = any || pdl_vm_has_object(f->stack.p[f->stack.n - 1 - i]);
     return any;
 }
 
 /* The test of a filter that picks items, when it is an operator with its operand; the one that maps, when it calculates. */
-static const char *counts_items(const pdl_fiber *f, const pdl_shape *sh, unsigned use) {
-    const pdl_val *args = f->stack.p + f->stack.n - arg_count(sh);
+static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsigned use) {
+    const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     if (sh->n_kw) return NULL;
     if (use & TESTS) {
         size_t at = use & LOOKS ? 1 : 0;
@@ -208,41 +216,41 @@ static const char *counts_items(const pdl_fiber *f, const pdl_shape *sh, unsigne
 }
 
 /* Does the worker do the filter? *operator: what it picks by. */
-static bool is_done_there(const pdl_fiber *f, const pdl_shape *sh, unsigned use, const char **operator) {
-    pdl_vref x = f->stack.p[f->stack.n - 1 - arg_count(sh)];
+static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use, const char **operator) {
+    pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
     *operator = NULL;
     if (sh->star || sh->starstar) return false;
     if (pdl_str_is(sh->name, "format")) return true;
-    if (!has_object(x)) return false;
+    if (!pdl_vm_has_object(x)) return false;
     if (use & COUNTS) return pdl_is(x, PDL_V_HANDLE) || (use & WALKS);
     *operator = counts_items(f, sh, use);
     return *operator != NULL;
 }
 
 /* The filter, or the method, as the worker does it, in place of the value and the arguments. */
-static void count_there(pdl_fiber *f, const char *name, const pdl_shape *sh, const char *operator) {
-    size_t n = arg_count(sh);
+static void count_there(pdl_fiber *f, const char *name, const pdl_callsig *sh, const char *operator) {
+    size_t n = pdl_vm_arg_count(sh);
     pdl_val args = pdl_list_new(1 + sh->n_pos), kwargs = pdl_dict_new(sh->n_kw);
     for (size_t i = 0; i <= sh->n_pos; i++) args = pdl_list_push(args, pdl_keep(*under(f, n - i)));
     for (size_t i = 0; i < sh->n_kw; i++) kwargs = pdl_dict_puts(kwargs, sh->kw[i], pdl_keep(*under(f, n - 1 - sh->n_pos - i)));
-    cut_stack(f, f->stack.n - n - 1);
+    pdl_vm_cut_stack(f, f->stack.n - n - 1);
     pdl_val r = pdl_dict_putz(pdl_dict_new(4), "op", pdl_textz("filter"));
     r = pdl_dict_putz(r, "name", pdl_textz(name));
     if (operator) r = pdl_dict_putz(r, "operator", pdl_textz(operator));
     ask(f, with_args(r, args, kwargs));
 }
 
-pdl_step object_filter(pdl_fiber *f, const pdl_shape *sh, bool *done, pdl_err *err) {
-    pdl_val *x = under(f, arg_count(sh));
+pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err) {
+    pdl_val *x = under(f, pdl_vm_arg_count(sh));
     unsigned use = use_of(sh->name);
     const char *operator;
     *done = false;
     if (pdl_is(*x, PDL_V_HANDLE) && (use & WALKS)) { /* what cannot be walked is refused by its owner */
-        start_iter(f, pdl_keep(*x));
+        pdl_vm_start_iter(f, pdl_keep(*x));
         pdl_val items = pop(f);
-        x = under(f, arg_count(sh));
+        x = under(f, pdl_vm_arg_count(sh));
         set_val(x, items);
-        pdl_step s = force(f, x, err);
+        pdl_step s = pdl_vm_force(f, x, err);
         if (s != PDL_STEP_DONE) return s;
     }
     *done = is_done_there(f, sh, use, &operator);
@@ -250,14 +258,15 @@ pdl_step object_filter(pdl_fiber *f, const pdl_shape *sh, bool *done, pdl_err *e
     return !*done && (use & LOOKS) ? look_at(f, sh, false, err) : PDL_STEP_DONE;
 }
 
-bool object_method(pdl_fiber *f, const pdl_shape *sh) {
-    size_t n = arg_count(sh);
-    bool formats = pdl_is_str(*under(f, n)) && pdl_str_is(sh->name, "format") && !sh->star && !sh->starstar && any_object(f, n);
+bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh) {
+    size_t n = pdl_vm_arg_count(sh);
+    bool formats = pdl_is_str(*under(f, n)) && pdl_str_is(sh->name, "format") && !sh->star && !sh->starstar &&
+                   pdl_vm_any_object(f, n);
     if (formats) count_there(f, "str.format", sh, NULL);
     return formats;
 }
 
-void object_filter_end(pdl_fiber *f, const pdl_shape *sh) {
+void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_err ignored = {0};
     if ((use_of(sh->name) & LOOKS) && look_at(f, sh, true, &ignored) != PDL_STEP_DONE) pdl_err_fini(&ignored);
 }

@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     if (only_text && !pdl_is_str(v)) { /* the result of a filter block is output as it is */
@@ -19,7 +19,8 @@ pdl_step op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
     pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
     to->label |= pdl_label_of(v);
     bool escaped = f->autoescape && !only_text;
-    if (!(escaped ? put_escaped(f, v, &to->text, err) : put_str(f, v, &to->text, err))) return PDL_STEP_FAIL;
+    if (!(escaped ? pdl_vm_put_escaped(f, v, &to->text, err) : pdl_vm_put_str(f, v, &to->text, err)))
+        return PDL_STEP_FAIL;
     pdl_drop(pop(f));
     return PDL_STEP_DONE;
 }
@@ -71,7 +72,8 @@ static void loop_text(const pdl_obj *o, bool repr, pdl_buf *out) {
 }
 
 static const pdl_attr_class loop_class = {
-    .base = {.type_name = "LoopContext", .child = loop_child, .text = loop_text}, .attr = loop_attr,
+    .base = {.type_name = "LoopContext", .child = loop_child, .text = loop_text},
+    .attr = pdl_vm_loop_attr,
 };
 
 static loop_obj *loop_of(pdl_vref v) {
@@ -84,7 +86,7 @@ static pdl_val item_or_undefined(const loop_obj *l, size_t i, const char *what) 
     return pdl_undefined(pdl_textf("there is no %s item", what));
 }
 
-bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
+bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const loop_obj *l = loop_of(self);
     if (!l) return false;
     int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
@@ -106,19 +108,19 @@ bool loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
 
 /* Of a loop that begins: one below the loop whose body this frame runs again. */
 static uint32_t loop_depth(pdl_fiber *f) {
-    const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;
     return l ? l->depth + 1 : 0;
 }
 
-pdl_step op_loop(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_loop(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), items;
     if (pdl_is(v, PDL_V_HANDLE)) { /* again with the list of its items */
         pop(f);
-        start_iter(f, v);
-        return op_loop(f, recursive, entry, err);
+        pdl_vm_start_iter(f, v);
+        return pdl_op_loop(f, recursive, entry, err);
     }
     if (pdl_is(v, PDL_V_UNDEFINED)) {
         if (!f->code->jinja) return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
@@ -139,15 +141,15 @@ pdl_step op_loop(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-bool loop_next(pdl_fiber *f, pdl_val *item) {
+bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item) {
     loop_obj *l = loop_of(*top(f));
     if (l->i >= pdl_list_len(l->items)) return false;
     *item = pdl_keep(pdl_list_at(l->items, l->i++));
     return true;
 }
 
-pdl_step op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), list;
     if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja)
@@ -211,7 +213,7 @@ static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *info) {
+pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     macro_obj *m = pdl_ext_new(PDL_V_CELL, &macro_class.base, sizeof *m);
     m->info = info;
     m->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
@@ -223,18 +225,18 @@ pdl_val macro_new(pdl_fiber *f, const pdl_macro_info *info) {
 
 static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
     uint32_t top = (uint32_t)f->frames.n - 1;
-    const pdl_frame *fr = &f->frames.p[top];
+    const pdl_vm_frame *fr = &f->frames.p[top];
     uint32_t below = fr->kind == FRAME_MACRO && fr->code == code ? fr->below : top;
     uint32_t depth = fr->kind == FRAME_MACRO ? fr->depth + 1 : 1;
-    frame_push(f, FRAME_MACRO, code, entry, (pdl_loc){0});
+    pdl_vm_frame_push(f, FRAME_MACRO, code, entry, (pdl_loc){0});
     f->frames.p[top + 1].below = below;
     f->frames.p[top + 1].depth = depth;
 }
 
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
-    const pdl_frame *fr = &f->frames.p[f->frames.n - 1];
+    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (f->frames.n < PDL_MAX_CALL_DEPTH && (fr->kind != FRAME_MACRO || fr->depth < PDL_MAX_MACRO_DEPTH))
-        return !run_has_memory(f->run, err);
+        return !pdl_run_has_memory(f->run, err);
     pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
     return true;
 }
@@ -243,7 +245,7 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {
-        const pdl_frame *fr = &f->frames.p[i];
+        const pdl_vm_frame *fr = &f->frames.p[i];
         if (fr->code != m->code) break;
         if (fr->kind == FRAME_MACRO) {
             i = fr->below + 1; /* not one by one: a macro that calls itself would be quadratic */
@@ -253,7 +255,7 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
             return pdl_scope_keep(f->saves.n > fr->saves && f->saves.p[fr->saves].scope
                                       ? f->saves.p[fr->saves].scope
                                       : f->scope);
-        const pdl_frame *above = &f->frames.p[i + 1];
+        const pdl_vm_frame *above = &f->frames.p[i + 1];
         return pdl_scope_keep(above->saves > fr->saves && f->saves.p[fr->saves].scope
                                   ? f->saves.p[fr->saves].scope
                                   : above->scope);
@@ -357,8 +359,8 @@ static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_v
     return true;
 }
 
-pdl_step cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
-                   const pdl_val *kwv, size_t n_kw, bool *handled, pdl_val *out, pdl_err *err) {
+pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
+                          const pdl_val *kwv, size_t n_kw, bool *handled, pdl_val *out, pdl_err *err) {
     macro_obj *m = macro_of(callee);
     loop_obj *l = loop_of(callee);
     *handled = true;
@@ -381,7 +383,7 @@ struct pdl_template {
     struct pdl_template *same_hash;
 };
 
-void templates_fini(pdl_run *r) {
+void pdl_vm_templates_fini(pdl_run *r) {
     for (size_t i = 0; i < r->template_list.n; i++) {
         struct pdl_template *t = r->template_list.p[i];
         pdl_code_drop(t->code);
@@ -421,8 +423,8 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     return t;
 }
 
-pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
-    pdl_step s = force_n(f, 3, err);
+pdl_step pdl_op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref options = *top(f), scope = *under(f, 1), text = *under(f, 2);
     bool bad_scope = !pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope);
@@ -431,12 +433,12 @@ pdl_step op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (bad_scope) pdl_err_host(err, "TypeError", "'%s' object is not a mapping", pdl_type_name(scope));
     else if (!pdl_is_str(text)) pdl_err_host(err, "TypeError", "Can't compile non template nodes");
     if (!t) {
-        code_error("Jinja", "TypeError", b->head.loc, err);
+        pdl_vm_code_error("Jinja", "TypeError", b->head.loc, err);
         return PDL_STEP_FAIL;
     }
-    pdl_scope *vars = pdl_is_dict(scope) ? scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
-    cut_stack(f, f->stack.n - 3);
-    frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
+    pdl_scope *vars = pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    pdl_vm_cut_stack(f, f->stack.n - 3);
+    pdl_vm_frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
     pdl_scope_drop(f->scope);
     f->scope = vars;
     f->print = 0;

@@ -7,7 +7,7 @@
 
 /* The parameter `tools` with declarations in place of what can be called, and `tool_choice` likewise. Takes
  * and gives *params; on failure it is released. */
-bool declare_tools(pdl_val *params, pdl_err *err) {
+bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err) {
     pdl_vref tools = pdl_dict_getz(*params, "tools"), choice = pdl_dict_getz(*params, "tool_choice");
     if (pdl_is(choice, PDL_V_FUNC)) {
         pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", pdl_keep(pdl_func_of(choice)->name));
@@ -30,12 +30,12 @@ static pdl_str server_of(const pdl_block *b) {
     return pdl_str_sub(path, strlen(PDL_TOOLS_PREFIX), path.n);
 }
 
-void op_tool_list(pdl_fiber *f, const pdl_block *b) {
+void pdl_op_tool_list(pdl_fiber *f, const pdl_block *b) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server_of(b)));
-    start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-pdl_step op_tool_module(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_tool_module(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
     if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
         return step_of(

@@ -18,7 +18,7 @@ typedef struct pdl_outitem {
     pdl_look look;
     bool foreign;
     uint32_t descriptor;
-    pdl_call *call;         /* CALL: NULL when it was forgotten */
+    pdl_inflight *call; /* CALL: NULL when it was forgotten */
     bool visible, message, begun;
     pdl_outq *queue;        /* QUEUE */
 } outitem;
@@ -31,7 +31,7 @@ struct pdl_outq {
     bool ended;
 };
 
-pdl_outq *outq_new(pdl_run *r, pdl_outq *parent) {
+pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent) {
     pdl_outq *q = PDL_NEW(pdl_outq);
     q->run = r;
     q->parent = parent;
@@ -54,13 +54,13 @@ static void item_free(outitem *i) {
     pdl_drop(i->role);
     if (i->call) {
         i->call->out = NULL;
-        if (i->call->done) call_free(i->call);
+        if (i->call->done) pdl_inflight_free(i->call);
     }
-    if (i->queue) outq_free(i->queue);
+    if (i->queue) pdl_outq_free(i->queue);
     pdl_free(i);
 }
 
-void outq_free(pdl_outq *q) {
+void pdl_outq_free(pdl_outq *q) {
     if (!q) return;
     while (q->first) {
         outitem *i = q->first;
@@ -71,13 +71,13 @@ void outq_free(pdl_outq *q) {
 }
 
 /* The queue of a map's iteration becomes an item of its parent's. */
-void outq_end(pdl_outq *q) {
+void pdl_outq_end(pdl_outq *q) {
     q->ended = true;
-    out_flush(q->run);
+    pdl_out_flush(q->run);
 }
 
 /* Code, commands and files may say again what a model or a tool has said. */
-bool out_is_foreign(const pdl_run *r, pdl_label label) {
+bool pdl_out_is_foreign(const pdl_run *r, pdl_label label) {
     return label & PDL_LABEL_foreign || (r->heard && label & PDL_LABEL_relay);
 }
 
@@ -102,7 +102,7 @@ static void send_item(pdl_run *r, const outitem *i) {
 
 /* Pieces of the call under the cursor. True when it has ended well. */
 static bool pass_call(pdl_run *r, outitem *i) {
-    pdl_call *c = i->call;
+    pdl_inflight *c = i->call;
     if (!c) return true;
     if (c->pieces.len && i->visible) {
         if (i->message && !i->begun)
@@ -138,7 +138,7 @@ static bool flush(pdl_run *r, pdl_outq *q) {
     return q->ended;
 }
 
-void out_flush(pdl_run *r) {
+void pdl_out_flush(pdl_run *r) {
     if (r->draining) return; /* a sink made the machine go on: the loop above sees the rest */
     r->draining = true;
     flush(r, r->out);
@@ -148,9 +148,9 @@ void out_flush(pdl_run *r) {
 /* Is the cursor at the end of q? Then nothing has to wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
-void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
+void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     if (!text.n && look == PDL_LOOK_PLAIN) return;
-    bool foreign = out_is_foreign(f->run, label);
+    bool foreign = pdl_out_is_foreign(f->run, label);
     if (at_cursor(f->out) && !f->run->draining) {
         send(f->run, (pdl_event){.kind = PDL_EVENT_text, .text = text, .look = look, .foreign = foreign});
         return;
@@ -159,41 +159,40 @@ void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     i->text = pdl_text(text);
     i->look = look;
     i->foreign = foreign;
-    out_flush(f->run);
+    pdl_out_flush(f->run);
 }
 
-void out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
+void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
     outitem *i = add(f->out, ITEM_WRITE);
     i->text = pdl_text(text);
     i->descriptor = descriptor;
-    i->foreign = out_is_foreign(f->run, label);
-    out_flush(f->run);
+    i->foreign = pdl_out_is_foreign(f->run, label);
+    pdl_out_flush(f->run);
 }
 
-void out_message(pdl_fiber *f, pdl_vref role, pdl_str text) {
+void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text) {
     outitem *i = add(f->out, ITEM_MESSAGE);
     i->text = pdl_text(text);
     i->role = pdl_keep(role);
-    out_flush(f->run);
+    pdl_out_flush(f->run);
 }
 
-void out_call(pdl_fiber *f, pdl_call *c, bool visible, bool message) {
+void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {
     outitem *i = add(f->out, ITEM_CALL);
     i->call = c;
     i->visible = visible;
     i->message = message;
     c->out = i;
-    out_flush(f->run);
+    pdl_out_flush(f->run);
 }
 
-
-pdl_outq *out_child(pdl_fiber *f) {
+pdl_outq *pdl_out_child(pdl_fiber *f) {
     outitem *i = add(f->out, ITEM_QUEUE);
-    i->queue = outq_new(f->run, f->out);
+    i->queue = pdl_outq_new(f->run, f->out);
     return i->queue;
 }
 
-size_t out_mark(pdl_fiber *f) { return f->out->n_added; }
+size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }
 
 /* Can all of it be shown once the calls in it have ended? C recursion is bounded as in flush. */
 static bool is_whole(const outitem *i) {
@@ -204,7 +203,7 @@ static bool is_whole(const outitem *i) {
     return i->queue->ended;
 }
 
-void out_forget(pdl_fiber *f, size_t mark) {
+void pdl_out_forget(pdl_fiber *f, size_t mark) {
     pdl_outq *q = f->out;
     size_t queued = 0;
     for (outitem *i = q->first; i; i = i->next) queued++;
@@ -222,11 +221,11 @@ void out_forget(pdl_fiber *f, size_t mark) {
         rest = i->next;
         item_free(i);
     }
-    out_flush(f->run);
+    pdl_out_flush(f->run);
 }
 
 /* The error of the failed call under the cursor. */
-static pdl_call *failed_call(pdl_outq *q) {
+static pdl_inflight *failed_call(pdl_outq *q) {
     for (outitem *i = q->first; i;) {
         if (i->kind == ITEM_CALL) return i->call && i->call->failed ? i->call : NULL;
         if (i->kind != ITEM_QUEUE) return NULL;
@@ -235,10 +234,10 @@ static pdl_call *failed_call(pdl_outq *q) {
     return NULL;
 }
 
-bool out_failed(pdl_run *r, pdl_err *err) {
-    pdl_call *c = failed_call(r->out);
+bool pdl_out_failed(pdl_run *r, pdl_err *err) {
+    pdl_inflight *c = failed_call(r->out);
     if (!c) return false;
     pdl_err_copy(err, &pdl_promise_of(c->text)->err);
-    told_at_call(err, c->library_call);
+    pdl_err_move_to_call(err, c->library_call);
     return true;
 }

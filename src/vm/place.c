@@ -11,7 +11,7 @@
 
 /* The record that counts what an expression starts. A plain value has a record of its own only when the run
  * is traced, so it never counts. */
-pdl_blk *place_blk(pdl_fiber *f) {
+pdl_blk *pdl_vm_place_block(pdl_fiber *f) {
     size_t k = f->blks.n;
     while (k > 1 && f->blks.p[k - 1].info && f->blks.p[k - 1].info->block->kind == PDL_BLOCK_scalar) k--;
     return k ? &f->blks.p[k - 1] : NULL;
@@ -19,9 +19,9 @@ pdl_blk *place_blk(pdl_fiber *f) {
 
 /* Its id; an iteration of a map, which has no block of its own, is told from the others by its number.
  * Owned. */
-pdl_path *place_path(pdl_fiber *f) {
-    blk_path(f);
-    pdl_blk *b = place_blk(f);
+pdl_path *pdl_vm_place_path(pdl_fiber *f) {
+    pdl_vm_block_path(f);
+    pdl_blk *b = pdl_vm_place_block(f);
     if (!b) return NULL;
     return !b->info && f->parent && b == f->blks.p ? pdl_path_index(b->path, b->iter)
                                                    : pdl_path_keep(b->path);
@@ -34,12 +34,12 @@ static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     while (known && !f->frames.p[known - 1].chain) known--;
     pdl_path *chain = f->base ? f->base : f->run->opt.place, *below = f->base_from;
     if (known) {
-        pdl_frame *fr = &f->frames.p[known - 1];
+        pdl_vm_frame *fr = &f->frames.p[known - 1];
         chain = fr->chain;
         below = f->blks.p[fr->blks].path;
     }
     for (size_t i = known; i < f->frames.n; i++) {
-        pdl_frame *fr = &f->frames.p[i];
+        pdl_vm_frame *fr = &f->frames.p[i];
         if (fr->kind != FRAME_EXPR || !fr->place) continue;
         chain = fr->chain = pdl_path_rebase(chain, fr->place, below);
         below = f->blks.p[fr->blks].path;
@@ -48,8 +48,8 @@ static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     return chain;
 }
 
-pdl_path *place_of(pdl_fiber *f) {
-    pdl_path *own = place_path(f), *from;
+pdl_path *pdl_vm_place_of(pdl_fiber *f) {
+    pdl_path *own = pdl_vm_place_path(f), *from;
     pdl_path *chain = enclosing(f, &from);
     if (!chain) return own;
     pdl_path *p = pdl_path_rebase(chain, own, from);
@@ -57,7 +57,7 @@ pdl_path *place_of(pdl_fiber *f) {
     return p;
 }
 
-void place_child(pdl_fiber *f, pdl_fiber *child) {
+void pdl_vm_place_child(pdl_fiber *f, pdl_fiber *child) {
     pdl_path *from;
     child->base = pdl_path_keep(enclosing(f, &from));
     child->base_from = pdl_path_keep(from);

@@ -15,7 +15,7 @@ static const pdl_xnode *part_of(const pdl_xnode *seq, size_t k) {
     return NULL;
 }
 
-void mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
+void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
     if (!f->code || !f->pc || f->code->ins.p[f->pc - 1].op != PDL_OP_STR_JOIN) return;
     const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (!site->expr || !site->expr->root || !site->node) return;
@@ -56,7 +56,7 @@ static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
     return at < *to;
 }
 
-void mark_code(const pdl_block *b, pdl_err *err) {
+void pdl_vm_mark_code(const pdl_block *b, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
     size_t from, to;
     if (code && code->node && pdl_node_is_str(code->node) && find_line(code->node->text, line_of(err), &from, &to))

@@ -10,7 +10,7 @@
 static const char spec_checking[] = "during spec checking";
 
 static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
-    pdl_call *c = pdl_idmap_find(&f->run->calls, id);
+    pdl_inflight *c = pdl_idmap_find(&f->run->calls, id);
     if (!c) PDL_BUG("promise of call %u that is gone", id);
     *pdl_vec_push(&c->waiters) = f->id;
     f->state = FIBER_WAIT_CALL;
@@ -18,7 +18,7 @@ static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
     return PDL_STEP_WAIT;
 }
 
-pdl_step force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
+pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
     if (PDL_LIKELY(!pdl_may_wait(*slot))) return PDL_STEP_DONE;
     pdl_vref b = pdl_promise_blocking(*slot);
     if (pdl_is_absent(b)) {
@@ -35,15 +35,15 @@ pdl_step force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
     return wait_for_call(f, p->id);
 }
 
-pdl_step force_n(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
     for (size_t i = 0; i < n; i++) {
-        pdl_step s = force(f, under(f, i), err);
+        pdl_step s = pdl_vm_force(f, under(f, i), err);
         if (s != PDL_STEP_DONE) return s;
     }
     return PDL_STEP_DONE;
 }
 
-pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
+pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
     uint32_t open = 0;
     for (size_t i = f->calls.n; i-- > 0 && f->calls.p[i].number >= from;)
         open += pdl_is_absent(f->calls.p[i].failed);
@@ -61,15 +61,15 @@ pdl_step await_calls(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
     return PDL_STEP_FAIL;
 }
 
-void forget_calls(pdl_fiber *f, uint32_t from) {
+void pdl_inflight_forget(pdl_fiber *f, uint32_t from) {
     while (f->calls.n && f->calls.p[f->calls.n - 1].number >= from) pdl_drop(f->calls.p[--f->calls.n].failed);
 }
 
-void adopt_calls(pdl_fiber *to, pdl_fiber *from) {
+void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
     for (size_t i = 0; i < from->calls.n; i++) {
         struct pdl_made m = from->calls.p[i];
         m.number = to->n_calls++;
-        pdl_call *c = pdl_is_absent(m.failed) ? pdl_idmap_find(&to->run->calls, m.id) : NULL;
+        pdl_inflight *c = pdl_is_absent(m.failed) ? pdl_idmap_find(&to->run->calls, m.id) : NULL;
         if (c) {
             c->fiber = to->id;
             c->number = m.number;
@@ -85,7 +85,7 @@ void adopt_calls(pdl_fiber *to, pdl_fiber *from) {
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
-    pdl_call *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
     if (!c) return;
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
         .kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent(),
@@ -94,12 +94,12 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     /* what code prints goes straight out: L4 made it wait for all that stands before */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
-        if (f) out_write(f, text, 1, c->label);
+        if (f) pdl_out_write(f, text, 1, c->label);
         return;
     }
     if (!c->out) return;
     pdl_buf_put(&c->pieces, text);
-    out_flush(r);
+    pdl_out_flush(r);
 }
 
 /* What a world says of a model call beside its answer, or of its failure. Owned; absent: nothing. */
@@ -119,7 +119,7 @@ static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
 
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_run *r = user;
-    pdl_call *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
     pdl_val notes = r->opt.sinks.wants_blocks ? notes_of(e, reply) : pdl_absent();
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_reply,
                                                .effect = e,
@@ -132,7 +132,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     pdl_drop(notes);
     r->heard |= (pdl_effect_label(e) & PDL_LABEL_foreign) != 0;
     if (c) c->label |= pdl_effect_label(e);
-    if (c) call_answered(c, reply);
+    if (c) pdl_inflight_answered(c, reply);
 }
 
 /* Of a run with a range of ids for itself that is used up they come again. LIMIT: when all are in use at the same time, which
@@ -147,17 +147,17 @@ static uint32_t next_id(pdl_run *r) {
     return r->next_call;
 }
 
-pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
+pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     pdl_run *r = f->run;
-    pdl_call *c = PDL_NEW(pdl_call);
+    pdl_inflight *c = PDL_NEW(pdl_inflight);
     c->id = next_id(r);
     c->fiber = f->id;
     c->kind = kind;
     c->run = r;
     c->loc = loc;
-    c->library_call = library_call(f);
+    c->library_call = pdl_library_entry_loc(f);
     c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
-    c->path = pdl_path_keep(blk_path(f));
+    c->path = pdl_path_keep(pdl_vm_block_path(f));
     if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
     if (kind == PDL_EFFECT_object && f->code == c->code && !f->code->jinja)
         c->expr = f->code->sites.p[f->code->where.p[f->pc - 1].site].expr;
@@ -167,7 +167,7 @@ pdl_call *call_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) {
     return c;
 }
 
-void call_free(pdl_call *c) {
+void pdl_inflight_free(pdl_inflight *c) {
     pdl_idmap_del(&c->run->calls, c->id);
     pdl_effect_free(c->effect);
     pdl_drop(c->value);
@@ -191,7 +191,7 @@ void call_free(pdl_call *c) {
     pdl_free(c);
 }
 
-static void launch(pdl_run *r, pdl_call *c) {
+static void launch(pdl_run *r, pdl_inflight *c) {
     pdl_effect *e = c->effect;
     c->effect = NULL;
     if (c->kind == PDL_EFFECT_model) r->open_models++;
@@ -204,29 +204,29 @@ static void launch(pdl_run *r, pdl_call *c) {
     r->opt.world->ops->start(r->opt.world, e);
 }
 
-void run_queue_models(pdl_run *r) {
+void pdl_run_queue_models(pdl_run *r) {
     uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
     while (r->queue_head < r->queue.n && r->open_models < jobs) {
-        pdl_call *c = pdl_idmap_find(&r->calls, r->queue.p[r->queue_head++]);
+        pdl_inflight *c = pdl_idmap_find(&r->calls, r->queue.p[r->queue_head++]);
         if (c && c->effect) launch(r, c);
     }
     if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
 }
 
-void call_start(pdl_fiber *f, pdl_call *c, pdl_val request) {
-    pdl_path *place = place_of(f);
-    call_start_at(f, c, request, place, f->blks.n ? place_blk(f)->effects++ : 0);
+void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
+    pdl_path *place = pdl_vm_place_of(f);
+    pdl_inflight_start_at(f, c, request, place, f->blks.n ? pdl_vm_place_block(f)->effects++ : 0);
     pdl_path_drop(place);
 }
 
-void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, uint32_t seq) {
+void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place, uint32_t seq) {
     pdl_run *r = f->run;
     pdl_effect_sink sink = {r, on_piece, on_reply};
     assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
-    if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) not_quiet(f);
+    if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
     if (c->kind != PDL_EFFECT_model) {
         launch(r, c);
         return;
@@ -236,14 +236,14 @@ void call_start_at(pdl_fiber *f, pdl_call *c, pdl_val request, pdl_path *place, 
     f->n_open++;
     *pdl_vec_push(&f->calls) = (struct pdl_made){c->id, c->number, pdl_absent()};
     *pdl_vec_push(&r->queue) = c->id;
-    run_queue_models(r);
+    pdl_run_queue_models(r);
 }
 
-void start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc) {
-    pdl_call *c = call_new(f, kind, loc);
+void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc) {
+    pdl_inflight *c = pdl_inflight_new(f, kind, loc);
     c->value = pdl_promise_new(c->id);
     push(f, pdl_keep(c->value));
-    call_start(f, c, request);
+    pdl_inflight_start(f, c, request);
 }
 
 static void fail_promise(pdl_val p, const pdl_err *err) {
@@ -269,7 +269,8 @@ static void run_stage(pdl_run *r, pdl_stage *s) {
             pdl_err_at(&err, s->loc);
         }
     } else if (s->check) {
-        ok = check_value(r, s->block->more->spec, v, &(pdl_checked){spec_checking, .loc = s->loc}, &err);
+        ok = pdl_vm_check_value(r, s->block->more->spec, v, &(pdl_checked){spec_checking, .loc = s->loc},
+                                &err);
     }
     if (ok) {
         pdl_promise_fill(pdl_promise_of(s->out), v);
@@ -290,7 +291,7 @@ static pdl_val message_extra(pdl_vref message) {
     return d;
 }
 
-static void count_usage(pdl_call *c, pdl_vref usage) {
+static void count_usage(pdl_inflight *c, pdl_vref usage) {
     if (!pdl_is_dict(usage)) return;
     int64_t prompt, completion;
     if (!pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &prompt)) return;
@@ -310,7 +311,7 @@ static pdl_val choice_of(pdl_vref raw) {
     return pdl_is_dict(first) ? pdl_keep(first) : pdl_absent();
 }
 
-static void fill_model(pdl_call *c, pdl_vref v) {
+static void fill_model(pdl_inflight *c, pdl_vref v) {
     pdl_vref content = pdl_dict_getz(v, "content"), message = pdl_dict_getz(v, "message"),
              raw = pdl_dict_getz(v, "raw");
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
@@ -328,7 +329,7 @@ static void fill_model(pdl_call *c, pdl_vref v) {
 }
 
 /* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
-static void tell_owner(pdl_call *c, pdl_val failed) {
+static void tell_owner(pdl_inflight *c, pdl_val failed) {
     pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
     if (!f || c->kind != PDL_EFFECT_model) {
         pdl_drop(failed);
@@ -352,16 +353,17 @@ static void tell_owner(pdl_call *c, pdl_val failed) {
         }
     }
     pdl_drop(failed);
-    if (known && f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0) fiber_ready(f);
+    if (known && f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0)
+        pdl_fiber_ready(f);
 }
 
-static void fail_call(pdl_call *c, const pdl_err *why) {
+static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err err = {0};
     pdl_err_copy(&err, why);
     err.label |= c->label;
-    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) mark_code(c->block, &err);
+    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) pdl_vm_mark_code(c->block, &err);
     bool raised = err.kind == PDL_E_code || err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
-    if (c->expr && raised && !err.final) expression_error(c->expr, &err);
+    if (c->expr && raised && !err.final) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
     fail_promise(c->value, &err);
@@ -372,7 +374,7 @@ static void fail_call(pdl_call *c, const pdl_err *why) {
     pdl_err_fini(&err);
 }
 
-void call_answered(pdl_call *c, const pdl_reply *reply) {
+void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     pdl_run *r = c->run;
     c->done = true;
     if (c->kind == PDL_EFFECT_model) r->open_models--;
@@ -387,16 +389,18 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
         if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED)
             failed = pdl_keep(s->out);
     }
-    if (!pdl_is_absent(failed) && c->code) keep_code(r, c->code);
+    if (!pdl_is_absent(failed) && c->code) pdl_vm_keep_code(r, c->code);
     tell_owner(c, failed);
     for (size_t i = 0; i < c->waiters.n; i++) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->waiters.p[i]);
-        if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) fiber_ready(f);
+        if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) pdl_fiber_ready(f);
     }
     bool standing = c->out != NULL;
-    if (standing) out_flush(r); /* the output frees it when it has passed */
-    else call_free(c);
-    run_queue_models(r);
+    if (standing)
+        pdl_out_flush(r); /* the output frees it when it has passed */
+    else
+        pdl_inflight_free(c);
+    pdl_run_queue_models(r);
 }
 
 /* --- what is pending on a promise --------------------------------------------------------------------- */
@@ -405,7 +409,7 @@ void call_answered(pdl_call *c, const pdl_reply *reply) {
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));
-    pdl_call *c = p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
+    pdl_inflight *c = p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
     if (!c || c->kind != PDL_EFFECT_model) return false;
     pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
     *s = (pdl_stage){
@@ -418,9 +422,9 @@ static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc)
     return true;
 }
 
-pdl_step op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     if (add_stage(f, b, true, b->more->parser_loc)) return PDL_STEP_DONE;
-    pdl_step s = force(f, top(f), err);
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
     if (!pdl_parse(b->more->parser->parser, *top(f), &out, err)) {
@@ -448,7 +452,7 @@ static bool report_problems(const pdl_problems *problems, const pdl_checked *of,
     return false;
 }
 
-bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of, pdl_err *err) {
+bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of, pdl_err *err) {
     pdl_mark m = pdl_arena_mark(r->scratch);
     pdl_problems problems = {0};
     bool fits = false;
@@ -462,20 +466,21 @@ bool check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *o
     return done && fits;
 }
 
-pdl_step op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err) {
+pdl_step pdl_op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err) {
     pdl_loc loc = fallback ? b->more->fallback->loc : b->more->spec_loc;
     if (pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
-    pdl_step s = force(f, top(f), err);
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return step_of(check_value(f->run, b->more->spec, *top(f), &(pdl_checked){spec_checking, .loc = loc}, err));
+    return step_of(
+        pdl_vm_check_value(f->run, b->more->spec, *top(f), &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
-pdl_step check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
+pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
     const pdl_block *b = &c->info->block->head;
     if (!b->more->spec || pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
-    pdl_step s = force(f, top(f), err);
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"), NULL};
-    return step_of(check_value(f->run, b->more->spec, *top(f), &of, err));
+    return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f), &of, err));
 }

@@ -53,7 +53,7 @@ static bool is_kind_name(pdl_str name) {
     return false;
 }
 
-bool is_exception_name(pdl_str name) {
+bool pdl_vm_is_exception_name(pdl_str name) {
     /* not a builtin of Python: known only as a class of errors */
     if (pdl_str_is(name, "JSONDecodeError")) return false;
     return base_of(name) != NULL || is_kind_name(name);
@@ -99,7 +99,7 @@ static const char *host_class(const pdl_err *e) {
     }
 }
 
-bool err_matches(const pdl_err *err, pdl_str name) {
+bool pdl_vm_err_matches(const pdl_err *err, pdl_str name) {
     for (const pdl_err *e = err; e; e = e->cause) {
         if (pdl_str_is(name, "Exception") || pdl_str_is(name, "BaseException") ||
             pdl_str_is(name, "PDLException") || pdl_str_is(name, "PDLRuntimeError") ||
@@ -152,7 +152,7 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
         if (pdl_is(x, PDL_V_HANDLE)) continue; /* a class made by code: matched by its name */
         pdl_buf b = PDL_BUF;
         pdl_val_show(x, true, 80, &b);
-        if (!pdl_is_str(x) || !is_exception_name(pdl_str_get(x)))
+        if (!pdl_is_str(x) || !pdl_vm_is_exception_name(pdl_str_get(x)))
             pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "Invalid exception in the retry configuration: %s",
                         pdl_buf_z(&b));
         pdl_buf_fini(&b);
@@ -182,8 +182,8 @@ static void path_again(pdl_blk *b) {
     b->path = NULL;
 }
 
-pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    pdl_step s = force_n(f, i->c, err);
+pdl_step pdl_op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, i->c, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_attempts *a = PDL_NEW(pdl_attempts);
     a->backoff = 1.0;
@@ -192,11 +192,11 @@ pdl_step op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (i->c == 1) a->tries = pdl_int_of(*top(f)) < 0 ? -1 : pdl_int_of(*top(f));
     else if (i->c) ok = read_object(a, f->stack.p + f->stack.n - i->c, err);
     if (!ok) {
-        attempts_free(a);
+        pdl_vm_attempts_free(a);
         return PDL_STEP_FAIL;
     }
-    cut_stack(f, f->stack.n - i->c);
-    attempts_free(blk(f)->attempts);
+    pdl_vm_cut_stack(f, f->stack.n - i->c);
+    pdl_vm_attempts_free(blk(f)->attempts);
     blk(f)->attempts = a;
     path_again(blk(f)); /* the id gets its retry segment */
     return PDL_STEP_DONE;
@@ -210,7 +210,7 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
     if (pdl_is_absent(a->exceptions)) return true;
     for (size_t i = 0; i < pdl_list_len(a->exceptions); i++) {
         pdl_vref x = pdl_list_at(a->exceptions, i);
-        if (pdl_is_str(x) && err_matches(&a->err, pdl_str_get(x))) return true;
+        if (pdl_is_str(x) && pdl_vm_err_matches(&a->err, pdl_str_get(x))) return true;
     }
     return false;
 }
@@ -225,7 +225,7 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
                                                     .text = pdl_buf_str(&shown),
                                                     .err = &a->err,
                                                     .block = blk(f)->info->block,
-                                                    .path = blk_path(f),
+                                                    .path = pdl_vm_block_path(f),
                                                     .number = (uint32_t)a->done + 1,
                                                     .value = pdl_absent(),
                                                     .context = pdl_absent()});
@@ -236,8 +236,8 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
 /* Behind the context of the next attempt. */
 /* Takes text. */
 static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val text) {
-    pdl_val m = pdl_context_one(pdl_textz(role), text, pdl_absent(), blk_path(f));
-    a->extra = bg_add(a->extra, m);
+    pdl_val m = pdl_context_one(pdl_textz(role), text, pdl_absent(), pdl_vm_block_path(f));
+    a->extra = pdl_vm_background_add(a->extra, m);
 }
 
 /* The incoming context of the block and what was added to it. */
@@ -308,7 +308,7 @@ static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
     double d = a->delay * pow(a->backoff, (double)a->done);
     if (a->has_max && d > a->max_delay) d = a->max_delay;
     if (a->jitter_max > a->jitter_min)
-        d += a->jitter_min + run_random(f->run) * (a->jitter_max - a->jitter_min);
+        d += a->jitter_min + pdl_run_random(f->run) * (a->jitter_max - a->jitter_min);
     else d += a->jitter_min;
     return d > 0 ? d : 0;
 }
@@ -321,7 +321,7 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
         return;
     }
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "seconds", pdl_float(seconds));
-    start_effect(f, PDL_EFFECT_sleep, r, blk(f)->info->block->loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, blk(f)->info->block->loc);
 }
 
 /* pdl_error: {message, kind, file, line, status} and for models the fields of the providers spec. */
@@ -352,12 +352,13 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
     a->in_fallback = true;
-    if (blk(f)->budget) set_budget(f, blk(f)->budget->up); /* what may help is not limited by what was spent */
+    if (blk(f)->budget)
+        pdl_vm_set_budget(f, blk(f)->budget->up); /* what may help is not limited by what was spent */
     path_again(blk(f));
     f->print = blk(f)->print;
 }
 
-pdl_step op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+pdl_step pdl_op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_blk *b = blk(f);
     pdl_attempts *a = b->attempts;
     set_val(&b->acc, pdl_absent());
@@ -390,12 +391,12 @@ static void next_attempt(pdl_fiber *f, uint32_t attempt) {
     f->pc = attempt;
 }
 
-void op_retry_again(pdl_fiber *f, uint32_t attempt) {
+void pdl_op_retry_again(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     next_attempt(f, attempt);
 }
 
-void op_catch_end(pdl_fiber *f) {
+void pdl_op_catch_end(pdl_fiber *f) {
     pdl_attempts *a = blk(f)->attempts;
     pdl_name name = f->run->names.error;
     if (pdl_is_absent(a->pdl_error)) f->scope = pdl_scope_del(f->scope, name);
@@ -419,8 +420,8 @@ static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, p
 }
 
 /* result expectation feedback -> result answer: calls the feedback function by keyword, silently. */
-pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force_n(f, 3, err);
+pdl_step pdl_op_expect(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val func = *top(f);
     if (!pdl_is(func, PDL_V_FUNC))
@@ -437,7 +438,7 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     pdl_val args = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
     pdl_checked of = {"during function call to", PDL_STR("feedback"), b->loc, b->node};
-    bool ok = !params || check_value(f->run, params, args, &of, err);
+    bool ok = !params || pdl_vm_check_value(f->run, params, args, &of, err);
     pdl_drop(args);
     if (!ok) {
         for (size_t i = 0; i < n; i++) pdl_drop(kwv[i]);
@@ -446,8 +447,8 @@ pdl_step op_expect(pdl_fiber *f, pdl_err *err) {
     kw[n] = PDL_STR("pdl_context");
     kwv[n++] = next_context(f, blk(f)->attempts);
     pdl_keep(func);
-    cut_stack(f, f->stack.n - 2);
-    return call_closure(f, func, NULL, 0, kw, kwv, n, err);
+    pdl_vm_cut_stack(f, f->stack.n - 2);
+    return pdl_vm_call_closure(f, func, NULL, 0, kw, kwv, n, err);
 }
 
 static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
@@ -464,8 +465,8 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
     a->unmet = true;
 }
 
-pdl_step op_expect_done(pdl_fiber *f, pdl_err *err) {
-    pdl_step s = force(f, top(f), err);
+pdl_step pdl_op_expect_done(pdl_fiber *f, pdl_err *err) {
+    pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val answer = pop(f);
     take_feedback(f, blk(f)->attempts, answer);
@@ -474,14 +475,14 @@ pdl_step op_expect_done(pdl_fiber *f, pdl_err *err) {
 }
 
 /* All expectations have had their say. */
-bool op_expect_retry(pdl_fiber *f) {
+bool pdl_op_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = blk(f)->attempts;
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }
 
 /* As after a failure: the handler's state comes back, and the attempt begins anew. */
-void op_expect_again(pdl_fiber *f, uint32_t attempt) {
+void pdl_op_expect_again(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy */
     set_val(&blk(f)->acc, pdl_absent());

@@ -20,45 +20,45 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->imports = pdl_dict_new(0);
     r->tool_names = pdl_dict_new(0);
     r->scratch = pdl_arena_make();
-    r->call_in = (pdl_call_in){r, run_call_in};
-    r->out = outq_new(r, NULL);
+    r->call_in = (pdl_call_in){r, pdl_run_call_in};
+    r->out = pdl_outq_new(r, NULL);
     r->next_call = options->first_id;
     r->cancel = (pdl_cancel){options->cancel, run_in_time, r};
     pdl_path_keep(r->opt.place);
     pdl_budget_keep(r->opt.budget);
-    run_globals(r);
+    pdl_run_globals(r);
     return r;
 }
 
 static void cancel_calls(pdl_run *r) {
     for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++) {
         if (!r->calls.keys[i]) continue;
-        pdl_call *c = r->calls.vals[i];
+        pdl_inflight *c = r->calls.vals[i];
         if (!c->done && !c->effect) r->opt.world->ops->cancel(r->opt.world, c->id);
     }
 }
 
 /* Freeing a call moves others in the table, hence the list. */
 static void free_calls(pdl_run *r) {
-    PDL_VEC(pdl_call *) all = {0};
+    PDL_VEC(pdl_inflight *) all = {0};
     for (size_t i = 0; r->calls.keys && i <= r->calls.mask; i++)
         if (r->calls.keys[i]) *pdl_vec_push(&all) = r->calls.vals[i];
-    for (size_t i = 0; i < all.n; i++) call_free(all.p[i]);
+    for (size_t i = 0; i < all.n; i++) pdl_inflight_free(all.p[i]);
     pdl_vec_fini(&all);
 }
 
 void pdl_run_free(pdl_run *r) {
     if (!r) return;
     cancel_calls(r);
-    outq_free(r->out);
+    pdl_outq_free(r->out);
     r->closing = true;
-    while (r->all) fiber_free(r->all);
+    while (r->all) pdl_fiber_free(r->all);
     free_calls(r);
     pdl_idmap_fini(&r->calls);
     pdl_idmap_fini(&r->fibers);
     r->main = NULL;
-    files_close(r);
-    templates_fini(r);
+    pdl_vm_files_close(r);
+    pdl_vm_templates_fini(r);
     pdl_scope_drop(r->globals);
     pdl_scope_drop(r->initial);
     pdl_drop(r->imports);
@@ -73,7 +73,7 @@ void pdl_run_free(pdl_run *r) {
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);
-    run_unwatch(r);
+    pdl_run_unwatch(r);
     pdl_free(r);
 }
 
@@ -92,7 +92,7 @@ static void bind_variables(pdl_fiber *f, pdl_vref vars) {
 }
 
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
-    pdl_fiber *f = fiber_new(r, code, 0);
+    pdl_fiber *f = pdl_fiber_new(r, code, 0);
     r->main = f;
     f->out = r->out;
     f->scope = pdl_scope_keep(r->globals);
@@ -104,7 +104,7 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
         .kind = PDL_EVENT_run_begin, .value = pdl_absent(), .context = pdl_absent(),
     });
-    fiber_ready(f);
+    pdl_fiber_ready(f);
 }
 
 static void fail_run(pdl_run *r, pdl_err *err) {
@@ -112,7 +112,7 @@ static void fail_run(pdl_run *r, pdl_err *err) {
         r->failed = true;
         pdl_err_move(&r->err, err);
         cancel_calls(r);
-        files_close(r);
+        pdl_vm_files_close(r);
         pdl_sinks_send(&r->opt.sinks, &(pdl_event){
             .kind = PDL_EVENT_run_end, .err = &r->err, .value = pdl_absent(), .context = pdl_absent(),
         });
@@ -141,13 +141,13 @@ static void keep_answer(pdl_run *r, pdl_vref result) {
 /* The main fiber has run its program: wait for what is still open, then take the result. */
 static pdl_step finish(pdl_run *r, pdl_err *err) {
     pdl_fiber *f = r->main;
-    pdl_step s = await_calls(f, 0, false, err);
+    pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s == PDL_STEP_DONE) keep_answer(r, *top(f));
-    if (s == PDL_STEP_DONE) s = force(f, top(f), err);
+    if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    if (r->stream_failed && out_failed(r, err)) return PDL_STEP_FAIL;
+    if (r->stream_failed && pdl_out_failed(r, err)) return PDL_STEP_FAIL;
     r->result = pop(f);
-    files_close(r);
+    pdl_vm_files_close(r);
     f->state = FIBER_DONE;
     r->finished = true;
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
@@ -161,15 +161,15 @@ static void outside_call_ended(pdl_fiber *f) {
         f->done(f->done_user, pdl_absent(), &f->err);
     } else {
         f->done(f->done_user, pop(f), NULL);
-        adopt_calls(f->run->main, f);
+        pdl_inflight_adopt(f->run->main, f);
     }
-    fiber_free(f);
+    pdl_fiber_free(f);
 }
 
 static void fiber_ended(pdl_fiber *f) {
     if (f->parent) {
-        map_child_ended(f);
-        fiber_free(f);
+        pdl_vm_map_child_ended(f);
+        pdl_fiber_free(f);
     } else if (f->done) {
         outside_call_ended(f);
     }
@@ -197,9 +197,10 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
  * and the error of one of them comes first. Left out: calls made before the handler that will see the error. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->final || err->kind == PDL_E_budget) return PDL_STEP_DONE;
-    if (f->parent && !f->handlers.n) map_child_fails(f);
+    if (f->parent && !f->handlers.n) pdl_vm_map_child_fails(f);
     pdl_err first = {0};
-    pdl_step s = await_calls(f, f->handlers.n ? f->handlers.p[f->handlers.n - 1].calls_from : 0, true, &first);
+    pdl_step s =
+        pdl_inflight_await(f, f->handlers.n ? f->handlers.p[f->handlers.n - 1].calls_from : 0, true, &first);
     if (s == PDL_STEP_WAIT) pdl_err_move(&f->raised, err);
     if (s == PDL_STEP_FAIL) {
         pdl_err_fini(err);
@@ -211,11 +212,12 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
 static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     pdl_step s = PDL_STEP_FAIL;
     if (f->raised.kind) pdl_err_move(err, &f->raised);
-    else s = f == r->main && !f->frames.n ? finish(r, err) : fiber_run(f, err);
+    else
+        s = f == r->main && !f->frames.n ? finish(r, err) : pdl_fiber_run(f, err);
     while (s == PDL_STEP_FAIL) {
         if (settle(f, err) == PDL_STEP_WAIT) return PDL_STEP_WAIT;
-        if (!fiber_unwind(f, err)) return PDL_STEP_FAIL;
-        s = fiber_run(f, err);
+        if (!pdl_fiber_unwind(f, err)) return PDL_STEP_FAIL;
+        s = pdl_fiber_run(f, err);
     }
     return s;
 }
@@ -237,13 +239,13 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
             pdl_scope *scope = pdl_scope_keep(f->scope);
             pdl_val bg = f->bg;
             f->bg = pdl_absent();
-            frame_pop(f);
+            pdl_vm_frame_pop(f);
             push(f, v);
             pdl_scope_drop(f->scope);
             f->scope = scope;
             set_val(&f->bg, bg);
             f->state = FIBER_READY;
-            fiber_ready(f);
+            pdl_fiber_ready(f);
         }
         return;
     }
@@ -281,7 +283,7 @@ static pdl_step run_turns(pdl_run *r) {
     while (!r->failed && !r->finished) {
         if (r->stream_failed) {
             pdl_err err = {0};
-            if (out_failed(r, &err)) {
+            if (pdl_out_failed(r, &err)) {
                 fail_run(r, &err);
                 break;
             }
@@ -294,7 +296,8 @@ static pdl_step run_turns(pdl_run *r) {
         pdl_fiber *f = next_ready(r);
         if (!f) return PDL_STEP_WAIT;
         r->current = f;
-        if (f->cancelled) fiber_free(f);
+        if (f->cancelled)
+            pdl_fiber_free(f);
         else run_fiber(r, f);
         r->current = NULL;
         if (r->yielded) {
@@ -306,7 +309,7 @@ static pdl_step run_turns(pdl_run *r) {
 }
 
 pdl_step pdl_run_step(pdl_run *r) {
-    pdl_alloc_watch before = run_watch(r);
+    pdl_alloc_watch before = pdl_run_watch(r);
     const pdl_cancel *outer = pdl_cancel_enter(&r->cancel);
     pdl_step s = run_turns(r);
     (void)pdl_cancel_enter(outer);
@@ -345,7 +348,7 @@ static uint32_t awaited(const pdl_fiber *f) {
     return 0;
 }
 
-pdl_loc stands_at(const pdl_fiber *f) {
+pdl_loc pdl_fiber_loc(const pdl_fiber *f) {
     for (; f; f = f->parent) {
         if (f->code) {
             pdl_loc at = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
@@ -368,7 +371,7 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
         for (const pdl_fiber *up = f; up; up = up->parent)
             for (size_t i = up->blks.n; i-- > 0;)
                 if (up->blks.p[i].info) *pdl_vec_push(&blocks) = up->blks.p[i].info->block;
-        fn(user, &(pdl_wait){stands_at(f), id, blocks.p, blocks.n});
+        fn(user, &(pdl_wait){pdl_fiber_loc(f), id, blocks.p, blocks.n});
     }
     pdl_vec_fini(&blocks);
 }
@@ -379,8 +382,8 @@ bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->st
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
 bool pdl_run_has_heard(const pdl_run *r) { return r->heard; }
-bool pdl_run_is_foreign(const pdl_run *r) { return out_is_foreign(r, pdl_label_of(r->result)); }
-pdl_val pdl_run_scope(const pdl_run *r) { return scope_value(r->main); }
+bool pdl_run_is_foreign(const pdl_run *r) { return pdl_out_is_foreign(r, pdl_label_of(r->result)); }
+pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
 pdl_vref pdl_run_answer(const pdl_run *r) { return r->answer; }
 double pdl_run_score(const pdl_run *r) { return r->score; }

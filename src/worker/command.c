@@ -12,7 +12,7 @@ static void refuse(job *j, const char *foreign, const char *repr) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "Shell Code error: %s", repr);
     err.foreign = pdl_str_dup(pdl_str_of(foreign));
-    job_refuse(j, &err);
+    pdl_worker_job_refuse(j, &err);
 }
 
 static bool check_argv(job *j, pdl_vref argv) {
@@ -69,7 +69,7 @@ static void ended(void *user, const pdl_proc_result *r) {
         pdl_err err = {0};
         pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "Shell Code error: output is longer than %d bytes",
                     PDL_MAX_COMMAND_BYTES);
-        job_refuse(j, &err);
+        pdl_worker_job_refuse(j, &err);
         return;
     }
     if (r->timed_out) {
@@ -80,7 +80,7 @@ static void ended(void *user, const pdl_proc_result *r) {
     v = pdl_dict_putz(v, "stdout", output_text(r->out));
     v = pdl_dict_putz(v, "stderr", output_text(r->err));
     v = pdl_dict_putz(v, "status", pdl_int(r->signal ? -r->signal : r->status));
-    job_answer(j, v);
+    pdl_worker_job_answer(j, v);
 }
 
 static void not_started(job *j, pdl_err *err) {
@@ -100,7 +100,7 @@ static void not_started(job *j, pdl_err *err) {
     pdl_err_fini(err);
 }
 
-void command_start(job *j) {
+void pdl_command_start(job *j) {
     pdl_vref argv = pdl_is_dict(j->e->request) ? pdl_dict_getz(j->e->request, "argv") : pdl_absent();
     if (!check_argv(j, argv)) return;
     size_t n = pdl_list_len(argv);

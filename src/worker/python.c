@@ -79,7 +79,7 @@ static void let_go(worker *w) {
     pdl_frame_fini(&w->frame);
     pdl_err_fini(&w->broken);
     forget_questions(w);
-    wire_forget(w);
+    pdl_worker_wire_forget(w);
     w->drops.n = 0;
 }
 
@@ -93,7 +93,7 @@ static void fail_jobs(worker *w, const char *foreign, const char *msg) {
         pdl_err err = {0};
         pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
         err.foreign = pdl_str_dup(pdl_str_of(foreign));
-        job_refuse(j, &err);
+        pdl_worker_job_refuse(j, &err);
     }
 }
 
@@ -126,7 +126,7 @@ static bool gone_within(int pid, int ms) {
     return false;
 }
 
-void python_close(worker *w) {
+void pdl_python_close(worker *w) {
     if (is_alive(w)) {
         int pid = pdl_proc_pid(w->proc);
         if (w->busy_at_close) pdl_proc_kill(w->proc, SIGTERM);
@@ -187,7 +187,7 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
         put_error(&b, failed);
     } else {
         wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
-        if (wire_put(&o, v)) {
+        if (pdl_worker_wire_put(&o, v)) {
             PDL_PUT(&b, ",\"value\":");
             pdl_buf_put(&b, pdl_buf_str(&o.body));
             PDL_PUT(&b, ",\"refs\":{");
@@ -196,7 +196,7 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
         } else {
             put_error(&b, &err);
         }
-        wire_fini(&o);
+        pdl_worker_wire_fini(&o);
     }
     pdl_buf_putc(&b, '}');
     send_raw(w, pdl_buf_str(&b));
@@ -208,7 +208,7 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
 /* What the run gives to code goes into all that the code gives back. */
 static void on_value(void *user, pdl_val v, const pdl_err *err) {
     question *q = user;
-    job *j = job_find(q->w, q->job);
+    job *j = pdl_worker_job_find(q->w, q->job);
     if (j && j->e) j->e->told |= err ? err->label : pdl_label_of(v);
     answer_value(user, v, err);
 }
@@ -253,7 +253,7 @@ static void release_all(worker *w, pdl_vref list) {
     if (!pdl_is_list(list)) return;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref id = pdl_list_at(list, i);
-        if (pdl_is(id, PDL_V_INT)) wire_release(w, (uint64_t)pdl_int_of(id));
+        if (pdl_is(id, PDL_V_INT)) pdl_worker_wire_release(w, (uint64_t)pdl_int_of(id));
     }
 }
 
@@ -273,12 +273,12 @@ static void on_out(worker *w, job *j, pdl_str text) {
 
 static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
     pdl_val result, rebound;
-    if (!wire_get(w, pdl_dict_getz(m, "value"), &result, err)) return false;
+    if (!pdl_worker_wire_get(w, pdl_dict_getz(m, "value"), &result, err)) return false;
     if (j->e && j->e->kind == PDL_EFFECT_object) {
-        job_answer(j, result);
+        pdl_worker_job_answer(j, result);
         return true;
     }
-    if (!wire_get(w, pdl_dict_getz(m, "rebound"), &rebound, err)) {
+    if (!pdl_worker_wire_get(w, pdl_dict_getz(m, "rebound"), &rebound, err)) {
         pdl_drop(result);
         return false;
     }
@@ -286,7 +286,7 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
     v = pdl_dict_putz(v, "result", result);
     v = pdl_dict_putz(v, "rebound", pdl_is_dict(rebound) ? rebound : pdl_dict_new(0));
     v = pdl_dict_putz(v, "stdout", pdl_text_of_buf(&j->out));
-    job_answer(j, v);
+    pdl_worker_job_answer(j, v);
     return true;
 }
 
@@ -309,7 +309,7 @@ static void on_fail(job *j, pdl_vref m) {
         pdl_buf_putf(&b, "{\"line\": %llu}", (unsigned long long)line);
         err.detail = pdl_buf_take(&b);
     }
-    job_refuse(j, &err);
+    pdl_worker_job_refuse(j, &err);
 }
 
 static void refuse_question(question *q, const char *msg) {
@@ -323,8 +323,9 @@ static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
     pdl_val ref = pdl_dict_putz(pdl_dict_new(1), "id", pdl_keep(pdl_dict_getz(m, "func")));
     ref = pdl_dict_putz(ref, "$pdl", pdl_textz("ref"));
     pdl_val func = pdl_absent(), args = pdl_absent(), kwargs = pdl_absent();
-    bool ok = wire_get(w, ref, &func, err) && wire_get(w, pdl_dict_getz(m, "args"), &args, err) &&
-              wire_get(w, pdl_dict_getz(m, "kwargs"), &kwargs, err);
+    bool ok = pdl_worker_wire_get(w, ref, &func, err) &&
+              pdl_worker_wire_get(w, pdl_dict_getz(m, "args"), &args, err) &&
+              pdl_worker_wire_get(w, pdl_dict_getz(m, "kwargs"), &kwargs, err);
     pdl_drop(ref);
     if (ok) args = pdl_with_label(args, pdl_effect_label(j->e));
     if (ok) kwargs = pdl_with_label(kwargs, pdl_effect_label(j->e));
@@ -341,7 +342,7 @@ static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
 
 static bool on_program(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
     pdl_val request;
-    if (!wire_get(w, pdl_dict_getz(m, "request"), &request, err)) return false;
+    if (!pdl_worker_wire_get(w, pdl_dict_getz(m, "request"), &request, err)) return false;
     if (w->opt.run_program) {
         w->opt.run_program(w->opt.user, j->e, request, on_value, q);
         return true;
@@ -376,7 +377,7 @@ static void on_ready(worker *w) {
 static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
     pdl_str type = text_at(m, "t");
     bool is_question = pdl_str_is(type, "call") || pdl_str_is(type, "input") || pdl_str_is(type, "program");
-    job *j = job_find(w, number_at(m, is_question ? "block" : "id"));
+    job *j = pdl_worker_job_find(w, number_at(m, is_question ? "block" : "id"));
     if (is_question) return on_question(w, type, j, m, err);
     if (pdl_str_is(type, "out")) {
         on_out(w, j, text_at(m, "s"));
@@ -508,7 +509,7 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
         pdl_buf_putf(&o->body, ",\"seconds\":%g",
                      (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
     PDL_PUT(&o->body, ",\"code\":");
-    if (!wire_put(o, pdl_dict_getz(r, "code"))) return false;
+    if (!pdl_worker_wire_put(o, pdl_dict_getz(r, "code"))) return false;
     PDL_PUT(&o->body, ",\"vars\":{");
     bool any = false;
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
@@ -517,7 +518,7 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
         any = true;
         pdl_json_quote(pdl_str_get(pdl_dict_key_at(vars, i)), 0, &o->body);
         pdl_buf_putc(&o->body, ':');
-        if (!wire_put(o, pdl_dict_val_at(vars, i))) return false;
+        if (!pdl_worker_wire_put(o, pdl_dict_val_at(vars, i))) return false;
     }
     pdl_buf_putc(&o->body, '}');
     return true;
@@ -538,7 +539,7 @@ static bool put_object(job *j, wire_out *o, pdl_err *err) {
         }
         r = pdl_dict_putz(r, "id", pdl_int((int64_t)(n & ((1ull << HANDLE_BITS) - 1))));
     }
-    bool ok = wire_put(o, r);
+    bool ok = pdl_worker_wire_put(o, r);
     pdl_drop(r);
     return ok;
 }
@@ -554,12 +555,12 @@ static void on_limit(void *user) {
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
     err.foreign = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
     let_go(w);
-    job_refuse(j, &err);
+    pdl_worker_job_refuse(j, &err);
     fail_jobs(w, "RuntimeError,Exception",
               "Python Code error: the Python process was ended: another block ran longer than allowed");
 }
 
-void python_start(job *j) {
+void pdl_python_start(job *j) {
     worker *w = j->w;
     pdl_err err = {0};
     wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
@@ -580,8 +581,8 @@ void python_start(job *j) {
         if (code && w->opt.time_limit_ms)
             j->limit = pdl_timer_start(w->loop, w->opt.time_limit_ms, on_limit, j);
     }
-    wire_fini(&o);
-    if (!ok) job_refuse(j, &err);
+    pdl_worker_wire_fini(&o);
+    if (!ok) pdl_worker_job_refuse(j, &err);
 }
 
 static bool has_question(const worker *w, const job *j) {
@@ -623,7 +624,7 @@ static void nag(void *user) {
 }
 
 /* A block that waits for an answer is told with the answer; one that computes is interrupted. */
-void python_cancel(job *j) {
+void pdl_python_cancel(job *j) {
     worker *w = j->w;
     bool waits = false;
     for (question *q = w->questions, *next; q; q = next) {

@@ -77,17 +77,17 @@ struct worker {
 };
 
 /* worker.c */
-job *job_find(worker *w, uint64_t id);
-void job_answer(job *j, pdl_val value); /* takes value; releases j */
-void job_refuse(job *j, pdl_err *err);  /* takes the content of err; releases j */
+job *pdl_worker_job_find(worker *w, uint64_t id);
+void pdl_worker_job_answer(job *j, pdl_val value); /* takes value; releases j */
+void pdl_worker_job_refuse(job *j, pdl_err *err);  /* takes the content of err; releases j */
 
 /* python.c */
-void python_start(job *j);   /* a code or object effect */
-void python_cancel(job *j);  /* its effect is gone */
-void python_close(worker *w);
+void pdl_python_start(job *j);  /* a code or object effect */
+void pdl_python_cancel(job *j); /* its effect is gone */
+void pdl_python_close(worker *w);
 
 /* command.c */
-void command_start(job *j);
+void pdl_command_start(job *j);
 
 /* wire.c */
 typedef struct wire_out {
@@ -96,12 +96,12 @@ typedef struct wire_out {
     pdl_err *err;
     unsigned depth;
 } wire_out;
-bool wire_put(wire_out *o, pdl_vref v);
-void wire_fini(wire_out *o);
+bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
+void pdl_worker_wire_fini(wire_out *o);
 /* The value that j, part of a message read as JSON, stands for. */
-bool wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
-void wire_release(worker *w, uint64_t held_id);
-void wire_forget(worker *w); /* everything held */
+bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
+void pdl_worker_wire_release(worker *w, uint64_t held_id);
+void pdl_worker_wire_forget(worker *w); /* everything held */
 
 enum { HANDLE_BITS = 40 }; /* of a handle's id below the generation */
 

@@ -19,7 +19,7 @@
 
 enum { DECIMAL_BITS = 13000 }; /* newer Pythons refuse longer decimal numbers: those travel in hexadecimal */
 
-void wire_fini(wire_out *o) {
+void pdl_worker_wire_fini(wire_out *o) {
     pdl_buf_fini(&o->body);
     pdl_buf_fini(&o->refs);
 }
@@ -54,7 +54,7 @@ static bool put_items(wire_out *o, const char *kind, pdl_vref list) {
     pdl_buf_putc(&o->body, '[');
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         if (i) pdl_buf_putc(&o->body, ',');
-        if (!wire_put(o, pdl_list_at(list, i))) return false;
+        if (!pdl_worker_wire_put(o, pdl_list_at(list, i))) return false;
     }
     pdl_buf_putc(&o->body, ']');
     if (kind) pdl_buf_putc(&o->body, '}');
@@ -83,9 +83,9 @@ static bool put_dict(wire_out *o, pdl_vref d) {
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         if (i) pdl_buf_putc(&o->body, ',');
         if (!plain) pdl_buf_putc(&o->body, '[');
-        if (!wire_put(o, pdl_dict_key_at(d, i))) return false;
+        if (!pdl_worker_wire_put(o, pdl_dict_key_at(d, i))) return false;
         pdl_buf_putc(&o->body, plain ? ':' : ',');
-        if (!wire_put(o, pdl_dict_val_at(d, i))) return false;
+        if (!pdl_worker_wire_put(o, pdl_dict_val_at(d, i))) return false;
         if (!plain) pdl_buf_putc(&o->body, ']');
     }
     pdl_buf_put(&o->body, plain ? PDL_STR("}") : PDL_STR("]}"));
@@ -126,14 +126,14 @@ static bool put_handle(wire_out *o, pdl_vref v) {
     return true;
 }
 
-/* One field of the description of a held value; the text is written by wire_put, so the buffers change places
+/* One field of the description of a held value; the text is written by pdl_worker_wire_put, so the buffers change places
  * meanwhile. */
 static bool put_about(wire_out *o, const char *key, pdl_vref v) {
     pdl_buf body = o->body;
     o->body = o->refs;
     o->refs = PDL_BUF; /* descriptions are plain data: what they would add here is not needed */
     pdl_buf_putf(&o->body, ",\"%s\":", key);
-    bool ok = wire_put(o, v);
+    bool ok = pdl_worker_wire_put(o, v);
     pdl_buf_fini(&o->refs);
     o->refs = o->body;
     o->body = body;
@@ -178,7 +178,7 @@ static bool put_held(wire_out *o, pdl_vref v) {
 
 static bool put_promise(wire_out *o, pdl_vref v) {
     const pdl_promise *p = pdl_promise_of(v);
-    if (p->state == PDL_PROMISE_FILLED) return wire_put(o, p->value);
+    if (p->state == PDL_PROMISE_FILLED) return pdl_worker_wire_put(o, p->value);
     if (p->state == PDL_PROMISE_FAILED) {
         pdl_err_copy(o->err, &p->err);
         return false;
@@ -219,7 +219,7 @@ static bool put_kind(wire_out *o, pdl_vref v) {
     PDL_BUG("value of kind %d", (int)pdl_tag_of(v));
 }
 
-bool wire_put(wire_out *o, pdl_vref v) {
+bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
     if (o->depth >= PDL_MAX_VALUE_DEPTH - 100) /* the message and the tags add levels */
         return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
                            "a value for code is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH - 100);
@@ -253,7 +253,7 @@ static void compact(worker *w) {
     w->n_released = 0;
 }
 
-void wire_release(worker *w, uint64_t held_id) {
+void pdl_worker_wire_release(worker *w, uint64_t held_id) {
     held *h = find_held(w, held_id);
     if (!h) return;
     pdl_val v = h->v;
@@ -262,7 +262,7 @@ void wire_release(worker *w, uint64_t held_id) {
     pdl_drop(v);
 }
 
-void wire_forget(worker *w) {
+void pdl_worker_wire_forget(worker *w) {
     while (w->held.n) {
         pdl_val v = w->held.p[--w->held.n].v;
         pdl_drop(v);
@@ -312,7 +312,7 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     h->gone = handle_gone;
     h->user = w->lease;
     w->lease->refs++;
-    if (pdl_is_absent(form) || wire_get(w, form, &h->json, err)) return true;
+    if (pdl_is_absent(form) || pdl_worker_wire_get(w, form, &h->json, err)) return true;
     pdl_drop(*out); /* the object is let go of, in the worker too */
     return false;
 }
@@ -323,7 +323,7 @@ static bool get_list(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(n);
     for (size_t i = 0; i < n; i++) {
         pdl_val x;
-        if (!wire_get(w, pdl_list_at(j, i), &x, err)) {
+        if (!pdl_worker_wire_get(w, pdl_list_at(j, i), &x, err)) {
             pdl_drop(list);
             return false;
         }
@@ -338,7 +338,7 @@ static bool get_plain_dict(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) {
         pdl_val x;
-        if (!wire_get(w, pdl_dict_val_at(j, i), &x, err)) {
+        if (!pdl_worker_wire_get(w, pdl_dict_val_at(j, i), &x, err)) {
             pdl_drop(d);
             return false;
         }
@@ -460,7 +460,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
 }
 
 /* Depth is bounded by the reader of JSON. */
-bool wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
+bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     if (pdl_is_list(j)) return get_list(w, j, out, err);
     if (!pdl_is_dict(j)) {
         *out = pdl_keep(j);

@@ -20,7 +20,7 @@ static job *job_new(worker *w, pdl_effect *e) {
     return j;
 }
 
-job *job_find(worker *w, uint64_t id) {
+job *pdl_worker_job_find(worker *w, uint64_t id) {
     for (size_t i = w->jobs.n; i-- > 0;)
         if (w->jobs.p[i]->id == id) return w->jobs.p[i];
     return NULL;
@@ -43,14 +43,14 @@ static pdl_effect *job_end(job *j) {
     return e;
 }
 
-void job_answer(job *j, pdl_val value) {
+void pdl_worker_job_answer(job *j, pdl_val value) {
     double seconds = (double)(pdl_clock_ns() - j->started) / 1e9;
     pdl_effect *e = job_end(j);
     if (e) pdl_effect_answer(e, value, seconds);
     else pdl_drop(value);
 }
 
-void job_refuse(job *j, pdl_err *err) {
+void pdl_worker_job_refuse(job *j, pdl_err *err) {
     pdl_effect *e = job_end(j);
     if (e) pdl_effect_refuse(e, err);
     else pdl_err_fini(err);
@@ -70,8 +70,10 @@ static void refuse_kind(pdl_effect *e) {
 static void start(pdl_world *base, pdl_effect *e) {
     worker *w = worker_of(base);
     PDL_TRACE(w->opt.debug, worker, "%s %u starts", pdl_effect_kind_name(e->kind), e->id);
-    if (e->kind == PDL_EFFECT_command) command_start(job_new(w, e));
-    else if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) python_start(job_new(w, e));
+    if (e->kind == PDL_EFFECT_command)
+        pdl_command_start(job_new(w, e));
+    else if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object)
+        pdl_python_start(job_new(w, e));
     else refuse_kind(e);
 }
 
@@ -82,7 +84,8 @@ static void cancel(pdl_world *base, uint32_t id) {
         if (!j->e || j->e->id != id) continue;
         pdl_effect_free(j->e);
         j->e = NULL;
-        if (j->python) python_cancel(j);
+        if (j->python)
+            pdl_python_cancel(j);
         else job_end(j); /* kills the command */
         return;
     }
@@ -105,7 +108,7 @@ static void close_world(pdl_world *base) {
     worker *w = worker_of(base);
     w->busy_at_close = w->n_python > 0;
     while (w->jobs.n) pdl_effect_free(job_end(w->jobs.p[w->jobs.n - 1]));
-    python_close(w);
+    pdl_python_close(w);
     w->lease->w = NULL;
     if (--w->lease->refs == 0) pdl_free(w->lease);
     for (size_t i = 0; i < w->pythons.n; i++) pdl_free(w->pythons.p[i]);

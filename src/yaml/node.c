@@ -23,7 +23,7 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
  * ------------------- */
 
 /* Walk over a lexeme. `text` bytes were made so far; the span of text [from, to) is looked for. */
-typedef struct walk {
+typedef struct node_walk {
     pdl_str s; /* source up to the end of the lexeme */
     size_t pos, text;
     size_t from, to;

@@ -157,10 +157,20 @@ def use(t, work, dest):
             t.check("the example prints what it should", status == 0 and text == (HERE / "embed.txt").read_text("utf-8"), text)
         else:
             t.add(name, *run([work / name], cwd=work))
+    own_names(t, work, found["libpdl.a"], [x for x in flags if x.startswith("-fsanitize")], config)
     if (work / "use").exists():
         t.add("use --allocator", *run([work / "use", "--allocator"], cwd=work))
         t.add("use --limited", *run([work / "use", "--limited"], cwd=work))
     libraries(t, work, dest, sanitized or counted)
+
+
+def own_names(t, work, archive, options, config):
+    """A program whose own functions have short names links against the archive."""
+    below = [x for x in run(["pkg-config", "--static", "--libs", "libpdl"], config)[1].split() if x.startswith("-l") and x != "-lpdl"]
+    status, text = run([os.environ.get("CC", "cc"), *C, *options, "-I%s" % (ROOT / "include"), HERE / "own_names.c", archive, "-o", work / "own_names",
+                        *below, "-ldl", "-lm", "-lpthread"])
+    if t.check("own names link against libpdl.a", status == 0, text):
+        t.add("own_names", *run([work / "own_names"], cwd=work))
 
 
 def libraries(t, work, dest, larger):

@@ -71,7 +71,7 @@ static void entries_are_read(void **state) {
         T_ROW(i);
         pdl_buf_putf(&text, "{\"mcpServers\": {\"t\": {}, \"s\": %s}}", good[i].entry);
         write_file(pdl_buf_z(&text));
-        bool ok = config_read(&(pdl_mcp_options){.env = env}, PDL_STR("s"), a, &c, &err);
+        bool ok = pdl_mcp_config_read(&(pdl_mcp_options){.env = env}, PDL_STR("s"), a, &c, &err);
         if (!ok) fail_msg("row %zu: %s", i, err.msg);
         show(&c, &out);
         t_assert_str(pdl_buf_str(&out), good[i].want);
@@ -126,7 +126,7 @@ static void faults_have_their_place(void **state) {
         pdl_buf want = PDL_BUF;
         T_ROW(i);
         write_file(bad[i].text);
-        t_assert(!config_read(&(pdl_mcp_options){.env = env}, PDL_STR("s"), a, &c, &err));
+        t_assert(!pdl_mcp_config_read(&(pdl_mcp_options){.env = env}, PDL_STR("s"), a, &c, &err));
         pdl_buf_putf(&want, "tool server s: %s:%s", path, bad[i].want);
         t_assert_str(pdl_str_of(err.msg), pdl_buf_z(&want));
         assert_int_equal(err.kind, PDL_E_runtime);
@@ -148,7 +148,7 @@ static void files_that_are_not_there(void **state) {
         pdl_err err = {0};
         server_config c;
         T_ROW(i);
-        t_assert(!config_read(&(pdl_mcp_options){.env = rows[i].env}, PDL_STR("s"), a, &c, &err));
+        t_assert(!pdl_mcp_config_read(&(pdl_mcp_options){.env = rows[i].env}, PDL_STR("s"), a, &c, &err));
         t_assert(strstr(err.msg, "tool server s: ") == err.msg && strstr(err.msg, rows[i].part));
         pdl_err_fini(&err);
         pdl_arena_free(a);
@@ -161,7 +161,7 @@ static void similar_names_are_hinted(void **state) {
     server_config c;
     (void)state;
     write_file("{\"mcpServers\": {\"github\": {\"command\": \"x\"}}}");
-    assert_false(config_read(&(pdl_mcp_options){.env = env}, PDL_STR("gihub"), a, &c, &err));
+    assert_false(pdl_mcp_config_read(&(pdl_mcp_options){.env = env}, PDL_STR("gihub"), a, &c, &err));
     assert_string_equal(err.hint, "did you mean 'github'?");
     pdl_err_fini(&err);
     pdl_arena_free(a);
@@ -181,9 +181,9 @@ static void globs_allow(void **state) {
         pdl_str list = t_str(globs[i].glob);
         server_config c = {.allow = &list, .n_allow = 1};
         T_ROW(i);
-        t_assert(config_allows(&c, t_str(globs[i].name)) == globs[i].fits);
+        t_assert(pdl_mcp_config_allows(&c, t_str(globs[i].name)) == globs[i].fits);
     }
-    assert_true(config_allows(&(server_config){0}, PDL_STR("anything")));
+    assert_true(pdl_mcp_config_allows(&(server_config){0}, PDL_STR("anything")));
 }
 
 /* What the register of these servers makes of a text. */
@@ -237,7 +237,7 @@ static void paths_lead_to_values(void **state) {
             keys[n++] = pdl_str_sub(rest, 1, end);
             rest = pdl_str_sub(rest, end, rest.n);
         }
-        size_t at = json_place(t_str(places[i].text), keys, n);
+        size_t at = pdl_mcp_json_place(t_str(places[i].text), keys, n);
         if (at != places[i].at) fail_msg("row %zu: %zu instead of %zu", i, at, places[i].at);
     }
 }

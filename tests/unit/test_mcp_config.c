@@ -96,7 +96,7 @@ static void entries_are_read(void **state) {
         pdl_arena *a = pdl_arena_make();
         server_config c;
         pdl_err err = {0};
-        if (config_read(&options, PDL_STR("s"), a, &c, &err)) {
+        if (pdl_mcp_config_read(&options, PDL_STR("s"), a, &c, &err)) {
             show(&c, &b);
         } else {
             pdl_buf_putf(&b, "tool server s: %s:1:", path);
@@ -139,7 +139,7 @@ static void files_that_do_not_say(void **state) {
         pdl_arena *a = pdl_arena_make();
         server_config c;
         pdl_err err = {0};
-        t_assert(!config_read(&o, PDL_STR("srv"), a, &c, &err));
+        t_assert(!pdl_mcp_config_read(&o, PDL_STR("srv"), a, &c, &err));
         if (pdl_str_find(t_str(err.msg), t_str(rows[i].want), 0) == PDL_NOT_FOUND) fail_msg("row %zu: %s", i, err.msg);
         pdl_err_fini(&err);
         pdl_arena_free(a);
@@ -159,10 +159,11 @@ static void globs_allow(void **state) {
         T_ROW(i);
         pdl_str glob = t_str(rows[i].glob);
         server_config c = {.allow = &glob, .n_allow = 1};
-        t_assert(config_allows(&c, t_str(rows[i].name)) == rows[i].want);
+        t_assert(pdl_mcp_config_allows(&c, t_str(rows[i].name)) == rows[i].want);
     }
-    t_assert(config_allows(&(server_config){0}, PDL_STR("any")));
-    t_assert(!config_allows(&(server_config){.allow = &(pdl_str){"a", 1}, .n_allow = 0}, PDL_STR("a")));
+    t_assert(pdl_mcp_config_allows(&(server_config){0}, PDL_STR("any")));
+    t_assert(
+        !pdl_mcp_config_allows(&(server_config){.allow = &(pdl_str){"a", 1}, .n_allow = 0}, PDL_STR("a")));
 }
 
 /* A server that cannot be read hides what was read of it. */
