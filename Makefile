@@ -1,4 +1,5 @@
 # Every verb is a line over meson, ninja and tools/. `make help` lists them.
+# SPDX-License-Identifier: Apache-2.0
 BUILD ?= build
 J     ?= 2
 PY    ?= python3

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """agent_rows.py -- the same ReAct agent four times: our module, our program written out, that program in the reference, LangChain's agent.
 What is compared: lines of the user's code, process start to first request, time a step with an instant local model, peak memory."""
 import os

@@ -2,6 +2,8 @@
  *
  * Each piece of work is repeated for about a fifth of a second of processor time, five times; the fastest is printed,
  * because noise only ever adds time. Run alone, on a quiet machine.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BENCH_H
 #define PDL_BENCH_H

@@ -4,6 +4,8 @@
  *
  * Reading and compiling are timed alone. Rendering is timed inside a program that does it many times, less
  * the same loop around a constant.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <time.h>

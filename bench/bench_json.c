@@ -1,4 +1,5 @@
-/* bench_json.c -- JSON text to values and back: rows as in JSONL, one large document, the chunk of a stream. */
+/* bench_json.c -- JSON text to values and back: rows as in JSONL, one large document, the chunk of a stream.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
 
 #include "base/buf.h"

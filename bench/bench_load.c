@@ -4,6 +4,8 @@
  *
  * Each stage is repeated for a while over all files and its best round counts. Stages contain each other: events of libyaml
  * alone, our nodes, blocks, blocks and checks, blocks and code. The first is what the others are held against.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <time.h>

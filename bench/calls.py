@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """calls.py -- speed of model calls over loopback, beside what libcurl alone takes.
 
     bench/calls.py [--pdl build/pdl] [--runs N] [--short] [--reference CMD] [--openai PYTHON]

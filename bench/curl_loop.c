@@ -1,7 +1,8 @@
 /* curl_loop.c -- what libcurl alone takes for the same requests: N POSTs of a body, at most OPEN at a time, over multi
  * handles of 1000 transfers each and epoll, replies kept. The yardstick for `map` over model calls and for a first call.
  *
- *   curl_loop URL N OPEN     prints seconds, and kilobytes at the peak */
+ *   curl_loop URL N OPEN     prints seconds, and kilobytes at the peak
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdio.h>

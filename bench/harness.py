@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """harness.py -- what every part of the benchmark shares: measuring a process, medians of alternating runs, words for figures."""
 import os
 import pathlib

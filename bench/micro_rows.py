@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """micro_rows.py -- what the programs bench_<what> of the build measure inside one process: lines `name value unit`, beside the limit where one is set."""
 import pathlib
 import statistics

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """network_rows.py -- model calls on loopback, against a C server that is never the bottleneck, beside a bare libcurl-multi loop, the asyncio client of the
 openai package, and the reference where it survives."""
 import os

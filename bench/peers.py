@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """peers.py -- what the command is compared with, prepared on first use under BUILD/bench: virtual environments and programs of the system.
 A peer that cannot be had (no network, no package) is left out of the table, and said so once."""
 import os

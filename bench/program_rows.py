@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """program_rows.py -- whole programs: those of ../shared/bench and our own, beside Lua, jq, Python and the reference where they do the same work."""
 import pathlib
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py -- speed, side by side in one run.
 
     bench/run.py [--pdl build/pdl] [--reference CMD] [--no-reference] [--runs N] [--only PART] [--short] [--out FILE]

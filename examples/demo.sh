@@ -2,6 +2,7 @@
 # demo.sh -- runs the example programs from their recordings: no network, no key, no Python.
 #
 #     examples/demo.sh build/pdl
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 pdl=${1:-build/pdl}
 case $pdl in

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """notes.py -- a small tool server for tools.pdl: notes that can be listed and found (Model Context Protocol on standard input and output)."""
 import json
 import sys

@@ -5,6 +5,7 @@
 #
 # With an installed command: a recording names the folder of the modules, and that of a build tree is nobody's business.
 # Needs python3: for the model, the code block of rag.pdl and the tool server of tools.pdl. To be run when a program, a question or a reply changed.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 pdl=${1:-/usr/local/bin/pdl}
 case $pdl in

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """serve.py -- the model of the examples: answers PROGRAM's questions from replies.json, whatever the model is called.
 
     examples/serve.py        # prints its address; PROGRAM's base URL is ADDRESS/s/PROGRAM/v1

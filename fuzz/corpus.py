@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """corpus.py -- makes the small corpora of fuzz/corpus/ from the goldens of the conformance kit.
 
     fuzz/corpus.py CONFORMANCE_DIR [TARGET ...]

@@ -1,4 +1,5 @@
-/* machine.h -- run code in a world that answers nothing, for a bounded time. */
+/* machine.h -- run code in a world that answers nothing, for a bounded time.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_FUZZ_MACHINE_H
 #define PDL_FUZZ_MACHINE_H
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py -- replays the corpora, or fuzzes.
 
     fuzz/run.py BUILD_DIR                     replay fuzz/corpus with the library of the build (BUILD_DIR/libpdl.a), any compiler

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Packages of the Python and npm registries that tests talk to, in a folder under the build directory."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """server.py STEPS -- an instant model for the agent benchmarks (Python standard library only): an OpenAI-compatible chat endpoint on loopback.
 
 Prints its base URL. The URL's `/s/NAME/` part names a conversation: its first STEPS replies ask for the tool `add_one`, the next one is the

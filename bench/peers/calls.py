@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """calls.py URL N: N chat completions at once with the asyncio client of the openai package."""
 import asyncio
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 import json
 import sys
 with open(sys.argv[1], encoding="utf-8") as f:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """template.py ENGINE N: N renderings of the 200-row template, or of one simple expression (ENGINE-expr)."""
 import sys
 engine, n = sys.argv[1].split("-")[0], int(sys.argv[2])

@@ -1,6 +1,8 @@
 /* embed.c -- PDL inside a C program: a model and a function of its own, text as it comes, errors.
  *
  *     cc embed.c $(pkg-config --cflags --libs libpdl) -o embed && ./embed
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """record.py -- records the programs of this folder: python3 record.py PDL_BINARY. A server on the loopback interface answers in each protocol."""
 import json
 import os

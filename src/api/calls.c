@@ -1,4 +1,5 @@
-/* calls.c -- see calls.h. */
+/* calls.c -- see calls.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/calls.h"
 
 #include "effect/effect.h"

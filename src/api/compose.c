@@ -1,4 +1,5 @@
-/* compose.c -- see compose.h. */
+/* compose.c -- see compose.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/compose.h"
 
 #include "base/num.h"

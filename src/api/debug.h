@@ -1,4 +1,5 @@
-/* debug.h -- PDL_DEBUG lines about programs: what each stage made of a file. Private to api. */
+/* debug.h -- PDL_DEBUG lines about programs: what each stage made of a file. Private to api.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_API_DEBUG_H
 #define PDL_API_DEBUG_H
 

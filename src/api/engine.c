@@ -1,4 +1,5 @@
-/* engine.c -- pdl_engine: settings, handlers; programs: loading, checking. */
+/* engine.c -- pdl_engine: settings, handlers; programs: loading, checking.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "api/find.h"

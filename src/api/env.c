@@ -1,4 +1,5 @@
-/* env.c -- see env.h. */
+/* env.c -- see env.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/env.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* explain.c -- see explain.h. */
+/* explain.c -- see explain.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/explain.h"
 
 #include "api/compose.h"

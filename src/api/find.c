@@ -1,4 +1,5 @@
-/* find.c -- see find.h. */
+/* find.c -- see find.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/find.h"
 
 #include "io/file.h"

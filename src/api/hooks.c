@@ -1,5 +1,6 @@
 /* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it goes when
- * the run ends. */
+ * the run ends.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/hooks.h"
 
 #include <string.h>

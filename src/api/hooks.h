@@ -2,6 +2,8 @@
  *
  * Answers are kept until poll, so that a handler may answer inside its call, inside any other callback, or
  * between two steps.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_API_HOOKS_H
 #define PDL_API_HOOKS_H

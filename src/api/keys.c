@@ -1,4 +1,5 @@
-/* keys.c -- see keys.h. */
+/* keys.c -- see keys.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/keys.h"
 
 #include "base/banned.h"

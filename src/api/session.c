@@ -1,4 +1,5 @@
-/* session.c -- see session.h. */
+/* session.c -- see session.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/session.h"
 
 #include <dlfcn.h>

@@ -3,6 +3,8 @@
  *
  * The worlds, from the machine outwards: journal (when recording or replaying), cache (when asked for), limits, then
  * the rooms that answer: model, worker, host.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H

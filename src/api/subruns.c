@@ -1,4 +1,5 @@
-/* subruns.c -- see subruns.h. */
+/* subruns.c -- see subruns.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "api/subruns.h"
 
 #include "base/banned.h"

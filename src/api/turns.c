@@ -4,6 +4,8 @@
  * use (session.h). A step lets every task that can run do so, runs the loop once, and looks again. Tasks that end leave
  * the list; those that callbacks free are released when the turn is over, since the machine of one task may be below
  * the callback of another.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/handles.h"
 #include "io/clock.h"

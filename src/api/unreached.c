@@ -3,6 +3,8 @@
  * A strand that waits stands in a chain of blocks. Parts of these blocks that were never entered come behind the place where
  * it stands, unless they are the other branch of what was decided, a fallback, or the body of a function. They are told
  * with what the strand waits for; the first strand that stands before them counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/explain.h"
 

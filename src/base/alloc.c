@@ -1,5 +1,6 @@
 /* alloc.c -- see alloc.h. The only caller of malloc, realloc and free. Small requests go to the pool that this thread
- * is in (pool.h); the address of a block tells where it came from. */
+ * is in (pool.h); the address of a block tells where it came from.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 
 #include <stdarg.h>

@@ -4,6 +4,8 @@
  * called, then what works on the thread (a run keeps some aside, and turns the failure into an error of its program); when
  * nobody has anything to give back the process ends with its last words on standard error and exit status 1. In exchange everything that grows with input has a ceiling (limits.h).
  * Nobody outside alloc.c calls malloc, realloc or free.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ALLOC_H
 #define PDL_BASE_ALLOC_H

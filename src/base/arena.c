@@ -1,4 +1,5 @@
-/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its own. */
+/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
 #include <assert.h>

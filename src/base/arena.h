@@ -2,6 +2,8 @@
  *
  * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena is
  * used with marks: whoever opens a mark resets to it before returning; nothing scratch survives a park.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ARENA_H
 #define PDL_BASE_ARENA_H

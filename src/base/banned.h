@@ -1,4 +1,5 @@
-/* banned.h -- functions nobody calls. Included last by every .c, so that use is a compile error. */
+/* banned.h -- functions nobody calls. Included last by every .c, so that use is a compile error.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_BANNED_H
 #define PDL_BASE_BANNED_H
 

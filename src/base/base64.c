@@ -1,4 +1,5 @@
-/* base64.c -- see base64.h. */
+/* base64.c -- see base64.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 
 #include <string.h>

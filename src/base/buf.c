@@ -1,4 +1,5 @@
-/* buf.c -- see buf.h. Growth is by half, so that n appends cost O(n) copies. */
+/* buf.c -- see buf.h. Growth is by half, so that n appends cost O(n) copies.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 
 #include <stdio.h>

@@ -2,6 +2,8 @@
  *
  * A NUL stands behind the content at all times once something was added, so pdl_buf_z may be passed to C
  * functions. All-zero apart from limit is the valid empty buffer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BUF_H
 #define PDL_BASE_BUF_H

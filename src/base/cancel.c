@@ -1,4 +1,5 @@
-/* cancel.c -- see cancel.h. */
+/* cancel.c -- see cancel.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/cancel.h"
 
 #include <assert.h>

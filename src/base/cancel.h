@@ -4,6 +4,8 @@
  * scope of its run while it works; whatever goes through items by the million checks on its way and fails when it is cancelled.
  * The size of a value says nothing about how long a walk over it takes: a list that is put into itself twice, forty times over,
  * has forty objects and 2^40 leaves. Every walk that goes down into values therefore checks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_CANCEL_H
 #define PDL_BASE_CANCEL_H

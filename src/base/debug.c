@@ -1,4 +1,5 @@
-/* debug.c -- see debug.h. */
+/* debug.c -- see debug.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/debug.h"
 
 #include <errno.h>

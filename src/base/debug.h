@@ -1,6 +1,8 @@
 /* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches.
  *
  * Off costs one test of a bit. One line an event: `category text`, to standard error or PDL_DEBUG_FILE.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_DEBUG_H
 #define PDL_BASE_DEBUG_H

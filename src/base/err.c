@@ -1,4 +1,5 @@
-/* err.c -- see err.h. */
+/* err.c -- see err.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
 
 #include <assert.h>

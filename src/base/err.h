@@ -2,6 +2,8 @@
  *
  * The caller owns a pdl_err (all-zero = none) and passes its address down as the last argument; whoever
  * detects a failure fills it once and returns false. Setters return false so that detection is one line.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_ERR_H
 #define PDL_BASE_ERR_H

@@ -1,4 +1,5 @@
-/* err_print.c -- pdl_err_print of err.h: the only place that lays out an error for people. */
+/* err_print.c -- pdl_err_print of err.h: the only place that lays out an error for people.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"

@@ -1,4 +1,5 @@
-/* hash.c -- see hash.h. Tables: 8-byte words folded by 64x64->128 multiplication; SHA-256 from FIPS 180-4. */
+/* hash.c -- see hash.h. Tables: 8-byte words folded by 64x64->128 multiplication; SHA-256 from FIPS 180-4.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
 #include <stdatomic.h>

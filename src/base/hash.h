@@ -1,4 +1,5 @@
-/* hash.h -- hashes: a fast seeded one for tables, SHA-256 for the keys of cache and journal. */
+/* hash.h -- hashes: a fast seeded one for tables, SHA-256 for the keys of cache and journal.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_HASH_H
 #define PDL_BASE_HASH_H
 

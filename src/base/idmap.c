@@ -1,4 +1,5 @@
-/* idmap.c -- see idmap.h. Linear probing; deletion closes the gap. */
+/* idmap.c -- see idmap.h. Linear probing; deletion closes the gap.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/idmap.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* idmap.h -- map from ids or addresses (not 0) to pointers that it does not own. All-zero is empty. */
+/* idmap.h -- map from ids or addresses (not 0) to pointers that it does not own. All-zero is empty.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_IDMAP_H
 #define PDL_BASE_IDMAP_H
 

@@ -1,4 +1,5 @@
-/* intern.c -- see intern.h. Open addressing over a power of two; texts in an arena. */
+/* intern.c -- see intern.h. Open addressing over a power of two; texts in an arena.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/intern.h"
 
 #include "base/arena.h"

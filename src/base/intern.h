@@ -2,6 +2,8 @@
  *
  * Ids start at 1 and are dense, so a scope can be a radix trie over them (value/scope.h). An interner
  * belongs to an engine; names live as long as it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_INTERN_H
 #define PDL_BASE_INTERN_H

@@ -1,6 +1,8 @@
 /* limits.h -- every ceiling: name, default, minimum, reason.
  *
  * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the defaults.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIMITS_H
 #define PDL_BASE_LIMITS_H

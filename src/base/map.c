@@ -1,4 +1,5 @@
-/* map.c -- see map.h. Open addressing; slots hold entry numbers from 1. */
+/* map.c -- see map.h. Open addressing; slots hold entry numbers from 1.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
 
 #include "base/alloc.h"

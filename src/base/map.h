@@ -1,4 +1,5 @@
-/* map.h -- hash map from text to pointers, in order of insertion (keys are borrowed by the map). */
+/* map.h -- hash map from text to pointers, in order of insertion (keys are borrowed by the map).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_MAP_H
 #define PDL_BASE_MAP_H
 

@@ -1,5 +1,6 @@
 /* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by reading
- * back. */
+ * back.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/num.h"
 
 #include <float.h>

@@ -1,4 +1,5 @@
-/* num.h -- decimal text <-> int64 and double, independent of the locale. */
+/* num.h -- decimal text <-> int64 and double, independent of the locale.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_NUM_H
 #define PDL_BASE_NUM_H
 

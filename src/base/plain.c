@@ -1,4 +1,5 @@
-/* plain.c -- see plain.h. Sixteen bytes at a time where the processor can, else eight in a word. */
+/* plain.c -- see plain.h. Sixteen bytes at a time where the processor can, else eight in a word.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/plain.h"
 
 #include <stddef.h>

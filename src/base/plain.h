@@ -1,4 +1,5 @@
-/* plain.h -- runs of text that stand in a JSON string as they are. */
+/* plain.h -- runs of text that stand in a JSON string as they are.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_PLAIN_H
 #define PDL_BASE_PLAIN_H
 

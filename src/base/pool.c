@@ -3,6 +3,8 @@
  * A slab of a pool is in one of four states: free (its bit in region.vacant), current (blocks of its class are taken
  * from it), waiting (in the list of its class: has blocks to give), full (nowhere; the first block released makes it
  * wait again). The heads of a region's slabs stand together, so that they do not fight for one set of the cache.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/pool.h"
 

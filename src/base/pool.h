@@ -10,6 +10,8 @@
  *
  * Invariants: a block's address is 8 modulo 16 and malloc's are 0, so one bit tells them apart; slabs are pieces of
  * aligned regions, so clearing low bits finds the region, and with it slab and pool.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_POOL_H
 #define PDL_BASE_POOL_H

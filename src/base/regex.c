@@ -1,4 +1,5 @@
-/* regex.c -- see regex.h. The only user of PCRE2. */
+/* regex.c -- see regex.h. The only user of PCRE2.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

@@ -3,6 +3,8 @@
  * Patterns are Python `re` syntax: the pattern is checked and translated (\Z, \uXXXX, (?P<n>), (?a)...; what
  * Python refuses, such as \p \z \K \h or unknown letter escapes, is refused with Python's message) before
  * PCRE2 sees it. \w \d \s are Unicode-aware. Matching is bounded by PDL_MAX_REGEX_STEPS.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_REGEX_H
 #define PDL_BASE_REGEX_H

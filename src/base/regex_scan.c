@@ -1,5 +1,6 @@
 /* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides which of two
- * errors in a pattern is reported. */
+ * errors in a pattern is reported.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex_scan.h"
 
 #include "base/buf.h"

@@ -1,6 +1,7 @@
 /* regex_translate.c -- see regex_translate.h. One pass of recursive descent: it checks as Python does, with
  * Python's words, and writes each construct in a spelling that PCRE2 reads alike. Literals are always
- * escaped, classes that the two define differently are spelled out, named groups become numbered ones. */
+ * escaped, classes that the two define differently are spelled out, named groups become numbered ones.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex_translate.h"
 
 #include "base/regex_scan.h"

@@ -1,4 +1,5 @@
-/* regex_translate.h -- Python `re` patterns checked and rewritten for PCRE2. Used by regex.c only. */
+/* regex_translate.h -- Python `re` patterns checked and rewritten for PCRE2. Used by regex.c only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_REGEX_TRANSLATE_H
 #define PDL_BASE_REGEX_TRANSLATE_H
 

@@ -1,6 +1,8 @@
 /* scan.h -- bounded cursor used by all readers of text.
  *
  * Invariant: pos <= src.n, always.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SCAN_H
 #define PDL_BASE_SCAN_H

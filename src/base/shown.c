@@ -1,4 +1,5 @@
-/* shown.c -- see shown.h. The one place that decides what a terminal gets of text that somebody else wrote. */
+/* shown.c -- see shown.h. The one place that decides what a terminal gets of text that somebody else wrote.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/shown.h"
 
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* shown.h -- text as people see it: on a terminal it controls nothing, in a pipe or file it is what it is. */
+/* shown.h -- text as people see it: on a terminal it controls nothing, in a pipe or file it is what it is.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_SHOWN_H
 #define PDL_BASE_SHOWN_H
 

@@ -1,4 +1,5 @@
-/* source.c -- see source.h. The line index is built once, on the first question. */
+/* source.c -- see source.h. The line index is built once, on the first question.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/source.h"
 
 #include "base/buf.h"

@@ -2,6 +2,8 @@
  *
  * A source lives in an arena (with its text) and is immutable. A pdl_loc is a byte span in a source; line
  * and column are computed when somebody asks. Line terminator is LF; readers normalise CR LF and CR.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_SOURCE_H
 #define PDL_BASE_SOURCE_H

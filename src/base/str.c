@@ -1,4 +1,5 @@
-/* str.c -- see str.h. */
+/* str.c -- see str.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 
 #include "base/alloc.h"

@@ -2,6 +2,8 @@
  *
  * Text inside the library is a pdl_str (borrowed) or a pdl_buf (being built, buf.h). A slice is not
  * NUL-terminated and may hold NULs. Lengths are bytes; counts of code points say _cp.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_STR_H
 #define PDL_BASE_STR_H

@@ -1,5 +1,6 @@
 /* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc, what it lacks
- * from utf8_tables.h. */
+ * from utf8_tables.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
 #include <utf8proc.h>

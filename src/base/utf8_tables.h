@@ -1,5 +1,7 @@
 /* utf8_tables.h -- the few facts of the Unicode Character Database (version 14, SpecialCasing.txt,
  * DerivedNumericType.txt, PropList.txt) that utf8proc does not give. Included by utf8.c only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_UTF8_TABLES_H
 #define PDL_BASE_UTF8_TABLES_H

@@ -1,6 +1,8 @@
 /* vec.h -- typed growable array by macro.
  *
  *   PDL_VEC(int) v = {0};  *pdl_vec_push(&v) = 7;  v.p[0];  v.n;  pdl_vec_fini(&v);
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_VEC_H
 #define PDL_BASE_VEC_H

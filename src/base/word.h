@@ -1,4 +1,5 @@
-/* word.h -- short runs of bytes, looked at a word at a time. */
+/* word.h -- short runs of bytes, looked at a word at a time.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_WORD_H
 #define PDL_BASE_WORD_H
 

@@ -1,4 +1,5 @@
-/* cli.h -- what the commands share. Private to cli. */
+/* cli.h -- what the commands share. Private to cli.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_CLI_CLI_H
 #define PDL_CLI_CLI_H
 

@@ -1,4 +1,5 @@
-/* pdl_cli_cmd_cache.c -- pdl cache: list, prune and export a file of --cache. */
+/* pdl_cli_cmd_cache.c -- pdl cache: list, prune and export a file of --cache.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <time.h>
 

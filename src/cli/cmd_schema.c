@@ -1,4 +1,5 @@
-/* pdl_cli_cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins. */
+/* pdl_cli_cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
 #include "cli/cli.h"

@@ -1,4 +1,5 @@
-/* complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables (packaging/pdl.bash and so on). */
+/* complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables (packaging/pdl.bash and so on).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-/* main.c -- the command `pdl`: finds the command word, runs it. */
+/* main.c -- the command `pdl`: finds the command word, runs it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>

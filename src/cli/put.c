@@ -1,4 +1,5 @@
-/* put.c -- what the commands print, and what becomes of it when it cannot be printed. */
+/* put.c -- what the commands print, and what becomes of it when it cannot be printed.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

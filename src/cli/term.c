@@ -1,5 +1,6 @@
 /* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when the program
- * waits for the outside, and at the end. */
+ * waits for the outside, and at the end.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/term.h"
 
 #include <errno.h>

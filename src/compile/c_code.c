@@ -1,4 +1,5 @@
-/* pdl_emit_code.c -- code blocks: python, ipython, jinja, pdl, commands. */
+/* pdl_emit_code.c -- code blocks: python, ipython, jinja, pdl, commands.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-/* c_ctrl.c -- if, match, repeat, map. */
+/* c_ctrl.c -- if, match, repeat, map.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"

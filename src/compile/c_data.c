@@ -1,4 +1,5 @@
-/* c_data.c -- trees of data whose strings are expressions, and the small leaf blocks. */
+/* c_data.c -- trees of data whose strings are expressions, and the small leaf blocks.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "lang/toolbox.h"

@@ -1,5 +1,6 @@
 /* c_func.c -- functions and calls. Bodies stand behind the code of the program; a pending list keeps the
- * compiler from recursing into them. */
+ * compiler from recursing into them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-/* pdl_emit_model.c -- model blocks: name, parameters, input, request. */
+/* pdl_emit_model.c -- model blocks: name, parameters, input, request.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-/* c_seq.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of loops. */
+/* c_seq.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of loops.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"

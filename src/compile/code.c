@@ -1,4 +1,5 @@
-/* code.c -- see code.h. */
+/* code.c -- see code.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/code.h"
 
 #include "base/buf.h"

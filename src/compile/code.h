@@ -1,5 +1,6 @@
 /* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each instruction.
- * Immutable, shared by runs. */
+ * Immutable, shared by runs.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_COMPILE_CODE_H
 #define PDL_COMPILE_CODE_H
 

@@ -1,4 +1,5 @@
-/* compile.c -- see compile.h. */
+/* compile.c -- see compile.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/compile.h"
 
 #include "compile/emit.h"

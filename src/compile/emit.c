@@ -1,4 +1,5 @@
-/* emit.c -- see emit.h. Places are stored beside the instructions, index by index. */
+/* emit.c -- see emit.h. Places are stored beside the instructions, index by index.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"

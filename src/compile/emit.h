@@ -1,4 +1,5 @@
-/* emit.h -- building a pdl_code: instructions, places, jumps, constants. Private to compile. */
+/* emit.h -- building a pdl_code: instructions, places, jumps, constants. Private to compile.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_COMPILE_EMIT_H
 #define PDL_COMPILE_EMIT_H
 

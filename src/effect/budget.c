@@ -1,4 +1,5 @@
-/* budget.c -- see budget.h. */
+/* budget.c -- see budget.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "effect/budget.h"
 
 #include <assert.h>

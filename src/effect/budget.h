@@ -3,6 +3,8 @@
  * The machine makes one for each block that has the field `budget` and for the run, and hands the innermost to every
  * effect; the limits room, in front of the rooms that answer, reserves, settles and refuses. Counted, not
  * thread-safe.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_EFFECT_BUDGET_H
 #define PDL_EFFECT_BUDGET_H

@@ -3,6 +3,8 @@
  * Whatever a run wants from the outside is one pdl_effect handed to a pdl_world; the world answers with one
  * pdl_reply (preceded, for streams, by pieces). Policy, record, replay, cache, dry run and tests are worlds
  * in front of a world.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_EFFECT_EFFECT_H
 #define PDL_EFFECT_EFFECT_H

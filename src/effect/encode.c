@@ -4,6 +4,8 @@
  * that has such a key itself, or a key that is no string, is written in that way too, so that reading is
  * unambiguous. Labels are not written, but for those of a reply that its reader could not know from its kind and request. A context is its messages in order: independent
  * groups are read back as a sequence.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "effect/encode.h"
 

@@ -1,4 +1,5 @@
-/* encode.h -- private to the room: the tagged JSON form of values with options. */
+/* encode.h -- private to the room: the tagged JSON form of values with options.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_EFFECT_ENCODE_H
 #define PDL_EFFECT_ENCODE_H
 

@@ -3,6 +3,8 @@
  * The register is a tree of bytes: a text is looked up at one place in as many steps as it shares with a secret, however many
  * there are. A long secret (the key of a service account) is registered in parts, so that a step back after a part that almost
  * fitted is bounded and hiding is linear.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "effect/hide.h"
 

@@ -3,6 +3,8 @@
  * A service that streams its answer letter by letter writes one letter of a key an event. The texts of all lines are put
  * together by what stands before the JSON and by their key, secrets are found in what comes out, and the letters of a secret
  * are taken out of the lines in which they stand.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* names.h -- private to the room: what control.def says of a parameter. */
+/* names.h -- private to the room: what control.def says of a parameter.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_EFFECT_NAMES_H
 #define PDL_EFFECT_NAMES_H
 

@@ -1,4 +1,5 @@
-/* null_world.c -- see effect.h: refuses everything. */
+/* null_world.c -- see effect.h: refuses everything.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 
 #include "effect/effect.h"

@@ -10,6 +10,8 @@
  * replaced, however short. A text that was registered is replaced wherever it occurs, also where a service repeats it; one of
  * fewer than PDL_SECRET_LEAST bytes is not registered, since it would be found in ordinary words. An occurrence is found as it
  * is, with the escapes of JSON and Python (to any depth), percent-encoded, and split over pieces of a stream.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_EFFECT_SECRET_H
 #define PDL_EFFECT_SECRET_H

@@ -4,6 +4,8 @@
  * dialect is Jinja 3.1's. Trees live in an arena and are immutable. Spans are byte offsets in the source text
  * of the expression. A text that cannot be read gives a pdl_expr whose form is PDL_X_BROKEN: it fails when it
  * is evaluated, not before.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_EXPR_EXPR_H
 #define PDL_EXPR_EXPR_H

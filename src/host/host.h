@@ -4,6 +4,8 @@
  * Paths in requests are the paths to open, as they stand (relative ones: to the working directory of the
  * process); who asks has joined them with the directory of the program. Anything else than these effects is
  * refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_HOST_HOST_H
 #define PDL_HOST_HOST_H

@@ -3,6 +3,8 @@
  *   host.c    the world; read, source, sleep, now, random
  *   write.c   files that stay open, encodings
  *   input.c   standard input
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_HOST_ROOM_H
 #define PDL_HOST_ROOM_H

@@ -1,4 +1,5 @@
-/* children.c -- see children.h. */
+/* children.c -- see children.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/children.h"
 
 #include <pthread.h>

@@ -5,6 +5,8 @@
  * the list has a spin lock that is only held while signals are blocked: the thread that holds it is never interrupted, and a handler
  * waits for one start of a child at most. The list is for the whole process because exit is.
  * Private to io.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_CHILDREN_H
 #define PDL_IO_CHILDREN_H

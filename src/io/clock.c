@@ -1,4 +1,5 @@
-/* clock.c -- see clock.h. */
+/* clock.c -- see clock.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/clock.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-/* clock.h -- monotonic and wall time. */
+/* clock.h -- monotonic and wall time.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_IO_CLOCK_H
 #define PDL_IO_CLOCK_H
 

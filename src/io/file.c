@@ -1,4 +1,5 @@
-/* file.c -- see file.h. */
+/* file.c -- see file.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/file.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* frame.c -- see frame.h. */
+/* frame.c -- see frame.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/frame.h"
 
 #include <assert.h>

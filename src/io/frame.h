@@ -2,6 +2,8 @@
  * server).
  *
  * Lines are read by pdl_lines (sse.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_FRAME_H
 #define PDL_IO_FRAME_H

@@ -4,6 +4,8 @@
  *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put it on the queue
  *                         -> curl_multi_info_read: mark ended, put on the queue
  *                         -> deliver: for each in the queue data(), then done()
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "io/http.h"
 

@@ -3,6 +3,8 @@
  * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after which nobody
  * is called. No redirects are followed. Proxy variables are honoured as libcurl does. Thousands of transfers
  * may be open.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTP_H
 #define PDL_IO_HTTP_H

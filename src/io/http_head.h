@@ -2,6 +2,8 @@
  *
  * Strict where two readers could disagree about where a request ends: lines end with CR LF, a header that is folded or has
  * a blank before its colon, two lengths, or a length and an encoding are all refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTP_HEAD_H
 #define PDL_IO_HTTP_HEAD_H

@@ -7,6 +7,8 @@
  * It reads no more than it can keep: while a request is answered, what follows waits in `in`, up to the size of a head, and
  * after that in the kernel. A request that is refused while its body still arrives is answered at once; the connection lingers then, for
  * closing it with bytes unread would reset it, and the client would not see the answer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "io/httpd.h"
 

@@ -4,6 +4,8 @@
  * handed over when all of it has arrived. The answer may be given at once, later, or in pieces.
  * Nothing here waits for a client: one that sends or takes nothing is let go after a time; connections and bodies have ceilings, and
  * connections without a request give way to new ones.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_HTTPD_H
 #define PDL_IO_HTTPD_H

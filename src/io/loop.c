@@ -1,5 +1,6 @@
 /* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an idle watch
- * from a busy one. */
+ * from a busy one.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/loop.h"
 
 #include <assert.h>

@@ -3,6 +3,8 @@
  * One loop belongs to one thread. Everything asynchronous of io (transfers, child processes) hangs off it and
  * keeps it "open" while it has something to report. Callbacks come from inside pdl_loop_run, never from the
  * call that started the thing. They may start and stop anything, and must not call pdl_loop_run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_LOOP_H
 #define PDL_IO_LOOP_H

@@ -3,6 +3,8 @@
  *
  * A grandchild that keeps an output open does not hold up the end for ever: after the child's exit its
  * outputs get a short grace.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "io/proc.h"
 

@@ -2,6 +2,8 @@
  *
  * A child leads its own process group, so that killing reaches what it started. What a child with extra_fds
  * started ends with it; what another child leaves behind when it ends by itself goes on. No shell is involved.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_PROC_H
 #define PDL_IO_PROC_H

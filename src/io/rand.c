@@ -1,4 +1,5 @@
-/* rand.c -- see rand.h. */
+/* rand.c -- see rand.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/rand.h"
 
 #include <sys/random.h>

@@ -2,6 +2,8 @@
  *
  * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD, complete lines
  * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_IO_SSE_H
 #define PDL_IO_SSE_H

@@ -1,4 +1,5 @@
-/* tty.c -- see tty.h. */
+/* tty.c -- see tty.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/tty.h"
 
 #include <string.h>

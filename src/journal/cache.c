@@ -1,4 +1,5 @@
-/* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were asked for. */
+/* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were asked for.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/cache.h"
 
 #include "base/hash.h"

@@ -4,6 +4,8 @@
  * what was asked (model, platform, messages, parameters that shape the answer, schema) and the number of the
  * repetition: the n-th time a run asks the same it gets the n-th reply, so that sampling stays sampling. Failures are
  * not kept: the number is asked for again. Keys and other secrets are not in the file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_JOURNAL_CACHE_H
 #define PDL_JOURNAL_CACHE_H

@@ -1,4 +1,5 @@
-/* journal.c -- see journal.h: what both directions share; keys of effects, errors as text. */
+/* journal.c -- see journal.h: what both directions share; keys of effects, errors as text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/journal.h"
 
 #include <limits.h>

@@ -5,6 +5,8 @@
  * canonical request, hash), and what came back (pieces, reply or error). Recording writes the row when the
  * effect starts and completes it with the reply; a file whose run was killed is valid and holds what was
  * answered up to the last fraction of a second. Replaying answers from the rows and asks nobody.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_JOURNAL_JOURNAL_H
 #define PDL_JOURNAL_JOURNAL_H

@@ -2,6 +2,8 @@
  *
  * Rows are written in transactions that end before the run waits for long, so that a kill loses nothing that
  * was answered before.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <time.h>
 

@@ -3,6 +3,8 @@
  * Two effects with the same identity get the recorded answers in their order. Models and code answer from
  * poll, first come first served, as a run expects of them; what the machine waits for at once is answered at
  * once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/idmap.h"
 #include "journal/inside.h"

@@ -1,4 +1,5 @@
-/* sql.c -- see sql.h. */
+/* sql.c -- see sql.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/sql.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
-/* times.c -- see times.h. A place may occur more than once: its times are given in their order. */
+/* times.c -- see times.h. A place may occur more than once: its times are given in their order.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/times.h"
 
 #include "base/map.h"

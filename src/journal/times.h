@@ -1,4 +1,5 @@
-/* times.h -- when things happened in a recorded run, for the trace of its replay. */
+/* times.h -- when things happened in a recorded run, for the trace of its replay.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_JOURNAL_TIMES_H
 #define PDL_JOURNAL_TIMES_H
 

@@ -3,6 +3,8 @@
  * Everything lives in the program's arena and is immutable after loading. Each part knows its place: `loc` is
  * what FILE:LINE prints (the key of a mapping entry, the first character of a list item), `node` is the
  * syntax it was made from (NULL when made up).
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LANG_BLOCK_H
 #define PDL_LANG_BLOCK_H

@@ -1,4 +1,5 @@
-/* builtins.c -- see schema.h: the page of builtins, from the tables of the natives. */
+/* builtins.c -- see schema.h: the page of builtins, from the tables of the natives.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "lang/schema.h"
 #include "native/native.h"

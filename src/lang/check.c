@@ -1,4 +1,5 @@
-/* check.c -- see check.h: a walk over all blocks in the order of execution. */
+/* check.c -- see check.h: a walk over all blocks in the order of execution.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"
 
 #include "base/regex.h"

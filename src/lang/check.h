@@ -2,6 +2,8 @@
  * language-syntax 6.5, 7.1).
  *
  * Errors are what fails whenever it is executed; a name that nothing defines and the rest are warnings.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LANG_CHECK_H
 #define PDL_LANG_CHECK_H

@@ -1,5 +1,6 @@
 /* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in traces is a row
- * of `defaults`. */
+ * of `defaults`.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/dump.h"
 
 #include "base/utf8.h"

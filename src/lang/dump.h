@@ -1,5 +1,6 @@
 /* dump.h -- blocks -> values: the normal form of a program, and the form of traces (spec
- * language-syntax 7.3). */
+ * language-syntax 7.3).
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_LANG_DUMP_H
 #define PDL_LANG_DUMP_H
 

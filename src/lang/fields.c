@@ -1,4 +1,5 @@
-/* fields.c -- see block.h: the tables made from blocks.def and common.def. */
+/* fields.c -- see block.h: the tables made from blocks.def and common.def.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/fields.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* fields.h -- private to the room: further rows of the field tables. */
+/* fields.h -- private to the room: further rows of the field tables.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_LANG_FIELDS_H
 #define PDL_LANG_FIELDS_H
 

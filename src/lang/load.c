@@ -1,4 +1,5 @@
-/* load.c -- see load.h: which kind a mapping is, and its fields one by one. */
+/* load.c -- see load.h: which kind a mapping is, and its fields one by one.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/load.h"
 
 #include "base/limits.h"

@@ -1,5 +1,6 @@
 /* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join, cases,
- * for, aggregator, types. */
+ * for, aggregator, types.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/loader.h"
 #include "yaml/yaml.h"
 

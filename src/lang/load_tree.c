@@ -1,4 +1,6 @@
 /* pdl_loader_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in one pass.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "lang/loader.h"
 #include "native/native.h"

@@ -3,6 +3,8 @@
  * Every reader returns what it made and reports problems as diagnostics; after a problem the result may be
  * NULL or partial, the program then never runs. `loc` is what FILE:LINE says of the part (the key of an
  * entry, the first character of an item).
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LANG_LOADER_H
 #define PDL_LANG_LOADER_H

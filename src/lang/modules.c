@@ -1,5 +1,6 @@
 /* modules.c -- programs that a program includes or imports: found, loaded and searched for definitions once
- * each. */
+ * each.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"
 #include "lang/load.h"
 #include "lang/toolbox.h"

@@ -1,5 +1,6 @@
 /* names.c -- which names an expression reads, and whether something may have defined them before. Definitions
- * are followed in the order of execution; what may or may not have run counts as run. */
+ * are followed in the order of execution; what may or may not have run counts as run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"
 #include "lang/walk.h"
 #include "native/native.h"

@@ -1,4 +1,5 @@
-/* program.c -- see program.h. */
+/* program.c -- see program.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/program.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* program.h -- pdl_program: one file of PDL text loaded: arena, source, main block, diagnostics. */
+/* program.h -- pdl_program: one file of PDL text loaded: arena, source, main block, diagnostics.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_LANG_PROGRAM_H
 #define PDL_LANG_PROGRAM_H
 

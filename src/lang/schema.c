@@ -1,5 +1,6 @@
 /* schema.c -- see schema.h. Blocks come from blocks.def and common.def; what fields hold from two tables of
- * schemas, written in a short form: ' stands for ", @Name for a reference to a definition. */
+ * schemas, written in a short form: ' stands for ", @Name for a reference to a definition.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/schema.h"
 
 #include "lang/fields.h"

@@ -3,6 +3,8 @@
  *
  * Its definitions are `tools` (declarations for models), `call_tool`, `request`, and a function for each tool
  * whose name allows it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LANG_TOOLBOX_H
 #define PDL_LANG_TOOLBOX_H

@@ -1,4 +1,5 @@
-/* walk.h -- every block, expression and type of a program, in the order of the fields. */
+/* walk.h -- every block, expression and type of a program, in the order of the fields.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_LANG_WALK_H
 #define PDL_LANG_WALK_H
 

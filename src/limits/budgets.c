@@ -3,6 +3,8 @@
  *   start -> fits: reserve -> the world behind -> settle -> answer
  *         -> would fit if what is reserved were not used: wait for the next settling
  *         -> does not fit: refuse
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "limits/limits.h"
 

@@ -2,6 +2,8 @@
  *
  * It charges effects to their budgets (effect/budget.h): reserves before a request goes out, waits while what is reserved
  * by others may come back, refuses what does not fit, and settles with what was really used. Not thread-safe.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_LIMITS_LIMITS_H
 #define PDL_LIMITS_LIMITS_H

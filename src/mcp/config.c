@@ -1,4 +1,5 @@
-/* config.c -- see config.h. */
+/* config.c -- see config.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/config.h"
 
 #include <stdio.h>

@@ -5,6 +5,8 @@
  *
  * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds, "parallel": false where a
  * call waits for the one before. ${NAME} in a text is the variable of that name. Unknown keys are other programs'.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_MCP_CONFIG_H
 #define PDL_MCP_CONFIG_H

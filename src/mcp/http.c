@@ -1,7 +1,8 @@
 /* http.c -- a server over streamable HTTP: every message is a POST, the answer to a request is JSON or a
  * stream of events that ends with it. A stream may bring other messages first. One that ends too early is asked for
  * again with a GET behind its last event; another GET, which is open as long as the session, brings what the server
- * says on its own. */
+ * says on its own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "base/utf8.h"

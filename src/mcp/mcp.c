@@ -1,4 +1,5 @@
-/* mcp.c -- see mcp.h: effects find their session. */
+/* mcp.c -- see mcp.h: effects find their session.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/mcp.h"
 
 #include <signal.h>

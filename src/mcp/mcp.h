@@ -4,6 +4,8 @@
  * Which servers there are says a configuration file, the one that the variable PDL_MCP_CONFIG names; no other
  * place is searched, so that a folder cannot bring commands of its own. One session a server, kept for the
  * life of the world.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_MCP_MCP_H
 #define PDL_MCP_MCP_H

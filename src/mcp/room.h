@@ -2,6 +2,8 @@
  *
  * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and knows
  * nothing of pipes and HTTP; a transport carries single messages and knows nothing of tools.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_MCP_ROOM_H
 #define PDL_MCP_ROOM_H

@@ -1,4 +1,5 @@
-/* attempts.c -- see attempts.h. */
+/* attempts.c -- see attempts.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/attempts.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,6 @@
 /* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider (spec
- * providers 8). */
+ * providers 8).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/fault.h"
 
 #include <time.h>

@@ -4,6 +4,8 @@
  *              ^        ^                     |
  *              |        +--- wait <- retry ---+--- fail -> refuse     answered with an error
  *              +-------------- next fallback ------+
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/call.h"
 

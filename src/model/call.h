@@ -1,4 +1,5 @@
-/* call.h -- one model call on its way: route, request, attempts, stream, reply. Inside of model only. */
+/* call.h -- one model call on its way: route, request, attempts, stream, reply. Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_CALL_H
 #define PDL_MODEL_CALL_H
 

@@ -3,6 +3,8 @@
  *
  * The reader is exact about what it accepts and gives up on everything else: an unknown key with a value, a
  * second choice, a tool call, a finish reason, an escape it does not know.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/chunk.h"
 

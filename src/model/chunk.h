@@ -1,4 +1,5 @@
-/* chunk.h -- the commonest event of a chat stream, read without making values. Inside of model only. */
+/* chunk.h -- the commonest event of a chat stream, read without making values. Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_CHUNK_H
 #define PDL_MODEL_CHUNK_H
 

@@ -1,5 +1,6 @@
 /* dialect.h -- a wire format: how to write a request, read a reply, read the events of a stream. Inside of
- * model only. */
+ * model only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_DIALECT_H
 #define PDL_MODEL_DIALECT_H
 

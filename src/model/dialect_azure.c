@@ -1,4 +1,6 @@
 /* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header. Spec: providers 13.4.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/embed.h"
 

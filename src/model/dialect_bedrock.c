@@ -1,4 +1,5 @@
-/* dialect_bedrock.c -- Converse of AWS Bedrock. Spec: providers 13.5. */
+/* dialect_bedrock.c -- Converse of AWS Bedrock. Spec: providers 13.5.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 #include "io/clock.h"
 #include "model/messages.h"

@@ -1,4 +1,5 @@
-/* dialect_completion.c -- text completions: one prompt in, text out. Spec: providers 13.6. */
+/* dialect_completion.c -- text completions: one prompt in, text out. Spec: providers 13.6.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/score.h"

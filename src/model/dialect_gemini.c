@@ -1,4 +1,5 @@
-/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3. */
+/* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "model/embed.h"
 #include "model/google.h"

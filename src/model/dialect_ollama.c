@@ -1,4 +1,5 @@
-/* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate. Spec: providers 11. */
+/* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate. Spec: providers 11.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/num.h"
 #include "model/messages.h"
 #include "model/params.h"

@@ -1,5 +1,6 @@
 /* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec: providers 4,
- * 5, 6. */
+ * 5, 6.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/chunk.h"
 #include "model/grammar.h"
 #include "model/messages.h"

@@ -1,5 +1,6 @@
 /* dialect_replicate.c -- Replicate: a prompt begins a job, whose output is asked for until it is done. Spec:
- * providers 13.1. */
+ * providers 13.1.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/messages.h"
 #include "model/params.h"
 #include "model/prompt.h"

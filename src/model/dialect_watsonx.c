@@ -1,4 +1,5 @@
-/* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt. Spec: providers 12. */
+/* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt. Spec: providers 12.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/embed.h"
 #include "model/messages.h"
 #include "model/params.h"

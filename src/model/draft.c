@@ -1,4 +1,5 @@
-/* draft.c -- see draft.h. */
+/* draft.c -- see draft.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/draft.h"
 
 #include "model/messages.h"

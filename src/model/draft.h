@@ -1,5 +1,6 @@
 /* draft.h -- a reply being put together from the events of a stream, and the finishing touches of every
- * reply. */
+ * reply.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_DRAFT_H
 #define PDL_MODEL_DRAFT_H
 

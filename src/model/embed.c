@@ -6,6 +6,8 @@
  *
  * A batch is an effect of its own whose sink is the embedding, so that retries, tokens, fallbacks and errors are those
  * of every call. Its seq is the place of its first text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/embed.h"
 

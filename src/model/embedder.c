@@ -1,4 +1,5 @@
-/* embedder.c -- how services embed texts: one writer and reader a wire format; see dialect.h. Spec: providers 18. */
+/* embedder.c -- how services embed texts: one writer and reader a wire format; see dialect.h. Spec: providers 18.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 #include "model/embed.h"
 #include "model/params.h"

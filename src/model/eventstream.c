@@ -2,6 +2,8 @@
  *
  *   u32 total | u32 length of headers | u32 CRC of these 8 | headers | payload | u32 CRC of all before
  *   header: u8 length of name, name, u8 type, value
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/eventstream.h"
 

@@ -1,4 +1,5 @@
-/* fault.c -- see fault.h. The table of spec providers 9. */
+/* fault.c -- see fault.h. The table of spec providers 9.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/fault.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* glob.c -- see glob.h. */
+/* glob.c -- see glob.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/glob.h"
 
 #include "base/utf8.h"

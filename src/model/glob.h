@@ -1,4 +1,5 @@
-/* glob.h -- patterns of model names. Inside of model only. */
+/* glob.h -- patterns of model names. Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_GLOB_H
 #define PDL_MODEL_GLOB_H
 

@@ -2,6 +2,8 @@
  *
  *   alternatives := sequence ("|" sequence)*      sequence := (atom quantifier?)*
  *   atom := "(" alternatives ")" | "[" class "]" | "." | "\" escape | character
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/grammar.h"
 

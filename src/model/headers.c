@@ -1,4 +1,5 @@
-/* headers.c -- see headers.h. */
+/* headers.c -- see headers.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/headers.h"
 
 #include "base/banned.h"

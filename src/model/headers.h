@@ -1,5 +1,6 @@
 /* headers.h -- header lines of a request, and percent-encoding of what goes into its URL. Inside of model
- * only. */
+ * only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_HEADERS_H
 #define PDL_MODEL_HEADERS_H
 

@@ -1,4 +1,5 @@
-/* messages.c -- see messages.h. */
+/* messages.c -- see messages.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/messages.h"
 
 #include "model/providers.h"

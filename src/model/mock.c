@@ -1,5 +1,6 @@
 /* mock.c -- answers without a service: parameters mock_response and mock_timeout; see call.h. Spec:
- * providers 13.7. */
+ * providers 13.7.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/call.h"
 #include "model/params.h"
 

@@ -1,4 +1,5 @@
-/* model.c -- the world; see model.h. */
+/* model.c -- the world; see model.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 
 #include "io/clock.h"

@@ -3,6 +3,8 @@
  * Spec: providers 1-11. A call goes: name -> row of providers.c -> dialect writes the request -> io/http ->
  * dialect reads the answer or its events into a draft -> one response in OpenAI's shape -> {content, message,
  * raw, usage}. Not thread-safe: everything happens on the loop's thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_MODEL_MODEL_H
 #define PDL_MODEL_MODEL_H

@@ -1,4 +1,5 @@
-/* params.c -- see params.h. Facts: spec providers 4, 4.3, 4.4. */
+/* params.c -- see params.h. Facts: spec providers 4, 4.3, 4.4.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/params.h"
 
 #include "base/num.h"

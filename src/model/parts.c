@@ -1,4 +1,5 @@
-/* parts.c -- see parts.h. */
+/* parts.c -- see parts.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/parts.h"
 
 #include "io/rand.h"

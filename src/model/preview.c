@@ -1,4 +1,5 @@
-/* preview.c -- see preview.h. */
+/* preview.c -- see preview.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/preview.h"
 
 #include "model/call.h"

@@ -1,4 +1,5 @@
-/* preview.h -- what a call would send, without sending it. */
+/* preview.h -- what a call would send, without sending it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_PREVIEW_H
 #define PDL_MODEL_PREVIEW_H
 

@@ -1,4 +1,5 @@
-/* prices.c -- see prices.h. */
+/* prices.c -- see prices.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/prices.h"
 
 #include "model/glob.h"

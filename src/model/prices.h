@@ -1,5 +1,7 @@
 /* prices.h -- what calls cost, from the user's table: {"model glob": {"input": $, "output": $, "cached_input": $}}, each
  * for one token (spec providers 17). There is no built-in table: an unknown price is unknown, never zero.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_MODEL_PRICES_H
 #define PDL_MODEL_PRICES_H

@@ -1,4 +1,5 @@
-/* providers.h -- who answers a model name: one row per provider, one lookup. */
+/* providers.h -- who answers a model name: one row per provider, one lookup.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_PROVIDERS_H
 #define PDL_MODEL_PROVIDERS_H
 

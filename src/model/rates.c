@@ -1,4 +1,5 @@
-/* rates.c -- see rates.h. */
+/* rates.c -- see rates.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/rates.h"
 
 #include <math.h>

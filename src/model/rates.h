@@ -4,6 +4,8 @@
  * A request enters, perhaps after waiting, is heard of or leaves. What services say becomes a number of requests open
  * at a time (halved at the first 429 of a round, grown by one a round of answers) and a moment before which nothing
  * goes out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_MODEL_RATES_H
 #define PDL_MODEL_RATES_H

@@ -1,5 +1,6 @@
 /* reply.c -- what every reply goes through, streamed or not; see draft.h. Spec: providers 1.7, 4.6, 10,
- * 15.3 */
+ * 15.3
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/draft.h"
 
 #include "model/messages.h"

@@ -1,4 +1,5 @@
-/* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h. */
+/* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/call.h"
 #include "model/messages.h"
 #include "model/params.h"

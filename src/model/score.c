@@ -1,6 +1,8 @@
 /* score.c -- see score.h. The prompts go out in one request, each with one continuation behind it; the
  * service writes nothing (max_tokens 0) but tells the log-probability of each token that it was given (echo).
  * A score is the sum over the tokens from the continuation's place on.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "model/score.h"
 

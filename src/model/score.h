@@ -1,5 +1,6 @@
 /* score.h -- the model parameter `score`: how likely given continuations of a prompt are (spec patterns 2).
- * Inside of model only. */
+ * Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_SCORE_H
 #define PDL_MODEL_SCORE_H
 

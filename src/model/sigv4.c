@@ -1,4 +1,5 @@
-/* sigv4.c -- see sigv4.h. Known answers: conformance/providers/bedrock-sigv4-vectors.json. */
+/* sigv4.c -- see sigv4.h. Known answers: conformance/providers/bedrock-sigv4-vectors.json.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/sigv4.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-/* strict.c -- see strict.h. */
+/* strict.c -- see strict.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/strict.h"
 
 #include "base/limits.h"

@@ -1,4 +1,5 @@
-/* structured.c -- see structured.h. */
+/* structured.c -- see structured.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/structured.h"
 
 #include "base/limits.h"

@@ -1,4 +1,5 @@
-/* token.c -- see token.h. Spec: providers 12. */
+/* token.c -- see token.h. Spec: providers 12.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/token.h"
 
 #include "io/clock.h"

@@ -1,4 +1,5 @@
-/* wirelog.c -- see wirelog.h. */
+/* wirelog.c -- see wirelog.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/wirelog.h"
 
 #include "base/utf8.h"

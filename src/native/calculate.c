@@ -3,6 +3,8 @@
  * The grammar is that of the host language's expressions, so that what is well-formed but not arithmetic gets
  * an error of its own: first the whole text is read into nodes, then they are evaluated, operator before
  * operands, left before right. No name is looked up, nothing is called, and every number has a ceiling.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable values; a
- * namespace refuses to hold a namespace, so that no cycle can come up. */
+ * namespace refuses to hold a namespace, so that no cycle can come up.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/cells.h"
 
 #include "native/room.h"

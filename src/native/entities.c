@@ -1,4 +1,5 @@
-/* entities.c -- html.unescape: character references of HTML as text. */
+/* entities.c -- html.unescape: character references of HTML as text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 

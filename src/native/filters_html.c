@@ -1,4 +1,5 @@
-/* filters_html.c -- filters that write HTML and addresses (urlize is in filters_urlize.c). */
+/* filters_html.c -- filters that write HTML and addresses (urlize is in filters_urlize.c).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/exotic.h"

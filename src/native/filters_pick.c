@@ -1,5 +1,6 @@
 /* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters and tests
- * by name. */
+ * by name.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/text.h"
 

@@ -1,4 +1,5 @@
-/* filters_prompt.c -- filters that write values into prompts: json, pylist (spec patterns 1). */
+/* filters_prompt.c -- filters that write values into prompts: json, pylist (spec patterns 1).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/json_write.h"
 #include "value/text.h"

@@ -1,4 +1,5 @@
-/* filters_text.c -- filters on text. */
+/* filters_text.c -- filters on text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
 #include "base/utf8.h"

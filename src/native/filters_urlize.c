@@ -1,4 +1,5 @@
-/* filters_urlize.c -- urlize: addresses in a text become HTML links. */
+/* filters_urlize.c -- urlize: addresses in a text become HTML links.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex.h"
 #include "base/utf8.h"
 #include "native/room.h"

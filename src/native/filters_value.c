@@ -1,4 +1,5 @@
-/* filters_value.c -- filters on single values: numbers, conversion, defaults, JSON. */
+/* filters_value.c -- filters on single values: numbers, conversion, defaults, JSON.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

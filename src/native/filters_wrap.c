@@ -1,4 +1,5 @@
-/* filters_wrap.c -- wordwrap: Python's textwrap on each line of a text. */
+/* filters_wrap.c -- wordwrap: Python's textwrap on each line of a text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 

@@ -3,6 +3,8 @@
  *
  * Each `{` is tried from left to right. An attempt that fails inside nested objects is repeated for each of
  * them, so the work is the length of the text times the depth of its nesting, which has a limit.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
 #include "native/room.h"

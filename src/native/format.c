@@ -1,4 +1,5 @@
-/* format.c -- printf-style formatting: '%-5s %(key)05.2f' % x. */
+/* format.c -- printf-style formatting: '%-5s %(key)05.2f' % x.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
 #include "base/utf8.h"

@@ -1,4 +1,5 @@
-/* format_braces.c -- str.format: "{}", "{0.name[key]!r:>{width}}". */
+/* format_braces.c -- str.format: "{}", "{0.name[key]!r:>{width}}".
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/int.h"

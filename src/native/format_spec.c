@@ -1,4 +1,5 @@
-/* format_spec.c -- format(x, spec): [[fill]align][sign][z][#][0][width][grouping][.precision][type] */
+/* format_spec.c -- format(x, spec): [[fill]align][sign][z][#][0][width][grouping][.precision][type]
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by what they give. */
+/* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by what they give.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/exotic.h"

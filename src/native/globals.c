@@ -1,4 +1,5 @@
-/* globals.c -- the global functions of templates: range, dict, lipsum, cycler, joiner, namespace. */
+/* globals.c -- the global functions of templates: range, dict, lipsum, cycler, joiner, namespace.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/cells.h"
 #include "native/room.h"
 #include "value/exotic.h"

@@ -1,4 +1,5 @@
-/* methods_class.c -- str.isalpha and its kind: is every character of a class? */
+/* methods_class.c -- str.isalpha and its kind: is every character of a class?
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 

@@ -1,4 +1,5 @@
-/* methods_dict.c -- Python's methods of dicts. Mutating ones give (new dict, value of the call). */
+/* methods_dict.c -- Python's methods of dicts. Mutating ones give (new dict, value of the call).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/exotic.h"
 #include "value/text.h"

@@ -1,5 +1,6 @@
 /* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones give (new list, value of the
- * call). */
+ * call).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/context.h"
 #include "value/exotic.h"

@@ -1,4 +1,5 @@
-/* methods_num.c -- Python's methods of numbers and dates. */
+/* methods_num.c -- Python's methods of numbers and dates.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* methods_split.c -- methods that take text apart and put it together. */
+/* methods_split.c -- methods that take text apart and put it together.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/exotic.h"

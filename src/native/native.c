@@ -1,5 +1,6 @@
 /* native.c -- see native.h: finding rows, binding arguments as the host language does, bound methods as
- * values. */
+ * values.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "native/native.h"
 
 #include "native/room.h"

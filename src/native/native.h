@@ -4,6 +4,8 @@
  * row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never re-enter the
  * machine; what they get holds no unfilled promise (the machine resolves first) unless the row says
  * PDL_N_RAW.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_NATIVE_NATIVE_H
 #define PDL_NATIVE_NATIVE_H

@@ -1,4 +1,5 @@
-/* nearest.c -- the vectors of a list that point most nearly where another one does: cosine. */
+/* nearest.c -- the vectors of a list that point most nearly where another one does: cosine.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
-/* room.h -- private to the room: what natives share. */
+/* room.h -- private to the room: what natives share.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_NATIVE_ROOM_H
 #define PDL_NATIVE_ROOM_H
 

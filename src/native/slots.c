@@ -2,6 +2,8 @@
  *
  * A name is letters, digits and `_` of any script; any other brace is plain text. One pass: what is filled in
  * is not looked at again.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
 #include "native/room.h"

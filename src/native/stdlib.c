@@ -9,6 +9,8 @@
  *
  * The last token that the answer starts with is the place where the model decided (models put white space and
  * role tokens first). There the two words compete: p(true) / (p(true) + p(false)). Spec execution 1.5.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding, replacing,
- * joining. */
+ * joining.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/text.h"

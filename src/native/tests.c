@@ -1,4 +1,5 @@
-/* tests.c -- the table of tests (spec language-syntax 4.5), sorted by name. */
+/* tests.c -- the table of tests (spec language-syntax 4.5), sorted by name.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/exotic.h"

@@ -2,6 +2,8 @@
  *
  * Words are runs of two or more word characters of the lower-cased text. Each text is a list of (word,
  * count), sorted by word; weight = count * idf, vectors of length 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
  *
  * A tool is a PDL function; or a record with `run`, whose name stands in `name` or in `function.name`; or an
  * imported tool server, an object with `tools` and `call_tool`.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/room.h"
 #include "value/func.h"

@@ -2,6 +2,8 @@
  *
  * A quote opens a quoted part only as the first character of a field; in a quoted part a doubled quote is one
  * quote; text behind the closing quote belongs to the field. A run of CRs may stand before the end of a line.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/buf.h"
 #include "base/scan.h"

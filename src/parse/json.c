@@ -1,4 +1,5 @@
-/* json.c -- strict JSON first, the repairing reader when that fails. */
+/* json.c -- strict JSON first, the repairing reader when that fails.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "parse/room.h"
 #include "value/json_read.h"
 

@@ -1,4 +1,5 @@
-/* jsonl.c -- one strict JSON document a line. Rows share their key strings. */
+/* jsonl.c -- one strict JSON document a line. Rows share their key strings.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/cancel.h"
 #include "parse/room.h"

@@ -1,4 +1,5 @@
-/* parse.c -- see parse.h. Picks the reader and words its failures as users see them. */
+/* parse.c -- see parse.h. Picks the reader and words its failures as users see them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "parse/parse.h"
 
 #include "parse/room.h"

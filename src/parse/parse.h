@@ -1,6 +1,8 @@
 /* parse.h -- the `parser:` field: text -> value. Spec: language-syntax 5.
  *
  * Strict first; `json` then repairs, and never fails on text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_PARSE_PARSE_H
 #define PDL_PARSE_PARSE_H

@@ -2,6 +2,8 @@
  *
  * One pass with an explicit stack of open containers; nothing is an error except depth. Rules: spec
  * language-syntax 5.1. Whatever makes no sense at its place is skipped a character at a time.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "parse/repair.h"
 

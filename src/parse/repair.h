@@ -1,6 +1,8 @@
 /* repair.h -- private to the room: the cursor of the repairing reader and its readers of single tokens.
  *
  * repair.c walks containers, repair_text.c reads strings and words, repair_number.c numbers and literals.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_PARSE_REPAIR_H
 #define PDL_PARSE_REPAIR_H

@@ -1,6 +1,8 @@
 /* repair_number.c -- numbers and literals in text that is not quite JSON.
  *
  * What looks like a number but is none (dates, versions, fractions, 12abc) stays text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/num.h"
 #include "base/utf8.h"

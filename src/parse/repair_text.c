@@ -2,6 +2,8 @@
  *
  * The question at each quote is whether it ends the string or belongs to it, and at each separator whether
  * the closing quote was forgotten before it. Both are decided by what follows up to the next quotes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/num.h"
 #include "base/utf8.h"

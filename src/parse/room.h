@@ -2,6 +2,8 @@
  *
  * Each takes text and fails with the bare message of the Python exception (foreign: its class); parse.c puts
  * the sentence that users see around it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_PARSE_ROOM_H
 #define PDL_PARSE_ROOM_H

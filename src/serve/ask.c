@@ -1,6 +1,8 @@
 /* ask.c -- what a request for a completion asks: read, checked, and as variables of a run: pdl_context (the
  * messages), `messages` (the same as a list), `question` (text of the last message of the user), `request` (all
  * other fields).
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/limits.h"
 #include "base/utf8.h"

@@ -2,6 +2,8 @@
  *
  *            read            a slot for each choice         all runs are over, or one failed
  *     client ----> [waiting] ------------------> [going] ----------------> answered, gone
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* completion.c -- the form of a text completion: /v1/completions. The prompt is a message of the user; several prompts are as many
  * choices, in their order.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/limits.h"
 #include "base/utf8.h"

@@ -1,5 +1,7 @@
 /* conversation.c -- see conversation.h. A ring: the oldest goes when a new one comes and there are too many, or too much is said in them.
  * Conversations that go on from each other share their messages; each is counted as a whole, so what is really held is less.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "serve/conversation.h"
 

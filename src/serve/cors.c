@@ -1,5 +1,7 @@
 /* cors.c -- pages of other origins (--allow-origin). A browser asks first (a preflight: OPTIONS without a token) and hides answers that do
  * not name the origin of the page. What a preflight wants to send is allowed: the token decides, not the headers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "serve/record.h"
 

@@ -1,4 +1,5 @@
-/* cutoff.c -- see cutoff.h. Of text that comes in pieces the end is held back as long as it may begin a stop sequence. */
+/* cutoff.c -- see cutoff.h. Of text that comes in pieces the end is held back as long as it may begin a stop sequence.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/cutoff.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
 /* embedding.c -- the form of vectors: /v1/embeddings, of programs whose result is a list of vectors, one for each text of `request.input`.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* failure.h -- how a client is told that a run failed. */
+/* failure.h -- how a client is told that a run failed.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_SERVE_FAILURE_H
 #define PDL_SERVE_FAILURE_H
 

@@ -1,5 +1,7 @@
 /* fields.c -- fields of a request for a completion: their types and ranges, as OpenAI's interface has them. What is wrong is told with the
  * name of the field (param) and OpenAI's code, so that clients can tell it from errors of the program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
  *
  * What is asked becomes a chat first, so that programs see the same of all forms. Answers in pieces are events; a form without begin has
  * none. Private to the room.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_SERVE_FORM_H
 #define PDL_SERVE_FORM_H

@@ -1,5 +1,7 @@
 /* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. What clients can make many of is no label: a path is that
  * of its route, a model one of those that are offered.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* record.c -- see record.h. */
+/* record.c -- see record.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/record.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* reply.c -- the form of a chat: /v1/chat/completions. */
+/* reply.c -- the form of a chat: /v1/chat/completions.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/sse.h"
 #include "serve/form.h"
 #include "value/json_write.h"

@@ -1,5 +1,7 @@
 /* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message, thoughts, calls of functions. In pieces each
  * item begins, grows and ends by events that are numbered, and the last event repeats the whole.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "serve/response.h"
 

@@ -1,4 +1,5 @@
-/* response.h -- the form of a response: /v1/responses. Private to response*.c. */
+/* response.h -- the form of a response: /v1/responses. Private to response*.c.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_SERVE_RESPONSE_H
 #define PDL_SERVE_RESPONSE_H
 

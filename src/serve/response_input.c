@@ -1,5 +1,7 @@
 /* response_input.c -- what a request for a response asks, as a chat: input items become messages, and the other fields get the names that
  * they have in a chat, so that a program need not know in which form it was asked.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "serve/conversation.h"
 #include "serve/response.h"

@@ -1,4 +1,5 @@
-/* room.h -- private to the room: what a request became. */
+/* room.h -- private to the room: what a request became.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_SERVE_ROOM_H
 #define PDL_SERVE_ROOM_H
 

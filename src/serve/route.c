@@ -2,6 +2,8 @@
  *
  * Without a token only programs of this machine are served. A page in a browser is such a program too, so
  * requests that pages of other places send (Origin), or that come under a foreign name (Host), are refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 

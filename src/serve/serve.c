@@ -1,4 +1,5 @@
-/* serve.c -- see serve.h: the loop, and what lives as long as the server. */
+/* serve.c -- see serve.h: the loop, and what lives as long as the server.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/serve.h"
 
 #include "base/limits.h"

@@ -4,6 +4,8 @@
  * choices); `messages` of the request are its first context. Clients do not wait for each other: runs take turns, a
  * run whose client takes nothing rests, and one whose client has gone ends. Where all places are taken, requests wait
  * in a queue, and when that is full they are refused.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_SERVE_SERVE_H
 #define PDL_SERVE_SERVE_H

@@ -1,4 +1,5 @@
-/* tool.h -- a program as a tool: its name, what it is for, and the schema of its parameters. Private to the room. */
+/* tool.h -- a program as a tool: its name, what it is for, and the schema of its parameters. Private to the room.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_SERVE_TOOL_H
 #define PDL_SERVE_TOOL_H
 

@@ -4,6 +4,8 @@
  * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the first of
  * an iteration of a map, of the map's node, which is the innermost one of the fiber that waits for the
  * iteration.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "trace/fold.h"
 

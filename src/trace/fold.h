@@ -2,6 +2,8 @@
  *
  * Every block that was executed is replaced by what is known of its execution; the rest stays as written. What is
  * final is made into text while the run goes on and put aside, so memory holds what is open (fold_node.c tells how).
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_TRACE_FOLD_H
 #define PDL_TRACE_FOLD_H

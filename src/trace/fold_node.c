@@ -10,6 +10,8 @@
  * text of the root is given out, and what it names is read back from the file, each byte once. A run that is killed leaves
  * nothing, since that file has no name. Cost: every byte of short text is copied once per level until it is long enough to be
  * put aside, and a node that waits is looked at again after 1, 2, 4 ... events.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/cancel.h"
 #include "trace/fold_tree.h"

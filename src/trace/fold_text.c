@@ -5,6 +5,8 @@
  * that was not executed where it stands; it shows the id of its last execution elsewhere, which is known at the end only:
  * an index of pdl_fold.written. HOLE_TAKEN is such a thing of a case. In the tree of a node that is being written holes
  * are objects of a class of their own, which no program can make.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
 

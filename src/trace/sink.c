@@ -1,4 +1,5 @@
-/* sink.c -- see sink.h. */
+/* sink.c -- see sink.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/sink.h"
 
 #include "base/banned.h"

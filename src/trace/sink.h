@@ -1,4 +1,5 @@
-/* sink.h -- receivers of events and their fan-out. */
+/* sink.h -- receivers of events and their fan-out.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_TRACE_SINK_H
 #define PDL_TRACE_SINK_H
 

@@ -1,4 +1,5 @@
-/* spill.c -- see spill.h. */
+/* spill.c -- see spill.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/spill.h"
 
 #include <string.h>

@@ -2,6 +2,8 @@
  *
  * A second, simpler walk over value and schema, after validation has failed. Where the reference also tells
  * values that are fine (integers under number, null under a union with null) this one does not.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "types/schema.h"
 

@@ -2,6 +2,8 @@
  *
  * Arguments of every PDL call pass here, so types without JSON Schema parts are checked on the type's tree.
  * Only a failure builds the JSON Schema and asks the validator and the analyzer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "types/schema.h"
 

@@ -2,6 +2,8 @@
  *
  * An asserting function returns whether its keyword holds and notes failures in the reference's order. With
  * fails being collected it goes on after a failure, otherwise it may stop.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "types/schema.h"
 

@@ -2,6 +2,8 @@
  *
  * One walk does all of it, following the keywords that hold schemas. Of several faults the one nearest to the
  * top is told, as the reference does.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "types/schema.h"
 

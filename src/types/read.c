@@ -2,6 +2,8 @@
  * that order.
  *
  * A node is turned into a value first, so that there is one reader; the node walks along for the places.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "types/schema.h"
 

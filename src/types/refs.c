@@ -1,4 +1,5 @@
-/* refs.c -- where $ref, $dynamicRef and $recursiveRef lead. See schema.h. */
+/* refs.c -- where $ref, $dynamicRef and $recursiveRef lead. See schema.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
 #include "base/num.h"

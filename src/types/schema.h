@@ -4,6 +4,8 @@
  * the embedded resources ($id), anchors, and compiles the regexes. A check (pdl_check) then interprets the
  * schema value itself, in one of two modes: valid or not (stops at the first failure), or with the failures
  * collected.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_TYPES_SCHEMA_H
 #define PDL_TYPES_SCHEMA_H

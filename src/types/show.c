@@ -1,4 +1,5 @@
-/* show.c -- short text of a type for messages and hover. See type.h. */
+/* show.c -- short text of a type for messages and hover. See type.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
 #include "value/json_write.h"

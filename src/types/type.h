@@ -1,6 +1,8 @@
 /* type.h -- pdl_type: what a `spec` denotes; read, check, show. Spec: language-syntax 3.
  *
  * Types live in an arena and are immutable. A type made from a program keeps the place of each part.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_TYPES_TYPE_H
 #define PDL_TYPES_TYPE_H

@@ -1,4 +1,5 @@
-/* uri.c -- reference resolution of RFC 3986, section 5.2, for $id and $ref. */
+/* uri.c -- reference resolution of RFC 3986, section 5.2, for $id and $ref.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
 #include "base/banned.h"

@@ -1,5 +1,6 @@
 /* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords: keywords.c. See
- * schema.h. */
+ * schema.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* words.c -- which failure of a validation is told, and its sentence (those of Python's jsonschema). See
- * schema.h. */
+ * schema.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* arith.c -- binary operators on any operands (int.h): numbers first, then what sequences make of them. */
+/* arith.c -- binary operators on any operands (int.h): numbers first, then what sequences make of them.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/exotic.h"

@@ -4,6 +4,8 @@
  * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an independent group.
  * It is a persistent rope: adding a message is O(1) and shares what is there; index access flattens once.
  * Nested dependent-in-dependent and independent-in-independent are flattened; empty parts vanish.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_CONTEXT_H
 #define PDL_VALUE_CONTEXT_H

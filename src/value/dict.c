@@ -1,4 +1,5 @@
-/* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape that tells their keys. */
+/* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape that tells their keys.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/cancel.h"
 #include "base/hash.h"
 #include "base/limits.h"

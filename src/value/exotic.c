@@ -1,4 +1,5 @@
-/* exotic.c -- sets, bytes, ranges, views and undefined (exotic.h); dates are in time.c, iter.c iterates. */
+/* exotic.c -- sets, bytes, ranges, views and undefined (exotic.h); dates are in time.c, iter.c iterates.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/exotic.h"
 
 #include "value/obj.h"

@@ -1,4 +1,5 @@
-/* handle.c -- see handle.h. */
+/* handle.c -- see handle.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/handle.h"
 
 #include "base/buf.h"

@@ -2,6 +2,8 @@
  *
  * What natives may see came with it: class name, str, repr, truth, length. Dropping the last reference tells
  * the worker through the release function.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_HANDLE_H
 #define PDL_VALUE_HANDLE_H

@@ -1,4 +1,5 @@
-/* int.c -- see int.h. The only user of GMP: integers that fit int64 never get here. */
+/* int.c -- see int.h. The only user of GMP: integers that fit int64 never get here.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/int.h"
 
 #include <gmp.h>

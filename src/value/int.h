@@ -3,6 +3,8 @@
  * Integers are int64 until an operation overflows, then big; results are normalised back. Booleans count as
  * integers. Errors carry Python's class and text ("division by zero", "unsupported operand type(s) for +:
  * ...").
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_INT_H
 #define PDL_VALUE_INT_H

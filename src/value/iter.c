@@ -1,4 +1,5 @@
-/* iter.c -- the sequence protocol of exotic.h. */
+/* iter.c -- the sequence protocol of exotic.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "value/context.h"

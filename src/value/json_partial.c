@@ -2,6 +2,8 @@
  * what is open there; the text up to it, closed, is read as JSON.
  *
  *   {"a": [1, 2, "x\n          certain up to `\n`, open: " ] }     ->  {"a": [1, 2, "x\n"]}
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/json_partial.h"
 

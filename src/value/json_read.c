@@ -6,6 +6,8 @@
  * allocation is most of the work here. What reads takes the cursor and returns it behind what it read, or NULL when it
  * failed: in a register it is much cheaper than in the reader. Messages and places are those of Python's json, whose
  * scanner looks for the parts of the grammar in this order.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/json_read.h"
 

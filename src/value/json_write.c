@@ -1,5 +1,6 @@
 /* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of Python's
- * json.dumps. */
+ * json.dumps.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/json_write.h"
 
 #include <math.h>

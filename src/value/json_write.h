@@ -1,4 +1,5 @@
-/* json_write.h -- value -> JSON text. */
+/* json_write.h -- value -> JSON text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_VALUE_JSON_WRITE_H
 #define PDL_VALUE_JSON_WRITE_H
 

@@ -1,4 +1,5 @@
-/* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is OR. */
+/* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is OR.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_VALUE_LABEL_H
 #define PDL_VALUE_LABEL_H
 

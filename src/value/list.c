@@ -1,4 +1,5 @@
-/* list.c -- lists and tuples (val.h). A sole owner is changed in place, else a copy that keeps the items. */
+/* list.c -- lists and tuples (val.h). A sole owner is changed in place, else a copy that keeps the items.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/obj.h"
 
 #include "base/banned.h"

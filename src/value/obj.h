@@ -1,4 +1,5 @@
-/* obj.h -- private to the room: making and releasing the memory of counted objects. */
+/* obj.h -- private to the room: making and releasing the memory of counted objects.
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_VALUE_OBJ_H
 #define PDL_VALUE_OBJ_H
 

@@ -1,4 +1,5 @@
-/* order.c -- Python's < and in (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH. */
+/* order.c -- Python's < and in (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"

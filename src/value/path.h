@@ -1,6 +1,8 @@
 /* path.h -- the id of a block in a run ("text.2.if.then.data") as a shared, persistent list of segments.
  *
  * Depth is the depth of the run, so ids are never stored as text where recursion could multiply them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_PATH_H
 #define PDL_VALUE_PATH_H

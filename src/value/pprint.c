@@ -2,6 +2,8 @@
  *
  * A value is written on one line if that fits, else by kind over several. The test whether it fits stops as
  * soon as it does not, so that each value costs a line at most.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth (joins of
- * joins). */
+ * joins).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/promise.h"
 
 #include "base/buf.h"

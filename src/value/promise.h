@@ -2,6 +2,8 @@
  *
  * A promise moves like any value. It is filled or failed once. A text join that contains promises is itself a
  * promise whose pieces are in a list; its text is made when all pieces are there. Who waits is known to vm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_PROMISE_H
 #define PDL_VALUE_PROMISE_H

@@ -1,6 +1,8 @@
 /* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use (a bit map tells
  * which). Leaves hold the bindings of 16 neighbouring ids: names of one program are dense, so look-up is two
  * or three loads.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/scope.h"
 

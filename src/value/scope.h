@@ -3,6 +3,8 @@
  * Extending shares everything with the old scope; a sole owner is extended in place, so a loop that rebinds
  * a variable runs in constant memory. Look-up is a radix trie over dense name ids: a few loads.
  * NULL is the empty scope. Iteration is in order of first definition.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_SCOPE_H
 #define PDL_VALUE_SCOPE_H

@@ -1,4 +1,5 @@
-/* shape.c -- see shape.h: an array of keys, and beyond SMALL an index over it. */
+/* shape.c -- see shape.h: an array of keys, and beyond SMALL an index over it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/shape.h"
 
 #include "base/hash.h"

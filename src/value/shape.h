@@ -2,6 +2,8 @@
  *
  * Rows of a table have the same keys; each then holds its values and one pointer. A shape is changed in place by the
  * only dict that has it, and copied by one of several.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_SHAPE_H
 #define PDL_VALUE_SHAPE_H

@@ -1,4 +1,5 @@
-/* shapes.c -- see shapes.h. */
+/* shapes.c -- see shapes.h.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/shapes.h"
 
 #include "value/obj.h"

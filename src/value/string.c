@@ -1,4 +1,5 @@
-/* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost O(n). */
+/* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost O(n).
+ * SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/buf.h"
 #include "base/hash.h"

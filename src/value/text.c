@@ -1,4 +1,5 @@
-/* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the text. */
+/* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the text.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/text.h"
 
 #include "base/limits.h"

@@ -2,6 +2,8 @@
  *
  * stringify: pieces of text blocks, printed results, contributions. str/repr: Python's, for interpolation
  * inside longer strings, `~`, join. Promises must have been resolved.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_TEXT_H
 #define PDL_VALUE_TEXT_H

@@ -1,5 +1,6 @@
 /* time.c -- dates and datetimes of exotic.h: proleptic Gregorian calendar, years 1 to 9999, no time zone
- * data. */
+ * data.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <time.h>
 
 #include "base/hash.h"

@@ -11,6 +11,8 @@
  *
  * Labels (architecture D3) are a bit set of origins (label.h): joining is an OR. Containers carry the join of
  * what was put in; operators join their operands.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_VAL_H
 #define PDL_VALUE_VAL_H

@@ -1,4 +1,5 @@
-/* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the run. */
+/* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

@@ -1,5 +1,6 @@
 /* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec execution
- * 4.7, 4.8). */
+ * 4.7, 4.8).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

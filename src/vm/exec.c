@@ -1,5 +1,6 @@
 /* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves with DONE
- * (the fiber ended), WAIT or FAIL. */
+ * (the fiber ended), WAIT or FAIL.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

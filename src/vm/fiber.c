@@ -1,4 +1,5 @@
-/* fiber.c -- stacks, frames, ids of blocks, unwinding to handlers. */
+/* fiber.c -- stacks, frames, ids of blocks, unwinding to handlers.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

@@ -2,6 +2,8 @@
  *
  * A fiber is a strand: a value stack, a frame stack (routines), a block stack, saves, loops, handlers, and
  * registers. A parked fiber has no C state: the instruction it stands at is executed again when it resumes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VM_FIBER_H
 #define PDL_VM_FIBER_H

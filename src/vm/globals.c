@@ -1,5 +1,6 @@
 /* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random numbers of
- * the run. */
+ * the run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-/* match.c -- patterns of match blocks against values (spec execution 5.2). */
+/* match.c -- patterns of match blocks against values (spec execution 5.2).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/banned.h"

@@ -1,4 +1,5 @@
-/* ops_block.c -- what blocks do around their bodies: records, background, messages, printing, joins. */
+/* ops_block.c -- what blocks do around their bodies: records, background, messages, printing, joins.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

@@ -1,4 +1,5 @@
-/* ops_code.c -- code blocks and commands, through effects (spec execution 7). */
+/* ops_code.c -- code blocks and commands, through effects (spec execution 7).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

@@ -1,6 +1,7 @@
 /* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises
  * are waited for first, to any depth; objects of a code worker are used through effects, which leave a
- * promise. */
+ * promise.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

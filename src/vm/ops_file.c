@@ -1,4 +1,5 @@
-/* ops_file.c -- read, include, import, lang: pdl: everything that brings text into a run. */
+/* ops_file.c -- read, include, import, lang: pdl: everything that brings text into a run.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

@@ -1,4 +1,5 @@
-/* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds. */
+/* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"

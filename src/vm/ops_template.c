@@ -1,5 +1,6 @@
 /* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja code
- * block. */
+ * block.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/hash.h"

@@ -3,6 +3,8 @@
  * Text behind a model call that is still open waits; a call under the cursor prints its pieces as they come.
  * An iteration of a map has a queue of its own, which stands in its parent's at the place of the iteration.
  * Nothing is queued when the cursor is at the end: text goes straight out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "vm/fiber.h"
 

@@ -4,6 +4,8 @@
  * number of the call there, what stands below in the function's body, and so on to the block that asks. The
  * numbers of trace ids (instance4) count calls over the whole run and so depend on how fibers take turns;
  * they are no part of a place.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "vm/fiber.h"
 

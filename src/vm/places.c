@@ -1,4 +1,5 @@
-/* places.c -- exact places of errors inside of texts: the part of a template, the line of a code block. */
+/* places.c -- exact places of errors inside of texts: the part of a template, the line of a code block.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 #include "vm/fiber.h"
 

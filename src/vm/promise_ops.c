@@ -1,4 +1,5 @@
-/* promise_ops.c -- waiting for what is not there yet, and the calls to the outside that fill it. */
+/* promise_ops.c -- waiting for what is not there yet, and the calls to the outside that fill it.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include <assert.h>

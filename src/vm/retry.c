@@ -1,4 +1,5 @@
-/* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9). */
+/* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9).
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include <math.h>

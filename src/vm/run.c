@@ -1,5 +1,6 @@
 /* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls awaited),
- * cancellation. */
+ * cancellation.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/banned.h"

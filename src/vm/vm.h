@@ -3,6 +3,8 @@
  * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and the queue of
  * its output. It knows neither models nor files: everything outside is a pdl_effect given to the world of the
  * options. Single-threaded.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VM_VM_H
 #define PDL_VM_VM_H

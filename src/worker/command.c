@@ -1,4 +1,5 @@
-/* command.c -- commands: an argument vector becomes a process, never through a shell. */
+/* command.c -- commands: an argument vector becomes a process, never through a shell.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "worker/room.h"
 
 #include "base/limits.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """later.py -- the rest of worker.py, compiled into the same names when it is first needed: values without a plain JSON form, failures,
 IPython blocks, objects that stay here, the pdl package.
 """

@@ -1,5 +1,6 @@
 /* python.c -- the Python process: start, requests, what it sends, its end. The protocol is described in
- * worker.py. */
+ * worker.py.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "worker/room.h"
 
 #include <signal.h>

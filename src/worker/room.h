@@ -4,6 +4,8 @@
  *   python.c   the Python process: start, messages, questions, end
  *   wire.c     values <-> the JSON of the protocol
  *   command.c  commands
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_WORKER_ROOM_H
 #define PDL_WORKER_ROOM_H

@@ -1,6 +1,7 @@
 /* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND, ...};
  * functions and objects without a Python form are numbers in a table, described once in a message beside its
- * values. */
+ * values.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "worker/room.h"
 
 #include "base/limits.h"

@@ -5,6 +5,8 @@
  * descriptors 3 and 4, so that what user code prints and reads is never part of the protocol. Code may call
  * back: while a block waits for an answer of the run, the process serves other blocks, so that blocks and PDL
  * functions may nest to any depth.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_WORKER_WORKER_H
 #define PDL_WORKER_WORKER_H

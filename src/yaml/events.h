@@ -4,6 +4,8 @@
  * PDL's dialect is PyYAML's, which differs from libyaml in a few places. Where libyaml refuses what PyYAML
  * reads, the reader spells the text differently for libyaml (one blank or digit more) and asks to start
  * again; places stay those of the source. Where libyaml reads what PyYAML refuses, the reader refuses.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_EVENTS_H
 #define PDL_YAML_EVENTS_H

@@ -4,6 +4,8 @@
  * The reference composes the whole document first and constructs values afterwards, level by level. Problems
  * of the second phase are therefore kept with their node (fault) and only looked for when all events were
  * fine.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "yaml/yaml.h"
 

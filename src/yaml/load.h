@@ -1,4 +1,6 @@
 /* load.h -- private to the room: loading with the reader's own count of lines, and the check of characters.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_LOAD_H
 #define PDL_YAML_LOAD_H

@@ -1,4 +1,5 @@
-/* node.c -- see node.h: finding entries, places inside scalars, the outline. */
+/* node.c -- see node.h: finding entries, places inside scalars, the outline.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "yaml/node.h"
 
 #include <string.h>

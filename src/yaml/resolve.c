@@ -1,4 +1,6 @@
 /* resolve.c -- see resolve.h. Scalar types of YAML 1.1 as PyYAML's safe loader resolves and constructs them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "yaml/resolve.h"
 

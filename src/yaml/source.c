@@ -1,4 +1,5 @@
-/* source.c -- see yaml.h: bytes -> source text. UTF-8, line ends, characters. */
+/* source.c -- see yaml.h: bytes -> source text. UTF-8, line ends, characters.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "yaml/load.h"
 #include "yaml/yaml.h"

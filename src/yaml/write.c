@@ -1,5 +1,6 @@
 /* write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back as the same
- * string. */
+ * string.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
  * YAML.
  *
  * Spec: language-syntax 1.3, 1.4. libyaml gives events, resolution of scalars is ours. One document.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_YAML_H
 #define PDL_YAML_YAML_H

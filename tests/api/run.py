@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py -- the library as other programs use it: installed into a folder, found by pkg-config, used from C11 and C++17.
 
     tests/api/run.py BUILD_DIR

@@ -1,5 +1,6 @@
 /* use.cpp -- the library from C++17: handles that release themselves, lambdas as handlers. Prints what
- * failed, then the counts. */
+ * failed, then the counts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <cstdio>
 #include <memory>
 #include <string>

@@ -1,5 +1,6 @@
 /* values.c -- values and notes of pdl.h that programs make: contexts, messages, variables. C11. Prints what failed, then the
- * counts. */
+ * counts.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """llama_server.py FOLDER chat|embed -- a server of llama.cpp with a small model of random weights; prints its address."""
 import pathlib
 import sys

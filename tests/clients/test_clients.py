@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_clients.py BUILD -- the programs of other people as clients of `pdl serve`: openai (Python and npm), LangChain, litellm, llm. Their
 packages are big: `make test-clients`, which installs them under BUILD; what cannot be had is skipped with a line that says so."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_llama.py BUILD -- a real inference server, llama.cpp with a small model of random weights (llama_server.py): streams, structured
 output, tools, logprobs and vectors, asked by programs and through `pdl serve`. Skipped where its packages cannot be had."""
 import http.client

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """suite.py -- runs a part of the kit, or the third-party suites, with known-failures.txt taken into account.
 
     suite.py PART --build DIR [--shared DIR] [-j N] [--slow] [--only RE]

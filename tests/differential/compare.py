@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """compare.py -- random programs through the reference interpreter and through ours; each difference is printed and kept.
 
     REFERENCE_PYTHON tests/differential/compare.py --pdl build/pdl [--first SEED] [--seeds N] [--models P] [--seconds S] [--keep DIR] [--no-shrink]

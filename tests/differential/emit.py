@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """emit.py -- a tree of Python values as YAML, in block or flow style and with quotes as chance has it. Raw texts stand as they are."""
 import json
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """generate.py -- random well-typed PDL programs, as cases of the conformance kit.
 
 A program is a tree of Python values; `emit` writes it as YAML, in block or flow style as chance has it. Expressions are made for a type, from

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """values.py -- random expressions, templates, YAML, parsers, types and texts through the reference and through ours.
 
     REFERENCE_PYTHON tests/differential/values.py --tool build/pdl-value-test [--seed N] [--scale F] [--keep DIR]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py -- runs the programs of the manual and compares what they print.
 
     tests/docs/run.py PDL_BINARY [PAGE.md ...]

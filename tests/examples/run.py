@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run.py -- the example programs: replayed without network, key or Python, and rag.pdl and chatbot.pdl for real.
 
     tests/examples/run.py PDL_BINARY [--update]

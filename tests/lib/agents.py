@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """agents.py -- the agents of the library behind one face, for the tables of test_tools.py and test_bad_input.py: what a model has to say so that
 the agent calls a tool or ends, how the agent is called, what it saw. The model is a script on the loopback interface; its requests are kept."""
 import json

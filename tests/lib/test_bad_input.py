@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_bad_input.py -- what bad tools and bad models do to the agents: the documented result or error, the model's text never evaluated, no
 message lost.
 

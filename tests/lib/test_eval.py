@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_eval.py -- the evaluation of agents: at the same time, every score, files, and going on after a stop.
 
     tests/lib/test_eval.py BUILD

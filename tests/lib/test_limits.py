@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_limits.py -- a loop of a thousand steps against a model that answers at once: at most half a second of processor time. Twice the steps cost
 not much more than twice where requests stay short; where each request holds all that was said before, no more than the text that is handed over.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_options.py -- what the agents have in common beside tools: calls side by side, memory by summary, answers of a type, agents as tools.
 
     tests/lib/test_options.py BUILD

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_style.py -- how the library is written: every function says what it does, is short, has typed parameters and a default for each that may be
 left out; no Python. And how short programs are: those of the pages at most ten lines, those of examples/ at most forty.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_tools.py -- tools in one form: every form of a tool in every agent, and what stands between a model and its tools.
 
     tests/lib/test_tools.py BUILD

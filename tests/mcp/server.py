@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """server.py MODE [LOG] -- a tool server that does wrong what MODE says (Python standard library only).
 
 Over standard input and output; MODE http:NAME serves streamable HTTP on a free port of the loopback interface and writes the port as

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_mcp.py BUILD -- tool servers: a scripted one that does things wrong (server.py), and a real one made with the `mcp` package of
 the Python registry (in BUILD/test-venv; skipped, with a line that says so, when the registry is out of reach)."""
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """loopback -- a model's server for tests of the whole command: OpenAI's chat form over real HTTP.
 
     with Server(reply) as s: run(pdl, program, s)

@@ -5,6 +5,8 @@
  * quiet?: bool, split?: bool, cancel_after?: N, timeouts?: text} A line per piece {i, piece} and per end {i, reply} or {i,
  * error: {kind, msg, status, detail}}. repeat: the calls N times over, all at once; cancel_after: each call
  * is cancelled after N pieces, which gives {i, cancelled: true}.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include <stdio.h>
 #include <unistd.h>

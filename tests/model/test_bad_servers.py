@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Servers that misbehave: each answer ends in the right result or the right error within bounds of time and memory, and the key stays
 where it belongs. Answers cut or reset at every byte are in test_cuts.py, comments, missing ends and limits of size in test_streams.py, silence in
 test_time.py.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Budgets of runs and blocks, and prices, over real HTTP.
 
     python3 tests/model/test_budgets.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

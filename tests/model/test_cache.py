@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """--cache and `pdl cache`: replies that runs and processes share, over real HTTP.
 
     python3 tests/model/test_cache.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

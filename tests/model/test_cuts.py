@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Answers cut off after every byte, in every form that answers have, on a connection that is closed, broken off or reset; and read byte by byte.
 
     python3 tests/model/test_cuts.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

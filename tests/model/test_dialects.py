@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_dialects.py -- what the fixtures leave out: one conversation with media, calls, results and thoughts in every dialect, what is asked of tools, answers
 that are no answers, errors in the middle of streams.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Embeddings: batches, order, what is kept for the run, forms of the answer, failures; through model_driver.
 
     python3 tests/model/test_embed.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`pdl explain`: what a program would ask, with a server that must not be asked.
 
     python3 tests/model/test_explain.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

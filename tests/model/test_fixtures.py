@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Play the provider fixtures of the conformance kit against the model room alone, through model_driver.
 
     python3 tests/model/test_fixtures.py BUILD_DIR [GLOB ...]      prints "N passed, N failed, N skipped"

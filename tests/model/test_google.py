@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Vertex AI: a service account's assertion is signed, exchanged once and kept; other credentials; what is wrong with them.
 
     python3 tests/model/test_google.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

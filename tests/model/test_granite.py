@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """platform granite-io: prompts as granite-io 0.5.3 writes them (granite_prompts.json), answers taken apart, other models as a chat.
 
     python3 tests/model/test_granite.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

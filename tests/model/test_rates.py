@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Rates: the pace that the user asks for, and what services say with 429 and headers. And the log of --wire. Over real HTTP.
 
     python3 tests/model/test_rates.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

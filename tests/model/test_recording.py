@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A replay as it looks from outside, over real HTTP for the recording.
 
     python3 tests/model/test_recording.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Which errors of services `retry.exceptions` names, by our kinds and by the names of Python's classes and their bases; settings from a file .env.
 
     python3 tests/model/test_retries.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

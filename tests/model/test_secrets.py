@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Canary keys: one planted in every place where a key can stand, looked for in everything that is written.
 
     python3 tests/model/test_secrets.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

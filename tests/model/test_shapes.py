@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What goes over the wire for parameters and messages that services want in a form of their own; through model_driver.
 
     python3 tests/model/test_shapes.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

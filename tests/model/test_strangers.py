@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Recordings and caches that somebody else has made: no answer in them does more than fail.
 
     python3 tests/model/test_strangers.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Streams and failures of the model room against a server that misbehaves on purpose, through model_driver.
 
     python3 tests/model/test_streams.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The schema of a block in the strongest form that the service has, and which one the trace says; through model_driver.
 
     python3 tests/model/test_structured.py BUILD_DIR [NAME ...]      prints "N passed, N failed"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A server on the loopback interface that answers with raw bytes, and calls through model_driver against it; for the tests of this folder."""
 import json
 import os

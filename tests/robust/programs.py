@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """programs.py -- programs that together reach most of the interpreter; for the tests that break something at every moment."""
 
 PROGRAMS = {

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_cancel.py -- a signal and a budget of seconds end a run within 200 ms of its work, whatever it is doing.
 
     test_cancel.py BUILD_DIR [NAME ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_deep.py -- programs that are too deep, too long or without end: each ends soon with its result or with one located error.
 
     test_deep.py BUILD_DIR [NAME ...]

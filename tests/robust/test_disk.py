@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_disk.py -- a disk that is full: what was promised for traces, journals, caches, files and output, on a file system of 256 KB.
 
     test_disk.py BUILD_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_faults.py -- what surrounds a run breaks: streams, files, limits of the process, signals at random moments.
 
     test_faults.py BUILD_DIR [--rounds N] [--seed N]

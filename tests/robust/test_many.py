@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_many.py BUILD_DIR [NAME ...] -- programs with 70 000 of something: more than sixteen bits count. They run, with a trace too.
 
 Python standard library only. Last line: `N passed, N failed`.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_memory.py -- memory runs out at the nth allocation of a program: success or one clean message, no file half written, no child left.
 
     test_memory.py BUILD_DIR [--every] [PROGRAM ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_processes.py -- code and commands that fork, detach, eat memory or run the program itself: a typed error or a result, and nobody is left.
 
     test_processes.py BUILD_DIR

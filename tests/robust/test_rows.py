@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_rows.py -- many rows of JSONL through `map`: what the program keeps takes memory, what it lets go does not.
 
     test_rows.py BUILD_DIR [--mb N]

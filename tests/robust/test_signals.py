@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_signals.py -- signals that come one after the other: the first begins the end, the next makes it at once, and either way no
 child of the run is left.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_size.py -- values larger than the memory that there is, and operations that take long: each ends with a located error or result,
 and a signal ends a run in the middle of one.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_terminal.py -- what a model wrote does not control a terminal, whichever way it gets there; a pipe gets the bytes.
 
     test_terminal.py BUILD_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_forms.py BUILD -- the forms beside chats in which pdl serve is asked: /v1/responses, /v1/completions, /v1/embeddings. Raw, byte by
 byte; the official clients are in tests/clients."""
 import base64

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_http.py BUILD -- pdl serve against those who mean harm, or write HTTP badly: requests that are no requests, halves of requests, bodies
 that nobody may send, connections that only stay, programs that only compute. Each is told or cut off, and hinders nobody else."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_serve.py BUILD -- pdl serve over real sockets: answers, streams, errors, clients that are slow or go away, many at a time; and the
 official `openai` client and the reference interpreter as clients (skipped, with a line that says so, when they are out of reach)."""
 import concurrent.futures

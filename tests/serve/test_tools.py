@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_tools.py BUILD -- programs as tools of the Model Context Protocol: lines of JSON-RPC, POST /mcp, and the client of the `mcp` package
 of the Python registry over both (skipped, with a line that says so, when the registry is out of reach)."""
 import http.client

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_real.py BUILD -- tool servers as people use them, from the registries of JavaScript and Python: what tests/mcp checks with a
 scripted server holds with theirs. A server whose packages cannot be had is skipped, with a line that says so."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_trace.py -- what traces hold, as the reference writes it.
 
     test_trace.py BUILD_DIR [NAME ...]

@@ -1,4 +1,5 @@
-/* test_access.c -- attributes, items and slices, and what is said of missing ones. */
+/* test_access.c -- attributes, items and slices, and what is said of missing ones.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "native/native.h"

@@ -1,4 +1,5 @@
-/* test_arena.c -- regions: alignment, zeroing, marks, deferred releases. */
+/* test_arena.c -- regions: alignment, zeroing, marks, deferred releases.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <stdalign.h>

@@ -1,4 +1,5 @@
-/* test_buf.c -- growable text: appending, ceiling, handing over. */
+/* test_buf.c -- growable text: appending, ceiling, handing over.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/banned.h"

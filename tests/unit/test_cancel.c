@@ -1,4 +1,5 @@
-/* test_cancel.c -- long operations end when the run is to end. */
+/* test_cancel.c -- long operations end when the run is to end.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 
 #include "base/cancel.h"

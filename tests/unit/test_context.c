@@ -1,4 +1,5 @@
-/* test_context.c -- composition, counting, flattening, printing, deep ropes. */
+/* test_context.c -- composition, counting, flattening, printing, deep ropes.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/limits.h"

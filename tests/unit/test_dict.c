@@ -1,4 +1,5 @@
-/* test_dict.c -- dicts: order, keys of any kind, sharing, growth and deletion. */
+/* test_dict.c -- dicts: order, keys of any kind, sharing, growth and deletion.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "value/exotic.h"

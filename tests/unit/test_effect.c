@@ -1,4 +1,5 @@
-/* test_effect.c -- effects, their text form, and the two worlds of tests. */
+/* test_effect.c -- effects, their text form, and the two worlds of tests.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* test_eq.c -- Python's == and bool(). */
+/* test_eq.c -- Python's == and bool().
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* test_err.c -- errors: set, wrap, copy, and the layout people see. */
+/* test_err.c -- errors: set, wrap, copy, and the layout people see.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/arena.h"

@@ -1,4 +1,5 @@
-/* test_exotic.c -- ranges, dates, iteration. */
+/* test_exotic.c -- ranges, dates, iteration.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "value/exotic.h"

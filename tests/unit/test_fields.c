@@ -1,4 +1,5 @@
-/* test_fields.c -- the tables of fields. */
+/* test_fields.c -- the tables of fields.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/block.h"
 
 #include "t.h"

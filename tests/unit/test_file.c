@@ -1,4 +1,5 @@
-/* test_file.c -- whole files and directories in a folder of their own. */
+/* test_file.c -- whole files and directories in a folder of their own.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/file.h"
 
 #include <stdlib.h>

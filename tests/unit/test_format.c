@@ -1,4 +1,5 @@
-/* test_format.c -- printf formats, format(), str.format. */
+/* test_format.c -- printf formats, format(), str.format.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "native/native.h"

@@ -1,4 +1,5 @@
-/* test_frame.c -- length-prefixed and Content-Length messages, cut at every byte. */
+/* test_frame.c -- length-prefixed and Content-Length messages, cut at every byte.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/frame.h"
 
 #include "t.h"

@@ -1,4 +1,5 @@
-/* test_hash.c -- SHA-256 against published vectors, the table hash for spread. */
+/* test_hash.c -- SHA-256 against published vectors, the table hash for spread.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/hash.h"

@@ -1,4 +1,5 @@
-/* The world of files, standard input and time. */
+/* The world of files, standard input and time.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "host/host.h"
 
 #include <stdio.h>

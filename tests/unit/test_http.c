@@ -1,5 +1,6 @@
 /* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled, bad
- * addresses, headers. */
+ * addresses, headers.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/http.h"
 
 #include "t.h"

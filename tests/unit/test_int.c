@@ -1,4 +1,6 @@
 /* test_int.c -- arithmetic of numbers and operators on anything; results and texts are those of Python 3.11.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "t.h"
 

@@ -1,4 +1,5 @@
-/* test_journal.c -- record, then replay: the same answers, pieces in order, errors; what was not recorded fails. */
+/* test_journal.c -- record, then replay: the same answers, pieces in order, errors; what was not recorded fails.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <stdlib.h>

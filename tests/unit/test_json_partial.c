@@ -1,4 +1,5 @@
-/* test_json_partial.c -- beginnings of JSON: what is certain, and that later beginnings never contradict earlier ones. */
+/* test_json_partial.c -- beginnings of JSON: what is certain, and that later beginnings never contradict earlier ones.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "value/json_partial.h"
 
 #include "base/rand.h"

@@ -1,4 +1,5 @@
-/* test_json_read.c -- strict JSON, Python's messages and places, shared keys, depth. */
+/* test_json_read.c -- strict JSON, Python's messages and places, shared keys, depth.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* test_json_write.c -- Python's json.dumps forms, flags, errors, depth. */
+/* test_json_write.c -- Python's json.dumps forms, flags, errors, depth.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <math.h>

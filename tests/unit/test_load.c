@@ -1,4 +1,5 @@
-/* test_load.c -- programs to blocks: kinds, fields, problems with their places. */
+/* test_load.c -- programs to blocks: kinds, fields, problems with their places.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "lang/dump.h"
 #include "lang/load.h"

@@ -1,4 +1,5 @@
-/* test_loop.c -- timers, watches, wake-up, child processes, signals. */
+/* test_loop.c -- timers, watches, wake-up, child processes, signals.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/loop.h"
 
 #include <signal.h>

@@ -1,4 +1,5 @@
-/* test_map.c -- text to pointers: replacing, order, growth. */
+/* test_map.c -- text to pointers: replacing, order, growth.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/arena.h"

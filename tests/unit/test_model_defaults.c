@@ -1,4 +1,5 @@
-/* test_model_defaults.c -- default parameters by glob over the model name. */
+/* test_model_defaults.c -- default parameters by glob over the model name.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/model.h"
 #include "value/json_read.h"
 #include "value/json_write.h"

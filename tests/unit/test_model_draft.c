@@ -1,4 +1,5 @@
-/* test_model_draft.c -- events into a draft; the quick reader of events against what it must refuse. */
+/* test_model_draft.c -- events into a draft; the quick reader of events against what it must refuse.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/chunk.h"
 #include "model/dialect.h"
 #include "model/draft.h"

@@ -1,4 +1,5 @@
-/* test_model_fault.c -- what services say -> kind and message; when to try again. */
+/* test_model_fault.c -- what services say -> kind and message; when to try again.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/fault.h"
 
 #include "model/draft.h"

@@ -1,4 +1,5 @@
-/* test_model_grammar.c -- choices and regular expressions as grammars of llama.cpp. */
+/* test_model_grammar.c -- choices and regular expressions as grammars of llama.cpp.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "model/grammar.h"
 
 #include "value/json_read.h"

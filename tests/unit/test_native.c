@@ -1,4 +1,6 @@
 /* test_native.c -- filters, tests, globals and methods called with JSON arguments; results as Python's repr.
+ *
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "t.h"
 

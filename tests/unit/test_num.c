@@ -1,4 +1,5 @@
-/* test_num.c -- numbers as text: Python's repr of floats, strict reading. */
+/* test_num.c -- numbers as text: Python's repr of floats, strict reading.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <inttypes.h>

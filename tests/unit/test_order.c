@@ -1,4 +1,5 @@
-/* test_order.c -- Python's <, <=, >, >= and in, with its messages. */
+/* test_order.c -- Python's <, <=, >, >= and in, with its messages.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* test_path.c -- block ids: text of the segments, sharing, depth. */
+/* test_path.c -- block ids: text of the segments, sharing, depth.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "value/path.h"

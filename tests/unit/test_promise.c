@@ -1,4 +1,5 @@
-/* test_promise.c -- filling, what blocks, resolving, joins of joins. */
+/* test_promise.c -- filling, what blocks, resolving, joins of joins.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/limits.h"

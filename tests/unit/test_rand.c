@@ -1,4 +1,5 @@
-/* Known answers of the generator, and what its doubles are. */
+/* Known answers of the generator, and what its doubles are.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/rand.h"
 
 #include "t.h"

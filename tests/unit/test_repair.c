@@ -1,4 +1,5 @@
-/* test_repair.c -- JSON as models write it, and texts made to hurt the reader. */
+/* test_repair.c -- JSON as models write it, and texts made to hurt the reader.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/limits.h"

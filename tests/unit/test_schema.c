@@ -1,4 +1,5 @@
-/* test_schema.c -- the JSON Schema of the language: definitions are there and say what the tables say. */
+/* test_schema.c -- the JSON Schema of the language: definitions are there and say what the tables say.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/schema.h"
 
 #include "t.h"

@@ -1,4 +1,5 @@
-/* test_scope.c -- scopes: persistence, order, deletion; compared with a plain array. */
+/* test_scope.c -- scopes: persistence, order, deletion; compared with a plain array.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "value/scope.h"

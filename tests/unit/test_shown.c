@@ -1,4 +1,5 @@
-/* test_shown.c -- what a terminal gets of text that somebody else wrote, and a file of the same. */
+/* test_shown.c -- what a terminal gets of text that somebody else wrote, and a file of the same.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* test_source.c -- lines and columns of places. */
+/* test_source.c -- lines and columns of places.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/source.h"

@@ -1,4 +1,5 @@
-/* test_sse.c -- lines and events, whole and cut at every byte. */
+/* test_sse.c -- lines and events, whole and cut at every byte.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "io/sse.h"
 
 #include "t.h"

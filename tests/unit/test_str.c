@@ -1,4 +1,5 @@
-/* test_str.c -- slices: search, order, trimming, nearest names. */
+/* test_str.c -- slices: search, order, trimming, nearest names.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/alloc.h"

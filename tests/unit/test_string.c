@@ -1,4 +1,5 @@
-/* test_string.c -- text values: growth, code points, slices. */
+/* test_string.c -- text values: growth, code points, slices.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/buf.h"

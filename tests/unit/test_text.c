@@ -1,4 +1,5 @@
-/* test_text.c -- stringify, str, repr, show, pprint. Expected texts were asked from Python. */
+/* test_text.c -- stringify, str, repr, show, pprint. Expected texts were asked from Python.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <math.h>

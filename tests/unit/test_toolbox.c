@@ -1,4 +1,5 @@
-/* test_toolbox.c -- the program that stands for a tool server: names that models use, parameters, what is left out. */
+/* test_toolbox.c -- the program that stands for a tool server: names that models use, parameters, what is left out.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/toolbox.h"
 
 #include "t.h"

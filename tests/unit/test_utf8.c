@@ -1,4 +1,5 @@
-/* test_utf8.c -- validity, counting, Python's classes and case mappings. */
+/* test_utf8.c -- validity, counting, Python's classes and case mappings.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/utf8.h"

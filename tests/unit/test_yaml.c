@@ -1,4 +1,5 @@
-/* test_yaml.c -- loading: tree, places, errors, limits. */
+/* test_yaml.c -- loading: tree, places, errors, limits.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "base/arena.h"

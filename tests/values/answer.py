@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """answer.py -- our own corpora of values: inputs by hand, at the edges that the kit's corpora leave out, answers by the reference.
 
     REFERENCE_PYTHON tests/values/answer.py [KIND ...]           answers the lines that have no answer yet, numbers them

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_errors.py -- small programs that fail while they run, and their neighbours that do not: value or message, each through `lang: pdl` and `fallback`.
 
     test_errors.py BUILD_DIR

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_paid.py BUILD_DIR [NAME ...] -- replies that were paid for are shown although a later line fails, however long they take.
 
 Each program runs for several delays of its models and orders of its fibers. Python standard library only. Last line: `N passed, N failed`.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_sched.py -- what a program says does not depend on the order of its fibers or on how long models take.
 
     test_sched.py BUILD_DIR [--seeds N] [NAME ...]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_waits.py BUILD_DIR [NAME ...] -- every instruction that waits, inside every construct that keeps values on the stack.
 
 A program is a construct around a waiting block. Every waiting block gives the text "v", so a construct around it gives what it gives
