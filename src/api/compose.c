@@ -118,9 +118,9 @@ static pdl_world *hooks_of(router *r) {
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
     pdl_err err = {0};
-    pdl_world *room = pdl_hooks_take(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
-                      : r->opt.behind                                 ? r->opt.behind
-                                                                      : room_of(r, e->kind, &err);
+    pdl_world *room = pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
+                      : r->opt.behind                                  ? r->opt.behind
+                                                                       : room_of(r, e->kind, &err);
     if (room) room->ops->start(room, e);
     else pdl_effect_refuse(e, &err);
 }

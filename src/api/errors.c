@@ -4,7 +4,7 @@
 
 #include "api/handles.h"
 #include "api/keys.h"
-#include "base/shown.h"
+#include "base/termsafe.h"
 #include "lang/program.h"
 
 #include "base/banned.h"
@@ -93,7 +93,7 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
 
 void pdl_error_print(const pdl_error *error, FILE *to) {
     if (!error || !to) return;
-    (void)pdl_show(to, pdl_str_of(error->text));
+    (void)pdl_write_termsafe(to, pdl_str_of(error->text));
 }
 
 void pdl_error_free(pdl_error *error) { pdl_free(error); }

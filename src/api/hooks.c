@@ -99,7 +99,7 @@ static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e)
     return best;
 }
 
-bool pdl_hooks_take(const pdl_hook *rows, size_t n, const pdl_effect *e) {
+bool pdl_hooks_match(const pdl_hook *rows, size_t n, const pdl_effect *e) {
     return function_of(e) != NULL || find(rows, n, e) != NULL;
 }
 

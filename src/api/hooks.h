@@ -21,7 +21,7 @@ typedef struct pdl_hook {
 } pdl_hook;
 
 /* Does the host program answer this effect? */
-bool pdl_hooks_take(const pdl_hook *hooks, size_t n, const pdl_effect *e);
+bool pdl_hooks_match(const pdl_hook *hooks, size_t n, const pdl_effect *e);
 
 /* Borrows the hooks and the loop. */
 pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *hooks, size_t n);

@@ -140,7 +140,7 @@ static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 
 static void show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
-    s->opt.show_errors(s->opt.sink.user, bytes, pdl_run_has_heard(s->run));
+    s->opt.show_errors(s->opt.sink.user, bytes, pdl_run_is_tainted(s->run));
 }
 
 /* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
@@ -619,7 +619,7 @@ static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     }
     if (spawn->slot == spawn->group) {
         close_door(s, spawn->slot);
-        s->doors[spawn->slot] = pdl_cache_door(s->cache);
+        s->doors[spawn->slot] = pdl_cache_view(s->cache);
     }
     return s->asked[spawn->slot] = s->doors[spawn->group];
 }

@@ -268,7 +268,8 @@ static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
 static pdl_value *settled(pdl_val v) {
     pdl_val out;
     pdl_err err = {0};
-    if (pdl_may_wait(v) && pdl_is_absent(pdl_promise_blocking(v)) && pdl_promise_resolve(v, &out, &err)) {
+    if (pdl_may_hold_promise(v) && pdl_is_absent(pdl_promise_blocking(v)) &&
+        pdl_promise_resolve(v, &out, &err)) {
         pdl_drop(v);
         v = out;
     }

@@ -174,7 +174,7 @@ pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **err
 
 /* The value without promises. */
 static bool ready(const pdl_value *v, pdl_val *out, pdl_err *err) {
-    if (!pdl_may_wait(v->v)) {
+    if (!pdl_may_hold_promise(v->v)) {
         *out = pdl_keep(v->v);
         return true;
     }

@@ -22,14 +22,15 @@ bool pdl_alloc_is_custom(void) { return custom.alloc != NULL; }
 
 static _Thread_local pdl_alloc_watch watch;
 
-pdl_alloc_watch pdl_alloc_watched(pdl_alloc_watch w) {
+pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w) {
     pdl_alloc_watch before = watch;
     watch = w;
     return before;
 }
 
 void pdl_out_of_memory(size_t size) {
-    pdl_alloc_watch w = pdl_alloc_watched((pdl_alloc_watch){0}); /* there may be no memory for its words either */
+    pdl_alloc_watch w =
+        pdl_alloc_set_watch((pdl_alloc_watch){0}); /* there may be no memory for its words either */
     if (w.last_words) w.last_words(w.user, size);
     else fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
     exit(1); /* what was promised for the end of the process is done: output is flushed, children are ended */

@@ -63,7 +63,7 @@ typedef struct pdl_alloc_watch {
     void *user;
 } pdl_alloc_watch;
 /* Returns the one before, to be set again at the end. */
-pdl_alloc_watch pdl_alloc_watched(pdl_alloc_watch w);
+pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 
 /* n bytes, or NULL when there are none: memory to be given back. */
 void *pdl_alloc_try(size_t n);

@@ -51,7 +51,7 @@ static bool too_long(size_t limit, pdl_err *err) {
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", limit);
 }
 
-bool pdl_buf_lower(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err) {
+bool pdl_buf_relimit(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err) {
     b->limit = limit;
     if (ok && b->len > limit) ok = too_long(limit, err);
     if (!ok) pdl_buf_cut(b, start);

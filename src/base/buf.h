@@ -69,12 +69,12 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) { if (len < b->len) { b->
 
 /* What has no error channel for each piece takes the ceiling away (gives the old one) and sets it again at the end. When it was
  * passed, that is an error of kind limit; when that or the writing (ok) failed, what stands behind start is cut. */
-static inline size_t pdl_buf_lift(pdl_buf *b) {
+static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;
     return limit;
 }
-PDL_MUST bool pdl_buf_lower(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err);
+PDL_MUST bool pdl_buf_relimit(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *err);
 
 /* Remove the first n bytes (n <= len). */
 void pdl_buf_shift(pdl_buf *b, size_t n);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/shown.h"
+#include "base/termsafe.h"
 
 #include "base/banned.h"
 
@@ -107,7 +107,7 @@ void pdl_debug_fini(pdl_debug *d) {
 
 void pdl_debug_put(const pdl_debug *d, pdl_str lines) {
     FILE *f = d->file ? d->file : stderr;
-    (void)pdl_show(f, lines); /* in one piece, also when threads trace */
+    (void)pdl_write_termsafe(f, lines); /* in one piece, also when threads trace */
     fflush(f);
 }
 

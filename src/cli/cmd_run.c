@@ -187,7 +187,7 @@ static int finish(runner *r, pdl_step step) {
         pdl_cancel scope = {.flag = pdl_cli_signal_that_came()};
         (void)pdl_cancel_enter(&scope);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
-            pdl_cli_term_show(&r->term, pdl_buf_str(&b), pdl_run_is_foreign(run));
+            pdl_cli_term_show(&r->term, pdl_buf_str(&b), pdl_run_result_is_untrusted(run));
             pdl_cli_term_put(&r->term, PDL_STR("\n"));
         } else {
             pdl_cli_print_error(&err, r->session);
@@ -320,7 +320,7 @@ int pdl_cli_cmd_run(const arguments *a) {
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
-    if (PDL_POOLS) pdl_release_no_more(); /* other builds look for leaks */
+    if (PDL_POOLS) pdl_leak_on_exit(); /* other builds look for leaks */
     pdl_session_free(r.session);
     pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/shown.h"
+#include "base/termsafe.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -16,7 +16,7 @@ int pdl_cli_write_failed(int e) {
 }
 
 int pdl_cli_put_stdout(pdl_str text) {
-    bool ok = pdl_show(stdout, text);
+    bool ok = pdl_write_termsafe(stdout, text);
     return ok && fflush(stdout) == 0 ? 0 : pdl_cli_write_failed(errno);
 }
 
@@ -24,7 +24,7 @@ void pdl_cli_put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf shown = PDL_BUF;
     if (s) pdl_session_redact(s, text, &shown);
     else pdl_buf_put(&shown, text);
-    (void)pdl_show(stderr, pdl_buf_str(&shown));
+    (void)pdl_write_termsafe(stderr, pdl_buf_str(&shown));
     fflush(stderr);
     pdl_buf_fini(&shown);
 }

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/shown.h"
+#include "base/termsafe.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -48,7 +48,7 @@ static bool read_rate(const arguments *a, opt_id id, double *out) {
 
 static void write_wire(void *user, pdl_str text) {
     run_limits *l = user;
-    if (l->wire_failed || (pdl_show(l->wire, text) && fflush(l->wire) == 0)) return;
+    if (l->wire_failed || (pdl_write_termsafe(l->wire, text) && fflush(l->wire) == 0)) return;
     l->wire_failed = true;
     pdl_cli_tell("pdl: warning: the log of requests %.*s is not complete: %s", PDL_FMT(l->wire_name),
                  strerror(errno));

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/shown.h"
+#include "base/termsafe.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
 
@@ -114,7 +114,8 @@ static void put_message(term *t, const pdl_event *e) {
 
 static void put_error(term *t, pdl_str text, bool foreign) {
     pdl_cli_term_flush(t); /* what was printed before stands before */
-    if (foreign) (void)pdl_show(stderr, text);
+    if (foreign)
+        (void)pdl_write_termsafe(stderr, text);
     else fwrite(text.p, 1, text.n, stderr);
     fflush(stderr);
 }

@@ -21,8 +21,8 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key, uint32_t number) {
 /* Can there be another attempt? `retry: 0` only numbers the first one. */
 static bool retries(const pdl_retry *r) { return r && (r->is_object || r->count); }
 
-static pdl_info *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
-    pdl_info *i = pdl_arena_new(e->a, pdl_info);
+static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
+    pdl_blockinfo *i = pdl_arena_new(e->a, pdl_blockinfo);
     i->block = b;
     i->seg = pos.seg;
     i->index = pos.index;
@@ -140,7 +140,7 @@ static void c_contribute(pdl_emit *e, const pdl_block *b) {
     }
 }
 
-static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
+static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
     if (b->more->parser) {
         pdl_emit_set_loc(e, b->more->parser_loc);
         emit_PARSE(e, b);
@@ -156,7 +156,7 @@ static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_info *info)
     }
 }
 
-static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
+static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
     pdl_emit_block(e, b->more->fallback,
                    (pdl_pos){
                        .seg = PDL_SEG_NAME,
@@ -172,7 +172,7 @@ static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_info *info) {
     emit_CATCH_END(e);
 }
 
-static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
+static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos) {
     if (!info->has_handler) {
         pdl_emit_body(e, b, info, pos);
         pdl_emit_trace_field(e, "pdl__result");
@@ -217,7 +217,7 @@ static bool mutes_parts(const pdl_block *b) {
 }
 
 /* A plain value in a list: no record of its own, only its message and its printing. */
-static void c_plain(pdl_emit *e, const pdl_block *b, pdl_info *info) {
+static void c_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);
     emit_EMIT(e, false);
@@ -225,7 +225,7 @@ static void c_plain(pdl_emit *e, const pdl_block *b, pdl_info *info) {
 
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     emit_place old = {e->site, e->start, e->end};
-    pdl_info *info = info_of(e, b, pos);
+    pdl_blockinfo *info = info_of(e, b, pos);
     pdl_emit_set_loc(e, b->loc);
     if (b->kind == PDL_BLOCK_scalar && !e->trace) {
         c_plain(e, b, info);

@@ -18,12 +18,12 @@ static void c_or_absent(pdl_emit *e, const pdl_tree *t, const char *key) {
     pdl_emit_trace_field(e, key);
 }
 
-static void c_end(pdl_emit *e, const pdl_info *info, pdl_message_form message) {
+static void c_end(pdl_emit *e, const pdl_blockinfo *info, pdl_message_form message) {
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : message, NULL);
     emit_EMIT(e, true);
 }
 
-static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
+static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_blockinfo *info) {
     if (b->args) {
         pdl_emit_tree_at(e, b->args, b->head.loc);
         pdl_emit_trace_field(e, "args");
@@ -37,7 +37,7 @@ static void c_command(pdl_emit *e, const pdl_b_code *b, const pdl_info *info) {
     c_end(e, info, PDL_MESSAGE_PLAIN);
 }
 
-void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info) {
+void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info) {
     pdl_str lang = b->lang.s;
     if (b->args || pdl_str_eq_nocase(lang, PDL_STR("command"))) {
         c_command(e, b, info);

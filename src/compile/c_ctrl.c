@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
+void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, b->cond);
     pdl_emit_trace_field(e, "if");
     uint32_t no = emit_JUMP_FALSE(e, PDL_LATER);
@@ -31,7 +31,7 @@ void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info) {
     pdl_emit_patch(e, over);
 }
 
-void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info) {
+void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, b->cases.n);
     pdl_emit_tree(e, b->value);
     pdl_emit_trace_field(e, "match");
@@ -158,7 +158,7 @@ static bool is_blind(const pdl_block *b) {
 }
 
 /* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the loop runs in constant memory. */
-static bool is_unheard(const pdl_b_repeat *b, const pdl_info *info, const pdl_join *join) {
+static bool is_unheard(const pdl_b_repeat *b, const pdl_blockinfo *info, const pdl_join *join) {
     if (!info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;
     for (uint32_t i = 0; i < b->head.contribute.n; i++)
         if (b->head.contribute.p[i].value) return false;
@@ -169,7 +169,7 @@ static bool is_const_truth(const pdl_tree *t, bool truth) {
     return t->kind == PDL_TREE_CONST && pdl_is_bool(t->value) && pdl_bool_of(t->value) == truth;
 }
 
-void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
+void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     const pdl_join *join = b->join ? b->join : &default_join;
     const pdl_tree *max = b->max ? b->max : b->num;
     uint32_t ends[2], n_ends = 0;
@@ -200,7 +200,7 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info) {
     c_loop_finish(e, join);
 }
 
-void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info) {
+void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_blockinfo *info) {
     const pdl_join *join = b->join ? b->join : &default_join;
     c_loop_head(e, &b->head, b->fors, &b->index, b->max, join);
     pdl_map_info *m = pdl_arena_new(e->a, pdl_map_info);

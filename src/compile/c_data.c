@@ -45,7 +45,7 @@ static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
     }
 }
 
-void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info) {
+void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_blockinfo *info) {
     if (b->path) {
         pdl_emit_tree(e, b->path);
         pdl_emit_trace_field(e, "read");
@@ -95,13 +95,13 @@ static const pdl_expr *get_expr(pdl_emit *e, pdl_str text) {
     return x;
 }
 
-static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_info *info) {
+static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_blockinfo *info) {
     pdl_emit_expr(e, get_expr(e, b->get.s), NULL, b->get.loc);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
     emit_EMIT(e, false);
 }
 
-static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_info *info) {
+static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_blockinfo *info) {
     pdl_emit_tree(e, b->data);
     if (!b->raw.value) pdl_emit_trace_field(e, "data");
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
@@ -114,14 +114,14 @@ static void c_factor(pdl_emit *e, const pdl_b_factor *b) {
     emit_FACTOR(e);
 }
 
-static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_info *info) {
+static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_blockinfo *info) {
     pdl_emit_tree(e, b->value);
     pdl_emit_trace_field(e, "data");
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, NULL);
     emit_EMIT(e, false);
 }
 
-static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_info *info) {
+static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info) {
     if (!b->fields.is_map) {
         pdl_join join = {.kind = PDL_JOIN_OBJECT, .loc = pdl_field_loc(&b->head, "object")};
         pdl_emit_list_body(e, &b->fields, info, &join);
@@ -176,7 +176,7 @@ static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.ki
                       text_join = {.kind = PDL_JOIN_TEXT};
 
 /* Body of a block by kind: the exhaustive switch of the compiler. */
-void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos) {
+void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos) {
     switch (b->kind) {
     case PDL_BLOCK_text: pdl_emit_list_body(e, &PDL_AS(text, b)->items, info, &text_join); return;
     case PDL_BLOCK_lastOf: pdl_emit_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join); return;

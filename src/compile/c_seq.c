@@ -33,7 +33,7 @@ static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
 }
 
 /* Only the last of several prints. */
-static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info) {
+static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo *info) {
     if (!items->n) {
         pdl_emit_const(e, pdl_null());
         return;
@@ -53,7 +53,7 @@ static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_info *info
     }
 }
 
-void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join) {
+void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info, const pdl_join *join) {
     if (join->kind == PDL_JOIN_LASTOF) {
         c_last_of(e, items, info);
         return;

@@ -59,7 +59,8 @@ void pdl_code_drop(pdl_code *c) {
 static void dump_ptr(const pdl_code *c, uint32_t i, pdl_buf *out) {
     const void *p = c->ptrs.p[i];
     if (!p) return;
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_info) pdl_buf_putf(out, " %s", ((const pdl_info *)p)->kind);
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_blockinfo)
+        pdl_buf_putf(out, " %s", ((const pdl_blockinfo *)p)->kind);
     if (c->ptr_types.p[i] == PDL_PTR_pdl_callsig)
         pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_callsig *)p)->name));
     if (c->ptr_types.p[i] == PDL_PTR_pdl_macro_info) pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_macro_info *)p)->name));

@@ -22,16 +22,16 @@ typedef struct pdl_ins {
 } pdl_ins;
 
 /* Where an instruction came from. expr: its text is quoted in "Error during the evaluation of ...". */
-typedef struct pdl_site {
+typedef struct pdl_srcsite {
     const pdl_expr *expr; /* NULL: a step of a block */
     const pdl_node *node; /* scalar that holds the text, NULL unknown */
     pdl_loc loc;          /* FILE:LINE of errors */
-} pdl_site;
+} pdl_srcsite;
 
-typedef struct pdl_where {
+typedef struct pdl_srcspan {
     uint32_t site;
     uint32_t start, end; /* bytes in the expression's text */
-} pdl_where;
+} pdl_srcspan;
 
 /* Shape of a call, filter, test. */
 typedef struct pdl_callsig {
@@ -56,7 +56,7 @@ typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_f
 typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_ITER } pdl_seg;
 
 /* What the machine knows of a block at ENTER. */
-typedef struct pdl_info {
+typedef struct pdl_blockinfo {
     const pdl_block *block;
     pdl_seg seg;
     uint32_t index;       /* SEG_INDEX */
@@ -71,7 +71,7 @@ typedef struct pdl_info {
     bool has_handler;     /* retry, fallback or expectations */
     bool has_retry;
     const char *kind;     /* segment of the kind */
-} pdl_info;
+} pdl_blockinfo;
 
 /* A macro of a template, or a function body. */
 typedef struct pdl_macro_info {
@@ -101,9 +101,9 @@ typedef enum {
 /* Types of what operands point to. */
 #define PDL_PTR_TYPES(X)                                                                                     \
     X(pdl_callsig)                                                                                           \
-    X(pdl_info) X(pdl_macro_info) X(pdl_block) X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info)          \
-        X(pdl_map_info) X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code)           \
-            X(pdl_b_read)
+    X(pdl_blockinfo)                                                                                         \
+    X(pdl_macro_info) X(pdl_block) X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info) X(pdl_map_info)      \
+        X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)
@@ -122,7 +122,7 @@ typedef struct pdl_fors_info {
 /* A map: its body is a routine. */
 typedef struct pdl_map_info {
     const pdl_b_map *block;
-    const pdl_info *info;
+    const pdl_blockinfo *info;
     uint32_t entry;
 } pdl_map_info;
 
@@ -145,8 +145,8 @@ struct pdl_code {
     pdl_val signatures;      /* of a tool server: dict from names of functions to declarations; else absent */
     bool jinja;              /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
-    PDL_VEC(pdl_where) where;
-    PDL_VEC(pdl_site) sites;
+    PDL_VEC(pdl_srcspan) where;
+    PDL_VEC(pdl_srcsite) sites;
     PDL_VEC(pdl_val) consts;
     PDL_VEC(const void *) ptrs;
     PDL_VEC(uint8_t) ptr_types; /* pdl_ptr_type, index by index */

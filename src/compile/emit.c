@@ -15,7 +15,7 @@ uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
     pdl_code *code = e->code;
     if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || a > UINT8_MAX) PDL_BUG("program too large");
     *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint32_t)c};
-    *pdl_vec_push(&code->where) = (pdl_where){e->site, e->start, e->end};
+    *pdl_vec_push(&code->where) = (pdl_srcspan){e->site, e->start, e->end};
     return (uint32_t)code->ins.n - 1;
 }
 
@@ -51,10 +51,10 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s) {
 emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc) {
     emit_place old = {e->site, e->start, e->end};
     size_t n = e->code->sites.n;
-    const pdl_site *last = n ? &e->code->sites.p[n - 1] : NULL;
+    const pdl_srcsite *last = n ? &e->code->sites.p[n - 1] : NULL;
     bool same = last && last->expr == expr && last->node == node && last->loc.src == loc.src &&
                 last->loc.start == loc.start && last->loc.end == loc.end;
-    if (!same) *pdl_vec_push(&e->code->sites) = (pdl_site){expr, node, loc};
+    if (!same) *pdl_vec_push(&e->code->sites) = (pdl_srcsite){expr, node, loc};
     e->site = (uint32_t)e->code->sites.n - 1;
     e->start = e->end = 0;
     return old;

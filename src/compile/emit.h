@@ -133,18 +133,18 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key,
                          uint32_t number); /* of a case of match, from 1; 0: none */
 
 /* bodies by family of kinds */
-void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_info *info, const pdl_join *join);
+void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info, const pdl_join *join);
 void pdl_emit_reduce(pdl_emit *e); /* function list -> folded value */
-void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_info *info, pdl_pos pos);
-void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_info *info);
-void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_info *info);
-void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_info *info);
-void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_info *info);
+void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos);
+void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_blockinfo *info);
+void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info);
+void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info);
+void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_blockinfo *info);
 void pdl_emit_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos);
 void pdl_emit_call(pdl_emit *e, const pdl_b_call *b);
 void pdl_emit_model(pdl_emit *e, const pdl_b_model *b);
-void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_info *info);
-void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_info *info);
+void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info);
+void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_blockinfo *info);
 void pdl_emit_message(pdl_emit *e, const pdl_b_message *b);
 void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
 void pdl_emit_pending_functions(pdl_emit *e);

@@ -17,12 +17,12 @@
 #include "base/num.h"
 #include "effect/effect.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

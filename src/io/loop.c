@@ -38,7 +38,7 @@ uv_loop_t *pdl_loop_uv(pdl_loop *l) {
     return &l->uv;
 }
 
-void pdl_loop_hold(pdl_loop *l, int delta) {
+void pdl_loop_ref(pdl_loop *l, int delta) {
     assert(delta > 0 || l->open > 0);
     l->open += (size_t)delta;
 }
@@ -128,7 +128,7 @@ static void timer_closed(uv_handle_t *h) {
 static void timer_fired(uv_timer_t *h) {
     pdl_timer *t = h->data;
     pdl_loop *l = t->loop;
-    pdl_loop_hold(l, -1);
+    pdl_loop_ref(l, -1);
     uv_close((uv_handle_t *)&t->uv, timer_closed);
     l->firing = true;
     t->fn(t->user);
@@ -156,13 +156,13 @@ pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), voi
     uv_timer_init(&l->uv, &t->uv);
     t->uv.data = t;
     uv_timer_start(&t->uv, timer_fired, distance(l, ms), 0);
-    pdl_loop_hold(l, 1);
+    pdl_loop_ref(l, 1);
     return t;
 }
 
 void pdl_timer_stop(pdl_timer *t) {
     if (!t) return;
-    pdl_loop_hold(t->loop, -1);
+    pdl_loop_ref(t->loop, -1);
     uv_close((uv_handle_t *)&t->uv, timer_closed);
 }
 
@@ -200,8 +200,8 @@ pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *use
 
 void pdl_watch_set(pdl_watch *w, int events) {
     if (events == w->events) return;
-    if (!w->events) pdl_loop_hold(w->loop, 1);
-    if (!events) pdl_loop_hold(w->loop, -1);
+    if (!w->events) pdl_loop_ref(w->loop, 1);
+    if (!events) pdl_loop_ref(w->loop, -1);
     w->events = events;
     if (events)
         uv_poll_start(&w->uv, uv_events(events), watch_fired);

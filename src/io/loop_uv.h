@@ -11,6 +11,6 @@
 uv_loop_t *pdl_loop_uv(pdl_loop *l);
 
 /* One thing more (1) or less (-1) that keeps the loop open. */
-void pdl_loop_hold(pdl_loop *l, int delta);
+void pdl_loop_ref(pdl_loop *l, int delta);
 
 #endif

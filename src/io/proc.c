@@ -74,7 +74,7 @@ static void unref(pdl_proc *p) {
 static void set_hold(pdl_proc *p, bool hold) {
     if (hold == p->holds) return;
     p->holds = hold;
-    pdl_loop_hold(p->loop, hold ? 1 : -1);
+    pdl_loop_ref(p->loop, hold ? 1 : -1);
 }
 
 void pdl_proc_set_open(pdl_proc *p, bool open) {

@@ -299,7 +299,7 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
     return &c->own.world;
 }
 
-pdl_world *pdl_cache_door(pdl_cache *c) {
+pdl_world *pdl_cache_view(pdl_cache *c) {
     door *d = PDL_NEW(door);
     *d = (door){.world = {&door_ops}, .cache = c};
     return &d->world;

@@ -28,7 +28,7 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 /* The same world for one of several runs, or groups of runs, that share it: repetitions are counted for this one alone.
  * Ids of effects differ between all runs of a cache. After pdl_cache_world; to be closed when its effects are answered
  * or cancelled, before the cache. */
-pdl_world *pdl_cache_door(pdl_cache *c);
+pdl_world *pdl_cache_view(pdl_cache *c);
 
 /* Everything so far is in the file. Errors: why something is not (disk full), io; again each time it is asked. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);

@@ -214,7 +214,7 @@ typedef struct pdl_parser_field {
 } pdl_parser_field;
 
 /* Common fields that few blocks have. */
-typedef struct pdl_block_more {
+typedef struct pdl_block_rare {
     pdl_text_field description, role;
     const pdl_type *spec;
     pdl_loc spec_loc;
@@ -228,9 +228,9 @@ typedef struct pdl_block_more {
     pdl_loc parser_loc;
     pdl_expectations expectations;
     const pdl_block *fallback;
-} pdl_block_more;
+} pdl_block_rare;
 
-extern const pdl_block_more pdl_no_more; /* all empty */
+extern const pdl_block_rare pdl_no_more; /* all empty */
 
 /* The common part of every block: first member `head` of each kind's struct. */
 struct pdl_block {
@@ -238,7 +238,7 @@ struct pdl_block {
     bool independent, context_given;
     pdl_loc loc;             /* what FILE:LINE says of the block itself */
     const pdl_node *node;
-    const pdl_block_more *more; /* never NULL; one empty one is shared by the blocks without any of it */
+    const pdl_block_rare *more; /* never NULL; one empty one is shared by the blocks without any of it */
     pdl_text_field def;
     pdl_contributes contribute;
 };
@@ -279,7 +279,7 @@ typedef struct pdl_field {
     const char *key;
     pdl_field_type type;
     pdl_need need;
-    size_t offset;     /* of the member; of common fields in pdl_block or in pdl_block_more */
+    size_t offset; /* of the member; of common fields in pdl_block or in pdl_block_rare */
     bool in_more;
     const char *doc;
 } pdl_field;

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-const pdl_block_more pdl_no_more = {0};
+const pdl_block_rare pdl_no_more = {0};
 
 /* One row a kind. */
 static const struct {
@@ -53,7 +53,7 @@ static_assert(N_OWN < 200, "places in the table are bytes below those of the com
 
 static const pdl_field common[] = {
 #define HEAD    pdl_block
-#define MORE    pdl_block_more
+#define MORE    pdl_block_rare
 #define IN_HEAD false
 #define IN_MORE true
 #define C(where, member, key, type, doc)                                                                     \

@@ -32,7 +32,7 @@ static void fail(pdl_call *c, pdl_fault *f);
 /* --- life cycle -------------------------------------------------------------------------- */
 
 static void reset_answer(pdl_call *c) {
-    pdl_draft_fini(&c->draft);
+    pdl_reply_builder_fini(&c->draft);
     pdl_sse_fini(&c->sse);
     pdl_eventstream_fini(&c->frames);
     pdl_buf_fini(&c->whole);
@@ -87,14 +87,14 @@ static void abandon_job(pdl_call *c) {
 static void release(pdl_call *c) {
     if (c->http_id) pdl_http_cancel(c->calls->http, c->http_id);
     pdl_timer_stop(c->timer);
-    pdl_token_unwant(&c->token);
+    pdl_token_cancel(&c->token);
     pdl_rates_leave(c->calls->rates, &c->pass);
     pdl_buf_fini(&c->wired);
     abandon_job(c);
     reset_answer(c);
     pdl_buf_fini(&c->seen);
     pdl_drop(c->made.list);
-    pdl_call_unwrite(c);
+    pdl_call_reset(c);
     pdl_drop(c->given);
     pdl_drop(c->model);
     unlink_call(c);
@@ -309,7 +309,8 @@ static pdl_next next_of(pdl_call *c, const pdl_fault *f, uint64_t *wait_ms) {
     if (blames_schema(c, f)) return PDL_NEXT_NO_SCHEMA;
     /* while others are answered a 429 says when, not whether: it takes no retry away */
     unsigned most = max_retries(c);
-    c->free_retry = most && f->status == 429 && f->kind == PDL_E_rate_limit && pdl_rates_moves(&c->pass);
+    c->free_retry =
+        most && f->status == 429 && f->kind == PDL_E_rate_limit && pdl_rates_had_progress(&c->pass);
     if (c->sent && hidden && (c->free_retry || c->attempt < most) && pdl_backoff(f, c->attempt, &c->calls->rng, wait_ms))
         return PDL_NEXT_RETRY;
     return PDL_NEXT_NONE; /* a fallback is looked for where it is taken */
@@ -555,12 +556,12 @@ static void end_stream(pdl_call *c, int status) {
         fail(c, &f);
         return;
     }
-    if (!c->gone && !pdl_draft_is_complete(&c->draft)) {
+    if (!c->gone && !pdl_reply_builder_is_complete(&c->draft)) {
         pdl_fault_set(&f, PDL_E_stream, status, "the stream ended before the answer was complete");
         fail(c, &f);
         return;
     }
-    pdl_val raw = c->gone ? pdl_absent() : pdl_draft_take(&c->draft);
+    pdl_val raw = c->gone ? pdl_absent() : pdl_reply_builder_take(&c->draft);
     if (c->gone || !show(c, pdl_buf_str(&c->draft.piece))) {
         stop(c, raw);
         return;
@@ -572,8 +573,8 @@ static void on_done(void *user, const pdl_http_reply *r) {
     pdl_call *c = user;
     pdl_fault f = c->fault;
     c->fault = (pdl_fault){0};
-    pdl_wire_came(c, r);
-    pdl_rates_heard(c->calls->rates, &c->pass, r);
+    pdl_wire_received(c, r);
+    pdl_rates_on_reply(c->calls->rates, &c->pass, r);
     if (f.kind != PDL_E_NONE) {
         fail(c, &f);
     } else if (r->end != PDL_HTTP_OK) {
@@ -596,7 +597,7 @@ static void send_now(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
     reset_answer(c);
-    pdl_draft_init(&c->draft);
+    pdl_reply_builder_init(&c->draft);
     pdl_http_request req = {
         .method = poll ? "GET" : "POST",
         .url = pdl_buf_z(poll ? &c->job.get : &c->url),
@@ -687,7 +688,7 @@ static void on_late_token(void *user) {
     pdl_fault f = {0};
     c->timer = NULL;
     c->sent = c->anew = true;
-    pdl_token_unwant(&c->token);
+    pdl_token_cancel(&c->token);
     pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &f);
     fail(c, &f);
 }
@@ -700,7 +701,7 @@ static void send_off(pdl_call *c) {
         if (token.n == 0) {
             c->token.fn = on_token;
             c->token.user = c;
-            pdl_token_want(&c->calls->tokens, url, token_id(c), form, &c->token);
+            pdl_token_acquire(&c->calls->tokens, url, token_id(c), form, &c->token);
             if (patience(c)) c->timer = pdl_timer_start(c->calls->loop, patience(c), on_late_token, c);
             return;
         }
@@ -715,7 +716,7 @@ static void begin(pdl_call *c) {
     c->http_id = 0;
     c->sent = false;
     c->n_shown = 0;
-    if (!pdl_call_write(c, &err)) {
+    if (!pdl_call_build(c, &err)) {
         pdl_fault f = {0};
         c->ask.provider = c->route.provider;
         pdl_fault_of_err(&err, 0, &f);
@@ -743,7 +744,7 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     c->messages = c->made.list = pdl_absent();
     c->seen = PDL_BUF;
     c->wired = PDL_BUF;
-    pdl_draft_init(&c->draft);
+    pdl_reply_builder_init(&c->draft);
     c->prev = calls->end;
     *calls->end = c;
     calls->end = &c->next;

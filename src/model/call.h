@@ -76,11 +76,11 @@ struct pdl_call {
     bool new_token; /* a refused token was replaced once */
     uint64_t http_id;
     pdl_timer *timer;
-    pdl_pass pass;   /* at most one of it, http_id, timer waits */
+    pdl_rate_slot pass; /* at most one of it, http_id, timer waits */
     bool free_retry; /* the one that comes is not counted */
     pdl_buf wired;   /* of a stream, for the log */
     /* the answer */
-    pdl_draft draft;
+    pdl_reply_builder draft;
     pdl_sse sse;
     pdl_eventstream frames;
     pdl_job job;     /* its get is set while one is waited for */
@@ -103,8 +103,8 @@ void pdl_call_cancel(pdl_call *c);
 
 /* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no request;
  * bare message. */
-PDL_MUST bool pdl_call_write(pdl_call *c, pdl_err *err);
-void pdl_call_unwrite(pdl_call *c);
+PDL_MUST bool pdl_call_build(pdl_call *c, pdl_err *err);
+void pdl_call_reset(pdl_call *c);
 
 /* --- fallback.c -------------------------------------------------------------------------- */
 

@@ -184,7 +184,7 @@ static bool unescape(pdl_str s, pdl_buf *out) {
     return true;
 }
 
-bool pdl_chunk_read(pdl_str text, pdl_draft *d) {
+bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     pdl_scan s = {text, 0};
     chunk c = {0};
     if (pdl_dict_len(d->head) == 0) return false; /* the first event brings id, model and the rest */
@@ -193,12 +193,12 @@ bool pdl_chunk_read(pdl_str text, pdl_draft *d) {
     if (!scan_done(&s)) return false;
     if (!c.has_content) return true;
     if (!c.escaped) {
-        pdl_draft_text(d, c.content);
+        pdl_reply_builder_text(d, c.content);
         return true;
     }
     pdl_buf plain = PDL_BUF;
     bool ok = unescape(c.content, &plain);
-    if (ok) pdl_draft_text(d, pdl_buf_str(&plain));
+    if (ok) pdl_reply_builder_text(d, pdl_buf_str(&plain));
     pdl_buf_fini(&plain);
     return ok;
 }

@@ -4,9 +4,9 @@
 #ifndef PDL_MODEL_DIALECT_H
 #define PDL_MODEL_DIALECT_H
 
-#include "model/draft.h"
 #include "model/headers.h"
 #include "model/providers.h"
+#include "model/reply_builder.h"
 
 /* One call as a dialect sees it. Values are owned by the call. */
 typedef struct pdl_ask {
@@ -92,7 +92,7 @@ struct pdl_dialect {
     bool resign; /* credentials are bound to the time: a retry needs new ones */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);
-    bool (*event)(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err);
+    bool (*event)(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err);
     bool (*sign)(const pdl_sign *s, pdl_err *err);
     bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
     const pdl_embedder *embedder;

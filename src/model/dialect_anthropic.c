@@ -279,7 +279,7 @@ static pdl_str text_at(pdl_vref d, const char *key) {
 }
 
 /* Counts of the prompt come first, those of the answer later. */
-static void add_usage(pdl_vref u, pdl_draft *d) {
+static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     static const char *const kept[] = {"cache_creation_input_tokens", "cache_read_input_tokens"};
     if (!pdl_is_dict(u)) return;
     int64_t in = pdl_count_of(u, "input_tokens", -1), out = pdl_count_of(u, "output_tokens", -1);
@@ -298,10 +298,10 @@ static void add_usage(pdl_vref u, pdl_draft *d) {
     pdl_val usage = pdl_usage_new(prompt, out, used, -1);
     if (made >= 0) usage = pdl_dict_putz(usage, kept[0], pdl_int(made));
     if (used >= 0) usage = pdl_dict_putz(usage, kept[1], pdl_int(used));
-    pdl_draft_set(&d->usage, usage);
+    pdl_reply_builder_set(&d->usage, usage);
 }
 
-static void add_head(pdl_vref m, pdl_draft *d) {
+static void add_head(pdl_vref m, pdl_reply_builder *d) {
     static const char *const kept[] = {"id", "model"};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         pdl_vref v = pdl_dict_getz(m, kept[i]);
@@ -310,18 +310,18 @@ static void add_head(pdl_vref m, pdl_draft *d) {
     add_usage(pdl_dict_getz(m, "usage"), d);
 }
 
-static pdl_val thoughts_of(pdl_draft *d) {
+static pdl_val thoughts_of(pdl_reply_builder *d) {
     pdl_vref list = pdl_dict_getz(d->extra, "thinking_blocks");
     return pdl_is_list(list) ? pdl_keep(list) : pdl_list_new(1);
 }
 
-static void add_thought(pdl_draft *d, pdl_val block) {
+static void add_thought(pdl_reply_builder *d, pdl_val block) {
     pdl_val list = pdl_list_push(thoughts_of(d), block);
     d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
 }
 
 /* A field of the thought that came last. */
-static void set_thought(pdl_draft *d, const char *key, pdl_str text) {
+static void set_thought(pdl_reply_builder *d, const char *key, pdl_str text) {
     pdl_val list = thoughts_of(d);
     size_t n = pdl_list_len(list);
     if (n == 0) {
@@ -333,23 +333,24 @@ static void set_thought(pdl_draft *d, const char *key, pdl_str text) {
     d->extra = pdl_dict_putz(d->extra, "thinking_blocks", pdl_list_set(list, n - 1, changed));
 }
 
-static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_draft *d) {
+static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_builder *d) {
     pdl_vref name = pdl_dict_getz(block, "name");
     pdl_val call = pdl_call_new(pdl_dict_getz(block, "id"), name, input);
     call = pdl_dict_putz(call, "index", pdl_int(index));
     pdl_val list = pdl_list_push(pdl_list_new(1), call);
-    pdl_draft_tools(d, list);
+    pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
 
 /* A block of a whole answer, or the beginning of one in a stream. */
-static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, bool whole, pdl_draft *d) {
+static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, bool whole,
+                               pdl_reply_builder *d) {
     pdl_str type = text_at(block, "type");
     if (pdl_str_is(type, "text")) {
-        pdl_draft_text(d, text_at(block, "text"));
+        pdl_reply_builder_text(d, text_at(block, "text"));
     } else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "redacted_thinking")) {
         d->mark = d->reasoning.len;
-        if (text_at(block, "thinking").n) pdl_draft_reasoning(d, text_at(block, "thinking"));
+        if (text_at(block, "thinking").n) pdl_reply_builder_reasoning(d, text_at(block, "thinking"));
         add_thought(d, pdl_keep(block));
     } else if (pdl_str_is(type, "tool_use")) {
         pdl_vref input = pdl_dict_getz(block, "input");
@@ -361,20 +362,20 @@ static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, 
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
-    pdl_draft d;
+    pdl_reply_builder d;
     pdl_vref content = pdl_is_dict(json) ? pdl_dict_getz(json, "content") : pdl_absent();
     if (!pdl_is_list(content)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no content");
     }
-    pdl_draft_init(&d);
+    pdl_reply_builder_init(&d);
     add_head(json, &d);
     for (size_t i = 0; i < pdl_list_len(content); i++)
         if (pdl_is_dict(pdl_list_at(content, i)))
             add_block_of_reply(a, pdl_list_at(content, i), (int64_t)i, true, &d);
-    pdl_draft_stop(&d, pdl_dict_getz(json, "stop_reason"));
-    *raw = pdl_draft_take(&d);
-    pdl_draft_fini(&d);
+    pdl_reply_builder_stop(&d, pdl_dict_getz(json, "stop_reason"));
+    *raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
     pdl_drop(json);
     return true;
 }
@@ -382,32 +383,32 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 /* --- stream ------------------------------------------------------------------------------ */
 
 /* Pieces of a call; those of the schema tool, which is no call, are the text. */
-static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_draft *d) {
-    if (!pdl_draft_has_call(d, index)) {
-        if (a->forced_tool) pdl_draft_text(d, piece);
+static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_reply_builder *d) {
+    if (!pdl_reply_builder_has_call(d, index)) {
+        if (a->forced_tool) pdl_reply_builder_text(d, piece);
         return;
     }
     pdl_val f = pdl_dict_putz(pdl_dict_new(1), "arguments", pdl_text(piece));
     pdl_val call = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int(index));
     pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "function", f));
-    pdl_draft_tools(d, list);
+    pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
 
-static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_draft *d) {
+static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_str type = text_at(delta, "type");
     if (pdl_str_is(type, "text_delta")) {
-        pdl_draft_text(d, text_at(delta, "text"));
+        pdl_reply_builder_text(d, text_at(delta, "text"));
     } else if (pdl_str_is(type, "input_json_delta")) {
         add_input(a, index, text_at(delta, "partial_json"), d);
     } else if (pdl_str_is(type, "thinking_delta")) {
-        pdl_draft_reasoning(d, text_at(delta, "thinking"));
+        pdl_reply_builder_reasoning(d, text_at(delta, "thinking"));
     } else if (pdl_str_is(type, "signature_delta")) {
         set_thought(d, "signature", text_at(delta, "signature"));
     }
 }
 
-static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
+static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     pdl_str type = text_at(json, "type");
     int64_t index = pdl_count_of(json, "index", 0);
     pdl_vref message = pdl_dict_getz(json, "message"), block = pdl_dict_getz(json, "content_block"),
@@ -423,20 +424,20 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
             set_thought(d, "thinking", pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));
         d->mark = d->reasoning.len;
     } else if (pdl_str_is(type, "message_delta")) {
-        if (pdl_is_dict(delta)) pdl_draft_stop(d, pdl_dict_getz(delta, "stop_reason"));
+        if (pdl_is_dict(delta)) pdl_reply_builder_stop(d, pdl_dict_getz(delta, "stop_reason"));
         add_usage(pdl_dict_getz(json, "usage"), d);
     } else if (pdl_str_is(type, "message_stop")) {
         d->done = true;
     }
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
     if (text.n == 0 || d->done) return true;
-    if (!pdl_draft_event(d, text, &json, err)) return false;
+    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
     if (pdl_str_is(text_at(json, "type"), "error")) {
-        pdl_draft_set(&d->error, json);
+        pdl_reply_builder_set(&d->error, json);
         return true;
     }
     add_event(a, json, d);

@@ -313,28 +313,28 @@ static pdl_vref get(pdl_vref v, const char *key) {
 }
 
 /* What a cache gave or took is part of the prompt. */
-static void add_usage(pdl_vref u, pdl_draft *d) {
+static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     if (!pdl_is_dict(u)) return;
     int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1), prompt = pdl_count_of(u, "inputTokens", 0);
     prompt += (read > 0 ? read : 0) + pdl_count_of(u, "cacheWriteInputTokens", 0);
-    pdl_draft_set(&d->usage, pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1));
+    pdl_reply_builder_set(&d->usage, pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1));
 }
 
-static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_draft *d) {
+static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_reply_builder *d) {
     pdl_val call = pdl_call_new(get(use, "toolUseId"), get(use, "name"), input);
     pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "index", pdl_int(index)));
-    pdl_draft_tools(d, list);
+    pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
 
 /* Thoughts in the form of Anthropic's, whose models they are. Takes block. */
-static void add_thinking_block(pdl_val block, pdl_draft *d) {
+static void add_thinking_block(pdl_val block, pdl_reply_builder *d) {
     pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), block);
     d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
 }
 
-static void add_thought(pdl_vref text, pdl_vref mark, pdl_draft *d) {
+static void add_thought(pdl_vref text, pdl_vref mark, pdl_reply_builder *d) {
     pdl_val b = object_with("type", pdl_textz("thinking"));
     b = pdl_dict_putz(b, "thinking", pdl_is_str(text) ? pdl_keep(text) : pdl_textz(""));
     if (pdl_is_str(mark)) b = pdl_dict_putz(b, "signature", pdl_keep(mark));
@@ -342,62 +342,62 @@ static void add_thought(pdl_vref text, pdl_vref mark, pdl_draft *d) {
 }
 
 /* A thought that cannot be read, only sent back. */
-static void add_hidden_thought(pdl_vref data, pdl_draft *d) {
+static void add_hidden_thought(pdl_vref data, pdl_reply_builder *d) {
     if (!pdl_is_str(data)) return;
     add_thinking_block(pdl_dict_putz(object_with("type", pdl_textz("redacted_thinking")), "data", pdl_keep(data)), d);
 }
 
-static void add_block_of_reply(pdl_vref block, int64_t index, pdl_draft *d) {
+static void add_block_of_reply(pdl_vref block, int64_t index, pdl_reply_builder *d) {
     pdl_vref text = get(block, "text"), use = get(block, "toolUse"),
              thought = get(get(block, "reasoningContent"), "reasoningText");
-    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     if (pdl_is_dict(use)) add_call(use, index, get(use, "input"), d);
     if (pdl_is_str(get(thought, "text"))) {
-        pdl_draft_reasoning(d, pdl_str_get(get(thought, "text")));
+        pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
         add_thought(get(thought, "text"), get(thought, "signature"), d);
     }
     add_hidden_thought(get(get(block, "reasoningContent"), "redactedContent"), d);
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
-    pdl_draft d;
+    pdl_reply_builder d;
     pdl_vref content = get(get(get(json, "output"), "message"), "content");
     if (!pdl_is_list(content)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no output.message");
     }
-    pdl_draft_init(&d);
+    pdl_reply_builder_init(&d);
     d.head = pdl_dict_putz(d.head, "model", pdl_text(a->name));
     for (size_t i = 0; i < pdl_list_len(content); i++)
         add_block_of_reply(pdl_list_at(content, i), (int64_t)i, &d);
-    pdl_draft_stop(&d, get(json, "stopReason"));
+    pdl_reply_builder_stop(&d, get(json, "stopReason"));
     add_usage(get(json, "usage"), &d);
-    *raw = pdl_draft_take(&d);
-    pdl_draft_fini(&d);
+    *raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
     pdl_drop(json);
     return true;
 }
 
 /* --- stream ------------------------------------------------------------------------------ */
 
-static void add_input(const pdl_ask *a, int64_t index, pdl_vref piece, pdl_draft *d) {
-    if (!pdl_draft_has_call(d, index)) {
-        if (a->forced_tool) pdl_draft_text(d, pdl_str_get(piece));
+static void add_input(const pdl_ask *a, int64_t index, pdl_vref piece, pdl_reply_builder *d) {
+    if (!pdl_reply_builder_has_call(d, index)) {
+        if (a->forced_tool) pdl_reply_builder_text(d, pdl_str_get(piece));
         return;
     }
     pdl_val call = object_with("index", pdl_int(index));
     call = pdl_dict_putz(call, "function", object_with("arguments", pdl_keep(piece)));
     pdl_val list = pdl_list_push(pdl_list_new(1), call);
-    pdl_draft_tools(d, list);
+    pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
 
-static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_draft *d) {
+static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_vref text = get(delta, "text"), input = get(get(delta, "toolUse"), "input"),
              thought = get(delta, "reasoningContent");
-    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     if (pdl_is_str(input)) add_input(a, index, input, d);
-    if (pdl_is_str(get(thought, "text"))) pdl_draft_reasoning(d, pdl_str_get(get(thought, "text")));
+    if (pdl_is_str(get(thought, "text"))) pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
     add_hidden_thought(get(thought, "redactedContent"), d);
     if (!pdl_is_str(get(thought, "signature"))) return;
     /* The signature ends a thought. */
@@ -407,7 +407,7 @@ static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_draft
     pdl_drop(all);
 }
 
-static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
+static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     pdl_vref delta = get(json, "contentBlockDelta"), start = get(json, "contentBlockStart"),
              stop = get(json, "messageStop"), meta = get(json, "metadata");
     if (pdl_is_dict(delta)) {
@@ -419,19 +419,19 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_draft *d) {
         if (pdl_is_dict(use) && !schema) add_call(use, pdl_count_of(start, "contentBlockIndex", 0), none, d);
         pdl_drop(none);
     } else if (pdl_is_dict(stop)) {
-        pdl_draft_stop(d, get(stop, "stopReason"));
+        pdl_reply_builder_stop(d, get(stop, "stopReason"));
     } else if (pdl_is_dict(meta)) {
         add_usage(get(meta, "usage"), d);
     }
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
-    if (!pdl_draft_event(d, text, &json, err)) return false;
+    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
     if (pdl_is_absent(pdl_dict_getz(d->head, "model")))
         d->head = pdl_dict_putz(d->head, "model", pdl_text(a->name));
     if (pdl_is_dict(get(json, "error"))) {
-        pdl_draft_set(&d->error, json);
+        pdl_reply_builder_set(&d->error, json);
         return true;
     }
     add_event(a, json, d);

@@ -332,12 +332,12 @@ static pdl_vref get(pdl_vref v, const char *a, const char *b) {
     return pdl_is_absent(x) && b && pdl_is_dict(v) ? pdl_dict_getz(v, b) : x;
 }
 
-static void add_call(pdl_vref part, pdl_vref f, pdl_draft *d) {
+static void add_call(pdl_vref part, pdl_vref f, pdl_reply_builder *d) {
     pdl_vref mark = get(part, "thoughtSignature", "thought_signature"), old;
     pdl_val call = pdl_call_new(get(f, "id", NULL), get(f, "name", NULL), get(f, "args", NULL));
     call = pdl_dict_putz(call, "index", pdl_int((int64_t)d->tools.n));
     pdl_val list = pdl_list_push(pdl_list_new(1), call);
-    pdl_draft_tools(d, list);
+    pdl_reply_builder_tools(d, list);
     pdl_drop(list);
     old = pdl_dict_getz(d->extra, "thought_signatures");
     if (!pdl_is_str(mark) && !pdl_is_list(old)) return;
@@ -348,7 +348,7 @@ static void add_call(pdl_vref part, pdl_vref f, pdl_draft *d) {
 }
 
 /* An image that the model made, beside the text: {type: image_url, image_url: {url: "data:..."}} in `images`. */
-static void add_image(pdl_vref media, pdl_draft *d) {
+static void add_image(pdl_vref media, pdl_reply_builder *d) {
     pdl_vref mime = get(media, "mimeType", "mime_type"), data = get(media, "data", NULL), old = pdl_dict_getz(d->extra, "images");
     if (!pdl_is_str(mime) || !pdl_is_str(data)) return;
     pdl_val url = pdl_textf("data:%.*s;base64,%.*s", PDL_FMT(pdl_str_get(mime)), PDL_FMT(pdl_str_get(data)));
@@ -357,7 +357,7 @@ static void add_image(pdl_vref media, pdl_draft *d) {
     d->extra = pdl_dict_putz(d->extra, "images", list);
 }
 
-static void add_part_of_reply(pdl_vref part, pdl_draft *d) {
+static void add_part_of_reply(pdl_vref part, pdl_reply_builder *d) {
     pdl_vref text = get(part, "text", NULL), f = get(part, "functionCall", "function_call"),
              thought = get(part, "thought", NULL), media = get(part, "inlineData", "inline_data");
     if (pdl_is_dict(f)) {
@@ -366,9 +366,9 @@ static void add_part_of_reply(pdl_vref part, pdl_draft *d) {
         add_image(media, d);
     } else if (pdl_is_str(text)) {
         if (pdl_is_bool(thought) && pdl_bool_of(thought))
-            pdl_draft_reasoning(d, pdl_str_get(text));
+            pdl_reply_builder_reasoning(d, pdl_str_get(text));
         else
-            pdl_draft_text(d, pdl_str_get(text));
+            pdl_reply_builder_text(d, pdl_str_get(text));
     }
 }
 
@@ -379,7 +379,7 @@ static pdl_val token_of(pdl_vref t) {
 }
 
 /* {chosenCandidates: [token], topCandidates: [{candidates: [token]}]} in OpenAI's form. */
-static void add_logprobs(pdl_vref v, pdl_draft *d) {
+static void add_logprobs(pdl_vref v, pdl_reply_builder *d) {
     pdl_vref chosen = get(v, "chosenCandidates", NULL), tops = get(v, "topCandidates", NULL);
     if (!pdl_is_list(chosen)) return;
     pdl_val content = pdl_list_new(pdl_list_len(chosen));
@@ -391,41 +391,41 @@ static void add_logprobs(pdl_vref v, pdl_draft *d) {
         content = pdl_list_push(content, pdl_dict_putz(token_of(pdl_list_at(chosen, i)), "top_logprobs", top));
     }
     pdl_val all = object_with("content", content);
-    pdl_draft_logprobs(d, all);
+    pdl_reply_builder_logprobs(d, all);
     pdl_drop(all);
 }
 
-static void add_candidate(pdl_vref c, pdl_draft *d) {
+static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
     pdl_vref parts = get(get(c, "content", NULL), "parts", NULL),
              finish = get(c, "finishReason", "finish_reason");
     for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
         add_part_of_reply(pdl_list_at(parts, i), d);
-    if (pdl_is_str(finish)) pdl_draft_set(&d->finish, pdl_keep(finish));
+    if (pdl_is_str(finish)) pdl_reply_builder_set(&d->finish, pdl_keep(finish));
     add_logprobs(get(c, "logprobsResult", NULL), d);
 }
 
-static void add_head(pdl_vref json, pdl_draft *d) {
+static void add_head(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref u = get(json, "usageMetadata", "usage_metadata"), model = get(json, "modelVersion", NULL),
              id = get(json, "responseId", NULL),
              blocked = get(get(json, "promptFeedback", NULL), "blockReason", NULL);
     if (pdl_is_str(id)) d->head = pdl_dict_putz(d->head, "id", pdl_keep(id));
     if (pdl_is_str(model)) d->head = pdl_dict_putz(d->head, "model", pdl_keep(model));
-    if (pdl_is_str(blocked)) pdl_draft_set(&d->finish, pdl_textz("content_filter"));
+    if (pdl_is_str(blocked)) pdl_reply_builder_set(&d->finish, pdl_textz("content_filter"));
     if (!pdl_is_dict(u)) return;
     int64_t thoughts = pdl_count_of(u, "thoughtsTokenCount", -1);
     int64_t out = pdl_count_of(u, "candidatesTokenCount", 0) + (thoughts > 0 ? thoughts : 0);
     int64_t in = pdl_count_of(u, "promptTokenCount", 0) + pdl_count_of(u, "toolUsePromptTokenCount", 0);
-    pdl_draft_set(&d->usage, pdl_usage_new(in, out,
-                                           pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
+    pdl_reply_builder_set(&d->usage,
+                          pdl_usage_new(in, out, pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
 }
 
 /* Candidates behind the first are further choices. */
 static pdl_val add_choice(pdl_val raw, pdl_vref candidate, size_t index) {
-    pdl_draft d;
-    pdl_draft_init(&d);
+    pdl_reply_builder d;
+    pdl_reply_builder_init(&d);
     add_candidate(candidate, &d);
-    pdl_val other = pdl_draft_take(&d);
-    pdl_draft_fini(&d);
+    pdl_val other = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
     pdl_val choice = pdl_keep(pdl_list_at(pdl_dict_getz(other, "choices"), 0));
     choice = pdl_dict_putz(choice, "index", pdl_int((int64_t)index));
     pdl_drop(other);
@@ -434,29 +434,29 @@ static pdl_val add_choice(pdl_val raw, pdl_vref candidate, size_t index) {
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
-    pdl_draft d;
+    pdl_reply_builder d;
     pdl_vref list = get(json, "candidates", NULL);
     size_t n = pdl_is_list(list) ? pdl_list_len(list) : 0;
     (void)a;
-    pdl_draft_init(&d);
+    pdl_reply_builder_init(&d);
     if (pdl_is_dict(json)) add_head(json, &d);
     bool ok = n || !pdl_is_absent(d.finish);
     if (n) add_candidate(pdl_list_at(list, 0), &d);
-    if (ok) *raw = pdl_draft_take(&d);
+    if (ok) *raw = pdl_reply_builder_take(&d);
     for (size_t i = 1; i < n; i++) *raw = add_choice(*raw, pdl_list_at(list, i), i);
-    pdl_draft_fini(&d);
+    pdl_reply_builder_fini(&d);
     pdl_drop(json);
     return ok || pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no candidates");
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     (void)a;
     text = pdl_str_trim(text);
     if (text.n == 0) return true;
-    if (!pdl_draft_event(d, text, &json, err)) return false;
+    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
     if (pdl_is_dict(pdl_dict_getz(json, "error"))) {
-        pdl_draft_set(&d->error, json);
+        pdl_reply_builder_set(&d->error, json);
         return true;
     }
     pdl_vref list = pdl_dict_getz(json, "candidates");

@@ -289,7 +289,7 @@ static pdl_val usage_of(pdl_vref json) {
     return pdl_dict_putz(u, "total_tokens", pdl_int(a + b));
 }
 
-static void add_common(pdl_vref json, pdl_draft *d) {
+static void add_common(pdl_vref json, pdl_reply_builder *d) {
     static const char *const kept[] = {"model", "created_at"};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         pdl_vref v = pdl_dict_getz(json, kept[i]);
@@ -299,33 +299,33 @@ static void add_common(pdl_vref json, pdl_draft *d) {
     pdl_vref done = pdl_dict_getz(json, "done"), reason = pdl_dict_getz(json, "done_reason");
     if (!pdl_is_bool(done) || !pdl_bool_of(done)) return;
     d->done = true;
-    if (pdl_is_str(reason)) pdl_draft_set(&d->finish, pdl_keep(reason));
-    pdl_draft_set(&d->usage, usage_of(json));
+    if (pdl_is_str(reason)) pdl_reply_builder_set(&d->finish, pdl_keep(reason));
+    pdl_reply_builder_set(&d->usage, usage_of(json));
 }
 
-static void add_chat(pdl_vref json, pdl_draft *d) {
+static void add_chat(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref m = pdl_dict_getz(json, "message");
     if (!pdl_is_dict(m)) return;
     pdl_vref content = pdl_dict_getz(m, "content"), thought = pdl_dict_getz(m, "thinking"),
              calls = pdl_dict_getz(m, "tool_calls");
-    if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_draft_reasoning(d, pdl_str_get(thought));
-    if (pdl_is_str(content)) pdl_draft_text(d, pdl_str_get(content));
+    if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_reply_builder_reasoning(d, pdl_str_get(thought));
+    if (pdl_is_str(content)) pdl_reply_builder_text(d, pdl_str_get(content));
     if (!pdl_is_list(calls)) return;
     pdl_val list = openai_calls(calls); /* whole calls, each with an id of its own */
-    pdl_draft_tools(d, list);
+    pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
 
-static void add_generate(pdl_vref json, pdl_draft *d) {
+static void add_generate(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref text = pdl_dict_getz(json, "response"), thought = pdl_dict_getz(json, "thinking");
-    if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_draft_reasoning(d, pdl_str_get(thought));
-    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
+    if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_reply_builder_reasoning(d, pdl_str_get(thought));
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
 }
 
 static bool emulates_tools(const pdl_ask *a) { return pdl_is_list(pdl_dict_getz(a->params, "tools")); }
 
 /* A text that is an object {name, arguments} is the call that the instruction asked for; any other is shown now. */
-static void end_emulation(pdl_draft *d) {
+static void end_emulation(pdl_reply_builder *d) {
     pdl_err err = {0};
     pdl_val v = pdl_null();
     d->quiet = false;
@@ -333,7 +333,7 @@ static void end_emulation(pdl_draft *d) {
     if (pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) && !pdl_is_absent(pdl_dict_getz(v, "arguments"))) {
         pdl_val call = pdl_call_new(pdl_absent(), pdl_dict_getz(v, "name"), pdl_dict_getz(v, "arguments"));
         pdl_val list = pdl_list_push(pdl_list_new(1), call);
-        pdl_draft_tools(d, list);
+        pdl_reply_builder_tools(d, list);
         pdl_drop(list);
         pdl_buf_clear(&d->content);
     } else {
@@ -343,18 +343,18 @@ static void end_emulation(pdl_draft *d) {
 }
 
 static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *raw, pdl_err *err) {
-    pdl_draft d;
+    pdl_reply_builder d;
     if (!pdl_is_dict(json) || pdl_is_absent(pdl_dict_getz(json, generate ? "response" : "message"))) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s",
                            generate ? "response" : "message");
     }
-    pdl_draft_init(&d);
+    pdl_reply_builder_init(&d);
     (generate ? add_generate : add_chat)(json, &d);
     add_common(json, &d);
     if (generate && emulates_tools(a)) end_emulation(&d);
-    *raw = pdl_draft_take(&d);
-    pdl_draft_fini(&d);
+    *raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
     pdl_drop(json);
     return true;
 }
@@ -367,14 +367,14 @@ static bool read_generate(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err 
     return read_with(a, true, json, raw, err);
 }
 
-static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
     if (text.n == 0 || d->done) return true;
-    if (!pdl_draft_event(d, text, &json, err)) return false;
+    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
     pdl_vref error = pdl_dict_getz(json, "error");
     if (!pdl_is_absent(error) && !pdl_is_null(error)) {
-        pdl_draft_set(&d->error, json);
+        pdl_reply_builder_set(&d->error, json);
         return true;
     }
     d->quiet = generate && emulates_tools(a);
@@ -385,11 +385,11 @@ static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_draft 
     return true;
 }
 
-static bool event_chat(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     return event_with(a, false, text, d, err);
 }
 
-static bool event_generate(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event_generate(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     return event_with(a, true, text, d, err);
 }
 

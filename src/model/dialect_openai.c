@@ -295,17 +295,17 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
-static void add_delta_field(pdl_draft *d, pdl_vref key, pdl_vref v) {
+static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
     pdl_str k = pdl_str_get(key);
     if (pdl_is_null(v)) return;
     if (pdl_str_is(k, "content") && pdl_is_str(v)) {
-        pdl_draft_text(d, pdl_str_get(v));
+        pdl_reply_builder_text(d, pdl_str_get(v));
     } else if (pdl_str_is(k, "role")) {
         if (pdl_is_absent(d->role) && pdl_is_str(v)) d->role = pdl_keep(v);
     } else if (pdl_str_is(k, "tool_calls")) {
-        pdl_draft_tools(d, v);
+        pdl_reply_builder_tools(d, v);
     } else if ((pdl_str_is(k, "reasoning_content") || pdl_str_is(k, "reasoning")) && pdl_is_str(v)) {
-        pdl_draft_reasoning(d, pdl_str_get(v));
+        pdl_reply_builder_reasoning(d, pdl_str_get(v));
     } else if (pdl_str_is(k, "refusal") && pdl_is_str(v)) {
         d->has_refusal = true;
         pdl_buf_put(&d->refusal, pdl_str_get(v));
@@ -315,7 +315,7 @@ static void add_delta_field(pdl_draft *d, pdl_vref key, pdl_vref v) {
 }
 
 /* Only choice 0 counts (spec 5). */
-static void add_choice(pdl_draft *d, pdl_vref choice) {
+static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!pdl_is_dict(choice)) return;
     pdl_vref index = pdl_dict_getz(choice, "index"), delta = pdl_dict_getz(choice, "delta");
     if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) != 0) return;
@@ -325,26 +325,26 @@ static void add_choice(pdl_draft *d, pdl_vref choice) {
             add_delta_field(d, pdl_dict_key_at(delta, i), pdl_dict_val_at(delta, i));
     pdl_vref text = pdl_dict_getz(choice, "text"), finish = pdl_dict_getz(choice, "finish_reason");
     pdl_vref logprobs = pdl_dict_getz(choice, "logprobs");
-    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
-    if (pdl_is_str(finish)) pdl_draft_set(&d->finish, pdl_keep(finish));
-    if (!is_null(logprobs)) pdl_draft_logprobs(d, logprobs);
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
+    if (pdl_is_str(finish)) pdl_reply_builder_set(&d->finish, pdl_keep(finish));
+    if (!is_null(logprobs)) pdl_reply_builder_logprobs(d, logprobs);
 }
 
 /* Fields beside the choices: the first id, time and model, the last of everything else. */
-static void add_head(pdl_draft *d, pdl_vref chunk) {
+static void add_head(pdl_reply_builder *d, pdl_vref chunk) {
     for (size_t i = 0; i < pdl_dict_len(chunk); i++) {
         pdl_vref key = pdl_dict_key_at(chunk, i), v = pdl_dict_val_at(chunk, i);
         pdl_str k = pdl_str_get(key);
         bool once = pdl_str_is(k, "id") || pdl_str_is(k, "created") || pdl_str_is(k, "model");
         if (pdl_is_null(v) || pdl_str_is(k, "choices") || pdl_str_is(k, "object")) continue;
         if (pdl_str_is(k, "usage"))
-            pdl_draft_set(&d->usage, pdl_keep(v));
+            pdl_reply_builder_set(&d->usage, pdl_keep(v));
         else if (!once || pdl_is_absent(pdl_dict_find(d->head, key)))
             d->head = pdl_dict_put(d->head, pdl_keep(key), pdl_keep(v));
     }
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val chunk;
     (void)a;
     text = pdl_str_trim(text);
@@ -353,10 +353,10 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
         return true;
     }
     if (text.n == 0 || d->done || pdl_chunk_read(text, d)) return true;
-    if (!pdl_draft_event(d, text, &chunk, err)) return false;
+    if (!pdl_reply_builder_event(d, text, &chunk, err)) return false;
     pdl_vref error = pdl_dict_getz(chunk, "error");
     if (!is_null(error) && (is_null(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(error))) {
-        pdl_draft_set(&d->error, chunk);
+        pdl_reply_builder_set(&d->error, chunk);
         return true;
     }
     pdl_vref choices = pdl_dict_getz(chunk, "choices");

@@ -123,7 +123,7 @@ static bool pending(const pdl_ask *a, pdl_vref json, pdl_job *job) {
 }
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
-    pdl_draft d;
+    pdl_reply_builder d;
     pdl_buf text = PDL_BUF;
     (void)a;
     if (!pdl_is_dict(json) || !pdl_text_is(pdl_dict_getz(json, "status"), "succeeded")) {
@@ -135,13 +135,13 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         return false;
     }
     pdl_vref id = pdl_dict_getz(json, "id"), model = pdl_dict_getz(json, "model");
-    pdl_draft_init(&d);
+    pdl_reply_builder_init(&d);
     put_output(json, &text);
-    pdl_draft_text(&d, pdl_buf_str(&text));
+    pdl_reply_builder_text(&d, pdl_buf_str(&text));
     if (pdl_is_str(id)) d.head = pdl_dict_putz(d.head, "id", pdl_keep(id));
     if (pdl_is_str(model)) d.head = pdl_dict_putz(d.head, "model", pdl_keep(model));
-    *raw = pdl_draft_take(&d);
-    pdl_draft_fini(&d);
+    *raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
     pdl_buf_fini(&text);
     pdl_drop(json);
     return true;

@@ -148,7 +148,7 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
     return pdl_dialect_openai.read(a, json, raw, err);
 }
 
-static bool event_chat(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     pdl_err ignored = {0};
     /* An error of theirs has a form of its own: {errors: [{code, message}]}. */
@@ -159,7 +159,7 @@ static bool event_chat(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *er
         }
         pdl_vref errors = pdl_is_dict(json) ? pdl_dict_getz(json, "errors") : pdl_absent();
         if (pdl_is_list(errors)) {
-            pdl_draft_set(&d->error, json);
+            pdl_reply_builder_set(&d->error, json);
             return true;
         }
         pdl_drop(json);
@@ -225,16 +225,17 @@ static bool write_text(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
 }
 
 /* Counts: the largest of the prompt, the last of the answer. */
-static void add_counts(pdl_vref result, pdl_draft *d) {
+static void add_counts(pdl_vref result, pdl_reply_builder *d) {
     int64_t in = pdl_count_of(result, "input_token_count", -1),
             out = pdl_count_of(result, "generated_token_count", -1);
     if (in < 0 && out < 0) return;
     int64_t was_in = pdl_is_dict(d->usage) ? pdl_count_of(d->usage, "prompt_tokens", 0) : 0,
             was_out = pdl_is_dict(d->usage) ? pdl_count_of(d->usage, "completion_tokens", 0) : 0;
-    pdl_draft_set(&d->usage, pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
+    pdl_reply_builder_set(&d->usage,
+                          pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
 }
 
-static bool add_results(pdl_vref json, pdl_draft *d) {
+static bool add_results(pdl_vref json, pdl_reply_builder *d) {
     static const char *const kept[] = {"model_id", "created_at", "system"};
     pdl_vref results = pdl_dict_getz(json, "results");
     pdl_vref r = pdl_is_list(results) && pdl_list_len(results) ? pdl_list_at(results, 0) : pdl_absent();
@@ -244,31 +245,32 @@ static bool add_results(pdl_vref json, pdl_draft *d) {
     }
     if (!pdl_is_dict(r)) return false;
     pdl_vref text = pdl_dict_getz(r, "generated_text"), stop = pdl_dict_getz(r, "stop_reason");
-    if (pdl_is_str(text)) pdl_draft_text(d, pdl_str_get(text));
-    if (pdl_is_str(stop) && !pdl_text_is(stop, "not_finished")) pdl_draft_set(&d->finish, pdl_keep(stop));
+    if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
+    if (pdl_is_str(stop) && !pdl_text_is(stop, "not_finished"))
+        pdl_reply_builder_set(&d->finish, pdl_keep(stop));
     add_counts(r, d);
     return true;
 }
 
 static bool read_text(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
-    pdl_draft d;
+    pdl_reply_builder d;
     (void)a;
-    pdl_draft_init(&d);
+    pdl_reply_builder_init(&d);
     bool ok = pdl_is_dict(json) && add_results(json, &d);
-    if (ok) *raw = pdl_draft_take(&d);
-    pdl_draft_fini(&d);
+    if (ok) *raw = pdl_reply_builder_take(&d);
+    pdl_reply_builder_fini(&d);
     pdl_drop(json);
     return ok || pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no results");
 }
 
-static bool event_text(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) {
+static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     (void)a;
     text = pdl_str_trim(text);
     if (text.n == 0) return true;
-    if (!pdl_draft_event(d, text, &json, err)) return false;
+    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
     if (!pdl_is_absent(pdl_dict_getz(json, "errors")) || !pdl_is_absent(pdl_dict_getz(json, "error"))) {
-        pdl_draft_set(&d->error, json);
+        pdl_reply_builder_set(&d->error, json);
         return true;
     }
     add_results(json, d);

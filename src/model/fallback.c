@@ -41,8 +41,8 @@ bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f) {
     pdl_vref next = find_fallback(c, given, f), name = pdl_is_dict(next) ? pdl_dict_getz(next, "model") : next;
     if (pdl_is_absent(next)) return false;
     pdl_val params = pdl_is_dict(next) ? pdl_dict_merge(pdl_keep(given), next) : pdl_keep(given);
-    if (pdl_is_str(name)) pdl_draft_set(&c->model, pdl_keep(name));
-    pdl_draft_set(&c->given, without_key(c, params, next));
+    if (pdl_is_str(name)) pdl_reply_builder_set(&c->model, pdl_keep(name));
+    pdl_reply_builder_set(&c->given, without_key(c, params, next));
     c->fell_back = true;
     c->attempt = 0;
     return true;

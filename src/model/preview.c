@@ -21,7 +21,7 @@ static pdl_call *call_of(pdl_world *model, const pdl_effect *e) {
 }
 
 static void release(pdl_call *c) {
-    pdl_call_unwrite(c);
+    pdl_call_reset(c);
     pdl_drop(c->given);
     pdl_drop(c->model);
     pdl_free(c);
@@ -81,13 +81,13 @@ static pdl_val shown(const pdl_call *c, pdl_val problem) {
 bool pdl_model_preview(pdl_world *model, const pdl_effect *e, pdl_val *out, pdl_err *err) {
     pdl_call *c = call_of(model, e);
     pdl_val problem = pdl_null();
-    bool ok = pdl_call_write(c, err);
+    bool ok = pdl_call_build(c, err);
     if (!ok && err->kind == PDL_E_auth) {
         pdl_drop(problem);
         problem = pdl_textz(err->msg);
         pdl_err_fini(err);
         c->given = pdl_dict_putz(c->given, "api_key", pdl_textz(STAND_IN));
-        ok = pdl_call_write(c, err);
+        ok = pdl_call_build(c, err);
     }
     if (ok) *out = shown(c, problem);
     else pdl_drop(problem);

@@ -360,7 +360,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return true;
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_draft *d, pdl_err *err) { /* never called */
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) { /* never called */
     return pdl_dialect_openai.event(a, text, d, err);
 }
 

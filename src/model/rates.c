@@ -16,7 +16,7 @@
 
 enum { LONGEST_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
 
-typedef struct pdl_lane {
+typedef struct pdl_rate_bucket {
     char *name;         /* owned */
     size_t going;
     double most;        /* open at a time; INFINITY until a service complains */
@@ -24,8 +24,8 @@ typedef struct pdl_lane {
     uint64_t answered;
     uint64_t hold_ns;   /* nothing goes out before */
     unsigned refusals;  /* 429 since the last answer */
-    pdl_pass *first, *last; /* waiting */
-} pdl_lane;
+    pdl_rate_slot *first, *last; /* waiting */
+} pdl_rate_bucket;
 
 typedef struct spent {
     uint64_t ns;
@@ -57,7 +57,7 @@ void pdl_rates_free(pdl_rates *r) {
     if (!r) return;
     pdl_timer_stop(r->timer);
     for (size_t i = 0; i < r->lanes.n; i++) {
-        pdl_lane *l = r->lanes.entries[i].value;
+        pdl_rate_bucket *l = r->lanes.entries[i].value;
         pdl_free(l->name);
         pdl_free(l);
     }
@@ -66,10 +66,10 @@ void pdl_rates_free(pdl_rates *r) {
     pdl_free(r);
 }
 
-static pdl_lane *lane_of(pdl_rates *r, pdl_str name) {
-    pdl_lane *l = pdl_map_find(&r->lanes, name);
+static pdl_rate_bucket *lane_of(pdl_rates *r, pdl_str name) {
+    pdl_rate_bucket *l = pdl_map_find(&r->lanes, name);
     if (l) return l;
-    l = PDL_NEW(pdl_lane);
+    l = PDL_NEW(pdl_rate_bucket);
     l->name = pdl_str_dup(name);
     l->most = (double)INFINITY;
     pdl_map_put(&r->lanes, pdl_str_of(l->name), l);
@@ -121,13 +121,13 @@ void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns
 /* --- going ------------------------------------------------------------------------------------------------------ */
 
 /* When the next of a lane may go out; UINT64_MAX: not before one of it has ended. */
-static uint64_t lane_due_ns(pdl_rates *r, const pdl_lane *l, double tokens, uint64_t now) {
+static uint64_t lane_due_ns(pdl_rates *r, const pdl_rate_bucket *l, double tokens, uint64_t now) {
     if ((double)l->going >= l->most) return UINT64_MAX;
     uint64_t due = due_ns(r, tokens, now);
     return l->hold_ns > due ? l->hold_ns : due;
 }
 
-static void let_in(pdl_rates *r, pdl_pass *p, uint64_t now) {
+static void let_in(pdl_rates *r, pdl_rate_slot *p, uint64_t now) {
     p->inside = true;
     p->lane->going++;
     p->round = p->lane->round;
@@ -135,8 +135,8 @@ static void let_in(pdl_rates *r, pdl_pass *p, uint64_t now) {
     count_out(r, p->tokens, now);
 }
 
-static void take_out(pdl_pass *p) {
-    pdl_lane *l = p->lane;
+static void take_out(pdl_rate_slot *p) {
+    pdl_rate_bucket *l = p->lane;
     if (p->prev) p->prev->next = p->next;
     else l->first = p->next;
     if (p->next) p->next->prev = p->prev;
@@ -165,10 +165,10 @@ static void pump(pdl_rates *r) {
     if (r->pumping) return;
     r->pumping = true;
     for (size_t i = 0; i < r->lanes.n; i++) {
-        pdl_lane *l = r->lanes.entries[i].value;
+        pdl_rate_bucket *l = r->lanes.entries[i].value;
         while (l->first) {
             uint64_t now = pdl_clock_ns(), due = lane_due_ns(r, l, l->first->tokens, now);
-            pdl_pass *p = l->first;
+            pdl_rate_slot *p = l->first;
             if (due > now) {
                 if (due != UINT64_MAX) wake_at(r, due, now);
                 break;
@@ -181,9 +181,9 @@ static void pump(pdl_rates *r) {
     r->pumping = false;
 }
 
-bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_pass *p) {
+bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *p) {
     uint64_t now = pdl_clock_ns();
-    pdl_lane *l = lane_of(r, name);
+    pdl_rate_bucket *l = lane_of(r, name);
     p->lane = l;
     p->tokens = tokens;
     uint64_t due = l->first ? UINT64_MAX : lane_due_ns(r, l, tokens, now);
@@ -250,14 +250,14 @@ static double used_up_s(const pdl_http_reply *reply) {
     return wait;
 }
 
-static void hold(pdl_lane *l, double seconds) {
+static void hold(pdl_rate_bucket *l, double seconds) {
     if (seconds > LONGEST_HOLD_S) seconds = LONGEST_HOLD_S;
     uint64_t until = pdl_clock_ns() + (uint64_t)(seconds * (double)SECOND);
     if (seconds > 0 && until > l->hold_ns) l->hold_ns = until;
 }
 
 /* Many requests of one round are refused together: that is one complaint. */
-static void refused(pdl_lane *l, const pdl_pass *p, const pdl_http_reply *reply) {
+static void refused(pdl_rate_bucket *l, const pdl_rate_slot *p, const pdl_http_reply *reply) {
     bool is_date;
     double after = pdl_backoff_header(reply, (double)pdl_clock_wall_ns() / 1e9, &is_date);
     if (p->round == l->round) {
@@ -268,14 +268,14 @@ static void refused(pdl_lane *l, const pdl_pass *p, const pdl_http_reply *reply)
     hold(l, after > 0 ? after : fmin(0.25 * (double)(1u << (l->refusals < 6 ? l->refusals : 6)), 8));
 }
 
-static void answered(pdl_lane *l, const pdl_http_reply *reply) {
+static void answered(pdl_rate_bucket *l, const pdl_http_reply *reply) {
     l->answered++;
     l->refusals = 0;
     if (isfinite(l->most)) l->most += 1 / l->most;
     hold(l, used_up_s(reply));
 }
 
-void pdl_rates_heard(pdl_rates *r, pdl_pass *p, const pdl_http_reply *reply) {
+void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply) {
     if (!p->inside) return;
     p->inside = false;
     if (reply->status == 429) refused(p->lane, p, reply);
@@ -284,7 +284,7 @@ void pdl_rates_heard(pdl_rates *r, pdl_pass *p, const pdl_http_reply *reply) {
     pump(r);
 }
 
-void pdl_rates_leave(pdl_rates *r, pdl_pass *p) {
+void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p) {
     if (p->waits) take_out(p);
     if (!p->inside) return;
     p->inside = false;
@@ -292,4 +292,4 @@ void pdl_rates_leave(pdl_rates *r, pdl_pass *p) {
     pump(r);
 }
 
-bool pdl_rates_moves(const pdl_pass *p) { return p->lane && p->lane->answered > p->answered; }
+bool pdl_rates_had_progress(const pdl_rate_slot *p) { return p->lane && p->lane->answered > p->answered; }

@@ -13,33 +13,33 @@
 #include "io/http.h"
 
 typedef struct pdl_rates pdl_rates;
-struct pdl_lane;
+struct pdl_rate_bucket;
 
 /* Limits of the run; 0: none. */
 pdl_rates *pdl_rates_new(pdl_loop *loop, double requests_per_second, double tokens_per_minute);
 void pdl_rates_free(pdl_rates *r); /* nobody may be inside or wait */
 
 /* One request. All-zero: neither waits nor is inside. */
-typedef struct pdl_pass {
-    struct pdl_lane *lane; /* stays after the request left */
-    struct pdl_pass *prev, *next;
+typedef struct pdl_rate_slot {
+    struct pdl_rate_bucket *lane; /* stays after the request left */
+    struct pdl_rate_slot *prev, *next;
     bool waits, inside;
     double tokens;
     uint64_t round, answered; /* of the lane when it entered */
     void (*fn)(void *user);
     void *user;
-} pdl_pass;
+} pdl_rate_slot;
 
 /* True: the request goes out now. False: fn of the pass is called when it may, from the loop or from another request
  * that is heard of. lane: who limits (provider, host, key); tokens: an estimate. */
-bool pdl_rates_enter(pdl_rates *r, pdl_str lane, double tokens, pdl_pass *p);
+bool pdl_rates_enter(pdl_rates *r, pdl_str lane, double tokens, pdl_rate_slot *p);
 /* The request was answered, or failed. */
-void pdl_rates_heard(pdl_rates *r, pdl_pass *p, const pdl_http_reply *reply);
+void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);
 /* It was given up, waiting or inside; neither: nothing. */
-void pdl_rates_leave(pdl_rates *r, pdl_pass *p);
+void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
 /* Tokens of an answer. */
 void pdl_rates_used(pdl_rates *r, double tokens);
 /* Were others of the lane answered since this one entered? Then a 429 says when, not whether. */
-bool pdl_rates_moves(const pdl_pass *p);
+bool pdl_rates_had_progress(const pdl_rate_slot *p);
 
 #endif

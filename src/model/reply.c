@@ -1,7 +1,7 @@
-/* reply.c -- what every reply goes through, streamed or not; see draft.h. Spec: providers 1.7, 4.6, 10,
+/* reply.c -- what every reply goes through, streamed or not; see reply_builder.h. Spec: providers 1.7, 4.6, 10,
  * 15.3
  * SPDX-License-Identifier: Apache-2.0 */
-#include "model/draft.h"
+#include "model/reply_builder.h"
 
 #include "model/messages.h"
 #include "model/strict.h"

@@ -214,9 +214,9 @@ static void note_secrets(const pdl_call *c) {
     pdl_headers_note(&c->headers, s);
 }
 
-bool pdl_call_write(pdl_call *c, pdl_err *err) {
+bool pdl_call_build(pdl_call *c, pdl_err *err) {
     char platform[16];
-    pdl_call_unwrite(c);
+    pdl_call_reset(c);
     if (!find_platform(c->e->request, platform, err)) return false;
     if (!find_route(c, platform, err)) return false;
     c->clean = pdl_params_clean(c->given);
@@ -235,7 +235,7 @@ bool pdl_call_write(pdl_call *c, pdl_err *err) {
     return pdl_headers_check(&c->headers, err);
 }
 
-void pdl_call_unwrite(pdl_call *c) {
+void pdl_call_reset(pdl_call *c) {
     pdl_drop(c->clean);
     c->clean = pdl_absent();
     pdl_drop(c->messages);

@@ -40,7 +40,7 @@ void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id) {
     if (k) wipe(&k->text);
 }
 
-void pdl_token_unwant(pdl_token_wait *w) {
+void pdl_token_cancel(pdl_token_wait *w) {
     if (!w->token) return;
     *w->prev = w->next;
     if (w->next)
@@ -96,7 +96,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     bool ok = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299 && take_token(k, r->body);
     for (pdl_token_wait *w; (w = k->waiting);) {
         pdl_fault f = {0};
-        pdl_token_unwant(w);
+        pdl_token_cancel(w);
         if (!ok) fault_of(r, &f);
         w->fn(w->user, ok ? NULL : &f);
     }
@@ -118,7 +118,7 @@ static void exchange(pdl_access_token *k) {
     k->http_id = pdl_http_start(k->tokens->http, &req);
 }
 
-void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w) {
+void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w) {
     pdl_access_token *k = find(t, url, id);
     if (!k) {
         k = PDL_NEW(pdl_access_token);

@@ -26,9 +26,9 @@ typedef struct pdl_token_wait {
 /* The token of id got at url, while it holds; else an empty slice. Borrowed. */
 pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id);
 /* Exchange by posting form, and tell w. Never calls back from inside. */
-void pdl_token_want(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
+void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
 /* Nobody is told any more. */
-void pdl_token_unwant(pdl_token_wait *w);
+void pdl_token_cancel(pdl_token_wait *w);
 /* It was refused: the next one who wants it gets a new one. */
 void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id);
 /* Cancels exchanges. Nobody may be waiting. */

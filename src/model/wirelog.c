@@ -75,7 +75,7 @@ void pdl_wire_data(pdl_call *c, pdl_str bytes) {
     if (is_on(c)) pdl_buf_put(&c->wired, bytes);
 }
 
-void pdl_wire_came(pdl_call *c, const pdl_http_reply *r) {
+void pdl_wire_received(pdl_call *c, const pdl_http_reply *r) {
     if (!is_on(c)) return;
     pdl_buf out = PDL_BUF;
     put_came(c, pdl_str_trim(r->header_text), &out);

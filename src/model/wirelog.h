@@ -8,6 +8,6 @@
 /* Lines "#CALL > ..." and "#CALL < ...", given to the options' wire; nothing when there is none. */
 void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r);
 void pdl_wire_data(pdl_call *c, pdl_str bytes); /* of a stream: told with the end */
-void pdl_wire_came(pdl_call *c, const pdl_http_reply *r);
+void pdl_wire_received(pdl_call *c, const pdl_http_reply *r);
 
 #endif

@@ -3,11 +3,11 @@
 #include "native/native.h"
 #include "native/room.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/func.h"
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/promise.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

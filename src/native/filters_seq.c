@@ -1,8 +1,8 @@
 /* filters_seq.c -- filters on sequences. Where Jinja gives an iterator, these give the list of its items.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
-#include "value/exotic.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

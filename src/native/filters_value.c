@@ -7,10 +7,10 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "native/room.h"
-#include "value/exotic.h"
 #include "value/int.h"
-#include "value/label.h"
 #include "value/json_write.h"
+#include "value/label.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

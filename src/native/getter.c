@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
-#include "value/exotic.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

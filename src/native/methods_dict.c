@@ -1,7 +1,7 @@
 /* methods_dict.c -- Python's methods of dicts. Mutating ones give (new dict, value of the call).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "native/room.h"
-#include "value/exotic.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

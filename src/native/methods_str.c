@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
-#include "value/exotic.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

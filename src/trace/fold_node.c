@@ -136,7 +136,7 @@ static fold_node *queue_pop(pdl_fold *f) {
 
 /* Can v still change? Values with a promise that has failed do not show. */
 static bool is_final(pdl_vref v) {
-    if (pdl_is_absent(v) || !pdl_may_wait(v)) return true;
+    if (pdl_is_absent(v) || !pdl_may_hold_promise(v)) return true;
     pdl_vref blocking = pdl_promise_blocking(v);
     return pdl_is_absent(blocking) ||
            (pdl_is(blocking, PDL_V_PROMISE) && pdl_promise_of(blocking)->state == PDL_PROMISE_FAILED);

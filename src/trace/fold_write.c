@@ -72,7 +72,8 @@ static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth) {
 static pdl_val settled(pdl_fold *f, pdl_vref v) {
     pdl_err err = {0};
     pdl_val now, out;
-    if (pdl_is_absent(v) || (pdl_may_wait(v) && !pdl_is_absent(pdl_promise_blocking(v)))) return pdl_absent();
+    if (pdl_is_absent(v) || (pdl_may_hold_promise(v) && !pdl_is_absent(pdl_promise_blocking(v))))
+        return pdl_absent();
     if (!pdl_promise_resolve(v, &now, &err)) {
         pdl_err_fini(&err);
         return pdl_absent();

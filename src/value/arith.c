@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/int.h"
 #include "value/obj.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

@@ -285,7 +285,8 @@ static pdl_val wire_of(ctx *c) {
         if (!pdl_text_is(k, "pdl__defsite"))
             d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(c->extra, i)));
     }
-    bool waits = pdl_may_wait(c->role) || pdl_may_wait(c->content) || pdl_may_wait(c->extra);
+    bool waits =
+        pdl_may_hold_promise(c->role) || pdl_may_hold_promise(c->content) || pdl_may_hold_promise(c->extra);
     if (!waits) c->wire = pdl_keep(d);
     return d;
 }
@@ -467,7 +468,7 @@ bool pdl_context_eq(pdl_vref a, pdl_vref b) { return pdl_context_eq_by(a, b, pla
 
 static bool resolve_part(pdl_val *part, pdl_resolve_fn *fn, void *user, pdl_label *label, pdl_err *err) {
     pdl_val now;
-    if (pdl_may_wait(*part)) {
+    if (pdl_may_hold_promise(*part)) {
         if (!fn(user, *part, &now, err)) return false;
         pdl_drop(*part);
         *part = now;

@@ -1,11 +1,11 @@
-/* iter.c -- the sequence protocol of exotic.h.
+/* iter.c -- the sequence protocol of pyvalues.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/obj.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

@@ -11,10 +11,10 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/promise.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -372,14 +372,14 @@ bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_f
                          pdl_err *err) {
     writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY, .err = err, .flags = flags, .depth = depth,
                 .other = other, .user = user};
-    size_t limit = pdl_buf_lift(out);
-    return pdl_buf_lower(out, limit, w.start, put_value(&w, v), err);
+    size_t limit = pdl_buf_unlimit(out);
+    return pdl_buf_relimit(out, limit, w.start, put_value(&w, v), err);
 }
 
 bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err) {
     writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY, .err = err, .flags = flags, .unit = unit};
-    size_t limit = pdl_buf_lift(out);
-    return pdl_buf_lower(out, limit, w.start, put_value(&w, v), err);
+    size_t limit = pdl_buf_unlimit(out);
+    return pdl_buf_relimit(out, limit, w.start, put_value(&w, v), err);
 }
 
 bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err) {

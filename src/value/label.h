@@ -32,7 +32,7 @@ enum {
 /* foreign: not the user's own; shown on a terminal it must not control it. relay: what may say again what a run has heard from
  * a model or a tool, when it has. */
 enum {
-    PDL_LABEL_foreign = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
+    PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
     PDL_LABEL_relay = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
 };
 

@@ -3,9 +3,9 @@
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/int.h"
 #include "value/obj.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/vec.h"
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/vec.h"
 #include "value/context.h"
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -67,7 +67,7 @@ typedef struct {
 } worklist;
 
 static void push(worklist *w, pdl_vref v) {
-    if (pdl_may_wait(v)) *pdl_vec_push(&w->todo) = v;
+    if (pdl_may_hold_promise(v)) *pdl_vec_push(&w->todo) = v;
 }
 
 static bool push_message(void *user, const pdl_message *m) {
@@ -157,7 +157,7 @@ static bool add_piece(joiner *j, pdl_vref v, pdl_err *err) {
         return true;
     }
     j->label |= seen | pdl_label_of(v);
-    if (!pdl_may_wait(v)) return pdl_stringify(v, &j->text, err);
+    if (!pdl_may_hold_promise(v)) return pdl_stringify(v, &j->text, err);
     pdl_val now;
     if (!resolve(v, j->depth + 1, &now, err)) return false;
     bool ok = pdl_stringify(now, &j->text, err);
@@ -255,7 +255,7 @@ static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
                            PDL_MAX_VALUE_DEPTH);
     bool ok = true;
     pdl_val now;
-    if (!pdl_may_wait(v))
+    if (!pdl_may_hold_promise(v))
         now = pdl_keep(v);
     else if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE))
         ok = resolve_list(v, depth, &now, err);

@@ -6,13 +6,13 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/func.h"
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/json_write.h"
 #include "value/printer.h"
 #include "value/promise.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 
@@ -313,8 +313,8 @@ static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
     size_t start = out->len;
     pdl_printer p = {.out = out, .err = err, .stop = start + PDL_MAX_TEXT};
     set_check(&p);
-    size_t limit = pdl_buf_lift(out);
-    return pdl_buf_lower(out, limit, start, pdl_print(&p, v, repr), err);
+    size_t limit = pdl_buf_unlimit(out);
+    return pdl_buf_relimit(out, limit, start, pdl_print(&p, v, repr), err);
 }
 
 bool pdl_val_str(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, false, out, err); }

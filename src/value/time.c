@@ -1,11 +1,11 @@
-/* time.c -- dates and datetimes of exotic.h: proleptic Gregorian calendar, years 1 to 9999, no time zone
+/* time.c -- dates and datetimes of pyvalues.h: proleptic Gregorian calendar, years 1 to 9999, no time zone
  * data.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <time.h>
 
 #include "base/hash.h"
-#include "value/exotic.h"
 #include "value/obj.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

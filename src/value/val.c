@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/obj.h"
+#include "value/pyvalues.h"
 #include "value/shape.h"
 
 #include "base/banned.h"
@@ -182,7 +182,7 @@ void pdl_release(pdl_obj *o) {
     if (w.p != w.local) pdl_free(w.p);
 }
 
-void pdl_release_no_more(void) {
+void pdl_leak_on_exit(void) {
     if (!active) active = &no_more;
 }
 

@@ -137,7 +137,7 @@ void pdl_release(pdl_obj *o); /* refs reached 0; iterative, any depth */
 
 /* The process is about to end: what containers hold is left to the system from now on, which is faster than walking
  * through millions of values. For this thread. */
-void pdl_release_no_more(void);
+void pdl_leak_on_exit(void);
 
 /* One more owner. */
 static inline pdl_val pdl_keep(pdl_vref v) {
@@ -161,7 +161,7 @@ static inline bool pdl_is_bool(pdl_vref v) { return pdl_tag_of(v) == PDL_V_BOOL;
 static inline bool pdl_is_int(pdl_vref v) {
     return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT;
 }
-static inline bool pdl_may_wait(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_PROMISE) != 0; }
+static inline bool pdl_may_hold_promise(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_PROMISE) != 0; }
 
 /* Extension objects: kinds whose inside is known to a room above. */
 typedef struct pdl_class {

@@ -127,7 +127,7 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
 
 /* Only leaf blocks are collected, with the role field of the block itself. */
 static void to_messages(pdl_fiber *f, pdl_name name, const aggregator *a, pdl_vref v) {
-    const pdl_info *info = blk(f)->info;
+    const pdl_blockinfo *info = blk(f)->info;
     if (!info->leaf) return;
     aggregator *next = agg_new(false);
     pdl_val role = pdl_is_absent(info->role) ? pdl_null() : pdl_keep(info->role);

@@ -43,7 +43,7 @@ static void op_list(pdl_fiber *f, size_t n, bool tuple) {
 }
 
 static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
+    const pdl_srcsite *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (i->op == PDL_OP_FAIL_TO_READ) {
         pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
         if (site->expr->fault->hint.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->fault->hint));

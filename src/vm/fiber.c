@@ -209,7 +209,7 @@ void pdl_fiber_ready(pdl_fiber *f) {
 
 /* --- ids ------------------------------------------------------------------------------------------ */
 
-static pdl_path *seg_path(pdl_path *up, const pdl_info *info, uint32_t iter) { /* owned; borrows up */
+static pdl_path *seg_path(pdl_path *up, const pdl_blockinfo *info, uint32_t iter) { /* owned; borrows up */
     pdl_path *p = NULL, *q;
     switch (info->seg) {
     case PDL_SEG_NONE: return pdl_path_keep(up);
@@ -249,7 +249,7 @@ pdl_path *pdl_vm_block_path(pdl_fiber *f) {
     return f->blks.n ? blk(f)->path : NULL;
 }
 
-pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_info *info) {
+pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_blockinfo *info) {
     pdl_path *up = pdl_vm_block_path(f);
     return with_kind(seg_path(up, info, f->blks.n ? blk(f)->iter : 0), info->kind);
 }
@@ -291,7 +291,8 @@ void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err) {
     err->kind = PDL_E_expression;
 }
 
-static void expression_message(const pdl_fiber *f, const pdl_site *site, const pdl_where *w, pdl_err *err) {
+static void expression_message(const pdl_fiber *f, const pdl_srcsite *site, const pdl_srcspan *w,
+                               pdl_err *err) {
     bool syntax = f->code->ins.p[f->pc - 1].op == PDL_OP_FAIL_TO_READ;
     put_in_front(syntax ? "Syntax error in" : "Error during the evaluation of", site->expr, err);
     err->loc = site->loc;
@@ -301,8 +302,8 @@ static void expression_message(const pdl_fiber *f, const pdl_site *site, const p
 /* Gives err the place of the instruction that failed, and the words of an expression error. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
     if (err->loc.src || err->bare || !f->code || !f->pc) return;
-    const pdl_where *w = &f->code->where.p[f->pc - 1];
-    const pdl_site *site = &f->code->sites.p[w->site];
+    const pdl_srcspan *w = &f->code->where.p[f->pc - 1];
+    const pdl_srcsite *site = &f->code->sites.p[w->site];
     if (f->code->jinja && !err->final) {
         bool limit = err->kind == PDL_E_limit;
         if (err->kind == PDL_E_budget) err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */

@@ -12,13 +12,13 @@
 #include "base/rand.h"
 #include "base/vec.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/func.h"
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/label.h"
 #include "value/path.h"
 #include "value/promise.h"
+#include "value/pyvalues.h"
 #include "value/scope.h"
 #include "value/text.h"
 #include "vm/vm.h"
@@ -107,7 +107,7 @@ typedef struct pdl_attempts {
 
 /* A block that is running. info NULL: a boundary that only carries a path. */
 typedef struct pdl_blk {
-    const pdl_info *info;
+    const pdl_blockinfo *info;
     pdl_val ctx_in, role_in;    /* owned: restored by LEAVE */
     pdl_val acc;                /* background of the parts so far; absent: empty */
     pdl_path *path;             /* made on demand, owned */
@@ -249,7 +249,7 @@ struct pdl_inflight {
     pdl_str model;              /* owned text */
     pdl_loc loc;
     const pdl_expr *expr;       /* object: the expression that asks, in code; NULL: none */
-    pdl_loc library_call;       /* where the program called the library; all-zero outside of it */
+    pdl_loc library_entry_loc;  /* where the program called the library; all-zero outside of it */
     const pdl_block *block;     /* in the program of code */
     pdl_code *code;             /* kept */
     pdl_path *path;
@@ -341,7 +341,8 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
                        pdl_loc loc);
 void pdl_vm_frame_pop(pdl_fiber *f); /* registers of the caller come back; the stack is cut to the base */
 pdl_path *pdl_vm_block_path(pdl_fiber *f); /* id of the innermost running block, borrowed */
-pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_info *info); /* id of a part that has no record, owned */
+pdl_path *pdl_vm_part_path(pdl_fiber *f,
+                           const pdl_blockinfo *info);          /* id of a part that has no record, owned */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code);              /* for errors, which point into its sources */
 /* The error becomes one of code: "LANGUAGE Code error: CLASS('message')", class_name where it has none. */
 void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
@@ -463,12 +464,12 @@ pdl_step pdl_op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err);
 void pdl_vm_templates_fini(pdl_run *r);
 
 /* ops_block.c */
-void pdl_op_enter(pdl_fiber *f, const pdl_info *info);
+void pdl_op_enter(pdl_fiber *f, const pdl_blockinfo *info);
 void pdl_op_leave(pdl_fiber *f);
 void pdl_op_child(pdl_fiber *f);
 void pdl_op_sub_begin(pdl_fiber *f, bool silent);
 void pdl_op_sub_end(pdl_fiber *f);
-pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_info *info, pdl_err *err);
+pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo *info, pdl_err *err);
 pdl_step pdl_op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err);
 pdl_step pdl_op_join_text(pdl_fiber *f, size_t n, pdl_err *err);
 pdl_step pdl_op_text_add(pdl_fiber *f, pdl_err *err);
@@ -588,11 +589,11 @@ double pdl_run_random(void *run);
 
 /* events */
 static inline bool wants_blocks(const pdl_run *r) { return r->opt.sinks.wants_blocks; }
-void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value,
+void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *info, pdl_vref value,
                        const pdl_err *err);
 void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number);
 
-/* places.c: exact places of errors. The k-th part of the template whose STR_JOIN fails. */
+/* err_span.c: exact places of errors. The k-th part of the template whose STR_JOIN fails. */
 void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* The line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);

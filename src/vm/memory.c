@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "base/shown.h"
+#include "base/termsafe.h"
 #include "vm/fiber.h"
 
 #include "base/banned.h"
@@ -36,13 +36,13 @@ static void say(void *user, size_t n) {
     pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)", at.src ? "" : "pdl: error: ", n);
     pdl_err_print(&err, true, &b);
     fflush(stdout); /* what was printed before stands before */
-    (void)pdl_show(stderr, pdl_buf_str(&b));
+    (void)pdl_write_termsafe(stderr, pdl_buf_str(&b));
 }
 
 pdl_alloc_watch pdl_run_watch(pdl_run *r) {
     if (!r->reserve && !r->wanted) r->reserve = pdl_alloc_try(RESERVE);
     if (!r->words) r->words = pdl_alloc_try(WORDS);
-    return pdl_alloc_watched((pdl_alloc_watch){give, say, r});
+    return pdl_alloc_set_watch((pdl_alloc_watch){give, say, r});
 }
 
 void pdl_run_unwatch(pdl_run *r) {

@@ -7,7 +7,7 @@
 #include "base/banned.h"
 
 /* How the innermost block came to run. */
-static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
+static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
     /* behind the record of the call */
@@ -22,7 +22,7 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_info *info) {
     PDL_BUG("frame kind %d", (int)fr->kind);
 }
 
-void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_info *info, pdl_vref value,
+void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *info, pdl_vref value,
                        const pdl_err *err) {
     pdl_event e = {
         .kind = kind,
@@ -63,7 +63,7 @@ pdl_val pdl_vm_background_add(pdl_val a, pdl_val b) {
     return pdl_context_dep(a, b);
 }
 
-void pdl_op_enter(pdl_fiber *f, const pdl_info *info) {
+void pdl_op_enter(pdl_fiber *f, const pdl_blockinfo *info) {
     pdl_blk *b = pdl_vec_push(&f->blks);
     *b = (pdl_blk){
         .info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(),
@@ -79,7 +79,7 @@ void pdl_op_enter(pdl_fiber *f, const pdl_info *info) {
 
 void pdl_op_leave(pdl_fiber *f) {
     pdl_blk *b = blk(f);
-    const pdl_info *info = b->info;
+    const pdl_blockinfo *info = b->info;
     if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
     if (!info->leaf) {
         set_val(&f->bg, b->acc);
@@ -136,7 +136,7 @@ pdl_step pdl_op_set_context(pdl_fiber *f, pdl_err *err) {
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-static pdl_path *own_path(pdl_fiber *f, const pdl_info *info) {
+static pdl_path *own_path(pdl_fiber *f, const pdl_blockinfo *info) {
     return info ? pdl_vm_part_path(f, info) : pdl_path_keep(pdl_vm_block_path(f));
 }
 
@@ -149,7 +149,7 @@ static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_er
     return ok;
 }
 
-pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_info *info, pdl_err *err) {
+pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo *info, pdl_err *err) {
     bool streams = (f->print & PRINT_CONTEXT) != 0;
     if (form == PDL_MESSAGE_SILENT && !streams) {
         set_val(&f->bg, pdl_absent());
@@ -233,7 +233,7 @@ static pdl_step join_pending(pdl_fiber *f, size_t n) {
 /* Text needs the content of what is not text, so only promises of text stay pieces. */
 static bool pieces_pend(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (pdl_may_wait(*under(f, i))) return true;
+        if (pdl_may_hold_promise(*under(f, i))) return true;
     return false;
 }
 
@@ -285,7 +285,7 @@ static void piece_add(pdl_fiber *f, pdl_val x) {
 
 pdl_step pdl_op_text_add(pdl_fiber *f, pdl_err *err) {
     pdl_val x = pop(f);
-    if (pdl_may_wait(x) || pdl_may_wait(*top(f))) {
+    if (pdl_may_hold_promise(x) || pdl_may_hold_promise(*top(f))) {
         piece_add(f, x);
         return PDL_STEP_DONE;
     }
@@ -307,7 +307,7 @@ pdl_step pdl_op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
     if (f->print & PRINT_RESULT) pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     if (f->print & PRINT_CONTEXT) stream_separator(f, sep);
-    if (pdl_may_wait(*top(f))) {
+    if (pdl_may_hold_promise(*top(f))) {
         piece_add(f, pdl_keep(sep));
         return PDL_STEP_DONE;
     }
@@ -317,7 +317,7 @@ pdl_step pdl_op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
 static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     pdl_val list = *top(f);
     size_t n = pdl_list_len(list);
-    if (pdl_may_wait(list)) {
+    if (pdl_may_hold_promise(list)) {
         pdl_val pieces = pdl_list_new(2 * n);
         for (size_t i = 0; i < n; i++) {
             if (i && pdl_str_get(sep).n) pieces = pdl_list_push(pieces, pdl_keep(sep));

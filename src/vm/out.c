@@ -80,7 +80,7 @@ void pdl_outq_end(pdl_outq *q) {
 
 /* Code, commands and files may say again what a model or a tool has said. */
 bool pdl_out_is_foreign(const pdl_run *r, pdl_label label) {
-    return label & PDL_LABEL_foreign || (r->heard && label & PDL_LABEL_relay);
+    return label & PDL_LABELS_UNTRUSTED || (r->heard && label & PDL_LABEL_relay);
 }
 
 static void send(pdl_run *r, pdl_event e) {
@@ -240,6 +240,6 @@ bool pdl_out_failed(pdl_run *r, pdl_err *err) {
     pdl_inflight *c = failed_call(r->out);
     if (!c) return false;
     pdl_err_copy(err, &pdl_promise_of(c->text)->err);
-    pdl_err_move_to_call(err, c->library_call);
+    pdl_err_move_to_call(err, c->library_entry_loc);
     return true;
 }

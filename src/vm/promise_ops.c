@@ -20,7 +20,7 @@ static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
 }
 
 pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
-    if (PDL_LIKELY(!pdl_may_wait(*slot))) return PDL_STEP_DONE;
+    if (PDL_LIKELY(!pdl_may_hold_promise(*slot))) return PDL_STEP_DONE;
     pdl_vref b = pdl_promise_blocking(*slot);
     if (pdl_is_absent(b)) {
         pdl_val out;
@@ -131,7 +131,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .value = notes,
                                                .context = pdl_absent()});
     pdl_drop(notes);
-    r->heard |= (pdl_effect_label(e) & PDL_LABEL_foreign) != 0;
+    r->heard |= (pdl_effect_label(e) & PDL_LABELS_UNTRUSTED) != 0;
     if (c) c->label |= pdl_effect_label(e);
     if (c) pdl_inflight_answered(c, reply);
 }
@@ -156,7 +156,7 @@ pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) 
     c->kind = kind;
     c->run = r;
     c->loc = loc;
-    c->library_call = pdl_library_entry_loc(f);
+    c->library_entry_loc = pdl_library_entry_loc(f);
     c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
     c->path = pdl_path_keep(pdl_vm_block_path(f));
     if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);

@@ -314,7 +314,7 @@ pdl_step pdl_run_step(pdl_run *r) {
     const pdl_cancel *outer = pdl_cancel_enter(&r->cancel);
     pdl_step s = run_turns(r);
     (void)pdl_cancel_enter(outer);
-    (void)pdl_alloc_watched(before);
+    (void)pdl_alloc_set_watch(before);
     return s;
 }
 
@@ -382,8 +382,8 @@ void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }
 bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
-bool pdl_run_has_heard(const pdl_run *r) { return r->heard; }
-bool pdl_run_is_foreign(const pdl_run *r) { return pdl_out_is_foreign(r, pdl_label_of(r->result)); }
+bool pdl_run_is_tainted(const pdl_run *r) { return r->heard; }
+bool pdl_run_result_is_untrusted(const pdl_run *r) { return pdl_out_is_foreign(r, pdl_label_of(r->result)); }
 pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
 pdl_vref pdl_run_answer(const pdl_run *r) { return r->answer; }

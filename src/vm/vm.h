@@ -88,8 +88,8 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
 
 /* After DONE. Borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);
-bool pdl_run_has_heard(const pdl_run *r);       /* has a model or a tool answered? */
-bool pdl_run_is_foreign(const pdl_run *r);      /* is the result other than the program's own words? */
+bool pdl_run_is_tainted(const pdl_run *r);          /* has a model or a tool answered? */
+bool pdl_run_result_is_untrusted(const pdl_run *r); /* is the result other than the program's own words? */
 pdl_val pdl_run_scope(const pdl_run *r);   /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
 /* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the reply of the model that gives the result: the

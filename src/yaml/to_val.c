@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "base/map.h"
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

@@ -3,8 +3,8 @@
 #include "t.h"
 
 #include "native/native.h"
-#include "value/exotic.h"
 #include "value/json_read.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

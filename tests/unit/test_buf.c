@@ -74,18 +74,18 @@ static void lifted_ceiling(void **state) {
     pdl_buf b = PDL_BUF_INIT(4);
     pdl_err err = {0};
     PDL_PUT(&b, "ab");
-    size_t limit = pdl_buf_lift(&b);
+    size_t limit = pdl_buf_unlimit(&b);
     PDL_PUT(&b, "cd");
-    t_assert(pdl_buf_lower(&b, limit, 2, true, &err) && b.limit == 4);
+    t_assert(pdl_buf_relimit(&b, limit, 2, true, &err) && b.limit == 4);
     t_assert_str(pdl_buf_str(&b), "abcd");
-    limit = pdl_buf_lift(&b);
+    limit = pdl_buf_unlimit(&b);
     PDL_PUT(&b, "e");
-    t_assert(!pdl_buf_lower(&b, limit, 4, true, &err) && err.kind == PDL_E_limit);
+    t_assert(!pdl_buf_relimit(&b, limit, 4, true, &err) && err.kind == PDL_E_limit);
     t_assert_str(pdl_buf_str(&b), "abcd");
     pdl_err_fini(&err);
-    limit = pdl_buf_lift(&b);
+    limit = pdl_buf_unlimit(&b);
     PDL_PUT(&b, "e");
-    t_assert(!pdl_buf_lower(&b, limit, 2, false, &err) && err.kind == PDL_E_NONE);
+    t_assert(!pdl_buf_relimit(&b, limit, 2, false, &err) && err.kind == PDL_E_NONE);
     t_assert_str(pdl_buf_str(&b), "ab");
     pdl_buf_fini(&b);
 }

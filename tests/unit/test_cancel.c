@@ -5,11 +5,11 @@
 #include "base/cancel.h"
 #include "native/native.h"
 #include "parse/parse.h"
-#include "value/exotic.h"
+#include "t.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
-#include "t.h"
 
 #include "base/banned.h"
 

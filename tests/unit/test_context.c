@@ -84,7 +84,7 @@ static void test_message(void **state) {
     t_assert_str(pdl_buf_str(&b), "[{'role': 'tool', 'content': 1, 'pdl__defsite': 'text.0', 'name': 'n'},"
                                   "{'role': 'user', 'content': 'b'}]");
     assert_int_equal(pdl_label_of(c), 8);
-    assert_true(pdl_may_wait(c));
+    assert_true(pdl_may_hold_promise(c));
     pdl_val list = pdl_context_to_list(c), back;
     pdl_err err = {0};
     pdl_buf_clear(&b);

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "value/exotic.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 #include "value/val.h"
 
 #include "base/banned.h"

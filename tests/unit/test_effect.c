@@ -6,9 +6,9 @@
 
 #include "effect/effect.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/json_read.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"

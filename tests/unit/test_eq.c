@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/limits.h"
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 #include "value/val.h"
 
 #include "base/banned.h"

@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "base/num.h"
-#include "value/exotic.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "base/limits.h"
-#include "value/exotic.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/pyvalues.h"
 
 enum { PLAIN = PDL_JSON_SPACED | PDL_JSON_ASCII };
 

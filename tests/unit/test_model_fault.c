@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/fault.h"
 
-#include "model/draft.h"
+#include "model/reply_builder.h"
 #include "t.h"
 
 #include "base/banned.h"

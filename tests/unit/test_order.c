@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 #include "value/val.h"
 
 #include "base/banned.h"

@@ -33,7 +33,7 @@ static void test_containers(void **state) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(1), "k", pdl_keep(p));
     pdl_val v = pdl_list_push(pdl_list_push(pdl_list_new(2), d),
                               pdl_tuple_new((pdl_val[]){pdl_keep(q), pdl_int(1)}, 2));
-    assert_true(pdl_may_wait(v));
+    assert_true(pdl_may_hold_promise(v));
     assert_true(blocks(v, p));
     fill(p, pdl_with_label(pdl_list_push(pdl_list_new(1), pdl_keep(q)), 8));
     assert_true(blocks(v, q));
@@ -42,7 +42,7 @@ static void test_containers(void **state) {
     pdl_val now;
     pdl_err err = {0};
     assert_true(pdl_promise_resolve(v, &now, &err));
-    assert_false(pdl_may_wait(now));
+    assert_false(pdl_may_hold_promise(now));
     assert_int_equal(pdl_label_of(now) & 12, 12);
     pdl_drop(now);
     pdl_drop(v);

@@ -6,10 +6,10 @@
 
 #include "base/limits.h"
 #include "value/context.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/json_read.h"
 #include "value/promise.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 static pdl_val from_json(const char *text) {

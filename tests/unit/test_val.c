@@ -3,9 +3,9 @@
 #include "t.h"
 
 #include "base/buf.h"
-#include "value/exotic.h"
 #include "value/handle.h"
 #include "value/int.h"
+#include "value/pyvalues.h"
 #include "value/scope.h"
 #include "value/val.h"
 

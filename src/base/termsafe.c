@@ -1,6 +1,6 @@
-/* shown.c -- see shown.h. The one place that decides what a terminal gets of text that somebody else wrote.
+/* termsafe.c -- see termsafe.h. The one place that decides what a terminal gets of text that somebody else wrote.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "base/shown.h"
+#include "base/termsafe.h"
 
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ bool pdl_file_is_terminal(FILE *f) {
     return fd >= 0 && isatty(fd) == 1;
 }
 
-bool pdl_show(FILE *f, pdl_str s) {
+bool pdl_write_termsafe(FILE *f, pdl_str s) {
     if (!s.n) return true;
     if (!pdl_file_is_terminal(f)) return fwrite(s.p, 1, s.n, f) == s.n;
     pdl_buf b = PDL_BUF;

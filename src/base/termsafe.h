@@ -1,7 +1,7 @@
-/* shown.h -- text as people see it: on a terminal it controls nothing, in a pipe or file it is what it is.
+/* termsafe.h -- text as people see it: on a terminal it controls nothing, in a pipe or file it is what it is.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef PDL_BASE_SHOWN_H
-#define PDL_BASE_SHOWN_H
+#ifndef PDL_BASE_TERMSAFE_H
+#define PDL_BASE_TERMSAFE_H
 
 #include <stdio.h>
 
@@ -15,6 +15,6 @@ void pdl_buf_put_shown(pdl_buf *out, pdl_str s);
 bool pdl_file_is_terminal(FILE *f);
 
 /* Write s to f: shown on a terminal, byte for byte elsewhere. False, with errno, when it was not written whole. */
-bool pdl_show(FILE *f, pdl_str s);
+bool pdl_write_termsafe(FILE *f, pdl_str s);
 
 #endif

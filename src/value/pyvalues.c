@@ -1,6 +1,6 @@
-/* exotic.c -- sets, bytes, ranges, views and undefined (exotic.h); dates are in time.c, iter.c iterates.
+/* pyvalues.c -- sets, bytes, ranges, views and undefined (pyvalues.h); dates are in time.c, iter.c iterates.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 
 #include "value/obj.h"
 

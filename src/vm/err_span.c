@@ -1,4 +1,4 @@
-/* places.c -- exact places of errors inside of texts: the part of a template, the line of a code block.
+/* err_span.c -- exact places of errors inside of texts: the part of a template, the line of a code block.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 #include "vm/fiber.h"
@@ -18,7 +18,7 @@ static const pdl_xnode *part_of(const pdl_xnode *seq, size_t k) {
 
 void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
     if (!f->code || !f->pc || f->code->ins.p[f->pc - 1].op != PDL_OP_STR_JOIN) return;
-    const pdl_site *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
+    const pdl_srcsite *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (!site->expr || !site->expr->root || !site->node) return;
     const pdl_xnode *x = part_of(site->expr->root, k);
     if (x) err->mark = pdl_node_text_loc(site->node, x->start, x->end);

@@ -1,10 +1,10 @@
-/* test_shown.c -- what a terminal gets of text that somebody else wrote, and a file of the same.
+/* test_termsafe.c -- what a terminal gets of text that somebody else wrote, and a file of the same.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <stdio.h>
 
-#include "base/shown.h"
+#include "base/termsafe.h"
 
 #include "base/banned.h"
 
@@ -39,12 +39,13 @@ static void files_get_the_bytes(void **state) {
     pdl_str text = PDL_STR("\033[31m\0\xc2\x9b\r\x7f");
     char got[32];
     FILE *f = tmpfile();
-    t_assert(f && !pdl_file_is_terminal(f) && pdl_show(f, text) && pdl_show(f, PDL_STR("")));
+    t_assert(f && !pdl_file_is_terminal(f) && pdl_write_termsafe(f, text) &&
+             pdl_write_termsafe(f, PDL_STR("")));
     rewind(f);
     t_assert(fread(got, 1, sizeof got, f) == text.n && memcmp(got, text.p, text.n) == 0);
     fclose(f);
     f = fopen("/dev/full", "w");
-    t_assert(f && setvbuf(f, NULL, _IONBF, 0) == 0 && !pdl_show(f, text));
+    t_assert(f && setvbuf(f, NULL, _IONBF, 0) == 0 && !pdl_write_termsafe(f, text));
     fclose(f);
 }
 

@@ -1,4 +1,4 @@
-/* place.c -- where an effect stands in a run: the key of a recording (spec execution 6.3).
+/* effect_key.c -- where an effect stands in a run: the key of a recording (spec execution 6.3).
  *
  * A place is the chain of what led to the effect: the id of the block whose expression called a function, the
  * number of the call there, what stands below in the function's body, and so on to the block that asks. The

@@ -1,8 +1,8 @@
-/* draft.h -- a reply being put together from the events of a stream, and the finishing touches of every
+/* reply_builder.h -- a reply being put together from the events of a stream, and the finishing touches of every
  * reply.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef PDL_MODEL_DRAFT_H
-#define PDL_MODEL_DRAFT_H
+#ifndef PDL_MODEL_REPLY_BUILDER_H
+#define PDL_MODEL_REPLY_BUILDER_H
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -11,22 +11,22 @@
 #include "value/val.h"
 
 /* A tool call whose pieces are arriving. */
-typedef struct pdl_draft_tool {
+typedef struct pdl_reply_builder_tool {
     int64_t index;
     pdl_val id, type, name; /* strings or absent */
     pdl_buf args;
-} pdl_draft_tool;
+} pdl_reply_builder_tool;
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 
-/* All-zero is the start, but for what pdl_draft_init sets. */
-typedef struct pdl_draft {
+/* All-zero is the start, but for what pdl_reply_builder_init sets. */
+typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further fields of the deltas, last value wins */
     pdl_val role, finish, usage, logprobs; /* or absent */
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
-    PDL_VEC(pdl_draft_tool) tools;
+    PDL_VEC(pdl_reply_builder_tool) tools;
     size_t mark;        /* a dialect's own: where the thought being read begins in reasoning */
     pdl_think think;    /* <think> at the start of the content */
     pdl_buf held;       /* text that may be the beginning of a tag */
@@ -35,34 +35,34 @@ typedef struct pdl_draft {
     bool done;          /* the stream said that it ends */
     bool quiet;         /* the text may turn out to be a call: it is not shown */
     pdl_json_keys keys; /* keys of the events */
-} pdl_draft;
+} pdl_reply_builder;
 
-void pdl_draft_init(pdl_draft *d);
-void pdl_draft_fini(pdl_draft *d);
+void pdl_reply_builder_init(pdl_reply_builder *d);
+void pdl_reply_builder_fini(pdl_reply_builder *d);
 
 /* An event of a stream as an object; the caller drops it. Errors: protocol (no JSON, no object). */
-PDL_MUST bool pdl_draft_event(pdl_draft *d, pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out, pdl_err *err);
 
 /* More text of the answer / of the reasoning / of the refusal. */
-void pdl_draft_text(pdl_draft *d, pdl_str text);
-void pdl_draft_reasoning(pdl_draft *d, pdl_str text);
+void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
+void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 /* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
-void pdl_draft_tools(pdl_draft *d, pdl_vref list);
+void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 /* More of the logprobs: the lists of v (content, refusal; tokens, token_logprobs) behind those that are there. */
-void pdl_draft_logprobs(pdl_draft *d, pdl_vref v);
+void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
 /* Is a call of this index open? */
-bool pdl_draft_has_call(const pdl_draft *d, int64_t index);
+bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index);
 /* The reason of the end as Anthropic's models give it: tool_use without a call, the schema tool's, is an end like any
  * other. */
-void pdl_draft_stop(pdl_draft *d, pdl_vref reason);
+void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
 /* Replace what is kept under a name; takes v. */
-void pdl_draft_set(pdl_val *slot, pdl_val v);
+void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
 
 /* Was a finish reason seen, or the end said? */
-bool pdl_draft_is_complete(const pdl_draft *d);
+bool pdl_reply_builder_is_complete(const pdl_reply_builder *d);
 
 /* The response in OpenAI's shape; the draft is used up. Text held back goes to piece. */
-pdl_val pdl_draft_take(pdl_draft *d);
+pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
 
 /* --- every reply ------------------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
-/* test_exotic.c -- ranges, dates, iteration.
+/* test_pyvalues.c -- ranges, dates, iteration.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "value/exotic.h"
+#include "value/pyvalues.h"
 #include "value/val.h"
 
 #include "base/banned.h"

@@ -1,6 +1,6 @@
-/* draft.c -- see draft.h.
+/* reply_builder.c -- see reply_builder.h.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "model/draft.h"
+#include "model/reply_builder.h"
 
 #include "model/messages.h"
 
@@ -8,24 +8,24 @@
 
 static const char think_open[] = "<think>", think_close[] = "</think>";
 
-void pdl_draft_init(pdl_draft *d) {
-    *d = (pdl_draft){.head = pdl_dict_new(8),
-                     .extra = pdl_dict_new(0),
-                     .role = pdl_absent(),
-                     .finish = pdl_absent(),
-                     .usage = pdl_absent(),
-                     .logprobs = pdl_absent(),
-                     .content = PDL_BUF,
-                     .reasoning = PDL_BUF,
-                     .refusal = PDL_BUF,
-                     .held = PDL_BUF,
-                     .piece = PDL_BUF,
-                     .error = pdl_absent()};
+void pdl_reply_builder_init(pdl_reply_builder *d) {
+    *d = (pdl_reply_builder){.head = pdl_dict_new(8),
+                             .extra = pdl_dict_new(0),
+                             .role = pdl_absent(),
+                             .finish = pdl_absent(),
+                             .usage = pdl_absent(),
+                             .logprobs = pdl_absent(),
+                             .content = PDL_BUF,
+                             .reasoning = PDL_BUF,
+                             .refusal = PDL_BUF,
+                             .held = PDL_BUF,
+                             .piece = PDL_BUF,
+                             .error = pdl_absent()};
 }
 
-static void fini_tools(pdl_draft *d) {
+static void fini_tools(pdl_reply_builder *d) {
     for (size_t i = 0; i < d->tools.n; i++) {
-        pdl_draft_tool *t = &d->tools.p[i];
+        pdl_reply_builder_tool *t = &d->tools.p[i];
         pdl_drop(t->id);
         pdl_drop(t->type);
         pdl_drop(t->name);
@@ -34,7 +34,7 @@ static void fini_tools(pdl_draft *d) {
     pdl_vec_fini(&d->tools);
 }
 
-void pdl_draft_fini(pdl_draft *d) {
+void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_drop(d->head);
     pdl_drop(d->extra);
     pdl_drop(d->role);
@@ -49,23 +49,23 @@ void pdl_draft_fini(pdl_draft *d) {
     pdl_buf_fini(&d->held);
     pdl_buf_fini(&d->piece);
     pdl_json_keys_fini(&d->keys);
-    *d = (pdl_draft){.head = pdl_absent()};
+    *d = (pdl_reply_builder){.head = pdl_absent()};
 }
 
-void pdl_draft_set(pdl_val *slot, pdl_val v) {
+void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
     pdl_drop(*slot);
     *slot = v;
 }
 
 /* --- text and thinking ------------------------------------------------------------------- */
 
-static void show(pdl_draft *d, pdl_str text) {
+static void show(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->content, text);
     if (!d->quiet) pdl_buf_put(&d->piece, text);
 }
 
 /* Inside <think>: everything before </think> is reasoning; what may be the start of the tag waits. */
-static void think_more(pdl_draft *d, pdl_str text) {
+static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->held, text);
     pdl_str all = pdl_buf_str(&d->held), tag = pdl_str_of(think_close);
     size_t at = pdl_str_find(all, tag, 0);
@@ -83,7 +83,7 @@ static void think_more(pdl_draft *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-bool pdl_draft_event(pdl_draft *d, pdl_str text, pdl_val *out, pdl_err *err) {
+bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out, pdl_err *err) {
     pdl_val json;
     if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
     if (!pdl_is_dict(json)) {
@@ -94,7 +94,7 @@ bool pdl_draft_event(pdl_draft *d, pdl_str text, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-void pdl_draft_text(pdl_draft *d, pdl_str text) {
+void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text) {
     d->has_content = true;
     if (d->think == PDL_THINK_NONE) {
         show(d, text);
@@ -119,13 +119,13 @@ void pdl_draft_text(pdl_draft *d, pdl_str text) {
     }
 }
 
-void pdl_draft_reasoning(pdl_draft *d, pdl_str text) {
+void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
     d->has_reasoning = true;
     pdl_buf_put(&d->reasoning, text);
 }
 
 /* A tag that never came whole was text after all. */
-static void end_thinking(pdl_draft *d) {
+static void end_thinking(pdl_reply_builder *d) {
     if (d->think == PDL_THINK_INSIDE) {
         pdl_buf all = PDL_BUF;
         pdl_buf_put(&all, pdl_str_of(think_open));
@@ -143,14 +143,14 @@ static void end_thinking(pdl_draft *d) {
 
 /* --- tool calls -------------------------------------------------------------------------- */
 
-static pdl_draft_tool *open_slot(pdl_draft *d, int64_t index) {
-    pdl_draft_tool *t = pdl_vec_push(&d->tools);
-    *t = (pdl_draft_tool){index, pdl_absent(), pdl_absent(), pdl_absent(), PDL_BUF};
+static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
+    pdl_reply_builder_tool *t = pdl_vec_push(&d->tools);
+    *t = (pdl_reply_builder_tool){index, pdl_absent(), pdl_absent(), pdl_absent(), PDL_BUF};
     return t;
 }
 
 /* Without an index a new id opens a slot and everything else goes to the last one. */
-static pdl_draft_tool *find_slot(pdl_draft *d, pdl_vref delta) {
+static pdl_reply_builder_tool *find_slot(pdl_reply_builder *d, pdl_vref delta) {
     pdl_vref index = pdl_dict_getz(delta, "index"), id = pdl_dict_getz(delta, "id");
     if (pdl_is(index, PDL_V_INT)) {
         int64_t k = pdl_int_of(index);
@@ -158,7 +158,7 @@ static pdl_draft_tool *find_slot(pdl_draft *d, pdl_vref delta) {
             if (d->tools.p[i].index == k) return &d->tools.p[i];
         return open_slot(d, k);
     }
-    pdl_draft_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
+    pdl_reply_builder_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
     bool fresh =
         pdl_is_str(id) && pdl_str_get(id).n && (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
     return fresh || !last ? open_slot(d, last ? last->index + 1 : 0) : last;
@@ -168,9 +168,9 @@ static void first_text(pdl_val *slot, pdl_vref v) {
     if (pdl_is_absent(*slot) && pdl_is_str(v) && pdl_str_get(v).n) *slot = pdl_keep(v);
 }
 
-static void add_tool_delta(pdl_draft *d, pdl_vref delta) {
+static void add_tool_delta(pdl_reply_builder *d, pdl_vref delta) {
     if (!pdl_is_dict(delta)) return;
-    pdl_draft_tool *t = find_slot(d, delta);
+    pdl_reply_builder_tool *t = find_slot(d, delta);
     pdl_vref f = pdl_dict_getz(delta, "function");
     first_text(&t->id, pdl_dict_getz(delta, "id"));
     first_text(&t->type, pdl_dict_getz(delta, "type"));
@@ -183,12 +183,12 @@ static void add_tool_delta(pdl_draft *d, pdl_vref delta) {
         pdl_message_text(args, &t->args);
 }
 
-void pdl_draft_tools(pdl_draft *d, pdl_vref list) {
+void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
     if (!pdl_is_list(list)) return;
     for (size_t i = 0; i < pdl_list_len(list); i++) add_tool_delta(d, pdl_list_at(list, i));
 }
 
-void pdl_draft_logprobs(pdl_draft *d, pdl_vref v) {
+void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
     if (!pdl_is_dict(v) || !pdl_is_dict(d->logprobs)) {
         if (pdl_is_absent(d->logprobs)) d->logprobs = pdl_keep(v);
         return;
@@ -201,26 +201,26 @@ void pdl_draft_logprobs(pdl_draft *d, pdl_vref v) {
     }
 }
 
-bool pdl_draft_has_call(const pdl_draft *d, int64_t index) {
+bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index) {
     for (size_t i = 0; i < d->tools.n; i++)
         if (d->tools.p[i].index == index) return true;
     return false;
 }
 
-void pdl_draft_stop(pdl_draft *d, pdl_vref reason) {
+void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
     if (!pdl_is_str(reason)) return;
     bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
-    pdl_draft_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
+    pdl_reply_builder_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
 }
 
 static pdl_val or_text(pdl_val v, const char *z) {
     return pdl_is_absent(v) ? pdl_textz(z) : v;
 }
 
-static pdl_val take_tools(pdl_draft *d) {
+static pdl_val take_tools(pdl_reply_builder *d) {
     pdl_val list = pdl_list_new(d->tools.n);
     for (size_t i = 0; i < d->tools.n; i++) {
-        pdl_draft_tool *t = &d->tools.p[i];
+        pdl_reply_builder_tool *t = &d->tools.p[i];
         pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
         f = pdl_dict_putz(f, "arguments", t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
         pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
@@ -234,7 +234,7 @@ static pdl_val take_tools(pdl_draft *d) {
 
 /* --- the whole --------------------------------------------------------------------------- */
 
-bool pdl_draft_is_complete(const pdl_draft *d) {
+bool pdl_reply_builder_is_complete(const pdl_reply_builder *d) {
     return d->done || !pdl_is_absent(d->finish);
 }
 
@@ -244,7 +244,7 @@ static pdl_val take(pdl_val *slot) {
     return v;
 }
 
-static pdl_val take_message(pdl_draft *d) {
+static pdl_val take_message(pdl_reply_builder *d) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(4), "role", or_text(take(&d->role), "assistant"));
     m = pdl_dict_putz(m, "content", d->has_content ? pdl_text_of_buf(&d->content) : pdl_null());
     if (d->has_reasoning) m = pdl_dict_putz(m, "reasoning_content", pdl_text_of_buf(&d->reasoning));
@@ -255,7 +255,7 @@ static pdl_val take_message(pdl_draft *d) {
     return m;
 }
 
-pdl_val pdl_draft_take(pdl_draft *d) {
+pdl_val pdl_reply_builder_take(pdl_reply_builder *d) {
     end_thinking(d);
     pdl_val choice = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int(0));
     choice = pdl_dict_putz(choice, "message", take_message(d));

@@ -1,8 +1,8 @@
-/* test_model_draft.c -- events into a draft; the quick reader of events against what it must refuse.
+/* test_reply_builder.c -- events into a draft; the quick reader of events against what it must refuse.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/chunk.h"
 #include "model/dialect.h"
-#include "model/draft.h"
+#include "model/reply_builder.h"
 #include "value/json_write.h"
 
 #include "t.h"
@@ -47,10 +47,10 @@ static void test_events(void **state) {
     for (size_t i = 0; i < T_LEN(events); i++) {
         T_ROW(i);
         for (int through = 0; through < 2; through++) {
-            pdl_draft d;
+            pdl_reply_builder d;
             pdl_err err = {0};
             pdl_ask a = {0};
-            pdl_draft_init(&d);
+            pdl_reply_builder_init(&d);
             t_assert(!pdl_chunk_read(t_str(E("{\"content\":\"first\"}")), &d));
             t_assert(pdl_dialect_openai.event(&a, PDL_STR("{\"id\":\"c\",\"choices\":[]}"), &d, &err));
             if (through) {
@@ -60,7 +60,7 @@ static void test_events(void **state) {
                 t_assert(pdl_chunk_read(t_str(events[i].event), &d) == events[i].quick);
                 t_assert_str(pdl_buf_str(&d.piece), events[i].quick ? events[i].text : "");
             }
-            pdl_draft_fini(&d);
+            pdl_reply_builder_fini(&d);
         }
     }
 }
@@ -78,14 +78,14 @@ static const char *const no_json[] = {"",
 
 static void test_quick_refuses(void **state) {
     (void)state;
-    pdl_draft d;
-    pdl_draft_init(&d);
+    pdl_reply_builder d;
+    pdl_reply_builder_init(&d);
     d.head = pdl_dict_putz(d.head, "id", pdl_null());
     for (size_t i = 0; i < T_LEN(no_json); i++) {
         T_ROW(i);
         t_assert(!pdl_chunk_read(t_str(no_json[i]), &d));
     }
-    pdl_draft_fini(&d);
+    pdl_reply_builder_fini(&d);
 }
 
 /* Pieces of content -> what is shown while they come, and the message. */
@@ -109,19 +109,20 @@ static void test_thinking(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(thoughts); i++) {
         T_ROW(i);
-        pdl_draft d;
+        pdl_reply_builder d;
         pdl_err err = {0};
         pdl_buf text = PDL_BUF;
-        pdl_draft_init(&d);
-        for (size_t k = 0; thoughts[i].pieces[k]; k++) pdl_draft_text(&d, t_str(thoughts[i].pieces[k]));
-        pdl_val raw = pdl_draft_take(&d);
+        pdl_reply_builder_init(&d);
+        for (size_t k = 0; thoughts[i].pieces[k]; k++)
+            pdl_reply_builder_text(&d, t_str(thoughts[i].pieces[k]));
+        pdl_val raw = pdl_reply_builder_take(&d);
         t_assert_str(pdl_buf_str(&d.piece), thoughts[i].shown);
         pdl_vref choice = pdl_list_at(pdl_dict_getz(raw, "choices"), 0);
         t_assert(pdl_json_write(pdl_dict_getz(choice, "message"), 0, 0, &text, &err));
         t_assert_str(pdl_buf_str(&text), thoughts[i].message);
         pdl_drop(raw);
         pdl_buf_fini(&text);
-        pdl_draft_fini(&d);
+        pdl_reply_builder_fini(&d);
     }
 }
 
