@@ -1,7 +1,7 @@
 /* bench.h -- what the micro-benchmarks share: a timed loop that prints `name value unit`.
  *
- * Each piece of work is repeated for about a fifth of a second of processor time, five times; the fastest is printed,
- * because noise only ever adds time. Run alone, on a quiet machine.
+ * Each piece of work is repeated for about a fifth of a second of processor time, five times; the
+ * fastest is printed, because noise only ever adds time. Run alone, on a quiet machine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,15 +39,19 @@ static inline double bench_seconds(void (*work)(void *user), void *user) {
 }
 
 /* Time of one call of work, which does `items` things. */
-static inline void bench_time(const char *name, size_t items, void (*work)(void *user), void *user) {
+static inline void bench_time(const char *name, size_t items, void (*work)(void *user),
+                              void *user) {
     double ns = bench_seconds(work, user) * 1e9 / (double)items;
-    if (ns < 10000) printf("%-36s %10.1f ns\n", name, ns);
-    else printf("%-36s %10.1f us\n", name, ns / 1e3);
+    if (ns < 10000)
+        printf("%-36s %10.1f ns\n", name, ns);
+    else
+        printf("%-36s %10.1f us\n", name, ns / 1e3);
     fflush(stdout);
 }
 
 /* Speed of one call of work, which reads or writes `bytes`. */
-static inline void bench_speed(const char *name, size_t bytes, void (*work)(void *user), void *user) {
+static inline void bench_speed(const char *name, size_t bytes, void (*work)(void *user),
+                               void *user) {
     printf("%-36s %10.1f MB/s\n", name, (double)bytes / 1e6 / bench_seconds(work, user));
     fflush(stdout);
 }

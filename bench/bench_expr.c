@@ -2,8 +2,8 @@
  *
  *     bench_expr
  *
- * Reading and compiling are timed alone. Rendering is timed inside a program that does it many times, less
- * the same loop around a constant.
+ * Reading and compiling are timed alone. Rendering is timed inside a program that does it many
+ * times, less the same loop around a constant.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -45,8 +45,8 @@ static double reading(pdl_str text, pdl_interner *names) {
     return best;
 }
 
-static bool refuse(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors,
-                   pdl_err *err) {
+static bool refuse(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+                   pdl_val *errors, pdl_err *err) {
     (void)user, (void)name, (void)text, (void)trace, (void)out, (void)errors;
     return pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "no other programs here");
 }
@@ -98,15 +98,16 @@ int main(void) {
         "  name: world\n"
         "  n: 41\n"
         "  rows: \"${ [{'name': 'ann', 'score': 1.5}, {'name': 'bob', 'score': 2.25}] * 100 }\"\n";
-    static const char page[] =
-        "  lang: jinja\n"
-        "  code: |\n"
-        "    {% for r in rows %}{{ loop.index }}. {{ r.name | upper }}: {{ '%.2f' | format(r.score) }}\n"
-        "    {% endfor %}";
+    static const char page[] = "  lang: jinja\n"
+                               "  code: |\n"
+                               "    {% for r in rows %}{{ loop.index }}. {{ r.name | upper }}: {{ "
+                               "'%.2f' | format(r.score) }}\n"
+                               "    {% endfor %}";
     static const struct {
         const char *name, *text;
-    } rows[] = {
-        {"sum", "${ n + 1 }"}, {"greeting", "Hello ${ name }!"}, {"filter", "${ name | upper }, ${ n }"}};
+    } rows[] = {{"sum", "${ n + 1 }"},
+                {"greeting", "Hello ${ name }!"},
+                {"filter", "${ name | upper }, ${ n }"}};
     (void)pdl_pool_enter(pdl_pool_new()); /* as it is in the command */
     pdl_interner *names = pdl_interner_new();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

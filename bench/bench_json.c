@@ -1,5 +1,5 @@
-/* bench_json.c -- JSON text to values and back: rows as in JSONL, one large document, the chunk of a stream.
- * SPDX-License-Identifier: Apache-2.0 */
+/* bench_json.c -- JSON text to values and back: rows as in JSONL, one large document, the chunk of
+ * a stream. SPDX-License-Identifier: Apache-2.0 */
 #include "bench.h"
 
 #include "base/buf.h"
@@ -12,7 +12,8 @@
 enum { ROWS = 20000 };
 
 static const char chunk[] =
-    "{\"id\":\"chatcmpl-9x2\",\"object\":\"chat.completion.chunk\",\"created\":1714000000,\"model\":\"m-4\","
+    "{\"id\":\"chatcmpl-9x2\",\"object\":\"chat.completion.chunk\",\"created\":1714000000,"
+    "\"model\":\"m-4\","
     "\"choices\":[{\"index\":0,\"delta\":{\"content\":\" world\"},\"finish_reason\":null}]}";
 
 typedef struct {
@@ -62,7 +63,8 @@ static void put_rows(pdl_buf *b, bool lines) {
     for (int i = 0; i < ROWS; i++) {
         if (i && !lines) pdl_buf_put(b, PDL_STR(", "));
         pdl_buf_putf(b,
-                     "{\"id\": %d, \"name\": \"name %d\", \"score\": %.15g, \"tags\": [\"a\", \"b\", \"c\"], "
+                     "{\"id\": %d, \"name\": \"name %d\", \"score\": %.15g, \"tags\": [\"a\", "
+                     "\"b\", \"c\"], "
                      "\"nested\": {\"x\": %d, \"y\": \"zzzzzzzzzzzzzzzzzzzz\"}}",
                      i, i, i * 0.37, i % 7);
         if (lines) pdl_buf_putc(b, '\n');
@@ -74,7 +76,9 @@ static void put_rows(pdl_buf *b, bool lines) {
 static void put_texts(pdl_buf *b) {
     pdl_buf_putc(b, '[');
     for (int i = 0; i < ROWS / 4; i++)
-        pdl_buf_putf(b, "%s\"A paragraph of some length, \\\"quoted\\\" once, with a line break\\nand na\xc3\xafve words; %d.\"",
+        pdl_buf_putf(b,
+                     "%s\"A paragraph of some length, \\\"quoted\\\" once, with a line break\\nand "
+                     "na\xc3\xafve words; %d.\"",
                      i ? "," : "", i);
     pdl_buf_putc(b, ']');
 }

@@ -2,8 +2,9 @@
  *
  *     bench_load [--stage NAME] FILE...
  *
- * Each stage is repeated for a while over all files and its best round counts. Stages contain each other: events of libyaml
- * alone, our nodes, blocks, blocks and checks, blocks and code. The first is what the others are held against.
+ * Each stage is repeated for a while over all files and its best round counts. Stages contain each
+ * other: events of libyaml alone, our nodes, blocks, blocks and checks, blocks and code. The first
+ * is what the others are held against.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,8 +85,11 @@ static void compiled(const file *f) {
 static const struct {
     const char *name;
     stage_fn *fn;
-} stages[] = {{"load_libyaml_events", events}, {"load_nodes", nodes},       {"load_blocks", blocks},
-              {"load_checked", checked},       {"load_compiled", compiled}};
+} stages[] = {{"load_libyaml_events", events},
+              {"load_nodes", nodes},
+              {"load_blocks", blocks},
+              {"load_checked", checked},
+              {"load_compiled", compiled}};
 
 static double best_round(stage_fn *fn, const file *files, size_t n) {
     double best = 1e9, begin = now();
@@ -103,7 +107,8 @@ static pdl_str read_file(const char *path) {
     pdl_buf b = PDL_BUF;
     FILE *in = fopen(path, "rb");
     if (!in) PDL_BUG("cannot open %s", path);
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, in)) > 0;) pdl_buf_put(&b, (pdl_str){chunk, n});
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, in)) > 0;)
+        pdl_buf_put(&b, (pdl_str){chunk, n});
     fclose(in);
     return pdl_buf_str(&b);
 }

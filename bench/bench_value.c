@@ -53,7 +53,8 @@ static void get_small(void *user) {
 /* A shared dict changed once: the copy costs what its values cost. */
 static void change_shared(void *user) {
     data *d = user;
-    for (int i = 0; i < MANY; i++) pdl_drop(pdl_dict_put(pdl_keep(d->dict), pdl_keep(d->key), pdl_int(i)));
+    for (int i = 0; i < MANY; i++)
+        pdl_drop(pdl_dict_put(pdl_keep(d->dict), pdl_keep(d->key), pdl_int(i)));
 }
 
 static void put_many(void *user) {

@@ -1,5 +1,6 @@
-/* curl_loop.c -- what libcurl alone takes for the same requests: N POSTs of a body, at most OPEN at a time, over multi
- * handles of 1000 transfers each and epoll, replies kept. The yardstick for `map` over model calls and for a first call.
+/* curl_loop.c -- what libcurl alone takes for the same requests: N POSTs of a body, at most OPEN at
+ * a time, over multi handles of 1000 transfers each and epoll, replies kept. The yardstick for
+ * `map` over model calls and for a first call.
  *
  *   curl_loop URL N OPEN     prints seconds, and kilobytes at the peak
  * SPDX-License-Identifier: Apache-2.0 */
@@ -25,7 +26,8 @@ typedef struct reply {
     size_t n;
 } reply;
 
-static const char body[] = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"Say something about number 12345.\"}]}";
+static const char body[] = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"Say "
+                           "something about number 12345.\"}]}";
 static int poller;
 static lane *lanes;
 static size_t n_lanes, started, ended, failed, total;
@@ -108,7 +110,8 @@ static void turn(void) {
         lane *l = &lanes[got[i].data.u64 >> 32];
         int mask = (got[i].events & ~(unsigned)EPOLLOUT ? CURL_CSELECT_IN : 0) |
                    (got[i].events & EPOLLOUT ? CURL_CSELECT_OUT : 0);
-        curl_multi_socket_action(l->multi, (curl_socket_t)(uint32_t)got[i].data.u64, mask, &running);
+        curl_multi_socket_action(l->multi, (curl_socket_t)(uint32_t)got[i].data.u64, mask,
+                                 &running);
         collect(l);
     }
     t = now();

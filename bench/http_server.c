@@ -1,10 +1,11 @@
-/* http_server.c -- a model on loopback for measurements: answers every POST after a delay with one completion in
- * OpenAI's form, or with a stream of tokens. One thread, epoll; it must never be what is measured.
+/* http_server.c -- a model on loopback for measurements: answers every POST after a delay with one
+ * completion in OpenAI's form, or with a stream of tokens. One thread, epoll; it must never be what
+ * is measured.
  *
  *   http_server [DELAY_MS [TOKENS [GAP_US]]]     prints its port, serves until its standard input ends
  *
- * A streamed token is "@NANOSECONDS " : the clock (CLOCK_MONOTONIC) when its chunk was written. GAP_US is the time
- * between the chunks of a stream; 0: all of them at once.
+ * A streamed token is "@NANOSECONDS " : the clock (CLOCK_MONOTONIC) when its chunk was written.
+ * GAP_US is the time between the chunks of a stream; 0: all of them at once.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -57,12 +58,14 @@ static void *grown(void *p, size_t n) {
     return q;
 }
 
-/* --- heap ------------------------------------------------------------------------------------------------- */
+/* --- heap ------------------------------------------------------------------------------------- */
 
 static void heap_push(client *c) {
-    if (heap.n == heap.cap) heap.p = grown(heap.p, (heap.cap = heap.cap ? heap.cap * 2 : 64) * sizeof *heap.p);
+    if (heap.n == heap.cap)
+        heap.p = grown(heap.p, (heap.cap = heap.cap ? heap.cap * 2 : 64) * sizeof *heap.p);
     size_t i = heap.n++;
-    for (; i && heap.p[(i - 1) / 2]->due_ns > c->due_ns; i = (i - 1) / 2) heap.p[i] = heap.p[(i - 1) / 2];
+    for (; i && heap.p[(i - 1) / 2]->due_ns > c->due_ns; i = (i - 1) / 2)
+        heap.p[i] = heap.p[(i - 1) / 2];
     heap.p[i] = c;
     c->in_heap = true;
 }
@@ -80,7 +83,7 @@ static client *heap_pop(void) {
     return first;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void put(client *c, const char *text, size_t n) {
     if (c->cap_out - c->n_out < n) c->out = grown(c->out, c->cap_out = (c->n_out + n) * 2);
@@ -116,28 +119,34 @@ static void put_event(client *c, const char *data) {
 
 static void put_token(client *c) {
     char data[MOST_CHUNK];
-    static const char form[] =
-        "{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,"
-        "\"delta\":{\"content\":\"@%llu \"},\"finish_reason\":null}]}";
+    static const char form[] = "{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,"
+                               "\"model\":\"m\",\"choices\":[{\"index\":0,"
+                               "\"delta\":{\"content\":\"@%llu \"},\"finish_reason\":null}]}";
     snprintf(data, sizeof data, form, (unsigned long long)now_ns());
     put_event(c, data);
 }
 
 static void put_stream_end(client *c) {
-    put_event(c, "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}");
-    put_event(c, "{\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":10,\"total_tokens\":15}}");
+    put_event(c,
+              "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}");
+    put_event(c, "{\"id\":\"c\",\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_"
+                 "tokens\":10,\"total_tokens\":15}}");
     put_event(c, "[DONE]");
     put(c, "0\r\n\r\n", 5);
 }
 
 static void put_whole(client *c) {
     static const char body[] =
-        "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"message\":"
-        "{\"role\":\"assistant\",\"content\":\"a reply of the model\"},\"finish_reason\":\"stop\"}],"
+        "{\"id\":\"c\",\"object\":\"chat.completion\",\"created\":1,\"model\":\"m\",\"choices\":[{"
+        "\"index\":0,\"message\":"
+        "{\"role\":\"assistant\",\"content\":\"a reply of the "
+        "model\"},\"finish_reason\":\"stop\"}],"
         "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":5,\"total_tokens\":10}}";
     char head[256];
-    int n = snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
-                     sizeof body - 1);
+    int n =
+        snprintf(head, sizeof head,
+                 "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n",
+                 sizeof body - 1);
     put(c, head, (size_t)n);
     put(c, body, sizeof body - 1);
 }
@@ -147,8 +156,8 @@ static void answer(client *c) {
     if (!c->stream) {
         put_whole(c);
     } else {
-        static const char head[] =
-            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+        static const char head[] = "HTTP/1.1 200 OK\r\nContent-Type: "
+                                   "text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
         if (c->token == 0) put(c, head, sizeof head - 1);
         do {
             put_token(c);
@@ -166,7 +175,7 @@ static void answer(client *c) {
     flush(c);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void drop(client *c) {
     close(c->fd);
@@ -203,14 +212,17 @@ static void take_request(client *c) {
     c->waiting = true;
     c->token = 0;
     c->due_ns = now_ns() + delay_ns;
-    if (delay_ns) heap_push(c);
-    else answer(c);
+    if (delay_ns)
+        heap_push(c);
+    else
+        answer(c);
 }
 
 /* False: the client is gone. */
 static bool read_more(client *c) {
     for (;;) {
-        if (c->cap_in - c->n_in < 2048) c->in = grown(c->in, c->cap_in = c->cap_in ? c->cap_in * 2 : 4096);
+        if (c->cap_in - c->n_in < 2048)
+            c->in = grown(c->in, c->cap_in = c->cap_in ? c->cap_in * 2 : 4096);
         ssize_t n = read(c->fd, c->in + c->n_in, c->cap_in - c->n_in - 1);
         if (n < 0) return errno == EAGAIN;
         if (n == 0 || c->n_in > MOST_REQUEST) return false;
@@ -277,7 +289,8 @@ int main(int argc, char **argv) {
             if (p == &listener) accept_all(listener);
             if (p == &listener || p == &poller) continue;
             client *c = p;
-            if (got[i].events & (EPOLLHUP | EPOLLERR) || (got[i].events & EPOLLIN && !read_more(c))) {
+            if (got[i].events & (EPOLLHUP | EPOLLERR) ||
+                (got[i].events & EPOLLIN && !read_more(c))) {
                 drop(c);
                 continue;
             }

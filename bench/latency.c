@@ -1,6 +1,6 @@
-/* latency.c -- how old the tokens of bench/http_server are when they arrive on standard input: "@NANOSECONDS " as
- * written, against the same clock. Prints count, median and 99th percentile in microseconds.
- * SPDX-License-Identifier: Apache-2.0 */
+/* latency.c -- how old the tokens of bench/http_server are when they arrive on standard input:
+ * "@NANOSECONDS " as written, against the same clock. Prints count, median and 99th percentile in
+ * microseconds. SPDX-License-Identifier: Apache-2.0 */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,10 @@ int main(void) {
     for (ssize_t got; (got = read(0, in, sizeof in)) > 0;) {
         uint64_t now = now_ns();
         for (ssize_t i = 0; i < got; i++) {
-            if (in[i] >= '0' && in[i] <= '9') token = token * 10 + (uint64_t)(in[i] - '0');
-            else if (in[i] == '@') token = 0;
+            if (in[i] >= '0' && in[i] <= '9')
+                token = token * 10 + (uint64_t)(in[i] - '0');
+            else if (in[i] == '@')
+                token = 0;
             else if (token && n < MOST) {
                 age_us[n++] = (double)(now - token) / 1e3;
                 token = 0;

@@ -1,6 +1,7 @@
-/* measure.c -- runs a command with its output thrown away and prints seconds, peak resident kilobytes and exit status. A small process of its own,
- * because the peak of a child counts what its parent held when it was forked. `measure --spin` is work of a fixed size: how fast this machine is now.
- * SPDX-License-Identifier: Apache-2.0 */
+/* measure.c -- runs a command with its output thrown away and prints seconds, peak resident
+ * kilobytes and exit status. A small process of its own, because the peak of a child counts what
+ * its parent held when it was forked. `measure --spin` is work of a fixed size: how fast this
+ * machine is now. SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +39,7 @@ int main(int argc, char **argv) {
         _exit(127);
     }
     if (pid < 0 || wait4(pid, &status, 0, &u) < 0) return 2;
-    printf("%.6f %ld %d\n", now() - start, u.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    printf("%.6f %ld %d\n", now() - start, u.ru_maxrss,
+           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     return 0;
 }

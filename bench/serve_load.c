@@ -1,5 +1,6 @@
-/* serve_load.c -- load for a server of chat completions: CLIENTS connections that are kept, each asks again when it is
- * answered, until REQUESTS answers have come. One thread, epoll; it must never be what is measured.
+/* serve_load.c -- load for a server of chat completions: CLIENTS connections that are kept, each
+ * asks again when it is answered, until REQUESTS answers have come. One thread, epoll; it must
+ * never be what is measured.
  *
  *   serve_load PORT CLIENTS REQUESTS MODEL     prints seconds, and the milliseconds in which half and 99 % were answered
  *
@@ -72,7 +73,8 @@ static size_t answer_length(const client *c) {
     if (!end) return 0;
     size_t head = (size_t)(end - c->in) + 4;
     const char *length = memmem(c->in, head, name, sizeof name - 1);
-    if (memcmp(c->in, "HTTP/1.1 200 ", 13) != 0 || !length) give_up("an answer is not what it should be");
+    if (memcmp(c->in, "HTTP/1.1 200 ", 13) != 0 || !length)
+        give_up("an answer is not what it should be");
     size_t n = head + strtoul(length + sizeof name - 1, NULL, 10);
     return c->n_in >= n ? n : 0;
 }
@@ -88,12 +90,14 @@ static void read_answer(client *c) {
 }
 
 static client *connect_to(uint16_t port) {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     client *c = calloc(1, sizeof *c);
     int one = 1;
     if (!c) exit(2);
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&a, sizeof a) != 0) give_up("cannot connect");
+    if (c->fd < 0 || connect(c->fd, (struct sockaddr *)&a, sizeof a) != 0)
+        give_up("cannot connect");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
     struct epoll_event e = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = c};
@@ -108,10 +112,14 @@ static int by_size(const void *a, const void *b) {
 
 static void make_request(const char *model) {
     char body[512];
-    int n = snprintf(body, sizeof body, "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}", model);
+    int n = snprintf(body, sizeof body,
+                     "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}",
+                     model);
     n_request = (size_t)snprintf(request, sizeof request,
-                                 "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-                                 "Content-Length: %d\r\n\r\n%s", n, body);
+                                 "POST /v1/chat/completions HTTP/1.1\r\nHost: "
+                                 "127.0.0.1\r\nContent-Type: application/json\r\n"
+                                 "Content-Length: %d\r\n\r\n%s",
+                                 n, body);
 }
 
 int main(int argc, char **argv) {
@@ -128,7 +136,8 @@ int main(int argc, char **argv) {
     client **clients = calloc(n_clients + 1, sizeof *clients);
     poller = epoll_create1(EPOLL_CLOEXEC);
     if (!micros || !clients || poller < 0) return 2;
-    for (size_t i = 0; i < n_clients; i++) clients[i] = connect_to((uint16_t)strtoul(argv[1], NULL, 10));
+    for (size_t i = 0; i < n_clients; i++)
+        clients[i] = connect_to((uint16_t)strtoul(argv[1], NULL, 10));
     uint64_t start = now_ns();
     for (size_t i = 0; i < n_clients; i++) ask(clients[i]);
     while (ended < total) {
@@ -142,6 +151,7 @@ int main(int argc, char **argv) {
     }
     double seconds = (double)(now_ns() - start) / 1e9;
     qsort(micros, total, sizeof *micros, by_size);
-    printf("%.6f %.3f %.3f\n", seconds, micros[total / 2] / 1e3, micros[total - 1 - total / 100] / 1e3);
+    printf("%.6f %.3f %.3f\n", seconds, micros[total / 2] / 1e3,
+           micros[total - 1 - total / 100] / 1e3);
     return 0;
 }

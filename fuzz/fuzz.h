@@ -1,5 +1,5 @@
-/* fuzz.h -- shared by the fuzz targets: a target is LLVMFuzzerTestOneInput over one reader and states a property.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz.h -- shared by the fuzz targets: a target is LLVMFuzzerTestOneInput over one reader and
+ * states a property. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_FUZZ_H
 #define PDL_FUZZ_H
 
@@ -15,9 +15,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_MUST(cond)                                                             \
-    do {                                                                            \
-        if (!(cond)) PDL_BUG("property does not hold: %s (%s:%d)", #cond, __FILE__, __LINE__); \
+#define FUZZ_MUST(cond)                                                                            \
+    do {                                                                                           \
+        if (!(cond)) PDL_BUG("property does not hold: %s (%s:%d)", #cond, __FILE__, __LINE__);     \
     } while (0)
 
 /* Readers are given text that was checked where it came in. Owned. */
@@ -33,7 +33,8 @@ static inline bool fuzz_is_text(pdl_str s) { return pdl_utf8_check(s) == PDL_NOT
 static inline bool fuzz_same_json(pdl_vref a, pdl_vref b) {
     pdl_buf x = PDL_BUF, y = PDL_BUF;
     pdl_err err = {0};
-    bool ok = pdl_json_write(a, PDL_JSON_NAN, 0, &x, &err) && pdl_json_write(b, PDL_JSON_NAN, 0, &y, &err) &&
+    bool ok = pdl_json_write(a, PDL_JSON_NAN, 0, &x, &err) &&
+              pdl_json_write(b, PDL_JSON_NAN, 0, &y, &err) &&
               pdl_str_eq(pdl_buf_str(&x), pdl_buf_str(&y));
     pdl_err_fini(&err);
     pdl_buf_fini(&x);

@@ -1,5 +1,5 @@
-/* fuzz_expr.c -- a string with `${ }`, line "---", YAML of its variables. Property: two runs say the same.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_expr.c -- a string with `${ }`, line "---", YAML of its variables. Property: two runs say
+ * the same. SPDX-License-Identifier: Apache-2.0 */
 #include "machine.h"
 
 #include "expr/expr.h"
@@ -20,17 +20,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_val scope = pdl_null();
     pdl_err err = {0};
     if (!pdl_yaml_read(vars, &scope, NULL, NULL, &err)) pdl_err_fini(&err);
-    const pdl_expr *x = FUZZ_JINJA ? pdl_expr_read_template(a, source, &(pdl_xoptions){0}, &pdl_known_xnames) : pdl_expr_read(a, source, &pdl_known_xnames);
+    const pdl_expr *x =
+        FUZZ_JINJA ? pdl_expr_read_template(a, source, &(pdl_xoptions){0}, &pdl_known_xnames)
+                   : pdl_expr_read(a, source, &pdl_known_xnames);
     pdl_buf shown = PDL_BUF;
     pdl_expr_print(x, &shown);
     FUZZ_MUST(x->form != PDL_X_BROKEN || (x->fault && x->fault->msg.n));
-    bool random = pdl_str_find(source, PDL_STR("random"), 0) != PDL_NOT_FOUND || pdl_str_find(source, PDL_STR("lipsum"), 0) != PDL_NOT_FOUND
-                  || pdl_str_find(source, PDL_STR("%"), 0) != PDL_NOT_FOUND || pdl_str_find(source, PDL_STR("shuffle"), 0) != PDL_NOT_FOUND;
+    bool random = pdl_str_find(source, PDL_STR("random"), 0) != PDL_NOT_FOUND ||
+                  pdl_str_find(source, PDL_STR("lipsum"), 0) != PDL_NOT_FOUND ||
+                  pdl_str_find(source, PDL_STR("%"), 0) != PDL_NOT_FOUND ||
+                  pdl_str_find(source, PDL_STR("shuffle"), 0) != PDL_NOT_FOUND;
     pdl_code *code = pdl_compile_expr(x, FUZZ_JINJA, NULL, (pdl_loc){0}, names);
     fuzz_run(code, names, scope, &one);
     fuzz_run(code, names, scope, &two);
-    if (!random && !pdl_str_starts(pdl_buf_str(&one), PDL_STR("<")))
-        FUZZ_MUST(one.len == two.len);
+    if (!random && !pdl_str_starts(pdl_buf_str(&one), PDL_STR("<"))) FUZZ_MUST(one.len == two.len);
     pdl_code_drop(code);
     pdl_drop(scope);
     pdl_interner_free(names);

@@ -1,6 +1,6 @@
-/* fuzz_frame.c -- messages of the code worker and of the language server. Properties: they do not depend on where the pipe cuts the
- * bytes; what was read and is written is read again; written bytes are a whole number of messages.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_frame.c -- messages of the code worker and of the language server. Properties: they do not
+ * depend on where the pipe cuts the bytes; what was read and is written is read again; written
+ * bytes are a whole number of messages. SPDX-License-Identifier: Apache-2.0 */
 #include "feed.h"
 
 #include "io/frame.h"
@@ -24,11 +24,13 @@ static bool write_again(void *user, pdl_str message, pdl_err *err) {
     return true;
 }
 
-static bool feed_kind(pdl_frame_kind kind, pdl_str s, size_t step, pdl_frame_fn *fn, void *user, bool *partial) {
+static bool feed_kind(pdl_frame_kind kind, pdl_str s, size_t step, pdl_frame_fn *fn, void *user,
+                      bool *partial) {
     pdl_frame f = {.kind = kind, .max_message = 1 << 16};
     pdl_err err = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < s.n; i += step) ok = pdl_frame_feed(&f, fuzz_portion(s, i, step), fn, user, &err);
+    for (size_t i = 0; ok && i < s.n; i += step)
+        ok = pdl_frame_feed(&f, fuzz_portion(s, i, step), fn, user, &err);
     FUZZ_MUST(ok || (err.kind && err.msg));
     *partial = ok && pdl_frame_is_partial(&f);
     pdl_frame_fini(&f);

@@ -1,7 +1,7 @@
-/* fuzz_httpd.c -- requests as a server reads them: a head, then a body in chunks or of a known length. Properties: what is read does not
- * depend on where the network cuts the bytes, and ends where the request ends; a path is UTF-8 without control characters; a body is never
- * longer than what came.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_httpd.c -- requests as a server reads them: a head, then a body in chunks or of a known
+ * length. Properties: what is read does not depend on where the network cuts the bytes, and ends
+ * where the request ends; a path is UTF-8 without control characters; a body is never longer than
+ * what came. SPDX-License-Identifier: Apache-2.0 */
 #include "feed.h"
 
 #include "io/http_head.h"
@@ -37,11 +37,15 @@ static bool read_chunks(pdl_str s, size_t step, pdl_buf *out) {
 static void note_head(const pdl_http_head *h, pdl_buf *out) {
     pdl_str path = pdl_str_of(h->path);
     FUZZ_MUST(fuzz_is_text(path) && path.n);
-    for (size_t i = 0; i < path.n; i++) FUZZ_MUST((unsigned char)path.p[i] >= ' ' && path.p[i] != 127);
-    FUZZ_MUST(h->fields.n <= PDL_HTTP_MAX_FIELDS && h->length >= -1 && (h->length <= 0 || h->has_length));
-    pdl_buf_putf(out, "%.*s %s %lld %d%d%d", PDL_FMT(h->method), h->path, (long long)h->length, h->keep_alive, h->expects_continue, h->is_1_0);
+    for (size_t i = 0; i < path.n; i++)
+        FUZZ_MUST((unsigned char)path.p[i] >= ' ' && path.p[i] != 127);
+    FUZZ_MUST(h->fields.n <= PDL_HTTP_MAX_FIELDS && h->length >= -1 &&
+              (h->length <= 0 || h->has_length));
+    pdl_buf_putf(out, "%.*s %s %lld %d%d%d", PDL_FMT(h->method), h->path, (long long)h->length,
+                 h->keep_alive, h->expects_continue, h->is_1_0);
     for (size_t i = 0; i < h->fields.n; i++)
-        pdl_buf_putf(out, "|%.*s=%.*s", PDL_FMT(h->fields.p[i].name), PDL_FMT(h->fields.p[i].value));
+        pdl_buf_putf(out, "|%.*s=%.*s", PDL_FMT(h->fields.p[i].name),
+                     PDL_FMT(h->fields.p[i].value));
 }
 
 static bool feed(pdl_str s, size_t step, pdl_buf *out) {
@@ -51,7 +55,8 @@ static bool feed(pdl_str s, size_t step, pdl_buf *out) {
     if (end == PDL_NOT_FOUND || !end) return !end;
     int status = pdl_http_head_read(pdl_str_sub(s, 0, end), &h, &why);
     bool ok = !status;
-    if (status) FUZZ_MUST(why && (status == 400 || status == 431 || status == 501 || status == 505));
+    if (status)
+        FUZZ_MUST(why && (status == 400 || status == 431 || status == 501 || status == 505));
     if (ok) note_head(&h, out);
     if (ok && h.length < 0) ok = read_chunks(pdl_str_sub(s, end, s.n), step, out);
     pdl_http_head_fini(&h);

@@ -1,7 +1,7 @@
-/* fuzz_journal.c -- a recording with damage, replayed. The input overwrites bytes of a good file: three bytes of place and one of value, again
- * and again; the rest of an odd end cuts the file. Properties: an error of kind replay or io with a text, or rows that are the same when
- * they are read again; an effect gets one answer.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_journal.c -- a recording with damage, replayed. The input overwrites bytes of a good file:
+ * three bytes of place and one of value, again and again; the rest of an odd end cuts the file.
+ * Properties: an error of kind replay or io with a text, or rows that are the same when they are
+ * read again; an effect gets one answer. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -22,9 +22,12 @@ static void count_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 }
 
 static pdl_effect *effect_new(uint32_t id, int *replies) {
-    pdl_val messages = pdl_list_push(pdl_list_new(1), pdl_dict_putz(pdl_dict_new(1), "content", pdl_textz("q")));
-    pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(3), "model", pdl_textz("m")), "messages", messages);
-    return pdl_effect_new(PDL_EFFECT_model, id, NULL, id - 1, (pdl_loc){0}, pdl_dict_putz(request, "n", pdl_int(id)),
+    pdl_val messages =
+        pdl_list_push(pdl_list_new(1), pdl_dict_putz(pdl_dict_new(1), "content", pdl_textz("q")));
+    pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(3), "model", pdl_textz("m")),
+                                    "messages", messages);
+    return pdl_effect_new(PDL_EFFECT_model, id, NULL, id - 1, (pdl_loc){0},
+                          pdl_dict_putz(request, "n", pdl_int(id)),
                           (pdl_effect_sink){replies, no_piece, count_reply});
 }
 
@@ -42,21 +45,27 @@ static const pdl_buf *good_file(void) {
     static const char lines[][40] = {"answer", "caf\xc3\xa9", ""};
     pdl_val script = pdl_list_new(3);
     for (size_t i = 0; i < 3; i++)
-        script = pdl_list_push(script, pdl_dict_putz(pdl_dict_new(1), "reply", pdl_dict_putz(pdl_dict_new(1), "content", pdl_textz(lines[i]))));
+        script = pdl_list_push(
+            script, pdl_dict_putz(pdl_dict_new(1), "reply",
+                                  pdl_dict_putz(pdl_dict_new(1), "content", pdl_textz(lines[i]))));
     pdl_world *behind = pdl_script_world_new(script, 0);
     pdl_journal *j;
     pdl_err err = {0};
     pdl_str path = file_of(name, sizeof name, "good");
     unlink(name);
-    FUZZ_MUST(pdl_journal_record(path, behind, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j, &err));
+    FUZZ_MUST(pdl_journal_record(
+        path, behind, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
+        &err));
     int replies = 0;
-    for (uint32_t i = 1; i <= 3; i++) pdl_journal_world(j)->ops->start(pdl_journal_world(j), effect_new(i, &replies));
+    for (uint32_t i = 1; i <= 3; i++)
+        pdl_journal_world(j)->ops->start(pdl_journal_world(j), effect_new(i, &replies));
     FUZZ_MUST(replies == 3);
     pdl_journal_close(j);
     behind->ops->close(behind);
     FILE *f = fopen(name, "rb");
     FUZZ_MUST(f);
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;) pdl_buf_put(&bytes, (pdl_str){chunk, n});
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;)
+        pdl_buf_put(&bytes, (pdl_str){chunk, n});
     fclose(f);
     unlink(name);
     return &bytes;
@@ -103,11 +112,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_buf bytes = PDL_BUF, a = PDL_BUF, b = PDL_BUF;
     char name[256];
     pdl_buf_put(&bytes, pdl_buf_str(good));
-    for (size_t i = 0; i + 4 <= size; i += 4) bytes.p[((size_t)data[i] << 16 | (size_t)data[i + 1] << 8 | data[i + 2]) % bytes.len] = (char)data[i + 3];
-    if (size % 4 == 3) pdl_buf_cut(&bytes, ((size_t)data[size - 3] << 16 | (size_t)data[size - 2] << 8 | data[size - 1]) % bytes.len);
+    for (size_t i = 0; i + 4 <= size; i += 4)
+        bytes.p[((size_t)data[i] << 16 | (size_t)data[i + 1] << 8 | data[i + 2]) % bytes.len] =
+            (char)data[i + 3];
+    if (size % 4 == 3)
+        pdl_buf_cut(&bytes,
+                    ((size_t)data[size - 3] << 16 | (size_t)data[size - 2] << 8 | data[size - 1]) %
+                        bytes.len);
     pdl_str path = file_of(name, sizeof name, "damaged");
     FILE *f = fopen(name, "wb");
-    FUZZ_MUST(f && fwrite(bytes.len ? bytes.p : "", 1, bytes.len, f) == bytes.len && fclose(f) == 0);
+    FUZZ_MUST(f && fwrite(bytes.len ? bytes.p : "", 1, bytes.len, f) == bytes.len &&
+              fclose(f) == 0);
     bool ok = rows_of(path, &a);
     FUZZ_MUST(rows_of(path, &b) == ok && pdl_str_eq(pdl_buf_str(&a), pdl_buf_str(&b)));
     replay(path);

@@ -1,5 +1,5 @@
-/* fuzz_ndjson.c -- lines of JSON, as some services stream them. Properties: they do not depend on where the network cuts the bytes;
- * with other ends of lines they are the same.
+/* fuzz_ndjson.c -- lines of JSON, as some services stream them. Properties: they do not depend on
+ * where the network cuts the bytes; with other ends of lines they are the same.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "feed.h"
 
@@ -27,7 +27,8 @@ static bool feed(pdl_str s, size_t step, pdl_buf *out) {
     pdl_lines r = {0};
     pdl_err err = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < s.n; i += step) ok = pdl_lines_feed(&r, fuzz_portion(s, i, step), note, out, &err);
+    for (size_t i = 0; ok && i < s.n; i += step)
+        ok = pdl_lines_feed(&r, fuzz_portion(s, i, step), note, out, &err);
     ok = ok && pdl_lines_end(&r, note, out, &err);
     pdl_lines_fini(&r);
     pdl_err_fini(&err);

@@ -1,6 +1,7 @@
-/* fuzz_program.c -- a whole program in a world that answers out of the question (world.h). Properties: refused with problems, or two runs,
- * the replies of one at once and of the other late and in reverse, have equal results, output, traces and effects.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_program.c -- a whole program in a world that answers out of the question (world.h).
+ * Properties: refused with problems, or two runs, the replies of one at once and of the other late
+ * and in reverse, have equal results, output, traces and effects. SPDX-License-Identifier:
+ * Apache-2.0 */
 #include "machine.h"
 #include "world.h"
 
@@ -23,11 +24,14 @@ static void listen(void *user, const pdl_event *e) {
 
 static pdl_step run_for_a_while(pdl_run *r, pdl_world *w) {
     pdl_step s = PDL_STEP_WAIT;
-    for (int turns = 0, polls = 0; turns < FUZZ_TURNS && polls < 1000 && s == PDL_STEP_WAIT; polls++) {
+    for (int turns = 0, polls = 0; turns < FUZZ_TURNS && polls < 1000 && s == PDL_STEP_WAIT;
+         polls++) {
         s = pdl_run_step(r);
         if (s != PDL_STEP_WAIT) break;
-        if (pdl_run_is_ready(r)) turns++;
-        else if (!w->ops->poll(w, 0)) break;
+        if (pdl_run_is_ready(r))
+            turns++;
+        else if (!w->ops->poll(w, 0))
+            break;
     }
     return s;
 }
@@ -37,7 +41,8 @@ static void run_once(pdl_program *p, bool later, told *t) {
     pdl_interner *names = pdl_interner_new();
     pdl_code *code = pdl_compile_program(p, names, true);
     pdl_fold *fold = pdl_fold_new(p, NULL, NULL);
-    pdl_run_options opt = {.names = names, .world = &world.base, .build = fuzz_build, .build_user = names};
+    pdl_run_options opt = {
+        .names = names, .world = &world.base, .build = fuzz_build, .build_user = names};
     pdl_sinks_add(&opt.sinks, (pdl_sink){t, listen, false});
     pdl_sinks_add(&opt.sinks, pdl_fold_sink(fold));
     pdl_run *r = pdl_run_new(&opt);
@@ -64,9 +69,12 @@ static void told_fini(told *t) {
     pdl_buf_fini(&t->effects);
 }
 
-static bool same(const pdl_buf *a, const pdl_buf *b) { return pdl_str_eq(pdl_buf_str(a), pdl_buf_str(b)); }
+static bool same(const pdl_buf *a, const pdl_buf *b) {
+    return pdl_str_eq(pdl_buf_str(a), pdl_buf_str(b));
+}
 
-/* Closures and objects are shown with their address, and an error ends calls that were begun already: there is less to compare. */
+/* Closures and objects are shown with their address, and an error ends calls that were begun
+ * already: there is less to compare. */
 static void compare(const told *a, const told *b) {
     FUZZ_MUST(a->done == b->done);
     if (pdl_str_find(pdl_buf_str(&a->result), PDL_STR(" at 0x"), 0) != PDL_NOT_FOUND) return;
@@ -84,7 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool ok;
     pdl_program_load(p, PDL_STR(""), pdl_buf_str(&text), &ok);
     if (ok) {
-        told a = {.result = PDL_BUF, .output = PDL_BUF, .trace = PDL_BUF, .effects = PDL_BUF}, b = a;
+        told a = {.result = PDL_BUF, .output = PDL_BUF, .trace = PDL_BUF, .effects = PDL_BUF},
+             b = a;
         run_once(p, false, &a);
         if (a.over) {
             run_once(p, true, &b);

@@ -1,7 +1,7 @@
-/* fuzz_replies.c -- a recording whose answers the input has written, replayed: line N of the input takes the place of the reply of row N
- * (a line that begins with ! of its error, with + of its pieces), an empty line leaves it. Properties: the program ends, and with the
- * rows untouched as it was recorded; nothing follows what a line says.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_replies.c -- a recording whose answers the input has written, replayed: line N of the input
+ * takes the place of the reply of row N (a line that begins with ! of its error, with + of its
+ * pieces), an empty line leaves it. Properties: the program ends, and with the rows untouched as it
+ * was recorded; nothing follows what a line says. SPDX-License-Identifier: Apache-2.0 */
 #include "machine.h"
 
 #include <stdio.h>
@@ -42,23 +42,32 @@ static pdl_val json(const char *text) {
 }
 
 static pdl_val answer_of(const pdl_effect *e) {
-    bool lists = pdl_text_is(pdl_dict_getz(e->request, "op"), "list"), walks = pdl_text_is(pdl_dict_getz(e->request, "op"), "iter");
+    bool lists = pdl_text_is(pdl_dict_getz(e->request, "op"), "list"),
+         walks = pdl_text_is(pdl_dict_getz(e->request, "op"), "iter");
     bool makes = pdl_text_is(pdl_dict_getz(e->request, "code"), "handle");
     switch ((int)e->kind) {
     case PDL_EFFECT_model:
-        return json("{\"content\":\"yes\",\"message\":{\"role\":\"assistant\",\"content\":\"yes\"},\"raw\":{\"choices\":[{\"message\":{\"content\":\"yes\"}}]},"
+        return json("{\"content\":\"yes\",\"message\":{\"role\":\"assistant\",\"content\":\"yes\"},"
+                    "\"raw\":{\"choices\":[{\"message\":{\"content\":\"yes\"}}]},"
                     "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}");
     case PDL_EFFECT_code:
-        if (!makes) return json("{\"result\":{\"$pdl\":\"tuple\",\"items\":[1,\"b\"]},\"rebound\":{\"z\":5},\"stdout\":\"\"}");
-        return json("{\"result\":{\"$pdl\":\"handle\",\"id\":9,\"len\":2,\"truth\":true,\"callable\":true,\"texts\":[\"T\",\"s\",\"r\"]},\"rebound\":{},\"stdout\":\"\"}");
+        if (!makes)
+            return json("{\"result\":{\"$pdl\":\"tuple\",\"items\":[1,\"b\"]},\"rebound\":{\"z\":5}"
+                        ",\"stdout\":\"\"}");
+        return json(
+            "{\"result\":{\"$pdl\":\"handle\",\"id\":9,\"len\":2,\"truth\":true,\"callable\":true,"
+            "\"texts\":[\"T\",\"s\",\"r\"]},\"rebound\":{},\"stdout\":\"\"}");
     case PDL_EFFECT_object: return walks ? json("[1,2]") : pdl_int(3);
     case PDL_EFFECT_tool:
-        return lists ? json("[{\"name\":\"look\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"q\":{\"type\":\"integer\"}}}}]")
-                     : json("{\"content\":[],\"structured\":null,\"text\":\"found\",\"is_error\":false}");
+        return lists ? json("[{\"name\":\"look\",\"inputSchema\":{\"type\":\"object\","
+                            "\"properties\":{\"q\":{\"type\":\"integer\"}}}}]")
+                     : json("{\"content\":[],\"structured\":null,\"text\":\"found\",\"is_error\":"
+                            "false}");
     case PDL_EFFECT_command: return json("{\"stdout\":\"o\",\"stderr\":\"\",\"status\":0}");
     case PDL_EFFECT_source: return pdl_textz("text: inner\n");
     case PDL_EFFECT_random: return pdl_int(7);
-    case PDL_EFFECT_read: case PDL_EFFECT_input: return pdl_textz("line");
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_input: return pdl_textz("line");
     default: return pdl_null();
     }
 }
@@ -100,8 +109,10 @@ static void run_in(pdl_world *w, pdl_buf *out) {
     pdl_err err = {0};
     pdl_buf trace = PDL_BUF;
     FUZZ_MUST(s != PDL_STEP_WAIT);
-    if (s == PDL_STEP_FAIL) pdl_buf_put(out, pdl_str_of(pdl_run_error(r)->msg));
-    else if (!pdl_val_repr(pdl_run_result(r), out, &err)) pdl_err_fini(&err);
+    if (s == PDL_STEP_FAIL)
+        pdl_buf_put(out, pdl_str_of(pdl_run_error(r)->msg));
+    else if (!pdl_val_repr(pdl_run_result(r), out, &err))
+        pdl_err_fini(&err);
     if (!pdl_fold_json(fold, &trace, &err)) pdl_err_fini(&err);
     pdl_buf_fini(&trace);
     pdl_run_free(r);
@@ -127,12 +138,15 @@ static void make_good(void) {
     pdl_world behind = {&ops};
     pdl_str path = file_of(name, sizeof name, "good-replies");
     unlink(name);
-    FUZZ_MUST(pdl_journal_record(path, &behind, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j, &err));
+    FUZZ_MUST(pdl_journal_record(
+        path, &behind, &(pdl_journal_info){.file = PDL_STR("p.pdl"), .version = PDL_STR("0")}, &j,
+        &err));
     run_in(pdl_journal_world(j), &recorded);
     pdl_journal_close(j);
     FILE *f = fopen(name, "rb");
     FUZZ_MUST(f);
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;) pdl_buf_put(&good, (pdl_str){chunk, n});
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;)
+        pdl_buf_put(&good, (pdl_str){chunk, n});
     fclose(f);
     unlink(name);
 }
@@ -150,8 +164,10 @@ static bool overwrite(pdl_str path, pdl_str lines) {
         if (!n) continue;
         same = false;
         db_effect row = {.id = id};
-        if (line.p[0] == '!') row.error = pdl_str_sub(line, 1, n);
-        else row.reply = line;
+        if (line.p[0] == '!')
+            row.error = pdl_str_sub(line, 1, n);
+        else
+            row.reply = line;
         if (line.p[0] == '+') row.pieces = pdl_str_sub(line, 1, n);
         if (line.p[0] == '+') row.reply = PDL_STR("{\"content\":\"yes\"}");
         FUZZ_MUST(pdl_journal_db_end_effect(d, &row, &err));

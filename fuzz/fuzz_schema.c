@@ -1,5 +1,5 @@
-/* fuzz_schema.c -- a spec or JSON Schema (YAML), line "---", a value. Property: a check that fails names a problem.
- * SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_schema.c -- a spec or JSON Schema (YAML), line "---", a value. Property: a check that fails
+ * names a problem. SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
 #include "types/type.h"
@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pdl_val s = pdl_null(), v = pdl_null();
     pdl_err err = {0};
     const pdl_type *t;
-    if (pdl_yaml_read(spec, &s, NULL, NULL, &err) && pdl_yaml_read(subject, &v, NULL, NULL, &err)
-        && pdl_type_from_val(a, s, &t, &err)) {
+    if (pdl_yaml_read(spec, &s, NULL, NULL, &err) && pdl_yaml_read(subject, &v, NULL, NULL, &err) &&
+        pdl_type_from_val(a, s, &t, &err)) {
         bool ok = true;
         pdl_problems problems = {0};
         if (pdl_type_check(t, v, NULL, a, &ok, &problems, &err)) FUZZ_MUST(ok || problems.n);

@@ -1,5 +1,5 @@
-/* fuzz_sse.c -- server-sent events. Properties: they do not depend on where the network cuts the bytes; what was read and is
- * written is read again.
+/* fuzz_sse.c -- server-sent events. Properties: they do not depend on where the network cuts the
+ * bytes; what was read and is written is read again.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "feed.h"
 
@@ -23,7 +23,8 @@ static bool feed_to(pdl_str s, size_t step, pdl_sse_fn *fn, pdl_buf *out) {
     pdl_sse e = {0};
     pdl_err err = {0};
     bool ok = true;
-    for (size_t i = 0; ok && i < s.n; i += step) ok = pdl_sse_feed(&e, fuzz_portion(s, i, step), fn, out, &err);
+    for (size_t i = 0; ok && i < s.n; i += step)
+        ok = pdl_sse_feed(&e, fuzz_portion(s, i, step), fn, out, &err);
     ok = ok && pdl_sse_end(&e, fn, out, &err);
     pdl_sse_fini(&e);
     pdl_err_fini(&err);

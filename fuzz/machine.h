@@ -11,11 +11,13 @@
 
 enum { FUZZ_TURNS = 4 };
 
-static inline bool fuzz_build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors, pdl_err *err) {
+static inline bool fuzz_build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+                              pdl_val *errors, pdl_err *err) {
     pdl_program *p = pdl_program_new();
     bool ok;
     pdl_program_load(p, name, text, &ok);
-    if (ok) *out = pdl_compile_program(p, user, trace);
+    if (ok)
+        *out = pdl_compile_program(p, user, trace);
     else {
         *errors = pdl_list_new(0);
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "not a program");
@@ -26,7 +28,8 @@ static inline bool fuzz_build(void *user, pdl_str name, pdl_str text, bool trace
 
 /* The text of the result, or of the error; "..." when it was not done in time. */
 static inline void fuzz_run(pdl_code *code, pdl_interner *names, pdl_vref vars, pdl_buf *out) {
-    pdl_run_options opt = {.names = names, .world = pdl_null_world(), .build = fuzz_build, .build_user = names};
+    pdl_run_options opt = {
+        .names = names, .world = pdl_null_world(), .build = fuzz_build, .build_user = names};
     pdl_run *r = pdl_run_new(&opt);
     pdl_run_start(r, code, vars);
     pdl_step s = PDL_STEP_WAIT;

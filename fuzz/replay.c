@@ -6,7 +6,6 @@
 
 #include "fuzz.h"
 
-
 static size_t n_run;
 
 static void run_file(const char *path) {
@@ -17,7 +16,8 @@ static void run_file(const char *path) {
         perror(path);
         exit(1);
     }
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;) pdl_buf_put(&b, (pdl_str){chunk, n});
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;)
+        pdl_buf_put(&b, (pdl_str){chunk, n});
     fclose(f);
     LLVMFuzzerTestOneInput((const uint8_t *)(b.len ? b.p : ""), b.len);
     pdl_buf_fini(&b);

@@ -5,24 +5,26 @@
  *     pdl_task *task = pdl_task_start(engine, program, NULL, &error);
  *     if (pdl_task_wait(task, -1) == PDL_TASK_DONE) result = pdl_task_result(task, &error);
  *
- * An engine holds settings and what the host program answers itself; a program is loaded text and may be run
- * many times; a task is one run of it. All are opaque and are released with their _free; NULL is fine there,
- * and the order does not matter: what is still used lives on.
+ * An engine holds settings and what the host program answers itself; a program is loaded text and
+ * may be run many times; a task is one run of it. All are opaque and are released with their _free;
+ * NULL is fine there, and the order does not matter: what is still used lives on.
  *
- * Errors. Functions that can fail take `pdl_error **error` last. It may be NULL. On failure they return
- * false, NULL or PDL_TASK_FAILED and set *error, which the caller releases with pdl_error_free; on success
- * they leave it alone. Calls that make no sense (a NULL where an object must be, a result before the end, an
- * option that this version does not know) are errors of kind "usage", never crashes.
+ * Errors. Functions that can fail take `pdl_error **error` last. It may be NULL. On failure they
+ * return false, NULL or PDL_TASK_FAILED and set *error, which the caller releases with
+ * pdl_error_free; on success they leave it alone. Calls that make no sense (a NULL where an object
+ * must be, a result before the end, an option that this version does not know) are errors of kind
+ * "usage", never crashes.
  *
- * Strings are UTF-8. Strings that go in are copied; `const char *` that comes out belongs to the object it
- * came from.
+ * Strings are UTF-8. Strings that go in are copied; `const char *` that comes out belongs to the
+ * object it came from.
  *
- * Threads. An engine with everything made from it, and values, belong to one thread at a time; different
- * engines may run in different threads. pdl_task_wake is the one function for other threads. There is no
- * global state but the allocator. Making a task lets the process ignore SIGPIPE if nothing handles it.
+ * Threads. An engine with everything made from it, and values, belong to one thread at a time;
+ * different engines may run in different threads. pdl_task_wake is the one function for other
+ * threads. There is no global state but the allocator. Making a task lets the process ignore
+ * SIGPIPE if nothing handles it.
  *
- * Structures of options: set `size` to sizeof of the structure and everything else to zero, then what is
- * wanted.
+ * Structures of options: set `size` to sizeof of the structure and everything else to zero, then
+ * what is wanted.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,12 +55,13 @@ typedef struct pdl_request pdl_request;
 /* Version of the library, "0.1.0" (static). */
 PDL_API const char *pdl_version(void);
 
-/* --- errors ------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
-/* Made by the library only; members may be added at the end. Strings are never NULL, "" where nothing is
- * known. */
+/* Made by the library only; members may be added at the end. Strings are never NULL, "" where
+ * nothing is known. */
 typedef struct pdl_error {
-    const char *kind;    /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
+    const char
+        *kind; /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
     const char *message; /* without place; may have several lines */
     const char *file;
     unsigned line;    /* from 1; 0: unknown */
@@ -75,8 +78,9 @@ PDL_API void pdl_error_free(pdl_error *error);
 
 /* --- values ------------------------------
  *
- * A pdl_value is a handle of a value: drop every handle that a function returned. Handles are independent:
- * adding to the list behind one handle is not seen through another. Constructors copy. */
+ * A pdl_value is a handle of a value: drop every handle that a function returned. Handles are
+ * independent: adding to the list behind one handle is not seen through another. Constructors
+ * copy. */
 
 typedef enum pdl_kind {
     PDL_KIND_NONE, /* no value: the handle is NULL */
@@ -85,7 +89,8 @@ typedef enum pdl_kind {
     PDL_KIND_INT,
     PDL_KIND_FLOAT,
     PDL_KIND_TEXT,
-    PDL_KIND_LIST, /* also tuples, and contexts: their items are messages, dicts of role, content, ... */
+    /* also tuples, and contexts: their items are messages, dicts of role, content, ... */
+    PDL_KIND_LIST,
     PDL_KIND_DICT,
     PDL_KIND_OTHER /* a function, a date, an object of code, ...: see pdl_value_to_text */
 } pdl_kind;
@@ -104,24 +109,24 @@ PDL_API pdl_value *pdl_value_dict(void);
 PDL_API pdl_value *pdl_value_keep(const pdl_value *v);
 PDL_API void pdl_value_drop(pdl_value *v); /* NULL is fine */
 
-/* Add to a list; set an entry of a dict. The item is copied in, its handle stays the caller's. False when `v`
- * is not of that kind, something is NULL, or the key is not UTF-8. */
+/* Add to a list; set an entry of a dict. The item is copied in, its handle stays the caller's.
+ * False when `v` is not of that kind, something is NULL, or the key is not UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
 
 PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
-/* False when v is of another kind (or the integer does not fit); *out is then untouched. get_float takes
- * integers as well. */
+/* False when v is of another kind (or the integer does not fit); *out is then untouched. get_float
+ * takes integers as well. */
 PDL_API bool pdl_value_get_bool(const pdl_value *v, bool *out);
 PDL_API bool pdl_value_get_int(const pdl_value *v, int64_t *out);
 PDL_API bool pdl_value_get_float(const pdl_value *v, double *out);
-/* Text of a PDL_KIND_TEXT, NUL-terminated; it may hold NULs, n_bytes (may be NULL) tells its length. NULL for
- * other kinds. Lives as long as this handle. */
+/* Text of a PDL_KIND_TEXT, NUL-terminated; it may hold NULs, n_bytes (may be NULL) tells its
+ * length. NULL for other kinds. Lives as long as this handle. */
 PDL_API const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes);
 /* Bytes of a text, items of a list, entries of a dict; 0 for the rest. */
 PDL_API size_t pdl_value_len(const pdl_value *v);
-/* A new handle of the i-th item of a list or the i-th value of a dict, of the i-th key of a dict, of the
- * value under a key. NULL when there is none. */
+/* A new handle of the i-th item of a list or the i-th value of a dict, of the i-th key of a dict,
+ * of the value under a key. NULL when there is none. */
 PDL_API pdl_value *pdl_value_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
@@ -130,15 +135,17 @@ PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
 /* Errors: syntax, limit (nesting). */
 PDL_API pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error);
-/* What is certain of JSON that is still coming, for answers that are shown while they stream: text holds the pieces so far.
- * Later calls with more text only extend it: texts and lists grow, dicts get keys. NULL: nothing yet. */
+/* What is certain of JSON that is still coming, for answers that are shown while they stream: text
+ * holds the pieces so far. Later calls with more text only extend it: texts and lists grow, dicts
+ * get keys. NULL: nothing yet. */
 PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes);
-/* JSON as a text value; indent: spaces a level, 0: one line. Error: type when something in v is not JSON. */
+/* JSON as a text value; indent: spaces a level, 0: one line. Error: type when something in v is not
+ * JSON. */
 PDL_API pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error);
 /* What the command prints for this value, as a text value. */
 PDL_API pdl_value *pdl_value_to_text(const pdl_value *v, pdl_error **error);
 
-/* --- engine ------------------------------ */
+/* --- engine ----------------------------------------------------------------------------------- */
 
 typedef struct pdl_engine_options {
     size_t size;
@@ -146,8 +153,9 @@ typedef struct pdl_engine_options {
     size_t n_paths;
     unsigned jobs; /* model calls of a task open at a time; 0: 64 */
     void *user;    /* of the callback */
-    /* What is to be said of a program that is loaded, a line without its end: old forms of the language. Not after
-     * pdl_engine_free, and it must not free the engine. NULL: nobody wants to know. */
+    /* What is to be said of a program that is loaded, a line without its end: old forms of the
+     * language. Not after pdl_engine_free, and it must not free the engine. NULL: nobody wants to
+     * know. */
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared; /* tasks share one loop and what is behind it: see pdl_engine_step */
 } pdl_engine_options;
@@ -158,15 +166,16 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
 
 /* --- what the host program answers itself ------------------------------
  *
- * A program asks the outside for things: a model call, the run of a code block, a line of input ... A handler
- * takes over requests of a kind whose subject begins with a prefix ("" is all); of several that fit, the
- * longest prefix wins, then the latest.
+ * A program asks the outside for things: a model call, the run of a code block, a line of input ...
+ * A handler takes over requests of a kind whose subject begins with a prefix ("" is all); of
+ * several that fit, the longest prefix wins, then the latest.
  *
  * See docs/manual/embedding.md for the requests. Kinds, their subjects and answers:
  *
  * - model: its name; {model, messages, parameters, schema, stream}; text, or {content, usage}
  * - code: python or ipython; {lang, code, vars, cwd}; the value of `result`
- * - tool: the tool server; {server, op: list|call|request, ...}; tools, {content, structured, text, is_error}, any
+ * - tool: the tool server; {server, op: list|call|request, ...}; tools, {content, structured, text,
+ *   is_error}, any
  * - command: first word; {argv}; text, or {stdout, stderr, status}
  * - input: the prompt; {prompt, multiline}; text, null at the end of input
  * - read: the path; {path}; text
@@ -174,53 +183,54 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  * - source: the path of an included program; {path}; text, null when there is none
  * - embed, sleep, now, random
  *
- * The handler answers or refuses the request, at once or later; until then the task waits for it. Every
- * request is answered or refused exactly once, which releases it, even when the task no longer wants it (it
- * was cancelled or freed). */
+ * The handler answers or refuses the request, at once or later; until then the task waits for it.
+ * Every request is answered or refused exactly once, which releases it, even when the task no
+ * longer wants it (it was cancelled or freed). */
 typedef void pdl_handler_fn(void *user, pdl_request *request);
 
 /* Error: usage when there is no such kind. Counts for tasks that are started from now on. */
-PDL_API bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix, pdl_handler_fn *fn,
-                               void *user, pdl_error **error);
+PDL_API bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
+                               pdl_handler_fn *fn, void *user, pdl_error **error);
 
 /* The request as a dict. Lives as long as the request. */
 PDL_API const pdl_value *pdl_request_data(const pdl_request *request);
 /* Does the task no longer wait for the answer? */
 PDL_API bool pdl_request_is_cancelled(const pdl_request *request);
-/* A piece of an answer that comes in pieces: text of a model, output of code. The answer still holds all of
- * it. */
+/* A piece of an answer that comes in pieces: text of a model, output of code. The answer still
+ * holds all of it. */
 PDL_API bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes);
-/* The answer; the handle stays the caller's. An answer of a form that does not fit becomes an error of the
- * program. */
+/* The answer; the handle stays the caller's. An answer of a form that does not fit becomes an error
+ * of the program. */
 PDL_API void pdl_request_answer(pdl_request *request, const pdl_value *answer);
-/* A failure: kind is one of the kinds of errors ("rate_limit"; NULL or unknown: "runtime"), message says what
- * happened. Programs see it in `fallback` and `retry`. */
+/* A failure: kind is one of the kinds of errors ("rate_limit"; NULL or unknown: "runtime"), message
+ * says what happened. Programs see it in `fallback` and `retry`. */
 PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const char *message);
 
-/* A function of the host program as a value: give it to a program among its inputs, and expressions call it:
- * ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs: {...}}; any value is an answer. NULL
- * when something is NULL. */
+/* A function of the host program as a value: give it to a program among its inputs, and expressions
+ * call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs: {...}}; any value
+ * is an answer. NULL when something is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
 
-/* --- programs ------------------------------ */
+/* --- programs --------------------------------------------------------------------------------- */
 
 /* Errors: io, syntax, schema. All problems are in error->text, the place is that of the first. */
 PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **error);
 /* name: what messages say and where relative paths begin; NULL: none, the working directory. */
-PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
-                                   pdl_error **error);
+PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
+                                   const char *name, pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
 
 /* What is wrong with a program, found without running it: a list of {file, line, column, end_line,
- * end_column, severity: error or warning, code, message, hint}, empty when all is well. Error: io. */
+ * end_column, severity: error or warning, code, message, hint}, empty when all is well. Error:
+ * io. */
 PDL_API pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error);
-PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
-                                  pdl_error **error);
+PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes,
+                                  const char *name, pdl_error **error);
 
 /* The JSON Schema of the language. */
 PDL_API pdl_value *pdl_schema_of_language(void);
 
-/* --- tasks ------------------------------ */
+/* --- tasks ------------------------------------------------------------------------------------ */
 
 /* What a run writes while it runs (task_options.text). */
 typedef enum pdl_output {
@@ -260,39 +270,49 @@ typedef struct pdl_task_options {
     const char *replay; /* answer every request from this journal; nothing goes out */
     bool trace;         /* keep what pdl_task_trace needs */
     bool blocks;        /* reports of blocks and fields as well */
-    void *user;         /* of the callbacks, which may cancel the task and must not step or wait for it */
-    void (*text)(void *user, const char *text, size_t n_bytes);       /* standard output of the program */
-    void (*error_text)(void *user, const char *text, size_t n_bytes); /* its error output, and notes */
+    void *user; /* of the callbacks, which may cancel the task and must not step or wait for it */
+    void (*text)(void *user, const char *text, size_t n_bytes); /* standard output of the program */
+    void (*error_text)(void *user, const char *text,
+                       size_t n_bytes); /* its error output, and notes */
     void (*message)(void *user, const char *role, const char *text,
                     size_t n_bytes); /* output is PDL_OUTPUT_CONTEXT */
     void (*report)(void *user, const pdl_report *report);
-    /* what the command's options of these names set, in the same words (docs/manual/calls.md); NULL and 0: nothing */
-    const char *cache;    /* file of replies that runs share, made when it is not there; a replay does not look at it */
-    const char *budget;   /* what the run may use: "calls=10,tokens=5000,cost=0.5,seconds=60", some of them */
-    const char *prices;   /* JSON file of what models cost; NULL: that of PDL_PRICES, if any */
-    const char *timeout;  /* time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S" */
-    double max_rps;       /* requests of models that go out in a second */
+    /* what the command's options of these names set, in the same words (docs/manual/calls.md); NULL
+     * and 0: nothing */
+    const char *
+        /* file of replies that runs share, made when it is not there; a replay does not look at
+         * it */
+        cache;
+    const char *
+        budget; /* what the run may use: "calls=10,tokens=5000,cost=0.5,seconds=60", some of them */
+    const char *prices; /* JSON file of what models cost; NULL: that of PDL_PRICES, if any */
+    const char
+        *timeout;   /* time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S" */
+    double max_rps; /* requests of models that go out in a second */
     double max_tokens_per_minute;
-    /* The task has ended: called once, with `user`, by the step, wait or cancel that saw it. Its result can be read, and it may be freed. */
+    /* The task has ended: called once, with `user`, by the step, wait or cancel that saw it. Its
+     * result can be read, and it may be freed. */
     void (*done)(void *user, pdl_task *task);
 } pdl_task_options;
 
-/* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage, io, replay, config (a
- * table of prices that is none). */
-PDL_API pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_task_options *options,
-                                 pdl_error **error);
-/* Cancels what is open. Inside a callback of the task it takes effect when the callback has returned. */
+/* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,
+ * io, replay, config (a table of prices that is none). */
+PDL_API pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program,
+                                 const pdl_task_options *options, pdl_error **error);
+/* Cancels what is open. Inside a callback of the task it takes effect when the callback has
+ * returned. */
 PDL_API void pdl_task_free(pdl_task *task);
 
-/* Runs what can run without waiting. For programs with a loop of their own: step again when the descriptor of
- * pdl_task_fd is readable, when pdl_task_deadline_ms have passed, or when a request was answered. */
+/* Runs what can run without waiting. For programs with a loop of their own: step again when the
+ * descriptor of pdl_task_fd is readable, when pdl_task_deadline_ms have passed, or when a request
+ * was answered. */
 PDL_API pdl_state pdl_task_step(pdl_task *task);
 /* Steps until the end, or for timeout_ms (-1: no limit). */
 PDL_API pdl_state pdl_task_wait(pdl_task *task, int timeout_ms);
 /* Ends the run with an error of kind "interrupt"; also from callbacks. */
 PDL_API void pdl_task_cancel(pdl_task *task);
-/* Ends the wait of pdl_task_wait soon, which then looks for answers and goes on. From any thread and from
- * signal handlers. */
+/* Ends the wait of pdl_task_wait soon, which then looks for answers and goes on. From any thread
+ * and from signal handlers. */
 PDL_API void pdl_task_wake(pdl_task *task);
 
 PDL_API pdl_state pdl_task_state(const pdl_task *task);
@@ -301,23 +321,28 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
 
 /* --- tasks on one loop ------------------------------
  *
- * With pdl_engine_options.shared all tasks of an engine run on one loop and share connections, Python workers, tool servers and what is known of
- * the rates of services; at most 1024 at a time. The environment and `.env` are read when the first of them starts. Whoever steps or waits for one task moves all
- * of them, so a program with a loop of its own watches the engine, not the tasks, and learns from task_options.done which of them ended. All
- * callbacks come from inside the step, on its thread; inside of them tasks may be started, cancelled and freed, and stepping does nothing.
- * The options timeout, prices, max_rps and max_tokens_per_minute of a task are errors there. */
+ * With pdl_engine_options.shared all tasks of an engine run on one loop and share connections,
+ * Python workers, tool servers and what is known of the rates of services; at most 1024 at a time.
+ * The environment and `.env` are read when the first of them starts. Whoever steps or waits for one
+ * task moves all of them, so a program with a loop of its own watches the engine, not the tasks,
+ * and learns from task_options.done which of them ended. All callbacks come from inside the step,
+ * on its thread; inside of them tasks may be started, cancelled and freed, and stepping does
+ * nothing. The options timeout, prices, max_rps and max_tokens_per_minute of a task are errors
+ * there. */
 
-/* Runs what can run, and waits for something to happen at most timeout_ms (0: not at all, -1: until no task waits any more).
- * Returns how many tasks still wait; 0 also without options.shared. */
+/* Runs what can run, and waits for something to happen at most timeout_ms (0: not at all, -1: until
+ * no task waits any more). Returns how many tasks still wait; 0 also without options.shared. */
 PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
-/* Step again when the descriptor is readable, when the time has passed, or when a request was answered. -1: none (no task was started); no limit. */
+/* Step again when the descriptor is readable, when the time has passed, or when a request was
+ * answered. -1: none (no task was started); no limit. */
 PDL_API int pdl_engine_fd(const pdl_engine *engine);
 PDL_API int pdl_engine_deadline_ms(const pdl_engine *engine);
 
-/* After PDL_TASK_DONE, else an error of kind usage (or the error of the run, if it failed). New handles. */
+/* After PDL_TASK_DONE, else an error of kind usage (or the error of the run, if it failed). New
+ * handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);
-/* Of the variables, `pdl_context` is the context, `stdlib` the library, `pdl_usage` what pdl_task_usage gives; the rest is the
- * program's. */
+/* Of the variables, `pdl_context` is the context, `stdlib` the library, `pdl_usage` what
+ * pdl_task_usage gives; the rest is the program's. */
 PDL_API pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error);
 PDL_API pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error);
 /* {model_calls, completion_tokens, prompt_tokens} so far; NULL for NULL. */
@@ -330,32 +355,35 @@ PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
 PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 
 /* start, wait, result, free in one call. inputs: may be NULL. */
-PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
-                                   pdl_error **error);
+PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
+                                   const pdl_value *inputs, pdl_error **error);
 
-/* --- memory ------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------- */
 
-/* Where memory comes from, for the whole process: call it before anything else. Memory is aligned as malloc's. All
- * three are given, or all NULL for the default. False when they are not. */
+/* Where memory comes from, for the whole process: call it before anything else. Memory is aligned
+ * as malloc's. All three are given, or all NULL for the default. False when they are not. */
 PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p, size_t n),
                                void (*release)(void *p));
 /* Memory runs out: what the library does then, for the whole process.
  *
- * Allocations inside the library never fail halfway: fn is called with the number of bytes that were asked
- * for, on the thread that asked. It may release memory of the host program (caches, a reserve kept for this)
- * and return true: the allocation is tried again, as often as fn returns true. When it returns false, or fn
- * is NULL, a program that is running ends with an error of kind "limit" and its place: every run keeps two megabytes aside
- * for the way out. Where no program runs, or that is not enough, the process prints `pdl: error: out of memory (N bytes
- * asked for)`, or the place of the block and the same, on standard error and ends with exit(1): what was registered with atexit runs, child processes of the library are killed, output files and
- * journals keep what was written completely. So fn is also the place for last words, such as saving work.
+ * Allocations inside the library never fail halfway: fn is called with the number of bytes that
+ * were asked for, on the thread that asked. It may release memory of the host program (caches, a
+ * reserve kept for this) and return true: the allocation is tried again, as often as fn returns
+ * true. When it returns false, or fn is NULL, a program that is running ends with an error of kind
+ * "limit" and its place: every run keeps two megabytes aside for the way out. Where no program
+ * runs, or that is not enough, the process prints `pdl: error: out of memory (N bytes asked for)`,
+ * or the place of the block and the same, on standard error and ends with exit(1): what was
+ * registered with atexit runs, child processes of the library are killed, output files and journals
+ * keep what was written completely. So fn is also the place for last words, such as saving work.
  *
- * fn must not leave by longjmp or an exception and must not use pdl_ functions: the library is in the middle
- * of something. To survive, bound what programs may use (jobs, limits of the language, see
- * docs/manual/embedding.md), or run engines in a process of their own.
+ * fn must not leave by longjmp or an exception and must not use pdl_ functions: the library is in
+ * the middle of something. To survive, bound what programs may use (jobs, limits of the language,
+ * see docs/manual/embedding.md), or run engines in a process of their own.
  *
- * Requests too large to be meant (a text over 2 GiB, 'x' * 10**12) are no matter of memory: they are errors of
- * kind "limit". This and pdl_set_allocator also direct the memory of GMP and libuv, which otherwise abort when
- * there is none: a host that uses these two itself calls them before that. */
+ * Requests too large to be meant (a text over 2 GiB, 'x' * 10**12) are no matter of memory: they
+ * are errors of kind "limit". This and pdl_set_allocator also direct the memory of GMP and libuv,
+ * which otherwise abort when there is none: a host that uses these two itself calls them before
+ * that. */
 PDL_API void pdl_set_out_of_memory(bool (*fn)(size_t n));
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* value_test.c -- build/pdl-value-test: answers the protocol of tests/conformance/values. `value-test KIND` reads cases on standard input,
- * one JSON object a line, and writes one answer a line. Not installed.
- * SPDX-License-Identifier: Apache-2.0 */
+/* value_test.c -- build/pdl-value-test: answers the protocol of tests/conformance/values.
+ * `value-test KIND` reads cases on standard input, one JSON object a line, and writes one answer a
+ * line. Not installed. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,14 @@ typedef struct {
     uint32_t line, column;
 } fault;
 
-/* --- values in JSON ---------------------------------------------------------------------------------------------------- */
+/* --- values in JSON --------------------------------------------------------------------------- */
 
 static pdl_val decode(pdl_vref v);
 
 static pdl_val decode_items(pdl_vref items) {
     pdl_val l = pdl_list_new(pdl_list_len(items));
-    for (size_t i = 0; i < pdl_list_len(items); i++) l = pdl_list_push(l, decode(pdl_list_at(items, i)));
+    for (size_t i = 0; i < pdl_list_len(items); i++)
+        l = pdl_list_push(l, decode(pdl_list_at(items, i)));
     return l;
 }
 
@@ -39,7 +40,8 @@ static pdl_val decode_time(pdl_str text) {
     pdl_val out = pdl_null();
     pdl_err err = {0};
     if (!pdl_time_read(text, &date, &t)) return out;
-    if (date ? !pdl_date_new(&t, &out, &err) : !pdl_datetime_new(&t, &out, &err)) pdl_err_fini(&err);
+    if (date ? !pdl_date_new(&t, &out, &err) : !pdl_datetime_new(&t, &out, &err))
+        pdl_err_fini(&err);
     return out;
 }
 
@@ -50,12 +52,14 @@ static pdl_val decode_py(pdl_vref v, pdl_str kind) {
     if (pdl_str_is(kind, "dict")) {
         pdl_val d = pdl_dict_new(4);
         for (size_t i = 0; i < pdl_list_len(items); i++)
-            d = pdl_dict_put(d, decode(pdl_list_at(pdl_list_at(items, i), 0)), decode(pdl_list_at(pdl_list_at(items, i), 1)));
+            d = pdl_dict_put(d, decode(pdl_list_at(pdl_list_at(items, i), 0)),
+                             decode(pdl_list_at(pdl_list_at(items, i), 1)));
         return d;
     }
     if (pdl_str_is(kind, "set")) {
         pdl_val d = pdl_dict_new(4);
-        for (size_t i = 0; i < pdl_list_len(items); i++) d = pdl_dict_put(d, decode(pdl_list_at(items, i)), pdl_null());
+        for (size_t i = 0; i < pdl_list_len(items); i++)
+            d = pdl_dict_put(d, decode(pdl_list_at(items, i)), pdl_null());
         return pdl_set_from_dict(d);
     }
     if (pdl_str_is(kind, "bytes")) {
@@ -71,7 +75,8 @@ static pdl_val decode_py(pdl_vref v, pdl_str kind) {
     }
     if (pdl_str_is(kind, "range")) {
         pdl_vref a = pdl_dict_getz(v, "args");
-        return pdl_range_new(pdl_int_of(pdl_list_at(a, 0)), pdl_int_of(pdl_list_at(a, 1)), pdl_int_of(pdl_list_at(a, 2)));
+        return pdl_range_new(pdl_int_of(pdl_list_at(a, 0)), pdl_int_of(pdl_list_at(a, 1)),
+                             pdl_int_of(pdl_list_at(a, 2)));
     }
     return decode_time(pdl_str_get(value));
 }
@@ -82,7 +87,8 @@ static pdl_val decode(pdl_vref v) {
     pdl_vref kind = pdl_dict_getz(v, "$py");
     if (pdl_is_str(kind)) return decode_py(v, pdl_str_get(kind));
     pdl_val d = pdl_dict_new(pdl_dict_len(v));
-    for (size_t i = 0; i < pdl_dict_len(v); i++) d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(v, i)), decode(pdl_dict_val_at(v, i)));
+    for (size_t i = 0; i < pdl_dict_len(v); i++)
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(v, i)), decode(pdl_dict_val_at(v, i)));
     return d;
 }
 
@@ -107,7 +113,8 @@ static void encode_list(pdl_vref v, pdl_buf *b) {
 
 static bool string_keys(pdl_vref d) {
     for (size_t i = 0; i < pdl_dict_len(d); i++)
-        if (!pdl_is_str(pdl_dict_key_at(d, i)) || pdl_text_is(pdl_dict_key_at(d, i), "$py")) return false;
+        if (!pdl_is_str(pdl_dict_key_at(d, i)) || pdl_text_is(pdl_dict_key_at(d, i), "$py"))
+            return false;
     return true;
 }
 
@@ -153,8 +160,10 @@ static void encode_set(pdl_vref v, pdl_buf *b) {
 
 static void encode_py(pdl_vref v, const char *kind, pdl_buf *b) {
     pdl_buf_putf(b, "{\"$py\": \"%s\", \"value\": \"", kind);
-    if (pdl_is(v, PDL_V_FLOAT)) pdl_val_show(v, false, 100, b);
-    else pdl_time_iso(v, ' ', b);
+    if (pdl_is(v, PDL_V_FLOAT))
+        pdl_val_show(v, false, 100, b);
+    else
+        pdl_time_iso(v, ' ', b);
     PDL_PUT(b, "\"}");
 }
 
@@ -182,7 +191,8 @@ static void encode(pdl_vref v, pdl_buf *b) {
     case PDL_V_RANGE: {
         int64_t x, y, z;
         pdl_range_get(v, &x, &y, &z);
-        pdl_buf_putf(b, "{\"$py\": \"range\", \"args\": [%lld, %lld, %lld]}", (long long)x, (long long)y, (long long)z);
+        pdl_buf_putf(b, "{\"$py\": \"range\", \"args\": [%lld, %lld, %lld]}", (long long)x,
+                     (long long)y, (long long)z);
         return;
     }
     case PDL_V_VIEW: {
@@ -208,7 +218,7 @@ static void encode(pdl_vref v, pdl_buf *b) {
     }
 }
 
-/* --- evaluators -------------------------------------------------------------------------------------------------------------- */
+/* --- evaluators ------------------------------------------------------------------------------- */
 
 static pdl_interner *names;
 
@@ -270,13 +280,15 @@ static void unwrap(fault *f, const char *prefix, pdl_str source) {
     size_t n = strlen(prefix);
     if (strncmp(f->message, prefix, n) != 0) return;
     const char *m = f->message + n;
-    if (strncmp(m, source.p, source.n) == 0 && strncmp(m + source.n, ": ", 2) == 0) f->message = m + source.n + 2;
+    if (strncmp(m, source.p, source.n) == 0 && strncmp(m + source.n, ": ", 2) == 0)
+        f->message = m + source.n + 2;
 }
 
 static bool ev_expressions(pdl_vref c, pdl_val *out, fault *f) {
     pdl_arena *a = pdl_arena_make();
     pdl_vref t = pdl_dict_getz(c, "template");
-    pdl_val scope = decode(pdl_is_dict(pdl_dict_getz(c, "scope")) ? pdl_dict_getz(c, "scope") : pdl_null());
+    pdl_val scope =
+        decode(pdl_is_dict(pdl_dict_getz(c, "scope")) ? pdl_dict_getz(c, "scope") : pdl_null());
     pdl_val tv = decode(t);
     pdl_code *code = pdl_compile_tree(tree_of(a, tv), names);
     bool ok = run_code(code, scope, out, f);
@@ -293,8 +305,11 @@ static bool ev_expressions(pdl_vref c, pdl_val *out, fault *f) {
 
 static bool ev_jinja(pdl_vref c, pdl_val *out, fault *f) {
     pdl_arena *a = pdl_arena_make();
-    pdl_val scope = decode(pdl_is_dict(pdl_dict_getz(c, "scope")) ? pdl_dict_getz(c, "scope") : pdl_null());
-    pdl_val params = pdl_is_dict(pdl_dict_getz(c, "parameters")) ? decode(pdl_dict_getz(c, "parameters")) : pdl_dict_new(0);
+    pdl_val scope =
+        decode(pdl_is_dict(pdl_dict_getz(c, "scope")) ? pdl_dict_getz(c, "scope") : pdl_null());
+    pdl_val params = pdl_is_dict(pdl_dict_getz(c, "parameters"))
+                         ? decode(pdl_dict_getz(c, "parameters"))
+                         : pdl_dict_new(0);
     /* The block as lang makes it, its text being raw data so that `${ }` is not touched. */
     pdl_b_data *text = pdl_arena_new(a, pdl_b_data);
     text->head.kind = PDL_BLOCK_data;
@@ -324,7 +339,8 @@ static bool ev_jinja(pdl_vref c, pdl_val *out, fault *f) {
 
 static bool ev_yaml(pdl_vref c, pdl_val *out, fault *f) {
     pdl_err err = {0};
-    if (pdl_yaml_read(pdl_str_get(pdl_dict_getz(c, "text")), out, &f->line, &f->column, &err)) return true;
+    if (pdl_yaml_read(pdl_str_get(pdl_dict_getz(c, "text")), out, &f->line, &f->column, &err))
+        return true;
     return fail(&err, f);
 }
 
@@ -352,8 +368,10 @@ static bool ev_types(pdl_vref c, pdl_val *out, fault *f) {
         ok = true;
     } else {
         pdl_val lines = pdl_list_new(problems.n);
-        for (size_t i = 0; i < problems.n; i++) lines = pdl_list_push(lines, pdl_textf("line 0 - %.*s", PDL_FMT(problems.p[i].text)));
-        qsort(((pdl_listobj *)(void *)pdl_obj_of(lines))->items, problems.n, sizeof(pdl_val), by_repr);
+        for (size_t i = 0; i < problems.n; i++)
+            lines = pdl_list_push(lines, pdl_textf("line 0 - %.*s", PDL_FMT(problems.p[i].text)));
+        qsort(((pdl_listobj *)(void *)pdl_obj_of(lines))->items, problems.n, sizeof(pdl_val),
+              by_repr);
         pdl_buf b = PDL_BUF;
         for (size_t i = 0; i < problems.n; i++) {
             if (i) pdl_buf_putc(&b, '\n');
@@ -379,7 +397,8 @@ static bool parser_of(pdl_arena *a, pdl_vref v, pdl_parser **out) {
     }
     pdl_parser_mode mode = PDL_PM_FULLMATCH;
     pdl_vref m = pdl_dict_getz(v, "mode"), re = pdl_dict_getz(v, "regex");
-    if (!pdl_is_str(re) || (pdl_is_str(m) && !pdl_parser_mode_find(pdl_str_get(m), &mode))) return false;
+    if (!pdl_is_str(re) || (pdl_is_str(m) && !pdl_parser_mode_find(pdl_str_get(m), &mode)))
+        return false;
     pdl_err err = {0};
     const pdl_type *t = NULL;
     pdl_vref spec = pdl_dict_getz(v, "spec");
@@ -400,7 +419,8 @@ static bool ev_parsers(pdl_vref c, pdl_val *out, fault *f) {
     pdl_parser *p = NULL;
     pdl_err err = {0};
     pdl_val parser = decode(pdl_dict_getz(c, "parser")), text = decode(pdl_dict_getz(c, "text"));
-    bool ok = parser_of(a, parser, &p) ? pdl_parse_raw(p, text, out, &err) : spec_error(f, "the parser does not respect the schema");
+    bool ok = parser_of(a, parser, &p) ? pdl_parse_raw(p, text, out, &err)
+                                       : spec_error(f, "the parser does not respect the schema");
     if (err.kind) fail(&err, f);
     pdl_drop(parser);
     pdl_drop(text);
@@ -422,7 +442,8 @@ static bool ev_stringify(pdl_vref c, pdl_val *out, fault *f) {
         PDL_PUT(&b, "b");
     } else if (pdl_str_starts(mode, PDL_STR("stdout"))) {
         pdl_val w = pdl_keep(v);
-        if (pdl_str_is(mode, "stdout-array")) w = pdl_list_push(pdl_list_push(pdl_list_new(2), w), pdl_keep(v));
+        if (pdl_str_is(mode, "stdout-array"))
+            w = pdl_list_push(pdl_list_push(pdl_list_new(2), w), pdl_keep(v));
         if (pdl_str_is(mode, "stdout-object")) w = pdl_dict_putz(pdl_dict_new(1), "k", w);
         ok = pdl_stringify(w, &b, &err);
         pdl_buf_putc(&b, '\n');
@@ -430,8 +451,10 @@ static bool ev_stringify(pdl_vref c, pdl_val *out, fault *f) {
     } else {
         ok = pdl_val_str(v, &b, &err);
     }
-    if (ok) *out = pdl_text(pdl_buf_str(&b));
-    else fail(&err, f);
+    if (ok)
+        *out = pdl_text(pdl_buf_str(&b));
+    else
+        fail(&err, f);
     pdl_buf_fini(&b);
     pdl_drop(v);
     return ok;
@@ -467,14 +490,16 @@ static pdl_vref remote(void *user, pdl_str uri) {
     static const char base[] = "http://localhost:1234/";
     pdl_vref known = pdl_dict_gets(remotes, uri);
     const char *dir = getenv("PDL_SCHEMA_REMOTES");
-    if (!pdl_is_absent(known) || !dir || !pdl_str_starts(uri, PDL_STR("http://localhost:1234/"))) return known;
+    if (!pdl_is_absent(known) || !dir || !pdl_str_starts(uri, PDL_STR("http://localhost:1234/")))
+        return known;
     pdl_buf path = PDL_BUF, text = PDL_BUF;
     pdl_buf_putf(&path, "%s/%.*s", dir, (int)(uri.n - sizeof base + 1), uri.p + sizeof base - 1);
     FILE *file = fopen(pdl_buf_z(&path), "rb");
     pdl_buf_fini(&path);
     if (!file) return pdl_absent();
     char chunk[4096];
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, file)) > 0;) pdl_buf_put(&text, (pdl_str){chunk, n});
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, file)) > 0;)
+        pdl_buf_put(&text, (pdl_str){chunk, n});
     fclose(file);
     pdl_val v;
     pdl_err err = {0};
@@ -491,9 +516,12 @@ static bool ev_schema(pdl_vref c, pdl_val *out, fault *f) {
     pdl_err err = {0};
     bool fits;
     pdl_problems problems = {0};
-    bool ok = pdl_schema_validate(pdl_dict_getz(c, "schema"), pdl_dict_getz(c, "value"), remote, NULL, &fits, &problems, a, &err);
-    if (!ok) fail(&err, f);
-    else *out = pdl_bool(fits);
+    bool ok = pdl_schema_validate(pdl_dict_getz(c, "schema"), pdl_dict_getz(c, "value"), remote,
+                                  NULL, &fits, &problems, a, &err);
+    if (!ok)
+        fail(&err, f);
+    else
+        *out = pdl_bool(fits);
     pdl_arena_free(a);
     return ok;
 }
@@ -502,8 +530,14 @@ static const struct {
     const char *kind;
     bool (*fn)(pdl_vref c, pdl_val *out, fault *f);
 } kinds[] = {
-    {"expressions", ev_expressions}, {"jinja_templates", ev_jinja}, {"yaml", ev_yaml},     {"parsers", ev_parsers},
-    {"types", ev_types},             {"stringify", ev_stringify},   {"json", ev_json}, {"schema", ev_schema},
+    {"expressions", ev_expressions},
+    {"jinja_templates", ev_jinja},
+    {"yaml", ev_yaml},
+    {"parsers", ev_parsers},
+    {"types", ev_types},
+    {"stringify", ev_stringify},
+    {"json", ev_json},
+    {"schema", ev_schema},
 };
 
 static void answer(pdl_vref id, bool ok, pdl_vref v, const fault *f) {

@@ -1,7 +1,7 @@
 /* embed.c -- turns a file into a C source that holds its bytes: embed IN OUT.c SYMBOL.
  *
- * The source defines `const unsigned char SYMBOL[]`, followed by a NUL that `const size_t SYMBOL_len` does not count.
- * Used at build time only.
+ * The source defines `const unsigned char SYMBOL[]`, followed by a NUL that `const size_t
+ * SYMBOL_len` does not count. Used at build time only.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,8 +29,12 @@ int main(int argc, char **argv) {
         return 1;
     }
     const char *base = strrchr(argv[1], '/');
-    fprintf(out, "/* Made from %s by tools/embed. */\n#include <stddef.h>\n\n", base ? base + 1 : argv[1]);
-    fprintf(out, "extern const unsigned char %s[];\nextern const size_t %s_len;\n\nconst unsigned char %s[] = {\n", argv[3], argv[3], argv[3]);
+    fprintf(out, "/* Made from %s by tools/embed. */\n#include <stddef.h>\n\n",
+            base ? base + 1 : argv[1]);
+    fprintf(out,
+            "extern const unsigned char %s[];\nextern const size_t %s_len;\n\nconst unsigned char "
+            "%s[] = {\n",
+            argv[3], argv[3], argv[3]);
     write_bytes(in, out, &size);
     fprintf(out, "0};\nconst size_t %s_len = %zu;\n", argv[3], size);
     int failed = ferror(in) || ferror(out);

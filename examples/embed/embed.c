@@ -49,7 +49,9 @@ static void temperature(void *user, pdl_request *request) {
     pdl_value_drop(args);
 }
 
-static void print(void *user, const char *text, size_t n_bytes) { fwrite(text, 1, n_bytes, (FILE *)user); }
+static void print(void *user, const char *text, size_t n_bytes) {
+    fwrite(text, 1, n_bytes, (FILE *)user);
+}
 
 static int fail(pdl_error *error) {
     pdl_error_print(error, stderr);
@@ -60,11 +62,16 @@ static int fail(pdl_error *error) {
 static int run(pdl_engine *engine, pdl_program *program, const char *city) {
     int degrees = 21, code = EXIT_SUCCESS;
     pdl_error *error = NULL;
-    pdl_value *function = pdl_value_function("temperature", temperature, &degrees), *name = pdl_value_text(city);
+    pdl_value *function = pdl_value_function("temperature", temperature, &degrees),
+              *name = pdl_value_text(city);
     pdl_value *inputs = pdl_value_dict();
     pdl_value_put(inputs, "temperature", function);
     pdl_value_put(inputs, "city", name);
-    pdl_task_options options = {.size = sizeof options, .inputs = inputs, .output = PDL_OUTPUT_RESULT, .user = stdout, .text = print};
+    pdl_task_options options = {.size = sizeof options,
+                                .inputs = inputs,
+                                .output = PDL_OUTPUT_RESULT,
+                                .user = stdout,
+                                .text = print};
     pdl_task *task = pdl_task_start(engine, program, &options, &error);
     if (!task) {
         code = fail(error);
@@ -90,8 +97,10 @@ int main(void) {
     pdl_error *error = NULL;
     pdl_engine *engine = pdl_engine_new(NULL, &error);
     if (!engine) return fail(error);
-    if (!pdl_engine_handle(engine, "model", "local/", answer_model, NULL, &error)) return fail(error);
-    pdl_program *program = pdl_load_text(engine, program_text, strlen(program_text), "weather.pdl", &error);
+    if (!pdl_engine_handle(engine, "model", "local/", answer_model, NULL, &error))
+        return fail(error);
+    pdl_program *program =
+        pdl_load_text(engine, program_text, strlen(program_text), "weather.pdl", &error);
     if (!program) return fail(error);
     int code = run(engine, program, "Zurich");
     if (code == EXIT_SUCCESS) code = run(engine, program, "Atlantis");

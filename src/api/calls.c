@@ -14,7 +14,8 @@ static void put_begin(const pdl_event *e, pdl_buf *out) {
 }
 
 static void put_end(const pdl_event *e, pdl_buf *out) {
-    pdl_vref v = e->reply->value, content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
+    pdl_vref v = e->reply->value,
+             content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (e->reply->err.kind) return;
     PDL_PUT(out, "Asynchronous model call to ");
     pdl_val_show(pdl_dict_getz(e->effect->request, "model"), false, 200, out);
@@ -26,13 +27,19 @@ static void put_end(const pdl_event *e, pdl_buf *out) {
 static void on_event(void *user, const pdl_event *e) {
     pdl_sink *to = user;
     pdl_buf text = PDL_BUF;
-    if ((e->kind != PDL_EVENT_effect && e->kind != PDL_EVENT_reply) || e->effect->kind != PDL_EFFECT_model) return;
+    if ((e->kind != PDL_EVENT_effect && e->kind != PDL_EVENT_reply) ||
+        e->effect->kind != PDL_EFFECT_model)
+        return;
     pdl_vref stream = pdl_dict_getz(e->effect->request, "stream");
     if (pdl_is_bool(stream) && pdl_bool_of(stream)) return;
     (e->kind == PDL_EVENT_effect ? put_begin : put_end)(e, &text);
     if (text.len)
-        to->event(to->user, &(pdl_event){.kind = PDL_EVENT_out, .text = pdl_buf_str(&text), .number = 2, .foreign = true,
-                                         .value = pdl_absent(), .context = pdl_absent()});
+        to->event(to->user, &(pdl_event){.kind = PDL_EVENT_out,
+                                         .text = pdl_buf_str(&text),
+                                         .number = 2,
+                                         .foreign = true,
+                                         .value = pdl_absent(),
+                                         .context = pdl_absent()});
     pdl_buf_fini(&text);
 }
 

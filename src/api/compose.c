@@ -30,13 +30,15 @@ static pdl_val record_of(void *user, pdl_vref record) {
 }
 
 /* A number of the environment times unit, as a whole number; 0 when it is not set. */
-static bool read_limit(const router *r, const char *name, const char *what, double unit, uint64_t *out, pdl_err *err) {
+static bool read_limit(const router *r, const char *name, const char *what, double unit,
+                       uint64_t *out, pdl_err *err) {
     const char *text = r->opt.env(r->opt.env_user, name);
     double n = 0;
     *out = 0;
     if (!text || !*text) return true;
     if (!pdl_num_read_double(pdl_str_of(text), &n) || !(n > 0) || n * unit >= 1e15)
-        return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "%s: expected %s, not '%.40s'", name, what, text);
+        return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "%s: expected %s, not '%.40s'", name,
+                           what, text);
     *out = n * unit < 1 ? 1 : (uint64_t)(n * unit);
     return true;
 }
@@ -61,9 +63,17 @@ static bool open_worker(router *r, pdl_err *err) {
         candidates[n++] = "python3";
     }
     pdl_worker_options o = {
-        .pythons = candidates, .n_pythons = n, .dir = r->opt.dir, .debug = r->opt.debug, .user = r->opt.user,
-        .errors = r->opt.errors, .ask_input = r->opt.ask_input, .run_program = r->opt.run_program, .record = record_of,
-        .time_limit_ms = ms, .max_memory = (size_t)bytes,
+        .pythons = candidates,
+        .n_pythons = n,
+        .dir = r->opt.dir,
+        .debug = r->opt.debug,
+        .user = r->opt.user,
+        .errors = r->opt.errors,
+        .ask_input = r->opt.ask_input,
+        .run_program = r->opt.run_program,
+        .record = record_of,
+        .time_limit_ms = ms,
+        .max_memory = (size_t)bytes,
     };
     r->worker = pdl_worker_world_new(r->opt.loop, &o);
     pdl_buf_fini(&venv);
@@ -73,21 +83,33 @@ static bool open_worker(router *r, pdl_err *err) {
 /* NULL, and err set, where the room cannot be opened. */
 static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
     switch (kind) {
-    case PDL_EFFECT_model: case PDL_EFFECT_embed:
-        if (!r->model) r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
-            .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug,
-            .timeouts = r->opt.timeouts,
-            .prices = r->opt.prices, .wire = r->opt.wire, .secrets = r->opt.secrets,
-            .max_requests_per_second = r->opt.max_requests_per_second,
-            .max_tokens_per_minute = r->opt.max_tokens_per_minute,
-        });
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed:
+        if (!r->model)
+            r->model = pdl_model_world_new(
+                r->opt.loop, &(pdl_model_options){
+                                 .env = r->opt.env,
+                                 .user = r->opt.env_user,
+                                 .debug = r->opt.debug,
+                                 .timeouts = r->opt.timeouts,
+                                 .prices = r->opt.prices,
+                                 .wire = r->opt.wire,
+                                 .secrets = r->opt.secrets,
+                                 .max_requests_per_second = r->opt.max_requests_per_second,
+                                 .max_tokens_per_minute = r->opt.max_tokens_per_minute,
+                             });
         return r->model;
-    case PDL_EFFECT_code: case PDL_EFFECT_object: case PDL_EFFECT_command:
-        return r->worker || open_worker(r, err) ? r->worker : NULL;
+    case PDL_EFFECT_code:
+    case PDL_EFFECT_object:
+    case PDL_EFFECT_command: return r->worker || open_worker(r, err) ? r->worker : NULL;
     case PDL_EFFECT_tool:
-        if (!r->mcp) r->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
-            .env = r->opt.env, .user = r->opt.env_user, .debug = r->opt.debug, .secrets = r->opt.secrets,
-        });
+        if (!r->mcp)
+            r->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
+                                                        .env = r->opt.env,
+                                                        .user = r->opt.env_user,
+                                                        .debug = r->opt.debug,
+                                                        .secrets = r->opt.secrets,
+                                                    });
         return r->mcp;
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
@@ -96,9 +118,11 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
     case PDL_EFFECT_sleep:
     case PDL_EFFECT_now:
     case PDL_EFFECT_random:
-        if (!r->host) r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){
-            .show = r->opt.show_prompt, .user = r->opt.show_user,
-        });
+        if (!r->host)
+            r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){
+                                                          .show = r->opt.show_prompt,
+                                                          .user = r->opt.show_user,
+                                                      });
         return r->host;
     case PDL_EFFECT_COUNT: break;
     }
@@ -121,8 +145,10 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_world *room = pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
                       : r->opt.behind                                  ? r->opt.behind
                                                                        : room_of(r, e->kind, &err);
-    if (room) room->ops->start(room, e);
-    else pdl_effect_refuse(e, &err);
+    if (room)
+        room->ops->start(room, e);
+    else
+        pdl_effect_refuse(e, &err);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
@@ -137,7 +163,8 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll_loop(pdl_world *w, int timeout_ms) {
     router *r = (router *)(void *)w;
-    return r->hooks ? r->hooks->ops->poll(r->hooks, timeout_ms) : pdl_loop_run(r->opt.loop, timeout_ms);
+    return r->hooks ? r->hooks->ops->poll(r->hooks, timeout_ms)
+                    : pdl_loop_run(r->opt.loop, timeout_ms);
 }
 
 bool pdl_compose_is_ready(const pdl_world *w) {
@@ -151,7 +178,8 @@ static void close_all(pdl_world *w) {
     if (r->worker) r->worker->ops->close(r->worker);
     if (r->host) r->host->ops->close(r->host);
     if (r->hooks) r->hooks->ops->close(r->hooks);
-    if (r->mcp) r->mcp->ops->close(r->mcp); /* last: it runs the loop until its servers have ended */
+    if (r->mcp)
+        r->mcp->ops->close(r->mcp); /* last: it runs the loop until its servers have ended */
     pdl_free(r);
 }
 

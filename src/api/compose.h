@@ -1,5 +1,5 @@
-/* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that knows all
- * of them.
+/* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that
+ * knows all of them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_API_COMPOSE_H
 #define PDL_API_COMPOSE_H
@@ -21,14 +21,17 @@ typedef struct pdl_compose_options {
     void (*show_prompt)(void *user, pdl_str prompt);
     void *show_user;
     void (*errors)(void *user, pdl_str bytes); /* of code; NULL: they go to ours */
-    void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);
-    void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
-                        void *done_user);
+    void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
+                      void *answer_user);
+    void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
+                        pdl_worker_done_fn *done, void *done_user);
     void *user;
     const char *timeouts;  /* time limits of model calls, see model.h; NULL: none given */
     const pdl_hook *hooks; /* what the host program answers itself */
     size_t n_hooks;
-    pdl_world *behind; /* answers what the hooks do not, in place of rooms of its own; borrowed; NULL: none */
+    pdl_world *
+        /* answers what the hooks do not, in place of rooms of its own; borrowed; NULL: none */
+        behind;
 } pdl_compose_options;
 
 /* Rooms are opened when they are first asked. Borrows the loop and what options point to. */

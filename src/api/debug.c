@@ -1,5 +1,5 @@
-/* debug.c -- see debug.h: the texts of `pdl dump`, each line behind its category and the name of the file.
- * SPDX-License-Identifier: Apache-2.0 */
+/* debug.c -- see debug.h: the texts of `pdl dump`, each line behind its category and the name of
+ * the file. SPDX-License-Identifier: Apache-2.0 */
 #include "api/debug.h"
 
 #include "lang/dump.h"
@@ -35,7 +35,8 @@ static const struct {
     {1u << PDL_DBG_BIT_types, "types", false, put_types},
 };
 
-static void put_lines(const pdl_debug *debug, const char *category, const pdl_program *p, pdl_buf *text) {
+static void put_lines(const pdl_debug *debug, const char *category, const pdl_program *p,
+                      pdl_buf *text) {
     pdl_str rest = pdl_buf_str(text), name = p && p->source ? p->source->name : (pdl_str){0};
     while (rest.n) {
         size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;

@@ -24,7 +24,9 @@ const char *pdl_version(void) { return PDL_VERSION; }
 
 static pdl_str own(const char *z) { return (pdl_str){pdl_str_dup(pdl_str_of(z)), strlen(z)}; }
 static void disown(pdl_str s) { pdl_free((char *)(uintptr_t)s.p); }
-static bool is_utf8(const char *p, size_t n) { return pdl_utf8_check((pdl_str){p, n}) == PDL_NOT_FOUND; }
+static bool is_utf8(const char *p, size_t n) {
+    return pdl_utf8_check((pdl_str){p, n}) == PDL_NOT_FOUND;
+}
 
 pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error) {
     pdl_engine_options o = {0};
@@ -79,10 +81,11 @@ bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
     return true;
 }
 
-/* --- programs ------------------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
 /* A program with its diagnostics; NULL: misuse. */
-static pdl_program *load(const char *text, size_t n, const char *name, bool *ok, pdl_error **error) {
+static pdl_program *load(const char *text, size_t n, const char *name, bool *ok,
+                         pdl_error **error) {
     pdl_str file = pdl_str_of(name ? name : "");
     if (!is_utf8(file.p, file.n)) {
         pdl_misuse(error, "the name of the program is not UTF-8");
@@ -96,7 +99,8 @@ static pdl_program *load(const char *text, size_t n, const char *name, bool *ok,
 static bool read_file(pdl_engine *engine, const char *path, const char *what, pdl_buf *out,
                       pdl_error **error) {
     pdl_err err = {0};
-    if (!engine || !path) return pdl_misuse(error, "%s: the %s is NULL", what, engine ? "path" : "engine");
+    if (!engine || !path)
+        return pdl_misuse(error, "%s: the %s is NULL", what, engine ? "path" : "engine");
     *out = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     if (pdl_file_read(path, out, &err)) return true;
     pdl_buf_fini(out);
@@ -136,18 +140,22 @@ pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **err
     return p;
 }
 
-static bool has_text(const pdl_engine *engine, const char *text, const char *what, pdl_error **error) {
-    return (engine && text) || pdl_misuse(error, "%s: the %s is NULL", what, engine ? "text" : "engine");
+static bool has_text(const pdl_engine *engine, const char *text, const char *what,
+                     pdl_error **error) {
+    return (engine && text) ||
+           pdl_misuse(error, "%s: the %s is NULL", what, engine ? "text" : "engine");
 }
 
 pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
                            pdl_error **error) {
-    return has_text(engine, text, "pdl_load_text", error) ? loaded(engine, text, n_bytes, name, error) : NULL;
+    return has_text(engine, text, "pdl_load_text", error)
+               ? loaded(engine, text, n_bytes, name, error)
+               : NULL;
 }
 
 void pdl_program_free(pdl_program *program) { pdl_program_drop(program); }
 
-/* --- checking ------------------------------------------------------------------------------------------- */
+/* --- checking --------------------------------------------------------------------------------- */
 
 static pdl_val put_place(pdl_val d, pdl_loc at) {
     pdl_source const *s = at.src;
@@ -164,7 +172,8 @@ static pdl_value *list_of(const pdl_program *p) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->reference_only) continue;
         pdl_val v = put_place(pdl_dict_new(9), d->mark.src ? d->mark : d->loc);
-        v = pdl_dict_putz(v, "severity", pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
+        v = pdl_dict_putz(v, "severity",
+                          pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
         v = pdl_dict_putz(v, "code", pdl_textz(d->code));
         v = pdl_dict_putz(v, "message", pdl_text(d->text));
         list = pdl_list_push(list, pdl_dict_putz(v, "hint", pdl_text(d->hint)));
@@ -212,12 +221,14 @@ pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **erro
 
 pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
                           pdl_error **error) {
-    return has_text(engine, text, "pdl_check_text", error) ? check(engine, text, n_bytes, name, error) : NULL;
+    return has_text(engine, text, "pdl_check_text", error)
+               ? check(engine, text, n_bytes, name, error)
+               : NULL;
 }
 
 pdl_value *pdl_schema_of_language(void) { return pdl_value_box(pdl_language_schema()); }
 
-/* --- memory --------------------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 
 /* GMP and libuv abort when they run out of memory. */
 static void direct_libraries(void) {

@@ -89,10 +89,12 @@ pdl_environ *pdl_environ_load(pdl_secrets *secrets) {
     for (char **v = environ; *v; v++) {
         pdl_str s = pdl_str_of(*v);
         size_t eq = pdl_str_find(s, PDL_STR("="), 0);
-        if (eq != PDL_NOT_FOUND) pdl_secrets_note_variable(secrets, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
+        if (eq != PDL_NOT_FOUND)
+            pdl_secrets_note_variable(secrets, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
     }
     for (size_t i = 0; i < e->vars.n; i++)
-        pdl_secrets_note_variable(secrets, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
+        pdl_secrets_note_variable(secrets, e->vars.entries[i].key,
+                                  pdl_str_of(e->vars.entries[i].value));
     return e;
 }
 

@@ -19,8 +19,10 @@ typedef struct maker {
 
 static void add(maker *m, pdl_str s, const pdl_session *session) {
     m->at[m->n++] = m->texts.len;
-    if (session) pdl_session_redact(session, s, &m->texts);
-    else pdl_hide_cut(m->secrets, s, &m->texts);
+    if (session)
+        pdl_session_redact(session, s, &m->texts);
+    else
+        pdl_hide_cut(m->secrets, s, &m->texts);
     pdl_buf_putc(&m->texts, 0);
 }
 
@@ -29,8 +31,13 @@ static pdl_error *made(maker *m, pdl_loc place, int exit_code, int status) {
     char *texts = (char *)(e + 1);
     memcpy(texts, m->texts.p, m->texts.len);
     *e = (pdl_error){
-        .kind = texts + m->at[0], .message = texts + m->at[1], .file = texts + m->at[2],
-        .hint = texts + m->at[3], .text = texts + m->at[4], .exit_code = exit_code, .status = status,
+        .kind = texts + m->at[0],
+        .message = texts + m->at[1],
+        .file = texts + m->at[2],
+        .hint = texts + m->at[3],
+        .text = texts + m->at[4],
+        .exit_code = exit_code,
+        .status = status,
     };
     if (place.src) {
         e->line = pdl_loc_line(place);
@@ -98,7 +105,8 @@ void pdl_error_print(const pdl_error *error, FILE *to) {
 
 void pdl_error_free(pdl_error *error) { pdl_free(error); }
 
-bool pdl_options_read(void *to, const void *from, size_t size, const char *what, pdl_error **error) {
+bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
+                      pdl_error **error) {
     size_t given = 0;
     if (!from) return true;
     memcpy(&given, from, sizeof given);
@@ -106,7 +114,8 @@ bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
         return pdl_misuse(error, "%s.size is %zu: set it to sizeof(%s)", what, given, what);
     for (size_t i = size; i < given; i++)
         if (((const char *)from)[i])
-            return pdl_misuse(error, "%s: an option that version %s does not know", what, pdl_version());
+            return pdl_misuse(error, "%s: an option that version %s does not know", what,
+                              pdl_version());
     memcpy(to, from, given < size ? given : size);
     return true;
 }

@@ -19,7 +19,7 @@ typedef struct explainer {
     pdl_world *outside;
     unsigned allowed;
     const pdl_prices *prices;
-    pdl_val calls, not_done; /* lists */
+    pdl_val calls, not_done;    /* lists */
     PDL_VEC(pdl_effect *) held; /* never answered */
     PDL_VEC(note) notes;
 } explainer;
@@ -36,12 +36,15 @@ enum { N_WORDS = sizeof words / sizeof words[0] };
 bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
     *out = 0;
     for (size_t from = 0; from <= text.n;) {
-        size_t comma = pdl_str_find(text, PDL_STR(","), from), to = comma == PDL_NOT_FOUND ? text.n : comma, k = 0;
+        size_t comma = pdl_str_find(text, PDL_STR(","), from),
+               to = comma == PDL_NOT_FOUND ? text.n : comma, k = 0;
         pdl_str word = pdl_str_trim(pdl_str_sub(text, from, to));
         while (k < N_WORDS && !pdl_str_is(word, words[k].word)) k++;
         if (k == N_WORDS)
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "'%.*s' cannot be allowed: choose from code, command, read, write, input, tool", PDL_FMT(word));
+            return pdl_err_set(
+                err, PDL_E_usage, (pdl_loc){0},
+                "'%.*s' cannot be allowed: choose from code, command, read, write, input, tool",
+                PDL_FMT(word));
         *out |= words[k].bit;
         from = to + 1;
     }
@@ -51,14 +54,20 @@ bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
 /* The bit that allows an effect; 0: always allowed. */
 static unsigned bit_of(pdl_effect_kind k) {
     switch (k) {
-    case PDL_EFFECT_code: case PDL_EFFECT_object: return PDL_ALLOW_code;
+    case PDL_EFFECT_code:
+    case PDL_EFFECT_object: return PDL_ALLOW_code;
     case PDL_EFFECT_command: return PDL_ALLOW_command;
     case PDL_EFFECT_read: return PDL_ALLOW_read;
     case PDL_EFFECT_write: return PDL_ALLOW_write;
     case PDL_EFFECT_input: return PDL_ALLOW_input;
     case PDL_EFFECT_tool: return PDL_ALLOW_tool;
-    case PDL_EFFECT_model: case PDL_EFFECT_embed: case PDL_EFFECT_source: case PDL_EFFECT_sleep: case PDL_EFFECT_now:
-    case PDL_EFFECT_random: case PDL_EFFECT_COUNT: return 0;
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed:
+    case PDL_EFFECT_source:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_COUNT: return 0;
     }
     PDL_BUG("effect kind %d", (int)k);
 }
@@ -72,7 +81,8 @@ static const char *word_of(unsigned bit) {
 static pdl_val with_place(const pdl_effect *e) {
     pdl_buf place = PDL_BUF;
     pdl_path_text(e->place, &place);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "file", e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
+    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "file",
+                              e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
     return pdl_dict_putz(d, "place", pdl_text_of_buf(&place));
 }
@@ -84,25 +94,29 @@ static pdl_val kept(pdl_vref request, const char *key) {
 
 static pdl_val tokens_of(const explainer *x, const pdl_effect *e, pdl_val d) {
     pdl_price price;
-    pdl_vref p = pdl_dict_getz(e->request, "parameters"), model = pdl_dict_getz(e->request, "model");
+    pdl_vref p = pdl_dict_getz(e->request, "parameters"),
+             model = pdl_dict_getz(e->request, "model");
     int64_t prompt = pdl_tokens_estimate(e->request), answer = pdl_tokens_allowed(p);
     pdl_val t = pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_int(prompt));
     t = pdl_dict_putz(t, "answer_at_most", answer ? pdl_int(answer) : pdl_null());
     d = pdl_dict_putz(d, "tokens", t);
-    bool known = pdl_price_find(x->prices, pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""), p, &price);
+    bool known =
+        pdl_price_find(x->prices, pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""), p, &price);
     double cost = known ? (double)prompt * price.input + (double)answer * price.output : 0;
     return pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
 }
 
 static void note_call(explainer *x, const pdl_effect *e) {
-    static const char *const keys[] = {"model", "platform", "messages", "input", "parameters", "schema"};
+    static const char *const keys[] = {"model", "platform",   "messages",
+                                       "input", "parameters", "schema"};
     pdl_err err = {0};
     pdl_val request = pdl_null(), problem;
     size_t number = pdl_list_len(x->calls) + 1;
     pdl_val d = with_place(e);
     d = pdl_dict_putz(d, "call", pdl_int((int64_t)number));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
     d = tokens_of(x, e, d);
     if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
         pdl_vref said = pdl_dict_getz(request, "problem");
@@ -135,8 +149,10 @@ static void start(pdl_world *w, pdl_effect *e) {
         x->outside->ops->start(x->outside, e);
     } else {
         note_not_done(x, e, bit);
-        if (bit == PDL_ALLOW_write) pdl_effect_answer(e, pdl_null(), 0); /* nothing is known by it */
-        else *pdl_vec_push(&x->held) = e;
+        if (bit == PDL_ALLOW_write)
+            pdl_effect_answer(e, pdl_null(), 0); /* nothing is known by it */
+        else
+            *pdl_vec_push(&x->held) = e;
     }
 }
 

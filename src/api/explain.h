@@ -1,6 +1,6 @@
-/* explain.h -- a world that does nothing: it notes what is asked of models and answers only what is allowed. What it does
- * not answer is a promise that is never filled: the run goes on until every strand waits. Private to api.
- * SPDX-License-Identifier: Apache-2.0 */
+/* explain.h -- a world that does nothing: it notes what is asked of models and answers only what is
+ * allowed. What it does not answer is a promise that is never filled: the run goes on until every
+ * strand waits. Private to api. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_API_EXPLAIN_H
 #define PDL_API_EXPLAIN_H
 
@@ -23,11 +23,11 @@ PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 /* In front of outside (a router of pdl_compose, borrowed). prices may be NULL. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices);
 
-/* What was noted so far, in the order in which it was asked: {calls: [...], not_done: [...]}. Owned. The forms stand in
- * docs/manual/calls.md. */
+/* What was noted so far, in the order in which it was asked: {calls: [...], not_done: [...]}.
+ * Owned. The forms stand in docs/manual/calls.md. */
 pdl_val pdl_explain_notes(pdl_world *w);
-/* What a strand waits for that waits for this effect: "the reply of call 2", "code that was not run". Owned text; absent
- * when the effect is none that was held back. */
+/* What a strand waits for that waits for this effect: "the reply of call 2", "code that was not
+ * run". Owned text; absent when the effect is none that was held back. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
 
 /* unreached.c: which blocks a run came to. */
@@ -35,8 +35,9 @@ typedef struct pdl_reached pdl_reached;
 pdl_reached *pdl_reached_new(void);
 void pdl_reached_free(pdl_reached *r); /* NULL is fine */
 pdl_sink pdl_reached_sink(pdl_reached *r);
-/* Adds to notes (taken): not_known, what strands of the run wait for, and not_reached, the outermost blocks that are behind.
- * w is the world of the run. */
-pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r, pdl_val notes);
+/* Adds to notes (taken): not_known, what strands of the run wait for, and not_reached, the
+ * outermost blocks that are behind. w is the world of the run. */
+pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r,
+                          pdl_val notes);
 
 #endif

@@ -17,7 +17,9 @@ static void join(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
     if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
 }
 
-static bool is_file(const pdl_buf *path) { return pdl_file_kind_of(pdl_buf_z(path)) != PDL_FILE_NONE; }
+static bool is_file(const pdl_buf *path) {
+    return pdl_file_kind_of(pdl_buf_z(path)) != PDL_FILE_NONE;
+}
 
 static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_buf *name) {
     join(pdl_file_folder(f->file), path, import, name);
@@ -32,8 +34,8 @@ static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, p
     return false;
 }
 
-bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,
-                   pdl_err *err) {
+bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                   pdl_buf *bytes, pdl_err *err) {
     if (!find(user, from, path, import, name))
         return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
     return pdl_file_read(pdl_buf_z(name), bytes, err);

@@ -12,8 +12,8 @@ typedef struct pdl_finder {
     size_t n_path;
 } pdl_finder;
 
-/* A pdl_open_source_fn whose user is a pdl_finder. Folders in the order of a run: of the main program, of the
- * file that holds the block, of the path (imports). */
+/* A pdl_open_source_fn whose user is a pdl_finder. Folders in the order of a run: of the main
+ * program, of the file that holds the block, of the path (imports). */
 PDL_MUST bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                             pdl_buf *bytes, pdl_err *err);
 

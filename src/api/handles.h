@@ -1,5 +1,5 @@
-/* handles.h -- what stands behind the opaque types of pdl.h, and errors for its users. Private to api.
- * SPDX-License-Identifier: Apache-2.0 */
+/* handles.h -- what stands behind the opaque types of pdl.h, and errors for its users. Private to
+ * api. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_API_HANDLES_H
 #define PDL_API_HANDLES_H
 
@@ -19,12 +19,12 @@ struct pdl_engine {
     uint32_t jobs;
     void *user; /* of note */
     void (*note)(void *user, const char *text, size_t n_bytes);
-    bool shared;           /* tasks on one loop: turns.c */
-    bool busy;             /* inside a step of all */
-    pdl_session *base;     /* what they share; NULL: none was started */
+    bool shared;               /* tasks on one loop: turns.c */
+    bool busy;                 /* inside a step of all */
+    pdl_session *base;         /* what they share; NULL: none was started */
     PDL_VEC(pdl_task *) tasks; /* that have not ended */
     pdl_pool *pool; /* where small objects made by its functions live; entered by each of them */
-    PDL_VEC(pdl_str) paths; /* owned texts */
+    PDL_VEC(pdl_str) paths;  /* owned texts */
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
 pdl_engine *pdl_engine_keep(pdl_engine *e);
@@ -36,20 +36,20 @@ struct pdl_task {
     pdl_task_options opt;
     char *file, *record, *replay, *cache, *prices, *timeout; /* owned */
     double budget[PDL_BUDGET_COUNT];
-    pdl_hook *hooks;              /* those of the engine when the task was started */
+    pdl_hook *hooks; /* those of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
-    pdl_err unkept; /* the run went well, its recording or cache is not whole */
-    bool busy;   /* inside a step: callbacks may be running */
-    bool doomed; /* freed inside a callback */
-    bool listed; /* among the tasks of its engine */
+    pdl_err unkept;   /* the run went well, its recording or cache is not whole */
+    bool busy;        /* inside a step: callbacks may be running */
+    bool doomed;      /* freed inside a callback */
+    bool listed;      /* among the tasks of its engine */
     pdl_state *ended; /* set to the state when it ends or is freed; NULL: nobody waits */
 };
 /* The step of a run as the state of its task, which is told once when it ends. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
 
-/* --- turns.c: the tasks of an engine with options.shared ------------------------------ */
+/* --- turns.c: the tasks of an engine with options.shared -------------------------------------- */
 
 /* What the next task shares; NULL: it has everything of its own. */
 PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
@@ -64,15 +64,17 @@ pdl_value *pdl_value_box(pdl_val v);
 
 /* All of these return false and set *out (may be NULL) to an error of kind usage ... */
 PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
-/* ... or to this error, whose content is taken; s (may be NULL) knows the secrets that must not be shown. */
+/* ... or to this error, whose content is taken; s (may be NULL) knows the secrets that must not be
+ * shown. */
 bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s);
 /* The errors of a program that was loaded. */
 bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
 /* An error as its users see it; borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 
-/* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of size bytes. A
- * member that we do not know and that is not zero is a misuse. */
-PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what, pdl_error **error);
+/* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of
+ * size bytes. A member that we do not know and that is not zero is a misuse. */
+PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
+                               pdl_error **error);
 
 #endif

@@ -1,5 +1,5 @@
-/* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it goes when
- * the run ends.
+/* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it
+ * goes when the run ends.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/hooks.h"
 
@@ -52,7 +52,7 @@ struct hooks {
     pdl_timer *keeper; /* keeps the loop open while there are requests */
 };
 
-/* --- who answers ---------------------------------------------------------------------------------------- */
+/* --- who answers ------------------------------------------------------------------------------ */
 
 static void function_gone(void *user, uint64_t id) {
     host_function *f = user;
@@ -103,12 +103,13 @@ bool pdl_hooks_match(const pdl_hook *rows, size_t n, const pdl_effect *e) {
     return function_of(e) != NULL || find(rows, n, e) != NULL;
 }
 
-/* --- answers -------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 static bool misfit(const char *kind, pdl_vref v, const char *want, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                       "the host program answered a request of kind %s with a value of type %s, not %s", kind,
-                       pdl_type_name(v), want);
+    return pdl_err_set(
+        err, PDL_E_protocol, (pdl_loc){0},
+        "the host program answered a request of kind %s with a value of type %s, not %s", kind,
+        pdl_type_name(v), want);
 }
 
 static pdl_val default_to(pdl_val d, const char *key, pdl_val v) {
@@ -118,8 +119,8 @@ static pdl_val default_to(pdl_val d, const char *key, pdl_val v) {
 }
 
 static pdl_val no_tokens(void) {
-    return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt_tokens", pdl_int(0)), "completion_tokens",
-                         pdl_int(0));
+    return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt_tokens", pdl_int(0)),
+                         "completion_tokens", pdl_int(0));
 }
 
 /* {content, message, raw, usage}, whose raw has the form of a chat completion. */
@@ -135,7 +136,8 @@ static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err 
     pdl_val choice = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
     choice = pdl_dict_putz(choice, "finish_reason", pdl_textz("stop"));
     choice = pdl_dict_putz(choice, "message", pdl_keep(pdl_dict_getz(d, "message")));
-    pdl_val raw = pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(pdl_dict_getz(e->request, "model")));
+    pdl_val raw =
+        pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(pdl_dict_getz(e->request, "model")));
     raw = pdl_dict_putz(raw, "choices", pdl_list_push(pdl_list_new(1), choice));
     raw = pdl_dict_putz(raw, "usage", pdl_keep(pdl_dict_getz(d, "usage")));
     *out = default_to(d, "raw", raw);
@@ -212,13 +214,14 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl
         *out = whole;
         return true;
     }
-    pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the host program answered with what is no reply: %s", why.msg);
+    pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                "the host program answered with what is no reply: %s", why.msg);
     pdl_err_fini(&why);
     pdl_drop(whole);
     return false;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void take_out(pdl_request *r) {
     list *l = r->in;
@@ -288,7 +291,9 @@ static void give_up(pdl_request *r) {
     if (r->answered) request_free(r);
 }
 
-const pdl_value *pdl_request_data(const pdl_request *request) { return request ? &request->data : NULL; }
+const pdl_value *pdl_request_data(const pdl_request *request) {
+    return request ? &request->data : NULL;
+}
 bool pdl_request_is_cancelled(const pdl_request *request) { return !request || !request->e; }
 
 bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
@@ -316,7 +321,8 @@ static void answered(pdl_request *r) {
 void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     if (!request || request->answered) return;
     pdl_vref v = answer ? answer->v : pdl_null();
-    if (request->e && fit(request->e, v, pdl_buf_str(&request->told), &request->answer, &request->err) &&
+    if (request->e &&
+        fit(request->e, v, pdl_buf_str(&request->told), &request->answer, &request->err) &&
         request->e->kind == PDL_EFFECT_model && !request->told.len &&
         pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
         /* who reads a stream gets it in one piece */
@@ -340,22 +346,22 @@ void pdl_request_refuse(pdl_request *request, const char *kind, const char *mess
     bool model = request->e && request->e->kind == PDL_EFFECT_model;
     pdl_str name = model ? subject_of(request->e) : PDL_STR("");
     if (model)
-        pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "Error during '%.*s' model call: %s",
-                    PDL_FMT(name), why);
+        pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0},
+                    "Error during '%.*s' model call: %s", PDL_FMT(name), why);
     else
         pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "%s", why);
     answered(request);
 }
 
-/* --- the room ------------------------------------------------------------------------------------------- */
+/* --- the room --------------------------------------------------------------------------------- */
 
 /* {args, kwargs} of a call; nothing else can be done with a function. */
 static bool call_data(const pdl_effect *e, const host_function *f, pdl_val *out, pdl_err *err) {
     pdl_vref name = pdl_dict_getz(e->request, "name");
     if (!pdl_text_is(pdl_dict_getz(e->request, "op"), "call") || pdl_is_str(name))
-        return pdl_err_host(err, "TypeError",
-                            "%s is a function of the host program: it can be called and nothing else",
-                            f->name);
+        return pdl_err_host(
+            err, "TypeError",
+            "%s is a function of the host program: it can be called and nothing else", f->name);
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "args", pdl_keep(pdl_dict_getz(e->request, "args")));
     *out = pdl_dict_putz(d, "kwargs", pdl_keep(pdl_dict_getz(e->request, "kwargs")));
     return true;
@@ -444,7 +450,9 @@ bool pdl_hooks_deliver(pdl_world *w) {
     return any;
 }
 
-bool pdl_hooks_are_ready(const pdl_world *w) { return ((const hooks *)(const void *)w)->ready.first != NULL; }
+bool pdl_hooks_are_ready(const pdl_world *w) {
+    return ((const hooks *)(const void *)w)->ready.first != NULL;
+}
 
 static bool poll_answers(pdl_world *w, int timeout_ms) {
     hooks *h = (hooks *)(void *)w;
@@ -469,13 +477,14 @@ pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n) {
     return &h->world;
 }
 
-/* --- functions ------------------------------------------------------------------------------------------ */
+/* --- functions -------------------------------------------------------------------------------- */
 
-/* FNV-1a: the same in every process, so that journals of requests with functions in them can be replayed. No
- * object of code has such a number. */
+/* FNV-1a: the same in every process, so that journals of requests with functions in them can be
+ * replayed. No object of code has such a number. */
 static uint64_t number_of(pdl_str name) {
     uint64_t x = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.n; i++) x = (x ^ (unsigned char)name.p[i]) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < name.n; i++)
+        x = (x ^ (unsigned char)name.p[i]) * UINT64_C(0x100000001b3);
     return x | UINT64_C(0xffff) << 48;
 }
 
@@ -485,7 +494,8 @@ pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user) 
     host_function *f = PDL_NEW(host_function);
     *f = (host_function){pdl_str_dup(s), fn, user};
     pdl_val shown = pdl_textf("<function %s>", name);
-    pdl_val v = pdl_handle_new(number_of(s), pdl_textz("function"), shown, pdl_keep(shown), true, -1);
+    pdl_val v =
+        pdl_handle_new(number_of(s), pdl_textz("function"), shown, pdl_keep(shown), true, -1);
     pdl_handle *h = pdl_handle_of(v);
     h->callable = true;
     h->gone = function_gone;

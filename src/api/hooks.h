@@ -1,7 +1,8 @@
-/* hooks.h -- the room that the host program is: effects that handlers of an embedder answer. Private to api.
+/* hooks.h -- the room that the host program is: effects that handlers of an embedder answer.
+ * Private to api.
  *
- * Answers are kept until poll, so that a handler may answer inside its call, inside any other callback, or
- * between two steps.
+ * Answers are kept until poll, so that a handler may answer inside its call, inside any other
+ * callback, or between two steps.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

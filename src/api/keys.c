@@ -6,18 +6,22 @@
 
 enum { DEEPEST = 400 }; /* as deep as YAML is read */
 
-static pdl_str text_of(const pdl_node *n) { return pdl_node_is_str(n) ? n->text : (pdl_str){"", 0}; }
+static pdl_str text_of(const pdl_node *n) {
+    return pdl_node_is_str(n) ? n->text : (pdl_str){"", 0};
+}
 
 /* A mapping of the program as a value: scalars that are texts, and mappings and lists of them. */
 static pdl_val value_of(const pdl_node *n, unsigned depth) {
     if (depth > DEEPEST || n->kind == PDL_NODE_SCALAR) return pdl_text(text_of(n));
     if (n->kind == PDL_NODE_SEQ) {
         pdl_val list = pdl_list_new(n->n);
-        for (uint32_t i = 0; i < n->n; i++) list = pdl_list_push(list, value_of(n->items[i], depth + 1));
+        for (uint32_t i = 0; i < n->n; i++)
+            list = pdl_list_push(list, value_of(n->items[i], depth + 1));
         return list;
     }
     pdl_val d = pdl_dict_new(n->n);
-    for (uint32_t i = 0; i < n->n; i++) d = pdl_dict_puts(d, text_of(n->pairs[i].key), value_of(n->pairs[i].value, depth + 1));
+    for (uint32_t i = 0; i < n->n; i++)
+        d = pdl_dict_puts(d, text_of(n->pairs[i].key), value_of(n->pairs[i].value, depth + 1));
     return d;
 }
 

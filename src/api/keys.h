@@ -7,8 +7,8 @@
 #include "lang/program.h"
 #include "yaml/node.h"
 
-/* Tells the register what is written under `parameters` of the program: before the program, or an error with a line of it, is
- * shown. Programs with errors too. */
+/* Tells the register what is written under `parameters` of the program: before the program, or an
+ * error with a line of it, is shown. Programs with errors too. */
 void pdl_api_note_program(pdl_secrets *secrets, const pdl_program *p);
 
 #endif

@@ -15,11 +15,11 @@
 #include "base/limits.h"
 #include "compile/compile.h"
 #include "io/clock.h"
+#include "io/file.h"
 #include "io/loop.h"
 #include "journal/cache.h"
 #include "journal/journal.h"
 #include "journal/times.h"
-#include "io/file.h"
 #include "lang/load.h"
 #include "limits/limits.h"
 #include "mcp/mcp.h"
@@ -37,43 +37,44 @@ struct pdl_session {
     pdl_session_options opt;
     pdl_interner *names;
     pdl_environ *env;
-    pdl_secrets *secrets;   /* that are in use */
+    pdl_secrets *secrets; /* that are in use */
     pdl_hider debug_hider;
     pdl_loop *loop;
-    pdl_world *outside;     /* model, worker, host behind one door */
-    pdl_world *limits;      /* in front of outside */
-    pdl_world *explain;     /* in place of all others in front of outside; NULL: none */
-    pdl_reached *reached;   /* with explain */
-    pdl_prices *prices;     /* NULL: none */
-    pdl_budget *budget;     /* of the run; NULL: none */
-    pdl_cache *cache;       /* NULL: none */
-    pdl_journal *journal;   /* NULL: none */
-    pdl_world *world;       /* what the run sees */
+    pdl_world *outside;   /* model, worker, host behind one door */
+    pdl_world *limits;    /* in front of outside */
+    pdl_world *explain;   /* in place of all others in front of outside; NULL: none */
+    pdl_reached *reached; /* with explain */
+    pdl_prices *prices;   /* NULL: none */
+    pdl_budget *budget;   /* of the run; NULL: none */
+    pdl_cache *cache;     /* NULL: none */
+    pdl_journal *journal; /* NULL: none */
+    pdl_world *world;     /* what the run sees */
     pdl_program *program;
     pdl_run *run;
     pdl_fold *fold;
-    pdl_times *times;       /* of a replay that is traced; NULL: the clock */
+    pdl_times *times; /* of a replay that is traced; NULL: the clock */
     pdl_subruns *subs;
-    pdl_str *path;          /* PDL_PATH and the installed library */
+    pdl_str *path; /* PDL_PATH and the installed library */
     size_t n_path;
     pdl_arena *arena;
-    uint32_t next_input;    /* ids of INPUT effects made for code */
-    /* with a cache: its doors, made for the last group that began in each slot, and the one through which the last run of each slot
-     * asks; PDL_SPAWN_SLOTS of them, NULL: none yet */
+    uint32_t next_input; /* ids of INPUT effects made for code */
+    /* with a cache: its doors, made for the last group that began in each slot, and the one through
+     * which the last run of each slot asks; PDL_SPAWN_SLOTS of them, NULL: none yet */
     pdl_world **doors, **asked;
-    pdl_session *shared;    /* that this one is a member of; NULL: none */
-    uint32_t slot;          /* there */
-    pdl_session **members;  /* PDL_SPAWN_SLOTS of those that share this one; NULL: none yet */
+    pdl_session *shared;   /* that this one is a member of; NULL: none */
+    uint32_t slot;         /* there */
+    pdl_session **members; /* PDL_SPAWN_SLOTS of those that share this one; NULL: none yet */
 };
 
 /* The session in whose run, or in a program inside of it, code asks for something. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
     uint32_t range = pdl_subruns_root(s->subs, code->id);
-    pdl_session *m = s->members && range >= PDL_SUB_RANGES ? s->members[range - PDL_SUB_RANGES] : NULL;
+    pdl_session *m =
+        s->members && range >= PDL_SUB_RANGES ? s->members[range - PDL_SUB_RANGES] : NULL;
     return m ? m : s;
 }
 
-/* --- programs met while running ------------------------------------------------------------------------- */
+/* --- programs met while running --------------------------------------------------------------- */
 
 /* The place of the error outlives the program: its source is copied. */
 static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
@@ -99,8 +100,8 @@ static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, p
     pdl_buf_fini(&text);
 }
 
-static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors,
-                  pdl_err *err) {
+static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+                  pdl_val *errors, pdl_err *err) {
     pdl_session *s = user;
     pdl_program *p = pdl_program_new();
     bool ok;
@@ -117,7 +118,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     return ok;
 }
 
-/* --- what code asks of the run -------------------------------------------------------------------------- */
+/* --- what code asks of the run ---------------------------------------------------------------- */
 
 typedef struct asked {
     pdl_worker_answer_fn *answer;
@@ -144,15 +145,16 @@ static void show_errors(void *user, pdl_str bytes) {
 }
 
 /* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
-static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user) {
+static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
+                      void *answer_user) {
     pdl_session *s = user;
     asked *a = PDL_NEW(asked);
     *a = (asked){answer, answer_user};
-    pdl_val request =
-        pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")), "multiline", pdl_bool(false));
+    pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
+                                    "multiline", pdl_bool(false));
     uint32_t n = ++s->next_input;
-    pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
-                                   (pdl_effect_sink){a, no_piece, input_reply});
+    pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc,
+                                   request, (pdl_effect_sink){a, no_piece, input_reply});
     pdl_world *world = member_of(s, code)->world;
     world->ops->start(world, e);
 }
@@ -161,9 +163,19 @@ enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: other runs wait for 
 
 static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
-        .names = s->names, .world = s->world, .dir = s->opt.dir, .path = s->path, .n_path = s->n_path,
-        .jobs = s->opt.jobs, .build = build, .build_user = s, .defaults = pdl_model_defaults_apply,
-        .debug = s->opt.debug, .secrets = s->secrets, .budget = s->budget, .cancel = s->opt.cancel,
+        .names = s->names,
+        .world = s->world,
+        .dir = s->opt.dir,
+        .path = s->path,
+        .n_path = s->n_path,
+        .jobs = s->opt.jobs,
+        .build = build,
+        .build_user = s,
+        .defaults = pdl_model_defaults_apply,
+        .debug = s->opt.debug,
+        .secrets = s->secrets,
+        .budget = s->budget,
+        .cancel = s->opt.cancel,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     if (!s->shared) return o;
@@ -175,22 +187,24 @@ static pdl_run_options run_options(pdl_session *s) {
 
 /* The variables of a run, each with where it comes from. */
 static pdl_val with_defaults(pdl_vref vars, pdl_label origin) {
-    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
+    pdl_val d =
+        pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
     for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++)
-        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(vars, i)), pdl_with_label(pdl_keep(pdl_dict_val_at(vars, i)), origin));
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(vars, i)),
+                         pdl_with_label(pdl_keep(pdl_dict_val_at(vars, i)), origin));
     return d;
 }
 
-static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
-                        void *done_user) {
+static void run_program(void *user, const pdl_effect *code, pdl_val request,
+                        pdl_worker_done_fn *done, void *done_user) {
     pdl_session *s = member_of(user, code);
     pdl_vref text = pdl_dict_getz(request, "text"), name = pdl_dict_getz(request, "name"),
              dir = pdl_dict_getz(request, "dir");
     pdl_code *built = NULL;
     pdl_val errors = pdl_absent();
     pdl_err err = {0};
-    bool ok = build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false, &built,
-                    &errors, &err);
+    bool ok = build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
+                    &built, &errors, &err);
     pdl_drop(errors);
     if (!ok || pdl_text_is(pdl_dict_getz(request, "op"), "parse")) {
         done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);
@@ -207,14 +221,15 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl
     o.budget = code->budget;
     pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
-    if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err)) done(done_user, pdl_absent(), &err);
+    if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err))
+        done(done_user, pdl_absent(), &err);
     pdl_err_fini(&err);
     pdl_drop(vars);
     pdl_code_drop(built);
     pdl_drop(request);
 }
 
-/* --- session -------------------------------------------------------------------------------------------- */
+/* --- session ---------------------------------------------------------------------------------- */
 
 static const char *env_of(void *user, const char *name) {
     return pdl_environ_get(((pdl_session *)user)->env, name);
@@ -236,7 +251,8 @@ static pdl_str folder_of(pdl_arena *a, pdl_str file) {
 static pdl_str command_dir(pdl_arena *a) {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    return n <= 0 || (size_t)n == sizeof path ? (pdl_str){0} : folder_of(a, (pdl_str){path, (size_t)n});
+    return n <= 0 || (size_t)n == sizeof path ? (pdl_str){0}
+                                              : folder_of(a, (pdl_str){path, (size_t)n});
 }
 
 /* Folder that holds the shared library; empty when the library is a part of the command. */
@@ -244,7 +260,8 @@ static pdl_str library_dir(pdl_arena *a) {
     Dl_info info;
     if (!dladdr(pdl_stdlib_text, &info) || !info.dli_fname) return (pdl_str){0};
     pdl_str file = pdl_str_of(info.dli_fname);
-    return pdl_str_find(file, PDL_STR("libpdl.so"), 0) == PDL_NOT_FOUND ? (pdl_str){0} : folder_of(a, file);
+    return pdl_str_find(file, PDL_STR("libpdl.so"), 0) == PDL_NOT_FOUND ? (pdl_str){0}
+                                                                        : folder_of(a, file);
 }
 
 static void add_path(pdl_session *s, pdl_str dir, const char *more) {
@@ -254,8 +271,9 @@ static void add_path(pdl_session *s, pdl_str dir, const char *more) {
     pdl_buf_fini(&b);
 }
 
-/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command (a build
- * tree), its share folder, that of the shared library (which may lie one level deeper), the installed one. */
+/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command
+ * (a build tree), its share folder, that of the shared library (which may lie one level deeper),
+ * the installed one. */
 static void find_path(pdl_session *s) {
     const char *var = pdl_environ_get(s->env, "PDL_PATH");
     pdl_str rest = pdl_str_of(var ? var : "");
@@ -263,11 +281,13 @@ static void find_path(pdl_session *s) {
     for (size_t i = 0; i < rest.n; i++) n += rest.p[i] == ':';
     s->path = pdl_arena_new_n(s->arena, pdl_str, n + 1);
     while (rest.n) {
-        size_t colon = pdl_str_find(rest, PDL_STR(":"), 0), k = colon == PDL_NOT_FOUND ? rest.n : colon;
+        size_t colon = pdl_str_find(rest, PDL_STR(":"), 0),
+               k = colon == PDL_NOT_FOUND ? rest.n : colon;
         if (k) s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_str_sub(rest, 0, k));
         rest = pdl_str_sub(rest, k + 1, rest.n);
     }
-    for (size_t i = 0; i < s->opt.n_path; i++) s->path[s->n_path++] = pdl_arena_str(s->arena, s->opt.path[i]);
+    for (size_t i = 0; i < s->opt.n_path; i++)
+        s->path[s->n_path++] = pdl_arena_str(s->arena, s->opt.path[i]);
     pdl_str dir = command_dir(s->arena), lib = library_dir(s->arena);
     if (dir.n) {
         pdl_str above = folder_of(s->arena, dir); /* without "..": dir has no links in it */
@@ -294,7 +314,8 @@ static bool read_prices(pdl_session *s, pdl_err *err) {
     if (!path.n || s->opt.replay.n) return true;
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     char *name = pdl_str_dup(path);
-    bool ok = pdl_file_read(name, &text, err) && pdl_prices_read(pdl_buf_str(&text), name, &s->prices, err);
+    bool ok = pdl_file_read(name, &text, err) &&
+              pdl_prices_read(pdl_buf_str(&text), name, &s->prices, err);
     pdl_free(name);
     pdl_buf_fini(&text);
     return ok;
@@ -308,23 +329,39 @@ static void on_wire(void *user, pdl_str text) {
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
-        .loop = s->loop, .env = env_of, .env_user = s, .dir = o->dir, .debug = o->debug,
-        .show_prompt = o->show_prompt, .show_user = o->sink.user, .ask_input = ask_input,
+        .loop = s->loop,
+        .env = env_of,
+        .env_user = s,
+        .dir = o->dir,
+        .debug = o->debug,
+        .show_prompt = o->show_prompt,
+        .show_user = o->sink.user,
+        .ask_input = ask_input,
         .errors = o->show_errors ? show_errors : NULL,
-        .run_program = run_program, .user = s, .prices = s->prices, .hooks = o->hooks, .n_hooks = o->n_hooks,
-        .timeouts = o->timeouts, .max_requests_per_second = o->max_requests_per_second,
-        .max_tokens_per_minute = o->max_tokens_per_minute, .wire = o->wire ? on_wire : NULL,
+        .run_program = run_program,
+        .user = s,
+        .prices = s->prices,
+        .hooks = o->hooks,
+        .n_hooks = o->n_hooks,
+        .timeouts = o->timeouts,
+        .max_requests_per_second = o->max_requests_per_second,
+        .max_tokens_per_minute = o->max_tokens_per_minute,
+        .wire = o->wire ? on_wire : NULL,
         .secrets = s->secrets,
     };
     if (s->shared) c.behind = s->shared->outside;
     if (!o->replay.n) s->outside = pdl_compose(&c);
     if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
-    if (s->outside) s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, prices}, s->outside);
+    if (s->outside)
+        s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, prices}, s->outside);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
-        .file = o->file, .version = PDL_STR(PDL_VERSION), .options = pdl_str_of(modes[o->stream]),
-        .secrets = s->secrets, .blocks = true,
+        .file = o->file,
+        .version = PDL_STR(PDL_VERSION),
+        .options = pdl_str_of(modes[o->stream]),
+        .secrets = s->secrets,
+        .blocks = true,
     };
     s->world = s->limits;
     if (o->explain) {
@@ -338,7 +375,8 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         if (!pdl_cache_open(o->cache, s->secrets, &s->cache, err)) return false;
         s->world = pdl_cache_world(s->cache, s->world);
     }
-    if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err)) return false;
+    if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err))
+        return false;
     if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
     if (o->replay.n && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
     if (s->journal) pdl_journal_hide(s->journal, s->secrets);
@@ -348,7 +386,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     return true;
 }
 
-/* --- debug lines ------------------------------------------------------------------------------------------ */
+/* --- debug lines ------------------------------------------------------------------------------ */
 
 static void hide_line(void *user, pdl_str line, pdl_buf *out) {
     pdl_session *s = user;
@@ -380,7 +418,8 @@ static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
     uint32_t slot = 0;
     while (slot < PDL_SPAWN_SLOTS && shared->members[slot]) slot++;
     if (slot == PDL_SPAWN_SLOTS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d tasks of an engine at a time", PDL_SPAWN_SLOTS);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "more than %d tasks of an engine at a time", PDL_SPAWN_SLOTS);
     shared->members[slot] = s;
     s->shared = shared;
     s->slot = slot;
@@ -537,7 +576,8 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
     }
 }
 
-/* What worlds do while they are polled (reading a file, parsing a reply) ends with the flag of the session too. */
+/* What worlds do while they are polled (reading a file, parsing a reply) ends with the flag of the
+ * session too. */
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
     pdl_cancel scope = {.flag = s->opt.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
@@ -547,7 +587,8 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
 }
 
 bool pdl_session_finish(pdl_session *s, pdl_err *err) {
-    return (!s->journal || pdl_journal_finish(s->journal, err)) && (!s->cache || pdl_cache_finish(s->cache, err));
+    return (!s->journal || pdl_journal_finish(s->journal, err)) &&
+           (!s->cache || pdl_cache_finish(s->cache, err));
 }
 
 pdl_step pdl_session_run(pdl_session *s) {
@@ -572,7 +613,8 @@ bool pdl_session_is_ready(const pdl_session *s) {
 /* The answers of hooks, caches and recordings wait for the poll of their world. */
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->run);
-    bool polls = s->opt.replay.n || (s->outside && pdl_compose_is_ready(s->outside)) || (s->cache && pdl_cache_is_ready(s->cache));
+    bool polls = s->opt.replay.n || (s->outside && pdl_compose_is_ready(s->outside)) ||
+                 (s->cache && pdl_cache_is_ready(s->cache));
     if (done == PDL_STEP_WAIT && polls) (void)s->world->ops->poll(s->world, 0);
     return done;
 }
@@ -583,8 +625,10 @@ bool pdl_session_turn_inner(pdl_session *s) { return pdl_subruns_step(s->subs); 
 bool pdl_session_inner_is_ready(const pdl_session *s) { return pdl_subruns_are_ready(s->subs); }
 
 void pdl_session_cancel(pdl_session *s, pdl_err *err) {
-    if (s->run) pdl_run_cancel(s->run, err);
-    else pdl_err_fini(err);
+    if (s->run)
+        pdl_run_cancel(s->run, err);
+    else
+        pdl_err_fini(err);
 }
 
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
@@ -597,8 +641,10 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
 bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
     pdl_val vars = with_defaults(variables, PDL_LABEL_data);
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), err);
-    if (ok) *out = vars;
-    else pdl_drop(vars);
+    if (ok)
+        *out = vars;
+    else
+        pdl_drop(vars);
     return ok;
 }
 
@@ -610,7 +656,8 @@ void pdl_session_poll(pdl_session *s, int timeout_ms) {
     (void)pdl_cancel_enter(outer);
 }
 
-/* The worlds as a run beside others sees them: with a cache each group counts its own repetitions. */
+/* The worlds as a run beside others sees them: with a cache each group counts its own
+ * repetitions. */
 static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     if (!s->cache) return s->world;
     if (!s->doors) {
@@ -625,7 +672,8 @@ static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
 }
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
-    static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u, "ids of inputs follow");
+    static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
+                  "ids of inputs follow");
     pdl_run_options o = run_options(s);
     o.dir = spawn->dir;
     o.stream = spawn->stream;
@@ -673,24 +721,29 @@ pdl_val pdl_session_library(pdl_session *s) {
 
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }
-const char *pdl_session_env(pdl_session *s, const char *name) { return pdl_environ_get(s->env, name); }
+const char *pdl_session_env(pdl_session *s, const char *name) {
+    return pdl_environ_get(s->env, name);
+}
 
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
     *n = s->n_path;
     return s->path;
 }
 
-/* --- explaining --------------------------------------------------------------------------------------------- */
+/* --- explaining ------------------------------------------------------------------------------- */
 
 pdl_val pdl_session_explained(pdl_session *s) {
-    return pdl_hide_val(s->secrets, pdl_explain_waits(s->explain, s->run, s->reached, pdl_explain_notes(s->explain)));
+    return pdl_hide_val(s->secrets, pdl_explain_waits(s->explain, s->run, s->reached,
+                                                      pdl_explain_notes(s->explain)));
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {
     return pdl_fold_write(s->fold, put, user, err);
 }
 
-void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) { pdl_hide_cut(s->secrets, text, out); }
+void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out) {
+    pdl_hide_cut(s->secrets, text, out);
+}
 void pdl_session_note(const pdl_session *s, const pdl_program *program) {
     pdl_api_note_program(s->secrets, program);
 }

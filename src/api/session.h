@@ -1,8 +1,8 @@
-/* session.h -- one run with everything around it: environment, loop, worlds in their order, program, sinks.
- * What the command and the library's public functions share.
+/* session.h -- one run with everything around it: environment, loop, worlds in their order,
+ * program, sinks. What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: journal (when recording or replaying), cache (when asked for), limits, then
- * the rooms that answer: model, worker, host.
+ * The worlds, from the machine outwards: journal (when recording or replaying), cache (when asked
+ * for), limits, then the rooms that answer: model, worker, host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,27 +16,32 @@
 typedef struct pdl_session pdl_session;
 
 typedef struct pdl_session_options {
-    pdl_str file;            /* as given by the user; names messages */
-    pdl_str dir;             /* directory of the main program */
+    pdl_str file; /* as given by the user; names messages */
+    pdl_str dir;  /* directory of the main program */
     pdl_stream stream;
-    pdl_vref variables;      /* dict, borrowed; absent: none */
-    pdl_str record, replay;  /* journal files; empty: none */
-    pdl_str cache;           /* file of replies that runs share; empty: none. Not asked by a replay */
-    const char *timeouts;    /* time limits of model calls, as --timeout; NULL: none given */
-    pdl_str prices;          /* file with a table of prices; empty: that of PDL_PRICES, if any */
-    const double *budget;    /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
-    bool explain;            /* ask nobody: pdl_session_explained tells what would be asked */
-    pdl_str allow;           /* explain: what is really done, some of code,command,read,write,input,tool; empty: nothing */
+    pdl_vref variables;     /* dict, borrowed; absent: none */
+    pdl_str record, replay; /* journal files; empty: none */
+    pdl_str cache;        /* file of replies that runs share; empty: none. Not asked by a replay */
+    const char *timeouts; /* time limits of model calls, as --timeout; NULL: none given */
+    pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */
+    const double
+        *budget;  /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
+    bool explain; /* ask nobody: pdl_session_explained tells what would be asked */
+    pdl_str
+        /* explain: what is really done, some of code,command,read,write,input,tool; empty:
+         * nothing */
+        allow;
     double max_requests_per_second, max_tokens_per_minute; /* 0: none */
     /* literal requests and replies as lines of text, keys removed; NULL: none */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
     uint32_t jobs;
-    bool trace;              /* fold a trace: pdl_session_trace */
-    pdl_sink sink;           /* the caller's; event NULL: none */
-    bool tell_calls;         /* the sink hears on error output when calls of models begin and end */
+    bool trace;      /* fold a trace: pdl_session_trace */
+    pdl_sink sink;   /* the caller's; event NULL: none */
+    bool tell_calls; /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);
-    /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model has said. user: the sink's */
+    /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model
+     * has said. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool foreign);
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
@@ -44,13 +49,14 @@ typedef struct pdl_session_options {
     size_t n_path;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
-    /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates are shared. Borrowed until
-     * free; NULL: none. Not with explain, and timeouts, prices, rates and wire are those of the shared one. */
+    /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
+     * are shared. Borrowed until free; NULL: none. Not with explain, and timeouts, prices, rates
+     * and wire are those of the shared one. */
     struct pdl_session *shared;
 } pdl_session_options;
 
-/* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage (the record
- * file exists), io. */
+/* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage
+ * (the record file exists), io. */
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
 void pdl_session_free(pdl_session *s); /* NULL is fine */
 
@@ -65,42 +71,48 @@ PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
 
 /* Run to the end. DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);
-/* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside at most
- * timeout_ms (-1: no limit). */
+/* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside
+ * at most timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
-/* How long the next step may be put off: 0: not at all, -1: until the loop's descriptor is readable. */
+/* How long the next step may be put off: 0: not at all, -1: until the loop's descriptor is
+ * readable. */
 int pdl_session_deadline_ms(const pdl_session *s);
-/* End the run with this error; callable from sinks and signal callbacks of the loop. Takes the content of
- * err. */
+/* End the run with this error; callable from sinks and signal callbacks of the loop. Takes the
+ * content of err. */
 void pdl_session_cancel(pdl_session *s, pdl_err *err);
 
-/* --- many runs over one set of worlds (serve) ----------------------------------------------------------- */
+/* --- many runs over one set of worlds (serve) ------------------------------------------------- */
 
 typedef struct pdl_spawn {
-    pdl_code *code;      /* from pdl_session_compile; kept by the run */
-    pdl_str dir;         /* directory of its program; borrowed */
+    pdl_code *code; /* from pdl_session_compile; kept by the run */
+    pdl_str dir;    /* directory of its program; borrowed */
     pdl_stream stream;
-    pdl_vref variables;  /* a dict from pdl_session_variables, and more; borrowed for the call */
-    pdl_sink sink;       /* event NULL: none */
-    uint32_t slot;       /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
-    uint32_t group;      /* slot of the first run of a group, which is spawned first and freed with the others */
+    pdl_vref variables; /* a dict from pdl_session_variables, and more; borrowed for the call */
+    pdl_sink sink;      /* event NULL: none */
+    uint32_t slot;      /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
+    uint32_t
+        /* slot of the first run of a group, which is spawned first and freed with the others */
+        group;
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 1024 };
 
 /* A program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
-/* What programs begin with: defaults of models, then these variables (borrowed; absent: none). Owned dict. */
+/* What programs begin with: defaults of models, then these variables (borrowed; absent: none).
+ * Owned dict. */
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
 /* Wait for the outside at most timeout_ms, as poll of a world. */
 void pdl_session_poll(pdl_session *s, int timeout_ms);
-/* A run beside others, started; the caller steps and releases it, and polls. It has the budget of the options for itself; the
- * repetitions of what is asked of the cache are counted in its group. */
+/* A run beside others, started; the caller steps and releases it, and polls. It has the budget of
+ * the options for itself; the repetitions of what is asked of the cache are counted in its
+ * group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Frees the run of a slot, and ends the programs that its code runs. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
-/* The standard library as programs have it under `stdlib`: a dict; null where it cannot be loaded. Owned. */
+/* The standard library as programs have it under `stdlib`: a dict; null where it cannot be loaded.
+ * Owned. */
 pdl_val pdl_session_library(pdl_session *s);
 
 /* With a shared one: what can run does, nothing waits for the outside; the caller runs the loop. */
@@ -118,12 +130,14 @@ struct pdl_loop *pdl_session_loop(const pdl_session *s);
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
 
-/* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known, not_reached}, secrets replaced. Owned;
- * the forms stand in docs/manual/calls.md. */
+/* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known,
+ * not_reached}, secrets replaced. Owned; the forms stand in docs/manual/calls.md. */
 pdl_val pdl_session_explained(pdl_session *s);
 
-/* After the end: the trace as one line of JSON, in pieces (options.trace). Errors: limit, io, those of put. */
-PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err);
+/* After the end: the trace as one line of JSON, in pieces (options.trace). Errors: limit, io, those
+ * of put. */
+PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user,
+                                pdl_err *err);
 
 /* What of a program that was not loaded here is secret is not shown either. */
 void pdl_session_note(const pdl_session *s, const pdl_program *program);

@@ -16,8 +16,8 @@ typedef struct subrun {
 
 struct pdl_subruns {
     subrun *first;
-    uint32_t n_made;    /* numbers their places */
-    uint32_t last;      /* range that was taken last */
+    uint32_t n_made; /* numbers their places */
+    uint32_t last;   /* range that was taken last */
     bool taken[PDL_SUB_RANGES];
 };
 
@@ -39,7 +39,8 @@ void pdl_subruns_free(pdl_subruns *s) {
     pdl_free(s);
 }
 
-/* The one behind that which was taken last, so that ids do not come again soon; 0: all are taken. */
+/* The one behind that which was taken last, so that ids do not come again soon; 0: all are
+ * taken. */
 static uint32_t free_range(pdl_subruns *s) {
     for (uint32_t i = 1; i < PDL_SUB_RANGES; i++) {
         uint32_t range = (s->last + i - 1) % (PDL_SUB_RANGES - 1) + 1;
@@ -56,13 +57,16 @@ uint32_t pdl_subruns_root(const pdl_subruns *s, uint32_t effect) {
     return sub ? sub->root : 0;
 }
 
-bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o, pdl_code *code, pdl_vref variables,
-                       bool all, pdl_sub_done_fn *done, void *done_user, pdl_err *err) {
+bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o, pdl_code *code,
+                       pdl_vref variables, bool all, pdl_sub_done_fn *done, void *done_user,
+                       pdl_err *err) {
     uint32_t range = free_range(s);
     if (!range)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "more than %d programs run inside others", PDL_SUB_RANGES - 1);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "more than %d programs run inside others", PDL_SUB_RANGES - 1);
     subrun *sub = PDL_NEW(subrun);
-    *sub = (subrun){.done = done, .done_user = done_user, .all = all, .range = range, .next = s->first};
+    *sub = (subrun){
+        .done = done, .done_user = done_user, .all = all, .range = range, .next = s->first};
     sub->root = pdl_subruns_root(s, asker->id);
     sub->dir = pdl_str_dup(o->dir);
     s->taken[range] = true;
@@ -92,8 +96,10 @@ static pdl_val all_of(const pdl_run *r) {
 
 static void end(pdl_subruns *s, subrun *sub, pdl_step step) {
     if (step == PDL_STEP_DONE)
-        sub->done(sub->done_user, sub->all ? all_of(sub->run) : pdl_keep(pdl_run_result(sub->run)), NULL);
-    else sub->done(sub->done_user, pdl_absent(), pdl_run_error(sub->run));
+        sub->done(sub->done_user, sub->all ? all_of(sub->run) : pdl_keep(pdl_run_result(sub->run)),
+                  NULL);
+    else
+        sub->done(sub->done_user, pdl_absent(), pdl_run_error(sub->run));
     release(s, sub);
 }
 

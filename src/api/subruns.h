@@ -5,20 +5,23 @@
 
 #include "vm/vm.h"
 
-/* All runs of a session ask the same worlds: each has a range of ids for its effects. Range 0 is that of the main run, those
- * below PDL_SUB_RANGES belong to programs inside others, those behind to runs beside each other (pdl_session_spawn). */
+/* All runs of a session ask the same worlds: each has a range of ids for its effects. Range 0 is
+ * that of the main run, those below PDL_SUB_RANGES belong to programs inside others, those behind
+ * to runs beside each other (pdl_session_spawn). */
 enum { PDL_RANGE_IDS = 1 << 20, PDL_SUB_RANGES = 1024 };
 
 typedef struct pdl_subruns pdl_subruns;
 pdl_subruns *pdl_subruns_new(void);
 void pdl_subruns_free(pdl_subruns *s); /* without a word to those who asked; NULL is fine */
 
-typedef void pdl_sub_done_fn(void *user, pdl_val result, const pdl_err *err); /* result is taken; absent on failure */
+typedef void pdl_sub_done_fn(void *user, pdl_val result,
+                             const pdl_err *err); /* result is taken; absent on failure */
 
-/* Run code for the code block that asks. o: all but ids and place; its dir is copied. all: the result is
- * {result, scope, trace, replay, usage}. Error: limit, when too many run already. */
-PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o, pdl_code *code,
-                                pdl_vref variables, bool all, pdl_sub_done_fn *done, void *done_user, pdl_err *err);
+/* Run code for the code block that asks. o: all but ids and place; its dir is copied. all: the
+ * result is {result, scope, trace, replay, usage}. Error: limit, when too many run already. */
+PDL_MUST bool pdl_subruns_start(pdl_subruns *s, const pdl_effect *asker, pdl_run_options *o,
+                                pdl_code *code, pdl_vref variables, bool all, pdl_sub_done_fn *done,
+                                void *done_user, pdl_err *err);
 
 /* All go on. True when one of them ended. */
 bool pdl_subruns_step(pdl_subruns *s);

@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* --- what happens, for the callbacks -------------------------------------------------------------------- */
+/* --- what happens, for the callbacks ---------------------------------------------------------- */
 
 static const char *const shown_kinds[] = {"block_begin", "block_end", "block_fail", "field"};
 
@@ -40,10 +40,18 @@ static void report(const pdl_task *t, const pdl_event *e) {
     pdl_buf_put(&role, e->role);
     if (loc.src) pdl_buf_put(&file, loc.src->name);
     pdl_report r = {
-        .size = sizeof r, .kind = kind, .place = pdl_buf_z(&place), .file = pdl_buf_z(&file),
-        .line = pdl_loc_line(loc), .text = pdl_buf_z(&text), .n_text = text.len, .role = pdl_buf_z(&role),
-        .effect = e->effect ? pdl_effect_kind_name(e->effect->kind) : "", .value = has_value ? &value : NULL,
-        .error = error, .number = e->number,
+        .size = sizeof r,
+        .kind = kind,
+        .place = pdl_buf_z(&place),
+        .file = pdl_buf_z(&file),
+        .line = pdl_loc_line(loc),
+        .text = pdl_buf_z(&text),
+        .n_text = text.len,
+        .role = pdl_buf_z(&role),
+        .effect = e->effect ? pdl_effect_kind_name(e->effect->kind) : "",
+        .value = has_value ? &value : NULL,
+        .error = error,
+        .number = e->number,
     };
     t->opt.report(t->opt.user, &r);
     pdl_error_free(error);
@@ -72,7 +80,7 @@ static void on_event(void *user, const pdl_event *e) {
     if (o->report) report(t, e);
 }
 
-/* --- start and end -------------------------------------------------------------------------------------- */
+/* --- start and end ---------------------------------------------------------------------------- */
 
 static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : "")); }
 
@@ -98,20 +106,25 @@ static bool read_options(pdl_task_options *o, const pdl_task_options *options, p
     if (!pdl_options_read(o, options, sizeof *o, "pdl_task_options", error)) return false;
     if (o->inputs && pdl_value_kind(o->inputs) != PDL_KIND_DICT)
         return pdl_misuse(error, "pdl_task_options.inputs is not a dict");
-    if (o->output != PDL_OUTPUT_NONE && o->output != PDL_OUTPUT_RESULT && o->output != PDL_OUTPUT_CONTEXT)
+    if (o->output != PDL_OUTPUT_NONE && o->output != PDL_OUTPUT_RESULT &&
+        o->output != PDL_OUTPUT_CONTEXT)
         return pdl_misuse(error, "pdl_task_options.output is %d", (int)o->output);
     bool record = o->record && *o->record, replay = o->replay && *o->replay;
-    if (record && replay) return pdl_misuse(error, "pdl_task_options: record and replay exclude each other");
+    if (record && replay)
+        return pdl_misuse(error, "pdl_task_options: record and replay exclude each other");
     if (!(o->max_rps >= 0) || !(o->max_tokens_per_minute >= 0))
-        return pdl_misuse(error, "pdl_task_options: max_rps and max_tokens_per_minute are 0 or greater");
+        return pdl_misuse(error,
+                          "pdl_task_options: max_rps and max_tokens_per_minute are 0 or greater");
     return true;
 }
 
 /* What tasks on one loop share cannot be one task's. */
 static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_error **error) {
-    bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 || o->max_tokens_per_minute > 0;
+    bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 ||
+               o->max_tokens_per_minute > 0;
     if (!e->shared || !own) return true;
-    return pdl_misuse(error, "pdl_task_options: timeout, prices, max_rps and max_tokens_per_minute are not for tasks that share a loop");
+    return pdl_misuse(error, "pdl_task_options: timeout, prices, max_rps and max_tokens_per_minute "
+                             "are not for tasks that share a loop");
 }
 
 static bool open_session(pdl_task *t, pdl_err *err) {
@@ -123,19 +136,32 @@ static bool open_session(pdl_task *t, pdl_err *err) {
     t->hooks = PDL_NEW_N(pdl_hook, n_hooks);
     if (n_hooks) memcpy(t->hooks, t->engine->hooks.p, n_hooks * sizeof *t->hooks);
     pdl_session_options o = {
-        .file = file, .dir = pdl_file_folder(file), .stream = streams[t->opt.output], .record = pdl_str_of(t->record),
-        .replay = pdl_str_of(t->replay), .jobs = t->engine->jobs, .trace = t->opt.trace,
-        .sink = {t, on_event, t->opt.blocks}, .path = t->engine->paths.p, .n_path = t->engine->paths.n,
-        .cache = pdl_str_of(t->cache), .prices = pdl_str_of(t->prices), .timeouts = *t->timeout ? t->timeout : NULL,
-        .budget = has_budget ? t->budget : NULL, .max_requests_per_second = t->opt.max_rps,
-        .max_tokens_per_minute = t->opt.max_tokens_per_minute, .hooks = t->hooks, .n_hooks = n_hooks,
+        .file = file,
+        .dir = pdl_file_folder(file),
+        .stream = streams[t->opt.output],
+        .record = pdl_str_of(t->record),
+        .replay = pdl_str_of(t->replay),
+        .jobs = t->engine->jobs,
+        .trace = t->opt.trace,
+        .sink = {t, on_event, t->opt.blocks},
+        .path = t->engine->paths.p,
+        .n_path = t->engine->paths.n,
+        .cache = pdl_str_of(t->cache),
+        .prices = pdl_str_of(t->prices),
+        .timeouts = *t->timeout ? t->timeout : NULL,
+        .budget = has_budget ? t->budget : NULL,
+        .max_requests_per_second = t->opt.max_rps,
+        .max_tokens_per_minute = t->opt.max_tokens_per_minute,
+        .hooks = t->hooks,
+        .n_hooks = n_hooks,
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
     return pdl_turns_base(t->engine, &o.shared, err) && pdl_session_new(&o, &t->session, err);
 }
 
 /* Inside the pool of the engine. */
-static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_options o, pdl_error **error) {
+static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_options o,
+                       pdl_error **error) {
     pdl_err err = {0};
     pdl_task *t = PDL_NEW(pdl_task);
     t->engine = pdl_engine_keep(engine);
@@ -184,7 +210,7 @@ void pdl_task_free(pdl_task *task) {
     pdl_task_release(task);
 }
 
-/* --- running -------------------------------------------------------------------------------------------- */
+/* --- running ---------------------------------------------------------------------------------- */
 
 static const pdl_err *why_failed(const pdl_task *t) {
     return t->unkept.kind ? &t->unkept : pdl_run_error(pdl_session_get(t->session));
@@ -247,14 +273,17 @@ void pdl_task_wake(pdl_task *task) {
 }
 
 pdl_state pdl_task_state(const pdl_task *task) { return task ? task->state : PDL_TASK_FAILED; }
-int pdl_task_fd(const pdl_task *task) { return task ? pdl_loop_fd(pdl_session_loop(task->session)) : -1; }
+int pdl_task_fd(const pdl_task *task) {
+    return task ? pdl_loop_fd(pdl_session_loop(task->session)) : -1;
+}
 
 int pdl_task_deadline_ms(const pdl_task *task) {
     if (!task || task->state != PDL_TASK_WAITING) return -1;
-    return task->engine->shared ? pdl_engine_deadline_ms(task->engine) : pdl_session_deadline_ms(task->session);
+    return task->engine->shared ? pdl_engine_deadline_ms(task->engine)
+                                : pdl_session_deadline_ms(task->session);
 }
 
-/* --- afterwards ----------------------------------------------------------------------------------------- */
+/* --- afterwards ------------------------------------------------------------------------------- */
 
 static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
     if (!t) return pdl_misuse(error, "%s: the task is NULL", what);
@@ -293,8 +322,10 @@ static pdl_val usage_of(const pdl_task *t) {
 pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error) {
     if (!is_done(task, "pdl_task_variables", error)) return NULL;
     pdl_val d = pdl_run_scope(pdl_session_get(task->session));
-    if (pdl_is_absent(pdl_dict_getz(d, "stdlib"))) d = pdl_dict_putz(d, "stdlib", pdl_session_library(task->session));
-    if (pdl_is_absent(pdl_dict_getz(d, "pdl_usage"))) d = pdl_dict_putz(d, "pdl_usage", usage_of(task));
+    if (pdl_is_absent(pdl_dict_getz(d, "stdlib")))
+        d = pdl_dict_putz(d, "stdlib", pdl_session_library(task->session));
+    if (pdl_is_absent(pdl_dict_getz(d, "pdl_usage")))
+        d = pdl_dict_putz(d, "pdl_usage", usage_of(task));
     return settled(d);
 }
 
@@ -308,9 +339,13 @@ pdl_value *pdl_task_usage(const pdl_task *task) {
     return task ? pdl_value_box(usage_of(task)) : NULL;
 }
 
-double pdl_task_score(const pdl_task *task) { return task ? pdl_run_score(pdl_session_get(task->session)) : 0; }
+double pdl_task_score(const pdl_task *task) {
+    return task ? pdl_run_score(pdl_session_get(task->session)) : 0;
+}
 
-static bool add_piece(void *user, pdl_str piece, pdl_err *err) { return pdl_buf_add(user, piece, err); }
+static bool add_piece(void *user, pdl_str piece, pdl_err *err) {
+    return pdl_buf_add(user, piece, err);
+}
 
 pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
     pdl_err err = {0};
@@ -323,7 +358,8 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
                                       : "the task has not ended");
         return NULL;
     }
-    if (pdl_session_trace(task->session, add_piece, &b, &err)) return pdl_value_box(pdl_text_of_buf(&b));
+    if (pdl_session_trace(task->session, add_piece, &b, &err))
+        return pdl_value_box(pdl_text_of_buf(&b));
     pdl_buf_fini(&b);
     pdl_error_give(error, &err, NULL);
     return NULL;

@@ -1,9 +1,10 @@
-/* turns.c -- tasks of an engine on one loop: they take turns, and what is open of all of them is waited for at once.
+/* turns.c -- tasks of an engine on one loop: they take turns, and what is open of all of them is
+ * waited for at once.
  *
- * The engine has one session without a program, whose loop, rooms, environment and secrets the sessions of the tasks
- * use (session.h). A step lets every task that can run do so, runs the loop once, and looks again. Tasks that end leave
- * the list; those that callbacks free are released when the turn is over, since the machine of one task may be below
- * the callback of another.
+ * The engine has one session without a program, whose loop, rooms, environment and secrets the
+ * sessions of the tasks use (session.h). A step lets every task that can run do so, runs the loop
+ * once, and looks again. Tasks that end leave the list; those that callbacks free are released when
+ * the turn is over, since the machine of one task may be below the callback of another.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,9 @@
 
 #include "base/banned.h"
 
-enum { AT_MOST_MS = 50 }; /* libuv tells the kernel about a new descriptor when the loop runs next */
+enum {
+    AT_MOST_MS = 50
+}; /* libuv tells the kernel about a new descriptor when the loop runs next */
 
 bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
     *out = NULL;
@@ -43,7 +46,8 @@ void pdl_turns_close(pdl_engine *e) {
 static void turn(pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_task *t = e->tasks.p[i];
-        if (!t->doomed && t->state == PDL_TASK_WAITING) pdl_task_settle(t, pdl_session_turn(t->session));
+        if (!t->doomed && t->state == PDL_TASK_WAITING)
+            pdl_task_settle(t, pdl_session_turn(t->session));
     }
     (void)pdl_session_turn_inner(e->base);
 }
@@ -74,7 +78,8 @@ static bool any_ready(const pdl_engine *e) {
 static void cancel_all(const pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_err err = {0};
-        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "the run waits for something that nobody will answer");
+        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                    "the run waits for something that nobody will answer");
         pdl_session_cancel(e->tasks.p[i]->session, &err);
     }
 }
@@ -96,7 +101,8 @@ void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms) {
         turn(e);
         sweep(e);
         if (!e->tasks.n || (state && *state != PDL_TASK_WAITING) || last) break;
-        bool ready = any_ready(e), open = pdl_loop_run(pdl_session_loop(e->base), ready ? 0 : time_left(start, timeout_ms));
+        bool ready = any_ready(e), open = pdl_loop_run(pdl_session_loop(e->base),
+                                                       ready ? 0 : time_left(start, timeout_ms));
         if (!open && !ready && !any_ready(e)) cancel_all(e);
     }
     e->busy = false;

@@ -1,8 +1,9 @@
 /* unreached.c -- see explain.h: what a program could not be followed to.
  *
- * A strand that waits stands in a chain of blocks. Parts of these blocks that were never entered come behind the place where
- * it stands, unless they are the other branch of what was decided, a fallback, or the body of a function. They are told
- * with what the strand waits for; the first strand that stands before them counts.
+ * A strand that waits stands in a chain of blocks. Parts of these blocks that were never entered
+ * come behind the place where it stands, unless they are the other branch of what was decided, a
+ * fallback, or the body of a function. They are told with what the strand waits for; the first
+ * strand that stands before them counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,9 +20,13 @@ struct pdl_reached {
     pdl_map blocks;
 };
 
-static pdl_str key_of(const pdl_block *const *b) { return (pdl_str){(const char *)(const void *)b, sizeof *b}; }
+static pdl_str key_of(const pdl_block *const *b) {
+    return (pdl_str){(const char *)(const void *)b, sizeof *b};
+}
 
-static bool has(const pdl_map *m, const pdl_block *b) { return pdl_map_find(m, key_of(&b)) != NULL; }
+static bool has(const pdl_map *m, const pdl_block *b) {
+    return pdl_map_find(m, key_of(&b)) != NULL;
+}
 
 static void note(pdl_arena *a, pdl_map *m, const pdl_block *b) {
     if (has(m, b)) return;
@@ -48,7 +53,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 pdl_sink pdl_reached_sink(pdl_reached *r) { return (pdl_sink){r, on_event, true}; }
 
-/* --- what comes behind -------------------------------------------------------------------------------------- */
+/* --- what comes behind ------------------------------------------------------------------------ */
 
 typedef struct search {
     const pdl_world *world;
@@ -69,7 +74,8 @@ static pdl_val with_place(pdl_loc at, size_t more) {
 
 typedef struct count {
     int64_t n;
-    const pdl_block *fallback; /* of the block whose parts are counted: it runs when something fails */
+    const pdl_block
+        *fallback; /* of the block whose parts are counted: it runs when something fails */
 } count;
 
 static void count_models(void *user, const pdl_block *b) {
@@ -91,7 +97,8 @@ static bool is_other_branch(const search *s, const pdl_block *child) {
         return taken && (child == b->then_ || child == b->else_);
     }
     bool taken = false, other = false;
-    for (uint32_t i = 0; s->parent->kind == PDL_BLOCK_match && i < PDL_AS(match, s->parent)->cases.n; i++) {
+    for (uint32_t i = 0;
+         s->parent->kind == PDL_BLOCK_match && i < PDL_AS(match, s->parent)->cases.n; i++) {
         taken = taken || PDL_AS(match, s->parent)->cases.p[i].then == s->inner;
         other = other || PDL_AS(match, s->parent)->cases.p[i].then == child;
     }
@@ -100,10 +107,14 @@ static bool is_other_branch(const search *s, const pdl_block *child) {
 
 static void look_at(void *user, const pdl_block *child) {
     search *s = user;
-    bool asks_nothing = child->kind == PDL_BLOCK_scalar || child->kind == PDL_BLOCK_data || child->kind == PDL_BLOCK_get ||
-                        child->kind == PDL_BLOCK_empty || child->kind == PDL_BLOCK_function;
-    if (asks_nothing || child == s->parent->more->fallback || s->parent->kind == PDL_BLOCK_function || !child->loc.src) return;
-    if (has(&s->reached->blocks, child) || has(&s->told, child) || is_other_branch(s, child)) return;
+    bool asks_nothing = child->kind == PDL_BLOCK_scalar || child->kind == PDL_BLOCK_data ||
+                        child->kind == PDL_BLOCK_get || child->kind == PDL_BLOCK_empty ||
+                        child->kind == PDL_BLOCK_function;
+    if (asks_nothing || child == s->parent->more->fallback ||
+        s->parent->kind == PDL_BLOCK_function || !child->loc.src)
+        return;
+    if (has(&s->reached->blocks, child) || has(&s->told, child) || is_other_branch(s, child))
+        return;
     count models = {0};
     count_models(&models, child);
     note(s->arena, &s->told, child);
@@ -121,8 +132,10 @@ static void on_wait(void *user, const pdl_wait *w) {
         pdl_drop(why);
         return;
     }
-    pdl_val key = pdl_textf("%.*s:%u %.*s", PDL_FMT(w->at.src->name), pdl_loc_line(w->at), PDL_FMT(pdl_str_get(why)));
-    s->seen = pdl_dict_put(s->seen, key, pdl_dict_putz(with_place(w->at, 1), "waits_for", pdl_keep(why)));
+    pdl_val key = pdl_textf("%.*s:%u %.*s", PDL_FMT(w->at.src->name), pdl_loc_line(w->at),
+                            PDL_FMT(pdl_str_get(why)));
+    s->seen =
+        pdl_dict_put(s->seen, key, pdl_dict_putz(with_place(w->at, 1), "waits_for", pdl_keep(why)));
     s->why = why;
     for (size_t i = 0; i < w->n_blocks; i++) {
         s->parent = w->blocks[i];
@@ -132,11 +145,17 @@ static void on_wait(void *user, const pdl_wait *w) {
     pdl_drop(why);
 }
 
-pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r, pdl_val notes) {
-    search s = {.world = w, .reached = r, .arena = pdl_arena_make(), .seen = pdl_dict_new(4), .list = pdl_list_new(4)};
+pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r,
+                          pdl_val notes) {
+    search s = {.world = w,
+                .reached = r,
+                .arena = pdl_arena_make(),
+                .seen = pdl_dict_new(4),
+                .list = pdl_list_new(4)};
     if (run) pdl_run_each_wait(run, on_wait, &s);
     pdl_val known = pdl_list_new(pdl_dict_len(s.seen));
-    for (size_t i = 0; i < pdl_dict_len(s.seen); i++) known = pdl_list_push(known, pdl_keep(pdl_dict_val_at(s.seen, i)));
+    for (size_t i = 0; i < pdl_dict_len(s.seen); i++)
+        known = pdl_list_push(known, pdl_keep(pdl_dict_val_at(s.seen, i)));
     pdl_drop(s.seen);
     pdl_map_fini(&s.told);
     pdl_arena_free(s.arena);

@@ -21,7 +21,7 @@ pdl_value *pdl_value_box(pdl_val v) {
     return box;
 }
 
-/* --- making --------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static bool is_text(const char *p, size_t n) {
     return p && n <= PDL_MAX_TEXT && pdl_utf8_check((pdl_str){p, n}) == PDL_NOT_FOUND;
@@ -33,7 +33,9 @@ pdl_value *pdl_value_int(int64_t i) { return pdl_value_box(pdl_int(i)); }
 pdl_value *pdl_value_float(double d) { return pdl_value_box(pdl_float(d)); }
 pdl_value *pdl_value_list(void) { return pdl_value_box(pdl_list_new(0)); }
 pdl_value *pdl_value_dict(void) { return pdl_value_box(pdl_dict_new(0)); }
-pdl_value *pdl_value_text(const char *text) { return text ? pdl_value_text_n(text, strlen(text)) : NULL; }
+pdl_value *pdl_value_text(const char *text) {
+    return text ? pdl_value_text_n(text, strlen(text)) : NULL;
+}
 
 pdl_value *pdl_value_text_n(const char *text, size_t n_bytes) {
     return is_text(text, n_bytes) ? pdl_value_box(pdl_text((pdl_str){text, n_bytes})) : NULL;
@@ -47,8 +49,8 @@ void pdl_value_drop(pdl_value *v) {
     pdl_free(v);
 }
 
-/* Containers copy themselves when somebody else holds them. A value cannot come to hold itself: the item is
- * then a second owner. */
+/* Containers copy themselves when somebody else holds them. A value cannot come to hold itself: the
+ * item is then a second owner. */
 bool pdl_value_push(pdl_value *v, const pdl_value *item) {
     if (!v || !item || !pdl_is_list(v->v)) return false;
     pdl_val x = pdl_keep(item->v);
@@ -63,7 +65,7 @@ bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
     return true;
 }
 
-/* --- looking -------------------------------------------------------------------------------------------- */
+/* --- looking ---------------------------------------------------------------------------------- */
 
 /* The value that a promise was filled with. */
 static pdl_vref settled(const pdl_value *v) {
@@ -81,10 +83,10 @@ pdl_kind pdl_value_kind(const pdl_value *v) {
         pdl_tag tag;
         pdl_kind kind;
     } rows[] = {
-        {PDL_V_NULL, PDL_KIND_NULL},     {PDL_V_BOOL, PDL_KIND_BOOL}, {PDL_V_INT, PDL_KIND_INT},
-        {PDL_V_BIGINT, PDL_KIND_INT},    {PDL_V_FLOAT, PDL_KIND_FLOAT}, {PDL_V_STR, PDL_KIND_TEXT},
-        {PDL_V_LIST, PDL_KIND_LIST},     {PDL_V_TUPLE, PDL_KIND_LIST},  {PDL_V_DICT, PDL_KIND_DICT},
-        {PDL_V_ABSENT, PDL_KIND_NULL},   {PDL_V_CONTEXT, PDL_KIND_LIST},
+        {PDL_V_NULL, PDL_KIND_NULL},   {PDL_V_BOOL, PDL_KIND_BOOL},    {PDL_V_INT, PDL_KIND_INT},
+        {PDL_V_BIGINT, PDL_KIND_INT},  {PDL_V_FLOAT, PDL_KIND_FLOAT},  {PDL_V_STR, PDL_KIND_TEXT},
+        {PDL_V_LIST, PDL_KIND_LIST},   {PDL_V_TUPLE, PDL_KIND_LIST},   {PDL_V_DICT, PDL_KIND_DICT},
+        {PDL_V_ABSENT, PDL_KIND_NULL}, {PDL_V_CONTEXT, PDL_KIND_LIST},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].tag == t) return rows[i].kind;
@@ -106,9 +108,12 @@ bool pdl_value_get_int(const pdl_value *v, int64_t *out) {
 bool pdl_value_get_float(const pdl_value *v, double *out) {
     if (!v || !out) return false;
     pdl_vref x = settled(v);
-    if (pdl_is(x, PDL_V_INT)) *out = (double)pdl_int_of(x);
-    else if (pdl_is(x, PDL_V_FLOAT)) *out = pdl_float_of(x);
-    else return false;
+    if (pdl_is(x, PDL_V_INT))
+        *out = (double)pdl_int_of(x);
+    else if (pdl_is(x, PDL_V_FLOAT))
+        *out = pdl_float_of(x);
+    else
+        return false;
     return true;
 }
 
@@ -153,7 +158,7 @@ bool pdl_value_equal(const pdl_value *a, const pdl_value *b) {
     return a && b && pdl_val_eq(settled(a), settled(b));
 }
 
-/* --- text ----------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 pdl_value *pdl_value_from_json(const char *text, size_t n_bytes, pdl_error **error) {
     pdl_err err = {0};

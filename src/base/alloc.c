@@ -1,5 +1,5 @@
-/* alloc.c -- see alloc.h. The only caller of malloc, realloc and free. Small requests go to the pool that this thread
- * is in (pool.h); the address of a block tells where it came from.
+/* alloc.c -- see alloc.h. The only caller of malloc, realloc and free. Small requests go to the
+ * pool that this thread is in (pool.h); the address of a block tells where it came from.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 
@@ -31,12 +31,19 @@ pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w) {
 void pdl_out_of_memory(size_t size) {
     pdl_alloc_watch w =
         pdl_alloc_set_watch((pdl_alloc_watch){0}); /* there may be no memory for its words either */
-    if (w.last_words) w.last_words(w.user, size);
-    else fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
-    exit(1); /* what was promised for the end of the process is done: output is flushed, children are ended */
+    if (w.last_words)
+        w.last_words(w.user, size);
+    else
+        fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
+    exit(
+        /* what was promised for the end of the process is done: output is flushed, children are
+         * ended */
+        1);
 }
 
-static void *resize(void *p, size_t n) { return PDL_LIKELY(!custom.alloc) ? realloc(p, n) : custom.resize(p, n); }
+static void *resize(void *p, size_t n) {
+    return PDL_LIKELY(!custom.alloc) ? realloc(p, n) : custom.resize(p, n);
+}
 
 /* p (or NULL) resized to n > 0 bytes, after the first attempt failed. */
 PDL_COLD static void *ask_again(void *p, size_t n) {
@@ -55,7 +62,9 @@ void *pdl_alloc_system(size_t n) {
     return PDL_LIKELY(p != NULL) ? p : ask_again(NULL, n);
 }
 
-void *pdl_alloc(size_t n) { return PDL_POOLS && n <= PDL_POOL_MAX ? pdl_pool_take(n) : pdl_alloc_system(n); }
+void *pdl_alloc(size_t n) {
+    return PDL_POOLS && n <= PDL_POOL_MAX ? pdl_pool_take(n) : pdl_alloc_system(n);
+}
 
 void *pdl_calloc(size_t n, size_t size) {
     size_t bytes;
@@ -100,12 +109,15 @@ bool pdl_alloc_has_room(size_t n) {
 }
 
 void pdl_free(void *p) {
-    if (is_pooled(p)) pdl_pool_give(p);
-    else if (PDL_LIKELY(!custom.alloc)) free(p);
-    else custom.release(p);
+    if (is_pooled(p))
+        pdl_pool_give(p);
+    else if (PDL_LIKELY(!custom.alloc))
+        free(p);
+    else
+        custom.release(p);
 }
 
-/* --- an allocator that fails once ----------------------------------------------------------------------- */
+/* --- an allocator that fails once ------------------------------------------------------------- */
 
 static atomic_long until_failure;
 

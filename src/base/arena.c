@@ -1,5 +1,5 @@
-/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its own.
- * SPDX-License-Identifier: Apache-2.0 */
+/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its
+ * own. SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -8,7 +8,8 @@
 #include "base/banned.h"
 
 enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, ALIGN = 8 };
-static_assert(alignof(void *) <= ALIGN && alignof(int64_t) <= ALIGN && alignof(double) <= ALIGN, "what is kept in arenas");
+static_assert(alignof(void *) <= ALIGN && alignof(int64_t) <= ALIGN && alignof(double) <= ALIGN,
+              "what is kept in arenas");
 
 typedef struct chunk {
     struct chunk *prev;
@@ -87,9 +88,7 @@ void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p) {
     a->deferred = d;
 }
 
-pdl_mark pdl_arena_mark(pdl_arena *a) {
-    return (pdl_mark){a->top, a->top ? a->top->used : 0};
-}
+pdl_mark pdl_arena_mark(pdl_arena *a) { return (pdl_mark){a->top, a->top ? a->top->used : 0}; }
 
 void pdl_arena_reset(pdl_arena *a, pdl_mark m) {
     while (a->top && a->top != m.chunk) {

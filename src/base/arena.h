@@ -1,7 +1,8 @@
 /* arena.h -- region allocator: many small objects that die together.
  *
- * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena is
- * used with marks: whoever opens a mark resets to it before returning; nothing scratch survives a park.
+ * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena
+ * is used with marks: whoever opens a mark resets to it before returning; nothing scratch survives
+ * a park.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +17,8 @@ typedef struct pdl_arena pdl_arena;
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is fine */
 
-/* n zeroed bytes aligned for pointers, 64-bit integers and doubles; live as long as the arena (or until a reset). Never
- * NULL. raw: not zeroed. */
+/* n zeroed bytes aligned for pointers, 64-bit integers and doubles; live as long as the arena (or
+ * until a reset). Never NULL. raw: not zeroed. */
 void *pdl_arena_get(pdl_arena *a, size_t n);
 void *pdl_arena_raw(pdl_arena *a, size_t n);
 
@@ -27,7 +28,7 @@ void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 /* Copy of s in the arena, with a NUL behind it. */
 pdl_str pdl_arena_str(pdl_arena *a, pdl_str s);
 
-#define pdl_arena_new(a, T) ((T *)pdl_arena_get((a), sizeof(T)))
+#define pdl_arena_new(a, T)      ((T *)pdl_arena_get((a), sizeof(T)))
 #define pdl_arena_new_n(a, T, n) ((T *)pdl_arena_get_n((a), (n), sizeof(T)))
 
 /* Release fn(p) when the arena is freed (not on reset): for foreign resources of a program. */

@@ -14,7 +14,8 @@ void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out) {
     const unsigned char *p = (const unsigned char *)bytes.p;
     for (size_t i = 0; i < bytes.n; i += 3) {
         size_t n = bytes.n - i < 3 ? bytes.n - i : 3;
-        uint32_t x = (uint32_t)p[i] << 16 | (n > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (n > 2 ? p[i + 2] : 0);
+        uint32_t x =
+            (uint32_t)p[i] << 16 | (n > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (n > 2 ? p[i + 2] : 0);
         for (size_t k = 0; k <= n; k++) pdl_buf_putc(out, letters[x >> (18 - 6 * k) & 63]);
         for (size_t k = n; k < 3 && !url; k++) pdl_buf_putc(out, '=');
     }

@@ -7,8 +7,8 @@
 
 /* Append bytes as base64 with padding; url: the alphabet for addresses, without padding. */
 void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out);
-/* Append what text stands for: both alphabets, padding or not; blanks and line ends are skipped. False: it is not
- * base64; what was read until then is in out. */
+/* Append what text stands for: both alphabets, padding or not; blanks and line ends are skipped.
+ * False: it is not base64; what was read until then is in out. */
 PDL_MUST bool pdl_base64_read(pdl_str text, pdl_buf *out);
 
 #endif

@@ -22,8 +22,11 @@ static void resize(pdl_buf *b, size_t cap) {
     b->cap = cap;
 }
 
-/* Is there room for n more bytes and the NUL? Compared by subtraction: len + n may wrap, what is subtracted cannot. */
-static inline bool has_room(const pdl_buf *b, size_t n) { return n < b->cap - b->len && n <= b->limit - b->len; }
+/* Is there room for n more bytes and the NUL? Compared by subtraction: len + n may wrap, what is
+ * subtracted cannot. */
+static inline bool has_room(const pdl_buf *b, size_t n) {
+    return n < b->cap - b->len && n <= b->limit - b->len;
+}
 
 static inline void append(pdl_buf *b, pdl_str s) {
     if (s.n) memcpy(b->p + b->len, s.p, s.n);
@@ -64,7 +67,8 @@ bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
         return true;
     }
     if (s.n > b->limit - b->len) return too_long(b->limit, err);
-    if (b->len + s.n >= b->cap && !pdl_err_memory(err, cap_for(b, b->len + s.n + 1) - b->cap)) return false;
+    if (b->len + s.n >= b->cap && !pdl_err_memory(err, cap_for(b, b->len + s.n + 1) - b->cap))
+        return false;
     pdl_buf_put(b, s);
     return true;
 }
@@ -75,10 +79,12 @@ bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
 
 bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
     size_t n, done = 0;
-    if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len) return too_long(b->limit, err);
+    if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len)
+        return too_long(b->limit, err);
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
-    if (b->len + n >= b->cap) resize(b, b->len + n + 1); /* exactly: what is filled is rarely added to */
+    if (b->len + n >= b->cap)
+        resize(b, b->len + n + 1); /* exactly: what is filled is rarely added to */
     char *at = b->p + b->len;
     for (size_t part = unit.n; done < n; done += part, part = done < n - done ? done : n - done)
         memcpy(at + done, done ? at : unit.p, part); /* doubles what is there */

@@ -1,7 +1,7 @@
 /* buf.h -- pdl_buf: growable bytes with a ceiling.
  *
- * A NUL stands behind the content at all times once something was added, so pdl_buf_z may be passed to C
- * functions. All-zero apart from limit is the valid empty buffer.
+ * A NUL stands behind the content at all times once something was added, so pdl_buf_z may be passed
+ * to C functions. All-zero apart from limit is the valid empty buffer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,8 @@
 #include "base/cancel.h"
 #include "base/str.h"
 
-/* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0, of its own unless p is lent. */
+/* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0, of its own unless p
+ * is lent. */
 struct pdl_buf {
     char *p;
     size_t len, cap;
@@ -26,49 +27,65 @@ struct pdl_buf {
 /* for text whose size is bounded by what exists already */
 #define PDL_BUF PDL_BUF_INIT((size_t)-1 >> 2)
 
-/* Begins in an array of the caller, which outlives it: a short text that is copied in the end takes no memory. */
+/* Begins in an array of the caller, which outlives it: a short text that is copied in the end takes
+ * no memory. */
 enum { PDL_SHORT_TEXT = 128 }; /* bytes of such arrays: most rendered expressions are shorter */
 static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     array[0] = 0;
     return (pdl_buf){array, 0, size, limit, array};
 }
 
-/* Append; false and PDL_E_limit when the ceiling is passed or there is no memory, the buffer then unchanged. */
+/* Append; false and PDL_E_limit when the ceiling is passed or there is no memory, the buffer then
+ * unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
 /* Append unit so many times. Errors as pdl_buf_add. */
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
-/* A writer checks each time that PDL_BUF_CHECK_EVERY bytes more are in b. False when it is cancelled, or when there is no memory for b
- * to grow. */
+/* A writer checks each time that PDL_BUF_CHECK_EVERY bytes more are in b. False when it is
+ * cancelled, or when there is no memory for b to grow. */
 enum { PDL_BUF_CHECK_EVERY = 1 << 16 };
 PDL_MUST bool pdl_buf_check(const pdl_buf *b, pdl_err *err);
 
-/* Append without an error channel, for text bounded by something already in memory: a passed ceiling is
- * a bug of ours and aborts. */
+/* Append without an error channel, for text bounded by something already in memory: a passed
+ * ceiling is a bug of ours and aborts. */
 void pdl_buf_put(pdl_buf *b, pdl_str s);
 void pdl_buf_putc(pdl_buf *b, char c);
 PDL_PRINTF(2, 3) void pdl_buf_putf(pdl_buf *b, const char *fmt, ...);
 PDL_PRINTF(2, 0) void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
 #define PDL_PUT(b, lit) pdl_buf_put((b), PDL_STR(lit))
 
-/* Room for n more bytes at the end; returns where to write. Call pdl_buf_grown with what was written. */
+/* Room for n more bytes at the end; returns where to write. Call pdl_buf_grown with what was
+ * written. */
 char *pdl_buf_room(pdl_buf *b, size_t n);
-static inline void pdl_buf_grown(pdl_buf *b, size_t n) { b->len += n; b->p[b->len] = 0; }
+static inline void pdl_buf_grown(pdl_buf *b, size_t n) {
+    b->len += n;
+    b->p[b->len] = 0;
+}
 
 static inline pdl_str pdl_buf_str(const pdl_buf *b) { return (pdl_str){b->p ? b->p : "", b->len}; }
 
 /* NUL-terminated content, borrowed. */
 static inline const char *pdl_buf_z(const pdl_buf *b) { return b->p ? b->p : ""; }
 
-/* Hand the content (NUL-terminated, pdl_free it) to the caller; the buffer becomes empty. Never NULL. */
+/* Hand the content (NUL-terminated, pdl_free it) to the caller; the buffer becomes empty. Never
+ * NULL. */
 char *pdl_buf_take(pdl_buf *b);
 
 /* Empty, keeping memory. */
-static inline void pdl_buf_clear(pdl_buf *b) { b->len = 0; if (b->p) b->p[0] = 0; }
-static inline void pdl_buf_cut(pdl_buf *b, size_t len) { if (len < b->len) { b->len = len; b->p[len] = 0; } }
+static inline void pdl_buf_clear(pdl_buf *b) {
+    b->len = 0;
+    if (b->p) b->p[0] = 0;
+}
+static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
+    if (len < b->len) {
+        b->len = len;
+        b->p[len] = 0;
+    }
+}
 
-/* What has no error channel for each piece takes the ceiling away (gives the old one) and sets it again at the end. When it was
- * passed, that is an error of kind limit; when that or the writing (ok) failed, what stands behind start is cut. */
+/* What has no error channel for each piece takes the ceiling away (gives the old one) and sets it
+ * again at the end. When it was passed, that is an error of kind limit; when that or the writing
+ * (ok) failed, what stands behind start is cut. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;

@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-static_assert(_Generic((sig_atomic_t)0, int: 1, default: 0), "a pdl_cancel_flag is a sig_atomic_t");
+static_assert(_Generic((sig_atomic_t)0, int : 1, default : 0),
+              "a pdl_cancel_flag is a sig_atomic_t");
 
 static _Thread_local const pdl_cancel *current;
 static _Thread_local unsigned n_often;

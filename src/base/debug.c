@@ -50,8 +50,8 @@ static bool add_category(pdl_debug *d, pdl_str word, char why[128]) {
             d->on |= 1u << i;
             return true;
         }
-    snprintf(why, 128, "PDL_DEBUG: unknown category '%.*s' (help lists them)", word.n > 40 ? 40 : (int)word.n,
-             word.p);
+    snprintf(why, 128, "PDL_DEBUG: unknown category '%.*s' (help lists them)",
+             word.n > 40 ? 40 : (int)word.n, word.p);
     return false;
 }
 
@@ -70,12 +70,17 @@ static bool numbered(pdl_str word, const char *name, unsigned long long *out) {
 static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
     unsigned long long n;
     if (word.n == 0) return true;
-    if (pdl_str_is(word, "split")) d->split = true;
-    else if (numbered(word, "sched:", &n)) d->sched_seed = n;
-    else if (numbered(word, "drop:", &n) && n <= INT32_MAX) d->drop_after = (long)n;
-    else if (numbered(word, "alloc:", &n) && n && n <= INT32_MAX) d->fail_at = (long)n;
+    if (pdl_str_is(word, "split"))
+        d->split = true;
+    else if (numbered(word, "sched:", &n))
+        d->sched_seed = n;
+    else if (numbered(word, "drop:", &n) && n <= INT32_MAX)
+        d->drop_after = (long)n;
+    else if (numbered(word, "alloc:", &n) && n && n <= INT32_MAX)
+        d->fail_at = (long)n;
     else {
-        snprintf(why, 128, "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, split, drop:N, alloc:N)",
+        snprintf(why, 128,
+                 "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, split, drop:N, alloc:N)",
                  word.n > 40 ? 40 : (int)word.n, word.p);
         return false;
     }
@@ -92,7 +97,8 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
         if (!add_stress(d, next_word(&rest), why)) return false;
     if (d->fail_at) pdl_alloc_fail_at(d->fail_at);
     if (!d->on || !file || !*file) return true;
-    int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600); /* what it holds is for nobody else */
+    int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                  0600); /* what it holds is for nobody else */
     d->file = fd < 0 ? NULL : fdopen(fd, "a");
     if (d->file) return true;
     if (fd >= 0) close(fd);

@@ -1,6 +1,7 @@
 /* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches.
  *
- * Off costs one test of a bit. One line an event: `category text`, to standard error or PDL_DEBUG_FILE.
+ * Off costs one test of a bit. One line an event: `category text`, to standard error or
+ * PDL_DEBUG_FILE.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,55 +11,58 @@
 #include "base/buf.h"
 
 /*   X(id, doc) */
-#define PDL_DEBUG_CATEGORIES(X)                    \
-    X(nodes, "syntax trees read")                  \
-    X(blocks, "blocks loaded")                     \
-    X(expr, "expressions read")                    \
-    X(code, "bytecode made")                       \
-    X(exec, "every instruction")                   \
-    X(sched, "fibers that park and resume")        \
-    X(types, "type checks")                        \
-    X(effect, "effects that start and end")        \
-    X(http, "requests and replies, keys removed")  \
-    X(sse, "events of a stream")                   \
-    X(worker, "messages of the worker protocol")   \
-    X(mcp, "messages and logs of tool servers")    \
-    X(journal, "rows written and answered")        \
+#define PDL_DEBUG_CATEGORIES(X)                                                                    \
+    X(nodes, "syntax trees read")                                                                  \
+    X(blocks, "blocks loaded")                                                                     \
+    X(expr, "expressions read")                                                                    \
+    X(code, "bytecode made")                                                                       \
+    X(exec, "every instruction")                                                                   \
+    X(sched, "fibers that park and resume")                                                        \
+    X(types, "type checks")                                                                        \
+    X(effect, "effects that start and end")                                                        \
+    X(http, "requests and replies, keys removed")                                                  \
+    X(sse, "events of a stream")                                                                   \
+    X(worker, "messages of the worker protocol")                                                   \
+    X(mcp, "messages and logs of tool servers")                                                    \
+    X(journal, "rows written and answered")                                                        \
     X(mem, "live values at the end (counted in builds with assertions)")
 
 enum {
 #define X(id, doc) PDL_DBG_BIT_##id,
     PDL_DEBUG_CATEGORIES(X)
 #undef X
-    PDL_DBG_COUNT
+        PDL_DBG_COUNT
 };
 
 typedef struct pdl_debug {
-    uint32_t on;     /* bit PDL_DBG_BIT_<id> */
-    void *file;      /* FILE *, NULL: standard error */
-    /* What may be written of a line (with its end); it may be nothing, and come with a later line. NULL: all of it */
+    uint32_t on; /* bit PDL_DBG_BIT_<id> */
+    void *file;  /* FILE *, NULL: standard error */
+    /* What may be written of a line (with its end); it may be nothing, and come with a later line.
+     * NULL: all of it */
     void (*hide)(void *user, pdl_str line, pdl_buf *out);
     void *hide_user;
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
-    bool split;      /* PDL_STRESS=split: every read returns one byte */
-    long drop_after; /* PDL_STRESS=drop:N, -1: off */
-    long fail_at;    /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
+    bool split;          /* PDL_STRESS=split: every read returns one byte */
+    long drop_after;     /* PDL_STRESS=drop:N, -1: off */
+    long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
 } pdl_debug;
 
-/* alloc:N holds for the whole process, see pdl_alloc_fail_at. Read categories ("exec,http", "all", "help") and stress switches. False and a message in *why (static or
- * owned by the caller's buffer) when a word is unknown. */
+/* alloc:N holds for the whole process, see pdl_alloc_fail_at. Read categories ("exec,http", "all",
+ * "help") and stress switches. False and a message in *why (static or owned by the caller's buffer)
+ * when a word is unknown. */
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
                     char why[128]);
 void pdl_debug_fini(pdl_debug *d);
 
 /* Lines as they are. */
 void pdl_debug_put(const pdl_debug *d, pdl_str lines);
-PDL_PRINTF(3, 4) void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);
+PDL_PRINTF(3, 4)
+void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);
 
 #define PDL_TRACES(d, id) ((d) && ((d)->on & (1u << PDL_DBG_BIT_##id)))
-#define PDL_TRACE(d, id, ...)                                           \
-    do {                                                                \
-        if (PDL_TRACES(d, id)) pdl_debug_line((d), #id, __VA_ARGS__);   \
+#define PDL_TRACE(d, id, ...)                                                                      \
+    do {                                                                                           \
+        if (PDL_TRACES(d, id)) pdl_debug_line((d), #id, __VA_ARGS__);                              \
     } while (0)
 
 #endif

@@ -12,10 +12,9 @@
 static const struct {
     const char *name;
     int code;
-} kinds[] = {
-    {"none", 0},
+} kinds[] = {{"none", 0},
 #define X(id, code, doc) {#id, code},
-    PDL_ERR_KINDS(X)
+             PDL_ERR_KINDS(X)
 #undef X
 };
 static_assert(sizeof kinds / sizeof kinds[0] == PDL_E_COUNT, "one row per kind");
@@ -60,8 +59,10 @@ bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...) {
 static char *copy(const char *z) { return z ? pdl_str_dup(pdl_str_of(z)) : NULL; }
 
 bool pdl_err_signal(pdl_err *err, int sig) {
-    if (sig == SIGINT) pdl_err_set(err, PDL_E_interrupt, (pdl_loc){0}, "Keyboard Interrupt");
-    else pdl_err_set(err, PDL_E_terminated, (pdl_loc){0}, "ended by a signal");
+    if (sig == SIGINT)
+        pdl_err_set(err, PDL_E_interrupt, (pdl_loc){0}, "Keyboard Interrupt");
+    else
+        pdl_err_set(err, PDL_E_terminated, (pdl_loc){0}, "ended by a signal");
     err->final = true;
     return false;
 }

@@ -1,7 +1,8 @@
 /* err.h -- what went wrong, where, and why: the only error channel.
  *
- * The caller owns a pdl_err (all-zero = none) and passes its address down as the last argument; whoever
- * detects a failure fills it once and returns false. Setters return false so that detection is one line.
+ * The caller owns a pdl_err (all-zero = none) and passes its address down as the last argument;
+ * whoever detects a failure fills it once and returns false. Setters return false so that detection
+ * is one line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,41 +14,41 @@
 #include "base/alloc.h"
 #include "base/source.h"
 
-/*   X(id, exit code, doc)   Kinds are what programs react to: retry.exceptions, fallback, exit codes.
- * Kinds from auth on are those of a model call (spec providers, section 9). */
-#define PDL_ERR_KINDS(X)                                                            \
-    X(syntax, 1, "a program, data file or expression cannot be read")               \
-    X(schema, 1, "a program does not respect the language")                         \
-    X(expression, 1, "an expression failed")                                        \
-    X(type, 1, "a value does not fit its spec")                                     \
-    X(parser, 1, "text could not be parsed by the parser of a block")               \
-    X(code, 1, "a code block or command failed")                                    \
-    X(io, 1, "a file or stream cannot be read or written")                          \
-    X(include, 1, "an included or imported program is missing or broken")           \
-    X(runtime, 1, "any other failure of a running program")                         \
-    X(limit, 1, "a limit was exceeded")                                             \
-    X(replay, 1, "a replay asked for something that was not recorded")              \
-    X(budget, 1, "a budget of the run or of a block is spent")                      \
-    X(interrupt, 130, "the user pressed Ctrl-C")                                    \
-    X(terminated, 143, "the process was asked to end")                              \
-    X(usage, 2, "the command line is wrong")                                        \
-    X(exit, 0, "Python code called sys.exit; the code is in status")                \
-    X(auth, 1, "a model: key missing or refused")                                   \
-    X(permission, 1, "a model: not allowed")                                        \
-    X(not_found, 1, "a model: unknown model or address")                            \
-    X(rate_limit, 1, "a model: too many requests")                                  \
-    X(quota, 1, "a model: the account is used up")                                  \
-    X(context_window, 1, "a model: the prompt is too long")                         \
-    X(content_policy, 1, "a model: refused by a content policy")                    \
-    X(timeout, 1, "a model: no answer in time")                                     \
-    X(bad_request, 1, "a model: the request was refused")                           \
-    X(unavailable, 1, "a model: overloaded")                                        \
-    X(server, 1, "a model: server error")                                           \
-    X(connection, 1, "a model: no connection")                                      \
-    X(protocol, 1, "a model: an answer that is not in the expected form")           \
-    X(stream, 1, "a model: the stream broke after it began")                        \
-    X(unsupported_params, 1, "a model: a parameter that the route cannot express")  \
-    X(unknown_provider, 1, "a model: no such provider")                             \
+/*   X(id, exit code, doc)   Kinds are what programs react to: retry.exceptions, fallback, exit
+ * codes. Kinds from auth on are those of a model call (spec providers, section 9). */
+#define PDL_ERR_KINDS(X)                                                                           \
+    X(syntax, 1, "a program, data file or expression cannot be read")                              \
+    X(schema, 1, "a program does not respect the language")                                        \
+    X(expression, 1, "an expression failed")                                                       \
+    X(type, 1, "a value does not fit its spec")                                                    \
+    X(parser, 1, "text could not be parsed by the parser of a block")                              \
+    X(code, 1, "a code block or command failed")                                                   \
+    X(io, 1, "a file or stream cannot be read or written")                                         \
+    X(include, 1, "an included or imported program is missing or broken")                          \
+    X(runtime, 1, "any other failure of a running program")                                        \
+    X(limit, 1, "a limit was exceeded")                                                            \
+    X(replay, 1, "a replay asked for something that was not recorded")                             \
+    X(budget, 1, "a budget of the run or of a block is spent")                                     \
+    X(interrupt, 130, "the user pressed Ctrl-C")                                                   \
+    X(terminated, 143, "the process was asked to end")                                             \
+    X(usage, 2, "the command line is wrong")                                                       \
+    X(exit, 0, "Python code called sys.exit; the code is in status")                               \
+    X(auth, 1, "a model: key missing or refused")                                                  \
+    X(permission, 1, "a model: not allowed")                                                       \
+    X(not_found, 1, "a model: unknown model or address")                                           \
+    X(rate_limit, 1, "a model: too many requests")                                                 \
+    X(quota, 1, "a model: the account is used up")                                                 \
+    X(context_window, 1, "a model: the prompt is too long")                                        \
+    X(content_policy, 1, "a model: refused by a content policy")                                   \
+    X(timeout, 1, "a model: no answer in time")                                                    \
+    X(bad_request, 1, "a model: the request was refused")                                          \
+    X(unavailable, 1, "a model: overloaded")                                                       \
+    X(server, 1, "a model: server error")                                                          \
+    X(connection, 1, "a model: no connection")                                                     \
+    X(protocol, 1, "a model: an answer that is not in the expected form")                          \
+    X(stream, 1, "a model: the stream broke after it began")                                       \
+    X(unsupported_params, 1, "a model: a parameter that the route cannot express")                 \
+    X(unknown_provider, 1, "a model: no such provider")                                            \
     X(config, 1, "a model: a required setting is missing")
 
 typedef enum {
@@ -55,7 +56,7 @@ typedef enum {
 #define X(id, code, doc) PDL_E_##id,
     PDL_ERR_KINDS(X)
 #undef X
-    PDL_E_COUNT
+        PDL_E_COUNT
 } pdl_err_kind;
 
 /* One frame of the PDL call stack: "in call to f, main.pdl:3, column 5". */
@@ -67,31 +68,35 @@ typedef struct pdl_err_frame {
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
 typedef struct pdl_err {
     pdl_err_kind kind;
-    pdl_loc loc;       /* the place printed as FILE:LINE */
-    pdl_loc mark;      /* the exact span for the caret; all-zero: none better than loc */
-    char *msg;         /* owned; may have several lines (type errors); no final newline */
-    char *hint;        /* owned or NULL: "did you mean 'name'?" */
-    /* owned or NULL: class of the host error, "ValueError", "KeyError,LookupError" (bases follow) */
+    pdl_loc loc;  /* the place printed as FILE:LINE */
+    pdl_loc mark; /* the exact span for the caret; all-zero: none better than loc */
+    char *msg;    /* owned; may have several lines (type errors); no final newline */
+    char *hint;   /* owned or NULL: "did you mean 'name'?" */
+    /* owned or NULL: class of the host error, "ValueError", "KeyError,LookupError" (bases
+     * follow) */
     char *foreign;
-    char *detail;      /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
-    uint32_t label;    /* origins of what is told here: value/label.h; 0: of the program */
-    int status;        /* HTTP status, exit status of a command or of sys.exit; 0 when none */
+    char *
+        detail; /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
+    uint32_t label; /* origins of what is told here: value/label.h; 0: of the program */
+    int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;
-    bool final;        /* not to be caught by retry or fallback */
-    bool bare;         /* print msg as it is: its lines carry their own places (schema errors) */
-    bool terse;        /* print nothing below the message: it came out of a library function */
+    bool final; /* not to be caught by retry or fallback */
+    bool bare;  /* print msg as it is: its lines carry their own places (schema errors) */
+    bool terse; /* print nothing below the message: it came out of a library function */
     pdl_err_frame *frames; /* owned array, innermost first */
     size_t n_frames;
     struct pdl_err *cause; /* owned or NULL: what this error wraps */
 } pdl_err;
 
 /* Fill err (unset on entry); always false. */
-PDL_PRINTF(4, 5) bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, ...);
+PDL_PRINTF(4, 5)
+bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, ...);
 PDL_PRINTF(4, 0)
 bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, va_list ap);
 
-/* As pdl_err_set, with the class name of the reference's host error ("TypeError", "UndefinedError", ...).
- * Always false. This is the form natives and operators use; the machine adds place and prefix. */
+/* As pdl_err_set, with the class name of the reference's host error ("TypeError", "UndefinedError",
+ * ...). Always false. This is the form natives and operators use; the machine adds place and
+ * prefix. */
 PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...);
 
 /* Is there memory for n more bytes? Else err is set, of kind limit. */
@@ -100,7 +105,8 @@ bool pdl_err_memory(pdl_err *err, size_t n);
 /* The end that signal sig asks for, which no handler of the program holds up. Always false. */
 bool pdl_err_signal(pdl_err *err, int sig);
 
-/* Put "fmt: " context in front: err becomes the cause of a new error of the same kind. Always false. */
+/* Put "fmt: " context in front: err becomes the cause of a new error of the same kind. Always
+ * false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
 /* Give err a place unless it has one. */
@@ -129,8 +135,8 @@ int pdl_err_exit_code(const pdl_err *err);
 
 typedef struct pdl_buf pdl_buf;
 
-/* Appends the message as users see it: "FILE:LINE - MSG" lines, then, when `rich`, indented source line
- * with caret, hint and call stack. Ends with a newline. */
+/* Appends the message as users see it: "FILE:LINE - MSG" lines, then, when `rich`, indented source
+ * line with caret, hint and call stack. Ends with a newline. */
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out);
 
 #endif

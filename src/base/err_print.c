@@ -24,7 +24,8 @@ static void put_place(pdl_loc loc, pdl_buf *out) {
     pdl_buf_putf(out, "%u", pdl_loc_line(loc));
 }
 
-/* Columns cp takes in the excerpt; tabs are shown as blanks, controls and what hides as one sign. */
+/* Columns cp takes in the excerpt; tabs are shown as blanks, controls and what hides as one
+ * sign. */
 static int shown_width(uint32_t cp) {
     if (cp == '\t') return TAB;
     if (!pdl_cp_is_printable(cp)) return 1;
@@ -33,10 +34,14 @@ static int shown_width(uint32_t cp) {
 }
 
 static void put_shown(uint32_t cp, pdl_buf *out) {
-    if (cp == '\t') PDL_PUT(out, "    ");
-    else if (cp < 0x20 || cp == 0x7f) pdl_buf_putc(out, '?');
-    else if (!pdl_cp_is_printable(cp)) PDL_PUT(out, "\xef\xbf\xbd");
-    else pdl_buf_put_cp(out, cp);
+    if (cp == '\t')
+        PDL_PUT(out, "    ");
+    else if (cp < 0x20 || cp == 0x7f)
+        pdl_buf_putc(out, '?');
+    else if (!pdl_cp_is_printable(cp))
+        PDL_PUT(out, "\xef\xbf\xbd");
+    else
+        pdl_buf_put_cp(out, cp);
 }
 
 /* Byte offset in line so that about `columns` lie between it and `at` (at <= line.n). */
@@ -60,9 +65,10 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* Writes the window of line from byte `from` on; measures columns before and inside of [start, end). */
-static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before, int *inside,
-                       pdl_buf *out) {
+/* Writes the window of line from byte `from` on; measures columns before and inside of [start,
+ * end). */
+static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before,
+                       int *inside, pdl_buf *out) {
     int column = 0;
     *before = *inside = 0;
     if (from > 0) {
@@ -79,8 +85,10 @@ static void put_window(pdl_str line, size_t from, size_t start, size_t end, int 
         }
         put_shown(cp, out);
         column += width;
-        if (i < start) *before += width;
-        else if (i < end) *inside += width;
+        if (i < start)
+            *before += width;
+        else if (i < end)
+            *inside += width;
         i = (size_t)(p - line.p);
     }
 }
@@ -128,7 +136,8 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
         }
         pdl_buf_putc(out, '\n');
     }
-    if (err->n_frames > SHOWN_FRAMES) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - SHOWN_FRAMES);
+    if (err->n_frames > SHOWN_FRAMES)
+        pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - SHOWN_FRAMES);
 }
 
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
@@ -140,7 +149,9 @@ void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
     pdl_buf_putc(out, '\n');
     if (!rich || err->terse) return;
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
-    if (mark.src) put_excerpt(err, mark, out);
-    else if (err->hint) pdl_buf_putf(out, "  %s\n", err->hint);
+    if (mark.src)
+        put_excerpt(err, mark, out);
+    else if (err->hint)
+        pdl_buf_putf(out, "  %s\n", err->hint);
     put_frames(err, out);
 }

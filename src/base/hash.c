@@ -1,5 +1,5 @@
-/* hash.c -- see hash.h. Tables: 8-byte words folded by 64x64->128 multiplication; SHA-256 from FIPS 180-4.
- * SPDX-License-Identifier: Apache-2.0 */
+/* hash.c -- see hash.h. Tables: 8-byte words folded by 64x64->128 multiplication; SHA-256 from FIPS
+ * 180-4. SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
 #include <stdatomic.h>
@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-/* Odd constants with about half of their bits set, from the fraction of the square roots of 2, 3, 5. */
+/* Odd constants with about half of their bits set, from the fraction of the square roots of 2, 3,
+ * 5. */
 #define MIX_A UINT64_C(0x6a09e667f3bcc909)
 #define MIX_B UINT64_C(0xbb67ae8584caa73b)
 #define MIX_C UINT64_C(0x3c6ef372fe94f82b)
@@ -61,8 +62,10 @@ uint32_t pdl_hash_str(pdl_str s) {
     const char *p = s.p;
     size_t n = s.n;
     for (; n > 16; p += 16, n -= 16) h = fold(word(p) ^ MIX_B, word(p + 8) ^ h);
-    if (n > 8) h = fold(word(p) ^ MIX_B, word(p + n - 8) ^ h);
-    else h = fold(short_word(p, n) ^ MIX_C, h ^ MIX_B);
+    if (n > 8)
+        h = fold(word(p) ^ MIX_B, word(p + n - 8) ^ h);
+    else
+        h = fold(short_word(p, n) ^ MIX_C, h ^ MIX_B);
     return finish(fold(h ^ MIX_A, s.n ^ MIX_C));
 }
 
@@ -95,8 +98,8 @@ static void compress(uint32_t state[8], const unsigned char block[64]) {
     for (size_t i = 0; i < 64; i++) {
         uint32_t choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
         uint32_t major = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        uint32_t t1 =
-            v[7] + (rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25)) + choose + round_constants[i] + w[i];
+        uint32_t t1 = v[7] + (rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25)) + choose +
+                      round_constants[i] + w[i];
         uint32_t t2 = (rotr(v[0], 2) ^ rotr(v[0], 13) ^ rotr(v[0], 22)) + major;
         memmove(v + 1, v, 7 * sizeof *v);
         v[4] += t1;

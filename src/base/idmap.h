@@ -20,6 +20,8 @@ void pdl_idmap_fini(pdl_idmap *m);
 
 /* Places to go through: i < pdl_idmap_places, what stands there or NULL. */
 static inline size_t pdl_idmap_places(const pdl_idmap *m) { return m->keys ? m->mask + 1 : 0; }
-static inline void *pdl_idmap_at(const pdl_idmap *m, size_t i) { return m->keys[i] ? m->vals[i] : NULL; }
+static inline void *pdl_idmap_at(const pdl_idmap *m, size_t i) {
+    return m->keys[i] ? m->vals[i] : NULL;
+}
 
 #endif

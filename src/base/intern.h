@@ -1,7 +1,7 @@
 /* intern.h -- names as small integers: scope keys, field names, attribute names.
  *
- * Ids start at 1 and are dense, so a scope can be a radix trie over them (value/scope.h). An interner
- * belongs to an engine; names live as long as it.
+ * Ids start at 1 and are dense, so a scope can be a radix trie over them (value/scope.h). An
+ * interner belongs to an engine; names live as long as it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,7 @@
 /* limits.h -- every ceiling: name, default, minimum, reason.
  *
- * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the defaults.
+ * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the
+ * defaults.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,36 +9,47 @@
 #define PDL_BASE_LIMITS_H
 
 /*   X(id, NAME, default, minimum, reason) */
-#define PDL_LIMITS(X)                                                                                          \
-    X(source_bytes, SOURCE_BYTES, 0x7fffffff, 1024, "offsets in a source are 32 bits")                         \
-    X(text_bytes, TEXT_BYTES, 0x7fffffff, 1024, "one string value")                                           \
-    X(yaml_depth, YAML_DEPTH, 1000, 10, "nested nodes of a program; readers recurse in C")                     \
-    X(yaml_nodes, YAML_NODES, 20000000, 100, "nodes of one document after aliases are expanded")               \
-    X(json_depth, JSON_DEPTH, 1000, 10, "nested JSON; readers and writers recurse in C")                       \
-    X(expr_depth, EXPR_DEPTH, 200, 10, "nested expressions and template statements; the reader recurses in C") \
-    X(value_depth, VALUE_DEPTH, 1000, 10, "nested containers in printing and comparison, which recurse in C")  \
-    X(schema_depth, SCHEMA_DEPTH, 200, 10, "nested types and schemas, and $ref chains in validation")          \
-    X(call_depth, CALL_DEPTH, 400000, 100, "nested PDL calls; heap frames, stops runaway recursion")           \
-    X(macro_depth, MACRO_DEPTH, 20000, 100, "macros that call macros; each keeps its arguments and its text")         \
-    X(block_depth, BLOCK_DEPTH, 300, 10, "nested blocks of a program; the compiler recurses in C")              \
-    X(id_segments, ID_SEGMENTS, 1000, 10, "ids of blocks in traces; deeper ones show their end")                 \
-    X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include, programs that run programs")            \
-    X(process_depth, PROCESS_DEPTH, 100, 1, "programs that run the command that runs programs")                    \
-    X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                                  \
-    X(range_items, RANGE_ITEMS, 100000000, 1000, "items of a list made from a range or by repetition")         \
-    X(regex_steps, REGEX_STEPS, 10000000, 1000, "match steps: catastrophic patterns end in an error")          \
-    X(map_workers, MAP_WORKERS, 100000, 1, "iterations of a map open at a time")                               \
-    X(jobs, JOBS, 64, 1, "model calls open at a time in a run")                                                \
-    X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                                \
-    X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                            \
-    X(serve_bodies_bytes, SERVE_BODIES_BYTES, 268435456, 1048576, "bodies of all requests under way at pdl serve")       \
-    X(serve_waiting_bytes, SERVE_WAITING_BYTES, 67108864, 1024, "bodies of requests to pdl serve that wait")    \
-    X(serve_conversations_bytes, SERVE_CONVERSATIONS_BYTES, 67108864, 1024, "what pdl serve keeps of conversations, for responses that go on") \
-    X(serve_choices, SERVE_CHOICES, 128, 1, "choices of one request to pdl serve")                             \
-    X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")                           \
-    X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                                        \
-    X(embed_numbers, EMBED_NUMBERS, 16777216, 16, "numbers of the vectors of texts that a run keeps")           \
-    X(command_bytes, COMMAND_BYTES, 0x7fffffff, 1024, "output of a command or a code block")                   \
+#define PDL_LIMITS(X)                                                                              \
+    X(source_bytes, SOURCE_BYTES, 0x7fffffff, 1024, "offsets in a source are 32 bits")             \
+    X(text_bytes, TEXT_BYTES, 0x7fffffff, 1024, "one string value")                                \
+    X(yaml_depth, YAML_DEPTH, 1000, 10, "nested nodes of a program; readers recurse in C")         \
+    X(yaml_nodes, YAML_NODES, 20000000, 100, "nodes of one document after aliases are expanded")   \
+    X(json_depth, JSON_DEPTH, 1000, 10, "nested JSON; readers and writers recurse in C")           \
+    X(expr_depth, EXPR_DEPTH, 200, 10,                                                             \
+      "nested expressions and template statements; the reader recurses in C")                      \
+    X(value_depth, VALUE_DEPTH, 1000, 10,                                                          \
+      "nested containers in printing and comparison, which recurse in C")                          \
+    X(schema_depth, SCHEMA_DEPTH, 200, 10,                                                         \
+      "nested types and schemas, and $ref chains in validation")                                   \
+    X(call_depth, CALL_DEPTH, 400000, 100,                                                         \
+      "nested PDL calls; heap frames, stops runaway recursion")                                    \
+    X(macro_depth, MACRO_DEPTH, 20000, 100,                                                        \
+      "macros that call macros; each keeps its arguments and its text")                            \
+    X(block_depth, BLOCK_DEPTH, 300, 10, "nested blocks of a program; the compiler recurses in C") \
+    X(id_segments, ID_SEGMENTS, 1000, 10, "ids of blocks in traces; deeper ones show their end")   \
+    X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include, programs that run programs") \
+    X(process_depth, PROCESS_DEPTH, 100, 1, "programs that run the command that runs programs")    \
+    X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                      \
+    X(range_items, RANGE_ITEMS, 100000000, 1000,                                                   \
+      "items of a list made from a range or by repetition")                                        \
+    X(regex_steps, REGEX_STEPS, 10000000, 1000,                                                    \
+      "match steps: catastrophic patterns end in an error")                                        \
+    X(map_workers, MAP_WORKERS, 100000, 1, "iterations of a map open at a time")                   \
+    X(jobs, JOBS, 64, 1, "model calls open at a time in a run")                                    \
+    X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                    \
+    X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                \
+    X(serve_bodies_bytes, SERVE_BODIES_BYTES, 268435456, 1048576,                                  \
+      "bodies of all requests under way at pdl serve")                                             \
+    X(serve_waiting_bytes, SERVE_WAITING_BYTES, 67108864, 1024,                                    \
+      "bodies of requests to pdl serve that wait")                                                 \
+    X(serve_conversations_bytes, SERVE_CONVERSATIONS_BYTES, 67108864, 1024,                        \
+      "what pdl serve keeps of conversations, for responses that go on")                           \
+    X(serve_choices, SERVE_CHOICES, 128, 1, "choices of one request to pdl serve")                 \
+    X(sse_line_bytes, SSE_LINE_BYTES, 16777216, 1024, "one line of an event stream")               \
+    X(header_bytes, HEADER_BYTES, 262144, 1024, "headers of one reply")                            \
+    X(embed_numbers, EMBED_NUMBERS, 16777216, 16,                                                  \
+      "numbers of the vectors of texts that a run keeps")                                          \
+    X(command_bytes, COMMAND_BYTES, 0x7fffffff, 1024, "output of a command or a code block")       \
     X(frame_bytes, FRAME_BYTES, 0x7fffffff, 1024, "one message of the worker protocol")
 
 enum pdl_limit_defaults {

@@ -1,5 +1,5 @@
-/* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by reading
- * back.
+/* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by
+ * reading back.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/num.h"
 
@@ -13,8 +13,9 @@
 enum { EXACT_DIGITS = 15 }; /* any decimal of so many digits survives the way through a double */
 
 /* Powers of ten that a double holds exactly. */
-static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 enum { EXACT_POWER = sizeof powers / sizeof powers[0] - 1 };
 
 static size_t put_u64(uint64_t v, char *out) {
@@ -47,7 +48,8 @@ static void set_digits(decimal *dec, uint64_t digits, int exp10) {
     while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
 }
 
-/* v as digits / 10^k for small k: exact when the product is an integer below 10^15 that divides back to v. */
+/* v as digits / 10^k for small k: exact when the product is an integer below 10^15 that divides
+ * back to v. */
 static bool short_digits(double v, decimal *dec) {
     if (v < 1e-5 || v >= 1e15) return false;
     for (int k = 0; k <= 6; k++) {
@@ -64,7 +66,8 @@ static bool short_digits(double v, decimal *dec) {
     return false;
 }
 
-/* Makes the last digit before the exponent one larger; false when it would carry out of the first. */
+/* Makes the last digit before the exponent one larger; false when it would carry out of the
+ * first. */
 static bool bump(char *text) {
     for (char *p = strchr(text, 'e'); p-- > text;) {
         if (*p < '0' || *p > '9') continue; /* the point */
@@ -74,8 +77,8 @@ static bool bump(char *text) {
     return false;
 }
 
-/* The text of v with so many digits reads back as v. Below a power of two doubles lie closer together than
- * above, so there the next larger decimal may do where the nearest does not. */
+/* The text of v with so many digits reads back as v. Below a power of two doubles lie closer
+ * together than above, so there the next larger decimal may do where the nearest does not. */
 static bool reads_back(double v, int precision, char *text, size_t size) {
     snprintf(text, size, "%.*e", precision - 1, v);
     if (strtod(text, NULL) == v) return true;
@@ -83,7 +86,8 @@ static bool reads_back(double v, int precision, char *text, size_t size) {
     return frexp(v, &exponent) == 0.5 && bump(text) && strtod(text, NULL) == v;
 }
 
-/* The shortest that reads back as v: 15 to 17 digits, fewer where doubles lie far apart (subnormals). */
+/* The shortest that reads back as v: 15 to 17 digits, fewer where doubles lie far apart
+ * (subnormals). */
 static void long_digits(double v, decimal *dec) {
     char text[40];
     int precision = v < DBL_MIN ? 1 : EXACT_DIGITS;
@@ -98,14 +102,16 @@ static void long_digits(double v, decimal *dec) {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* v * 10^digits as the nearest integer, halves to even, v below 10^9 and not negative: v is m * 2^-shift with m below 2^53, and 10^9
- * has 30 bits, so the product fits. */
+/* v * 10^digits as the nearest integer, halves to even, v below 10^9 and not negative: v is m *
+ * 2^-shift with m below 2^53, and 10^9 has 30 bits, so the product fits. */
 static uint64_t scaled(double v, int digits) {
-    static const uint64_t power[PDL_NUM_FIXED_DIGITS + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
+    static const uint64_t power[PDL_NUM_FIXED_DIGITS + 1] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
     uint64_t bits, hidden = UINT64_C(1) << (DBL_MANT_DIG - 1);
     memcpy(&bits, &v, sizeof bits);
     int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* 23 or more, v being below 2^30 */
-    if (shift > 100) return 0; /* below half a unit by far; subnormals, which have no hidden bit, as well */
+    if (shift > 100)
+        return 0; /* below half a unit by far; subnormals, which have no hidden bit, as well */
     wide product = (wide)((bits & (hidden - 1)) | hidden) * power[digits];
     wide whole = product >> shift, rest = product - (whole << shift), half = (wide)1 << (shift - 1);
     return (uint64_t)(whole + (rest > half || (rest == half && (whole & 1))));
@@ -247,7 +253,7 @@ static bool read_parts(pdl_str s, parts *x) {
     return i == s.n;
 }
 
-/* --- digits and a power of ten, exactly ---------------------------------------------------------------- */
+/* --- digits and a power of ten, exactly ------------------------------------------------------- */
 
 enum { MAX_POWER = 27 }; /* 5^27 is the last below 2^63 */
 __extension__ typedef unsigned __int128 wide;
@@ -267,7 +273,8 @@ static double power_of_2(int e) {
     return d;
 }
 
-/* digits / 5^n * 2^-n: the quotient has 63 bits or more, so the remainder counts only as a bit below the rounding. */
+/* digits / 5^n * 2^-n: the quotient has 63 bits or more, so the remainder counts only as a bit
+ * below the rounding. */
 static double divided(uint64_t digits, int n) {
     uint64_t by = power_of_5(n);
     int shift = __builtin_clzll(digits), by_shift = __builtin_clzll(by);
@@ -322,7 +329,8 @@ bool pdl_num_read_double(pdl_str s, double *out) {
     if (!read_parts(s, &x)) return false;
     double v;
     bool fits = !x.cut && x.exp10 >= -MAX_POWER && x.exp10 <= MAX_POWER;
-    if (x.digits == 0) v = 0;
+    if (x.digits == 0)
+        v = 0;
     else if (!fits || !pdl_num_decimal(x.digits, (int)x.exp10, &v)) {
         *out = slow_double(s);
         return true;

@@ -20,14 +20,17 @@ static bool is_special(unsigned char c) { return c < FIRST_PRINTABLE || c == '"'
 
 enum { STEP = 16 };
 
-/* How many of the STEP bytes at p stand before the first special one; high: those that are not ASCII, as bits. */
+/* How many of the STEP bytes at p stand before the first special one; high: those that are not
+ * ASCII, as bits. */
 static size_t count_plain(const char *p, unsigned *high) {
     __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i last_control = _mm_set1_epi8(FIRST_PRINTABLE - 1);
-    __m128i special = _mm_or_si128(_mm_cmpeq_epi8(w, _mm_set1_epi8('"')), _mm_cmpeq_epi8(w, _mm_set1_epi8('\\')));
+    __m128i special =
+        _mm_or_si128(_mm_cmpeq_epi8(w, _mm_set1_epi8('"')), _mm_cmpeq_epi8(w, _mm_set1_epi8('\\')));
     special = _mm_or_si128(special, _mm_cmpeq_epi8(_mm_max_epu8(w, last_control), last_control));
     unsigned hit = (unsigned)_mm_movemask_epi8(special) | 1u << STEP;
-    *high = (unsigned)_mm_movemask_epi8(w) & (hit ^ (hit - 1)); /* up to the first special one, which is ASCII */
+    *high = (unsigned)_mm_movemask_epi8(w) &
+            (hit ^ (hit - 1)); /* up to the first special one, which is ASCII */
     return (size_t)__builtin_ctz(hit);
 }
 
@@ -38,8 +41,10 @@ enum { STEP = 8 };
 static size_t count_plain(const char *p, unsigned *high) {
     const uint64_t highs = PDL_EACH_BYTE(0x80);
     uint64_t w = pdl_word64(p), control = (w - PDL_EACH_BYTE(FIRST_PRINTABLE)) & ~w & highs;
-    /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one used. */
-    uint64_t hit = pdl_word_zeros(w ^ PDL_EACH_BYTE('"')) | pdl_word_zeros(w ^ PDL_EACH_BYTE('\\')) | control;
+    /* A byte below the looked-for value borrows: only the lowest hit is exact, and that is the one
+     * used. */
+    uint64_t hit =
+        pdl_word_zeros(w ^ PDL_EACH_BYTE('"')) | pdl_word_zeros(w ^ PDL_EACH_BYTE('\\')) | control;
     *high = (w & highs & (hit - 1)) != 0;
     size_t n = 0;
     while (n < STEP && !(hit >> (8 * n + 7) & 1)) n++;

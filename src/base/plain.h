@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* First quote, backslash or control character (below U+0020) at or after p; end when there is none. *ascii becomes
- * false when a byte that was passed is not ASCII, else it stays. */
+/* First quote, backslash or control character (below U+0020) at or after p; end when there is none.
+ * *ascii becomes false when a byte that was passed is not ASCII, else it stays. */
 const char *pdl_plain_end(const char *p, const char *end, bool *ascii);
 
 #endif

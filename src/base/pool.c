@@ -1,8 +1,10 @@
-/* pool.c -- see pool.h. Regions of 2 MB are cut into slabs of 64 KB, a slab into blocks of one size.
+/* pool.c -- see pool.h. Regions of 2 MB are cut into slabs of 64 KB, a slab into blocks of one
+ * size.
  *
- * A slab of a pool is in one of four states: free (its bit in region.vacant), current (blocks of its class are taken
- * from it), waiting (in the list of its class: has blocks to give), full (nowhere; the first block released makes it
- * wait again). The heads of a region's slabs stand together, so that they do not fight for one set of the cache.
+ * A slab of a pool is in one of four states: free (its bit in region.vacant), current (blocks of
+ * its class are taken from it), waiting (in the list of its class: has blocks to give), full
+ * (nowhere; the first block released makes it wait again). The heads of a region's slabs stand
+ * together, so that they do not fight for one set of the cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,9 +29,12 @@ enum {
     REGION = 1 << 21,
     SLAB = 1 << 16,
     SLABS = REGION / SLAB,
-    BATCH = 2048,   /* bytes made into blocks at a time: untouched memory costs nothing */
-    SMALL_POOL = 4, /* regions; a pool that has more asks for huge pages, a page fault for each 4 KB being slow */
-    SPARES = 4,     /* vacant regions that are kept, for the same reason */
+    BATCH = 2048, /* bytes made into blocks at a time: untouched memory costs nothing */
+    SMALL_POOL =
+        /* regions; a pool that has more asks for huge pages, a page fault for each 4 KB being
+         * slow */
+    4,
+    SPARES = 4, /* vacant regions that are kept, for the same reason */
 };
 static_assert(SLABS == 32, "region.vacant has a bit for each slab");
 static_assert(PDL_POOL_MAX % GRAIN == 0, "classes end at the maximum");
@@ -39,7 +44,7 @@ typedef struct block {
 } block;
 
 typedef struct slab {
-    block *ready; /* to be given out */
+    block *ready;      /* to be given out */
     char *fresh, *end; /* not made into blocks yet */
     uint32_t live;     /* blocks given out */
     uint16_t class;
@@ -60,7 +65,7 @@ struct pdl_pool {
     slab *waiting[CLASSES];
     region *regions;
     size_t n_regions;
-    region *roomy; /* where to look first for a vacant slab; may be NULL */
+    region *roomy;   /* where to look first for a vacant slab; may be NULL */
     size_t n_vacant; /* regions without a slab in use */
     /* What others released, and the end of the pool, under the lock. */
     pthread_mutex_t lock;
@@ -72,9 +77,11 @@ struct pdl_pool {
 static slab none; /* never changes: without blocks */
 static _Thread_local pdl_pool *here;
 
-/* --- places ---------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
-static region *region_of(const void *p) { return (region *)((uintptr_t)p & ~(uintptr_t)(REGION - 1)); }
+static region *region_of(const void *p) {
+    return (region *)((uintptr_t)p & ~(uintptr_t)(REGION - 1));
+}
 
 static slab *slab_of(const void *p) {
     return &region_of(p)->slabs[((uintptr_t)p & (REGION - 1)) / SLAB];
@@ -83,7 +90,7 @@ static slab *slab_of(const void *p) {
 static size_t class_of(size_t n) { return (n + GRAIN - 1) / GRAIN; }
 static size_t block_size(size_t class) { return class ? class * GRAIN : GRAIN; }
 
-/* --- regions --------------------------------------------------------------------------------------- */
+/* --- regions ---------------------------------------------------------------------------------- */
 
 /* REGION bytes at a multiple of REGION, or NULL. */
 static void *map_region(void) {
@@ -113,8 +120,10 @@ static region *region_new(pdl_pool *pool) {
 
 static void region_free(pdl_pool *pool, region *r) {
     if (pool->roomy == r) pool->roomy = NULL;
-    if (r->prev) r->prev->next = r->next;
-    else pool->regions = r->next;
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        pool->regions = r->next;
     if (r->next) r->next->prev = r->prev;
     pool->n_regions--;
     munmap(r, REGION);
@@ -127,7 +136,7 @@ static region *find_roomy(pdl_pool *pool) {
     return region_new(pool);
 }
 
-/* --- slabs ----------------------------------------------------------------------------------------- */
+/* --- slabs ------------------------------------------------------------------------------------ */
 
 static slab *slab_new(pdl_pool *pool, size_t class) {
     region *r = pool->roomy = find_roomy(pool);
@@ -137,7 +146,7 @@ static slab *slab_new(pdl_pool *pool, size_t class) {
     r->vacant &= r->vacant - 1;
     char *start = (char *)r + i * SLAB;
     slab *s = &r->slabs[i];
-    *s = (slab){.fresh = start + OFFSET, .end = start + SLAB, .class = (uint16_t)class};
+    *s = (slab){.fresh = start + OFFSET, .end = start + SLAB, .class = (uint16_t) class};
     if (i == 0) s->fresh += (sizeof *r + GRAIN - 1) / GRAIN * GRAIN;
     return s;
 }
@@ -150,8 +159,10 @@ static void wait_in_list(pdl_pool *pool, slab *s) {
 }
 
 static void leave_list(pdl_pool *pool, slab *s) {
-    if (s->prev) s->prev->next = s->next;
-    else pool->waiting[s->class] = s->next;
+    if (s->prev)
+        s->prev->next = s->next;
+    else
+        pool->waiting[s->class] = s->next;
     if (s->next) s->next->prev = s->prev;
 }
 
@@ -162,8 +173,10 @@ static void slab_free(pdl_pool *pool, slab *s) {
     r->vacant |= (uint32_t)1 << (s - r->slabs);
     pool->roomy = r;
     if (r->vacant != UINT32_MAX) return;
-    if (pool->n_vacant == SPARES) region_free(pool, r);
-    else pool->n_vacant++;
+    if (pool->n_vacant == SPARES)
+        region_free(pool, r);
+    else
+        pool->n_vacant++;
 }
 
 /* Fresh memory of s as blocks; none are left before. */
@@ -179,7 +192,7 @@ static bool refill(slab *s) {
     return true;
 }
 
-/* --- blocks ---------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static void *take_from(slab *s) {
     block *b = s->ready;
@@ -228,7 +241,8 @@ PDL_COLD static void *take_slowly(pdl_pool *pool, size_t n) {
         s->full = true;
         pool->current[class] = &none;
     }
-    if (!pool->waiting[class] && atomic_load_explicit(&pool->strays, memory_order_relaxed)) gather(pool);
+    if (!pool->waiting[class] && atomic_load_explicit(&pool->strays, memory_order_relaxed))
+        gather(pool);
     if (pool->waiting[class]) {
         s = pool->waiting[class];
         leave_list(pool, s);
@@ -265,13 +279,15 @@ PDL_COLD static void give_away(pdl_pool *pool, void *p) {
 
 void pdl_pool_give(void *p) {
     pdl_pool *pool = region_of(p)->pool;
-    if (PDL_LIKELY(pool == here)) give_back(pool, p);
-    else give_away(pool, p);
+    if (PDL_LIKELY(pool == here))
+        give_back(pool, p);
+    else
+        give_away(pool, p);
 }
 
 size_t pdl_pool_block_size(void *p) { return block_size(slab_of(p)->class); }
 
-/* --- pools ----------------------------------------------------------------------------------------- */
+/* --- pools ------------------------------------------------------------------------------------ */
 
 pdl_pool *pdl_pool_new(void) {
     if (!PDL_POOLS || pdl_alloc_is_custom()) return NULL;

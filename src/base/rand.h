@@ -1,5 +1,5 @@
-/* rand.h -- seeded generator (xoshiro256++, seeded through splitmix64): same seed, same numbers, everywhere.
- * SPDX-License-Identifier: Apache-2.0 */
+/* rand.h -- seeded generator (xoshiro256++, seeded through splitmix64): same seed, same numbers,
+ * everywhere. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_RAND_H
 #define PDL_BASE_RAND_H
 

@@ -12,7 +12,8 @@
 
 enum {
     HEAP_LIMIT_KB = 256 * 1024, /* backtracking points of one match */
-    NEST_LIMIT = 250, /* above the nesting of the translator, which writes a few groups of its own */
+    NEST_LIMIT =
+        250, /* above the nesting of the translator, which writes a few groups of its own */
 };
 
 /* Immutable once made, but for its machine code. */
@@ -51,7 +52,8 @@ static bool compile(pdl_regex *re, pdl_err *err) {
     int code = 0;
     PCRE2_SIZE at = 0;
     pdl_str text = pdl_buf_str(&re->text.text);
-    re->code = pcre2_compile((PCRE2_SPTR)text.p, text.n, options_of(re->text.flags), &code, &at, how);
+    re->code =
+        pcre2_compile((PCRE2_SPTR)text.p, text.n, options_of(re->text.flags), &code, &at, how);
     pcre2_compile_context_free(how);
     if (re->code) return true;
     /* The pattern is right by Python's rules: what is left are the limits of PCRE2. */
@@ -72,7 +74,8 @@ bool pdl_regex_new(pdl_str pattern, int flags, pdl_regex **out, pdl_err *err) {
     re->limits = pcre2_match_context_create(re->memory);
     pcre2_set_match_limit(re->limits, PDL_MAX_REGEX_STEPS);
     pcre2_set_heap_limit(re->limits, HEAP_LIMIT_KB);
-    if (pdl_regex_translate((pdl_str){re->pattern, pattern.n}, initial, &re->text, err) && compile(re, err)) {
+    if (pdl_regex_translate((pdl_str){re->pattern, pattern.n}, initial, &re->text, err) &&
+        compile(re, err)) {
         *out = re;
         return true;
     }
@@ -96,8 +99,8 @@ size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name) {
     return (size_t)(uintptr_t)pdl_map_find(&re->text.names, name);
 }
 
-/* Machine code is made for the first match: many patterns of a program are never used. Without it matching is
- * slower, not different. */
+/* Machine code is made for the first match: many patterns of a program are never used. Without it
+ * matching is slower, not different. */
 static void make_fast(const pdl_regex *re) {
     if (re->matched) return;
     ((pdl_regex *)(uintptr_t)re)->matched = true; /* a cache: what the regex is does not change */
@@ -105,7 +108,8 @@ static void make_fast(const pdl_regex *re) {
 }
 
 /* Text was checked where it came in, hence no check of it here. */
-static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, pcre2_match_data *data) {
+static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
+               pcre2_match_data *data) {
     static const uint32_t anchors[] = {
         [PDL_RE_SEARCH] = 0,
         [PDL_RE_MATCH] = PCRE2_ANCHORED,
@@ -125,7 +129,8 @@ static void fill_spans(const pdl_regex *re, pcre2_match_data *data, pdl_span *sp
     const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(data);
     for (size_t i = 0; i <= re->text.groups; i++) {
         bool set = ends[2 * i] != PCRE2_UNSET;
-        spans[i] = set ? (pdl_span){ends[2 * i], ends[2 * i + 1]} : (pdl_span){PDL_NOT_FOUND, PDL_NOT_FOUND};
+        spans[i] = set ? (pdl_span){ends[2 * i], ends[2 * i + 1]}
+                       : (pdl_span){PDL_NOT_FOUND, PDL_NOT_FOUND};
     }
 }
 
@@ -150,5 +155,6 @@ bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode
                            (int)PDL_MAX_REGEX_STEPS);
     PCRE2_UCHAR why[128];
     if (pcre2_get_error_message(n, why, sizeof why) < 0) why[0] = 0;
-    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "regular expression: %s", (const char *)why);
+    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "regular expression: %s",
+                       (const char *)why);
 }

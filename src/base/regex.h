@@ -1,8 +1,9 @@
 /* regex.h -- Python-dialect regular expressions over UTF-8. The only user of PCRE2.
  *
- * Patterns are Python `re` syntax: the pattern is checked and translated (\Z, \uXXXX, (?P<n>), (?a)...; what
- * Python refuses, such as \p \z \K \h or unknown letter escapes, is refused with Python's message) before
- * PCRE2 sees it. \w \d \s are Unicode-aware. Matching is bounded by PDL_MAX_REGEX_STEPS.
+ * Patterns are Python `re` syntax: the pattern is checked and translated (\Z, \uXXXX, (?P<n>),
+ * (?a)...; what Python refuses, such as \p \z \K \h or unknown letter escapes, is refused with
+ * Python's message) before PCRE2 sees it. \w \d \s are Unicode-aware. Matching is bounded by
+ * PDL_MAX_REGEX_STEPS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,13 +17,15 @@ typedef struct pdl_regex pdl_regex;
 
 enum {
     PDL_RE_MULTILINE = 1, /* ^ and $ at each line */
-    PDL_RE_ECMA = 2,      /* JSON Schema `pattern`: as Python's re reads it (the reference uses re.search) */
+    PDL_RE_ECMA =
+        2, /* JSON Schema `pattern`: as Python's re reads it (the reference uses re.search) */
     PDL_RE_DOTALL = 4,
     PDL_RE_NOCASE = 8,
 };
 
-/* Compile; the caller owns *out (pdl_regex_free). Error: PDL_E_parser with Python's re.error text in msg,
- * for instance "missing ), unterminated subpattern at position 0", foreign "error" (the class name). */
+/* Compile; the caller owns *out (pdl_regex_free). Error: PDL_E_parser with Python's re.error text
+ * in msg, for instance "missing ), unterminated subpattern at position 0", foreign "error" (the
+ * class name). */
 PDL_MUST bool pdl_regex_new(pdl_str pattern, int flags, pdl_regex **out, pdl_err *err);
 void pdl_regex_free(pdl_regex *re);
 
@@ -42,7 +45,7 @@ typedef struct {
 
 /* Match s from byte `from`. *hit says whether; spans (room for groups + 1) are filled on a hit.
  * Error: PDL_E_limit when the step limit is reached. */
-PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, bool *hit,
-                              pdl_span *spans, pdl_err *err);
+PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
+                              bool *hit, pdl_span *spans, pdl_err *err);
 
 #endif

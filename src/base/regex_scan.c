@@ -1,5 +1,5 @@
-/* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides which of two
- * errors in a pattern is reported.
+/* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides
+ * which of two errors in a pattern is reported.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex_scan.h"
 
@@ -38,14 +38,22 @@ static void put_repr(pdl_buf *out, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     while (p < end) {
         uint32_t cp = pdl_utf8_next(&p);
-        if (cp == (uint32_t)quote || cp == '\\') pdl_buf_putf(out, "\\%c", (char)cp);
-        else if (cp == '\n') PDL_PUT(out, "\\n");
-        else if (cp == '\r') PDL_PUT(out, "\\r");
-        else if (cp == '\t') PDL_PUT(out, "\\t");
-        else if (pdl_cp_is_printable(cp)) pdl_buf_put_cp(out, cp);
-        else if (cp < 0x100) pdl_buf_putf(out, "\\x%02x", cp);
-        else if (cp < 0x10000) pdl_buf_putf(out, "\\u%04x", cp);
-        else pdl_buf_putf(out, "\\U%08x", cp);
+        if (cp == (uint32_t)quote || cp == '\\')
+            pdl_buf_putf(out, "\\%c", (char)cp);
+        else if (cp == '\n')
+            PDL_PUT(out, "\\n");
+        else if (cp == '\r')
+            PDL_PUT(out, "\\r");
+        else if (cp == '\t')
+            PDL_PUT(out, "\\t");
+        else if (pdl_cp_is_printable(cp))
+            pdl_buf_put_cp(out, cp);
+        else if (cp < 0x100)
+            pdl_buf_putf(out, "\\x%02x", cp);
+        else if (cp < 0x10000)
+            pdl_buf_putf(out, "\\u%04x", cp);
+        else
+            pdl_buf_putf(out, "\\U%08x", cp);
     }
     pdl_buf_putc(out, quote);
 }
@@ -134,7 +142,8 @@ static bool read_hex(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
     size_t want = esc.second == 'x' ? 2 : esc.second == 'u' ? 4 : 8, n;
     uint32_t value = 0;
     if (!read_based(s, 16, want, &value, &n)) return false;
-    if (n < want) return pdl_rx_fail(s, esc.pos, "incomplete escape %.*s", PDL_FMT(pdl_rx_since(s, esc)));
+    if (n < want)
+        return pdl_rx_fail(s, esc.pos, "incomplete escape %.*s", PDL_FMT(pdl_rx_since(s, esc)));
     if (value > 0x10ffff) return bad_escape(s, esc);
     *out = (pdl_rx_escape){PDL_RX_CHAR, value};
     return true;
@@ -182,11 +191,16 @@ static bool read_number(pdl_rx_scan *s, pdl_rx_token esc, pdl_rx_escape *out) {
 static bool read_letter(pdl_rx_scan *s, pdl_rx_token esc, bool in_set, pdl_rx_escape *out) {
     static const char controls[] = "a\af\fn\nr\rt\tv\v";
     char c = (char)esc.second;
-    if (strchr("dDsSwW", c)) *out = (pdl_rx_escape){PDL_RX_CLASS, esc.second};
-    else if (c == 'b' && in_set) *out = (pdl_rx_escape){PDL_RX_CHAR, '\b'};
-    else if (strchr("AbBZ", c) && !in_set) *out = (pdl_rx_escape){PDL_RX_PLACE, esc.second};
-    else if (strchr("xuU", c)) return read_hex(s, esc, out);
-    else if (c == 'N') return read_name(s, esc);
+    if (strchr("dDsSwW", c))
+        *out = (pdl_rx_escape){PDL_RX_CLASS, esc.second};
+    else if (c == 'b' && in_set)
+        *out = (pdl_rx_escape){PDL_RX_CHAR, '\b'};
+    else if (strchr("AbBZ", c) && !in_set)
+        *out = (pdl_rx_escape){PDL_RX_PLACE, esc.second};
+    else if (strchr("xuU", c))
+        return read_hex(s, esc, out);
+    else if (c == 'N')
+        return read_name(s, esc);
     else {
         for (const char *p = controls; *p; p += 2)
             if (*p == c) {

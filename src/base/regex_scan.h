@@ -1,5 +1,5 @@
-/* regex_scan.h -- tokens and single characters of Python `re` patterns. Used by regex_translate.c only.
- * SPDX-License-Identifier: Apache-2.0 */
+/* regex_scan.h -- tokens and single characters of Python `re` patterns. Used by regex_translate.c
+ * only. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_REGEX_SCAN_H
 #define PDL_BASE_REGEX_SCAN_H
 
@@ -21,7 +21,8 @@ typedef struct {
 
 PDL_MUST bool pdl_rx_start(pdl_rx_scan *s, pdl_str src, pdl_err *err);
 
-/* The next token, and go on. A backslash as last character is an error when it becomes the next token. */
+/* The next token, and go on. A backslash as last character is an error when it becomes the next
+ * token. */
 PDL_MUST bool pdl_rx_get(pdl_rx_scan *s, pdl_rx_token *out);
 
 /* Skip the next token when it is the character c (then *hit). */
@@ -47,13 +48,17 @@ typedef enum { PDL_RX_CHAR, PDL_RX_CLASS, PDL_RX_PLACE, PDL_RX_BACKREF } pdl_rx_
 
 typedef struct {
     pdl_rx_escape_kind kind;
-    uint32_t value; /* the character; the letter of a class (dDsSwW) or place (AbBZ); the number of a group */
+    uint32_t
+        /* the character; the letter of a class (dDsSwW) or place (AbBZ); the number of a group */
+        value;
 } pdl_rx_escape;
 
 /* Read what belongs to the escape esc, the token read last. */
 PDL_MUST bool pdl_rx_read_escape(pdl_rx_scan *s, pdl_rx_token esc, bool in_set, pdl_rx_escape *out);
 
 static inline bool pdl_rx_is_digit(int32_t c) { return c >= '0' && c <= '9'; }
-static inline bool pdl_rx_is_letter(int32_t c) { return (c | 32) >= 'a' && (c | 32) <= 'z' && c < 0x80; }
+static inline bool pdl_rx_is_letter(int32_t c) {
+    return (c | 32) >= 'a' && (c | 32) <= 'z' && c < 0x80;
+}
 
 #endif

@@ -1,7 +1,7 @@
-/* regex_translate.c -- see regex_translate.h. One pass of recursive descent: it checks as Python does, with
- * Python's words, and writes each construct in a spelling that PCRE2 reads alike. Literals are always
- * escaped, classes that the two define differently are spelled out, named groups become numbered ones.
- * SPDX-License-Identifier: Apache-2.0 */
+/* regex_translate.c -- see regex_translate.h. One pass of recursive descent: it checks as Python
+ * does, with Python's words, and writes each construct in a spelling that PCRE2 reads alike.
+ * Literals are always escaped, classes that the two define differently are spelled out, named
+ * groups become numbered ones. SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex_translate.h"
 
 #include "base/regex_scan.h"
@@ -11,9 +11,9 @@
 #include "base/banned.h"
 
 enum {
-    MAX_NESTING = 200,   /* PCRE2 recurses in C too */
-    MAX_REPEAT = 65535,  /* of PCRE2 */
-    MAX_GROUPS = 65535,  /* of PCRE2 */
+    MAX_NESTING = 200,  /* PCRE2 recurses in C too */
+    MAX_REPEAT = 65535, /* of PCRE2 */
+    MAX_GROUPS = 65535, /* of PCRE2 */
 };
 #define ENDLESS UINT64_C(0xffffffff) /* Python's MAXREPEAT: widths and repetitions stop here */
 
@@ -37,10 +37,10 @@ typedef struct {
     pdl_regex_text *out;
     unsigned flags;
     size_t nesting;
-    PDL_VEC(group) groups;         /* groups.p[number - 1] */
+    PDL_VEC(group) groups; /* groups.p[number - 1] */
     PDL_VEC(condition) conditions;
-    size_t behind;                 /* in a look-behind: groups + 1 when it began; else 0 */
-    bool behind_varies;            /* some look-behind has no fixed width */
+    size_t behind;      /* in a look-behind: groups + 1 when it began; else 0 */
+    bool behind_varies; /* some look-behind has no fixed width */
 } reader;
 
 /* A sequence in the making. */
@@ -78,7 +78,9 @@ static bool fail_overflow(reader *x, const char *msg) {
 
 #define PUT(x, lit) PDL_PUT(&(x)->out->text, lit)
 
-static bool nocase_ascii(const reader *x) { return (x->flags & PDL_RX_NOCASE) && (x->flags & PDL_RX_ASCII); }
+static bool nocase_ascii(const reader *x) {
+    return (x->flags & PDL_RX_NOCASE) && (x->flags & PDL_RX_ASCII);
+}
 static bool nocase_unicode(const reader *x) {
     return (x->flags & PDL_RX_NOCASE) && !(x->flags & PDL_RX_ASCII);
 }
@@ -104,8 +106,10 @@ static bool in_row(size_t i, uint32_t lo, uint32_t hi) {
 
 static void put_escaped(reader *x, uint32_t cp) {
     pdl_buf *b = &x->out->text;
-    if (pdl_rx_is_letter((int32_t)cp) || pdl_rx_is_digit((int32_t)cp)) pdl_buf_putc(b, (char)cp);
-    else pdl_buf_putf(b, "\\x{%x}", cp);
+    if (pdl_rx_is_letter((int32_t)cp) || pdl_rx_is_digit((int32_t)cp))
+        pdl_buf_putc(b, (char)cp);
+    else
+        pdl_buf_putf(b, "\\x{%x}", cp);
 }
 
 static void put_literal(reader *x, uint32_t cp) {
@@ -116,8 +120,10 @@ static void put_literal(reader *x, uint32_t cp) {
         }
     if (nocase_ascii(x) && pdl_rx_is_letter((int32_t)cp))
         pdl_buf_putf(&x->out->text, "[%c%c]", (char)cp, (char)(cp ^ 32));
-    else if (cp >= 0x80 && (cp < 0xd800 || cp >= 0xe000)) pdl_buf_put_cp(&x->out->text, cp);
-    else put_escaped(x, cp);
+    else if (cp >= 0x80 && (cp < 0xd800 || cp >= 0xe000))
+        pdl_buf_put_cp(&x->out->text, cp);
+    else
+        put_escaped(x, cp);
 }
 
 static void put_range(reader *x, uint32_t lo, uint32_t hi) {
@@ -144,8 +150,8 @@ static void put_set_range(reader *x, uint32_t lo, uint32_t hi) {
         if (in_row(i, lo, hi)) pdl_buf_put(&x->out->text, pdl_str_of(same_letters[i].items));
 }
 
-/* Inside of a set: what the class stands for. PCRE2's \s differs (it takes U+180E, it leaves U+001C to
- * U+001F). */
+/* Inside of a set: what the class stands for. PCRE2's \s differs (it takes U+180E, it leaves U+001C
+ * to U+001F). */
 static void put_class_items(reader *x, uint32_t letter) {
     static const struct {
         char letter;
@@ -156,11 +162,14 @@ static void put_class_items(reader *x, uint32_t letter) {
         {'w', "0-9A-Z_a-z", "\\w"},
         {'W', "\\x{0}-\\x{2f}\\x{3a}-\\x{40}\\x{5b}-\\x{5e}\\x{60}\\x{7b}-\\x{10ffff}", "\\W"},
         {'s', "\\x{9}-\\x{d}\\x{20}",
-         "\\x{9}-\\x{d}\\x{1c}-\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"
+         "\\x{9}-\\x{d}\\x{1c}-\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}"
+         "\\x{202f}"
          "\\x{205f}\\x{3000}"},
         {'S', "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{10ffff}",
-         "\\x{0}-\\x{8}\\x{e}-\\x{1b}\\x{21}-\\x{84}\\x{86}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}"
-         "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{10ffff}"},
+         "\\x{0}-\\x{8}\\x{e}-\\x{1b}\\x{21}-\\x{84}\\x{86}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{"
+         "1fff}"
+         "\\x{200b}-\\x{2027}\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-"
+         "\\x{10ffff}"},
     };
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
         if ((uint32_t)classes[i].letter == letter) {
@@ -173,15 +182,21 @@ static void put_class_items(reader *x, uint32_t letter) {
 
 static void put_place(reader *x, uint32_t letter) {
     bool ascii = x->flags & PDL_RX_ASCII;
-    if (letter == 'A') PUT(x, "\\A");
-    else if (letter == 'Z') PUT(x, "\\z");
+    if (letter == 'A')
+        PUT(x, "\\A");
+    else if (letter == 'Z')
+        PUT(x, "\\z");
     else if (letter == 'b' && ascii)
         PUT(x, "(?:(?<=" ASCII_WORD ")(?!" ASCII_WORD ")|(?<!" ASCII_WORD ")(?=" ASCII_WORD "))");
-    else if (letter == 'b') PUT(x, "\\b");
+    else if (letter == 'b')
+        PUT(x, "\\b");
     else {
         PUT(x, "(?!\\A\\z)"); /* in Python the empty text has no place of this kind */
-        if (ascii) PUT(x, "(?:(?<=" ASCII_WORD ")(?=" ASCII_WORD ")|(?<!" ASCII_WORD ")(?!" ASCII_WORD "))");
-        else PUT(x, "\\B");
+        if (ascii)
+            PUT(x,
+                "(?:(?<=" ASCII_WORD ")(?=" ASCII_WORD ")|(?<!" ASCII_WORD ")(?!" ASCII_WORD "))");
+        else
+            PUT(x, "\\B");
     }
 }
 
@@ -194,7 +209,8 @@ static bool is_closed(const reader *x, size_t number) {
 /* Inside of a look-behind only groups that closed before it may be meant. */
 static bool check_behind(reader *x, size_t number) {
     if (!x->behind) return true;
-    if (!is_closed(x, number)) return pdl_rx_fail(&x->s, x->s.next.pos, "cannot refer to an open group");
+    if (!is_closed(x, number))
+        return pdl_rx_fail(&x->s, x->s.next.pos, "cannot refer to an open group");
     if (number < x->behind) return true;
     return pdl_rx_fail(&x->s, x->s.next.pos,
                        "cannot refer to group defined in the same lookbehind subpattern");
@@ -203,8 +219,10 @@ static bool check_behind(reader *x, size_t number) {
 static bool put_backref(reader *x, sequence *q, size_t number, size_t pos) {
     if (!is_closed(x, number)) return pdl_rx_fail(&x->s, pos, "cannot refer to an open group");
     if (!check_behind(x, number)) return false;
-    if (nocase_ascii(x)) pdl_buf_putf(&x->out->text, "(?i:\\g{%zu})", number);
-    else pdl_buf_putf(&x->out->text, "\\g{%zu}", number);
+    if (nocase_ascii(x))
+        pdl_buf_putf(&x->out->text, "(?i:\\g{%zu})", number);
+    else
+        pdl_buf_putf(&x->out->text, "\\g{%zu}", number);
     append(q, ITEM_OTHER, x->groups.p[number - 1].width);
     return true;
 }
@@ -261,8 +279,10 @@ static bool read_set_item(reader *x, pdl_rx_token t, pdl_rx_escape *out) {
 }
 
 static void put_set_item(reader *x, pdl_rx_escape e) {
-    if (e.kind == PDL_RX_CLASS) put_class_items(x, e.value);
-    else put_set_range(x, e.value, e.value);
+    if (e.kind == PDL_RX_CLASS)
+        put_class_items(x, e.value);
+    else
+        put_set_range(x, e.value, e.value);
 }
 
 static pdl_str token_text(const reader *x, pdl_rx_token t) {
@@ -271,8 +291,10 @@ static pdl_str token_text(const reader *x, pdl_rx_token t) {
     return pdl_str_sub(x->s.src, t.at, t.at + n);
 }
 
-/* Behind "lo-" in a set: the end of the range, or the ] that makes the minus a character (then *done). */
-static bool read_range(reader *x, pdl_rx_token open, pdl_rx_token from, pdl_rx_escape lo, bool *done) {
+/* Behind "lo-" in a set: the end of the range, or the ] that makes the minus a character (then
+ * *done). */
+static bool read_range(reader *x, pdl_rx_token open, pdl_rx_token from, pdl_rx_escape lo,
+                       bool *done) {
     pdl_rx_token to;
     pdl_rx_escape hi;
     if (!pdl_rx_get(&x->s, &to)) return false;
@@ -296,8 +318,10 @@ static bool read_range(reader *x, pdl_rx_token open, pdl_rx_token from, pdl_rx_e
 static bool read_set(reader *x, sequence *q, pdl_rx_token open) {
     bool negated, done = false;
     if (!pdl_rx_accept(&x->s, '^', &negated)) return false;
-    if (negated) PUT(x, "[^");
-    else PUT(x, "[");
+    if (negated)
+        PUT(x, "[^");
+    else
+        PUT(x, "[");
     for (bool empty = true; !done; empty = false) {
         pdl_rx_token t;
         pdl_rx_escape e;
@@ -306,8 +330,10 @@ static bool read_set(reader *x, sequence *q, pdl_rx_token open) {
         if (t.cp < 0) return pdl_rx_fail(&x->s, open.pos, "unterminated character set");
         if (t.cp == ']' && !empty) break;
         if (!read_set_item(x, t, &e) || !pdl_rx_accept(&x->s, '-', &range)) return false;
-        if (!range) put_set_item(x, e);
-        else if (!read_range(x, open, t, e, &done)) return false;
+        if (!range)
+            put_set_item(x, e);
+        else if (!read_range(x, open, t, e, &done))
+            return false;
     }
     PUT(x, "]");
     append(q, ITEM_OTHER, one_character);
@@ -358,8 +384,10 @@ static bool put_bounds(reader *x, uint64_t lo, uint64_t hi) {
     if (lo > MAX_REPEAT)
         return pdl_err_set(x->s.err, PDL_E_limit, (pdl_loc){0},
                            "a repetition of more than %d is not supported", (int)MAX_REPEAT);
-    if (hi > MAX_REPEAT) pdl_buf_putf(b, "{%u,}", (unsigned)lo);
-    else pdl_buf_putf(b, "{%u,%u}", (unsigned)lo, (unsigned)hi);
+    if (hi > MAX_REPEAT)
+        pdl_buf_putf(b, "{%u,}", (unsigned)lo);
+    else
+        pdl_buf_putf(b, "{%u,%u}", (unsigned)lo, (unsigned)hi);
     return true;
 }
 
@@ -372,11 +400,13 @@ static bool read_repeat(reader *x, sequence *q, pdl_rx_token t) {
         append(q, ITEM_OTHER, one_character);
         return true;
     }
-    if (q->last == ITEM_NONE || q->last == ITEM_PLACE) return pdl_rx_fail(&x->s, t.pos, "nothing to repeat");
+    if (q->last == ITEM_NONE || q->last == ITEM_PLACE)
+        return pdl_rx_fail(&x->s, t.pos, "nothing to repeat");
     if (q->last == ITEM_REPEAT) return pdl_rx_fail(&x->s, t.pos, "multiple repeat");
     if (!pdl_rx_accept(&x->s, '?', &lazy)) return false;
     if (!lazy && !pdl_rx_accept(&x->s, '+', &possessive)) return false;
-    /* What matches no characters does so once or a thousand times; PCRE2 wants it fixed in a look-behind. */
+    /* What matches no characters does so once or a thousand times; PCRE2 wants it fixed in a
+     * look-behind. */
     if (x->behind && q->last_width.hi == 0) lo = hi = lo > 0;
     if (!put_bounds(x, lo, hi)) return false;
     if (lazy) PUT(x, "?");
@@ -416,8 +446,8 @@ static bool read_capture(reader *x, sequence *q, pdl_rx_token open, pdl_str name
     size_t number = x->groups.n + 1, old = name.n ? find_name(x, name) : 0;
     if (old) {
         pdl_buf shown = PDL_BUF;
-        pdl_buf_putf(&shown, "redefinition of group name '%.*s' as group %zu; was group %zu", PDL_FMT(name),
-                     number, old);
+        pdl_buf_putf(&shown, "redefinition of group name '%.*s' as group %zu; was group %zu",
+                     PDL_FMT(name), number, old);
         pdl_rx_fail(&x->s, name_pos, "%s", pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
         return false;
@@ -472,7 +502,8 @@ static bool read_look(reader *x, sequence *q, pdl_rx_token open, pdl_rx_token t)
 static bool read_comment(reader *x, pdl_rx_token open) {
     for (;;) {
         pdl_rx_token t;
-        if (x->s.next.cp < 0) return pdl_rx_fail(&x->s, open.pos, "missing ), unterminated comment");
+        if (x->s.next.cp < 0)
+            return pdl_rx_fail(&x->s, open.pos, "missing ), unterminated comment");
         if (!pdl_rx_get(&x->s, &t)) return false;
         if (t.cp == ')') return true;
     }
@@ -504,7 +535,8 @@ static bool read_condition_group(reader *x, size_t *number) {
     if (!condition_number(name, number))
         return pdl_rx_fail_name(&x->s, pos, "bad character in group name", name);
     if (*number == 0) return pdl_rx_fail(&x->s, pos, "bad group number");
-    if (*number > MAX_GROUPS) return pdl_rx_fail(&x->s, pos, "invalid group reference %zu", *number);
+    if (*number > MAX_GROUPS)
+        return pdl_rx_fail(&x->s, pos, "invalid group reference %zu", *number);
     *pdl_vec_push(&x->conditions) = (condition){*number, pos};
     return check_behind(x, *number);
 }
@@ -521,7 +553,8 @@ static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
         PUT(x, "|");
         if (!read_sequence(x, false, &no)) return false;
         if (x->s.next.cp == '|')
-            return pdl_rx_fail(&x->s, x->s.next.pos, "conditional backref with more than two branches");
+            return pdl_rx_fail(&x->s, x->s.next.pos,
+                               "conditional backref with more than two branches");
     }
     if (!close_group(x, open)) return false;
     append(q, ITEM_OTHER, either(yes, no));
@@ -548,18 +581,21 @@ static unsigned flag_of(int32_t c) {
 }
 #define TYPE_FLAGS ((unsigned)PDL_RX_ASCII | FLAG_UNICODE | FLAG_OTHER)
 
-/* After a flag: the next character, which is a flag or one of `ends`; else an error that names what is
- * missing. */
-static bool next_flag(reader *x, const char *ends, const char *missing, const char *at_end, int32_t *c) {
+/* After a flag: the next character, which is a flag or one of `ends`; else an error that names what
+ * is missing. */
+static bool next_flag(reader *x, const char *ends, const char *missing, const char *at_end,
+                      int32_t *c) {
     pdl_rx_token t;
     if (!pdl_rx_get(&x->s, &t)) return false;
     *c = t.cp;
     if (t.cp < 0) return pdl_rx_fail(&x->s, x->s.next.pos, "%s", at_end);
     if (flag_of(t.cp) || (t.cp < 0x80 && t.cp != 0 && strchr(ends, (int)t.cp))) return true;
-    return pdl_rx_fail(&x->s, t.pos, "%s", pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
+    return pdl_rx_fail(&x->s, t.pos, "%s",
+                       pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
 }
 
-/* The flags in front of a minus, colon or parenthesis, of which the first is *c; *c becomes that sign. */
+/* The flags in front of a minus, colon or parenthesis, of which the first is *c; *c becomes that
+ * sign. */
 static bool read_added_flags(reader *x, int32_t *c, unsigned *added) {
     static const char missing[] = "missing -, : or )";
     while (*c != ')' && *c != '-' && *c != ':') {
@@ -619,10 +655,12 @@ static bool read_flag_group(reader *x, sequence *q, pdl_rx_token open, int32_t c
         return true;
     }
     if (added & FLAG_DEBUG)
-        return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: cannot turn on global flag");
+        return pdl_rx_fail(&x->s, x->s.next.pos - 1,
+                           "bad inline flags: cannot turn on global flag");
     if (c == '-' && !read_removed_flags(x, &removed)) return false;
     if (removed & FLAG_DEBUG)
-        return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: cannot turn off global flag");
+        return pdl_rx_fail(&x->s, x->s.next.pos - 1,
+                           "bad inline flags: cannot turn off global flag");
     if (added & removed)
         return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: flag turned on and off");
     x->flags = with_flags(x->flags, added, removed);

@@ -6,7 +6,13 @@
 #include "base/buf.h"
 #include "base/map.h"
 
-enum { PDL_RX_NOCASE = 1, PDL_RX_MULTILINE = 2, PDL_RX_DOTALL = 4, PDL_RX_VERBOSE = 8, PDL_RX_ASCII = 16 };
+enum {
+    PDL_RX_NOCASE = 1,
+    PDL_RX_MULTILINE = 2,
+    PDL_RX_DOTALL = 4,
+    PDL_RX_VERBOSE = 8,
+    PDL_RX_ASCII = 16
+};
 
 /* What a pattern becomes. Groups keep their numbers; names are looked up here, PCRE2 sees none. */
 typedef struct pdl_regex_text {
@@ -15,11 +21,12 @@ typedef struct pdl_regex_text {
     size_t groups;  /* without group 0 */
     /* to be interpreted: PCRE2's machine code keeps captures of possessive groups that failed */
     bool plain;
-    pdl_map names;  /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
+    pdl_map names; /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
 } pdl_regex_text;
 
 /* Fill out (all-zero). On failure out is still to be released. Errors as pdl_regex_new says. */
-PDL_MUST bool pdl_regex_translate(pdl_str pattern, unsigned flags, pdl_regex_text *out, pdl_err *err);
+PDL_MUST bool pdl_regex_translate(pdl_str pattern, unsigned flags, pdl_regex_text *out,
+                                  pdl_err *err);
 void pdl_regex_text_fini(pdl_regex_text *t);
 
 #endif

@@ -31,7 +31,8 @@ static inline bool scan_accept(pdl_scan *s, int c) {
 }
 /* Accept the whole of lit at the cursor. */
 static inline bool scan_accept_str(pdl_scan *s, pdl_str lit) {
-    if (s->src.n - s->pos < lit.n || (lit.n && memcmp(s->src.p + s->pos, lit.p, lit.n) != 0)) return false;
+    if (s->src.n - s->pos < lit.n || (lit.n && memcmp(s->src.p + s->pos, lit.p, lit.n) != 0))
+        return false;
     s->pos += lit.n;
     return true;
 }

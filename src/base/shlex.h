@@ -1,5 +1,5 @@
-/* shlex.h -- splitting text into words by the quoting rules of POSIX shells, as Python's shlex.split does (no
- * comments, no expansion).
+/* shlex.h -- splitting text into words by the quoting rules of POSIX shells, as Python's
+ * shlex.split does (no comments, no expansion).
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_BASE_SHLEX_H
 #define PDL_BASE_SHLEX_H
@@ -7,9 +7,11 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Call word(user, w) for each word in order (w borrowed for the call) until it returns false, which ends the
- * splitting without an error. Blanks are space, tab, CR and LF. Error: PDL_E_expression, foreign
- * "ValueError", "No closing quotation" or "No escaped character"; words before it were reported. */
-PDL_MUST bool pdl_shlex_split(pdl_str text, bool (*word)(void *user, pdl_str w), void *user, pdl_err *err);
+/* Call word(user, w) for each word in order (w borrowed for the call) until it returns false, which
+ * ends the splitting without an error. Blanks are space, tab, CR and LF. Error: PDL_E_expression,
+ * foreign "ValueError", "No closing quotation" or "No escaped character"; words before it were
+ * reported. */
+PDL_MUST bool pdl_shlex_split(pdl_str text, bool (*word)(void *user, pdl_str w), void *user,
+                              pdl_err *err);
 
 #endif

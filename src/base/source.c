@@ -38,8 +38,10 @@ uint32_t pdl_source_line(const pdl_source *s, uint32_t off) {
     uint32_t lo = 0, hi = s->n_lines;
     while (hi - lo > 1) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (starts[mid] <= off) lo = mid;
-        else hi = mid;
+        if (starts[mid] <= off)
+            lo = mid;
+        else
+            hi = mid;
     }
     return lo + 1;
 }
@@ -60,6 +62,8 @@ pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1) {
 }
 
 void pdl_loc_put(pdl_loc loc, pdl_buf *out) {
-    if (loc.src && loc.src->name.n) pdl_buf_putf(out, "%.*s:%u - ", PDL_FMT(loc.src->name), pdl_loc_line(loc));
-    else if (loc.src) pdl_buf_putf(out, "line %u - ", pdl_loc_line(loc));
+    if (loc.src && loc.src->name.n)
+        pdl_buf_putf(out, "%.*s:%u - ", PDL_FMT(loc.src->name), pdl_loc_line(loc));
+    else if (loc.src)
+        pdl_buf_putf(out, "line %u - ", pdl_loc_line(loc));
 }

@@ -1,7 +1,8 @@
 /* source.h -- a named piece of program text, and places in it.
  *
- * A source lives in an arena (with its text) and is immutable. A pdl_loc is a byte span in a source; line
- * and column are computed when somebody asks. Line terminator is LF; readers normalise CR LF and CR.
+ * A source lives in an arena (with its text) and is immutable. A pdl_loc is a byte span in a
+ * source; line and column are computed when somebody asks. Line terminator is LF; readers normalise
+ * CR LF and CR.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,8 @@ typedef struct pdl_loc {
 /* NULs behind the text of a source: readers may look so far ahead without asking for its end. */
 enum { PDL_SOURCE_PAD = 8 };
 
-/* Name and text are copied into the arena. text must be valid UTF-8 of at most PDL_MAX_SOURCE_BYTES. */
+/* Name and text are copied into the arena. text must be valid UTF-8 of at most
+ * PDL_MAX_SOURCE_BYTES. */
 pdl_source *pdl_source_new(pdl_arena *a, pdl_str name, pdl_str text);
 
 /* 1-based line of a byte offset; column in code points, 1-based. */
@@ -43,6 +45,8 @@ pdl_str pdl_source_line_text(const pdl_source *s, uint32_t line1);
 struct pdl_buf;
 void pdl_loc_put(pdl_loc loc, struct pdl_buf *out);
 
-static inline uint32_t pdl_loc_line(pdl_loc l) { return l.src ? pdl_source_line(l.src, l.start) : 0; }
+static inline uint32_t pdl_loc_line(pdl_loc l) {
+    return l.src ? pdl_source_line(l.src, l.start) : 0;
+}
 
 #endif

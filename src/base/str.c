@@ -31,10 +31,12 @@ bool pdl_str_starts(pdl_str s, pdl_str prefix) {
 }
 
 bool pdl_str_ends(pdl_str s, pdl_str suffix) {
-    return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+    return s.n >= suffix.n &&
+           (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
 }
 
-/* memmem of the C library is linear (two-way), but prepares a table before it looks at a short text. */
+/* memmem of the C library is linear (two-way), but prepares a table before it looks at a short
+ * text. */
 enum { SHORT_NEEDLE = 4 };
 
 /* The first place in [p, end) where needle stands. */
@@ -55,8 +57,9 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 
-/* Looks for needle from the end. back[k]: of the last k bytes of needle, read backwards, the length of the
- * longest proper beginning that is also their end; so no byte of s is compared twice in vain. */
+/* Looks for needle from the end. back[k]: of the last k bytes of needle, read backwards, the length
+ * of the longest proper beginning that is also their end; so no byte of s is compared twice in
+ * vain. */
 static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
     size_t matched = 0;
     back[0] = back[1] = 0;
@@ -100,7 +103,8 @@ pdl_str pdl_file_plain(pdl_str path, char *out) {
     bool root = path.n && path.p[0] == '/';
     if (root) out[n++] = '/';
     for (size_t from = 0; from < path.n;) {
-        size_t slash = pdl_str_find(path, PDL_STR("/"), from), end = slash == PDL_NOT_FOUND ? path.n : slash;
+        size_t slash = pdl_str_find(path, PDL_STR("/"), from),
+               end = slash == PDL_NOT_FOUND ? path.n : slash;
         pdl_str part = pdl_str_sub(path, from, end);
         from = end + 1;
         if (!part.n || pdl_str_is(part, ".")) continue;

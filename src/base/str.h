@@ -19,12 +19,13 @@ typedef struct {
 } pdl_str;
 
 #define PDL_STR(lit) ((pdl_str){"" lit, sizeof(lit) - 1})
-#define PDL_FMT(s) (int)(s).n, (s).p /* for "%.*s" */
+#define PDL_FMT(s)   (int)(s).n, (s).p /* for "%.*s" */
 
 static inline pdl_str pdl_str_of(const char *z) { return (pdl_str){z, z ? strlen(z) : 0}; }
 
 static inline bool pdl_str_eq(pdl_str a, pdl_str b) {
-    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is there when n > 0 */
+    return a.n == b.n &&
+           (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is there when n > 0 */
 }
 
 static inline bool pdl_str_is(pdl_str a, const char *z) { return pdl_str_eq(a, pdl_str_of(z)); }
@@ -57,11 +58,12 @@ static inline pdl_str pdl_str_sub(pdl_str s, size_t from, size_t to) {
     return (pdl_str){s.p ? s.p + from : NULL, to - from};
 }
 
-/* The folder of a path: what stands before its last slash, "/" at the root, "" where there is none. And what stands behind. */
+/* The folder of a path: what stands before its last slash, "/" at the root, "" where there is none.
+ * And what stands behind. */
 pdl_str pdl_file_folder(pdl_str path);
 pdl_str pdl_file_name(pdl_str path);
-/* The path without parts that are "." and doubled slashes ("./a//b" is "a/b"), as people are shown it. Written to out, which has room
- * for path.n + 1 bytes. */
+/* The path without parts that are "." and doubled slashes ("./a//b" is "a/b"), as people are shown
+ * it. Written to out, which has room for path.n + 1 bytes. */
 pdl_str pdl_file_plain(pdl_str path, char *out);
 
 /* Without blanks (space, tab, CR, LF, FF, VT) at both ends. */
@@ -70,8 +72,8 @@ pdl_str pdl_str_trim(pdl_str s);
 /* Copy with a NUL behind it; the caller owns it and releases it with pdl_free. */
 char *pdl_str_dup(pdl_str s);
 
-/* Number of single-byte edits (insert, delete, replace, swap of neighbours) from a to b, or limit + 1
- * when it is larger than limit. For "did you mean". */
+/* Number of single-byte edits (insert, delete, replace, swap of neighbours) from a to b, or limit +
+ * 1 when it is larger than limit. For "did you mean". */
 size_t pdl_str_distance(pdl_str a, pdl_str b, size_t limit);
 
 /* The candidate next to name, or an empty slice when none is close enough to be meant. */

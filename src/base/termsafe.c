@@ -1,5 +1,5 @@
-/* termsafe.c -- see termsafe.h. The one place that decides what a terminal gets of text that somebody else wrote.
- * SPDX-License-Identifier: Apache-2.0 */
+/* termsafe.c -- see termsafe.h. The one place that decides what a terminal gets of text that
+ * somebody else wrote. SPDX-License-Identifier: Apache-2.0 */
 #include "base/termsafe.h"
 
 #include <unistd.h>
@@ -11,7 +11,9 @@ static size_t control_at(pdl_str s) {
     unsigned char c = (unsigned char)s.p[0];
     if (c == '\n' || c == '\t' || (c == '\r' && s.n > 1 && s.p[1] == '\n')) return 0;
     if (c < 0x20 || c == 0x7f) return 1;
-    return c == 0xc2 && s.n > 1 && ((unsigned char)s.p[1] & 0xe0) == 0x80 ? 2 : 0; /* U+0080 to U+009F */
+    return c == 0xc2 && s.n > 1 && ((unsigned char)s.p[1] & 0xe0) == 0x80
+               ? 2
+               : 0; /* U+0080 to U+009F */
 }
 
 void pdl_buf_put_shown(pdl_buf *out, pdl_str s) {
@@ -20,7 +22,8 @@ void pdl_buf_put_shown(pdl_buf *out, pdl_str s) {
         n = control_at(pdl_str_sub(s, i, s.n));
         if (!n) continue;
         unsigned char c = (unsigned char)s.p[i];
-        char picture[] = {'\xe2', '\x90', (char)(c == 0x7f ? 0xa1 : 0x80 + c), 0}; /* U+2400 and what follows */
+        char picture[] = {'\xe2', '\x90', (char)(c == 0x7f ? 0xa1 : 0x80 + c),
+                          0}; /* U+2400 and what follows */
         pdl_buf_put(out, pdl_str_sub(s, from, i));
         pdl_buf_put(out, n == 2 ? PDL_STR("\xef\xbf\xbd") : pdl_str_of(picture));
         from = i + n;

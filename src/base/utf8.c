@@ -1,5 +1,5 @@
-/* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc, what it lacks
- * from utf8_tables.h.
+/* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc,
+ * what it lacks from utf8_tables.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
@@ -23,9 +23,9 @@ static size_t ascii_prefix(pdl_str s) {
     return i;
 }
 
-/* Length of the sequence at p[0..n), n > 0; when it is not valid, *good is false and the length is that of
- * the part that could have begun a valid sequence (at least 1), as the Unicode standard advises for
- * replacement. */
+/* Length of the sequence at p[0..n), n > 0; when it is not valid, *good is false and the length is
+ * that of the part that could have begun a valid sequence (at least 1), as the Unicode standard
+ * advises for replacement. */
 static size_t sequence(const unsigned char *p, size_t n, bool *good) {
     *good = p[0] < 0x80;
     if (p[0] < 0xc2 || p[0] > 0xf4) return 1;
@@ -59,12 +59,15 @@ bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out) {
     if (off == PDL_NOT_FOUND) return false;
     *out = (pdl_utf8_fault){.off = off, .line = 1, .byte = (unsigned char)bytes.p[off]};
     for (size_t i = 0; i < off; i++) {
-        if (bytes.p[i] != '\n' && (bytes.p[i] != '\r' || (i + 1 < bytes.n && bytes.p[i + 1] == '\n'))) continue;
+        if (bytes.p[i] != '\n' &&
+            (bytes.p[i] != '\r' || (i + 1 < bytes.n && bytes.p[i + 1] == '\n')))
+            continue;
         out->line++;
         start = i + 1;
     }
     pdl_str before = pdl_str_sub(bytes, start, off);
-    if (start == 0 && pdl_str_starts(before, PDL_STR("\xef\xbb\xbf"))) before = pdl_str_sub(before, 3, before.n);
+    if (start == 0 && pdl_str_starts(before, PDL_STR("\xef\xbb\xbf")))
+        before = pdl_str_sub(before, 3, before.n);
     out->column = (uint32_t)pdl_utf8_count(before) + 1;
     return true;
 }
@@ -90,8 +93,8 @@ uint32_t pdl_utf8_next(const char **p) {
     case 2: return (uint32_t)(u[0] & 0x1f) << 6 | (u[1] & 0x3f);
     case 3: return (uint32_t)(u[0] & 0x0f) << 12 | (uint32_t)(u[1] & 0x3f) << 6 | (u[2] & 0x3f);
     default:
-        return (uint32_t)(u[0] & 0x07) << 18 | (uint32_t)(u[1] & 0x3f) << 12 | (uint32_t)(u[2] & 0x3f) << 6 |
-               (u[3] & 0x3f);
+        return (uint32_t)(u[0] & 0x07) << 18 | (uint32_t)(u[1] & 0x3f) << 12 |
+               (uint32_t)(u[2] & 0x3f) << 6 | (u[3] & 0x3f);
     }
 }
 
@@ -102,7 +105,8 @@ size_t pdl_utf8_put(uint32_t cp, char out[4]) {
     }
     size_t len = cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
     static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = len - 1; i > 0; i--, cp >>= 6) out[i] = (char)(unsigned char)(0x80 | (cp & 0x3f));
+    for (size_t i = len - 1; i > 0; i--, cp >>= 6)
+        out[i] = (char)(unsigned char)(0x80 | (cp & 0x3f));
     out[0] = (char)(unsigned char)(lead[len] | cp);
     return len;
 }
@@ -140,8 +144,10 @@ static bool in_ranges(uint32_t cp, const cp_range *ranges, size_t n) {
     size_t lo = 0, hi = n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (cp > ranges[mid].last) lo = mid + 1;
-        else hi = mid;
+        if (cp > ranges[mid].last)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo < n && cp >= ranges[lo].first;
 }
@@ -152,8 +158,8 @@ static bool between(utf8proc_category_t c, utf8proc_category_t lo, utf8proc_cate
     return c >= lo && c <= hi;
 }
 
-/* The order of categories in utf8proc: Cn, Lu Ll Lt Lm Lo, Mn Mc Me, Nd Nl No, Pc.., Zs Zl Zp, Cc Cf Cs
- * Co. */
+/* The order of categories in utf8proc: Cn, Lu Ll Lt Lm Lo, Mn Mc Me, Nd Nl No, Pc.., Zs Zl Zp, Cc
+ * Cf Cs Co. */
 bool pdl_cp_is_alpha(uint32_t cp) {
     return between(category(cp), UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO);
 }
@@ -163,7 +169,8 @@ bool pdl_cp_is_decimal(uint32_t cp) { return category(cp) == UTF8PROC_CATEGORY_N
 bool pdl_cp_is_digit(uint32_t cp) { return pdl_cp_is_decimal(cp) || IN(cp, other_digits); }
 
 bool pdl_cp_is_numeric(uint32_t cp) {
-    return between(category(cp), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO) || IN(cp, numeric_letters);
+    return between(category(cp), UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NO) ||
+           IN(cp, numeric_letters);
 }
 
 bool pdl_cp_is_alnum(uint32_t cp) { return pdl_cp_is_alpha(cp) || pdl_cp_is_numeric(cp); }
@@ -183,7 +190,9 @@ bool pdl_cp_is_upper(uint32_t cp) {
     return category(cp) == UTF8PROC_CATEGORY_LU || IN(cp, other_upper);
 }
 
-bool pdl_cp_is_title(uint32_t cp) { return category(cp) == UTF8PROC_CATEGORY_LT || pdl_cp_is_upper(cp); }
+bool pdl_cp_is_title(uint32_t cp) {
+    return category(cp) == UTF8PROC_CATEGORY_LT || pdl_cp_is_upper(cp);
+}
 
 bool pdl_cp_is_printable(uint32_t cp) {
     utf8proc_category_t c = category(cp);
@@ -193,7 +202,8 @@ bool pdl_cp_is_printable(uint32_t cp) {
 bool pdl_cp_is_id_start(uint32_t cp) {
     if (cp < 0x80) return ((cp | 32) >= 'a' && (cp | 32) <= 'z') || cp == '_';
     utf8proc_category_t c = category(cp);
-    bool usual = between(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO) || c == UTF8PROC_CATEGORY_NL;
+    bool usual =
+        between(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_LO) || c == UTF8PROC_CATEGORY_NL;
     return usual != IN(cp, id_start_odd);
 }
 
@@ -201,16 +211,17 @@ bool pdl_cp_is_id_continue(uint32_t cp) {
     if (cp < 0x80) return pdl_cp_is_id_start(cp) || (cp >= '0' && cp <= '9');
     utf8proc_category_t c = category(cp);
     bool usual = between(c, UTF8PROC_CATEGORY_LU, UTF8PROC_CATEGORY_MC) ||
-                 between(c, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NL) || c == UTF8PROC_CATEGORY_PC;
+                 between(c, UTF8PROC_CATEGORY_ND, UTF8PROC_CATEGORY_NL) ||
+                 c == UTF8PROC_CATEGORY_PC;
     return usual != IN(cp, id_continue_odd);
 }
 
 int pdl_cp_digit_value(uint32_t cp) {
     if (cp < 0x80) return cp >= '0' && cp <= '9' ? (int)cp - '0' : -1;
     if (!pdl_cp_is_decimal(cp)) return -1;
-    /* Decimal digits come in runs of ten that begin with the zero; the mathematical ones (1D7CE..1D7FF) and a
-     * few neighbouring scripts follow each other without a gap, so the distance to the start of the run is
-     * taken mod 10. */
+    /* Decimal digits come in runs of ten that begin with the zero; the mathematical ones
+     * (1D7CE..1D7FF) and a few neighbouring scripts follow each other without a gap, so the
+     * distance to the start of the run is taken mod 10. */
     uint32_t first = cp;
     while (pdl_cp_is_decimal(first - 1)) first--;
     return (int)((cp - first) % 10);
@@ -228,7 +239,8 @@ static bool is_ignorable(uint32_t cp) {
            c == UTF8PROC_CATEGORY_LM || c == UTF8PROC_CATEGORY_SK || IN(cp, other_ignorable);
 }
 
-/* The sigma at byte i of s ends a word: a cased letter before it and none behind, ignorables left out. */
+/* The sigma at byte i of s ends a word: a cased letter before it and none behind, ignorables left
+ * out. */
 static bool is_final_sigma(pdl_str s, size_t i) {
     const char *p = s.p + i;
     uint32_t cp = ' ';
@@ -254,8 +266,10 @@ static const special_case *find_special(uint32_t cp) {
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         if (special_cases[mid].cp == cp) return &special_cases[mid];
-        if (special_cases[mid].cp < cp) lo = mid + 1;
-        else hi = mid;
+        if (special_cases[mid].cp < cp)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return NULL;
 }
@@ -266,25 +280,32 @@ static void put_all(pdl_buf *out, const uint16_t cps[3]) {
 
 static void put_upper(pdl_buf *out, uint32_t cp) {
     const special_case *special = find_special(cp);
-    if (special) put_all(out, special->upper);
-    else pdl_buf_put_cp(out, (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp));
+    if (special)
+        put_all(out, special->upper);
+    else
+        pdl_buf_put_cp(out, (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp));
 }
 
 static void put_title(pdl_buf *out, uint32_t cp) {
     const special_case *special = find_special(cp);
-    if (special) put_all(out, special->title);
-    else pdl_buf_put_cp(out, (uint32_t)utf8proc_totitle((utf8proc_int32_t)cp));
+    if (special)
+        put_all(out, special->title);
+    else
+        pdl_buf_put_cp(out, (uint32_t)utf8proc_totitle((utf8proc_int32_t)cp));
 }
 
 /* The lower case of the code point cp at byte i of s. */
 static void put_lower(pdl_buf *out, uint32_t cp, pdl_str s, size_t i) {
-    if (cp == 0x3a3) pdl_buf_put_cp(out, is_final_sigma(s, i) ? 0x3c2 : 0x3c3);
-    else if (cp == 0x130) PDL_PUT(out, "i\xcc\x87");
-    else pdl_buf_put_cp(out, (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp));
+    if (cp == 0x3a3)
+        pdl_buf_put_cp(out, is_final_sigma(s, i) ? 0x3c2 : 0x3c3);
+    else if (cp == 0x130)
+        PDL_PUT(out, "i\xcc\x87");
+    else
+        pdl_buf_put_cp(out, (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp));
 }
 
-/* The ASCII start of s from byte i in the case wanted (first..first+25 are the letters to change); returns
- * its length. */
+/* The ASCII start of s from byte i in the case wanted (first..first+25 are the letters to change);
+ * returns its length. */
 static size_t put_ascii(pdl_buf *out, pdl_str s, size_t i, char first) {
     size_t n = ascii_prefix(pdl_str_sub(s, i, s.n));
     char *to = pdl_buf_room(out, n);
@@ -326,9 +347,10 @@ void pdl_utf8_casefold(pdl_buf *out, pdl_str s) {
         while (p < end && (unsigned char)*p >= 0x80) {
             utf8proc_int32_t folded[MAX_CASE];
             int last = 0;
-            utf8proc_ssize_t n = utf8proc_decompose_char((utf8proc_int32_t)pdl_utf8_next(&p), folded,
-                                                         MAX_CASE, UTF8PROC_CASEFOLD, &last);
-            for (utf8proc_ssize_t k = 0; k < n && k < MAX_CASE; k++) pdl_buf_put_cp(out, (uint32_t)folded[k]);
+            utf8proc_ssize_t n = utf8proc_decompose_char(
+                (utf8proc_int32_t)pdl_utf8_next(&p), folded, MAX_CASE, UTF8PROC_CASEFOLD, &last);
+            for (utf8proc_ssize_t k = 0; k < n && k < MAX_CASE; k++)
+                pdl_buf_put_cp(out, (uint32_t)folded[k]);
         }
         i = (size_t)(p - s.p);
     }
@@ -346,8 +368,10 @@ void pdl_utf8_title(pdl_buf *out, pdl_str s) {
     bool inside = false; /* the previous code point was cased */
     for (size_t at = 0, next; at < s.n; at = next) {
         uint32_t cp = cp_at(s, at, &next);
-        if (inside) put_lower(out, cp, s, at);
-        else put_title(out, cp);
+        if (inside)
+            put_lower(out, cp, s, at);
+        else
+            put_title(out, cp);
         inside = is_cased(cp);
     }
 }
@@ -362,9 +386,12 @@ void pdl_utf8_capitalize(pdl_buf *out, pdl_str s) {
 void pdl_utf8_swapcase(pdl_buf *out, pdl_str s) {
     for (size_t at = 0, next; at < s.n; at = next) {
         uint32_t cp = cp_at(s, at, &next);
-        if (pdl_cp_is_upper(cp)) put_lower(out, cp, s, at);
-        else if (pdl_cp_is_lower(cp)) put_upper(out, cp);
-        else pdl_buf_put_cp(out, cp);
+        if (pdl_cp_is_upper(cp))
+            put_lower(out, cp, s, at);
+        else if (pdl_cp_is_lower(cp))
+            put_upper(out, cp);
+        else
+            pdl_buf_put_cp(out, cp);
     }
 }
 

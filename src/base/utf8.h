@@ -6,11 +6,12 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong forms),
- * or PDL_NOT_FOUND when all is valid. */
+/* Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong
+ * forms), or PDL_NOT_FOUND when all is valid. */
 size_t pdl_utf8_check(pdl_str s);
 
-/* Where bytes stop being UTF-8: line and column from 1 (columns are code points; CR, LF and CR LF end lines). */
+/* Where bytes stop being UTF-8: line and column from 1 (columns are code points; CR, LF and CR LF
+ * end lines). */
 typedef struct pdl_utf8_fault {
     size_t off;
     uint32_t line, column;
@@ -26,7 +27,9 @@ pdl_str pdl_utf8_cut(pdl_str s, size_t n);
 size_t pdl_utf8_count(pdl_str s);
 
 /* Length in bytes (1..4) of the sequence that begins with byte c of valid UTF-8. */
-static inline size_t pdl_utf8_len(unsigned char c) { return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4; }
+static inline size_t pdl_utf8_len(unsigned char c) {
+    return c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+}
 
 /* Decode the code point at *p (valid UTF-8, at least one byte left) and advance *p. */
 uint32_t pdl_utf8_next(const char **p);
@@ -35,17 +38,18 @@ uint32_t pdl_utf8_next(const char **p);
 size_t pdl_utf8_put(uint32_t cp, char out[4]);
 void pdl_buf_put_cp(pdl_buf *b, uint32_t cp);
 
-/* Byte offset of the k-th code point (k may be the count: the length). Valid UTF-8; cut at the end. */
+/* Byte offset of the k-th code point (k may be the count: the length). Valid UTF-8; cut at the
+ * end. */
 size_t pdl_utf8_offset(pdl_str s, size_t k);
 
 /* Append s with every invalid byte sequence replaced by U+FFFD. */
 void pdl_utf8_repair(pdl_buf *out, pdl_str bytes);
 
 /* Python's str methods on text. Each appends the changed text. */
-void pdl_utf8_lower(pdl_buf *out, pdl_str s);     /* str.lower(), final sigma included */
-void pdl_utf8_upper(pdl_buf *out, pdl_str s);     /* str.upper(), full mapping: ß -> SS */
-void pdl_utf8_casefold(pdl_buf *out, pdl_str s);  /* str.casefold() */
-void pdl_utf8_title(pdl_buf *out, pdl_str s);     /* str.title() */
+void pdl_utf8_lower(pdl_buf *out, pdl_str s);    /* str.lower(), final sigma included */
+void pdl_utf8_upper(pdl_buf *out, pdl_str s);    /* str.upper(), full mapping: ß -> SS */
+void pdl_utf8_casefold(pdl_buf *out, pdl_str s); /* str.casefold() */
+void pdl_utf8_title(pdl_buf *out, pdl_str s);    /* str.title() */
 void pdl_utf8_capitalize(pdl_buf *out, pdl_str s);
 void pdl_utf8_swapcase(pdl_buf *out, pdl_str s);
 
@@ -55,15 +59,15 @@ bool pdl_cp_is_decimal(uint32_t cp);
 bool pdl_cp_is_digit(uint32_t cp);
 bool pdl_cp_is_numeric(uint32_t cp);
 bool pdl_cp_is_alnum(uint32_t cp);
-bool pdl_cp_is_space(uint32_t cp);      /* str.isspace() and what strip() and split() remove */
+bool pdl_cp_is_space(uint32_t cp); /* str.isspace() and what strip() and split() remove */
 bool pdl_cp_is_lower(uint32_t cp);
 bool pdl_cp_is_upper(uint32_t cp);
 bool pdl_cp_is_title(uint32_t cp);
-bool pdl_cp_is_printable(uint32_t cp);  /* repr() escapes the others */
-bool pdl_cp_is_id_start(uint32_t cp);   /* Python identifiers (XID) */
+bool pdl_cp_is_printable(uint32_t cp); /* repr() escapes the others */
+bool pdl_cp_is_id_start(uint32_t cp);  /* Python identifiers (XID) */
 bool pdl_cp_is_id_continue(uint32_t cp);
-int pdl_cp_digit_value(uint32_t cp);    /* 0..9 of a decimal digit of any script, else -1 */
-int pdl_cp_width(uint32_t cp);          /* columns on a terminal */
+int pdl_cp_digit_value(uint32_t cp); /* 0..9 of a decimal digit of any script, else -1 */
+int pdl_cp_width(uint32_t cp);       /* columns on a terminal */
 
 /* Text with normal form C appended. */
 void pdl_utf8_nfc(pdl_buf *out, pdl_str s);

@@ -9,10 +9,10 @@
 
 #include "base/alloc.h"
 
-#define PDL_VEC(T) \
-    struct {       \
-        T *p;      \
-        size_t n, cap; \
+#define PDL_VEC(T)                                                                                 \
+    struct {                                                                                       \
+        T *p;                                                                                      \
+        size_t n, cap;                                                                             \
     }
 
 /* Room for at least `need` items of size bytes; returns the new block. */
@@ -23,8 +23,9 @@ static inline void *pdl_vec_grow(void *p, size_t *cap, size_t need, size_t size)
     return pdl_realloc_n(p, c, size);
 }
 
-#define pdl_vec_reserve(v, need) \
-    ((need) > (v)->cap ? (void)((v)->p = pdl_vec_grow((v)->p, &(v)->cap, (need), sizeof *(v)->p)) : (void)0)
+#define pdl_vec_reserve(v, need)                                                                   \
+    ((need) > (v)->cap ? (void)((v)->p = pdl_vec_grow((v)->p, &(v)->cap, (need), sizeof *(v)->p))  \
+                       : (void)0)
 #define pdl_vec_push(v) (pdl_vec_reserve(v, (v)->n + 1), &(v)->p[(v)->n++])
 #define pdl_vec_fini(v) (pdl_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
 

@@ -28,15 +28,20 @@ static inline uint64_t pdl_word64(const char *p) {
 }
 
 /* The highest bit of each byte that is zero; bits above the lowest one set may be wrong. */
-static inline uint64_t pdl_word_zeros(uint64_t w) { return (w - PDL_EACH_BYTE(1)) & ~w & PDL_EACH_BYTE(0x80); }
+static inline uint64_t pdl_word_zeros(uint64_t w) {
+    return (w - PDL_EACH_BYTE(1)) & ~w & PDL_EACH_BYTE(0x80);
+}
 
-/* Whether n bytes are the same. What is short is compared by two words that may overlap: no call, no loop. */
+/* Whether n bytes are the same. What is short is compared by two words that may overlap: no call,
+ * no loop. */
 static inline bool pdl_bytes_eq(const char *a, const char *b, size_t n) {
     if (n > 16) return memcmp(a, b, n) == 0;
     if (n >= 8)
-        return ((pdl_word64(a) ^ pdl_word64(b)) | (pdl_word64(a + n - 8) ^ pdl_word64(b + n - 8))) == 0;
+        return ((pdl_word64(a) ^ pdl_word64(b)) |
+                (pdl_word64(a + n - 8) ^ pdl_word64(b + n - 8))) == 0;
     if (n >= 4)
-        return ((pdl_word32(a) ^ pdl_word32(b)) | (pdl_word32(a + n - 4) ^ pdl_word32(b + n - 4))) == 0;
+        return ((pdl_word32(a) ^ pdl_word32(b)) |
+                (pdl_word32(a + n - 4) ^ pdl_word32(b + n - 4))) == 0;
     return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 

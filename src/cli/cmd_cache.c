@@ -48,7 +48,8 @@ static void put_time(int64_t s, pdl_buf *out) {
     char text[32];
     struct tm tm;
     time_t t = (time_t)s;
-    if (localtime_r(&t, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm)) pdl_buf_put(out, pdl_str_of(text));
+    if (localtime_r(&t, &tm) && strftime(text, sizeof text, "%Y-%m-%d %H:%M", &tm))
+        pdl_buf_put(out, pdl_str_of(text));
 }
 
 static bool put_text(printer *p, const pdl_cache_row *r) {
@@ -56,7 +57,8 @@ static bool put_text(printer *p, const pdl_cache_row *r) {
     put_time(r->stored, &line);
     PDL_PUT(&line, "  ");
     put_time(r->used, &line);
-    pdl_buf_putf(&line, "  %5lld  %.*s #%lld  ", (long long)r->hits, PDL_FMT(r->model), (long long)r->number);
+    pdl_buf_putf(&line, "  %5lld  %.*s #%lld  ", (long long)r->hits, PDL_FMT(r->model),
+                 (long long)r->number);
     put_beginning(r->request, &line);
     put_line(p, &line);
     return !p->code;
@@ -68,10 +70,12 @@ static bool put_json(printer *p, const pdl_cache_row *r) {
     pdl_json_quote(r->key, 0, &line);
     PDL_PUT(&line, ", \"model\": ");
     pdl_json_quote(r->model, 0, &line);
-    pdl_buf_putf(&line, ", \"repetition\": %lld, \"stored\": %lld, \"used\": %lld, \"hits\": %lld", (long long)r->number,
-                 (long long)r->stored, (long long)r->used, (long long)r->hits);
+    pdl_buf_putf(&line, ", \"repetition\": %lld, \"stored\": %lld, \"used\": %lld, \"hits\": %lld",
+                 (long long)r->number, (long long)r->stored, (long long)r->used,
+                 (long long)r->hits);
     if (p->whole)
-        pdl_buf_putf(&line, ", \"request\": %.*s, \"reply\": %.*s", PDL_FMT(r->request), PDL_FMT(r->reply));
+        pdl_buf_putf(&line, ", \"request\": %.*s, \"reply\": %.*s", PDL_FMT(r->request),
+                     PDL_FMT(r->reply));
     PDL_PUT(&line, "}");
     put_line(p, &line);
     return !p->code;
@@ -89,7 +93,8 @@ static bool read_age(pdl_str s, int64_t *out) {
         int64_t seconds;
     } units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
     int64_t n;
-    if (s.n < 2 || !pdl_num_read_int(pdl_str_sub(s, 0, s.n - 1), &n) || n < 0 || n > 1000000000) return false;
+    if (s.n < 2 || !pdl_num_read_int(pdl_str_sub(s, 0, s.n - 1), &n) || n < 0 || n > 1000000000)
+        return false;
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
         if (s.p[s.n - 1] != units[i].unit) continue;
         *out = n * units[i].seconds;
@@ -112,11 +117,14 @@ static const char *misuse(const arguments *a, int64_t *age) {
     static const char *const actions[] = {"list", "prune", "export"};
     bool known = false, pruning = a->files.n && pdl_str_is(a->files.p[0], "prune");
     bool some = a->given[OPT_older_than] || a->given[OPT_model];
-    for (size_t i = 0; i < 3 && a->files.n; i++) known = known || pdl_str_is(a->files.p[0], actions[i]);
+    for (size_t i = 0; i < 3 && a->files.n; i++)
+        known = known || pdl_str_is(a->files.p[0], actions[i]);
     if (a->files.n < 2) return "the following arguments are required: ACTION FILE";
     if (!known) return "argument ACTION: choose from list, prune, export";
-    if (!pruning && (some || a->given[OPT_all])) return "--older-than, --model and --all belong to prune";
-    if (pruning && some == a->given[OPT_all]) return "prune needs --older-than AGE, --model GLOB, or --all by itself";
+    if (!pruning && (some || a->given[OPT_all]))
+        return "--older-than, --model and --all belong to prune";
+    if (pruning && some == a->given[OPT_all])
+        return "prune needs --older-than AGE, --model GLOB, or --all by itself";
     if (a->given[OPT_older_than] && !read_age(a->value[OPT_older_than], age))
         return "argument --older-than: expected a number and d, h, m or s, such as 30d";
     return NULL;
@@ -129,10 +137,14 @@ int pdl_cli_cmd_cache(const arguments *a) {
     pdl_cache *c = NULL;
     pdl_err err = {0};
     bool export = pdl_str_is(a->files.p[0], "export");
-    printer p = {.whole = export, .json = export || (a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json"))};
+    printer p = {.whole = export,
+                 .json =
+                     export || (a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json"))};
     bool ok = pdl_cache_open_existing(a->files.p[1], &c, &err);
-    if (ok && pdl_str_is(a->files.p[0], "prune")) ok = prune(a, c, age, &p, &err);
-    else if (ok) ok = pdl_cache_each(c, put_row, &p, &err);
+    if (ok && pdl_str_is(a->files.p[0], "prune"))
+        ok = prune(a, c, age, &p, &err);
+    else if (ok)
+        ok = pdl_cache_each(c, put_row, &p, &err);
     if (!ok) {
         pdl_cli_print_error(&err, NULL);
         p.code = 1;

@@ -1,5 +1,5 @@
-/* pdl_cli_cmd_check.c -- pdl check FILE...: everything about programs that can be known without running them.
- * SPDX-License-Identifier: Apache-2.0 */
+/* pdl_cli_cmd_check.c -- pdl check FILE...: everything about programs that can be known without
+ * running them. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,9 +21,11 @@ typedef struct checker {
     int code; /* of a failed write */
 } checker;
 
-/* --- the report ----------------------------------------------------------------------------------------- */
+/* --- the report ------------------------------------------------------------------------------- */
 
-static pdl_val put_num(pdl_val d, const char *key, uint32_t n) { return pdl_dict_putz(d, key, pdl_int(n)); }
+static pdl_val put_num(pdl_val d, const char *key, uint32_t n) {
+    return pdl_dict_putz(d, key, pdl_int(n));
+}
 
 static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
     pdl_loc at = d->mark.src ? d->mark : d->loc;
@@ -36,10 +38,12 @@ static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
     v = put_num(v, "column", at.src ? pdl_source_column(at.src, at.start) : 0);
     v = put_num(v, "end_line", at.src ? pdl_source_line(at.src, at.end) : 0);
     v = put_num(v, "end_column", at.src ? pdl_source_column(at.src, at.end) : 0);
-    v = pdl_dict_putz(v, "severity", pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
+    v = pdl_dict_putz(v, "severity",
+                      pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
     v = pdl_dict_putz(v, "code", pdl_textz(d->code));
     v = pdl_dict_putz(v, "message", pdl_text(pdl_buf_str(&message)));
-    if (!pdl_json_write(v, PDL_JSON_SPACED, 0, &line, &err)) PDL_BUG("a diagnostic is not JSON: %s", err.msg);
+    if (!pdl_json_write(v, PDL_JSON_SPACED, 0, &line, &err))
+        PDL_BUG("a diagnostic is not JSON: %s", err.msg);
     pdl_buf_putc(&line, '\n');
     pdl_session_redact(c->session, pdl_buf_str(&line), &shown);
     if (!c->code) c->code = pdl_cli_put_stdout(pdl_buf_str(&shown));
@@ -61,14 +65,17 @@ static void report(checker *c, const pdl_program *p) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->reference_only && !c->a->given[OPT_strict]) continue;
         c->failed = c->failed || d->severity == PDL_DIAG_ERROR;
-        if (c->json) put_json(c, c->file, d);
-        else put_text(c, d);
+        if (c->json)
+            put_json(c, c->file, d);
+        else
+            put_text(c, d);
     }
 }
 
 static void cannot_read(checker *c, pdl_err *err) {
     c->failed = true;
-    if (c->json) put_json(c, c->file, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
+    if (c->json)
+        put_json(c, c->file, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
     else
         pdl_cli_print_error(err, c->session);
     pdl_err_fini(err);
@@ -88,9 +95,13 @@ static void check_file(checker *c) {
     pdl_session_note(c->session, p);
     pdl_finder finder = {.file = c->file};
     finder.path = pdl_session_path(c->session, &finder.n_path);
-    if (ok) pdl_program_check(p, &(pdl_check_options){
-        .open = pdl_find_open, .user = &finder, .names = c->names.p, .n_names = c->names.n,
-    });
+    if (ok)
+        pdl_program_check(p, &(pdl_check_options){
+                                 .open = pdl_find_open,
+                                 .user = &finder,
+                                 .names = c->names.p,
+                                 .n_names = c->names.n,
+                             });
     report(c, p);
     pdl_program_drop(p);
     pdl_buf_fini(&text);
@@ -103,7 +114,7 @@ static void check_files(checker *c) {
     }
 }
 
-/* --- the command ---------------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 int pdl_cli_cmd_check(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");

@@ -29,7 +29,9 @@ static bool dump_expr(pdl_program *p, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-static bool dump_types(pdl_program *p, pdl_buf *out, pdl_err *err) { return pdl_list_types(p, out, err); }
+static bool dump_types(pdl_program *p, pdl_buf *out, pdl_err *err) {
+    return pdl_list_types(p, out, err);
+}
 
 static bool dump_code(pdl_program *p, pdl_buf *out, pdl_err *err) {
     (void)err;
@@ -45,7 +47,8 @@ static const struct {
     opt_id option;
     bool (*write)(pdl_program *p, pdl_buf *out, pdl_err *err);
 } forms[] = {
-    {OPT_nodes, dump_nodes}, {OPT_expr, dump_expr}, {OPT_types, dump_types}, {OPT_code, dump_code}, {OPT_blocks, dump_blocks},
+    {OPT_nodes, dump_nodes}, {OPT_expr, dump_expr},     {OPT_types, dump_types},
+    {OPT_code, dump_code},   {OPT_blocks, dump_blocks},
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
@@ -58,7 +61,8 @@ static size_t form_of(const arguments *a) {
 }
 
 static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), out = PDL_BUF_INIT(PDL_MAX_TEXT), shown = PDL_BUF;
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), out = PDL_BUF_INIT(PDL_MAX_TEXT),
+            shown = PDL_BUF;
     pdl_err err = {0};
     pdl_program *p = pdl_program_new();
     bool ok = pdl_cli_read_program(a->files.p[0], &text, &err), loaded = false;
@@ -66,7 +70,8 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     if (ok) pdl_session_note(s, p);
     if (ok && !loaded) {
         pdl_cli_print_load_errors(p, s);
-        if (forms[form].write != dump_nodes) form = N_FORMS; /* nodes are there when blocks are not */
+        if (forms[form].write != dump_nodes)
+            form = N_FORMS; /* nodes are there when blocks are not */
     }
     ok = ok && (form == N_FORMS || forms[form].write(p, &out, &err));
     if (!ok) pdl_cli_print_error(&err, s);

@@ -57,7 +57,8 @@ static void put_request(pdl_vref r, pdl_buf *out) {
         PDL_PUT(out, "  request: none, the answer is that of mock_response\n");
         return;
     }
-    pdl_buf_putf(out, "  request: %.*s %.*s\n", PDL_FMT(text_at(r, "method")), PDL_FMT(text_at(r, "url")));
+    pdl_buf_putf(out, "  request: %.*s %.*s\n", PDL_FMT(text_at(r, "method")),
+                 PDL_FMT(text_at(r, "url")));
     pdl_vref h = pdl_dict_getz(r, "headers");
     for (size_t i = 0; pdl_is_dict(h) && i < pdl_dict_len(h); i++)
         pdl_buf_putf(out, "    %.*s: %.*s\n", PDL_FMT(pdl_str_get(pdl_dict_key_at(h, i))),
@@ -68,9 +69,11 @@ static void put_request(pdl_vref r, pdl_buf *out) {
 }
 
 static void put_tokens(pdl_vref c, pdl_buf *out) {
-    pdl_vref t = pdl_dict_getz(c, "tokens"), most = pdl_dict_getz(t, "answer_at_most"), cost = pdl_dict_getz(c, "cost");
+    pdl_vref t = pdl_dict_getz(c, "tokens"), most = pdl_dict_getz(t, "answer_at_most"),
+             cost = pdl_dict_getz(c, "cost");
     pdl_buf_putf(out, "  tokens: about %lld", (long long)pdl_int_of(pdl_dict_getz(t, "prompt")));
-    if (pdl_is(most, PDL_V_INT)) pdl_buf_putf(out, ", and at most %lld in the answer", (long long)pdl_int_of(most));
+    if (pdl_is(most, PDL_V_INT))
+        pdl_buf_putf(out, ", and at most %lld in the answer", (long long)pdl_int_of(most));
     if (pdl_is(cost, PDL_V_FLOAT)) pdl_buf_putf(out, "; cost: about %.6g", pdl_float_of(cost));
     PDL_PUT(out, "\n");
 }
@@ -128,7 +131,9 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
         put_place(d, out);
         pdl_buf_putf(out, ":%lld ", (long long)pdl_int_of(pdl_dict_getz(d, "column")));
         pdl_buf_put(out, kind);
-        if (models && !pdl_str_is(kind, "model")) pdl_buf_putf(out, ", with %lld model block%s", (long long)models, models == 1 ? "" : "s");
+        if (models && !pdl_str_is(kind, "model"))
+            pdl_buf_putf(out, ", with %lld model block%s", (long long)models,
+                         models == 1 ? "" : "s");
         pdl_buf_putf(out, ": behind %.*s\n", PDL_FMT(text_at(d, "waits_for")));
     }
 }
@@ -143,7 +148,8 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
         pdl_vref d = pdl_list_at(no, i);
         PDL_PUT(out, "  ");
         put_place(d, out);
-        pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(text_at(d, "kind")), PDL_FMT(text_at(d, "allow")));
+        pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(text_at(d, "kind")),
+                     PDL_FMT(text_at(d, "allow")));
     }
     put_unknown(waits, out);
     put_unreached(pdl_dict_getz(notes, "not_reached"), out);
@@ -191,8 +197,13 @@ int pdl_cli_cmd_explain(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     bool streams = !a->given[OPT_stream] || !pdl_str_is(a->value[OPT_stream], "none");
     pdl_session_options o = {
-        .file = a->files.p[0], .dir = pdl_file_folder(a->files.p[0]), .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
-        .jobs = PDL_MAX_MAP_WORKERS, .prices = a->value[OPT_prices], .explain = true, .allow = a->value[OPT_allow],
+        .file = a->files.p[0],
+        .dir = pdl_file_folder(a->files.p[0]),
+        .stream = streams ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
+        .jobs = PDL_MAX_MAP_WORKERS,
+        .prices = a->value[OPT_prices],
+        .explain = true,
+        .allow = a->value[OPT_allow],
     };
     bool ok = pdl_cli_read_data(a, &vars, &err);
     o.variables = vars;

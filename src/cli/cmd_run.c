@@ -27,8 +27,8 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
     char chunk[65536];
     for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;)
         if (!pdl_buf_add(out, (pdl_str){chunk, n}, err)) return false;
-    return !ferror(stdin) ||
-           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot read standard input: %s", strerror(errno));
+    return !ferror(stdin) || pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                                         "cannot read standard input: %s", strerror(errno));
 }
 
 /* There is no such file: perhaps one with a similar name is meant. */
@@ -43,9 +43,10 @@ static bool no_file(pdl_str file, pdl_err *err) {
     pdl_str own = pdl_file_name(file);
     pdl_str near = pdl_str_nearest(own, names.p, names.n);
     if (near.n)
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%.*s?", PDL_FMT(file),
-                    PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), PDL_FMT(near));
-    else pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%.*s?",
+                    PDL_FMT(file), PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), PDL_FMT(near));
+    else
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
     if (d) closedir(d);
     for (size_t i = 0; i < names.n; i++) pdl_free((char *)(uintptr_t)names.p[i].p);
     pdl_vec_fini(&names);
@@ -61,8 +62,8 @@ bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
     pdl_free(path);
     if (kind == PDL_FILE_NONE) return no_file(file, err);
     if (kind == PDL_FILE_DIR)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%.*s is a directory: give the name of a program in it",
-                           PDL_FMT(file));
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                           "%.*s is a directory: give the name of a program in it", PDL_FMT(file));
     return ok;
 }
 
@@ -74,9 +75,10 @@ static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err
         pdl_err inner = {0};
         pdl_err_move(&inner, err);
         if (line)
-            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line, inner.msg,
-                        column);
-        else pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
+            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line,
+                        inner.msg, column);
+        else
+            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
         pdl_err_fini(&inner);
         return false;
     }
@@ -115,16 +117,19 @@ static char *trace_name(const arguments *a) {
     pdl_str v = a->value[OPT_trace], file = a->files.p[0];
     if (v.p) return pdl_str_dup(v);
     size_t slash = pdl_str_rfind(file, PDL_STR("/")), dot = pdl_str_rfind(file, PDL_STR("."));
-    bool has_suffix = dot != PDL_NOT_FOUND && dot > 0 && (slash == PDL_NOT_FOUND || dot > slash + 1);
+    bool has_suffix =
+        dot != PDL_NOT_FOUND && dot > 0 && (slash == PDL_NOT_FOUND || dot > slash + 1);
     pdl_buf b = PDL_BUF;
     pdl_buf_put(&b, pdl_str_sub(file, 0, has_suffix ? dot : file.n));
     PDL_PUT(&b, "_trace.json");
     return pdl_buf_take(&b);
 }
 
-/* A trace is written to its end, also after a signal; but then the other end of a pipe is not waited for. */
+/* A trace is written to its end, also after a signal; but then the other end of a pipe is not
+ * waited for. */
 static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
-    const pdl_cancel scope = {.flag = pdl_cli_signal_that_came()}, *before = pdl_cancel_enter(&scope);
+    const pdl_cancel scope = {.flag = pdl_cli_signal_that_came()},
+                     *before = pdl_cancel_enter(&scope);
     bool ok = pdl_file_out_put(user, piece, err);
     (void)pdl_cancel_enter(before);
     return ok;
@@ -180,7 +185,8 @@ static int finish(runner *r, pdl_step step) {
     if (step == PDL_STEP_FAIL) {
         const pdl_err *e = pdl_run_error(run);
         pdl_cli_term_flush(&r->term);
-        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit) pdl_cli_print_error(e, r->session);
+        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit)
+            pdl_cli_print_error(e, r->session);
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -247,7 +253,8 @@ static int run_program(runner *r) {
 }
 
 static pdl_stream stream_of(const arguments *a) {
-    if (!a->given[OPT_stream] || pdl_str_is(a->value[OPT_stream], "result")) return PDL_STREAM_RESULT;
+    if (!a->given[OPT_stream] || pdl_str_is(a->value[OPT_stream], "result"))
+        return PDL_STREAM_RESULT;
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
@@ -257,7 +264,8 @@ static int early(const arguments *a) {
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
     if (!a->files.n) return pdl_cli_cmd_help(a);
     if (a->given[OPT_sandbox]) {
-        pdl_cli_tell("pdl: error: --sandbox is not available: this build cannot confine code and commands");
+        pdl_cli_tell(
+            "pdl: error: --sandbox is not available: this build cannot confine code and commands");
         return 2;
     }
     if (a->given[OPT_record] && a->given[OPT_replay])
@@ -265,7 +273,8 @@ static int early(const arguments *a) {
     return -1;
 }
 
-/* A program may run this command again, on itself too. Each tells those below it how many stand above. */
+/* A program may run this command again, on itself too. Each tells those below it how many stand
+ * above. */
 static bool enter_depth(pdl_str file, pdl_err *err) {
     static const char name[] = "PDL_DEPTH";
     const char *told = getenv(name);
@@ -273,11 +282,13 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
     int64_t depth = 0;
     if (!told || !pdl_num_read_int(pdl_str_of(told), &depth) || depth < 0) depth = 0;
     if (depth >= PDL_MAX_PROCESS_DEPTH)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s: programs run programs more than %d deep", PDL_FMT(file),
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "%.*s: programs run programs more than %d deep", PDL_FMT(file),
                            PDL_MAX_PROCESS_DEPTH);
     snprintf(text, sizeof text, "%lld", (long long)depth + 1);
     return setenv(name, text, 1) == 0 ||
-           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the environment cannot be changed: %s", strerror(errno));
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the environment cannot be changed: %s",
+                       strerror(errno));
 }
 
 int pdl_cli_cmd_run(const arguments *a) {
@@ -289,9 +300,11 @@ int pdl_cli_cmd_run(const arguments *a) {
     run_limits limits = {0};
     pdl_debug debug = {0};
     char why[128];
-    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
+                        why))
         return pdl_cli_refuse(a, why);
-    pdl_cli_term_init(&r.term, &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+    pdl_cli_term_init(&r.term,
+                      &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),

@@ -24,7 +24,8 @@ int pdl_cli_cmd_schema(const arguments *a) {
     pdl_err err = {0};
     bool ok = pdl_json_write(schema, 0, 2, &out, &err);
     pdl_drop(schema);
-    if (ok) pdl_buf_putc(&out, '\n');
+    if (ok)
+        pdl_buf_putc(&out, '\n');
     else
         pdl_cli_print_error(&err, NULL);
     int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&out)) : 1;

@@ -25,14 +25,15 @@ typedef struct server {
     PDL_VEC(pdl_served) models;
     PDL_VEC(char *) names; /* of models; owned */
     char *host, *token;    /* owned */
-    int log;            /* descriptor of the request log */
+    int log;               /* descriptor of the request log */
     bool log_failed;
     int mcp_in, mcp_out; /* of a client that speaks MCP in lines; 0: there is none */
 } server;
 
-/* --- programs ------------------------------------------------------------------------------------------- */
+/* --- programs --------------------------------------------------------------------------------- */
 
-/* The file's name without folder and suffix. Clients read it in JSON: what is not UTF-8 is replaced. */
+/* The file's name without folder and suffix. Clients read it in JSON: what is not UTF-8 is
+ * replaced. */
 static pdl_str model_name(server *v, pdl_str file) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, pdl_file_name(file));
@@ -41,7 +42,8 @@ static pdl_str model_name(server *v, pdl_str file) {
     static const char *const suffixes[] = {".pdl", ".yaml", ".yml"};
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         pdl_str suffix = pdl_str_of(suffixes[i]);
-        if (file.n > suffix.n && pdl_str_ends(file, suffix)) return pdl_str_sub(file, 0, file.n - suffix.n);
+        if (file.n > suffix.n && pdl_str_ends(file, suffix))
+            return pdl_str_sub(file, 0, file.n - suffix.n);
     }
     return file;
 }
@@ -57,7 +59,8 @@ static int64_t file_time(pdl_str file) {
 static bool is_new(const server *v, pdl_str name, pdl_str file) {
     for (size_t i = 0; i < v->models.n; i++)
         if (pdl_str_eq(v->models.p[i].name, name)) {
-            pdl_cli_tell("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file), PDL_FMT(name));
+            pdl_cli_tell("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file),
+                         PDL_FMT(name));
             return false;
         }
     return true;
@@ -89,7 +92,7 @@ static bool load_all(server *v) {
     return ok;
 }
 
-/* --- options -------------------------------------------------------------------------------------------- */
+/* --- options ---------------------------------------------------------------------------------- */
 
 /* A whole number from least to most; the default where it is not given. */
 static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
@@ -108,17 +111,20 @@ static bool read_token(server *v, pdl_err *err) {
     if (v->a->given[OPT_token_file]) {
         char *path = pdl_str_dup(v->a->value[OPT_token_file]);
         ok = pdl_file_read(path, &b, err);
-        pdl_str line = pdl_str_sub(pdl_buf_str(&b), 0, pdl_str_find(pdl_buf_str(&b), PDL_STR("\n"), 0));
+        pdl_str line =
+            pdl_str_sub(pdl_buf_str(&b), 0, pdl_str_find(pdl_buf_str(&b), PDL_STR("\n"), 0));
         v->token = pdl_str_dup(pdl_str_trim(line));
-        if (ok && !*v->token) ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s holds no token", path);
+        if (ok && !*v->token)
+            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s holds no token", path);
         pdl_free(path);
     } else if (env && *env) {
         v->token = pdl_str_dup(pdl_str_of(env));
     }
     pdl_buf_fini(&b);
     if (!ok || v->token || pdl_serve_is_loopback(pdl_str_of(v->host))) return ok;
-    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                       "a server that others can reach needs a token: --token-file FILE, or PDL_SERVE_TOKEN");
+    return pdl_err_set(
+        err, PDL_E_usage, (pdl_loc){0},
+        "a server that others can reach needs a token: --token-file FILE, or PDL_SERVE_TOKEN");
 }
 
 /* A web page's origin: scheme and host, perhaps a port, or * for any. */
@@ -127,7 +133,9 @@ static bool is_origin(pdl_str s) {
     if (pdl_str_is(s, "*")) return true;
     if (slashes == PDL_NOT_FOUND || slashes == 0 || s.n <= slashes + 3) return false;
     for (size_t i = 0; i < s.n; i++)
-        if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] >= 127 || (s.p[i] == '/' && i >= slashes + 3)) return false;
+        if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] >= 127 ||
+            (s.p[i] == '/' && i >= slashes + 3))
+            return false;
     return true;
 }
 
@@ -142,7 +150,8 @@ static bool are_origins(pdl_str list) {
     return ok;
 }
 
-/* A reader that is slow must not hold up the server: where it is a pipe, lines that do not fit are lost, which is told once. */
+/* A reader that is slow must not hold up the server: where it is a pipe, lines that do not fit are
+ * lost, which is told once. */
 static void write_log(void *user, pdl_str line) {
     server *v = user;
     ssize_t n = write(v->log, line.p, line.n);
@@ -160,20 +169,22 @@ static bool open_log(server *v) {
         return true;
     }
     char *path = pdl_str_dup(file);
-    v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, S_IRUSR | S_IWUSR);
+    v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                  S_IRUSR | S_IWUSR);
     pdl_free(path);
     if (v->log < 0) pdl_cli_tell("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
     return v->log >= 0;
 }
 
-/* --- life ----------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static void on_signal(void *user, int sig) {
     (void)sig;
     pdl_serve_stop(((server *)user)->serve);
 }
 
-/* Messages have standard input and output for themselves: what else is printed goes to error output. */
+/* Messages have standard input and output for themselves: what else is printed goes to error
+ * output. */
 static bool take_standard_streams(server *v) {
     v->mcp_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     v->mcp_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -199,10 +210,12 @@ static int serve(server *v) {
     bool v6 = strchr(v->host, ':') != NULL;
     const char *s = v->models.n == 1 ? "" : "s", *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
     if (v->mcp_out)
-        pdl_cli_tell("pdl: serving %zu program%s as tools on standard input and output", v->models.n, s);
+        pdl_cli_tell("pdl: serving %zu program%s as tools on standard input and output",
+                     v->models.n, s);
     else
-        pdl_cli_tell("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s, v6 ? "[" : "",
-                     v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve), path);
+        pdl_cli_tell("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s,
+                     v6 ? "[" : "", v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve),
+                     path);
     pdl_serve_run(v->serve);
     pdl_signals_stop(watch);
     return 0;
@@ -214,14 +227,17 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     if (!number(v->a, OPT_port, 0, 65535, &port))
         return pdl_cli_refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
     if (!number(v->a, OPT_max_requests, 1, PDL_SPAWN_SLOTS, &runs))
-        return pdl_cli_refuse(v->a, "argument --max-requests: expected a whole number from 1 to 1024");
+        return pdl_cli_refuse(v->a,
+                              "argument --max-requests: expected a whole number from 1 to 1024");
     if (!number(v->a, OPT_max_waiting, 0, MOST_WAITING, &waiting))
-        return pdl_cli_refuse(v->a, "argument --max-waiting: expected a whole number from 0 to 100000");
+        return pdl_cli_refuse(v->a,
+                              "argument --max-waiting: expected a whole number from 0 to 100000");
     if (!number(v->a, OPT_request_time, 1, 1000000, &seconds))
         return pdl_cli_refuse(v->a, "argument --request-time: expected a whole number of seconds");
     if (v->a->given[OPT_allow_origin] && !are_origins(v->a->value[OPT_allow_origin]))
-        return pdl_cli_refuse(v->a, "argument --allow-origin: expected origins as https://a.example or "
-                                    "http://localhost:3000, with commas, or *");
+        return pdl_cli_refuse(v->a,
+                              "argument --allow-origin: expected origins as https://a.example or "
+                              "http://localhost:3000, with commas, or *");
     if (!read_token(v, &err)) {
         pdl_cli_print_error(&err, v->session);
         int code = err.kind == PDL_E_usage ? 2 : 1;
@@ -236,11 +252,22 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     }
     prepare_process();
     pdl_serve_options o = {
-        .session = v->session, .models = v->models.p, .n_models = v->models.n, .host = v->host,
-        .port = (uint16_t)port, .token = v->token ? pdl_str_of(v->token) : (pdl_str){0}, .variables = vars,
-        .max_runs = (uint32_t)runs, .max_waiting = (uint32_t)waiting, .run_ms = (uint64_t)seconds * 1000, .debug = debug,
-        .mcp_in = v->mcp_in, .mcp_out = v->mcp_out,
-        .origins = v->a->value[OPT_allow_origin], .log = v->a->given[OPT_log] ? write_log : NULL, .log_user = v,
+        .session = v->session,
+        .models = v->models.p,
+        .n_models = v->models.n,
+        .host = v->host,
+        .port = (uint16_t)port,
+        .token = v->token ? pdl_str_of(v->token) : (pdl_str){0},
+        .variables = vars,
+        .max_runs = (uint32_t)runs,
+        .max_waiting = (uint32_t)waiting,
+        .run_ms = (uint64_t)seconds * 1000,
+        .debug = debug,
+        .mcp_in = v->mcp_in,
+        .mcp_out = v->mcp_out,
+        .origins = v->a->value[OPT_allow_origin],
+        .log = v->a->given[OPT_log] ? write_log : NULL,
+        .log_user = v,
     };
     if (!pdl_serve_start(&o, &v->serve, &err)) {
         pdl_cli_print_error(&err, v->session);
@@ -272,7 +299,8 @@ int pdl_cli_cmd_serve(const arguments *a) {
     pdl_debug debug = {0};
     char why[128];
     run_limits limits = {0};
-    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"), why))
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
+                        why))
         return pdl_cli_refuse(a, why);
     pdl_session_options o = {
         .file = a->files.p[0],

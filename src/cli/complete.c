@@ -1,5 +1,5 @@
-/* complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables (packaging/pdl.bash and so on).
- * SPDX-License-Identifier: Apache-2.0 */
+/* complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables
+ * (packaging/pdl.bash and so on). SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -24,7 +24,8 @@ static void put_names(pdl_buf *out) {
 static void put_bash(pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
-    PDL_PUT(out, "_pdl() {\n    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words\n    case $prev in\n");
+    PDL_PUT(out, "_pdl() {\n    local cur=${COMP_WORDS[COMP_CWORD]} "
+                 "prev=${COMP_WORDS[COMP_CWORD-1]} words\n    case $prev in\n");
     for (opt_id id = 0; id < OPT_COUNT; id++) {
         if (!pdl_cli_option_of(id)->choices) continue;
         pdl_buf_putf(out, "    --%s) COMPREPLY=($(compgen -W '", pdl_cli_option_of(id)->name);
@@ -40,8 +41,10 @@ static void put_bash(pdl_buf *out) {
     }
     PDL_PUT(out, "    *) words='");
     put_words(&all[0], out);
-    PDL_PUT(out, "' ;;\n    esac\n    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return; fi\n"
-                 "    COMPREPLY=($(compgen -f -- \"$cur\"))\n    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W '");
+    PDL_PUT(out, "' ;;\n    esac\n    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" "
+                 "-- \"$cur\")); return; fi\n"
+                 "    COMPREPLY=($(compgen -f -- \"$cur\"))\n    [[ $COMP_CWORD == 1 ]] && "
+                 "COMPREPLY+=($(compgen -W '");
     put_names(out);
     PDL_PUT(out, "' -- \"$cur\"))\n    return 0\n}\ncomplete -o filenames -F _pdl pdl\n");
 }
@@ -49,9 +52,12 @@ static void put_bash(pdl_buf *out) {
 /* Text inside of single quotes; brackets and colons mean something to zsh. */
 static void put_quoted(const char *s, bool zsh, pdl_buf *out) {
     for (; *s; s++) {
-        if (*s == '\'') PDL_PUT(out, "'\\''");
-        else if (zsh && (*s == '[' || *s == ']' || *s == ':')) pdl_buf_putf(out, "\\%c", *s);
-        else pdl_buf_putc(out, *s);
+        if (*s == '\'')
+            PDL_PUT(out, "'\\''");
+        else if (zsh && (*s == '[' || *s == ']' || *s == ':'))
+            pdl_buf_putf(out, "\\%c", *s);
+        else
+            pdl_buf_putc(out, *s);
     }
 }
 
@@ -94,8 +100,11 @@ static void put_fish(pdl_buf *out) {
     for (size_t i = 0; i < n; i++) {
         for (const opt_id *o = all[i].options; all[i].name[0] != '_' && *o != OPT_COUNT; o++) {
             const option *row = pdl_cli_option_of(*o);
-            if (i) pdl_buf_putf(out, "complete -c pdl -n '__fish_seen_subcommand_from %s' -l %s", all[i].name, row->name);
-            else pdl_buf_putf(out, "complete -c pdl -n __fish_use_subcommand -l %s", row->name);
+            if (i)
+                pdl_buf_putf(out, "complete -c pdl -n '__fish_seen_subcommand_from %s' -l %s",
+                             all[i].name, row->name);
+            else
+                pdl_buf_putf(out, "complete -c pdl -n __fish_use_subcommand -l %s", row->name);
             if (row->letter) pdl_buf_putf(out, " -s %c", row->letter);
             if (row->kind == OPT_VALUE) PDL_PUT(out, " -r");
             if (row->choices) {
@@ -111,7 +120,10 @@ static void put_fish(pdl_buf *out) {
 }
 
 int pdl_cli_cmd_complete(const arguments *a) {
-    static const struct { const char *shell; void (*put)(pdl_buf *out); } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
+    static const struct {
+        const char *shell;
+        void (*put)(pdl_buf *out);
+    } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
     for (size_t i = 0; a->files.n && i < sizeof shells / sizeof *shells; i++) {
         if (!pdl_str_is(a->files.p[0], shells[i].shell)) continue;
         pdl_buf out = PDL_BUF;

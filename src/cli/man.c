@@ -1,5 +1,5 @@
-/* man.c -- pdl __man: the manual page, from the tables of commands, options and kinds of errors (packaging/pdl.1).
- * SPDX-License-Identifier: Apache-2.0 */
+/* man.c -- pdl __man: the manual page, from the tables of commands, options and kinds of errors
+ * (packaging/pdl.1). SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -35,7 +35,9 @@ static void put_command(const command *c, pdl_buf *out) {
 }
 
 static void put_codes(pdl_buf *out) {
-    static const struct { const char *code, *doc; } others[] = {
+    static const struct {
+        const char *code, *doc;
+    } others[] = {
         {"0", "success; check found no errors (warnings are allowed)"},
         {"141", "the reader of standard output went away; no message"},
         {"n", "Python code called sys.exit(n)"},
@@ -47,7 +49,10 @@ static void put_codes(pdl_buf *out) {
         put_roff(others[i].doc, out);
         pdl_buf_putc(out, '\n');
     }
-    static const struct { int code; const char *doc; } kinds[] = {
+    static const struct {
+        int code;
+        const char *doc;
+    } kinds[] = {
 #define X(id, code, doc) {code, doc},
         PDL_ERR_KINDS(X)
 #undef X
@@ -65,14 +70,19 @@ int pdl_cli_cmd_man(const arguments *a) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
     pdl_buf out = PDL_BUF;
-    PDL_PUT(&out, ".TH PDL 1 \"\" \"libpdl\" \"User commands\"\n.SH NAME\npdl \\- run programs of the Prompt Declaration Language\n"
-                  ".SH SYNOPSIS\n.B pdl\n[\\fIoptions\\fR] \\fIFILE\\fR\n.br\n.B pdl\n\\fIcommand\\fR [\\fIoptions\\fR] ...\n.SH COMMANDS\n");
+    PDL_PUT(&out, ".TH PDL 1 \"\" \"libpdl\" \"User commands\"\n.SH NAME\npdl \\- run programs of "
+                  "the Prompt Declaration Language\n"
+                  ".SH SYNOPSIS\n.B pdl\n[\\fIoptions\\fR] \\fIFILE\\fR\n.br\n.B "
+                  "pdl\n\\fIcommand\\fR [\\fIoptions\\fR] ...\n.SH COMMANDS\n");
     for (size_t i = 0; i < n; i++) put_command(&all[i], &out);
     put_codes(&out);
-    PDL_PUT(&out, ".SH ENVIRONMENT\n.TP\n.B PDL_PATH\nfolders in which imports are looked for, separated by colons\n"
-                  ".TP\n.B PDL_MCP_CONFIG\nthe file that says which tool servers there are (import: mcp:NAME)\n"
+    PDL_PUT(&out, ".SH ENVIRONMENT\n.TP\n.B PDL_PATH\nfolders in which imports are looked for, "
+                  "separated by colons\n"
+                  ".TP\n.B PDL_MCP_CONFIG\nthe file that says which tool servers there are "
+                  "(import: mcp:NAME)\n"
                   ".TP\n.B PDL_PYTHON\nthe Python interpreter for code blocks\n"
-                  ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; unset: no limit\n"
+                  ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; "
+                  "unset: no limit\n"
                   ".TP\n.B PDL_CODE_MEMORY\nmegabytes of address space for code; unset: no limit\n"
                   ".TP\n.B NO_COLOR, FORCE_COLOR\nnever, always colours\n");
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));

@@ -1,5 +1,5 @@
-/* options.c -- see options.h. Parsing follows what users of the reference's command know: long options may be
- * cut to a unique beginning, `--name=value`, `-xVALUE`.
+/* options.c -- see options.h. Parsing follows what users of the reference's command know: long
+ * options may be cut to a unique beginning, `--name=value`, `-xVALUE`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/options.h"
 
@@ -11,59 +11,94 @@ static const option options[] = {
     {OPT_help, "help", 'h', OPT_FLAG, NULL, NULL, "show this help and exit"},
     {OPT_version, "version", 0, OPT_FLAG, NULL, NULL, "print the version and exit"},
     {OPT_schema, "schema", 0, OPT_FLAG, NULL, NULL, "print the JSON Schema of programs and exit"},
-    {OPT_sandbox, "sandbox", 0, OPT_FLAG, NULL, NULL, "confine code and commands (not available in this build: refused)"},
-    {OPT_no_sandbox, "no-sandbox", 0, OPT_FLAG, NULL, NULL, "do not confine code and commands (the default)"},
-    {OPT_data, "data", 'd', OPT_VALUE, "YAML", NULL, "variables: a YAML mapping; wins over --data-file"},
-    {OPT_data_file, "data-file", 'f', OPT_VALUE, "FILE", NULL, "variables: a file with a YAML mapping"},
-    {OPT_stream, "stream", 0, OPT_VALUE, "MODE", "{result,context,none}", "what is printed while the program runs; result when absent"},
-    {OPT_trace, "trace", 't', OPT_MAYBE, "FILE", NULL, "write the trace; beside the program as NAME_trace.json when no FILE is given. Put it last"},
-    {OPT_record, "record", 0, OPT_VALUE, "FILE", NULL, "record every effect of the run in a new journal"},
-    {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL, "answer every effect from a journal; nothing goes out"},
-    {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL, "share replies of models between runs in a file; made when it is not there"},
+    {OPT_sandbox, "sandbox", 0, OPT_FLAG, NULL, NULL,
+     "confine code and commands (not available in this build: refused)"},
+    {OPT_no_sandbox, "no-sandbox", 0, OPT_FLAG, NULL, NULL,
+     "do not confine code and commands (the default)"},
+    {OPT_data, "data", 'd', OPT_VALUE, "YAML", NULL,
+     "variables: a YAML mapping; wins over --data-file"},
+    {OPT_data_file, "data-file", 'f', OPT_VALUE, "FILE", NULL,
+     "variables: a file with a YAML mapping"},
+    {OPT_stream, "stream", 0, OPT_VALUE, "MODE", "{result,context,none}",
+     "what is printed while the program runs; result when absent"},
+    {OPT_trace, "trace", 't', OPT_MAYBE, "FILE", NULL,
+     "write the trace; beside the program as NAME_trace.json when no FILE is given. Put it last"},
+    {OPT_record, "record", 0, OPT_VALUE, "FILE", NULL,
+     "record every effect of the run in a new journal"},
+    {OPT_replay, "replay", 0, OPT_VALUE, "FILE", NULL,
+     "answer every effect from a journal; nothing goes out"},
+    {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL,
+     "share replies of models between runs in a file; made when it is not there"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
-    {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL, "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
-    {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL, "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X"},
-    {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL, "JSON table of what models cost for one token; that of PDL_PRICES when absent"},
-    {OPT_max_rps, "max-rps", 0, OPT_VALUE, "N", NULL, "requests of models that go out in a second, at most"},
-    {OPT_max_tpm, "max-tokens-per-minute", 0, OPT_VALUE, "N", NULL, "tokens of prompts (estimated) and answers in a minute, at most"},
-    {OPT_wire, "wire", 0, OPT_VALUE, "FILE", NULL, "log requests and replies of models literally, keys removed; - is standard error"},
-    {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL, "also report what the reference interpreter would refuse"},
-    {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}", "form of the report; text when absent"},
+    {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
+     "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
+    {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL,
+     "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X"},
+    {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL,
+     "JSON table of what models cost for one token; that of PDL_PRICES when absent"},
+    {OPT_max_rps, "max-rps", 0, OPT_VALUE, "N", NULL,
+     "requests of models that go out in a second, at most"},
+    {OPT_max_tpm, "max-tokens-per-minute", 0, OPT_VALUE, "N", NULL,
+     "tokens of prompts (estimated) and answers in a minute, at most"},
+    {OPT_wire, "wire", 0, OPT_VALUE, "FILE", NULL,
+     "log requests and replies of models literally, keys removed; - is standard error"},
+    {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL,
+     "also report what the reference interpreter would refuse"},
+    {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}",
+     "form of the report; text when absent"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
     {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
     {OPT_types, "types", 0, OPT_FLAG, NULL, NULL, "every spec as JSON Schema"},
     {OPT_code, "code", 0, OPT_FLAG, NULL, NULL, "the bytecode"},
-    {OPT_older_than, "older-than", 0, OPT_VALUE, "AGE", NULL, "what was not used for so long: 30d, 12h, 90m or 45s"},
-    {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL, "what models of this name answered; * stands for anything"},
+    {OPT_older_than, "older-than", 0, OPT_VALUE, "AGE", NULL,
+     "what was not used for so long: 30d, 12h, 90m or 45s"},
+    {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL,
+     "what models of this name answered; * stands for anything"},
     {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything"},
-    {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL, "what is really done: some of code,command,read,write,input,tool"},
+    {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL,
+     "what is really done: some of code,command,read,write,input,tool"},
     {OPT_json, "json", 0, OPT_FLAG, NULL, NULL, "print one JSON object"},
-    {OPT_host, "host", 0, OPT_VALUE, "ADDRESS", NULL, "where to listen; 127.0.0.1 when absent. Others than this machine need a token"},
-    {OPT_port, "port", 0, OPT_VALUE, "N", NULL, "port to listen at, 0 for any that is free; 8080 when absent"},
-    {OPT_token_file, "token-file", 0, OPT_VALUE, "FILE", NULL, "file with the token that clients must send; PDL_SERVE_TOKEN when absent"},
-    {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL, "requests under way at a time; 1024 when absent"},
-    {OPT_max_waiting, "max-waiting", 0, OPT_VALUE, "N", NULL, "requests that wait when so many are under way; 1024 when absent"},
-    {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL, "for a program to answer; 600 when absent"},
-    {OPT_allow_origin, "allow-origin", 0, OPT_VALUE, "ORIGINS", NULL, "origins of web pages that may ask, as https://a.example,http://localhost:3000; * is any"},
-    {OPT_log, "log", 0, OPT_VALUE, "FILE", NULL, "append a line of JSON for each request; - is standard error"},
-    {OPT_mcp, "mcp", 0, OPT_FLAG, NULL, NULL, "offer the programs as tools (Model Context Protocol) on standard input and output; with --port or --host over HTTP, at /mcp"},
+    {OPT_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
+     "where to listen; 127.0.0.1 when absent. Others than this machine need a token"},
+    {OPT_port, "port", 0, OPT_VALUE, "N", NULL,
+     "port to listen at, 0 for any that is free; 8080 when absent"},
+    {OPT_token_file, "token-file", 0, OPT_VALUE, "FILE", NULL,
+     "file with the token that clients must send; PDL_SERVE_TOKEN when absent"},
+    {OPT_max_requests, "max-requests", 0, OPT_VALUE, "N", NULL,
+     "requests under way at a time; 1024 when absent"},
+    {OPT_max_waiting, "max-waiting", 0, OPT_VALUE, "N", NULL,
+     "requests that wait when so many are under way; 1024 when absent"},
+    {OPT_request_time, "request-time", 0, OPT_VALUE, "SECONDS", NULL,
+     "for a program to answer; 600 when absent"},
+    {OPT_allow_origin, "allow-origin", 0, OPT_VALUE, "ORIGINS", NULL,
+     "origins of web pages that may ask, as https://a.example,http://localhost:3000; * is any"},
+    {OPT_log, "log", 0, OPT_VALUE, "FILE", NULL,
+     "append a line of JSON for each request; - is standard error"},
+    {OPT_mcp, "mcp", 0, OPT_FLAG, NULL, NULL,
+     "offer the programs as tools (Model Context Protocol) on standard input and output; with "
+     "--port or --host over HTTP, at /mcp"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
-static const opt_id run_options[] = {OPT_help,   OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,
-                                     OPT_stream, OPT_trace,   OPT_record,     OPT_replay,    OPT_cache,    OPT_jobs,
-                                     OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire,
-                                     OPT_schema, OPT_version, OPT_COUNT};
-static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file, OPT_data, OPT_COUNT};
+static const opt_id run_options[] = {
+    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_stream, OPT_trace,
+    OPT_record,  OPT_replay,  OPT_cache,      OPT_jobs,      OPT_timeout, OPT_budget, OPT_prices,
+    OPT_max_rps, OPT_max_tpm, OPT_wire,       OPT_schema,    OPT_version, OPT_COUNT};
+static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_format,
+                                       OPT_data_file, OPT_data,   OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_COUNT};
-static const opt_id cache_options[] = {OPT_help, OPT_format, OPT_older_than, OPT_model, OPT_all, OPT_COUNT};
-static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data, OPT_allow, OPT_json,
-                                         OPT_stream, OPT_prices,    OPT_COUNT};
-static const opt_id serve_options[] = {OPT_help, OPT_host, OPT_port, OPT_token_file, OPT_data_file, OPT_data,
-                                       OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_mcp, OPT_cache, OPT_jobs,
-                                       OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire, OPT_COUNT};
+static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
+                                       OPT_model, OPT_all,    OPT_COUNT};
+static const opt_id explain_options[] = {OPT_help, OPT_data_file, OPT_data,   OPT_allow,
+                                         OPT_json, OPT_stream,    OPT_prices, OPT_COUNT};
+static const opt_id serve_options[] = {
+    OPT_help,   OPT_host,         OPT_port,        OPT_token_file,   OPT_data_file,
+    OPT_data,   OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin,
+    OPT_log,    OPT_mcp,          OPT_cache,       OPT_jobs,         OPT_timeout,
+    OPT_budget, OPT_prices,       OPT_max_rps,     OPT_max_tpm,      OPT_wire,
+    OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -78,25 +113,30 @@ static const command table[] = {
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
-     "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard output went "
+     "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard "
+     "output went "
      "away.\n"},
     {"check", pdl_cli_cmd_check, check_options, "FILE...",
      "Report everything about programs that can be known without running them.",
      "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
-    {"dump", pdl_cli_cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.", NULL},
+    {"dump", pdl_cli_cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.",
+     NULL},
     {"explain", pdl_cli_cmd_explain, explain_options, "FILE",
-     "Run a program without asking a model or doing anything that --allow does not name, as far as values "
+     "Run a program without asking a model or doing anything that --allow does not name, as far as "
+     "values "
      "are known,\nand print each call that would be made.",
      NULL},
     {"cache", pdl_cli_cmd_cache, cache_options, "ACTION FILE",
      "Look at or clear a file of replies that was made by --cache.",
      "Actions:\n"
-     "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the last message\n"
+     "  list    one line a reply: stored, last used, hits, model, repetition, beginning of the "
+     "last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
      "  export  print every reply with its request, one JSON object a line\n"},
     {"serve", pdl_cli_cmd_serve, serve_options, "FILE...",
      "Offer programs as models over an OpenAI-compatible HTTP interface.",
-     "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, and the "
+     "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, "
+     "and the "
      "variables\n"
      "messages, question (text of the last message of the user) and request (all other fields).\n"
      "To other programs it is a tool: /mcp over HTTP, or --mcp over standard input and output.\n"
@@ -106,8 +146,8 @@ static const command table[] = {
     {"__builtins", pdl_cli_cmd_builtins, plain_options, "",
      "Print the page of filters, tests, functions and methods.", NULL},
     {"__man", pdl_cli_cmd_man, plain_options, "", "Print the manual page as roff.", NULL},
-    {"__complete", pdl_cli_cmd_complete, plain_options, "SHELL", "Print the completion of bash, zsh or fish.",
-     NULL},
+    {"__complete", pdl_cli_cmd_complete, plain_options, "SHELL",
+     "Print the completion of bash, zsh or fish.", NULL},
 };
 
 const command *pdl_cli_commands(size_t *n) {
@@ -134,7 +174,8 @@ PDL_PRINTF(2, 3) static bool wrong(char **message, const char *fmt, ...) {
 }
 
 static bool is_choice(const char *choices, pdl_str v) {
-    pdl_str rest = pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* without the braces */
+    pdl_str rest =
+        pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* without the braces */
     for (;;) {
         size_t bar = pdl_str_find(rest, PDL_STR(","), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
         if (pdl_str_eq(pdl_str_sub(rest, 0, n), v)) return true;
@@ -149,8 +190,8 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
         pdl_buf_putc(&words, *p);
         if (*p == ',') pdl_buf_putc(&words, ' ');
     }
-    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name, PDL_FMT(value),
-          pdl_buf_z(&words));
+    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name,
+          PDL_FMT(value), pdl_buf_z(&words));
     pdl_buf_fini(&words);
     return false;
 }
@@ -171,8 +212,8 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
         if (pdl_str_is(name, options[i].name)) return &options[i];
         if (!pdl_str_starts(pdl_str_of(options[i].name), name)) continue;
         if (found) {
-            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name), found->name,
-                  options[i].name);
+            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name),
+                  found->name, options[i].name);
             return NULL;
         }
         found = &options[i];
@@ -184,8 +225,10 @@ static const option *find_long(const command *c, pdl_str name, char **message) {
         if (has_option(c, options[i].id)) names[n++] = pdl_str_of(options[i].name);
     pdl_str near = pdl_str_nearest(name, names, n);
     if (near.p)
-        wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name), PDL_FMT(near));
-    else wrong(message, "unrecognized arguments: --%.*s", PDL_FMT(name));
+        wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name),
+              PDL_FMT(near));
+    else
+        wrong(message, "unrecognized arguments: --%.*s", PDL_FMT(name));
     return NULL;
 }
 
@@ -195,10 +238,10 @@ static const option *find_letter(const command *c, char letter) {
     return NULL;
 }
 
-/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in the same
- * word. */
-static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv, int *i,
-                            char **message) {
+/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in
+ * the same word. */
+static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv,
+                            int *i, char **message) {
     if (o->kind == OPT_FLAG) {
         if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
         return take(a, o, attached, message);
@@ -219,7 +262,8 @@ static bool read_one(arguments *a, int argc, char **argv, int *i, char **message
         pdl_str name = pdl_str_sub(word, 2, eq == PDL_NOT_FOUND ? word.n : eq);
         const option *o = find_long(a->command, name, message);
         if (!o) return false;
-        pdl_str value = eq == PDL_NOT_FOUND ? (pdl_str){0} : (pdl_str){word.p + eq + 1, word.n - eq - 1};
+        pdl_str value =
+            eq == PDL_NOT_FOUND ? (pdl_str){0} : (pdl_str){word.p + eq + 1, word.n - eq - 1};
         return take_with_value(a, o, value, argc, argv, i, message);
     }
     const option *o = find_letter(a->command, word.p[1]);
@@ -247,9 +291,12 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **messag
     bool only_files = false;
     for (; i < argc; i++) {
         bool is_option = !only_files && argv[i][0] == '-' && argv[i][1];
-        if (is_option && strcmp(argv[i], "--") == 0) only_files = true;
-        else if (!is_option) *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
-        else if (!read_one(out, argc, argv, &i, message)) return false;
+        if (is_option && strcmp(argv[i], "--") == 0)
+            only_files = true;
+        else if (!is_option)
+            *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
+        else if (!read_one(out, argc, argv, &i, message))
+            return false;
     }
     size_t most = most_operands(out->command);
     if (out->files.n > most)
@@ -260,14 +307,17 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **messag
 void pdl_cli_arguments_fini(arguments *a) { pdl_vec_fini(&a->files); }
 
 static void option_usage(const option *o, pdl_buf *out) {
-    if (o->letter) pdl_buf_putf(out, "-%c", o->letter);
-    else pdl_buf_putf(out, "--%s", o->name);
+    if (o->letter)
+        pdl_buf_putf(out, "-%c", o->letter);
+    else
+        pdl_buf_putf(out, "--%s", o->name);
     const char *value = o->choices ? o->choices : o->value;
     if (o->kind == OPT_VALUE) pdl_buf_putf(out, " %s", value);
     if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
 }
 
-/* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one indented to 'indent'. */
+/* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one
+ * indented to 'indent'. */
 static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word) {
     enum { WIDTH = 80 };
     pdl_str w = pdl_buf_str(word);
@@ -276,7 +326,8 @@ static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word)
         pdl_buf_putc(out, '\n');
         *line = out->len;
         for (size_t i = 0; i < indent; i++) pdl_buf_putc(out, ' ');
-    } else pdl_buf_putc(out, ' ');
+    } else
+        pdl_buf_putc(out, ' ');
     pdl_buf_put(out, w);
     pdl_buf_clear(word);
 }

@@ -1,5 +1,5 @@
-/* options.h -- commands and options of `pdl` as tables: parsing, help, man page and completion read them.
- * SPDX-License-Identifier: Apache-2.0 */
+/* options.h -- commands and options of `pdl` as tables: parsing, help, man page and completion read
+ * them. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_CLI_OPTIONS_H
 #define PDL_CLI_OPTIONS_H
 
@@ -7,23 +7,63 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-typedef enum { OPT_FLAG, OPT_VALUE, OPT_MAYBE } opt_kind; /* MAYBE: the value may be left out; greedy */
+typedef enum {
+    OPT_FLAG,
+    OPT_VALUE,
+    OPT_MAYBE
+} opt_kind; /* MAYBE: the value may be left out; greedy */
 
 typedef enum {
-    OPT_help, OPT_version, OPT_schema, OPT_sandbox, OPT_no_sandbox, OPT_data, OPT_data_file, OPT_stream, OPT_trace, OPT_record,
-    OPT_replay, OPT_cache, OPT_jobs, OPT_timeout, OPT_budget, OPT_prices, OPT_max_rps, OPT_max_tpm, OPT_wire, OPT_strict, OPT_format, OPT_nodes, OPT_blocks,
-    OPT_expr, OPT_types, OPT_code,
-    OPT_older_than, OPT_model, OPT_all, OPT_allow, OPT_json, OPT_host, OPT_port, OPT_token_file,
-    OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin, OPT_log, OPT_mcp, OPT_COUNT
+    OPT_help,
+    OPT_version,
+    OPT_schema,
+    OPT_sandbox,
+    OPT_no_sandbox,
+    OPT_data,
+    OPT_data_file,
+    OPT_stream,
+    OPT_trace,
+    OPT_record,
+    OPT_replay,
+    OPT_cache,
+    OPT_jobs,
+    OPT_timeout,
+    OPT_budget,
+    OPT_prices,
+    OPT_max_rps,
+    OPT_max_tpm,
+    OPT_wire,
+    OPT_strict,
+    OPT_format,
+    OPT_nodes,
+    OPT_blocks,
+    OPT_expr,
+    OPT_types,
+    OPT_code,
+    OPT_older_than,
+    OPT_model,
+    OPT_all,
+    OPT_allow,
+    OPT_json,
+    OPT_host,
+    OPT_port,
+    OPT_token_file,
+    OPT_max_requests,
+    OPT_max_waiting,
+    OPT_request_time,
+    OPT_allow_origin,
+    OPT_log,
+    OPT_mcp,
+    OPT_COUNT
 } opt_id;
 
 typedef struct option {
     opt_id id;
-    const char *name;       /* long name without dashes */
-    char letter;            /* or 0 */
+    const char *name; /* long name without dashes */
+    char letter;      /* or 0 */
     opt_kind kind;
-    const char *value;      /* placeholder of the value */
-    const char *choices;    /* "a|b|c", or NULL */
+    const char *value;   /* placeholder of the value */
+    const char *choices; /* "a|b|c", or NULL */
     const char *doc;
 } option;
 
@@ -36,12 +76,12 @@ typedef struct arguments {
 } arguments;
 
 typedef struct command {
-    const char *name;       /* "run" is the one without a word */
+    const char *name; /* "run" is the one without a word */
     int (*run)(const arguments *a);
-    const opt_id *options;  /* ended by OPT_COUNT */
-    const char *operands;   /* "FILE", "FILE..." */
+    const opt_id *options; /* ended by OPT_COUNT */
+    const char *operands;  /* "FILE", "FILE..." */
     const char *doc;
-    const char *text;       /* further lines of its help; may be NULL */
+    const char *text; /* further lines of its help; may be NULL */
 } command;
 
 const command *pdl_cli_commands(size_t *n);

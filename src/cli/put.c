@@ -22,8 +22,10 @@ int pdl_cli_put_stdout(pdl_str text) {
 
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf shown = PDL_BUF;
-    if (s) pdl_session_redact(s, text, &shown);
-    else pdl_buf_put(&shown, text);
+    if (s)
+        pdl_session_redact(s, text, &shown);
+    else
+        pdl_buf_put(&shown, text);
     (void)pdl_write_termsafe(stderr, pdl_buf_str(&shown));
     fflush(stderr);
     pdl_buf_fini(&shown);

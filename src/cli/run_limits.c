@@ -29,7 +29,8 @@ static bool read_jobs(const arguments *a, uint32_t *jobs) {
     return true;
 }
 
-/* Every call that is open has a connection: as many descriptors as the system grants, and no more calls than that. */
+/* Every call that is open has a connection: as many descriptors as the system grants, and no more
+ * calls than that. */
 static void make_room(uint32_t *jobs) {
     enum { OTHERS = 64 }; /* descriptors for files, the worker, the loop */
     struct rlimit files;
@@ -39,7 +40,8 @@ static void make_room(uint32_t *jobs) {
         files.rlim_cur = files.rlim_max < need ? files.rlim_max : need;
         if (setrlimit(RLIMIT_NOFILE, &files) != 0 && getrlimit(RLIMIT_NOFILE, &files) != 0) return;
     }
-    if (files.rlim_cur < need) *jobs = files.rlim_cur > 2 * OTHERS ? (uint32_t)(files.rlim_cur - OTHERS) : OTHERS;
+    if (files.rlim_cur < need)
+        *jobs = files.rlim_cur > 2 * OTHERS ? (uint32_t)(files.rlim_cur - OTHERS) : OTHERS;
 }
 
 static bool read_rate(const arguments *a, opt_id id, double *out) {
@@ -50,8 +52,8 @@ static void write_wire(void *user, pdl_str text) {
     run_limits *l = user;
     if (l->wire_failed || (pdl_write_termsafe(l->wire, text) && fflush(l->wire) == 0)) return;
     l->wire_failed = true;
-    pdl_cli_tell("pdl: warning: the log of requests %.*s is not complete: %s", PDL_FMT(l->wire_name),
-                 strerror(errno));
+    pdl_cli_tell("pdl: warning: the log of requests %.*s is not complete: %s",
+                 PDL_FMT(l->wire_name), strerror(errno));
 }
 
 /* For nobody else from its first byte on. */
@@ -76,8 +78,10 @@ int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_optio
     pdl_err err = {0};
     if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
     make_room(&o->jobs);
-    if (!read_rate(a, OPT_max_rps, &o->max_requests_per_second)) return refuse_with(a, "max-rps", rate);
-    if (!read_rate(a, OPT_max_tpm, &o->max_tokens_per_minute)) return refuse_with(a, "max-tokens-per-minute", rate);
+    if (!read_rate(a, OPT_max_rps, &o->max_requests_per_second))
+        return refuse_with(a, "max-rps", rate);
+    if (!read_rate(a, OPT_max_tpm, &o->max_tokens_per_minute))
+        return refuse_with(a, "max-tokens-per-minute", rate);
     if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {
         int code = refuse_with(a, "budget", err.msg);
         pdl_err_fini(&err);

@@ -1,5 +1,5 @@
-/* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when the program
- * waits for the outside, and at the end.
+/* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when
+ * the program waits for the outside, and at the end.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "cli/term.h"
 
@@ -17,7 +17,8 @@
 #include "base/banned.h"
 
 void pdl_cli_term_init(term *t, const pdl_tty_env *env) {
-    *t = (term){.color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1)};
+    *t = (term){
+        .color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1)};
     struct stat st;
     t->may_block = fstat(STDOUT_FILENO, &st) == 0 && !S_ISREG(st.st_mode);
 }
@@ -28,18 +29,24 @@ static void check(term *t, bool ok) {
         t->interrupted = true;
         return;
     }
-    if (errno == EPIPE) t->broken = true;
-    else t->error = errno;
+    if (errno == EPIPE)
+        t->broken = true;
+    else
+        t->error = errno;
     if (t->on_broken) t->on_broken(t->user);
 }
 
-enum { PART = 2048 }; /* half a page: stdio then writes one page at most, which what is ready takes without blocking */
+enum {
+    PART = 2048
+}; /* half a page: stdio then writes one page at most, which what is ready takes without blocking */
 
-/* Before n bytes are written: waits until the reader of standard output takes some more, or a signal has come. */
+/* Before n bytes are written: waits until the reader of standard output takes some more, or a
+ * signal has come. */
 static bool is_ready(term *t, size_t n) {
     enum { LOOK_MS = 20 };
     struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
-    if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout))) return true; /* stays in the buffer */
+    if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout)))
+        return true; /* stays in the buffer */
     while (poll(&p, 1, LOOK_MS) <= 0) {
         if (!*pdl_cli_signal_that_came()) continue;
         t->interrupted = true;
@@ -85,7 +92,8 @@ static void put_foreign(term *t, pdl_str s) {
 }
 
 void pdl_cli_term_show(term *t, pdl_str text, bool foreign) {
-    if (foreign) put_foreign(t, text);
+    if (foreign)
+        put_foreign(t, text);
     else
         pdl_cli_term_put(t, text);
 }
@@ -116,7 +124,8 @@ static void put_error(term *t, pdl_str text, bool foreign) {
     pdl_cli_term_flush(t); /* what was printed before stands before */
     if (foreign)
         (void)pdl_write_termsafe(stderr, text);
-    else fwrite(text.p, 1, text.n, stderr);
+    else
+        fwrite(text.p, 1, text.n, stderr);
     fflush(stderr);
 }
 
@@ -146,7 +155,8 @@ static void on_event(void *user, const pdl_event *e) {
         return;
     case PDL_EVENT_message: put_message(t, e); return;
     case PDL_EVENT_out:
-        if (e->number == 2) put_error(t, e->text, e->foreign);
+        if (e->number == 2)
+            put_error(t, e->text, e->foreign);
         else
             pdl_cli_term_show(t, e->text, e->foreign);
         if (e->number == 1) pdl_cli_term_flush(t);

@@ -1,5 +1,5 @@
-/* term.h -- the terminal as a sink of events: streaming, colours, and what happens when nobody reads.
- * SPDX-License-Identifier: Apache-2.0 */
+/* term.h -- the terminal as a sink of events: streaming, colours, and what happens when nobody
+ * reads. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_CLI_TERM_H
 #define PDL_CLI_TERM_H
 
@@ -9,10 +9,10 @@
 typedef struct term {
     bool color, color_err; /* of standard output, of standard error */
     bool tty;              /* standard output is a terminal: models do not control it */
-    bool broken;          /* the reader of standard output went away */
-    bool may_block;       /* standard output is no regular file */
-    bool interrupted;     /* a signal came while its reader did not read: nothing more is written */
-    int error;            /* errno of another failed write, 0: none */
+    bool broken;           /* the reader of standard output went away */
+    bool may_block;        /* standard output is no regular file */
+    bool interrupted; /* a signal came while its reader did not read: nothing more is written */
+    int error;        /* errno of another failed write, 0: none */
     void (*on_broken)(void *user); /* once; may be NULL */
     void *user;
 } term;

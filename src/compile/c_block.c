@@ -1,5 +1,5 @@
-/* pdl_emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs, attempts of (body, parser,
- * spec, expectations), fallback, def, contribute, leave.
+/* pdl_emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs,
+ * attempts of (body, parser, spec, expectations), fallback, def, contribute, leave.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -58,7 +58,8 @@ static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
                        .def_name = name,
                    });
     emit_SUB_END(e);
-    if (pdl_str_is(name, "pdl_context")) emit_SET_CONTEXT(e);
+    if (pdl_str_is(name, "pdl_context"))
+        emit_SET_CONTEXT(e);
     else
         emit_BIND(e, pdl_emit_intern(e, name));
 }
@@ -87,7 +88,8 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
         emit_RETRY_INIT(e, 1);
         return;
     }
-    const pdl_tree *fields[] = {r->tries, r->delay, r->max_delay, r->backoff, r->jitter, r->exceptions};
+    const pdl_tree *fields[] = {r->tries,   r->delay,  r->max_delay,
+                                r->backoff, r->jitter, r->exceptions};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (fields[i])
             pdl_emit_tree(e, fields[i]);
@@ -118,7 +120,8 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
                                   .name = PDL_STR("feedback"),
                                   .no_context = true,
                               });
-        else c_default_feedback(e);
+        else
+            c_default_feedback(e);
         emit_EXPECT(e);
         emit_EXPECT_DONE(e);
     }
@@ -203,7 +206,9 @@ static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl
 
 static bool mutes_parts(const pdl_block *b) {
     switch ((int)b->kind) {
-    case PDL_BLOCK_array: case PDL_BLOCK_object: case PDL_BLOCK_map: return true;
+    case PDL_BLOCK_array:
+    case PDL_BLOCK_object:
+    case PDL_BLOCK_map: return true;
     case PDL_BLOCK_repeat: {
         const pdl_join *j = PDL_AS(repeat, b)->join;
         return j && j->kind != PDL_JOIN_TEXT;

@@ -69,10 +69,11 @@ void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 
 /* Names and lists of `for`, the bound, and the reducing function (deepest on the stack). */
-static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors, const pdl_text_field *index,
-                        const pdl_tree *max, const pdl_join *join) {
+static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors,
+                        const pdl_text_field *index, const pdl_tree *max, const pdl_join *join) {
     pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
-    *info = (pdl_fors_info){.n = fors ? fors->n : 0, .has_for = fors != NULL, .has_max = max != NULL};
+    *info =
+        (pdl_fors_info){.n = fors ? fors->n : 0, .has_for = fors != NULL, .has_max = max != NULL};
     if (index->s.p) info->index = pdl_emit_intern(e, index->s);
     for (uint32_t i = 0; i < info->n; i++) {
         pdl_emit_tree(e, fors->names[i]);
@@ -96,7 +97,9 @@ static void c_loop_start(pdl_emit *e, const pdl_join *join) {
     switch (join->kind) {
     case PDL_JOIN_TEXT: pdl_emit_text(e, PDL_STR("")); return;
     case PDL_JOIN_LASTOF: pdl_emit_const(e, pdl_null()); return;
-    case PDL_JOIN_ARRAY: case PDL_JOIN_OBJECT: case PDL_JOIN_REDUCE: emit_LIST(e, 0); return;
+    case PDL_JOIN_ARRAY:
+    case PDL_JOIN_OBJECT:
+    case PDL_JOIN_REDUCE: emit_LIST(e, 0); return;
     }
 }
 
@@ -114,7 +117,9 @@ static void c_loop_add(pdl_emit *e, const pdl_join *join) {
 }
 
 static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
-    if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF || join->kind == PDL_JOIN_ARRAY) return;
+    if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF ||
+        join->kind == PDL_JOIN_ARRAY)
+        return;
     pdl_emit_set_loc(e, join->loc);
     if (join->kind == PDL_JOIN_REDUCE)
         pdl_emit_reduce(e);
@@ -122,17 +127,21 @@ static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
         emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
-/* Can no expression of t see the background? A function that it calls might. C depth follows the YAML source. */
+/* Can no expression of t see the background? A function that it calls might. C depth follows the
+ * YAML source. */
 static bool is_blind_tree(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST) return true;
     if (t->kind == PDL_TREE_EXPR) {
         if (t->expr->has_call) return false;
         for (uint32_t i = 0; i < t->expr->n_free; i++)
-            if (pdl_str_is(t->expr->free_names[i], "pdl_context") || pdl_str_is(t->expr->free_names[i], "pdl_scope")) return false;
+            if (pdl_str_is(t->expr->free_names[i], "pdl_context") ||
+                pdl_str_is(t->expr->free_names[i], "pdl_scope"))
+                return false;
         return true;
     }
     for (uint32_t i = 0; i < t->n; i++)
-        if (!is_blind_tree(t->items[i]) || (t->kind == PDL_TREE_MAP && !is_blind_tree(t->keys[i]))) return false;
+        if (!is_blind_tree(t->items[i]) || (t->kind == PDL_TREE_MAP && !is_blind_tree(t->keys[i])))
+            return false;
     return true;
 }
 
@@ -157,12 +166,14 @@ static bool is_blind(const pdl_block *b) {
     }
 }
 
-/* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the loop runs in constant memory. */
+/* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the
+ * loop runs in constant memory. */
 static bool is_unheard(const pdl_b_repeat *b, const pdl_blockinfo *info, const pdl_join *join) {
     if (!info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;
     for (uint32_t i = 0; i < b->head.contribute.n; i++)
         if (b->head.contribute.p[i].value) return false;
-    return (!b->while_ || is_blind_tree(b->while_)) && (!b->until || is_blind_tree(b->until)) && is_blind(b->body);
+    return (!b->while_ || is_blind_tree(b->while_)) && (!b->until || is_blind_tree(b->until)) &&
+           is_blind(b->body);
 }
 
 static bool is_const_truth(const pdl_tree *t, bool truth) {
@@ -186,7 +197,8 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
         emit_FOR_SEP(e, sep); /* prints it, and adds it to the text, before all but the first */
     }
     emit_FOR_BIND(e);
-    pdl_emit_block(e, b->body, (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
+    pdl_emit_block(e, b->body,
+                   (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
     emit_CHILD(e);
     c_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {

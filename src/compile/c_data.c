@@ -129,7 +129,8 @@ static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info) {
     }
     for (uint32_t i = 0; i < b->fields.n; i++) {
         pdl_emit_text(e, b->fields.names[i]);
-        pdl_emit_block(e, b->fields.p[i], (pdl_pos){.seg = PDL_SEG_NAME, .name = b->fields.names[i]});
+        pdl_emit_block(e, b->fields.p[i],
+                       (pdl_pos){.seg = PDL_SEG_NAME, .name = b->fields.names[i]});
         emit_CHILD(e);
     }
     emit_DICT(e, b->fields.n);
@@ -166,21 +167,26 @@ static void c_import(pdl_emit *e, const pdl_block *b) {
     uint32_t known = emit_IMPORT_KNOWN(e, PDL_LATER);
     if (tools)
         pdl_emit_const(e, pdl_absent());
-    else emit_STDLIB(e);
+    else
+        emit_STDLIB(e);
     emit_IMPORT(e, b);
     emit_EMIT(e, false); /* an object that is known was printed when it was made */
     pdl_emit_patch(e, known);
 }
 
-static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF}, array_join = {.kind = PDL_JOIN_ARRAY},
-                      text_join = {.kind = PDL_JOIN_TEXT};
+static const pdl_join lastof_join = {.kind = PDL_JOIN_LASTOF},
+                      array_join = {.kind = PDL_JOIN_ARRAY}, text_join = {.kind = PDL_JOIN_TEXT};
 
 /* Body of a block by kind: the exhaustive switch of the compiler. */
 void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos) {
     switch (b->kind) {
     case PDL_BLOCK_text: pdl_emit_list_body(e, &PDL_AS(text, b)->items, info, &text_join); return;
-    case PDL_BLOCK_lastOf: pdl_emit_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join); return;
-    case PDL_BLOCK_array: pdl_emit_list_body(e, &PDL_AS(array, b)->items, info, &array_join); return;
+    case PDL_BLOCK_lastOf:
+        pdl_emit_list_body(e, &PDL_AS(lastOf, b)->items, info, &lastof_join);
+        return;
+    case PDL_BLOCK_array:
+        pdl_emit_list_body(e, &PDL_AS(array, b)->items, info, &array_join);
+        return;
     case PDL_BLOCK_object: c_object(e, PDL_AS(object, b), info); return;
     case PDL_BLOCK_sequence:
         pdl_emit_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join);
@@ -201,7 +207,9 @@ void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos
     case PDL_BLOCK_read: pdl_emit_read(e, PDL_AS(read, b), info); return;
     case PDL_BLOCK_factor: c_factor(e, PDL_AS(factor, b)); return;
     case PDL_BLOCK_aggregator: pdl_emit_aggregator(e, PDL_AS(aggregator, b)); return;
-    case PDL_BLOCK_error: emit_ERROR(e, pdl_emit_add_const(e, pdl_text(PDL_AS(error, b)->msg.s))); return;
+    case PDL_BLOCK_error:
+        emit_ERROR(e, pdl_emit_add_const(e, pdl_text(PDL_AS(error, b)->msg.s)));
+        return;
     case PDL_BLOCK_empty: pdl_emit_text(e, PDL_STR("")); return;
     case PDL_BLOCK_scalar: c_scalar(e, PDL_AS(scalar, b), info); return;
     case PDL_BLOCK_COUNT: break;

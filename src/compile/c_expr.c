@@ -1,5 +1,5 @@
-/* pdl_emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled down their left
- * spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH).
+/* pdl_emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled
+ * down their left spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -9,9 +9,10 @@
 
 static pdl_arith arith_of(pdl_xop op) {
     static const pdl_arith table[] = {
-        [PDL_XOP_ADD] = PDL_OP_ADD, [PDL_XOP_SUB] = PDL_OP_SUB, [PDL_XOP_MUL] = PDL_OP_MUL,
-        [PDL_XOP_DIV] = PDL_OP_DIV,
-        [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD, [PDL_XOP_POW] = PDL_OP_POW,
+        [PDL_XOP_ADD] = PDL_OP_ADD,           [PDL_XOP_SUB] = PDL_OP_SUB,
+        [PDL_XOP_MUL] = PDL_OP_MUL,           [PDL_XOP_DIV] = PDL_OP_DIV,
+        [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD,
+        [PDL_XOP_POW] = PDL_OP_POW,
     };
     return table[op];
 }
@@ -32,8 +33,10 @@ static void c_name(pdl_emit *e, const pdl_xnode *x) {
     pdl_str s = x->u.name;
     uint32_t slot;
     pdl_emit_set_span(e, x);
-    if (pdl_str_is(s, "pdl_context")) emit_CONTEXT(e);
-    else if (pdl_str_is(s, "pdl_scope")) c_scope(e);
+    if (pdl_str_is(s, "pdl_context"))
+        emit_CONTEXT(e);
+    else if (pdl_str_is(s, "pdl_scope"))
+        c_scope(e);
     else if (pdl_emit_local_find(e, pdl_emit_intern(e, s), &slot))
         emit_LOCAL(e, slot);
     else if (pdl_str_is(s, "pdl_usage"))
@@ -57,8 +60,8 @@ static pdl_callsig *c_args(pdl_emit *e, const pdl_xargs *args) {
     return s;
 }
 
-/* The variable a chain of attributes and items starts from: receivers of mutating methods are rebound along
- * it. */
+/* The variable a chain of attributes and items starts from: receivers of mutating methods are
+ * rebound along it. */
 static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
     *n_keys = 0;
     while (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) {
@@ -88,8 +91,9 @@ static const pdl_xnode *root_of(const pdl_xnode *x) {
 }
 
 static bool is_mutator(pdl_str name) {
-    static const char *const names[] = {"append",  "clear", "extend",  "insert",     "pop",   "remove",
-                                        "reverse", "sort",  "popitem", "setdefault", "update"};
+    static const char *const names[] = {"append",  "clear",      "extend",  "insert",
+                                        "pop",     "remove",     "reverse", "sort",
+                                        "popitem", "setdefault", "update"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (pdl_str_is(name, names[i])) return true;
     return false;
@@ -109,8 +113,10 @@ static pdl_callsig *c_call_step(pdl_emit *e, const pdl_xnode *x) {
     bool method = callee->kind == PDL_X_ATTR;
     if (method) s->name = callee->u.access.name;
     pdl_emit_set_span(e, x);
-    if (method) emit_METHOD(e, s);
-    else emit_CALL(e, s);
+    if (method)
+        emit_METHOD(e, s);
+    else
+        emit_CALL(e, s);
     return s;
 }
 
@@ -134,8 +140,10 @@ static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
     bool test = x->kind == PDL_X_TEST;
     s->row = x->u.filter.unknown ? NULL : test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
     pdl_emit_set_span(e, x);
-    if (test) emit_TEST(e, x->u.filter.negated, s);
-    else emit_FILTER(e, s);
+    if (test)
+        emit_TEST(e, x->u.filter.negated, s);
+    else
+        emit_FILTER(e, s);
 }
 
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
@@ -177,7 +185,8 @@ static void c_logic(pdl_emit *e, const pdl_xnode *x) {
     while (e->spine.n > base) {
         const pdl_xnode *op = e->spine.p[--e->spine.n];
         pdl_emit_set_span(e, op);
-        uint32_t out = kind == PDL_X_AND ? emit_JUMP_FALSE_KEEP(e, PDL_LATER) : emit_JUMP_TRUE_KEEP(e, PDL_LATER);
+        uint32_t out = kind == PDL_X_AND ? emit_JUMP_FALSE_KEEP(e, PDL_LATER)
+                                         : emit_JUMP_TRUE_KEEP(e, PDL_LATER);
         pdl_emit_xnode(e, op->u.op.b);
         pdl_emit_patch(e, out);
     }
@@ -200,7 +209,9 @@ static void c_cond(pdl_emit *e, const pdl_xnode *x) {
     }
     if (x)
         pdl_emit_xnode(e, x);
-    else c_undefined(e, "the inline if-expression evaluated to false and no else section was defined.");
+    else
+        c_undefined(e,
+                    "the inline if-expression evaluated to false and no else section was defined.");
     for (size_t i = 0; i < overs.n; i++) pdl_emit_patch(e, overs.p[i]);
     pdl_vec_fini(&overs);
 }
@@ -242,7 +253,8 @@ static void c_step(pdl_emit *e, const pdl_xnode *x) {
         pdl_emit_attr(e, x->u.access.name);
         return;
     case PDL_X_ITEM: c_item_access(e, x); return;
-    case PDL_X_FILTER: case PDL_X_TEST: c_filter_call(e, x); return;
+    case PDL_X_FILTER:
+    case PDL_X_TEST: c_filter_call(e, x); return;
     case PDL_X_CALL: c_call_step(e, x); return;
     case PDL_X_BINARY:
         pdl_emit_xnode(e, x->u.op.b);
@@ -256,8 +268,10 @@ static void c_step(pdl_emit *e, const pdl_xnode *x) {
 /* The left operand of a chain step, NULL for what is not a step. */
 static const pdl_xnode *left_of(const pdl_xnode *x) {
     switch ((int)x->kind) {
-    case PDL_X_ATTR: case PDL_X_ITEM: return x->u.access.obj;
-    case PDL_X_FILTER: case PDL_X_TEST: return x->u.filter.obj;
+    case PDL_X_ATTR:
+    case PDL_X_ITEM: return x->u.access.obj;
+    case PDL_X_FILTER:
+    case PDL_X_TEST: return x->u.filter.obj;
     case PDL_X_BINARY: return x->u.op.a;
     case PDL_X_CALL: {
         uint32_t n_keys;
@@ -271,7 +285,8 @@ static const pdl_xnode *left_of(const pdl_xnode *x) {
 static void c_chain(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     for (const pdl_xnode *left; (left = left_of(x)) != NULL; x = left) *pdl_vec_push(&e->spine) = x;
-    if (x->kind == PDL_X_CALL) c_rebinding_call(e, x);
+    if (x->kind == PDL_X_CALL)
+        c_rebinding_call(e, x);
     else
         pdl_emit_xnode(e, x);
     while (e->spine.n > base) c_step(e, e->spine.p[--e->spine.n]);
@@ -280,9 +295,12 @@ static void c_chain(pdl_emit *e, const pdl_xnode *x) {
 static void c_unary(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_xnode(e, x->u.op.a);
     pdl_emit_set_span(e, x);
-    if (x->u.op.op == PDL_XOP_NOT) emit_NOT(e);
-    else if (x->u.op.op == PDL_XOP_NEG) emit_NEG(e);
-    else emit_POS(e);
+    if (x->u.op.op == PDL_XOP_NOT)
+        emit_NOT(e);
+    else if (x->u.op.op == PDL_XOP_NEG)
+        emit_NEG(e);
+    else
+        emit_POS(e);
 }
 
 static void c_dict(pdl_emit *e, const pdl_xnode *x) {
@@ -305,11 +323,15 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_CONST: pdl_emit_const(e, pdl_keep(x->u.value)); return;
     case PDL_X_NAME: c_name(e, x); return;
-    case PDL_X_ATTR: case PDL_X_ITEM: case PDL_X_FILTER: case PDL_X_TEST: case PDL_X_BINARY: case PDL_X_CALL:
-        c_chain(e, x);
-        return;
+    case PDL_X_ATTR:
+    case PDL_X_ITEM:
+    case PDL_X_FILTER:
+    case PDL_X_TEST:
+    case PDL_X_BINARY:
+    case PDL_X_CALL: c_chain(e, x); return;
     case PDL_X_UNARY: c_unary(e, x); return;
-    case PDL_X_AND: case PDL_X_OR: c_logic(e, x); return;
+    case PDL_X_AND:
+    case PDL_X_OR: c_logic(e, x); return;
     case PDL_X_COMPARE: c_compare(e, x); return;
     case PDL_X_CONCAT: emit_CONCAT(e, c_items(e, x)); return;
     case PDL_X_COND: c_cond(e, x); return;

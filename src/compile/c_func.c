@@ -1,5 +1,5 @@
-/* c_func.c -- functions and calls. Bodies stand behind the code of the program; a pending list keeps the
- * compiler from recursing into them.
+/* c_func.c -- functions and calls. Bodies stand behind the code of the program; a pending list
+ * keeps the compiler from recursing into them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -16,7 +16,8 @@ void pdl_emit_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
     if (f->name_text.p) f->name = pdl_emit_intern(e, f->name_text);
     f->n_params = b->params.n;
     f->params = pdl_arena_new_n(e->a, pdl_name, f->n_params);
-    for (uint32_t i = 0; i < f->n_params; i++) f->params[i] = pdl_emit_intern(e, b->params.names[i]);
+    for (uint32_t i = 0; i < f->n_params; i++)
+        f->params[i] = pdl_emit_intern(e, b->params.names[i]);
     struct pending_func *p = pdl_arena_new(e->a, struct pending_func);
     p->info = f;
     *pdl_vec_push(&e->functions) = p;
@@ -37,7 +38,8 @@ void pdl_emit_pending_functions(pdl_emit *e) {
 void pdl_emit_call(pdl_emit *e, const pdl_b_call *b) {
     if (b->args)
         pdl_emit_tree(e, b->args);
-    else emit_DICT(e, 0);
+    else
+        emit_DICT(e, 0);
     pdl_emit_trace_field(e, "args");
     pdl_emit_tree(e, b->func);
     pdl_emit_set_loc(e, pdl_field_loc(&b->head, "call"));

@@ -1,7 +1,7 @@
 /* c_loop.c -- `for` of Jinja templates to bytecode.
  *
- * The variables of a closed loop (expr.h) are seen by its own instructions only: they have slots in the frame. Those of
- * any other are bound in the scope, which is saved before and taken back after.
+ * The variables of a closed loop (expr.h) are seen by its own instructions only: they have slots in
+ * the frame. Those of any other are bound in the scope, which is saved before and taken back after.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -16,7 +16,8 @@ bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
     return false;
 }
 
-/* The list of the items that pass the loop's filter, so that loop.length and the like count only them. */
+/* The list of the items that pass the loop's filter, so that loop.length and the like count only
+ * them. */
 static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     pdl_emit_set_span(e, x->u.loop.over);
@@ -57,12 +58,13 @@ static void c_loop_else(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_patch(e, some);
 }
 
-/* --- closed loops: variables in slots ------------------------------------------------------------------- */
+/* --- closed loops: variables in slots --------------------------------------------------------- */
 
 static void declare(pdl_emit *e, const pdl_xnode *target) {
     if (target->kind == PDL_X_NAME)
         *pdl_vec_push(&e->locals) = pdl_emit_intern(e, target->u.name);
-    else for (uint32_t i = 0; i < target->u.list.n; i++) declare(e, target->u.list.p[i]);
+    else
+        for (uint32_t i = 0; i < target->u.list.n; i++) declare(e, target->u.list.p[i]);
 }
 
 /* iterable on the stack -> nothing */
@@ -89,16 +91,19 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
     c_loop_else(e, x);
 }
 
-/* --- open loops: variables in the scope ----------------------------------------------------------------- */
+/* --- open loops: variables in the scope ------------------------------------------------------- */
 
-/* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with its own
- * text. The target is bound anew in place; a body that binds more has it taken back after each iteration. */
+/* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with
+ * its own text. The target is bound anew in place; a body that binds more has it taken back after
+ * each iteration. */
 static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) c_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);
     emit_SCOPE_SAVE(e);
-    if (x->u.loop.recursive) emit_LOOP_RECURSIVE(e, self);
-    else emit_LOOP(e);
+    if (x->u.loop.recursive)
+        emit_LOOP_RECURSIVE(e, self);
+    else
+        emit_LOOP(e);
     uint32_t loop_name = pdl_emit_intern(e, PDL_STR("loop"));
     emit_BIND_KEEP(e, loop_name);
     uint32_t again = pdl_emit_next_index(e);
@@ -124,7 +129,9 @@ void pdl_emit_for(pdl_emit *e, const pdl_xnode *x) {
         return;
     }
     uint32_t self = 0;
-    if (x->u.loop.recursive) { /* the body as a routine: entered by loop(items) with the items on the stack */
+    if (x->u.loop
+            /* the body as a routine: entered by loop(items) with the items on the stack */
+            .recursive) {
         uint32_t over = emit_JUMP(e, PDL_LATER);
         self = pdl_emit_next_index(e);
         emit_BUF_PUSH(e);

@@ -4,11 +4,11 @@
 
 #include "base/banned.h"
 
-/* Parameters that are numbers with a fraction: a whole number written for one of them is sent with a point,
- * as the reference does. */
+/* Parameters that are numbers with a fraction: a whole number written for one of them is sent with
+ * a point, as the reference does. */
 static bool is_float_parameter(pdl_str name) {
-    static const char *const names[] = {"temperature", "top_p", "presence_penalty", "frequency_penalty",
-                                        "timeout"};
+    static const char *const names[] = {"temperature", "top_p", "presence_penalty",
+                                        "frequency_penalty", "timeout"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (pdl_str_is(name, names[i])) return true;
     return false;
@@ -49,12 +49,15 @@ void pdl_emit_model(pdl_emit *e, const pdl_b_model *b) {
     else
         pdl_emit_tree(e, b->processor);
     pdl_emit_trace_field(e, b->model ? "model" : "processor");
-    if (b->parameters) c_parameters(e, b->parameters);
-    else emit_DICT(e, 0);
+    if (b->parameters)
+        c_parameters(e, b->parameters);
+    else
+        emit_DICT(e, 0);
     pdl_emit_trace_field(e, "parameters");
     if (b->input)
         pdl_emit_value_of(e, b->input, (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("input")});
-    else emit_CONTEXT(e);
+    else
+        emit_CONTEXT(e);
     pdl_emit_set_loc(e, b->head.loc);
     emit_MODEL(e, b);
 }

@@ -1,5 +1,5 @@
-/* c_seq.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of loops.
- * SPDX-License-Identifier: Apache-2.0 */
+/* c_seq.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of
+ * loops. SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
 #include "base/banned.h"
@@ -22,7 +22,9 @@ static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
         }
         break;
     case PDL_JOIN_ARRAY: emit_LIST(e, n); return;
-    case PDL_JOIN_OBJECT: case PDL_JOIN_LASTOF: case PDL_JOIN_REDUCE: break;
+    case PDL_JOIN_OBJECT:
+    case PDL_JOIN_LASTOF:
+    case PDL_JOIN_REDUCE: break;
     }
     emit_LIST(e, n);
     pdl_emit_set_loc(e, join->loc);
@@ -53,7 +55,8 @@ static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo 
     }
 }
 
-void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info, const pdl_join *join) {
+void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info,
+                        const pdl_join *join) {
     if (join->kind == PDL_JOIN_LASTOF) {
         c_last_of(e, items, info);
         return;

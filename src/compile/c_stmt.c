@@ -1,6 +1,6 @@
-/* pdl_emit_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the scope of its
- * frame; what a loop, macro or `with` sets does not leak because the scope is saved before and taken back
- * after.
+/* pdl_emit_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the
+ * scope of its frame; what a loop, macro or `with` sets does not leak because the scope is saved
+ * before and taken back after.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -16,7 +16,8 @@ void pdl_emit_target(pdl_emit *e, const pdl_xnode *t) {
         uint32_t slot;
         if (pdl_emit_local_find(e, name, &slot))
             emit_LOCAL_SET(e, slot);
-        else emit_BIND(e, name);
+        else
+            emit_BIND(e, name);
     } else if (t->kind == PDL_X_NSREF) {
         pdl_emit_xnode(e, t->u.access.obj);
         emit_SWAP(e);
@@ -34,8 +35,10 @@ bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
     size_t saved = 0;
     for (uint32_t i = from; i < pdl_emit_next_index(e); i++) {
         const pdl_ins *ins = &e->code->ins.p[i];
-        if (ins->op == PDL_OP_SCOPE_SAVE) saved++;
-        else if (ins->op == PDL_OP_SCOPE_BACK) saved--;
+        if (ins->op == PDL_OP_SCOPE_SAVE)
+            saved++;
+        else if (ins->op == PDL_OP_SCOPE_BACK)
+            saved--;
         if (saved || (ins->op != PDL_OP_BIND && ins->op != PDL_OP_BIND_KEEP)) continue;
         any = true;
         if (bound) pdl_idmap_put(bound, ins->c, e->code);
@@ -79,7 +82,8 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     while (n-- > 0) pdl_emit_patch(e, outs[n]);
 }
 
-/* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it was escaped. */
+/* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it
+ * was escaped. */
 static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);
@@ -104,8 +108,8 @@ static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) 
     m->defaults = pdl_arena_new_n(e->a, uint32_t, m->n_defaults);
     uint32_t over = emit_JUMP(e, PDL_LATER);
     m->entry = pdl_emit_next_index(e);
-    /* An argument that was not given is absent in the scope: its default is made inside the macro, in
-     * order. */
+    /* An argument that was not given is absent in the scope: its default is made inside the macro,
+     * in order. */
     for (uint32_t i = 0; i < m->n_defaults; i++) {
         pdl_name param = m->names[m->n_params - m->n_defaults + i];
         emit_GIVEN(e, param);
@@ -162,7 +166,8 @@ static void c_with(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_scope_back(e, from);
 }
 
-/* Has the filter that was emitted last something that writes its result? Then it does so at once. */
+/* Has the filter that was emitted last something that writes its result? Then it does so at
+ * once. */
 static bool c_written(pdl_emit *e) {
     pdl_ins *last = &e->code->ins.p[pdl_emit_next_index(e) - 1];
     pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->ptrs.p[last->c];
@@ -190,8 +195,8 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE_BACK(e);
 }
 
-/* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The routines
- * are in `self`. */
+/* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The
+ * routines are in `self`. */
 static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
@@ -218,12 +223,14 @@ static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_IF:
         for (; x && x->kind == PDL_X_IF; x = x->u.cond.no) n += c_block_routines(e, x->u.cond.yes);
         return n + c_block_routines(e, x);
-    case PDL_X_FOR: return c_block_routines(e, x->u.loop.body) + c_block_routines(e, x->u.loop.otherwise);
+    case PDL_X_FOR:
+        return c_block_routines(e, x->u.loop.body) + c_block_routines(e, x->u.loop.otherwise);
     case PDL_X_WITH: return c_block_routines(e, x->u.with.body);
     case PDL_X_SETBLOCK:
     case PDL_X_FILTERBLOCK:
     case PDL_X_AUTOESCAPE: return c_block_routines(e, x->u.set.body);
-    case PDL_X_MACRO: case PDL_X_CALLBLOCK: return c_block_routines(e, x->u.macro.body);
+    case PDL_X_MACRO:
+    case PDL_X_CALLBLOCK: return c_block_routines(e, x->u.macro.body);
     case PDL_X_BLOCK:
         if (x->u.macro.required) return 0;
         pdl_emit_text(e, x->u.macro.name);
@@ -242,8 +249,8 @@ void pdl_emit_self(pdl_emit *e, const pdl_xnode *root) {
 
 static void c_required(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_set_span(e, x);
-    pdl_val what = pdl_list_push(pdl_list_new(2),
-                                 pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
+    pdl_val what = pdl_list_push(
+        pdl_list_new(2), pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
     emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
@@ -255,8 +262,8 @@ static void c_raise(pdl_emit *e, const pdl_xnode *x) {
         emit_POP(e);
     }
     pdl_emit_set_span(e, x);
-    pdl_val what =
-        pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)), pdl_textz(x->u.fault.cls));
+    pdl_val what = pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_text(x->u.fault.text)),
+                                 pdl_textz(x->u.fault.cls));
     emit_RAISE(e, pdl_emit_add_const(e, what));
 }
 

@@ -10,17 +10,17 @@
 typedef enum { A_NONE, A_FLAG, A_ENUM } kind_a;
 typedef enum { C_NONE, C_NAME, C_CONST, C_TARGET, C_COUNT, C_SLOT, C_PTR } kind_c;
 
-#define KIND_FLAG(what) A_FLAG, #what
-#define KIND_ENUM(type) A_ENUM, #type
-#define KIND_PTR(type) C_PTR, #type
+#define KIND_FLAG(what)        A_FLAG, #what
+#define KIND_ENUM(type)        A_ENUM, #type
+#define KIND_PTR(type)         C_PTR, #type
 #define KIND_PTR_OR_NULL(type) C_PTR, #type
-#define KIND_NAME C_NAME, ""
-#define KIND_CONST C_CONST, ""
-#define KIND_TARGET C_TARGET, ""
-#define KIND_ENTRY C_TARGET, ""
-#define KIND_COUNT C_COUNT, ""
-#define KIND_SLOT C_SLOT, ""
-#define KIND_NONE 0, ""
+#define KIND_NAME              C_NAME, ""
+#define KIND_CONST             C_CONST, ""
+#define KIND_TARGET            C_TARGET, ""
+#define KIND_ENTRY             C_TARGET, ""
+#define KIND_COUNT             C_COUNT, ""
+#define KIND_SLOT              C_SLOT, ""
+#define KIND_NONE              0, ""
 
 static const struct {
     const char *name;
@@ -63,8 +63,10 @@ static void dump_ptr(const pdl_code *c, uint32_t i, pdl_buf *out) {
         pdl_buf_putf(out, " %s", ((const pdl_blockinfo *)p)->kind);
     if (c->ptr_types.p[i] == PDL_PTR_pdl_callsig)
         pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_callsig *)p)->name));
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_macro_info) pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_macro_info *)p)->name));
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_func_info) pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_func_info *)p)->name_text));
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_macro_info)
+        pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_macro_info *)p)->name));
+    if (c->ptr_types.p[i] == PDL_PTR_pdl_func_info)
+        pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_func_info *)p)->name_text));
 }
 
 static void dump_operands(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
@@ -76,7 +78,8 @@ static void dump_operands(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
         pdl_val_show(c->consts.p[i->c], true, 60, out);
         break;
     case C_TARGET: pdl_buf_putf(out, " -> %u", i->c); break;
-    case C_COUNT: case C_SLOT: pdl_buf_putf(out, " %u", i->c); break;
+    case C_COUNT:
+    case C_SLOT: pdl_buf_putf(out, " %u", i->c); break;
     case C_PTR:
         pdl_buf_putf(out, " %s", ops[i->op].c_name);
         dump_ptr(c, i->c, out);

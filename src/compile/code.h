@@ -1,5 +1,5 @@
-/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each instruction.
- * Immutable, shared by runs.
+/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each
+ * instruction. Immutable, shared by runs.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_COMPILE_CODE_H
 #define PDL_COMPILE_CODE_H
@@ -21,7 +21,8 @@ typedef struct pdl_ins {
     uint32_t c;
 } pdl_ins;
 
-/* Where an instruction came from. expr: its text is quoted in "Error during the evaluation of ...". */
+/* Where an instruction came from. expr: its text is quoted in "Error during the evaluation of
+ * ...". */
 typedef struct pdl_srcsite {
     const pdl_expr *expr; /* NULL: a step of a block */
     const pdl_node *node; /* scalar that holds the text, NULL unknown */
@@ -35,21 +36,22 @@ typedef struct pdl_srcspan {
 
 /* Shape of a call, filter, test. */
 typedef struct pdl_callsig {
-    uint32_t n_pos;        /* positional arguments on the stack (without receiver) */
+    uint32_t n_pos; /* positional arguments on the stack (without receiver) */
     uint32_t n_kw;
     pdl_str *kw;
-    bool star, starstar;   /* *list and **dict are on the stack behind the keywords */
-    pdl_str name;          /* METHOD */
-    const pdl_native *row; /* FILTER, TEST; NULL: unknown, fails with `why` */
+    bool star, starstar;       /* *list and **dict are on the stack behind the keywords */
+    pdl_str name;              /* METHOD */
+    const pdl_native *row;     /* FILTER, TEST; NULL: unknown, fails with `why` */
     pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
     pdl_str why;
-    pdl_name root;         /* METHOD: variable to rebind when the method mutates; 0: none */
-    uint32_t local;        /* its slot in the frame + 1; 0: it is in the scope */
-    uint32_t n_keys;       /* METHOD: keys of the path from root, on the stack below the receiver */
+    pdl_name root;   /* METHOD: variable to rebind when the method mutates; 0: none */
+    uint32_t local;  /* its slot in the frame + 1; 0: it is in the scope */
+    uint32_t n_keys; /* METHOD: keys of the path from root, on the stack below the receiver */
 } pdl_callsig;
 
-/* Where the file of an include or import is looked for, in this order: beside the main program, beside the file that names it,
- * and (import alone) in the folders of PDL_PATH and of the library. */
+/* Where the file of an include or import is looked for, in this order: beside the main program,
+ * beside the file that names it, and (import alone) in the folders of PDL_PATH and of the
+ * library. */
 typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_file_place;
 
 /* How the id of a block continues that of its parent (spec execution 14.2). */
@@ -59,18 +61,18 @@ typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_
 typedef struct pdl_blockinfo {
     const pdl_block *block;
     pdl_seg seg;
-    uint32_t index;       /* SEG_INDEX */
-    const char *name;     /* SEG_NAME, SEG_DEFS: segment text, in the arena */
-    pdl_val role;         /* text, or absent: inherited */
-    bool no_result;       /* contribute has no result */
-    bool untold;          /* contribute has no context */
-    bool no_context;      /* the same, or nobody can see it */
-    bool mute;            /* parts do not print; the value does, at the end */
+    uint32_t index;   /* SEG_INDEX */
+    const char *name; /* SEG_NAME, SEG_DEFS: segment text, in the arena */
+    pdl_val role;     /* text, or absent: inherited */
+    bool no_result;   /* contribute has no result */
+    bool untold;      /* contribute has no context */
+    bool no_context;  /* the same, or nobody can see it */
+    bool mute;        /* parts do not print; the value does, at the end */
     bool has_parser;
     bool leaf;
-    bool has_handler;     /* retry, fallback or expectations */
+    bool has_handler; /* retry, fallback or expectations */
     bool has_retry;
-    const char *kind;     /* segment of the kind */
+    const char *kind; /* segment of the kind */
 } pdl_blockinfo;
 
 /* A macro of a template, or a function body. */
@@ -79,7 +81,7 @@ typedef struct pdl_macro_info {
     uint32_t n_params, n_defaults;
     pdl_str *params;
     pdl_name *names;
-    uint32_t *defaults;   /* entry points, of the last n_defaults */
+    uint32_t *defaults; /* entry points, of the last n_defaults */
     uint32_t entry;
     bool uses_caller, uses_varargs, uses_kwargs;
 } pdl_macro_info;
@@ -87,7 +89,7 @@ typedef struct pdl_macro_info {
 /* A field of a block whose value the trace has. */
 typedef struct pdl_field_info {
     const char *key;
-    uint32_t number;      /* of a match: number of the case + 1; 0: none */
+    uint32_t number; /* of a match: number of the case + 1; 0: none */
 } pdl_field_info;
 
 /* What MESSAGE makes of the result. */
@@ -99,24 +101,26 @@ typedef enum {
 } pdl_message_form;
 
 /* Types of what operands point to. */
-#define PDL_PTR_TYPES(X)                                                                                     \
-    X(pdl_callsig)                                                                                           \
-    X(pdl_blockinfo)                                                                                         \
-    X(pdl_macro_info) X(pdl_block) X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info) X(pdl_map_info)      \
-        X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
+#define PDL_PTR_TYPES(X)                                                                           \
+    X(pdl_callsig)                                                                                 \
+    X(pdl_blockinfo)                                                                               \
+    X(pdl_macro_info)                                                                              \
+    X(pdl_block)                                                                                   \
+    X(pdl_contribute) X(pdl_field_info) X(pdl_fors_info) X(pdl_map_info) X(pdl_pattern)            \
+        X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)
 #undef X
-    PDL_PTR_TYPE_COUNT
+        PDL_PTR_TYPE_COUNT
 } pdl_ptr_type;
 
 /* What a loop goes through: the lists of its `for`, a bound, and the variable that counts. */
 typedef struct pdl_fors_info {
-    uint32_t n;           /* names and lists of `for` */
-    bool has_for;         /* `for` is given, perhaps without lists */
-    bool has_max;         /* the bound is on the stack, above the lists */
-    pdl_name index;       /* 0: none */
+    uint32_t n;     /* names and lists of `for` */
+    bool has_for;   /* `for` is given, perhaps without lists */
+    bool has_max;   /* the bound is on the stack, above the lists */
+    pdl_name index; /* 0: none */
 } pdl_fors_info;
 
 /* A map: its body is a routine. */
@@ -128,7 +132,7 @@ typedef struct pdl_map_info {
 
 typedef struct pdl_func_info {
     const pdl_b_function *block;
-    pdl_name name;        /* bound in its own body; 0: none */
+    pdl_name name; /* bound in its own body; 0: none */
     pdl_str name_text;
     uint32_t entry;
     pdl_name *params;
@@ -138,12 +142,14 @@ typedef struct pdl_func_info {
 typedef struct pdl_code pdl_code;
 struct pdl_code {
     uint32_t refs;
-    pdl_program *program;    /* kept; NULL for a bare expression or template */
-    pdl_arena *arena;        /* owned: infos, shapes */
-    pdl_interner *names;     /* borrowed: the engine's */
-    bool library;            /* of a file imported as lib/...: its errors are told at the call (vm/fiber.c) */
-    pdl_val signatures;      /* of a tool server: dict from names of functions to declarations; else absent */
-    bool jinja;              /* a template: lenient undefined, errors are "Jinja Code error: ..." */
+    pdl_program *program; /* kept; NULL for a bare expression or template */
+    pdl_arena *arena;     /* owned: infos, shapes */
+    pdl_interner *names;  /* borrowed: the engine's */
+    bool library; /* of a file imported as lib/...: its errors are told at the call (vm/fiber.c) */
+    pdl_val
+        /* of a tool server: dict from names of functions to declarations; else absent */
+        signatures;
+    bool jinja; /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;
     PDL_VEC(pdl_srcsite) sites;
@@ -155,12 +161,13 @@ struct pdl_code {
 pdl_code *pdl_code_keep(pdl_code *c);
 void pdl_code_drop(pdl_code *c); /* NULL is fine */
 
-/* Do the instructions agree with ops.def: operands of their kinds, jumps that land, one height of the value stack at each? Builds
- * with assertions ask it of all code. */
+/* Do the instructions agree with ops.def: operands of their kinds, jumps that land, one height of
+ * the value stack at each? Builds with assertions ask it of all code. */
 PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
 const char *pdl_opcode_name(pdl_opcode op);
 /* Listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
-void pdl_code_dump_at(const pdl_code *c, size_t pc, struct pdl_buf *out); /* one line, without its end */
+void pdl_code_dump_at(const pdl_code *c, size_t pc,
+                      struct pdl_buf *out); /* one line, without its end */
 
 #endif

@@ -1,16 +1,16 @@
-/* compile.h -- program -> bytecode. Never fails: what cannot run compiles to an instruction that raises.
- * SPDX-License-Identifier: Apache-2.0 */
+/* compile.h -- program -> bytecode. Never fails: what cannot run compiles to an instruction that
+ * raises. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_COMPILE_COMPILE_H
 #define PDL_COMPILE_COMPILE_H
 
 #include "compile/code.h"
 
-/* Code of a whole program; keeps p, whose main block must be there. Names are interned in `names`, which must
- * outlive the code. trace: with the instructions that report the values of fields. */
+/* Code of a whole program; keeps p, whose main block must be there. Names are interned in `names`,
+ * which must outlive the code. trace: with the instructions that report the values of fields. */
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace);
 
-/* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing of e: the
- * arena of e must outlive the code. node, loc: for errors. */
+/* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing
+ * of e: the arena of e must outlive the code. node, loc: for errors. */
 pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc,
                            pdl_interner *names);
 

@@ -9,13 +9,13 @@
 
 typedef struct pdl_emit {
     pdl_code *code;
-    pdl_arena *a;            /* code->arena */
-    uint32_t site;           /* of the next instruction */
-    uint32_t start, end;     /* span of the next instruction */
+    pdl_arena *a;        /* code->arena */
+    uint32_t site;       /* of the next instruction */
+    uint32_t start, end; /* span of the next instruction */
     bool trace;
     PDL_VEC(struct pending_func *) functions; /* bodies to be emitted behind the main code */
-    PDL_VEC(const pdl_xnode *) spine; /* scratch of expression chains */
-    PDL_VEC(pdl_name) locals; /* variables of the closed loops around, by slot */
+    PDL_VEC(const pdl_xnode *) spine;         /* scratch of expression chains */
+    PDL_VEC(pdl_name) locals;                 /* variables of the closed loops around, by slot */
 } pdl_emit;
 
 uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a,
@@ -31,34 +31,35 @@ uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s);
 const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL behind */
 
-/* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER, and patched. Returns the index. */
+/* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER, and
+ * patched. Returns the index. */
 #define PDL_LATER UINT32_MAX
 #define PARAM_NONE
-#define PARAM_FLAG(what) , bool what
-#define PARAM_ENUM(type) , type how
-#define PARAM_NAME , pdl_name c
-#define PARAM_CONST , uint32_t c
-#define PARAM_TARGET , uint32_t c
-#define PARAM_ENTRY , uint32_t c
-#define PARAM_COUNT , size_t c
-#define PARAM_SLOT , uint32_t c
-#define PARAM_PTR(type) , const type *c
+#define PARAM_FLAG(what)        , bool what
+#define PARAM_ENUM(type)        , type how
+#define PARAM_NAME              , pdl_name c
+#define PARAM_CONST             , uint32_t c
+#define PARAM_TARGET            , uint32_t c
+#define PARAM_ENTRY             , uint32_t c
+#define PARAM_COUNT             , size_t c
+#define PARAM_SLOT              , uint32_t c
+#define PARAM_PTR(type)         , const type *c
 #define PARAM_PTR_OR_NULL(type) , const type *c
-#define A_NONE 0
-#define A_FLAG(what) what
-#define A_ENUM(type) (unsigned)how
-#define C_NONE 0
-#define C_NAME c
-#define C_CONST c
-#define C_TARGET c
-#define C_ENTRY c
-#define C_COUNT c
-#define C_SLOT c
+#define A_NONE                  0
+#define A_FLAG(what)            what
+#define A_ENUM(type)            (unsigned)how
+#define C_NONE                  0
+#define C_NAME                  c
+#define C_CONST                 c
+#define C_TARGET                c
+#define C_ENTRY                 c
+#define C_COUNT                 c
+#define C_SLOT                  c
 #define C_PTR(type)             pdl_emit_add_ptr(e, c, PDL_PTR_##type)
 #define C_PTR_OR_NULL(type)     pdl_emit_add_ptr(e, c, PDL_PTR_##type)
-#define OP(name, pops, pushes, flow, a, c, doc)                                                              \
-    static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) {                                    \
-        return pdl_emit_op(e, PDL_OP_##name, A_##a, C_##c);                                                  \
+#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
+    static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) {                          \
+        return pdl_emit_op(e, PDL_OP_##name, A_##a, C_##c);                                        \
     }
 #include "compile/ops.def"
 #undef PARAM_NONE
@@ -86,7 +87,9 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL 
 #undef C_PTR_OR_NULL
 
 /* The site of instructions from here on; returns the old one to be restored. */
-typedef struct { uint32_t site, start, end; } emit_place;
+typedef struct {
+    uint32_t site, start, end;
+} emit_place;
 emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *node, pdl_loc loc);
 void pdl_emit_at_place(pdl_emit *e, emit_place p);
 void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x); /* the next instructions are of x */
@@ -99,12 +102,14 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x);
 void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x);
 /* binds `self`, the blocks of a template, when there are any */
 void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
-void pdl_emit_target(pdl_emit *e,
-                     const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
+void pdl_emit_target(
+    pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
-/* SCOPE_BACK behind the instructions from `from` on. What methods changed of outside (`xs.append(x)`) stays changed. */
+/* SCOPE_BACK behind the instructions from `from` on. What methods changed of outside
+ * (`xs.append(x)`) stays changed. */
 void pdl_emit_scope_back(pdl_emit *e, uint32_t from);
-/* Do the instructions from `from` on leave variables of theirs in the scope? They are put into bound, unless it is NULL. */
+/* Do the instructions from `from` on leave variables of theirs in the scope? They are put into
+ * bound, unless it is NULL. */
 bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
 bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
@@ -112,19 +117,20 @@ void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* c_data.c: trees and small leaf blocks. */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
-void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc); /* errors of its expressions are at loc */
+void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
+                      pdl_loc loc); /* errors of its expressions are at loc */
 
 /* pdl_emit_block.c: a block in a position; leaves its result. */
 typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;
     pdl_str name;
-    bool no_context; /* nobody sees the messages made here */
+    bool no_context;  /* nobody sees the messages made here */
     pdl_str def_name; /* a function block in defs is called so */
 } pdl_pos;
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
-/* A block evaluated for its value only: silent, background dropped (input, code, content: background kept in
- * the register). */
+/* A block evaluated for its value only: silent, background dropped (input, code, content:
+ * background kept in the register). */
 void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 pdl_loc pdl_emit_field_loc(const pdl_block *b, const char *key);
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc);
@@ -133,7 +139,8 @@ void pdl_emit_trace_case(pdl_emit *e, const char *key,
                          uint32_t number); /* of a case of match, from 1; 0: none */
 
 /* bodies by family of kinds */
-void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info, const pdl_join *join);
+void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info,
+                        const pdl_join *join);
 void pdl_emit_reduce(pdl_emit *e); /* function list -> folded value */
 void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos);
 void pdl_emit_if(pdl_emit *e, const pdl_b_if *b, pdl_blockinfo *info);

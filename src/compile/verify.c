@@ -1,6 +1,6 @@
-/* verify.c -- do instructions agree with ops.def? Each is reached with one height of the value stack, whatever way leads there, and
- * has operands of its kinds. A walk from all entries: the start, and the routines that operands point to.
- * SPDX-License-Identifier: Apache-2.0 */
+/* verify.c -- do instructions agree with ops.def? Each is reached with one height of the value
+ * stack, whatever way leads there, and has operands of its kinds. A walk from all entries: the
+ * start, and the routines that operands point to. SPDX-License-Identifier: Apache-2.0 */
 #include "compile/code.h"
 
 #include "base/err.h"
@@ -23,27 +23,28 @@ typedef struct verifier {
 
 static const void *ptr_of(const verifier *v, const pdl_ins *i) { return v->code->ptrs.p[i->c]; }
 
-static size_t arguments(const pdl_callsig *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+static size_t arguments(const pdl_callsig *s) {
+    return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
+}
 static size_t lists(const pdl_fors_info *info) { return 2 * (size_t)info->n + info->has_max; }
 
 #define SHAPE     ((const pdl_callsig *)ptr_of(v, i))
-#define N ((size_t)i->c)
-#define FLAG ((size_t)i->a)
-#define ARGS arguments(SHAPE)
-#define KEYS ((size_t)SHAPE->n_keys)
-#define ROOT (size_t)(SHAPE->root != 0)
-#define LISTS lists(ptr_of(v, i))
-#define ON true, false, 0
-#define ENDS false, false, 0
-#define GOTO false, true, 0
+#define N         ((size_t)i->c)
+#define FLAG      ((size_t)i->a)
+#define ARGS      arguments(SHAPE)
+#define KEYS      ((size_t)SHAPE->n_keys)
+#define ROOT      (size_t)(SHAPE->root != 0)
+#define LISTS     lists(ptr_of(v, i))
+#define ON        true, false, 0
+#define ENDS      false, false, 0
+#define GOTO      false, true, 0
 #define BRANCH(n) true, true, n
 
 /* Flat switch, a row a case. */
 static step step_of(const verifier *v, const pdl_ins *i) {
     switch ((pdl_opcode)i->op) {
-#define OP(name, pops, pushes, flow, a, c, doc) \
-    case PDL_OP_##name: return (step){pops, pushes, flow};
-#include "compile/ops.def"
+#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
+    case PDL_OP_##name: return (step){pops, pushes, flow}; #include "compile/ops.def"
     case PDL_OPCODE_COUNT: break;
     }
     PDL_BUG("opcode %u", i->op);
@@ -53,39 +54,43 @@ static step step_of(const verifier *v, const pdl_ins *i) {
 #undef FLAG
 
 static bool is_ptr(const verifier *v, uint32_t c, pdl_ptr_type type, bool null_ok) {
-    return c < v->code->ptrs.n && v->code->ptr_types.p[c] == type && (null_ok || v->code->ptrs.p[c]);
+    return c < v->code->ptrs.n && v->code->ptr_types.p[c] == type &&
+           (null_ok || v->code->ptrs.p[c]);
 }
 
-#define IS_NONE(x) ((x) == 0)
-#define OK_A_NONE IS_NONE(i->a)
-#define OK_A_FLAG(what) (i->a <= 1)
-#define OK_A_ENUM(type) true
-#define OK_C_NONE IS_NONE(i->c)
-#define OK_C_NAME (i->c != 0)
-#define OK_C_CONST (i->c < v->code->consts.n)
-#define OK_C_TARGET (i->c < v->code->ins.n)
-#define OK_C_ENTRY (i->c < v->code->ins.n)
-#define OK_C_COUNT true
-#define OK_C_SLOT true
-#define OK_C_PTR(type) is_ptr(v, i->c, PDL_PTR_##type, false)
+#define IS_NONE(x)             ((x) == 0)
+#define OK_A_NONE              IS_NONE(i->a)
+#define OK_A_FLAG(what)        (i->a <= 1)
+#define OK_A_ENUM(type)        true
+#define OK_C_NONE              IS_NONE(i->c)
+#define OK_C_NAME              (i->c != 0)
+#define OK_C_CONST             (i->c < v->code->consts.n)
+#define OK_C_TARGET            (i->c < v->code->ins.n)
+#define OK_C_ENTRY             (i->c < v->code->ins.n)
+#define OK_C_COUNT             true
+#define OK_C_SLOT              true
+#define OK_C_PTR(type)         is_ptr(v, i->c, PDL_PTR_##type, false)
 #define OK_C_PTR_OR_NULL(type) is_ptr(v, i->c, PDL_PTR_##type, true)
 
 /* Flat switch, a row a case. */
 static bool has_its_operands(const verifier *v, const pdl_ins *i) {
     switch (i->op) {
-#define OP(name, pops, pushes, flow, a, c, doc) \
-    case PDL_OP_##name: return OK_A_##a && OK_C_##c;
-#include "compile/ops.def"
+#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
+    case PDL_OP_##name: return OK_A_##a && OK_C_##c; #include "compile/ops.def"
     default: return false;
     }
 }
 
 static bool wrong(const verifier *v, uint32_t at, const char *what, size_t a, size_t b) {
     return pdl_err_set(v->err, PDL_E_runtime, (pdl_loc){0}, "instruction %u, %s: %s (%zu, %zu)", at,
-                       v->code->ins.p[at].op < PDL_OPCODE_COUNT ? pdl_opcode_name((pdl_opcode)v->code->ins.p[at].op) : "?", what, a, b);
+                       v->code->ins.p[at].op < PDL_OPCODE_COUNT
+                           ? pdl_opcode_name((pdl_opcode)v->code->ins.p[at].op)
+                           : "?",
+                       what, a, b);
 }
 
-/* An instruction is reached with this height: for the first time, or with the same one as before. */
+/* An instruction is reached with this height: for the first time, or with the same one as
+ * before. */
 static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
     if (at >= v->code->ins.n) return wrong(v, from, "leads behind the end", at, v->code->ins.n);
     if (v->heights[at] < 0) {
@@ -93,7 +98,8 @@ static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
         *pdl_vec_push(&v->open) = (uint32_t)at;
         return true;
     }
-    return (size_t)v->heights[at] == height || wrong(v, (uint32_t)at, "is reached with two heights", (size_t)v->heights[at], height);
+    return (size_t)v->heights[at] == height ||
+           wrong(v, (uint32_t)at, "is reached with two heights", (size_t)v->heights[at], height);
 }
 
 static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
@@ -111,10 +117,13 @@ static bool verify_at(verifier *v, uint32_t at) {
     if (!has_its_operands(v, i)) return wrong(v, at, "an operand is not of its kind", i->a, i->c);
     step s = step_of(v, i);
     size_t height = (size_t)v->heights[at];
-    if (height < s.pops) return wrong(v, at, "there is less on the stack than it takes", height, s.pops);
-    if (i->op == PDL_OP_RETURN && height != 1) return wrong(v, at, "more than the result is on the stack", height, 1);
+    if (height < s.pops)
+        return wrong(v, at, "there is less on the stack than it takes", height, s.pops);
+    if (i->op == PDL_OP_RETURN && height != 1)
+        return wrong(v, at, "more than the result is on the stack", height, 1);
     size_t below = height - s.pops;
-    return reach_routine(v, at, i) && (!s.goes_on || reach(v, at, (size_t)at + 1, below + s.pushes)) &&
+    return reach_routine(v, at, i) &&
+           (!s.goes_on || reach(v, at, (size_t)at + 1, below + s.pushes)) &&
            (!s.jumps || reach(v, at, i->c, below + s.at_target));
 }
 

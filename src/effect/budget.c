@@ -53,12 +53,13 @@ void pdl_budget_drop(pdl_budget *b) {
     }
 }
 
-/* --- the option of the command ------------------------------------------------------------------------------ */
+/* --- the option of the command ---------------------------------------------------------------- */
 
 static bool read_item(pdl_str s, double limit[PDL_BUDGET_COUNT]) {
     size_t eq = pdl_str_find(s, PDL_STR("="), 0);
     double v;
-    if (eq == PDL_NOT_FOUND || !pdl_num_read_double(pdl_str_trim(pdl_str_sub(s, eq + 1, s.n)), &v)) return false;
+    if (eq == PDL_NOT_FOUND || !pdl_num_read_double(pdl_str_trim(pdl_str_sub(s, eq + 1, s.n)), &v))
+        return false;
     if (!(v >= 0)) return false;
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {
         if (!pdl_str_is(pdl_str_trim(pdl_str_sub(s, 0, eq)), items[i].name)) continue;
@@ -71,17 +72,19 @@ static bool read_item(pdl_str s, double limit[PDL_BUDGET_COUNT]) {
 bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err) {
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) limit[i] = -1;
     for (size_t from = 0; from <= text.n;) {
-        size_t comma = pdl_str_find(text, PDL_STR(","), from), to = comma == PDL_NOT_FOUND ? text.n : comma;
+        size_t comma = pdl_str_find(text, PDL_STR(","), from),
+               to = comma == PDL_NOT_FOUND ? text.n : comma;
         if (!read_item(pdl_str_sub(text, from, to), limit))
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "'%.*s' is no budget: write some of calls=N,tokens=N,cost=X,seconds=X",
-                               PDL_FMT(pdl_str_sub(text, from, to)));
+            return pdl_err_set(
+                err, PDL_E_usage, (pdl_loc){0},
+                "'%.*s' is no budget: write some of calls=N,tokens=N,cost=X,seconds=X",
+                PDL_FMT(pdl_str_sub(text, from, to)));
         from = to + 1;
     }
     return true;
 }
 
-/* --- errors ------------------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err) {
     pdl_buf detail = PDL_BUF;
@@ -91,7 +94,8 @@ bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, p
     if (b->loc.src)
         pdl_err_hint(err, "the budget is that of the block at %.*s:%u", PDL_FMT(b->loc.src->name),
                      pdl_loc_line(b->loc));
-    else pdl_err_hint(err, "the budget is that of the run");
+    else
+        pdl_err_hint(err, "the budget is that of the run");
     return false;
 }
 
@@ -124,7 +128,8 @@ bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b) {
         pdl_err_fini(&ignored);
         return false;
     }
-    bool spent = pdl_is_dict(detail) && pdl_int_get(pdl_dict_getz(detail, "budget_depth"), &depth) &&
+    bool spent = pdl_is_dict(detail) &&
+                 pdl_int_get(pdl_dict_getz(detail, "budget_depth"), &depth) &&
                  depth <= (int64_t)b->depth;
     pdl_drop(detail);
     return spent;

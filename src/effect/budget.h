@@ -1,8 +1,8 @@
 /* budget.h -- what a part of a run may use of the outside: a budget, and the one around it.
  *
- * The machine makes one for each block that has the field `budget` and for the run, and hands the innermost to every
- * effect; the limits room, in front of the rooms that answer, reserves, settles and refuses. Counted, not
- * thread-safe.
+ * The machine makes one for each block that has the field `budget` and for the run, and hands the
+ * innermost to every effect; the limits room, in front of the rooms that answer, reserves, settles
+ * and refuses. Counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,17 +12,17 @@
 #include "base/err.h"
 
 /*   X(id, doc) */
-#define PDL_BUDGET_ITEMS(X)                                                      \
-    X(calls, "calls of models")                                                  \
-    X(tokens, "tokens of prompts and answers")                                   \
-    X(cost, "what the calls cost, by the table of prices")                       \
+#define PDL_BUDGET_ITEMS(X)                                                                        \
+    X(calls, "calls of models")                                                                    \
+    X(tokens, "tokens of prompts and answers")                                                     \
+    X(cost, "what the calls cost, by the table of prices")                                         \
     X(seconds, "time since the block began")
 
 typedef enum {
 #define X(id, doc) PDL_BUDGET_##id,
     PDL_BUDGET_ITEMS(X)
 #undef X
-    PDL_BUDGET_COUNT
+        PDL_BUDGET_COUNT
 } pdl_budget_item;
 
 const char *pdl_budget_item_name(pdl_budget_item i);
@@ -31,15 +31,15 @@ const char *pdl_budget_item_doc(pdl_budget_item i);
 /* Invariants: used and reserved are of calls, tokens, cost; seconds are measured from start_ns. */
 typedef struct pdl_budget {
     uint32_t refs;
-    uint32_t depth;                     /* budgets around it */
-    struct pdl_budget *up;              /* kept; NULL: the outermost */
-    pdl_loc loc;                        /* of the block; all-zero: of the run */
-    double limit[PDL_BUDGET_COUNT];     /* negative: none */
-    double used[PDL_BUDGET_COUNT];      /* by what has ended; calls: begun */
-    double reserved[PDL_BUDGET_COUNT];  /* by what is on its way */
-    double answers, answer_tokens;      /* of calls that ended: how long answers are */
-    uint32_t going;                     /* calls on their way */
-    uint64_t start_ns;                  /* monotonic */
+    uint32_t depth;                    /* budgets around it */
+    struct pdl_budget *up;             /* kept; NULL: the outermost */
+    pdl_loc loc;                       /* of the block; all-zero: of the run */
+    double limit[PDL_BUDGET_COUNT];    /* negative: none */
+    double used[PDL_BUDGET_COUNT];     /* by what has ended; calls: begun */
+    double reserved[PDL_BUDGET_COUNT]; /* by what is on its way */
+    double answers, answer_tokens;     /* of calls that ended: how long answers are */
+    uint32_t going;                    /* calls on their way */
+    uint64_t start_ns;                 /* monotonic */
 } pdl_budget;
 
 /* up is borrowed and kept. */
@@ -47,13 +47,16 @@ pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up,
 pdl_budget *pdl_budget_keep(pdl_budget *b); /* NULL is fine */
 void pdl_budget_drop(pdl_budget *b);        /* NULL is fine */
 
-/* "calls=10,tokens=5000,cost=0.5,seconds=60": some of them. Errors: usage, saying what would be right. */
+/* "calls=10,tokens=5000,cost=0.5,seconds=60": some of them. Errors: usage, saying what would be
+ * right. */
 PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err);
 
-/* An error of kind budget keeps as its detail which budget it was: so that a replay, where nothing is counted, knows
- * it too. Is the budget that e tells of b or one around it? Then trying again within b is of no use. */
+/* An error of kind budget keeps as its detail which budget it was: so that a replay, where nothing
+ * is counted, knows it too. Is the budget that e tells of b or one around it? Then trying again
+ * within b is of no use. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
-/* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent". Always false. */
+/* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent".
+ * Always false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
 /* The same for its seconds, which are over. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);

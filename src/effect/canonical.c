@@ -1,5 +1,5 @@
-/* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). What another value of asks the same is not
- * part of it; secrets are neither.
+/* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). What another
+ * value of asks the same is not part of it; secrets are neither.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 #include "effect/encode.h"
@@ -7,10 +7,12 @@
 
 #include "base/banned.h"
 
-/* Another value asks the same of the model. content: what decides the request that goes out does not. */
+/* Another value asks the same of the model. content: what decides the request that goes out does
+ * not. */
 static bool asks_the_same(pdl_str name, bool content) {
     pdl_control c;
-    return pdl_control_find(name, &c) && c != PDL_CONTROL_PLACE && !(content && c == PDL_CONTROL_SHAPES);
+    return pdl_control_find(name, &c) && c != PDL_CONTROL_PLACE &&
+           !(content && c == PDL_CONTROL_SHAPES);
 }
 
 /* Parameters of a model without what does not belong to its identity. */
@@ -18,14 +20,16 @@ static pdl_val model_params(pdl_vref given, bool content) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {
         pdl_vref key = pdl_dict_key_at(given, i);
-        if (pdl_is_str(key) && (asks_the_same(pdl_str_get(key), content) || pdl_is_secret_key(pdl_str_get(key))))
+        if (pdl_is_str(key) &&
+            (asks_the_same(pdl_str_get(key), content) || pdl_is_secret_key(pdl_str_get(key))))
             continue;
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(given, i)));
     }
     return d;
 }
 
-static bool canonical(const pdl_effect *e, const pdl_secrets *secrets, bool content, pdl_buf *out, pdl_err *err) {
+static bool canonical(const pdl_effect *e, const pdl_secrets *secrets, bool content, pdl_buf *out,
+                      pdl_err *err) {
     bool model = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
     pdl_val d = pdl_dict_new(pdl_dict_len(e->request));
     for (size_t i = 0; i < pdl_dict_len(e->request); i++) {
@@ -40,10 +44,12 @@ static bool canonical(const pdl_effect *e, const pdl_secrets *secrets, bool cont
     return ok;
 }
 
-bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
+                          pdl_err *err) {
     return canonical(e, secrets, false, out, err);
 }
 
-bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
+                        pdl_err *err) {
     return canonical(e, secrets, true, out, err);
 }

@@ -1,13 +1,13 @@
-/* effect.c -- see effect.h: making and answering. The kinds are in forms.c, the text form of values is in encode.c.
- * SPDX-License-Identifier: Apache-2.0 */
+/* effect.c -- see effect.h: making and answering. The kinds are in forms.c, the text form of values
+ * is in encode.c. SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 
 #include <string.h>
 
 #include "base/banned.h"
 
-pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq, pdl_loc loc,
-                           pdl_val request, pdl_effect_sink sink) {
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq,
+                           pdl_loc loc, pdl_val request, pdl_effect_sink sink) {
     pdl_effect *e = PDL_NEW(pdl_effect);
     e->kind = kind;
     e->id = id;

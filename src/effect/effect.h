@@ -1,8 +1,8 @@
 /* effect.h -- the only way out of the machine (architecture D6).
  *
- * Whatever a run wants from the outside is one pdl_effect handed to a pdl_world; the world answers with one
- * pdl_reply (preceded, for streams, by pieces). Policy, record, replay, cache, dry run and tests are worlds
- * in front of a world.
+ * Whatever a run wants from the outside is one pdl_effect handed to a pdl_world; the world answers
+ * with one pdl_reply (preceded, for streams, by pieces). Policy, record, replay, cache, dry run and
+ * tests are worlds in front of a world.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,9 +32,9 @@ typedef enum {
 
 typedef struct pdl_effect pdl_effect;
 
-/* How code outside calls a PDL function (declared here, implemented by vm): start a call of `func` with
- * arguments; `done` is called when it has ended. Arguments are taken. Used by worker for callbacks from
- * Python. */
+/* How code outside calls a PDL function (declared here, implemented by vm): start a call of `func`
+ * with arguments; `done` is called when it has ended. Arguments are taken. Used by worker for
+ * callbacks from Python. */
 typedef struct pdl_call_in {
     void *user;
     void (*start)(void *user, pdl_val func, pdl_val args /* list */, pdl_val kwargs /* dict */,
@@ -54,65 +54,77 @@ void pdl_reply_fini(pdl_reply *r);
 /* Who asked: both callbacks come on the run's thread, possibly inside start(). */
 typedef struct pdl_effect_sink {
     void *user;
-    /* A piece of a streamed answer: text for models (valid UTF-8), stdout of code. Borrowed. Never after
-     * reply. */
+    /* A piece of a streamed answer: text for models (valid UTF-8), stdout of code. Borrowed. Never
+     * after reply. */
     void (*piece)(void *user, const pdl_effect *e, pdl_str text);
-    /* The end. Borrows r: copy what is kept. The effect is released by the world's caller after this
-     * returns. */
+    /* The end. Borrows r: copy what is kept. The effect is released by the world's caller after
+     * this returns. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
 } pdl_effect_sink;
 
 struct pdl_effect {
     pdl_effect_kind kind;
-    uint32_t id;           /* unique in the run, from 1; names the effect in cancel and late replies */
-    pdl_path *place;       /* owned: block id with iterations; journal key */
-    uint32_t seq;          /* number of the effect at this place, from 0 */
-    pdl_loc loc;           /* block in the program */
-    pdl_val request;       /* owned dict, see the table above */
+    uint32_t id;     /* unique in the run, from 1; names the effect in cancel and late replies */
+    pdl_path *place; /* owned: block id with iterations; journal key */
+    uint32_t seq;    /* number of the effect at this place, from 0 */
+    pdl_loc loc;     /* block in the program */
+    pdl_val request; /* owned dict, see the table above */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
-    pdl_label told;        /* origins of what went into it since, beside its request: the worlds add to them */
-    pdl_budget *budget;    /* owned; what the effect is charged to; NULL: nothing */
+    pdl_label
+        told; /* origins of what went into it since, beside its request: the worlds add to them */
+    pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
 };
 
-pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */, uint32_t seq,
-                           pdl_loc loc, pdl_val request /* taken */, pdl_effect_sink sink);
+pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */,
+                           uint32_t seq, pdl_loc loc, pdl_val request /* taken */,
+                           pdl_effect_sink sink);
 void pdl_effect_free(pdl_effect *e);
 
 /* What effects.def says of a kind. */
 typedef enum { PDL_EFFECT_ACTS = 1, PDL_EFFECT_WAITS = 2, PDL_EFFECT_KEPT = 4 } pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
-/* Where the reply of e comes from: the origin of its kind, all that its request holds, what it was told. */
+/* Where the reply of e comes from: the origin of its kind, all that its request holds, what it was
+ * told. */
 pdl_label pdl_effect_label(const pdl_effect *e);
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
 
-/* The request with its paths under another folder: `folder` (empty: none) is taken off in front, `prefix`, which ends with a
- * slash or is empty, is put there. What is not under the folder stays. Owned. */
+/* The request with its paths under another folder: `folder` (empty: none) is taken off in front,
+ * `prefix`, which ends with a slash or is empty, is put there. What is not under the folder stays.
+ * Owned. */
 pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
 /* Has the request the form of its kind? For assertions: requests are made by the machine. */
 bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);
-/* Can this be the reply of e? For what comes from a host program. Error: protocol, without a place. */
+/* Can this be the reply of e? For what comes from a host program. Error: protocol, without a
+ * place. */
 PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err);
-/* The stored reply of e, checked; the stored pieces of one, a list of texts. Nothing else may be done with the answers
- * of journals and caches, which somebody else may have made. Errors: syntax, protocol. */
+/* The stored reply of e, checked; the stored pieces of one, a list of texts. Nothing else may be
+ * done with the answers of journals and caches, which somebody else may have made. Errors: syntax,
+ * protocol. */
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* Canonical JSON of the request without keys and control parameters (spec execution 10.5), and without the secrets of the
- * register (NULL: none): what is hashed and stored. Values that are not JSON appear in a tagged form that pdl_effect_decode reads back. */
-PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
-/* The same for what is asked of a model wherever it stands: with the parameters that steer the client but shape what
- * the model reads (roles, templates, another provider). The key of the cache. */
-PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
-/* The reply of e with what e was told beside its request, which the reader could not know, and without the secrets of the
- * register; of pdl_effect_read. */
-PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
-/* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their text, handles
- * keep their number. */
+/* Canonical JSON of the request without keys and control parameters (spec execution 10.5), and
+ * without the secrets of the register (NULL: none): what is hashed and stored. Values that are not
+ * JSON appear in a tagged form that pdl_effect_decode reads back. */
+PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
+                                   pdl_err *err);
+/* The same for what is asked of a model wherever it stands: with the parameters that steer the
+ * client but shape what the model reads (roles, templates, another provider). The key of the
+ * cache. */
+PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
+                                 pdl_err *err);
+/* The reply of e with what e was told beside its request, which the reader could not know, and
+ * without the secrets of the register; of pdl_effect_read. */
+PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
+                                      const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
+/* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their
+ * text, handles keep their number. */
 PDL_MUST bool pdl_effect_encode(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* The same without the secrets of the register. */
-PDL_MUST bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *out,
+                                       pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* True for parameters of a model call that configure the client and are never sent: control.def. */
@@ -120,13 +132,13 @@ bool pdl_is_control_key(pdl_str name);
 
 /* A world answers effects. Vtable contracts:
  * start   takes e (it is released with pdl_effect_free by the world after the reply was delivered or the
- *         effect cancelled). May call e->sink.reply inside start. Never blocks longer than a local file
- *         operation.
+ *         effect cancelled). May call e->sink.reply inside start. Never blocks longer than a local
+ *         file operation.
  * cancel  the effect with this id, if still open, ends: its sink is not called any more. Unknown ids are
  *         ignored.
  * poll    do what is ready; wait for something at most timeout_ms (-1: until something happens, 0: do not
- *         wait). Returns false when nothing is open in this world (waiting would be for ever). A front world
- *         forwards to the one behind it.
+ *         wait). Returns false when nothing is open in this world (waiting would be for ever). A
+ *         front world forwards to the one behind it.
  * close   release the world and what it owns; a front world does not close the one behind it. */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
@@ -147,8 +159,8 @@ void pdl_effect_refuse(pdl_effect *e, pdl_err *err);
 /* Answers everything with an error: unit tests, fuzzing. Static lifetime. */
 pdl_world *pdl_null_world(void);
 
-/* Answers from a list: tests. Takes script, a list of {kind, reply | error, pieces?} consumed in order;
- * `order`: 0 at once inside start, 1 later in order of poll, 2 later in reverse order. */
+/* Answers from a list: tests. Takes script, a list of {kind, reply | error, pieces?} consumed in
+ * order; `order`: 0 at once inside start, 1 later in order of poll, 2 later in reverse order. */
 pdl_world *pdl_script_world_new(pdl_val script, int order);
 
 #endif

@@ -1,9 +1,10 @@
 /* encode.c -- see effect.h: any value as JSON text and back.
  *
- * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its kind; a dict
- * that has such a key itself, or a key that is no string, is written in that way too, so that reading is
- * unambiguous. Labels are not written, but for those of a reply that its reader could not know from its kind and request. A context is its messages in order: independent
- * groups are read back as a sequence.
+ * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its
+ * kind; a dict that has such a key itself, or a key that is no string, is written in that way too,
+ * so that reading is unambiguous. Labels are not written, but for those of a reply that its reader
+ * could not know from its kind and request. A context is its messages in order: independent groups
+ * are read back as a sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +42,7 @@ static const char *const label_names[] = {
 #undef X
 };
 
-/* --- writing -------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static bool put(enc *e, pdl_vref v, pdl_err *err);
 
@@ -122,7 +123,8 @@ static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
         pdl_buf_putc(e->out, ':');
         if ((e->flags & PDL_ENC_REDACT) && pdl_is_str(x) && pdl_is_secret_parameter(order[i].key))
             PDL_PUT(e->out, "\"[REDACTED]\"");
-        else ok = put(e, x, err);
+        else
+            ok = put(e, x, err);
     }
     pdl_buf_putc(e->out, '}');
     e->depth--;
@@ -149,7 +151,8 @@ static bool put_dict(enc *e, pdl_vref d, pdl_err *err) {
 
 static pdl_val keys_of(pdl_vref d) {
     pdl_val list = pdl_list_new(pdl_dict_len(d));
-    for (size_t i = 0; i < pdl_dict_len(d); i++) list = pdl_list_push(list, pdl_keep(pdl_dict_key_at(d, i)));
+    for (size_t i = 0; i < pdl_dict_len(d); i++)
+        list = pdl_list_push(list, pdl_keep(pdl_dict_key_at(d, i)));
     return list;
 }
 
@@ -187,7 +190,8 @@ static void put_bytes(enc *e, pdl_str s) {
     pdl_buf_fini(&shown);
 }
 
-/* An object of the worker: its number and what came with it, so that a replay can ask for the same again. */
+/* An object of the worker: its number and what came with it, so that a replay can ask for the same
+ * again. */
 static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     const pdl_handle *h = pdl_handle_of(v);
     open_tag(e, "handle");
@@ -229,7 +233,8 @@ static void put_range(enc *e, pdl_vref v) {
     int64_t start, stop, step;
     pdl_range_get(v, &start, &stop, &step);
     open_tag(e, "range");
-    pdl_buf_putf(e->out, ",\"items\":[%lld,%lld,%lld]}", (long long)start, (long long)stop, (long long)step);
+    pdl_buf_putf(e->out, ",\"items\":[%lld,%lld,%lld]}", (long long)start, (long long)stop,
+                 (long long)step);
 }
 
 /* Flat dispatch over the kinds of values. */
@@ -237,13 +242,17 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT: PDL_PUT(e->out, "{\"$pdl\":\"absent\"}"); return true;
     case PDL_V_NULL: PDL_PUT(e->out, "null"); return true;
-    case PDL_V_BOOL: pdl_buf_put(e->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false")); return true;
+    case PDL_V_BOOL:
+        pdl_buf_put(e->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
+        return true;
     case PDL_V_INT:
     case PDL_V_BIGINT: pdl_int_write(v, 10, e->out); return true;
     case PDL_V_FLOAT: put_float(e, pdl_float_of(v)); return true;
     case PDL_V_STR:
-        if (pdl_flags_of(v) & PDL_F_SAFE) put_tagged_text(e, "safe", pdl_str_get(v));
-        else put_quoted(e, pdl_str_get(v));
+        if (pdl_flags_of(v) & PDL_F_SAFE)
+            put_tagged_text(e, "safe", pdl_str_get(v));
+        else
+            put_quoted(e, pdl_str_get(v));
         return true;
     case PDL_V_LIST: return put_list(e, v, err);
     case PDL_V_DICT: return put_dict(e, v, err);
@@ -255,7 +264,9 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     case PDL_V_RANGE: put_range(e, v); return true;
     case PDL_V_VIEW: return put_iterable(e, NULL, v, err);
     case PDL_V_CONTEXT: return put_items(e, "context", pdl_context_to_list(v), err);
-    case PDL_V_UNDEFINED: put_tagged_text(e, "undefined", pdl_str_get(pdl_undefined_why(v))); return true;
+    case PDL_V_UNDEFINED:
+        put_tagged_text(e, "undefined", pdl_str_get(pdl_undefined_why(v)));
+        return true;
     case PDL_V_HANDLE: return put_handle(e, v, err);
     case PDL_V_FUNC:
     case PDL_V_PROMISE:
@@ -268,13 +279,15 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     PDL_BUG("value kind %d", (int)pdl_tag_of(v));
 }
 
-bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, pdl_buf *out,
+                            pdl_err *err) {
     enc e = {out, flags, secrets, 0};
     return put(&e, v, err);
 }
 
 /* {"$pdl": "labelled", "items": names, "value": v} */
-bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err) {
+bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets,
+                             pdl_buf *out, pdl_err *err) {
     if (!e->told) return pdl_effect_encode_hidden(reply, secrets, out, err);
     PDL_PUT(out, "{\"$pdl\":\"labelled\",\"items\":[");
     bool first = true;
@@ -297,13 +310,14 @@ bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, pdl_buf *o
     return pdl_effect_encode_with(v, 0, secrets, out, err);
 }
 
-/* --- reading ---------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool revive(pdl_vref v, pdl_val *out, pdl_err *err);
 
 static bool malformed(pdl_vref kind, pdl_err *err) {
     pdl_str k = pdl_is_str(kind) ? pdl_str_get(kind) : PDL_STR("?");
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "malformed value of kind '%.*s'", PDL_FMT(k));
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "malformed value of kind '%.*s'",
+                       PDL_FMT(k));
 }
 
 static bool revive_list(pdl_vref v, pdl_val *out, pdl_err *err) {
@@ -341,7 +355,8 @@ static bool from_items(pdl_val list, bool set, pdl_vref kind, pdl_val *out, pdl_
         ok = set || (pdl_is_list(item) && pdl_list_len(item) == 2);
         pdl_vref key = set ? item : ok ? pdl_list_at(item, 0) : item;
         ok = ok && pdl_is_hashable(key);
-        if (ok) d = pdl_dict_put(d, pdl_keep(key), set ? pdl_null() : pdl_keep(pdl_list_at(item, 1)));
+        if (ok)
+            d = pdl_dict_put(d, pdl_keep(key), set ? pdl_null() : pdl_keep(pdl_list_at(item, 1)));
     }
     pdl_drop(list);
     if (!ok) {
@@ -387,9 +402,12 @@ static bool revive_text(pdl_vref kind, pdl_vref text, pdl_val *out, pdl_err *err
         if (!pdl_time_read(s, &is_date, &t)) return malformed(kind, err);
         return date ? pdl_date_new(&t, out, err) : pdl_datetime_new(&t, out, err);
     }
-    if (pdl_text_is(kind, "safe")) *out = pdl_with_flags(pdl_keep(text), PDL_F_SAFE);
-    else if (pdl_text_is(kind, "undefined")) *out = pdl_undefined(pdl_keep(text));
-    else return malformed(kind, err);
+    if (pdl_text_is(kind, "safe"))
+        *out = pdl_with_flags(pdl_keep(text), PDL_F_SAFE);
+    else if (pdl_text_is(kind, "undefined"))
+        *out = pdl_undefined(pdl_keep(text));
+    else
+        return malformed(kind, err);
     return true;
 }
 
@@ -400,7 +418,8 @@ static bool revive_range(pdl_vref items, pdl_vref kind, pdl_val *out, pdl_err *e
             return malformed(kind, err);
     if (!n[2]) return malformed(kind, err);
     pdl_val r = pdl_range_new(n[0], n[1], n[2]);
-    if (pdl_range_len(r) > PDL_MAX_RANGE_ITEMS) { /* a few bytes may not stand for work without end */
+    if (pdl_range_len(r) >
+        PDL_MAX_RANGE_ITEMS) { /* a few bytes may not stand for work without end */
         pdl_drop(r);
         return malformed(kind, err);
     }
@@ -424,7 +443,8 @@ static bool revive_items(pdl_vref kind, pdl_vref items, pdl_val *out, pdl_err *e
         ok = true;
         if (pdl_list_len(list))
             ok = pdl_context_from(pdl_list_len(list) == 1 ? pdl_list_at(list, 0) : list, out, err);
-        else *out = pdl_context_empty();
+        else
+            *out = pdl_context_empty();
         pdl_drop(list);
         return ok;
     }
@@ -435,13 +455,15 @@ static bool revive_items(pdl_vref kind, pdl_vref items, pdl_val *out, pdl_err *e
 static bool revive_handle(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err) {
     pdl_vref texts = pdl_dict_getz(v, "texts"), json = pdl_dict_getz(v, "json");
     int64_t id, len;
-    bool whole = pdl_is_list(texts) && pdl_list_len(texts) == 3 && pdl_int_get(pdl_dict_getz(v, "id"), &id) &&
+    bool whole = pdl_is_list(texts) && pdl_list_len(texts) == 3 &&
+                 pdl_int_get(pdl_dict_getz(v, "id"), &id) &&
                  pdl_int_get(pdl_dict_getz(v, "len"), &len) && len >= -1;
     for (size_t i = 0; whole && i < 3; i++) whole = pdl_is_str(pdl_list_at(texts, i));
     if (!whole) return malformed(kind, err);
     pdl_vref truth = pdl_dict_getz(v, "truth"), callable = pdl_dict_getz(v, "callable");
-    *out = pdl_handle_new((uint64_t)id, pdl_keep(pdl_list_at(texts, 0)), pdl_keep(pdl_list_at(texts, 1)),
-                          pdl_keep(pdl_list_at(texts, 2)), pdl_val_truth(truth), len);
+    *out = pdl_handle_new((uint64_t)id, pdl_keep(pdl_list_at(texts, 0)),
+                          pdl_keep(pdl_list_at(texts, 1)), pdl_keep(pdl_list_at(texts, 2)),
+                          pdl_val_truth(truth), len);
     pdl_handle *h = pdl_handle_of(*out);
     h->callable = pdl_val_truth(callable);
     if (pdl_is_absent(json)) return true;
@@ -476,7 +498,8 @@ static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);
-    return malformed(kind, err); /* "absent" too: it is written in requests, never part of an answer */
+    return malformed(kind,
+                     err); /* "absent" too: it is written in requests, never part of an answer */
 }
 
 /* Depth is bounded by the JSON reader (PDL_MAX_JSON_DEPTH). */

@@ -13,6 +13,7 @@ enum {
 };
 
 /* Every text without the secrets of the register (NULL: none) before it is written as JSON. */
-PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets,
+                                     pdl_buf *out, pdl_err *err);
 
 #endif

@@ -1,8 +1,9 @@
-/* forms.c -- see effect.h and effects.def: does a request, does an answer have the form of its kind?
+/* forms.c -- see effect.h and effects.def: does a request, does an answer have the form of its
+ * kind?
  *
- * The machine reads answers without looking twice: it takes `content` of a model's reply for what it is. Worlds that
- * are part of the program keep to the table; a file or a host program may hold anything, so their answers are held
- * against the table where they come in, and nowhere else.
+ * The machine reads answers without looking twice: it takes `content` of a model's reply for what
+ * it is. Worlds that are part of the program keep to the table; a file or a host program may hold
+ * anything, so their answers are held against the table where they come in, and nowhere else.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 
@@ -82,7 +83,7 @@ static const form_row ops[] = {
 #undef SAY
 #undef EFFECT
 
-/* --- what is known of a kind ------------------------------------------------------------------------------------ */
+/* --- what is known of a kind ------------------------------------------------------------------ */
 
 const char *pdl_effect_kind_name(pdl_effect_kind k) {
     if ((unsigned)k >= PDL_EFFECT_COUNT) PDL_BUG("effect kind %d", (int)k);
@@ -98,15 +99,20 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
     return false;
 }
 
-pdl_label pdl_effect_label(const pdl_effect *e) { return kinds[e->kind].origin | pdl_label_of(e->request) | e->told; }
-bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) { return (kinds[k].traits & trait) != 0; }
+pdl_label pdl_effect_label(const pdl_effect *e) {
+    return kinds[e->kind].origin | pdl_label_of(e->request) | e->told;
+}
+bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
+    return (kinds[k].traits & trait) != 0;
+}
 
-/* --- forms of values -------------------------------------------------------------------------------------------- */
+/* --- forms of values -------------------------------------------------------------------------- */
 
 static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* What JSON has. The depth is that of the text from which it was read, or what a host program has built. */
+/* What JSON has. The depth is that of the text from which it was read, or what a host program has
+ * built. */
 static bool is_data(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_JSON_DEPTH) return false;
     if (pdl_is_list(v)) {
@@ -116,7 +122,8 @@ static bool is_data(pdl_vref v, unsigned depth) {
     }
     if (!pdl_is_dict(v)) return is_text(v) || is_number(v) || pdl_is_null(v) || pdl_is_bool(v);
     for (size_t i = 0; i < pdl_dict_len(v); i++)
-        if (!is_text(pdl_dict_key_at(v, i)) || !is_data(pdl_dict_val_at(v, i), depth + 1)) return false;
+        if (!is_text(pdl_dict_key_at(v, i)) || !is_data(pdl_dict_val_at(v, i), depth + 1))
+            return false;
     return true;
 }
 
@@ -137,8 +144,9 @@ static bool has_text_keys(pdl_vref v) {
 }
 
 static bool is_of_kind(pdl_vref v, unsigned forms) {
-    return ((forms & NONE) && pdl_is_null(v)) || ((forms & FLAG) && pdl_is_bool(v)) || ((forms & INT) && pdl_is_int(v)) ||
-           ((forms & NUMBER) && is_number(v)) || ((forms & (TEXT | PATH)) && is_text(v)) || ((forms & LIST) && pdl_is_list(v)) ||
+    return ((forms & NONE) && pdl_is_null(v)) || ((forms & FLAG) && pdl_is_bool(v)) ||
+           ((forms & INT) && pdl_is_int(v)) || ((forms & NUMBER) && is_number(v)) ||
+           ((forms & (TEXT | PATH)) && is_text(v)) || ((forms & LIST) && pdl_is_list(v)) ||
            ((forms & OBJECT) && has_text_keys(v)) || ((forms & TEXTS) && is_list_of(v, is_text)) ||
            ((forms & VECTORS) && is_list_of(v, is_vector));
 }
@@ -150,21 +158,26 @@ static bool has_form(pdl_vref v, unsigned forms) {
     return !(forms & DATA) || is_data(v, 0);
 }
 
-/* --- requests and replies --------------------------------------------------------------------------------------- */
+/* --- requests and replies --------------------------------------------------------------------- */
 
 static bool misfit(pdl_effect_kind k, const char *field, pdl_vref v, pdl_err *err) {
     const char *kind = kinds[k].name;
     if (!field)
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a value of type %s is no reply of kind %s", pdl_type_name(v), kind);
-    if (pdl_is_absent(v)) return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a reply of kind %s has no %s", kind, field);
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s in a reply of kind %s cannot be this value of type %s", field, kind,
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                           "a value of type %s is no reply of kind %s", pdl_type_name(v), kind);
+    if (pdl_is_absent(v))
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a reply of kind %s has no %s", kind,
+                           field);
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "%s in a reply of kind %s cannot be this value of type %s", field, kind,
                        pdl_type_name(v));
 }
 
 /* The first field that does not fit, or NULL. */
 static const form_row *find_misfit(const form_row *rows, size_t n, pdl_effect_kind k, pdl_vref d) {
     for (size_t i = 0; i < n; i++)
-        if (rows[i].kind == k && !has_form(pdl_dict_getz(d, rows[i].field), rows[i].forms)) return &rows[i];
+        if (rows[i].kind == k && !has_form(pdl_dict_getz(d, rows[i].field), rows[i].forms))
+            return &rows[i];
     return NULL;
 }
 
@@ -172,10 +185,12 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
 }
 
-/* The path without the folder in front, under prefix, which ends with a slash or is empty. Owned. */
+/* The path without the folder in front, under prefix, which ends with a slash or is empty.
+ * Owned. */
 static pdl_val moved(pdl_vref path, pdl_str folder, pdl_str prefix) {
     pdl_str s = pdl_str_get(path);
-    bool whole = pdl_str_eq(s, folder), under = pdl_str_starts(s, folder) && s.n > folder.n && s.p[folder.n] == '/';
+    bool whole = pdl_str_eq(s, folder),
+         under = pdl_str_starts(s, folder) && s.n > folder.n && s.p[folder.n] == '/';
     if (folder.n && !whole && !under) return pdl_keep(path);
     if (folder.n) s = pdl_str_sub(s, whole ? s.n : folder.n + 1, s.n);
     while (folder.n && pdl_str_starts(s, PDL_STR("./"))) s = pdl_str_sub(s, 2, s.n);
@@ -189,7 +204,9 @@ pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix) {
     bool searched = e->kind == PDL_EFFECT_source && !pdl_is_absent(pdl_dict_getz(d, "under"));
     if (searched || (!folder.n && !prefix.n)) return d;
     for (size_t i = 0; i < sizeof asks / sizeof asks[0]; i++) {
-        pdl_vref path = asks[i].kind == e->kind && (asks[i].forms & PATH) ? pdl_dict_getz(d, asks[i].field) : pdl_absent();
+        pdl_vref path = asks[i].kind == e->kind && (asks[i].forms & PATH)
+                            ? pdl_dict_getz(d, asks[i].field)
+                            : pdl_absent();
         if (pdl_is_str(path)) d = pdl_dict_putz(d, asks[i].field, moved(path, folder, prefix));
     }
     return d;

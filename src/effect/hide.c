@@ -1,8 +1,8 @@
 /* hide.c -- see secret.h: the register and texts without what is in it.
  *
- * The register is a tree of bytes: a text is looked up at one place in as many steps as it shares with a secret, however many
- * there are. A long secret (the key of a service account) is registered in parts, so that a step back after a part that almost
- * fitted is bounded and hiding is linear.
+ * The register is a tree of bytes: a text is looked up at one place in as many steps as it shares
+ * with a secret, however many there are. A long secret (the key of a service account) is registered
+ * in parts, so that a step back after a part that almost fitted is bounded and hiding is linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +19,8 @@
 
 enum {
     LONGEST_PART = 512,
-    LONGEST_RUN = 64,   /* of backslashes: JSON in JSON in JSON doubles them */
-    LEAST_CUT = 4,      /* so much of a secret at a cut end is hidden; less is an ordinary end */
+    LONGEST_RUN = 64, /* of backslashes: JSON in JSON in JSON doubles them */
+    LEAST_CUT = 4,    /* so much of a secret at a cut end is hidden; less is an ordinary end */
 };
 
 /* An edge of the tree, in a hash table. from << 8 | byte, plus one: 0 is an empty slot. */
@@ -55,7 +55,7 @@ void pdl_secrets_free(pdl_secrets *s) {
 bool pdl_secrets_any(const pdl_secrets *s) { return s && s->n_edges; }
 size_t pdl_secrets_size(const pdl_secrets *s) { return s ? s->n_edges : 0; }
 
-/* --- the tree --------------------------------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 static edge *slot_of(const pdl_secrets *s, uint64_t key) {
     uint64_t h = key * UINT64_C(0x9e3779b97f4a7c15);
@@ -64,10 +64,14 @@ static edge *slot_of(const pdl_secrets *s, uint64_t key) {
     return &s->edges[i];
 }
 
-static uint64_t key_of(uint32_t from, char c) { return ((uint64_t)from << 8 | (unsigned char)c) + 1; }
+static uint64_t key_of(uint32_t from, char c) {
+    return ((uint64_t)from << 8 | (unsigned char)c) + 1;
+}
 
 /* 0: there is none. */
-static uint32_t child(const pdl_secrets *s, uint32_t from, char c) { return slot_of(s, key_of(from, c))->to; }
+static uint32_t child(const pdl_secrets *s, uint32_t from, char c) {
+    return slot_of(s, key_of(from, c))->to;
+}
 
 static void grow(pdl_secrets *s) {
     if (s->cap && s->n_edges * 2 < s->cap) return;
@@ -102,15 +106,17 @@ static void add_part(pdl_secrets *s, pdl_str text) {
 void pdl_secrets_add(pdl_secrets *s, pdl_str text) {
     if (!s || !text.n) return;
     size_t parts = (text.n + LONGEST_PART - 1) / LONGEST_PART;
-    for (size_t i = 0; i < parts; i++) add_part(s, pdl_str_sub(text, text.n * i / parts, text.n * (i + 1) / parts));
+    for (size_t i = 0; i < parts; i++)
+        add_part(s, pdl_str_sub(text, text.n * i / parts, text.n * (i + 1) / parts));
 }
 
-/* --- finding ---------------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------- */
 
 /* How a secret may be written. */
 typedef enum { AS_IT_IS, ESCAPED, PERCENT } writing;
 
-/* at: what was read of t; end: behind the longest secret so far, 0: none. cut: t ends before the answer is known. */
+/* at: what was read of t; end: behind the longest secret so far, 0: none. cut: t ends before the
+ * answer is known. */
 typedef struct hide_walk {
     const pdl_secrets *s;
     pdl_str t;
@@ -215,7 +221,8 @@ static bool take_percent(walk *w) {
 
 /* The beginning of a secret in a text that somebody has cut, and said so: "abcd...". */
 static bool is_shortened(const walk *w, size_t from) {
-    return w->at - from >= LEAST_CUT && pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
+    return w->at - from >= LEAST_CUT &&
+           pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
 }
 
 /* How many bytes of t at `at` are a secret written so; 0: none is. */
@@ -246,7 +253,9 @@ static size_t match_so(walk *w, size_t at, writing how) {
     return w->end ? w->end - at : 0;
 }
 
-static bool may_begin(const pdl_secrets *s, char c) { return s->begins[(unsigned char)c] || c == '\\' || c == '%'; }
+static bool may_begin(const pdl_secrets *s, char c) {
+    return s->begins[(unsigned char)c] || c == '\\' || c == '%';
+}
 
 /* The longest of all writings. */
 size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut) {
@@ -266,7 +275,7 @@ size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end
     return best;
 }
 
-/* --- hiding ----------------------------------------------------------------------------------------------- */
+/* --- hiding ----------------------------------------------------------------------------------- */
 
 static bool holds_any(const pdl_secrets *s, pdl_str t) {
     bool cut;
@@ -295,13 +304,17 @@ static size_t hide(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out
 }
 
 void pdl_hide_text(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
-    if (pdl_secrets_any(s)) (void)hide(s, text, SHOW_CUT, out);
-    else pdl_buf_put(out, text);
+    if (pdl_secrets_any(s))
+        (void)hide(s, text, SHOW_CUT, out);
+    else
+        pdl_buf_put(out, text);
 }
 
 void pdl_hide_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
-    if (pdl_secrets_any(s)) (void)hide(s, text, HIDE_CUT, out);
-    else pdl_buf_put(out, text);
+    if (pdl_secrets_any(s))
+        (void)hide(s, text, HIDE_CUT, out);
+    else
+        pdl_buf_put(out, text);
 }
 
 void pdl_hider_feed(pdl_hider *h, pdl_str piece, pdl_buf *out) {
@@ -319,14 +332,15 @@ void pdl_hider_end(pdl_hider *h, pdl_buf *out) {
     h->held = PDL_BUF;
 }
 
-/* --- values ----------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 typedef struct hiding {
     const pdl_secrets *s;
     unsigned depth;
 } hiding;
 
-/* The form to be shown (owned), or absent when v can stay: what holds no secret is shared, not copied. */
+/* The form to be shown (owned), or absent when v can stay: what holds no secret is shared, not
+ * copied. */
 static pdl_val hidden(hiding *h, pdl_vref v, bool headers);
 
 static pdl_val hidden_text(const hiding *h, pdl_vref v) {
@@ -348,7 +362,10 @@ static pdl_val hidden_list(hiding *h, pdl_vref v) {
     return out;
 }
 
-static bool is_headers(pdl_str key) { return pdl_str_eq_nocase(key, PDL_STR("headers")) || pdl_str_eq_nocase(key, PDL_STR("extra_headers")); }
+static bool is_headers(pdl_str key) {
+    return pdl_str_eq_nocase(key, PDL_STR("headers")) ||
+           pdl_str_eq_nocase(key, PDL_STR("extra_headers"));
+}
 
 static pdl_val hidden_at(hiding *h, pdl_str key, pdl_vref x, bool headers) {
     bool secret = pdl_is_secret_parameter(key) || (headers && pdl_is_secret_header(key));
@@ -381,7 +398,8 @@ static pdl_val hidden_dict(hiding *h, pdl_vref v, bool headers) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
-        pdl_val now = hidden_at(h, pdl_is_str(key) ? pdl_str_get(key) : PDL_STR(""), pdl_dict_val_at(v, i), headers);
+        pdl_val now = hidden_at(h, pdl_is_str(key) ? pdl_str_get(key) : PDL_STR(""),
+                                pdl_dict_val_at(v, i), headers);
         if (pdl_is_absent(now)) continue;
         if (pdl_is_absent(out)) out = pdl_keep(v);
         out = pdl_dict_put(out, pdl_keep(key), now);
@@ -395,12 +413,13 @@ static pdl_val hidden_dict(hiding *h, pdl_vref v, bool headers) {
 /* What is written as its text: that text, if it holds a secret. */
 static pdl_val hidden_other(hiding *h, pdl_vref v) {
     pdl_err ignored = {0};
-    if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) && !pdl_is(v, PDL_V_HANDLE) &&
-        !pdl_is(v, PDL_V_UNDEFINED))
+    if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) &&
+        !pdl_is(v, PDL_V_HANDLE) && !pdl_is(v, PDL_V_UNDEFINED))
         return pdl_absent();
     pdl_buf b = PDL_BUF;
     bool found = pdl_val_str(v, &b, &ignored) && holds_any(h->s, pdl_buf_str(&b));
-    pdl_val out = found ? pdl_text_of_buf(&b) : pdl_absent(), shown = found ? hidden_text(h, out) : pdl_absent();
+    pdl_val out = found ? pdl_text_of_buf(&b) : pdl_absent(),
+            shown = found ? hidden_text(h, out) : pdl_absent();
     if (!found) pdl_buf_fini(&b);
     pdl_drop(out);
     pdl_err_fini(&ignored);
@@ -409,8 +428,10 @@ static pdl_val hidden_other(hiding *h, pdl_vref v) {
 
 static pdl_val hidden(hiding *h, pdl_vref v, bool headers) {
     if (pdl_is_str(v)) return pdl_secrets_any(h->s) ? hidden_text(h, v) : pdl_absent();
-    if (!pdl_is_list(v) && !pdl_is_dict(v)) return pdl_secrets_any(h->s) ? hidden_other(h, v) : pdl_absent();
-    if (h->depth >= PDL_MAX_JSON_DEPTH) return pdl_absent(); /* deeper than anything that is written */
+    if (!pdl_is_list(v) && !pdl_is_dict(v))
+        return pdl_secrets_any(h->s) ? hidden_other(h, v) : pdl_absent();
+    if (h->depth >= PDL_MAX_JSON_DEPTH)
+        return pdl_absent(); /* deeper than anything that is written */
     h->depth++;
     pdl_val out = pdl_is_list(v) ? hidden_list(h, v) : hidden_dict(h, v, headers);
     h->depth--;

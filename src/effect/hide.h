@@ -8,8 +8,8 @@
 /* What becomes of a secret that the end of the text cuts. */
 typedef enum { SHOW_CUT, HIDE_CUT, HOLD_CUT } pdl_at_end;
 
-/* How many bytes of t at `at` are to be hidden; 0: none. *cut: t ends before it is known whether a secret begins here, or a
- * longer one. The register is not empty. */
+/* How many bytes of t at `at` are to be hidden; 0: none. *cut: t ends before it is known whether a
+ * secret begins here, or a longer one. The register is not empty. */
 size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut);
 
 #endif

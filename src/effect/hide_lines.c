@@ -1,8 +1,8 @@
 /* hide_lines.c -- see secret.h: lines that carry JSON.
  *
- * A service that streams its answer letter by letter writes one letter of a key an event. The texts of all lines are put
- * together by what stands before the JSON and by their key, secrets are found in what comes out, and the letters of a secret
- * are taken out of the lines in which they stand.
+ * A service that streams its answer letter by letter writes one letter of a key an event. The texts
+ * of all lines are put together by what stands before the JSON and by their key, secrets are found
+ * in what comes out, and the letters of a secret are taken out of the lines in which they stand.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +14,9 @@
 #include "base/banned.h"
 
 enum {
-    MOST_GROUPS = 256,    /* keys that are followed; more are in no stream of events */
+    MOST_GROUPS = 256, /* keys that are followed; more are in no stream of events */
     LONGEST_PREFIX = 120,
-    MOST_HELD = 1 << 14,  /* bytes of lines that wait for what may be the rest of a secret */
+    MOST_HELD = 1 << 14, /* bytes of lines that wait for what may be the rest of a secret */
 };
 
 /* A text in quotes. at: where it begins in the joined text of its group. */
@@ -48,7 +48,8 @@ typedef struct lines {
 
 static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
     for (size_t i = 0; i < l->groups.n; i++)
-        if (pdl_str_eq(l->groups.p[i].key, key) && pdl_str_eq(l->groups.p[i].prefix, prefix)) return &l->groups.p[i];
+        if (pdl_str_eq(l->groups.p[i].key, key) && pdl_str_eq(l->groups.p[i].prefix, prefix))
+            return &l->groups.p[i];
     if (l->groups.n == MOST_GROUPS) return NULL;
     group *g = pdl_vec_push(&l->groups);
     *g = (group){.prefix = prefix, .key = key, .joined = PDL_BUF};
@@ -69,12 +70,14 @@ static bool is_key(pdl_str line, size_t quote) {
 
 static pdl_str prefix_of(pdl_str line) {
     size_t i = 0;
-    while (i < line.n && i < LONGEST_PREFIX && line.p[i] != '{' && line.p[i] != '[' && line.p[i] != '"') i++;
+    while (i < line.n && i < LONGEST_PREFIX && line.p[i] != '{' && line.p[i] != '[' &&
+           line.p[i] != '"')
+        i++;
     return pdl_str_sub(line, 0, i);
 }
 
-/* A text that the log has cut: what may be the beginning of a secret at its end is taken out, and the rest of the text is not
- * followed by what comes under its key. */
+/* A text that the log has cut: what may be the beginning of a secret at its end is taken out, and
+ * the rest of the text is not followed by what comes under its key. */
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
@@ -103,7 +106,8 @@ static void read_line(lines *l, size_t start, pdl_str line) {
 
 static void read_lines(lines *l) {
     for (size_t at = 0; at < l->text.n;) {
-        size_t nl = pdl_str_find(l->text, PDL_STR("\n"), at), end = nl == PDL_NOT_FOUND ? l->text.n : nl;
+        size_t nl = pdl_str_find(l->text, PDL_STR("\n"), at),
+               end = nl == PDL_NOT_FOUND ? l->text.n : nl;
         read_line(l, at, pdl_str_sub(l->text, at, end));
         at = end + 1;
     }
@@ -114,8 +118,10 @@ static size_t token_at(const group *g, size_t i) {
     size_t low = 0, high = g->tokens.n;
     while (high - low > 1) {
         size_t mid = low + (high - low) / 2;
-        if (g->tokens.p[mid].at <= i) low = mid;
-        else high = mid;
+        if (g->tokens.p[mid].at <= i)
+            low = mid;
+        else
+            high = mid;
     }
     return low;
 }
@@ -125,7 +131,8 @@ static void take_out(lines *l, const group *g, size_t from, size_t to) {
     bool shown = true;
     for (size_t k = token_at(g, from); k < g->tokens.n && g->tokens.p[k].at < to; k++) {
         const token *t = &g->tokens.p[k];
-        size_t n = t->to - t->from, a = from > t->at ? from - t->at : 0, b = to - t->at < n ? to - t->at : n;
+        size_t n = t->to - t->from, a = from > t->at ? from - t->at : 0,
+               b = to - t->at < n ? to - t->at : n;
         if (a >= b) continue;
         *pdl_vec_push(&l->edits) = (edit){t->from + a, t->from + b, shown};
         shown = false;
@@ -179,7 +186,8 @@ static size_t hide(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) 
     read_lines(&l);
     for (size_t i = 0; i < l.groups.n; i++) find_in(&l, &l.groups.p[i]);
     if (l.edits.n) qsort(l.edits.p, l.edits.n, sizeof *l.edits.p, by_place);
-    size_t first = l.open < text.n ? line_start(text, l.open) : text.n, to = text.n - first < MOST_HELD ? first : text.n;
+    size_t first = l.open < text.n ? line_start(text, l.open) : text.n,
+           to = text.n - first < MOST_HELD ? first : text.n;
     put(&l, to, out);
     for (size_t i = 0; i < l.groups.n; i++) {
         pdl_buf_fini(&l.groups.p[i].joined);
@@ -191,8 +199,10 @@ static size_t hide(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) 
 }
 
 void pdl_hide_lines(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
-    if (pdl_secrets_any(s)) (void)hide(s, text, false, out);
-    else pdl_buf_put(out, text);
+    if (pdl_secrets_any(s))
+        (void)hide(s, text, false, out);
+    else
+        pdl_buf_put(out, text);
 }
 
 void pdl_hider_feed_lines(pdl_hider *h, pdl_str text, pdl_buf *out) {

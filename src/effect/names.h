@@ -13,7 +13,8 @@ typedef enum {
     PDL_CONTROL_FORM
 } pdl_control;
 
-/* False: it is no parameter of control.def. Letter case does not matter: a secret is one however it is spelt. */
+/* False: it is no parameter of control.def. Letter case does not matter: a secret is one however it
+ * is spelt. */
 bool pdl_control_find(pdl_str name, pdl_control *what);
 
 #endif

@@ -41,8 +41,8 @@ static void fill_error(pdl_vref given, const pdl_effect *e, pdl_err *err) {
         status = pdl_dict_getz(given, "status");
     }
     pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("failed");
-    pdl_err_set(err, pdl_is_str(kind) ? kind_named(pdl_str_get(kind)) : PDL_E_runtime, e->loc, "%.*s",
-                PDL_FMT(text));
+    pdl_err_set(err, pdl_is_str(kind) ? kind_named(pdl_str_get(kind)) : PDL_E_runtime, e->loc,
+                "%.*s", PDL_FMT(text));
     if (pdl_is_str(foreign)) err->foreign = pdl_str_dup(pdl_str_get(foreign));
     if (pdl_is(status, PDL_V_INT)) {
         err->status = (int)pdl_int_of(status);
@@ -83,10 +83,13 @@ static void deliver(script *s, pdl_effect *e, pdl_val line) {
 
 static void start(pdl_world *w, pdl_effect *e) {
     script *s = of(w);
-    pdl_val line = s->next < pdl_list_len(s->lines) ? pdl_keep(pdl_list_at(s->lines, s->next)) : pdl_absent();
+    pdl_val line =
+        s->next < pdl_list_len(s->lines) ? pdl_keep(pdl_list_at(s->lines, s->next)) : pdl_absent();
     s->next++;
-    if (s->order == 0) deliver(s, e, line);
-    else *pdl_vec_push(&s->open) = (waiting){e, line};
+    if (s->order == 0)
+        deliver(s, e, line);
+    else
+        *pdl_vec_push(&s->open) = (waiting){e, line};
 }
 
 static waiting take(script *s, size_t i) {

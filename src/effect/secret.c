@@ -1,5 +1,5 @@
-/* secret.c -- see secret.h: the names behind which secrets stand, and what of a call, a header, an address is told to the
- * register.
+/* secret.c -- see secret.h: the names behind which secrets stand, and what of a call, a header, an
+ * address is told to the register.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "effect/secret.h"
 
@@ -23,14 +23,15 @@ static const struct {
 
 bool pdl_control_find(pdl_str name, pdl_control *what) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (name.n == controls[i].n && pdl_str_eq_nocase(name, (pdl_str){controls[i].name, controls[i].n})) {
+        if (name.n == controls[i].n &&
+            pdl_str_eq_nocase(name, (pdl_str){controls[i].name, controls[i].n})) {
             *what = controls[i].what;
             return true;
         }
     return false;
 }
 
-/* --- names ------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 bool pdl_is_secret_parameter(pdl_str name) {
     pdl_control c;
@@ -64,9 +65,25 @@ static bool is_one_of(pdl_str name, const char *const *list, size_t n) {
 /* What a header says is the user's business; these say what every client says. */
 bool pdl_is_secret_header(pdl_str name) {
     static const char *const shown[] = {
-        "Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "Content-Length", "User-Agent", "Host", "Date",
-        "Prefer", "Referer", "HTTP-Referer", "X-Title", "OpenAI-Organization", "OpenAI-Beta", "anthropic-version",
-        "anthropic-beta", "x-amz-date", "x-amz-content-sha256", "MCP-Protocol-Version",
+        "Accept",
+        "Accept-Encoding",
+        "Accept-Language",
+        "Content-Type",
+        "Content-Length",
+        "User-Agent",
+        "Host",
+        "Date",
+        "Prefer",
+        "Referer",
+        "HTTP-Referer",
+        "X-Title",
+        "OpenAI-Organization",
+        "OpenAI-Beta",
+        "anthropic-version",
+        "anthropic-beta",
+        "x-amz-date",
+        "x-amz-content-sha256",
+        "MCP-Protocol-Version",
     };
     return !IS_ONE_OF(name, shown);
 }
@@ -78,16 +95,17 @@ static bool is_shown_part(pdl_str name) {
 }
 
 static bool says_secret(pdl_str name) {
-    static const char *const words[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTHORIZATION"};
+    static const char *const words[] = {"KEY",    "TOKEN",      "SECRET",       "PASSWORD",
+                                        "PASSWD", "CREDENTIAL", "AUTHORIZATION"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (contains_nocase(name, pdl_str_of(words[i]))) return true;
     return false;
 }
 
-/* --- addresses -------------------------------------------------------------------------------------------- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
-/* Parts of an address, borrowed. user: what stands before the @, the colon and the password too; query: behind the question
- * mark, with what a # begins. All empty where the text is no address. */
+/* Parts of an address, borrowed. user: what stands before the @, the colon and the password too;
+ * query: behind the question mark, with what a # begins. All empty where the text is no address. */
 typedef struct address {
     pdl_str scheme, user, rest, query;
     bool has_user, has_query;
@@ -154,7 +172,8 @@ static int hex(char c) {
 /* The text itself: the register finds the forms with percent signs of it. */
 static void decode(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
-        int a = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1, b = a < 0 ? -1 : hex(s.p[i + 2]);
+        int a = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1,
+            b = a < 0 ? -1 : hex(s.p[i + 2]);
         char c = s.p[i];
         if (b >= 0) c = (char)(unsigned char)(a << 4 | b);
         pdl_buf_putc(out, c);
@@ -169,7 +188,8 @@ static void note_decoded(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-/* As it stands, the password by itself, and as the header of the request says it. A user without one is a token. */
+/* As it stands, the password by itself, and as the header of the request says it. A user without
+ * one is a token. */
 static void note_user(pdl_secrets *s, pdl_str user) {
     size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
     pdl_buf plain = PDL_BUF, header = PDL_BUF;
@@ -192,14 +212,16 @@ void pdl_secrets_note_address(pdl_secrets *s, pdl_str url) {
         if (!name.n || !is_shown_part(name)) note_decoded(s, value);
 }
 
-/* --- the register ----------------------------------------------------------------------------------------- */
+/* --- the register ----------------------------------------------------------------------------- */
 
 void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
-    static const char *const nobodys[] = {"ollama", "lm-studio", "not-needed", "no-key", "sk-no-key-required", "anything"};
+    static const char *const nobodys[] = {"ollama", "lm-studio",          "not-needed",
+                                          "no-key", "sk-no-key-required", "anything"};
     text = pdl_str_trim(text);
     if (!s || text.n < PDL_SECRET_LEAST || IS_ONE_OF(text, nobodys)) return;
     pdl_buf b = PDL_BUF; /* bytes of code come and are stored so */
-    for (size_t i = 0; i < text.n; i++) pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
+    for (size_t i = 0; i < text.n; i++)
+        pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
     pdl_secrets_add(s, pdl_buf_str(&b));
     pdl_secrets_add(s, text);
     pdl_buf_fini(&b);
@@ -214,7 +236,8 @@ void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
 /* The values of "a=1; b=2" as well. */
 static void note_cookies(pdl_secrets *s, pdl_str text) {
     while (text.n) {
-        size_t end = pdl_str_find(text, PDL_STR(";"), 0), eq = pdl_str_find(pdl_str_sub(text, 0, end), PDL_STR("="), 0);
+        size_t end = pdl_str_find(text, PDL_STR(";"), 0),
+               eq = pdl_str_find(pdl_str_sub(text, 0, end), PDL_STR("="), 0);
         if (eq != PDL_NOT_FOUND) pdl_secrets_note(s, pdl_str_sub(text, eq + 1, end));
         text = end == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(text, end + 1, text.n);
     }
@@ -224,7 +247,9 @@ static void note_cookies(pdl_secrets *s, pdl_str text) {
 static size_t scheme_end(pdl_str value) {
     enum { LONGEST_SCHEME = 10 };
     size_t i = 0;
-    while (i < value.n && i <= LONGEST_SCHEME && (value.p[i] | 32) >= 'a' && (value.p[i] | 32) <= 'z') i++;
+    while (i < value.n && i <= LONGEST_SCHEME && (value.p[i] | 32) >= 'a' &&
+           (value.p[i] | 32) <= 'z')
+        i++;
     return i && i < value.n && value.p[i] == ' ' ? i + 1 : 0;
 }
 
@@ -237,14 +262,15 @@ void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (cookies) note_cookies(s, value);
 }
 
-/* --- parameters ------------------------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth);
 
 static void note_headers(pdl_secrets *s, pdl_vref d) {
     for (size_t i = 0; pdl_is_dict(d) && i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i), v = pdl_dict_val_at(d, i);
-        if (pdl_is_str(k) && pdl_is_str(v)) pdl_secrets_note_header(s, pdl_str_get(k), pdl_str_get(v));
+        if (pdl_is_str(k) && pdl_is_str(v))
+            pdl_secrets_note_header(s, pdl_str_get(k), pdl_str_get(v));
     }
 }
 
@@ -258,37 +284,49 @@ static void note_credentials(pdl_secrets *s, pdl_vref d) {
 }
 
 static bool is_credential(pdl_str name) {
-    static const char *const ends[] = {"key", "secret", "password", "passwd", "credential", "credentials", "authorization",
-                                       "auth_token", "access_token", "api_token"};
+    static const char *const ends[] = {"key",          "secret",      "password",      "passwd",
+                                       "credential",   "credentials", "authorization", "auth_token",
+                                       "access_token", "api_token"};
     pdl_control c;
     if (pdl_control_find(name, &c)) return c == PDL_CONTROL_SECRET;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t n = strlen(ends[i]);
-        if (name.n >= n && pdl_str_eq_nocase(pdl_str_sub(name, name.n - n, name.n), pdl_str_of(ends[i]))) return true;
+        if (name.n >= n &&
+            pdl_str_eq_nocase(pdl_str_sub(name, name.n - n, name.n), pdl_str_of(ends[i])))
+            return true;
     }
     return false;
 }
 
 /* Where credentials stand, not what they are. */
 static bool is_file(pdl_str name, pdl_vref v) {
-    return pdl_str_is(name, "vertex_credentials") && !pdl_str_starts(pdl_str_trim(pdl_str_get(v)), PDL_STR("{"));
+    return pdl_str_is(name, "vertex_credentials") &&
+           !pdl_str_starts(pdl_str_trim(pdl_str_get(v)), PDL_STR("{"));
 }
 
 static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth) {
-    static const char *const headers[] = {"headers", "extra_headers"}, *const places[] = {"api_base", "base_url", "url"},
-                      *const nests[] = {"fallbacks", "model_list", "litellm_params", "context_window_fallback_dict"};
-    if (IS_ONE_OF(name, headers)) note_headers(s, v);
-    else if (IS_ONE_OF(name, nests)) note_params(s, v, depth + 1);
-    else if (pdl_is_str(v) && IS_ONE_OF(name, places)) pdl_secrets_note_address(s, pdl_str_get(v));
-    else if (pdl_is_str(v) && is_credential(name) && !is_file(name, v)) pdl_secrets_note(s, pdl_str_get(v));
-    else if (pdl_is_dict(v) && pdl_is_secret_parameter(name)) note_credentials(s, v);
+    static const char *const headers[] = {"headers", "extra_headers"},
+                             *const places[] = {"api_base", "base_url", "url"},
+                             *const nests[] = {"fallbacks", "model_list", "litellm_params",
+                                               "context_window_fallback_dict"};
+    if (IS_ONE_OF(name, headers))
+        note_headers(s, v);
+    else if (IS_ONE_OF(name, nests))
+        note_params(s, v, depth + 1);
+    else if (pdl_is_str(v) && IS_ONE_OF(name, places))
+        pdl_secrets_note_address(s, pdl_str_get(v));
+    else if (pdl_is_str(v) && is_credential(name) && !is_file(name, v))
+        pdl_secrets_note(s, pdl_str_get(v));
+    else if (pdl_is_dict(v) && pdl_is_secret_parameter(name))
+        note_credentials(s, v);
 }
 
 /* Lists of alternatives are as deep as these names go. */
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
     enum { DEEPEST = 6 };
     if (depth > DEEPEST) return;
-    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++) note_params(s, pdl_list_at(v, i), depth + 1);
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
+        note_params(s, pdl_list_at(v, i), depth + 1);
     for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i);
         if (pdl_is_str(k)) note_param(s, pdl_str_get(k), pdl_dict_val_at(v, i), depth);

@@ -1,8 +1,10 @@
-/* check.c -- see read.h. What the reference finds when it compiles a tree that was read without error.
+/* check.c -- see read.h. What the reference finds when it compiles a tree that was read without
+ * error.
  *
- * It stops at the first problem in the order in which it writes code, and lets an unknown filter or test
- * inside a branch pass until it is executed. Both depend on the way from the root, hence a walk; it is taken
- * only by texts that hold something suspicious. The walk keeps its own stack: chains are of any length.
+ * It stops at the first problem in the order in which it writes code, and lets an unknown filter or
+ * test inside a branch pass until it is executed. Both depend on the way from the root, hence a
+ * walk; it is taken only by texts that hold something suspicious. The walk keeps its own stack:
+ * chains are of any length.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,8 +21,14 @@ typedef struct {
 } visit;
 
 typedef struct {
-    struct { visit *p; size_t n, cap; } todo;
-    struct { const pdl_xnode **p; size_t n, cap; } blocks;
+    struct {
+        visit *p;
+        size_t n, cap;
+    } todo;
+    struct {
+        const pdl_xnode **p;
+        size_t n, cap;
+    } blocks;
 } walk;
 
 static void push(walk *w, const pdl_xnode *n, unsigned flags) {
@@ -48,7 +56,8 @@ static bool decides(const pdl_xnode *n) {
 
 static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
     switch (n->kind) {
-    case PDL_X_ATTR: case PDL_X_ITEM:
+    case PDL_X_ATTR:
+    case PDL_X_ITEM:
         push(w, n->u.access.key, fl);
         push(w, n->u.access.obj, fl);
         break;
@@ -61,15 +70,18 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
         push_args(w, &n->u.call.args, fl);
         push(w, n->u.call.obj, fl);
         break;
-    case PDL_X_FILTER: case PDL_X_TEST:
+    case PDL_X_FILTER:
+    case PDL_X_TEST:
         push_args(w, &n->u.filter.args, fl);
         push(w, n->u.filter.obj, fl);
         break;
-    case PDL_X_AND: case PDL_X_OR:
+    case PDL_X_AND:
+    case PDL_X_OR:
         if (!decides(n)) push(w, n->u.op.b, fl);
         push(w, n->u.op.a, fl);
         break;
-    case PDL_X_UNARY: case PDL_X_BINARY:
+    case PDL_X_UNARY:
+    case PDL_X_BINARY:
         push(w, n->u.op.b, fl);
         push(w, n->u.op.a, fl);
         break;
@@ -77,15 +89,18 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
         push_list(w, n->u.compare.rest, n->u.compare.n, fl);
         push(w, n->u.compare.first, fl);
         break;
-    case PDL_X_COND: case PDL_X_IF:
+    case PDL_X_COND:
+    case PDL_X_IF:
         push(w, n->u.cond.no, fl | W_SOFT);
         if (n->kind == PDL_X_COND) push(w, n->u.cond.test, fl | W_SOFT);
         push(w, n->u.cond.yes, fl | W_SOFT);
         if (n->kind == PDL_X_IF) push(w, n->u.cond.test, fl | W_SOFT);
         break;
-    case PDL_X_CONCAT: case PDL_X_LIST: case PDL_X_TUPLE: case PDL_X_OUTPUT: case PDL_X_SEQ:
-        push_list(w, n->u.list.p, n->u.list.n, fl);
-        break;
+    case PDL_X_CONCAT:
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ: push_list(w, n->u.list.p, n->u.list.n, fl); break;
     case PDL_X_DICT:
         for (uint32_t i = n->u.dict.n; i > 0; i--) {
             push(w, n->u.dict.vals[i - 1], fl);
@@ -110,7 +125,8 @@ static void push_expression(walk *w, const pdl_xnode *n, unsigned fl) {
     }
 }
 
-/* Children in the order in which the reference writes their code. A new scope is neither soft nor top level.
+/* Children in the order in which the reference writes their code. A new scope is neither soft nor
+ * top level.
  */
 static void push_children(walk *w, const pdl_xnode *n, unsigned fl) {
     if (n->kind == PDL_X_FOR) {
@@ -155,9 +171,12 @@ static bool loop_is_set(const pdl_xnode *loop) {
     while (!found && w.todo.n) {
         visit v = w.todo.p[--w.todo.n];
         if (v.flags & W_LOOP_CHECK) continue;
-        if (v.n->kind == PDL_X_FOR) found = sets_loop(v.n->u.loop.target);
-        else if (v.n->kind == PDL_X_SET || v.n->kind == PDL_X_SETBLOCK) found = sets_loop(v.n->u.set.target);
-        else if (v.n->kind == PDL_X_BLOCK) push(&w, v.n->u.macro.body, 0);
+        if (v.n->kind == PDL_X_FOR)
+            found = sets_loop(v.n->u.loop.target);
+        else if (v.n->kind == PDL_X_SET || v.n->kind == PDL_X_SETBLOCK)
+            found = sets_loop(v.n->u.set.target);
+        else if (v.n->kind == PDL_X_BLOCK)
+            push(&w, v.n->u.macro.body, 0);
         push_children(&w, v.n, 0);
     }
     pdl_vec_fini(&w.todo);
@@ -183,10 +202,12 @@ static bool check_known(pdl_reader *r, const pdl_xnode *n) {
 
 static bool check_caller(pdl_reader *r, const pdl_xnode *n) {
     for (uint32_t i = 0; n->u.macro.uses_caller && i < n->u.macro.n_params; i++)
-        if (pdl_str_is(n->u.macro.params[i], "caller") && n->u.macro.n_params - i > n->u.macro.n_defaults)
-            return refuse(r, n,
-                          "When defining macros or call blocks the special \"caller\" argument must be "
-                          "omitted or be given a default.");
+        if (pdl_str_is(n->u.macro.params[i], "caller") &&
+            n->u.macro.n_params - i > n->u.macro.n_defaults)
+            return refuse(
+                r, n,
+                "When defining macros or call blocks the special \"caller\" argument must be "
+                "omitted or be given a default.");
     return true;
 }
 
@@ -253,10 +274,12 @@ const char *pdl_xnode_word(const pdl_xnode *n) {
         [PDL_X_COND] = "condexpr", [PDL_X_LIST] = "list",       [PDL_X_TUPLE] = "tuple",
         [PDL_X_DICT] = "dict"};
     static const char *const ops[] = {
-        [PDL_XOP_NOT] = "not", [PDL_XOP_NEG] = "neg", [PDL_XOP_POS] = "pos", [PDL_XOP_ADD] = "add",
-        [PDL_XOP_SUB] = "sub", [PDL_XOP_MUL] = "mul", [PDL_XOP_DIV] = "div", [PDL_XOP_FLOORDIV] = "floordiv",
-        [PDL_XOP_MOD] = "mod", [PDL_XOP_POW] = "pow"};
+        [PDL_XOP_NOT] = "not", [PDL_XOP_NEG] = "neg",           [PDL_XOP_POS] = "pos",
+        [PDL_XOP_ADD] = "add", [PDL_XOP_SUB] = "sub",           [PDL_XOP_MUL] = "mul",
+        [PDL_XOP_DIV] = "div", [PDL_XOP_FLOORDIV] = "floordiv", [PDL_XOP_MOD] = "mod",
+        [PDL_XOP_POW] = "pow"};
     if (n->kind == PDL_X_UNARY || n->kind == PDL_X_BINARY) return ops[n->u.op.op];
     if (n->kind == PDL_X_TEST && n->u.filter.negated) return "not";
-    return n->kind < sizeof kinds / sizeof kinds[0] && kinds[n->kind] ? kinds[n->kind] : "expression";
+    return n->kind < sizeof kinds / sizeof kinds[0] && kinds[n->kind] ? kinds[n->kind]
+                                                                      : "expression";
 }

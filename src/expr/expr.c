@@ -1,9 +1,9 @@
 /* expr.c -- see expr.h. Decides between plain text, one expression, and a template.
  *
- * As the reference: a text is first read as a template; when that is one single expression and nothing stands
- * around its delimiters, the inside is read again as an expression alone, where signs and commas mean
- * something else. Here the inside is tried first: whenever it can be read, the whole would have been such a
- * template (spec 4.2).
+ * As the reference: a text is first read as a template; when that is one single expression and
+ * nothing stands around its delimiters, the inside is read again as an expression alone, where
+ * signs and commas mean something else. Here the inside is tried first: whenever it can be read,
+ * the whole would have been such a template (spec 4.2).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,9 +12,10 @@
 
 #include "base/banned.h"
 
-#define LONG_OPEN "{%%%%%PDL%%%%%%%%%%"
+#define LONG_OPEN  "{%%%%%PDL%%%%%%%%%%"
 #define LONG_CLOSE "%%%%%PDL%%%%%%%%%%}"
-#define S(lit) {"" lit, sizeof(lit) - 1}
+#define S(lit)                                                                                     \
+    { "" lit, sizeof(lit) - 1 }
 
 static const pdl_xoptions program_options = {
     .block_start = S(LONG_OPEN),
@@ -25,8 +26,12 @@ static const pdl_xoptions program_options = {
     .comment_end = S("#}"),
 };
 static const pdl_xoptions jinja_options = {
-    .block_start = S("{%"), .block_end = S("%}"), .variable_start = S("{{"), .variable_end = S("}}"),
-    .comment_start = S("{#"), .comment_end = S("#}"),
+    .block_start = S("{%"),
+    .block_end = S("%}"),
+    .variable_start = S("{{"),
+    .variable_end = S("}}"),
+    .comment_start = S("{#"),
+    .comment_end = S("#}"),
 };
 
 /* Source with LF line ends only; offsets behind which a CR is missing are in cuts. */
@@ -132,10 +137,12 @@ static bool read_inside(pdl_expr *e, pdl_arena *a, const pdl_xnames *known) {
     return e->form != PDL_X_BROKEN;
 }
 
-static void read_outside(pdl_expr *e, pdl_arena *a, const pdl_xoptions *opt, const pdl_xnames *known) {
+static void read_outside(pdl_expr *e, pdl_arena *a, const pdl_xoptions *opt,
+                         const pdl_xnames *known) {
     pdl_reader r;
     normal src = normalise(a, e->source);
-    if (!opt->keep_trailing_newline && src.text.n && src.text.p[src.text.n - 1] == '\n') src.text.n--;
+    if (!opt->keep_trailing_newline && src.text.n && src.text.p[src.text.n - 1] == '\n')
+        src.text.n--;
     reader_init(&r, a, &src, opt, known, false);
     finish(&r, e, PDL_X_TEMPLATE, read_whole(&r, false));
     reader_fini(&r);
@@ -154,7 +161,8 @@ bool pdl_expr_is_plain(pdl_str text) {
     for (const char *p = text.p; (p = memchr(p, '{', (size_t)(end - p))); p++) {
         if (p > text.p && p[-1] == '$') return false;
         if (p + 1 < end && p[1] == '#') return false;
-        if ((size_t)(end - p) >= sizeof LONG_OPEN - 1 && memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0)
+        if ((size_t)(end - p) >= sizeof LONG_OPEN - 1 &&
+            memcmp(p, LONG_OPEN, sizeof LONG_OPEN - 1) == 0)
             return false;
     }
     /* The reference sees no text in a lone line end, and then prints it as LF. */
@@ -172,11 +180,14 @@ static void make_plain(pdl_expr *e) {
     *e = (pdl_expr){.form = PDL_X_PLAIN, .source = source};
 }
 
-/* Does a `}` that nothing has opened stand in s[from..)? What follows a quote or a brace is not looked at. */
+/* Does a `}` that nothing has opened stand in s[from..)? What follows a quote or a brace is not
+ * looked at. */
 static bool closes_early(pdl_str s, size_t from) {
     for (size_t i = from; i < s.n; i++)
-        if (s.p[i] == '}') return true;
-        else if (s.p[i] == '{' || s.p[i] == '"' || s.p[i] == '\'') return false;
+        if (s.p[i] == '}')
+            return true;
+        else if (s.p[i] == '{' || s.p[i] == '"' || s.p[i] == '\'')
+            return false;
     return false;
 }
 
@@ -184,7 +195,8 @@ const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *name
     pdl_expr *e = new_expr(a, text);
     if (pdl_expr_is_plain(text)) return e;
     bool enclosed = text.n >= 3 && pdl_str_starts(text, PDL_STR("${")) && text.p[text.n - 1] == '}';
-    if (enclosed && !closes_early(pdl_str_sub(text, 0, text.n - 1), 2) && read_inside(e, a, names)) return e;
+    if (enclosed && !closes_early(pdl_str_sub(text, 0, text.n - 1), 2) && read_inside(e, a, names))
+        return e;
     pdl_xoptions opt = program_options;
     read_outside(e, a, &opt, names);
     const pdl_xnode *only = only_piece(e);

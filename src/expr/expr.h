@@ -1,9 +1,9 @@
 /* expr.h -- the text of `${ }` and of Jinja templates -> tree.
  *
- * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules). The
- * dialect is Jinja 3.1's. Trees live in an arena and are immutable. Spans are byte offsets in the source text
- * of the expression. A text that cannot be read gives a pdl_expr whose form is PDL_X_BROKEN: it fails when it
- * is evaluated, not before.
+ * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules).
+ * The dialect is Jinja 3.1's. Trees live in an arena and are immutable. Spans are byte offsets in
+ * the source text of the expression. A text that cannot be read gives a pdl_expr whose form is
+ * PDL_X_BROKEN: it fails when it is evaluated, not before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,9 +20,24 @@ typedef struct pdl_xnode pdl_xnode;
 /* Operators of PDL_X_UNARY, PDL_X_BINARY, PDL_X_COMPARE. */
 typedef enum {
     PDL_XOP_NONE,
-    PDL_XOP_NOT, PDL_XOP_NEG, PDL_XOP_POS,
-    PDL_XOP_ADD, PDL_XOP_SUB, PDL_XOP_MUL, PDL_XOP_DIV, PDL_XOP_FLOORDIV, PDL_XOP_MOD, PDL_XOP_POW,
-    PDL_XOP_EQ, PDL_XOP_NE, PDL_XOP_LT, PDL_XOP_LE, PDL_XOP_GT, PDL_XOP_GE, PDL_XOP_IN, PDL_XOP_NOTIN
+    PDL_XOP_NOT,
+    PDL_XOP_NEG,
+    PDL_XOP_POS,
+    PDL_XOP_ADD,
+    PDL_XOP_SUB,
+    PDL_XOP_MUL,
+    PDL_XOP_DIV,
+    PDL_XOP_FLOORDIV,
+    PDL_XOP_MOD,
+    PDL_XOP_POW,
+    PDL_XOP_EQ,
+    PDL_XOP_NE,
+    PDL_XOP_LT,
+    PDL_XOP_LE,
+    PDL_XOP_GT,
+    PDL_XOP_GE,
+    PDL_XOP_IN,
+    PDL_XOP_NOTIN
 } pdl_xop;
 
 /* The operator as it is written: "not in". */
@@ -77,22 +92,50 @@ typedef struct pdl_xlist {
  *                                    when executed}
  *   AUTOESCAPE                       set {value, body}
  *   RAISE                            fault {text, cls, value}: fails when executed with text ("no loader for
- *                                    this environment specified") of class cls, after value (may be NULL) was
- *                                    evaluated; strict: an undefined value fails as such first. extends: it
- *                                    was `extends`
+ *                                    this environment specified") of class cls, after value (may be
+ *                                    NULL) was evaluated; strict: an undefined value fails as such
+ *                                    first. extends: it was `extends`
  *
- * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a conditional
- * expression. Operand and arguments are evaluated, then it fails: TemplateRuntimeError "No filter named 'x'
- * found." ("No test named ..."). Left-associative chains (a + b + c, x|f|g, a.b.c, f()()) are left-deep and
- * of any length, `no` of COND and IF (else chains) right-deep and of any length: walk these spines in a loop.
- * All other nesting is at most PDL_MAX_EXPR_DEPTH deep. */
+ * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a
+ * conditional expression. Operand and arguments are evaluated, then it fails: TemplateRuntimeError
+ * "No filter named 'x' found." ("No test named ..."). Left-associative chains (a + b + c, x|f|g,
+ * a.b.c, f()()) are left-deep and of any length, `no` of COND and IF (else chains) right-deep and
+ * of any length: walk these spines in a loop. All other nesting is at most PDL_MAX_EXPR_DEPTH
+ * deep. */
 typedef enum {
-    PDL_X_CONST, PDL_X_NAME, PDL_X_ATTR, PDL_X_ITEM, PDL_X_SLICE, PDL_X_CALL, PDL_X_FILTER, PDL_X_TEST,
-    PDL_X_UNARY, PDL_X_BINARY,
-    PDL_X_AND, PDL_X_OR, PDL_X_COMPARE, PDL_X_CONCAT, PDL_X_COND, PDL_X_LIST, PDL_X_TUPLE, PDL_X_DICT,
-    PDL_X_TEXT, PDL_X_OUTPUT, PDL_X_SEQ, PDL_X_IF, PDL_X_FOR, PDL_X_SET, PDL_X_SETBLOCK, PDL_X_NSREF,
-    PDL_X_MACRO, PDL_X_CALLBLOCK,
-    PDL_X_FILTERBLOCK, PDL_X_WITH, PDL_X_BLOCK, PDL_X_AUTOESCAPE, PDL_X_RAISE,
+    PDL_X_CONST,
+    PDL_X_NAME,
+    PDL_X_ATTR,
+    PDL_X_ITEM,
+    PDL_X_SLICE,
+    PDL_X_CALL,
+    PDL_X_FILTER,
+    PDL_X_TEST,
+    PDL_X_UNARY,
+    PDL_X_BINARY,
+    PDL_X_AND,
+    PDL_X_OR,
+    PDL_X_COMPARE,
+    PDL_X_CONCAT,
+    PDL_X_COND,
+    PDL_X_LIST,
+    PDL_X_TUPLE,
+    PDL_X_DICT,
+    PDL_X_TEXT,
+    PDL_X_OUTPUT,
+    PDL_X_SEQ,
+    PDL_X_IF,
+    PDL_X_FOR,
+    PDL_X_SET,
+    PDL_X_SETBLOCK,
+    PDL_X_NSREF,
+    PDL_X_MACRO,
+    PDL_X_CALLBLOCK,
+    PDL_X_FILTERBLOCK,
+    PDL_X_WITH,
+    PDL_X_BLOCK,
+    PDL_X_AUTOESCAPE,
+    PDL_X_RAISE,
     PDL_X_COUNT
 } pdl_xkind;
 
@@ -104,24 +147,69 @@ struct pdl_xnode {
         pdl_str name;
         pdl_str text;
         pdl_xlist list;
-        struct { const pdl_xnode *obj; pdl_str name; const pdl_xnode *key; } access;
-        struct { const pdl_xnode *from, *to, *step; } slice;
-        struct { const pdl_xnode *obj; pdl_xargs args; } call;
-        struct { const pdl_xnode *obj; pdl_str name; pdl_xargs args; bool negated, unknown; } filter;
-        struct { pdl_xop op; const pdl_xnode *a, *b; } op;
-        struct { const pdl_xnode *first; uint32_t n; const pdl_xop *ops; const pdl_xnode **rest; } compare;
-        struct { const pdl_xnode *test, *yes, *no; } cond;
-        struct { uint32_t n; const pdl_xnode **keys, **vals; } dict;
-        struct { const pdl_xnode *target, *over, *test, *body, *otherwise; bool recursive, closed; } loop;
-        struct { const pdl_xnode *target, *value, *filter, *body; } set;
+        struct {
+            const pdl_xnode *obj;
+            pdl_str name;
+            const pdl_xnode *key;
+        } access;
+        struct {
+            const pdl_xnode *from, *to, *step;
+        } slice;
+        struct {
+            const pdl_xnode *obj;
+            pdl_xargs args;
+        } call;
+        struct {
+            const pdl_xnode *obj;
+            pdl_str name;
+            pdl_xargs args;
+            bool negated, unknown;
+        } filter;
+        struct {
+            pdl_xop op;
+            const pdl_xnode *a, *b;
+        } op;
+        struct {
+            const pdl_xnode *first;
+            uint32_t n;
+            const pdl_xop *ops;
+            const pdl_xnode **rest;
+        } compare;
+        struct {
+            const pdl_xnode *test, *yes, *no;
+        } cond;
+        struct {
+            uint32_t n;
+            const pdl_xnode **keys, **vals;
+        } dict;
+        struct {
+            const pdl_xnode *target, *over, *test, *body, *otherwise;
+            bool recursive, closed;
+        } loop;
+        struct {
+            const pdl_xnode *target, *value, *filter, *body;
+        } set;
         /* of the last n_defaults */
-        struct { pdl_str name; uint32_t n_params, n_defaults; pdl_str *params; const pdl_xnode **defaults;
+        struct {
+            pdl_str name;
+            uint32_t n_params, n_defaults;
+            pdl_str *params;
+            const pdl_xnode **defaults;
             const pdl_xnode *body, *call;
             bool uses_caller, uses_varargs, uses_kwargs, scoped, required;
         } macro;
-        struct { uint32_t n; const pdl_xnode **targets, **values; const pdl_xnode *body; } with;
+        struct {
+            uint32_t n;
+            const pdl_xnode **targets, **values;
+            const pdl_xnode *body;
+        } with;
         /* RAISE; u.text is its text */
-        struct { pdl_str text; const char *cls; const pdl_xnode *value; bool strict, extends; } fault;
+        struct {
+            pdl_str text;
+            const char *cls;
+            const pdl_xnode *value;
+            bool strict, extends;
+        } fault;
     } u;
 };
 
@@ -135,7 +223,8 @@ typedef enum {
 /* Why a text cannot be read. */
 typedef struct pdl_xfault {
     pdl_str msg; /* "unexpected '}', expected ')'" */
-    /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword argument */
+    /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword
+     * argument */
     const char *cls;
     pdl_str hint; /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
     uint32_t start, end;
@@ -146,9 +235,9 @@ typedef struct pdl_expr {
     bool has_unknown : 1; /* filter.unknown may be set somewhere */
     bool has_call : 1;    /* there is a CALL somewhere */
     uint32_t n_free;
-    pdl_str source;           /* the whole text as written, in the arena */
-    const pdl_xnode *root;    /* NULL: PLAIN, BROKEN */
-    const pdl_xfault *fault;  /* BROKEN */
+    pdl_str source;          /* the whole text as written, in the arena */
+    const pdl_xnode *root;   /* NULL: PLAIN, BROKEN */
+    const pdl_xfault *fault; /* BROKEN */
     /* names read but not set by the text itself, each once, in order of first use */
     pdl_str *free_names;
 } pdl_expr;
@@ -162,7 +251,8 @@ typedef struct pdl_xoptions {
     bool trim_blocks, lstrip_blocks, keep_trailing_newline, autoescape;
 } pdl_xoptions;
 
-/* Names that are filters / tests: an unknown one is an error of reading ("No filter named 'x'."). */
+/* Names that are filters / tests: an unknown one is an error of reading ("No filter named
+ * 'x'."). */
 typedef struct pdl_xnames {
     bool (*is_filter)(pdl_str name);
     bool (*is_test)(pdl_str name);
@@ -170,20 +260,21 @@ typedef struct pdl_xnames {
     pdl_str (*near_test)(pdl_str name);
 } pdl_xnames;
 
-/* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is copied into
- * the arena. */
+/* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is
+ * copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
 
 /* A whole Jinja template: form is TEMPLATE or BROKEN. */
 const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options,
                                        const pdl_xnames *names);
 
-/* Options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python words it for an
- * unknown option ("Template.__new__() got an unexpected keyword argument 'foo'"), or a bad value. Strings are
- * copied into a. */
+/* Options from a dict of keyword arguments of Jinja's Template(). Error: TypeError as Python words
+ * it for an unknown option ("Template.__new__() got an unexpected keyword argument 'foo'"), or a
+ * bad value. Strings are copied into a. */
 PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
 
-/* True when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN without being read. */
+/* True when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN without being
+ * read. */
 bool pdl_expr_is_plain(pdl_str text);
 
 /* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */

@@ -23,7 +23,7 @@ void pdl_hold(pdl_holder *h, pdl_val v) {
     *h->head = one;
 }
 
-/* --- strings ---------------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 /* One escape: in.p[*i] is behind the backslash. NULL, or what is wrong. */
 typedef struct {
@@ -51,28 +51,33 @@ static const char *read_hex(unescape *u, int digits, const char *truncated) {
 
 static void read_octal(unescape *u) {
     uint32_t cp = 0;
-    for (int k = 0; k < 3 && u->i < u->in.n && u->in.p[u->i] >= '0' && u->in.p[u->i] <= '7'; k++, u->i++)
+    for (int k = 0; k < 3 && u->i < u->in.n && u->in.p[u->i] >= '0' && u->in.p[u->i] <= '7';
+         k++, u->i++)
         cp = cp * 8 + (uint32_t)(u->in.p[u->i] - '0');
     put_cp(u, cp);
 }
 
 /* LIMIT: \N{NAME} knows no names; docs/differences.md. */
 static const char *read_named(unescape *u) {
-    size_t close =
-        u->i < u->in.n && u->in.p[u->i] == '{' ? pdl_str_find(u->in, PDL_STR("}"), u->i) : PDL_NOT_FOUND;
+    size_t close = u->i < u->in.n && u->in.p[u->i] == '{' ? pdl_str_find(u->in, PDL_STR("}"), u->i)
+                                                          : PDL_NOT_FOUND;
     if (close == PDL_NOT_FOUND || close == u->i + 1) return "malformed \\N character escape";
     return "unknown Unicode character name";
 }
 
-/* The reference writes what is not ASCII as an escape first: a backslash before it then escapes a backslash.
+/* The reference writes what is not ASCII as an escape first: a backslash before it then escapes a
+ * backslash.
  */
 static void put_escaped_high(unescape *u) {
     const char *p = u->in.p + u->i;
     uint32_t cp = pdl_utf8_next(&p);
     u->i = (size_t)(p - u->in.p);
-    if (cp < 0x100) pdl_buf_putf(&u->out, "\\x%02x", (unsigned)cp);
-    else if (cp < 0x10000) pdl_buf_putf(&u->out, "\\u%04x", (unsigned)cp);
-    else pdl_buf_putf(&u->out, "\\U%08x", (unsigned)cp);
+    if (cp < 0x100)
+        pdl_buf_putf(&u->out, "\\x%02x", (unsigned)cp);
+    else if (cp < 0x10000)
+        pdl_buf_putf(&u->out, "\\u%04x", (unsigned)cp);
+    else
+        pdl_buf_putf(&u->out, "\\U%08x", (unsigned)cp);
 }
 
 static const char *read_escape(unescape *u) {
@@ -156,7 +161,7 @@ bool pdl_lex_string(pdl_lexer *x, pdl_token *t) {
     return true;
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static char byte_at(const pdl_lexer *x, uint32_t at) { return at < x->src.n ? x->src.p[at] : '\0'; }
 
@@ -165,11 +170,13 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /* Behind digits with single underscores between them; `at` when there is none. */
 static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     if (!is_digit(byte_at(x, at))) return at;
-    while (is_digit(byte_at(x, at)) || (byte_at(x, at) == '_' && is_digit(byte_at(x, at + 1)))) at++;
+    while (is_digit(byte_at(x, at)) || (byte_at(x, at) == '_' && is_digit(byte_at(x, at + 1))))
+        at++;
     return at;
 }
 
-/* Behind a float that begins at pos, or 0. A number behind a dot is never a float: a.1.5 is a[1][5]. */
+/* Behind a float that begins at pos, or 0. A number behind a dot is never a float: a.1.5 is
+ * a[1][5]. */
 static uint32_t float_end(const pdl_lexer *x) {
     if (x->pos > 0 && x->src.p[x->pos - 1] == '.') return 0;
     uint32_t whole = digits_end(x, x->pos), end = 0, at = whole;
@@ -224,7 +231,8 @@ static pdl_str without_underscores(pdl_lexer *x, pdl_str s) {
 static pdl_val read_int(pdl_lexer *x, pdl_str digits, int base) {
     int64_t v = 0;
     for (size_t i = 0; i < digits.n; i++) {
-        if (PDL_MUL_OVERFLOWS(v, base, &v) || PDL_ADD_OVERFLOWS(v, pdl_hex_digit(digits.p[i]), &v)) {
+        if (PDL_MUL_OVERFLOWS(v, base, &v) ||
+            PDL_ADD_OVERFLOWS(v, pdl_hex_digit(digits.p[i]), &v)) {
             pdl_val big;
             if (!pdl_int_read(digits, base, &big)) PDL_BUG("integer literal in base %d", base);
             pdl_hold(x->holder, big);
@@ -246,7 +254,8 @@ void pdl_lex_number(pdl_lexer *x, pdl_token *t) {
         uint32_t skip = base == 10 ? 0 : 2;
         end = int_end(x, base);
         pdl_str s = without_underscores(x, (pdl_str){x->src.p + start + skip, end - start - skip});
-        *t = (pdl_token){.kind = PDL_TK_INT, .start = start, .end = end, .value = read_int(x, s, base)};
+        *t = (pdl_token){
+            .kind = PDL_TK_INT, .start = start, .end = end, .value = read_int(x, s, base)};
     }
     x->pos = end;
 }

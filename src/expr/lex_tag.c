@@ -1,4 +1,5 @@
-/* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the reader.
+/* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the
+ * reader.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +42,9 @@ static_assert(sizeof token_texts / sizeof token_texts[0] == PDL_TK_COUNT, "one t
 
 pdl_str pdl_tk_text(pdl_tk k) { return pdl_str_of(token_texts[k]); }
 
-pdl_str pdl_token_text(const pdl_token *t) { return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind); }
+pdl_str pdl_token_text(const pdl_token *t) {
+    return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind);
+}
 
 static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
     const char *p = x->src.p + at;
@@ -59,7 +62,8 @@ PDL_COLD static uint32_t rare_blanks(const pdl_lexer *x, uint32_t at) {
 
 uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at) {
     while (at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_BLANK) at++;
-    return at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_HIGH ? rare_blanks(x, at) : at;
+    return at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_HIGH ? rare_blanks(x, at)
+                                                                            : at;
 }
 
 static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {
@@ -126,7 +130,8 @@ static void fail_char(pdl_lexer *x, pdl_token *t) {
     uint32_t next, cp = cp_at(x, x->pos, &next);
     char shown[16] = "";
     pdl_str at = {x->src.p + x->pos, next - x->pos};
-    if (cp == '\\') at = PDL_STR("\\\\");
+    if (cp == '\\')
+        at = PDL_STR("\\\\");
     else if (!pdl_cp_is_printable(cp)) {
         char letter = cp < 0x100 ? 'x' : cp < 0x10000 ? 'u' : 'U';
         int digits = cp < 0x100 ? 2 : cp < 0x10000 ? 4 : 8;
@@ -135,8 +140,8 @@ static void fail_char(pdl_lexer *x, pdl_token *t) {
     }
     const char *quote = cp == '\'' ? "\"" : "'";
     size_t index = pdl_utf8_count((pdl_str){x->src.p, x->pos});
-    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, next, "unexpected char %s%.*s%s at %zu",
-                  quote, PDL_FMT(at), quote, index);
+    pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, next,
+                  "unexpected char %s%.*s%s at %zu", quote, PDL_FMT(at), quote, index);
     *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
 }
 
@@ -157,8 +162,8 @@ static pdl_kw keyword_of(pdl_str s) {
     return PDL_KW_NONE;
 }
 
-/* Every character that Python counts as alphanumeric goes into a name; what is no identifier then is an
- * error. */
+/* Every character that Python counts as alphanumeric goes into a name; what is no identifier then
+ * is an error. */
 static bool take_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos, next;
     bool ascii = true, valid = true;
@@ -218,17 +223,20 @@ static pdl_tk operator_at(const pdl_lexer *x, uint32_t *len) {
 /* Brackets must match. False when they do not. */
 static bool count_bracket(pdl_lexer *x, pdl_tk kind) {
     char due;
-    if (kind == PDL_TK_LPAREN) due = ')';
-    else if (kind == PDL_TK_LBRACKET) due = ']';
-    else if (kind == PDL_TK_LBRACE) due = '}';
+    if (kind == PDL_TK_LPAREN)
+        due = ')';
+    else if (kind == PDL_TK_LBRACKET)
+        due = ']';
+    else if (kind == PDL_TK_LBRACE)
+        due = '}';
     else if (kind == PDL_TK_RPAREN || kind == PDL_TK_RBRACKET || kind == PDL_TK_RBRACE) {
         char c = x->src.p[x->pos];
         if (!x->n_brackets)
             return pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
                                  "unexpected '%c'", c);
         due = x->brackets[--x->n_brackets];
-        return due == c || pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, x->pos + 1,
-                                         "unexpected '%c', expected '%c'", c, due);
+        return due == c || pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos,
+                                         x->pos + 1, "unexpected '%c', expected '%c'", c, due);
     } else {
         return true;
     }

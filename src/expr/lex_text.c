@@ -1,8 +1,8 @@
-/* lex_text.c -- see token.h. Text outside tags: finds the next opening, applies white space control, skips
- * comments.
+/* lex_text.c -- see token.h. Text outside tags: finds the next opening, applies white space
+ * control, skips comments.
  *
- * The order of the rules at one place is that of the reference: raw blocks, then longer openings before
- * shorter ones.
+ * The order of the rules at one place is that of the reference: raw blocks, then longer openings
+ * before shorter ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* --- the rules of an environment ------------------------------------------------------------------- */
+/* --- the rules of an environment -------------------------------------------------------------- */
 
 static void add_rule(pdl_lexer *x, pdl_lx_state state, pdl_str open) {
     uint32_t i = x->n_rules++;
@@ -44,7 +44,7 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
     x->has_line_rules = opt->line_statement.n || opt->line_comment.n;
 }
 
-/* --- finding an opening -------------------------------------------------------------------------- */
+/* --- finding an opening ----------------------------------------------------------------------- */
 
 /* What was found: text ends at `at`, the opening (with sign and what it swallows) at `end`. */
 typedef struct {
@@ -71,8 +71,8 @@ static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *si
     return is_at(x, at, word) ? pdl_lex_blanks(x, at + (uint32_t)word.n) : 0;
 }
 
-/* The end of a block tag here; *end is set behind what it swallows. `raw` itself takes no '+' and trims
- * nothing. */
+/* The end of a block tag here; *end is set behind what it swallows. `raw` itself takes no '+' and
+ * trims nothing. */
 static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *end) {
     uint32_t n = (uint32_t)x->opt.block_end.n;
     char c = at < x->src.n ? x->src.p[at] : '\0';
@@ -99,7 +99,8 @@ static bool line_rule_at(const pdl_lexer *x, const pdl_lx_rule *r, uint32_t at, 
     uint32_t p = at;
     if (r->state == PDL_LX_LINE) {
         if (!line_start) return false;
-        while (p < x->src.n && (x->src.p[p] == ' ' || x->src.p[p] == '\t' || x->src.p[p] == '\v')) p++;
+        while (p < x->src.n && (x->src.p[p] == ' ' || x->src.p[p] == '\t' || x->src.p[p] == '\v'))
+            p++;
     } else {
         if (!line_start && !behind_ink(x, at)) return false;
         uint32_t stop = pdl_lex_blanks(x, p);
@@ -143,7 +144,7 @@ static bool find_opening(const pdl_lexer *x, opening *o) {
     return false;
 }
 
-/* --- text in front of an opening ------------------------------------------------------------------ */
+/* --- text in front of an opening -------------------------------------------------------------- */
 
 static uint32_t strip_end(const pdl_lexer *x, uint32_t from, uint32_t to) {
     while (to > from) {
@@ -165,7 +166,8 @@ static uint32_t strip_line(const pdl_lexer *x, uint32_t from, uint32_t to) {
 
 static uint32_t text_end(const pdl_lexer *x, const opening *o) {
     if (o->sign == '-') return strip_end(x, x->pos, o->at);
-    if (o->sign != '+' && x->opt.lstrip_blocks && o->state != PDL_LX_VAR) return strip_line(x, x->pos, o->at);
+    if (o->sign != '+' && x->opt.lstrip_blocks && o->state != PDL_LX_VAR)
+        return strip_line(x, x->pos, o->at);
     return o->at;
 }
 
@@ -186,7 +188,7 @@ static void data_token(pdl_lexer *x, pdl_token *t, uint32_t from, uint32_t to) {
     *t = (pdl_token){.kind = PDL_TK_DATA, .start = from, .end = to, .text = s};
 }
 
-/* --- states --------------------------------------------------------------------------------------- */
+/* --- states ----------------------------------------------------------------------------------- */
 
 static void move_to(pdl_lexer *x, uint32_t end) {
     x->line_starting = end > 0 && x->src.p[end - 1] == '\n';
@@ -207,8 +209,10 @@ static bool lex_root(pdl_lexer *x, pdl_token *t) {
     move_to(x, o.end);
     x->state = o.state;
     x->pending_at = o.at;
-    if (o.state == PDL_LX_VAR) x->pending = PDL_TK_VAR_BEGIN;
-    else if (o.state == PDL_LX_BLOCK || o.state == PDL_LX_LINE) x->pending = PDL_TK_BLOCK_BEGIN;
+    if (o.state == PDL_LX_VAR)
+        x->pending = PDL_TK_VAR_BEGIN;
+    else if (o.state == PDL_LX_BLOCK || o.state == PDL_LX_LINE)
+        x->pending = PDL_TK_BLOCK_BEGIN;
     if (to == from) return false;
     data_token(x, t, from, to);
     return true;
@@ -228,8 +232,10 @@ static bool lex_comment(pdl_lexer *x, pdl_token *t) {
     if (at == PDL_NOT_FOUND) return missing_end(x, t, "Missing end of comment tag");
     uint32_t end = (uint32_t)(at + x->opt.comment_end.n);
     char sign = at > x->pos ? x->src.p[at - 1] : '\0';
-    if (sign == '-') end = pdl_lex_blanks(x, end);
-    else if (sign != '+' && x->opt.trim_blocks && end < x->src.n && x->src.p[end] == '\n') end++;
+    if (sign == '-')
+        end = pdl_lex_blanks(x, end);
+    else if (sign != '+' && x->opt.trim_blocks && end < x->src.n && x->src.p[end] == '\n')
+        end++;
     move_to(x, end);
     x->state = PDL_LX_ROOT;
     return false;
@@ -282,7 +288,10 @@ void pdl_lex_text(pdl_lexer *x, pdl_token *t) {
 }
 
 void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
-    if (x->fail->msg.p) *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = x->pos};
-    else if (x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF) pdl_lex_tag(x, t);
-    else pdl_lex_text(x, t);
+    if (x->fail->msg.p)
+        *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = x->pos};
+    else if (x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF)
+        pdl_lex_tag(x, t);
+    else
+        pdl_lex_text(x, t);
 }

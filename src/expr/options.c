@@ -1,4 +1,5 @@
-/* options.c -- see expr.h. Keyword arguments of Jinja's Template() -> pdl_xoptions, with Python's complaints.
+/* options.c -- see expr.h. Keyword arguments of Jinja's Template() -> pdl_xoptions, with Python's
+ * complaints.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +64,8 @@ static bool set_option(pdl_arena *a, size_t i, pdl_vref v, pdl_xoptions *o, pdl_
     case O_NONE: break;
     }
     return !pdl_val_truth(v) ||
-           pdl_err_host(err, "ValueError", "option '%s' of a template is not supported", options[i].name);
+           pdl_err_host(err, "ValueError", "option '%s' of a template is not supported",
+                        options[i].name);
 }
 
 static size_t find_option(pdl_str name) {
@@ -76,8 +78,10 @@ static bool unknown_option(pdl_vref key, pdl_err *err) {
     if (!pdl_is_str(key)) return pdl_err_host(err, "TypeError", "keywords must be strings");
     pdl_str name = pdl_str_get(key);
     if (pdl_str_is(name, "source"))
-        return pdl_err_host(err, "TypeError", "Template.__new__() got multiple values for argument 'source'");
-    return pdl_err_host(err, "TypeError", "Template.__new__() got an unexpected keyword argument '%.*s'",
+        return pdl_err_host(err, "TypeError",
+                            "Template.__new__() got multiple values for argument 'source'");
+    return pdl_err_host(err, "TypeError",
+                        "Template.__new__() got an unexpected keyword argument '%.*s'",
                         PDL_FMT(name));
 }
 
@@ -96,11 +100,12 @@ bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *e
     size_t n = pdl_dict_len(dict), known = sizeof options / sizeof options[0];
     for (size_t i = 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(dict, i);
-        if (!pdl_is_str(key) || find_option(pdl_str_get(key)) == known) return unknown_option(key, err);
+        if (!pdl_is_str(key) || find_option(pdl_str_get(key)) == known)
+            return unknown_option(key, err);
     }
     for (size_t i = 0; i < n; i++)
-        if (!set_option(a, find_option(pdl_str_get(pdl_dict_key_at(dict, i))), pdl_dict_val_at(dict, i), &o,
-                        err))
+        if (!set_option(a, find_option(pdl_str_get(pdl_dict_key_at(dict, i))),
+                        pdl_dict_val_at(dict, i), &o, err))
             return false;
     if (!check_openings(&o, err)) return false;
     *out = o;

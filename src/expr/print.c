@@ -16,11 +16,13 @@ typedef struct {
 } printer;
 
 static const char *const op_text[] = {
-    [PDL_XOP_NONE] = "?",      [PDL_XOP_NOT] = "not ", [PDL_XOP_NEG] = "-",       [PDL_XOP_POS] = "+",
-    [PDL_XOP_ADD] = "+",       [PDL_XOP_SUB] = "-",    [PDL_XOP_MUL] = "*",       [PDL_XOP_DIV] = "/",
-    [PDL_XOP_FLOORDIV] = "//", [PDL_XOP_MOD] = "%",    [PDL_XOP_POW] = "**",      [PDL_XOP_EQ] = "==",
-    [PDL_XOP_NE] = "!=",       [PDL_XOP_LT] = "<",     [PDL_XOP_LE] = "<=",       [PDL_XOP_GT] = ">",
-    [PDL_XOP_GE] = ">=",       [PDL_XOP_IN] = "in",    [PDL_XOP_NOTIN] = "not in"};
+    [PDL_XOP_NONE] = "?",      [PDL_XOP_NOT] = "not ", [PDL_XOP_NEG] = "-",
+    [PDL_XOP_POS] = "+",       [PDL_XOP_ADD] = "+",    [PDL_XOP_SUB] = "-",
+    [PDL_XOP_MUL] = "*",       [PDL_XOP_DIV] = "/",    [PDL_XOP_FLOORDIV] = "//",
+    [PDL_XOP_MOD] = "%",       [PDL_XOP_POW] = "**",   [PDL_XOP_EQ] = "==",
+    [PDL_XOP_NE] = "!=",       [PDL_XOP_LT] = "<",     [PDL_XOP_LE] = "<=",
+    [PDL_XOP_GT] = ">",        [PDL_XOP_GE] = ">=",    [PDL_XOP_IN] = "in",
+    [PDL_XOP_NOTIN] = "not in"};
 
 const char *pdl_xop_text(pdl_xop op) { return op_text[op]; }
 
@@ -137,7 +139,7 @@ static void put_cond(printer *p, const pdl_xnode *n) {
     put(p, ")");
 }
 
-/* --- statements ---------------------------------------------------------------------------------------- */
+/* --- statements ------------------------------------------------------------------------------- */
 
 static void put_line(printer *p) {
     pdl_buf_putc(p->out, '\n');
@@ -179,7 +181,9 @@ static void put_loop(printer *p, const pdl_xnode *n) {
 }
 
 static void put_set(printer *p, const pdl_xnode *n) {
-    put(p, n->kind == PDL_X_FILTERBLOCK ? "filter" : n->kind == PDL_X_AUTOESCAPE ? "autoescape" : "set");
+    put(p, n->kind == PDL_X_FILTERBLOCK  ? "filter"
+           : n->kind == PDL_X_AUTOESCAPE ? "autoescape"
+                                         : "set");
     put_part(p, " ", n->u.set.target);
     put_part(p, n->kind == PDL_X_SET ? " = " : " ", n->u.set.value);
     put_part(p, " ", n->u.set.filter);
@@ -234,7 +238,9 @@ static void put_kind(printer *p, const pdl_xnode *n) {
     switch (n->kind) {
     case PDL_X_CONST: put_const(p, n->u.value); break;
     case PDL_X_NAME: pdl_buf_put(p->out, n->u.name); break;
-    case PDL_X_ATTR: case PDL_X_ITEM: case PDL_X_NSREF: put_access(p, n); break;
+    case PDL_X_ATTR:
+    case PDL_X_ITEM:
+    case PDL_X_NSREF: put_access(p, n); break;
     case PDL_X_SLICE: put_slice(p, n); break;
     case PDL_X_CALL:
         put_node(p, n->u.call.obj);
@@ -242,7 +248,8 @@ static void put_kind(printer *p, const pdl_xnode *n) {
         put_args(p, &n->u.call.args);
         put(p, ")");
         break;
-    case PDL_X_FILTER: case PDL_X_TEST: put_filter(p, n); break;
+    case PDL_X_FILTER:
+    case PDL_X_TEST: put_filter(p, n); break;
     case PDL_X_UNARY:
         pdl_buf_putf(p->out, "(%s", op_text[n->u.op.op]);
         put_node(p, n->u.op.a);
@@ -269,8 +276,13 @@ static void put_kind(printer *p, const pdl_xnode *n) {
         put_body(p, "else", n->u.cond.no);
         break;
     case PDL_X_FOR: put_loop(p, n); break;
-    case PDL_X_SET: case PDL_X_SETBLOCK: case PDL_X_FILTERBLOCK: case PDL_X_AUTOESCAPE: put_set(p, n); break;
-    case PDL_X_MACRO: case PDL_X_CALLBLOCK: case PDL_X_BLOCK: put_macro(p, n); break;
+    case PDL_X_SET:
+    case PDL_X_SETBLOCK:
+    case PDL_X_FILTERBLOCK:
+    case PDL_X_AUTOESCAPE: put_set(p, n); break;
+    case PDL_X_MACRO:
+    case PDL_X_CALLBLOCK:
+    case PDL_X_BLOCK: put_macro(p, n); break;
     case PDL_X_WITH: put_with(p, n); break;
     case PDL_X_RAISE:
         pdl_buf_putf(p->out, "raise %s ", n->u.fault.cls);
@@ -305,6 +317,8 @@ void pdl_expr_print(const pdl_expr *e, pdl_buf *out) {
         put(&p, "template");
         put_node(&p, e->root);
         break;
-    case PDL_X_BROKEN: pdl_buf_putf(out, "broken %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg)); break;
+    case PDL_X_BROKEN:
+        pdl_buf_putf(out, "broken %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
+        break;
     }
 }

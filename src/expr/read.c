@@ -1,10 +1,11 @@
-/* read.c -- see read.h. Expressions: precedence climbing for binary operators, one function per other form.
+/* read.c -- see read.h. Expressions: precedence climbing for binary operators, one function per
+ * other form.
  *
  *   or 1, and 2, not 3, comparison 4, + - 5, ~ 6, * / // % 7, ** 8, unary - + 9, postfix 10
  *
- * All binary operators are left-associative, ** included; unary minus binds tighter than it (spec 4.3).
- * Chains of operators, filters, attributes and `else` are loops; only nesting recurses, counted by
- * pdl_read_deeper.
+ * All binary operators are left-associative, ** included; unary minus binds tighter than it (spec
+ * 4.3). Chains of operators, filters, attributes and `else` are loops; only nesting recurses,
+ * counted by pdl_read_deeper.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,14 +18,15 @@
 
 #include "base/banned.h"
 
-/* --- tokens, nodes, lists ---------------------------------------------------------------------------- */
+/* --- tokens, nodes, lists --------------------------------------------------------------------- */
 
 void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
                     const char *fmt, va_list ap) {
     if (f->msg.p) return;
     pdl_buf b = PDL_BUF;
     pdl_buf_vputf(&b, fmt, ap);
-    *f = (pdl_xfail){.msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = start, .end = end};
+    *f = (pdl_xfail){
+        .msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = start, .end = end};
     pdl_buf_fini(&b);
 }
 
@@ -49,8 +51,10 @@ uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
     size_t lo = 0, hi = r->n_cuts;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        if (r->cuts[mid] < at) lo = mid + 1;
-        else hi = mid;
+        if (r->cuts[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return at + (uint32_t)lo + r->base;
 }
@@ -101,7 +105,9 @@ bool pdl_read_skip_word(pdl_reader *r, const char *word) {
     return true;
 }
 
-static bool is_kw(const pdl_reader *r, pdl_kw kw) { return r->t.kw == kw && r->t.kind == PDL_TK_NAME; }
+static bool is_kw(const pdl_reader *r, pdl_kw kw) {
+    return r->t.kw == kw && r->t.kind == PDL_TK_NAME;
+}
 
 static bool skip_kw(pdl_reader *r, pdl_kw kw) {
     if (!is_kw(r, kw)) return false;
@@ -111,7 +117,8 @@ static bool skip_kw(pdl_reader *r, pdl_kw kw) {
 
 bool pdl_read_deeper(pdl_reader *r) {
     if (r->depth >= PDL_MAX_EXPR_DEPTH) {
-        pdl_read_fail(r, "expression is nested too deeply (more than %d levels)", (int)PDL_MAX_EXPR_DEPTH);
+        pdl_read_fail(r, "expression is nested too deeply (more than %d levels)",
+                      (int)PDL_MAX_EXPR_DEPTH);
         return false;
     }
     r->depth++;
@@ -181,7 +188,7 @@ static const pdl_xnode *list_node(pdl_reader *r, pdl_xkind kind, uint32_t start,
     return pdl_read_close(r, n);
 }
 
-/* --- operands ---------------------------------------------------------------------------------------- */
+/* --- operands --------------------------------------------------------------------------------- */
 
 static const pdl_xnode *read_string(pdl_reader *r) {
     uint32_t start = r->t.start;
@@ -230,7 +237,8 @@ static bool read_items(pdl_reader *r, size_t mark, pdl_tk close, bool pairs) {
         if (r->t.kind == close) break;
         const pdl_xnode *e = pdl_read_expression(r), *value = NULL;
         if (!e) return false;
-        if (pairs && (!pdl_read_expect(r, PDL_TK_COLON) || !(value = pdl_read_expression(r)))) return false;
+        if (pairs && (!pdl_read_expect(r, PDL_TK_COLON) || !(value = pdl_read_expression(r))))
+            return false;
         pdl_read_push(r, e)->other = value;
     }
     pdl_read_advance(r);
@@ -240,7 +248,8 @@ static bool read_items(pdl_reader *r, size_t mark, pdl_tk close, bool pairs) {
 static const pdl_xnode *read_list(pdl_reader *r) {
     uint32_t start = r->t.start;
     size_t mark = r->n_items;
-    return read_items(r, mark, PDL_TK_RBRACKET, false) ? list_node(r, PDL_X_LIST, start, mark) : NULL;
+    return read_items(r, mark, PDL_TK_RBRACKET, false) ? list_node(r, PDL_X_LIST, start, mark)
+                                                       : NULL;
 }
 
 static const pdl_xnode *read_dict(pdl_reader *r) {
@@ -292,7 +301,9 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
     bool is_tuple = false;
     for (;;) {
         if (r->n_items > mark && !pdl_read_expect(r, PDL_TK_COMMA)) return NULL;
-        if (r->t.kind == PDL_TK_VAR_END || r->t.kind == PDL_TK_BLOCK_END || r->t.kind == PDL_TK_RPAREN) break;
+        if (r->t.kind == PDL_TK_VAR_END || r->t.kind == PDL_TK_BLOCK_END ||
+            r->t.kind == PDL_TK_RPAREN)
+            break;
         const pdl_xnode *e = with_cond ? pdl_read_expression(r) : pdl_read_or(r);
         if (!e) return NULL;
         if (!is_tuple && r->t.kind != PDL_TK_COMMA) return e;
@@ -307,10 +318,10 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
     return list_node(r, PDL_X_TUPLE, start, mark);
 }
 
-/* --- arguments --------------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
-/* Words that Python does not take as the name of a keyword argument: such a call passes a dict, where
- * repetition is fine. */
+/* Words that Python does not take as the name of a keyword argument: such a call passes a dict,
+ * where repetition is fine. */
 static bool is_python_keyword(pdl_str s) {
     static const char *const words[] = {
         "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -398,7 +409,7 @@ static bool read_args(pdl_reader *r, pdl_xargs *args) {
     return true;
 }
 
-/* --- postfix ----------------------------------------------------------------------------------------- */
+/* --- postfix ---------------------------------------------------------------------------------- */
 
 static bool ends_slice(const pdl_reader *r) {
     return r->t.kind == PDL_TK_RBRACKET || r->t.kind == PDL_TK_COMMA;
@@ -457,7 +468,8 @@ static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
         return pdl_read_close(r, n);
     }
     if (t.kind != PDL_TK_INT) {
-        pdl_xfail_set(&r->fail, r->arena, "TemplateSyntaxError", t.start, t.end, "expected name or number");
+        pdl_xfail_set(&r->fail, r->arena, "TemplateSyntaxError", t.start, t.end,
+                      "expected name or number");
         return NULL;
     }
     pdl_xnode *key = pdl_read_node(r, PDL_X_CONST, t.start), *n = node_from(r, PDL_X_ITEM, obj);
@@ -476,15 +488,19 @@ static const pdl_xnode *read_call(pdl_reader *r, const pdl_xnode *obj) {
 
 static const pdl_xnode *read_postfix(pdl_reader *r, const pdl_xnode *n) {
     while (n) {
-        if (r->t.kind == PDL_TK_DOT) n = read_dot(r, n);
-        else if (r->t.kind == PDL_TK_LBRACKET) n = read_item(r, n);
-        else if (r->t.kind == PDL_TK_LPAREN) n = read_call(r, n);
-        else break;
+        if (r->t.kind == PDL_TK_DOT)
+            n = read_dot(r, n);
+        else if (r->t.kind == PDL_TK_LBRACKET)
+            n = read_item(r, n);
+        else if (r->t.kind == PDL_TK_LPAREN)
+            n = read_call(r, n);
+        else
+            break;
     }
     return n;
 }
 
-/* --- filters and tests ------------------------------------------------------------------------------- */
+/* --- filters and tests ------------------------------------------------------------------------ */
 
 /* name or name.name...; false after an error. */
 static bool read_dotted(pdl_reader *r, pdl_str *out) {
@@ -533,7 +549,8 @@ pdl_xnode *pdl_read_filters(pdl_reader *r, const pdl_xnode *obj, bool inline_sta
 
 static bool begins_test_arg(const pdl_reader *r) {
     pdl_tk k = r->t.kind;
-    if (k == PDL_TK_NAME) return r->t.kw != PDL_KW_ELSE && r->t.kw != PDL_KW_OR && r->t.kw != PDL_KW_AND;
+    if (k == PDL_TK_NAME)
+        return r->t.kw != PDL_KW_ELSE && r->t.kw != PDL_KW_OR && r->t.kw != PDL_KW_AND;
     return k == PDL_TK_STRING || k == PDL_TK_INT || k == PDL_TK_FLOAT || k == PDL_TK_LBRACKET ||
            k == PDL_TK_LBRACE;
 }
@@ -560,15 +577,19 @@ static const pdl_xnode *read_test(pdl_reader *r, const pdl_xnode *obj) {
 
 static const pdl_xnode *read_pipes(pdl_reader *r, const pdl_xnode *n) {
     while (n) {
-        if (r->t.kind == PDL_TK_PIPE) n = pdl_read_filters(r, n, false);
-        else if (is_kw(r, PDL_KW_IS)) n = read_test(r, n);
-        else if (r->t.kind == PDL_TK_LPAREN) n = read_call(r, n);
-        else break;
+        if (r->t.kind == PDL_TK_PIPE)
+            n = pdl_read_filters(r, n, false);
+        else if (is_kw(r, PDL_KW_IS))
+            n = read_test(r, n);
+        else if (r->t.kind == PDL_TK_LPAREN)
+            n = read_call(r, n);
+        else
+            break;
     }
     return n;
 }
 
-/* --- operators --------------------------------------------------------------------------------------- */
+/* --- operators -------------------------------------------------------------------------------- */
 
 static const pdl_xnode *read_signed(pdl_reader *r) {
     pdl_xnode *n;
@@ -609,17 +630,20 @@ static unsigned level_here(pdl_reader *r, pdl_xop *op) {
     *op = PDL_XOP_NONE;
     if (r->t.kw == PDL_KW_OR) return L_OR;
     if (r->t.kw == PDL_KW_AND) return L_AND;
-    if (r->t.kw == PDL_KW_IN) *op = PDL_XOP_IN;
-    else if (r->t.kw == PDL_KW_NOT && pdl_read_look(r)->kind == PDL_TK_NAME && r->ahead.kw == PDL_KW_IN)
+    if (r->t.kw == PDL_KW_IN)
+        *op = PDL_XOP_IN;
+    else if (r->t.kw == PDL_KW_NOT && pdl_read_look(r)->kind == PDL_TK_NAME &&
+             r->ahead.kw == PDL_KW_IN)
         *op = PDL_XOP_NOTIN;
-    else return 0;
+    else
+        return 0;
     return L_COMPARE;
 }
 
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min);
 
-/* The right side of an operator. Eight levels of operators may stand between two parentheses: what is open at
- * a time is limited so that the worst text fits in a stack of 256 KB. */
+/* The right side of an operator. Eight levels of operators may stand between two parentheses: what
+ * is open at a time is limited so that the worst text fits in a stack of 256 KB. */
 static const pdl_xnode *read_right(pdl_reader *r, unsigned min) {
     if (r->operators == 2 * PDL_MAX_EXPR_DEPTH) {
         r->depth = PDL_MAX_EXPR_DEPTH;
@@ -680,8 +704,10 @@ static const pdl_xnode *read_not(pdl_reader *r) {
 /* An operand and the operators of level min and up behind it. */
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
     const pdl_xnode *left;
-    if (min <= L_NOT && is_kw(r, PDL_KW_NOT)) left = read_not(r);
-    else if ((left = read_signed(r))) left = read_pipes(r, left);
+    if (min <= L_NOT && is_kw(r, PDL_KW_NOT))
+        left = read_not(r);
+    else if ((left = read_signed(r)))
+        left = read_pipes(r, left);
     pdl_xop op;
     unsigned level;
     while (left && (level = level_here(r, &op)) >= min && level) {
@@ -744,7 +770,7 @@ const pdl_xnode *pdl_read_expression(pdl_reader *r) {
     return n && is_kw(r, PDL_KW_IF) ? read_conditional(r, n) : n;
 }
 
-/* --- targets ----------------------------------------------------------------------------------------- */
+/* --- targets ---------------------------------------------------------------------------------- */
 
 static bool can_assign(const pdl_xnode *n) {
     if (n->kind == PDL_X_TUPLE) {
@@ -761,7 +787,9 @@ static const pdl_xnode *read_target_list(pdl_reader *r, bool with_namespace) {
     bool is_tuple = false;
     for (;;) {
         if (r->n_items > mark && !pdl_read_expect(r, PDL_TK_COMMA)) return NULL;
-        if (r->t.kind == PDL_TK_VAR_END || r->t.kind == PDL_TK_BLOCK_END || r->t.kind == PDL_TK_RPAREN) break;
+        if (r->t.kind == PDL_TK_VAR_END || r->t.kind == PDL_TK_BLOCK_END ||
+            r->t.kind == PDL_TK_RPAREN)
+            break;
         const pdl_xnode *e = pdl_read_primary(r, with_namespace);
         if (!e) return NULL;
         if (!is_tuple && r->t.kind != PDL_TK_COMMA) return e;

@@ -1,4 +1,5 @@
-/* read.h -- state of one reading, shared by the readers of expressions and statements (inside of this room).
+/* read.h -- state of one reading, shared by the readers of expressions and statements (inside of
+ * this room).
  *
  * Functions that make a node return NULL after r->fail was set.
  *
@@ -10,9 +11,10 @@
 #include "base/map.h"
 #include "expr/token.h"
 
-/* --- names (names.c) -------------------------------------------------------------------------------- */
+/* --- names (names.c) -------------------------------------------------------------------------- */
 
-/* A name of the text. Visible as a variable of the text when set at top level or in the block being read. */
+/* A name of the text. Visible as a variable of the text when set at top level or in the block being
+ * read. */
 typedef struct pdl_symbol {
     pdl_str name;
     uint32_t set_in; /* number of the block (0: none) whose scopes set it now */
@@ -43,7 +45,10 @@ typedef struct pdl_names {
     uint32_t block; /* number of the block being read, from 1 */
     uint32_t n_blocks;
     pdl_map many;
-    struct { pdl_undo *p; size_t n, cap; } undo;
+    struct {
+        pdl_undo *p;
+        size_t n, cap;
+    } undo;
     pdl_symbol *first_free, **last_free;
     uint32_t n_free;
     pdl_macro_use *macro;
@@ -54,14 +59,14 @@ void pdl_names_init(pdl_names *ns, pdl_arena *a);
 void pdl_names_fini(pdl_names *ns);
 void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
-size_t pdl_names_open(pdl_names *ns);             /* a scope; the mark is for close */
+size_t pdl_names_open(pdl_names *ns); /* a scope; the mark is for close */
 void pdl_names_close(pdl_names *ns, size_t mark);
 /* Only names set at top level stay visible. Returns what leave needs. */
 uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n); /* in order of first use, in the arena */
 
-/* --- the reader ------------------------------------------------------------------------------------ */
+/* --- the reader ------------------------------------------------------------------------------- */
 
 typedef struct pdl_xitem {
     const pdl_xnode *node, *other;
@@ -89,23 +94,25 @@ typedef struct pdl_reader {
     pdl_xfail fail;
     pdl_token t, ahead; /* the current token; the next one when has_ahead */
     bool has_ahead;
-    bool in_target;     /* names are being set, not read */
+    bool in_target; /* names are being set, not read */
     bool has_call;
-    uint32_t last_end;  /* end of the token before t */
+    uint32_t last_end; /* end of the token before t */
     uint32_t depth;
     uint32_t operators; /* operands of operators that are open */
-    /* Places where the order of checks matters are only counted: check.c looks for the first one. */
+    /* Places where the order of checks matters are only counted: check.c looks for the first
+     * one. */
     uint32_t suspects;
-    pdl_xfail late;     /* Python's own compiler would refuse this: reported when nothing else is wrong */
+    pdl_xfail
+        late; /* Python's own compiler would refuse this: reported when nothing else is wrong */
     pdl_xitem few[PDL_FEW_ITEMS], *items; /* stack of list items under construction */
     size_t n_items, cap_items;
     const pdl_open_tag *tags;
     const pdl_open_ends *ends;
     pdl_names names;
-    uint32_t n_blocks;  /* `block` statements so far */
+    uint32_t n_blocks;    /* `block` statements so far */
     const uint32_t *cuts; /* offsets in the normalised source behind which a CR was left out */
     size_t n_cuts;
-    uint32_t base;        /* offset of the normalised source in the whole text */
+    uint32_t base; /* offset of the normalised source in the whole text */
     pdl_lexer lexer;
 } pdl_reader;
 

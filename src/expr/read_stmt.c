@@ -7,10 +7,11 @@
 
 #include "base/banned.h"
 
-/* --- messages about tags ------------------------------------------------------------------------------ */
+/* --- messages about tags ---------------------------------------------------------------------- */
 
 static void put_looking_for(pdl_buf *b, const pdl_open_ends *ends) {
-    for (size_t i = 0; ends->names[i]; i++) pdl_buf_putf(b, "%s'%s'", i ? " or " : "", ends->names[i]);
+    for (size_t i = 0; ends->names[i]; i++)
+        pdl_buf_putf(b, "%s'%s'", i ? " or " : "", ends->names[i]);
 }
 
 static bool is_expected(const pdl_open_ends *ends, pdl_str name) {
@@ -23,12 +24,16 @@ static bool is_expected(const pdl_open_ends *ends, pdl_str name) {
 /* An unknown tag, or (name.p NULL) the end of the text, while `ends` are looked for. */
 static void *fail_tag(pdl_reader *r, pdl_str name, const pdl_open_ends *ends) {
     pdl_buf b = PDL_BUF;
-    if (name.p) pdl_buf_putf(&b, "Encountered unknown tag '%.*s'.", PDL_FMT(name));
-    else PDL_PUT(&b, "Unexpected end of template.");
+    if (name.p)
+        pdl_buf_putf(&b, "Encountered unknown tag '%.*s'.", PDL_FMT(name));
+    else
+        PDL_PUT(&b, "Unexpected end of template.");
     if (ends) {
         if (name.p && is_expected(ends, name)) {
-            PDL_PUT(&b, " You probably made a nesting mistake. Jinja is expecting this tag, but currently "
-                        "looking for ");
+            PDL_PUT(
+                &b,
+                " You probably made a nesting mistake. Jinja is expecting this tag, but currently "
+                "looking for ");
             put_looking_for(&b, ends);
         } else {
             PDL_PUT(&b, " Jinja was looking for the following tags: ");
@@ -37,13 +42,14 @@ static void *fail_tag(pdl_reader *r, pdl_str name, const pdl_open_ends *ends) {
         pdl_buf_putc(&b, '.');
     }
     if (r->tags)
-        pdl_buf_putf(&b, " The innermost block that needs to be closed is '%.*s'.", PDL_FMT(r->tags->name));
+        pdl_buf_putf(&b, " The innermost block that needs to be closed is '%.*s'.",
+                     PDL_FMT(r->tags->name));
     pdl_read_fail(r, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return NULL;
 }
 
-/* --- bodies -------------------------------------------------------------------------------------------- */
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 static const pdl_xnode *read_statement(pdl_reader *r);
 
@@ -121,7 +127,7 @@ static const pdl_xnode *read_scope(pdl_reader *r, const char *const *names, bool
     return seq;
 }
 
-/* --- names --------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static void set_target(pdl_reader *r, const pdl_xnode *target) {
     if (target->kind == PDL_X_NAME) {
@@ -143,7 +149,7 @@ static bool read_plain_name(pdl_reader *r, pdl_str *out) {
     return true;
 }
 
-/* --- statements: each is called with its name as the current token ------------------------------------- */
+/* --- statements: each is called with its name as the current token ---------------------------- */
 
 static const pdl_xnode *read_set(pdl_reader *r) {
     static const char *const ends[] = {"endset", NULL};
@@ -174,7 +180,9 @@ static bool read_for_parts(pdl_reader *r, pdl_xnode *n) {
     return !has_else || (n->u.loop.otherwise = read_scope(r, last, true));
 }
 
-enum { FEW_TARGETS = 16 }; /* of a closed loop: so many for each level of nesting are numbered in 16 bits */
+enum {
+    FEW_TARGETS = 16
+}; /* of a closed loop: so many for each level of nesting are numbered in 16 bits */
 
 static const pdl_xnode *read_for(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_FOR, r->t.start);
@@ -193,15 +201,18 @@ static const pdl_xnode *read_for(pdl_reader *r) {
 }
 
 static const pdl_xnode *read_if(pdl_reader *r) {
-    static const char *const ends[] = {"elif", "else", "endif", NULL}, *const last[] = {"endif", NULL};
+    static const char *const ends[] = {"elif", "else", "endif", NULL}, *const last[] = {"endif",
+                                                                                        NULL};
     pdl_xnode *root = NULL, *before = NULL;
     for (bool more = true; more;) {
         pdl_xnode *n = pdl_read_node(r, PDL_X_IF, r->t.start);
         pdl_read_advance(r);
         if (!(n->u.cond.test = pdl_read_tuple(r, false, false))) return NULL;
         if (!(n->u.cond.yes = read_scope(r, ends, false))) return NULL;
-        if (before) before->u.cond.no = n;
-        else root = n;
+        if (before)
+            before->u.cond.no = n;
+        else
+            root = n;
         before = n;
         more = pdl_read_is_word(r, "elif");
         if (more) continue;
@@ -259,7 +270,8 @@ static const pdl_xnode *read_filter_block(pdl_reader *r) {
     static const char *const ends[] = {"endfilter", NULL};
     pdl_xnode *n = pdl_read_node(r, PDL_X_FILTERBLOCK, r->t.start);
     pdl_read_advance(r);
-    if (!(n->u.set.filter = pdl_read_filters(r, NULL, true)) || !(n->u.set.body = read_scope(r, ends, true)))
+    if (!(n->u.set.filter = pdl_read_filters(r, NULL, true)) ||
+        !(n->u.set.body = read_scope(r, ends, true)))
         return NULL;
     return pdl_read_close(r, n);
 }
@@ -278,7 +290,7 @@ static const pdl_xnode *read_print(pdl_reader *r) {
     return pdl_read_close(r, n);
 }
 
-/* --- macros -------------------------------------------------------------------------------------------- */
+/* --- macros ----------------------------------------------------------------------------------- */
 
 /* (a, b=1): parameters and defaults of a macro or a call block. */
 static bool read_signature(pdl_reader *r, pdl_xnode *n) {
@@ -304,7 +316,8 @@ static bool read_signature(pdl_reader *r, pdl_xnode *n) {
     n->u.macro.n_params = count;
     n->u.macro.n_defaults = n_defaults;
     n->u.macro.params = count ? pdl_arena_new_n(r->arena, pdl_str, count) : NULL;
-    n->u.macro.defaults = n_defaults ? pdl_arena_new_n(r->arena, const pdl_xnode *, n_defaults) : NULL;
+    n->u.macro.defaults =
+        n_defaults ? pdl_arena_new_n(r->arena, const pdl_xnode *, n_defaults) : NULL;
     for (uint32_t i = 0; i < count; i++) n->u.macro.params[i] = r->items[mark + i].name;
     for (uint32_t i = 0; i < n_defaults; i++)
         n->u.macro.defaults[i] = r->items[r->n_items - n_defaults + i].node;
@@ -317,7 +330,8 @@ static void check_params(pdl_reader *r, const pdl_xnode *n) {
     for (uint32_t i = 0; i < n->u.macro.n_params; i++)
         if (pdl_map_put(&seen, n->u.macro.params[i], &seen))
             pdl_xfail_set(&r->late, r->arena, "SyntaxError", r->t.start, r->t.end,
-                          "duplicate argument '%.*s' in function definition", PDL_FMT(n->u.macro.params[i]));
+                          "duplicate argument '%.*s' in function definition",
+                          PDL_FMT(n->u.macro.params[i]));
     pdl_map_fini(&seen);
 }
 
@@ -364,7 +378,7 @@ static const pdl_xnode *read_call_block(pdl_reader *r) {
     return read_macro_body(r, n, ends) ? pdl_read_close(r, n) : NULL;
 }
 
-/* --- blocks and other templates ------------------------------------------------------------------------ */
+/* --- blocks and other templates --------------------------------------------------------------- */
 
 static bool is_blank_text(const pdl_xnode *seq) {
     for (uint32_t i = 0; i < seq->u.list.n; i++) {
@@ -403,8 +417,9 @@ static const pdl_xnode *read_block(pdl_reader *r) {
     n->u.macro.required = pdl_read_skip_word(r, "required");
     if (r->t.kind == PDL_TK_SUB)
         return pdl_read_fail(
-            r, "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
-               "use an underscore instead.");
+            r,
+            "Block names in Jinja have to be valid Python identifiers and may not contain hyphens, "
+            "use an underscore instead.");
     if (r->n_blocks++) r->suspects++;
     r->names.n_sets++;
     if (!read_block_body(r, n)) return NULL;
@@ -499,7 +514,7 @@ static const pdl_xnode *read_from(pdl_reader *r) {
     return no_loader(r, start, e);
 }
 
-/* --- the table ----------------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -1,7 +1,9 @@
-/* token.h -- tokens of expressions and templates, and the lexer that makes them (inside of this room).
+/* token.h -- tokens of expressions and templates, and the lexer that makes them (inside of this
+ * room).
  *
- * The lexer is lazy: it makes one token when asked, so that an error in the text is found after an error of
- * the grammar in front of it, as in the reference. Sources have LF line ends only (normalised by the reader).
+ * The lexer is lazy: it makes one token when asked, so that an error in the text is found after an
+ * error of the grammar in front of it, as in the reference. Sources have LF line ends only
+ * (normalised by the reader).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,14 +32,23 @@ typedef enum {
 #define X(id, text) PDL_TK_##id,
     PDL_TOKENS(X)
 #undef X
-    PDL_TK_COUNT
+        PDL_TK_COUNT
 } pdl_tk;
 
-/* Names with a meaning inside expressions. They stay names: `if`, `in`, ... are variables where an operand is
- * due. */
+/* Names with a meaning inside expressions. They stay names: `if`, `in`, ... are variables where an
+ * operand is due. */
 typedef enum {
-    PDL_KW_NONE, PDL_KW_AND, PDL_KW_OR, PDL_KW_NOT, PDL_KW_IN, PDL_KW_IS, PDL_KW_IF, PDL_KW_ELSE,
-    PDL_KW_TRUE, PDL_KW_FALSE, PDL_KW_NULL
+    PDL_KW_NONE,
+    PDL_KW_AND,
+    PDL_KW_OR,
+    PDL_KW_NOT,
+    PDL_KW_IN,
+    PDL_KW_IS,
+    PDL_KW_IF,
+    PDL_KW_ELSE,
+    PDL_KW_TRUE,
+    PDL_KW_FALSE,
+    PDL_KW_NULL
 } pdl_kw;
 
 typedef struct pdl_token {
@@ -104,19 +115,20 @@ typedef struct pdl_lexer {
     pdl_str src;
     uint32_t pos;
     pdl_lx_state state;
-    pdl_tk pending;       /* begin token to hand out before going on; EOF: none */
+    pdl_tk pending; /* begin token to hand out before going on; EOF: none */
     uint32_t pending_at;
     uint32_t n_brackets;
-    bool line_starting;   /* the last match of text ended with a newline */
+    bool line_starting; /* the last match of text ended with a newline */
     bool has_line_rules;
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
-    uint32_t firsts[8];   /* bit set of the first bytes of the rules */
-    pdl_xoptions opt;     /* delimiters filled in */
+    uint32_t firsts[8]; /* bit set of the first bytes of the rules */
+    pdl_xoptions opt;   /* delimiters filled in */
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
-/* A lexer at the start of src. opt has all its delimiters. With inside: src is the inside of one expression.
+/* A lexer at the start of src. opt has all its delimiters. With inside: src is the inside of one
+ * expression.
  */
 void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
                   const pdl_xoptions *opt, bool inside);
@@ -124,12 +136,15 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
 /* The next token; ERROR after x->fail was set. At the end EOF, as often as asked. */
 void pdl_lex_next(pdl_lexer *x, pdl_token *t);
 
-/* Parts of the lexer: lex_text.c (outside tags), lex_tag.c (inside), lex_literal.c (strings and numbers). */
+/* Parts of the lexer: lex_text.c (outside tags), lex_tag.c (inside), lex_literal.c (strings and
+ * numbers). */
 void pdl_lex_text(pdl_lexer *x, pdl_token *t);
 void pdl_lex_tag(pdl_lexer *x, pdl_token *t);
-bool pdl_lex_string(pdl_lexer *x, pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
+bool pdl_lex_string(pdl_lexer *x,
+                    pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
 void pdl_lex_number(pdl_lexer *x, pdl_token *t); /* at a digit */
-uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset behind the white space at `at` */
+uint32_t pdl_lex_blanks(const pdl_lexer *x,
+                        uint32_t at); /* offset behind the white space at `at` */
 
 /* How messages name a token: "end of print statement", "x", "integer". */
 pdl_str pdl_token_text(const pdl_token *t);

@@ -1,5 +1,5 @@
-/* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c, standard input
- * in input.c.
+/* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c,
+ * standard input in input.c.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "host/host.h"
 
@@ -34,7 +34,7 @@ bool pdl_host_flag(const pdl_effect *e, const char *key) {
     return pdl_is_bool(v) && pdl_bool_of(v);
 }
 
-/* --- read, source --------------------------------------------------------------------------------------- */
+/* --- read, source ----------------------------------------------------------------------------- */
 
 /* s with every line end a newline, in place. */
 void pdl_host_newlines(pdl_buf *b) {
@@ -55,7 +55,8 @@ static bool is_missing(const pdl_err *err) {
 
 /* Below the message, which is the reference's. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
-    pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line, f->column, f->byte);
+    pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
+                 f->column, f->byte);
 }
 
 static void read_file(pdl_effect *e) {
@@ -72,8 +73,8 @@ static void read_file(pdl_effect *e) {
         pdl_effect_refuse(e, &err);
     } else {
         bool missing = !ok && is_missing(&err);
-        pdl_err_set(&out, PDL_E_io, (pdl_loc){0}, missing ? "file %.*s not found" : "Fail to open file %.*s",
-                    PDL_FMT(shown));
+        pdl_err_set(&out, PDL_E_io, (pdl_loc){0},
+                    missing ? "file %.*s not found" : "Fail to open file %.*s", PDL_FMT(shown));
         const char *foreign = missing ? "FileNotFoundError,OSError,Exception"
                               : ok    ? "UnicodeDecodeError,ValueError,Exception"
                                       : err.foreign;
@@ -112,7 +113,8 @@ static void find_source(pdl_effect *e, pdl_str path, pdl_vref folders) {
     source_state s = SOURCE_MISSING;
     for (size_t i = 0; i < pdl_list_len(folders) && s == SOURCE_MISSING; i++) {
         pdl_buf_clear(&full);
-        pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))), PDL_FMT(path));
+        pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))),
+                     PDL_FMT(path));
         s = open_source(e, (pdl_str){pdl_buf_z(&full), full.len}, &text);
     }
     if (s == SOURCE_FOUND) {
@@ -138,7 +140,7 @@ static void read_source(pdl_effect *e) {
     pdl_buf_fini(&b);
 }
 
-/* --- sleep, now, random --------------------------------------------------------------------------------- */
+/* --- sleep, now, random ----------------------------------------------------------------------- */
 
 static void wake(void *user) {
     host_wait *s = user;
@@ -150,7 +152,9 @@ static void wake(void *user) {
 
 static void start_sleep(host *h, pdl_effect *e) {
     pdl_vref v = pdl_dict_getz(e->request, "seconds");
-    double seconds = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_is_int(v) ? pdl_num_to_double(v) : 0;
+    double seconds = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v)
+                     : pdl_is_int(v)        ? pdl_num_to_double(v)
+                                            : 0;
     if (!(seconds > 0)) {
         pdl_effect_answer(e, pdl_null(), 0);
         return;
@@ -168,7 +172,7 @@ static void answer_random(pdl_effect *e) {
     pdl_effect_answer(e, pdl_int((int64_t)pdl_rand_fresh_seed()), 0);
 }
 
-/* --- what waits ----------------------------------------------------------------------------------------- */
+/* --- what waits ------------------------------------------------------------------------------- */
 
 host_wait *pdl_host_wait_new(host *h, pdl_effect *e) {
     host_wait *s = PDL_NEW(host_wait);
@@ -189,21 +193,28 @@ void pdl_host_wait_end(host_wait *s) {
     pdl_free(s);
 }
 
-/* --- the world ------------------------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static void start(pdl_world *w, pdl_effect *e) {
     host *h = host_of(w);
-    if (!pdl_is_dict(e->request)) refuse(e, PDL_E_runtime, "a request that is no object");
-    else if (e->kind == PDL_EFFECT_read) read_file(e);
+    if (!pdl_is_dict(e->request))
+        refuse(e, PDL_E_runtime, "a request that is no object");
+    else if (e->kind == PDL_EFFECT_read)
+        read_file(e);
     else if (e->kind == PDL_EFFECT_write)
         pdl_host_write_file(h, e);
     else if (e->kind == PDL_EFFECT_input)
         pdl_host_input_start(h, e);
-    else if (e->kind == PDL_EFFECT_source) read_source(e);
-    else if (e->kind == PDL_EFFECT_sleep) start_sleep(h, e);
-    else if (e->kind == PDL_EFFECT_now) answer_now(e);
-    else if (e->kind == PDL_EFFECT_random) answer_random(e);
-    else refuse(e, PDL_E_runtime, "nobody answers effects of this kind");
+    else if (e->kind == PDL_EFFECT_source)
+        read_source(e);
+    else if (e->kind == PDL_EFFECT_sleep)
+        start_sleep(h, e);
+    else if (e->kind == PDL_EFFECT_now)
+        answer_now(e);
+    else if (e->kind == PDL_EFFECT_random)
+        answer_random(e);
+    else
+        refuse(e, PDL_E_runtime, "nobody answers effects of this kind");
 }
 
 static void cancel(pdl_world *w, uint32_t id) {

@@ -1,9 +1,9 @@
-/* host.h -- the world that answers READ, WRITE, INPUT, SOURCE, SLEEP, NOW and RANDOM: files, standard input,
- * time.
+/* host.h -- the world that answers READ, WRITE, INPUT, SOURCE, SLEEP, NOW and RANDOM: files,
+ * standard input, time.
  *
- * Paths in requests are the paths to open, as they stand (relative ones: to the working directory of the
- * process); who asks has joined them with the directory of the program. Anything else than these effects is
- * refused.
+ * Paths in requests are the paths to open, as they stand (relative ones: to the working directory
+ * of the process); who asks has joined them with the directory of the program. Anything else than
+ * these effects is refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,8 @@
 /* All-zero is the default. */
 typedef struct pdl_host_options {
     void *user;
-    /* Show the prompt of an input effect (on standard output, flushed). NULL: no prompt is shown. */
+    /* Show the prompt of an input effect (on standard output, flushed). NULL: no prompt is
+     * shown. */
     void (*show)(void *user, pdl_str prompt);
     bool has_input_fd; /* input_fd is set; otherwise descriptor 0 is read */
     int input_fd;      /* borrowed */
@@ -24,13 +25,14 @@ typedef struct pdl_host_options {
 
 /* Requests, beyond the table of effect.h:
  * read    "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with foreign
- *         "FileNotFoundError,OSError", "Fail to open file SHOWN" for the rest (a directory, no permission,
- *         bytes that are not UTF-8).
+ *         "FileNotFoundError,OSError", "Fail to open file SHOWN" for the rest (a directory, no
+ *         permission, bytes that are not UTF-8).
  * write   files stay open under their path until a request with close: true (text may then be empty) or the
- *         end of the world; mode is Python's (w, a, x, with + and t), encoding one of utf-8, utf-8-sig,
- *         ascii, latin-1, utf-16, utf-16-le, utf-16-be in Python's spellings, or null. Every request reaches
- *         the file before its reply. Errors have Python's class and text: LookupError "unknown encoding:
- *         foo", ValueError "invalid mode: 'q'", FileExistsError, UnicodeEncodeError.
+ *         end of the world; mode is Python's (w, a, x, with + and t), encoding one of utf-8,
+ *         utf-8-sig, ascii, latin-1, utf-16, utf-16-le, utf-16-be in Python's spellings, or null.
+ *         Every request reaches the file before its reply. Errors have Python's class and text:
+ *         LookupError "unknown encoding: foo", ValueError "invalid mode: 'q'", FileExistsError,
+ *         UnicodeEncodeError.
  * input   one line without its end, or null at the end of input; multiline: each line + "\n" until the end.
  *         Several may wait: they are answered in order. Bytes that are not UTF-8 become U+FFFD.
  * sleep   seconds may be an int or a float; not positive ones end at once.

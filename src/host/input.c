@@ -1,6 +1,6 @@
-/* input.c -- standard input: lines for effects in the order they asked, without holding up the loop. A
- * terminal or pipe is watched while somebody waits; a regular file is read at once. What was read and not
- * asked for is kept.
+/* input.c -- standard input: lines for effects in the order they asked, without holding up the
+ * loop. A terminal or pipe is watched while somebody waits; a regular file is read at once. What
+ * was read and not asked for is kept.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "host/room.h"
 
@@ -40,13 +40,15 @@ static bool read_more(host *h) {
     do n = read(h->opt.input_fd, p, CHUNK);
     while (n < 0 && errno == EINTR);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
-    if (n > 0) pdl_buf_grown(&h->in, (size_t)n);
-    else h->in_end = true; /* a descriptor that cannot be read is an empty one */
+    if (n > 0)
+        pdl_buf_grown(&h->in, (size_t)n);
+    else
+        h->in_end = true; /* a descriptor that cannot be read is an empty one */
     return true;
 }
 
-/* The next line without its end (LF, CR LF or CR); false when it is not all there. *ended: it is the last
- * one, without an end. */
+/* The next line without its end (LF, CR LF or CR); false when it is not all there. *ended: it is
+ * the last one, without an end. */
 static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     const char *p = h->in.p ? h->in.p + from : "";
     size_t n = h->in.len - from, i = h->in_seen;
@@ -122,13 +124,15 @@ static void on_readable(void *user, int events) {
     serve(h);
 }
 
-/* Answers may ask again: those questions join the queue and are served by the loop that is running. */
+/* Answers may ask again: those questions join the queue and are served by the loop that is
+ * running. */
 static void serve(host *h) {
     if (h->in_serving) return;
     h->in_serving = true;
     for (host_wait *s; (s = first_input(h));) {
         if (serve_one(h, s)) continue;
-        if (!h->watch) h->watch = pdl_watch_start(h->loop, h->opt.input_fd, PDL_WATCH_READ, on_readable, h);
+        if (!h->watch)
+            h->watch = pdl_watch_start(h->loop, h->opt.input_fd, PDL_WATCH_READ, on_readable, h);
         if (h->watch) break;
         if (!read_more(h)) h->in_end = true; /* a file: always ready */
     }

@@ -1,5 +1,5 @@
-/* write.c -- files that programs write: opened by the first request, kept under path, mode and encoding until
- * closed. Nothing is held back here, so what was answered is in the file.
+/* write.c -- files that programs write: opened by the first request, kept under path, mode and
+ * encoding until closed. Nothing is held back here, so what was answered is in the file.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "host/room.h"
 
@@ -14,19 +14,27 @@
 #include "base/banned.h"
 
 typedef enum {
-    ENC_UTF8, ENC_UTF8_SIG, ENC_ASCII, ENC_LATIN1, ENC_UTF16, ENC_UTF16_LE, ENC_UTF16_BE
+    ENC_UTF8,
+    ENC_UTF8_SIG,
+    ENC_ASCII,
+    ENC_LATIN1,
+    ENC_UTF16,
+    ENC_UTF16_LE,
+    ENC_UTF16_BE
 } encoding;
 
 static const struct {
     const char *name; /* lower case, '-' for '_' and blanks */
     encoding enc;
 } encodings[] = {
-    {"utf-8", ENC_UTF8},          {"utf8", ENC_UTF8},           {"u8", ENC_UTF8},          {"cp65001", ENC_UTF8},
-    {"utf-8-sig", ENC_UTF8_SIG},  {"ascii", ENC_ASCII},         {"us-ascii", ENC_ASCII},   {"646", ENC_ASCII},
-    {"latin-1", ENC_LATIN1},      {"latin1", ENC_LATIN1},       {"iso-8859-1", ENC_LATIN1}, {"iso8859-1", ENC_LATIN1},
-    {"8859", ENC_LATIN1},         {"l1", ENC_LATIN1},           {"latin", ENC_LATIN1},     {"utf-16", ENC_UTF16},
-    {"utf16", ENC_UTF16},         {"u16", ENC_UTF16},           {"utf-16-le", ENC_UTF16_LE}, {"utf-16le", ENC_UTF16_LE},
-    {"utf-16-be", ENC_UTF16_BE},  {"utf-16be", ENC_UTF16_BE},
+    {"utf-8", ENC_UTF8},         {"utf8", ENC_UTF8},          {"u8", ENC_UTF8},
+    {"cp65001", ENC_UTF8},       {"utf-8-sig", ENC_UTF8_SIG}, {"ascii", ENC_ASCII},
+    {"us-ascii", ENC_ASCII},     {"646", ENC_ASCII},          {"latin-1", ENC_LATIN1},
+    {"latin1", ENC_LATIN1},      {"iso-8859-1", ENC_LATIN1},  {"iso8859-1", ENC_LATIN1},
+    {"8859", ENC_LATIN1},        {"l1", ENC_LATIN1},          {"latin", ENC_LATIN1},
+    {"utf-16", ENC_UTF16},       {"utf16", ENC_UTF16},        {"u16", ENC_UTF16},
+    {"utf-16-le", ENC_UTF16_LE}, {"utf-16le", ENC_UTF16_LE},  {"utf-16-be", ENC_UTF16_BE},
+    {"utf-16be", ENC_UTF16_BE},
 };
 
 static bool find_encoding(pdl_str name, int *out, pdl_err *err) {
@@ -73,10 +81,12 @@ static bool read_mode(pdl_str mode, int *flags, pdl_err *err) {
     if (text && binary)
         return pdl_err_host(err, "ValueError,Exception", "can't have text and binary mode at once");
     if (!kind)
-        return pdl_err_host(err, "ValueError,Exception",
-                            "Must have exactly one of create/read/write/append mode and at most one plus");
+        return pdl_err_host(
+            err, "ValueError,Exception",
+            "Must have exactly one of create/read/write/append mode and at most one plus");
     if (binary)
-        return pdl_err_host(err, "ValueError,Exception", "binary mode doesn't take an encoding argument");
+        return pdl_err_host(err, "ValueError,Exception",
+                            "binary mode doesn't take an encoding argument");
     *flags = kind == 'r'   ? 0
              : kind == 'w' ? O_CREAT | O_TRUNC
              : kind == 'a' ? O_CREAT | O_APPEND
@@ -85,7 +95,7 @@ static bool read_mode(pdl_str mode, int *flags, pdl_err *err) {
     return true;
 }
 
-/* --- encoding ------------------------------------------------------------------------------------------- */
+/* --- encoding --------------------------------------------------------------------------------- */
 
 static bool cannot_encode(pdl_err *err, const char *codec, uint32_t cp, size_t pos, int limit) {
     char shown[16];
@@ -95,9 +105,10 @@ static bool cannot_encode(pdl_err *err, const char *codec, uint32_t cp, size_t p
     memcpy(shown, pdl_buf_z(&b), n);
     shown[n] = 0;
     pdl_buf_fini(&b);
-    return pdl_err_host(err, "UnicodeEncodeError,UnicodeError,ValueError,Exception",
-                        "'%s' codec can't encode character '%s' in position %zu: ordinal not in range(%d)",
-                        codec, shown, pos, limit);
+    return pdl_err_host(
+        err, "UnicodeEncodeError,UnicodeError,ValueError,Exception",
+        "'%s' codec can't encode character '%s' in position %zu: ordinal not in range(%d)", codec,
+        shown, pos, limit);
 }
 
 static bool put_bytes(pdl_str text, uint32_t limit, const char *codec, pdl_buf *out, pdl_err *err) {
@@ -148,7 +159,7 @@ static bool encode(const host_file *f, pdl_str text, pdl_buf *out, pdl_err *err)
     PDL_BUG("encoding %d", f->encoding);
 }
 
-/* --- files ---------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void close_file(host *h, host_file *f) {
     close(f->fd);
@@ -169,13 +180,15 @@ static host_file *find_file(host *h, const char *key) {
     return NULL;
 }
 
-static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode, pdl_str enc, pdl_err *err) {
+static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode, pdl_str enc,
+                            pdl_err *err) {
     int flags = O_RDONLY, encoding_of = ENC_UTF8;
     if (!path.p || memchr(path.p, 0, path.n)) {
         pdl_err_host(err, "ValueError,Exception", "embedded null byte");
         return NULL;
     }
-    if (!read_mode(mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err))) return NULL;
+    if (!read_mode(mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err)))
+        return NULL;
     int fd = pdl_file_open(path.p, flags, 0666, err);
     if (fd < 0) return NULL;
     host_file *f = pdl_vec_push(&h->files);
@@ -204,6 +217,8 @@ void pdl_host_write_file(host *h, pdl_effect *e) {
     bool ok = f && (!text.n || write_text(f, text, &err));
     if (f && pdl_host_flag(e, "close")) close_file(h, f);
     pdl_buf_fini(&key);
-    if (ok) pdl_effect_answer(e, pdl_null(), 0);
-    else pdl_effect_refuse(e, &err);
+    if (ok)
+        pdl_effect_answer(e, pdl_null(), 0);
+    else
+        pdl_effect_refuse(e, &err);
 }

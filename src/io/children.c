@@ -36,9 +36,7 @@ void pdl_children_kill(void) {
     pdl_children_unlock(&old);
 }
 
-static void kill_at_exit(void) {
-    atexit(pdl_children_kill);
-}
+static void kill_at_exit(void) { atexit(pdl_children_kill); }
 
 void pdl_child_add(pdl_child *c, int pid) {
     *c = (pdl_child){.pid = pid, .owner = getpid(), .next = running.first, .link = &running.first};
@@ -57,6 +55,4 @@ void pdl_child_remove(pdl_child *c) {
     pdl_children_unlock(&old);
 }
 
-void pdl_children_watch_exit(void) {
-    pthread_once(&running.once, kill_at_exit);
-}
+void pdl_children_watch_exit(void) { pthread_once(&running.once, kill_at_exit); }

@@ -63,11 +63,12 @@ bool pdl_file_errno(pdl_err *err, int e, const char *path) {
     return false;
 }
 
-/* --- reading ----------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 enum { LOOK_MS = 20 }; /* how often something that waits checks for cancellation */
 
-/* Until fd is ready. Fails when this thread is cancelled: the other end of a pipe may never come. */
+/* Until fd is ready. Fails when this thread is cancelled: the other end of a pipe may never
+ * come. */
 static bool wait_for(int fd, short events, pdl_err *err) {
     struct pollfd p = {fd, events, 0};
     while (pdl_check_cancel(err))
@@ -80,11 +81,13 @@ static bool is_fifo(int fd) {
     return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* Opening a FIFO waits for the other end: this does it in a way that can be cancelled. Reads and writes do not block. */
+/* Opening a FIFO waits for the other end: this does it in a way that can be cancelled. Reads and
+ * writes do not block. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     for (;;) {
         int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode);
-        if (fd >= 0 && (flags & O_ACCMODE) == O_RDONLY && is_fifo(fd) && !wait_for(fd, POLLIN, err)) {
+        if (fd >= 0 && (flags & O_ACCMODE) == O_RDONLY && is_fifo(fd) &&
+            !wait_for(fd, POLLIN, err)) {
             close(fd);
             return -1;
         }
@@ -107,7 +110,8 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
         size_t room = out->limit - out->len;
         if (room > READ_CHUNK) room = READ_CHUNK;
         bool last = room == out->limit - out->len;
-        char *p = pdl_buf_room(out, room); /* at the ceiling the byte for the NUL tells the end from more */
+        char *p = pdl_buf_room(
+            out, room); /* at the ceiling the byte for the NUL tells the end from more */
         ssize_t n = read(fd, p, last ? room + 1 : room);
         if (n == 0) {
             pdl_buf_grown(out, 0);
@@ -126,9 +130,7 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     }
 }
 
-bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) {
-    return drain(fd, NULL, out, err);
-}
+bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) { return drain(fd, NULL, out, err); }
 
 bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     struct stat st;
@@ -145,7 +147,7 @@ done:
     return ok;
 }
 
-/* --- writing ----------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static bool put_all(int fd, pdl_str s, const char *path, pdl_err *err) {
     while (s.n) {
@@ -173,16 +175,18 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
     return ok;
 }
 
-/* --- a file in pieces --------------------------------------------------------------------- */
+/* --- a file in pieces ------------------------------------------------------------------------- */
 
-enum { PRIVATE = 0600 }; /* of a new file, from its first byte on: whoever may read it is said by who wants it read */
+enum {
+    PRIVATE = 0600
+}; /* of a new file, from its first byte on: whoever may read it is said by who wants it read */
 
 struct pdl_file_out {
     char *path, *tmp; /* owned; tmp NULL: it is written in place, as devices and pipes are */
     int fd;
     bool nameless; /* tmp is made at the end: whatever ends the process before leaves nothing */
     pdl_buf rest;  /* not written yet */
-    bool there; /* it takes the place of a file with this mode */
+    bool there;    /* it takes the place of a file with this mode */
     mode_t mode;
 };
 
@@ -193,11 +197,13 @@ static void out_free(pdl_file_out *f) {
     pdl_free(f);
 }
 
-/* A file without a name in the folder of path; -1 where there are none, or no way to name it later. */
+/* A file without a name in the folder of path; -1 where there are none, or no way to name it
+ * later. */
 static int open_nameless(const char *path) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
     char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
-    int fd = access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, PRIVATE) : -1;
+    int fd = access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, PRIVATE)
+                                                : -1;
     pdl_free(z);
     return fd;
 }
@@ -212,7 +218,8 @@ static int open_out(pdl_file_out *f, pdl_err *err) {
     return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, PRIVATE);
 }
 
-/* Where a link leads, so that the file there is replaced and not the link; owned. NULL: a link to nothing. */
+/* Where a link leads, so that the file there is replaced and not the link; owned. NULL: a link to
+ * nothing. */
 static char *behind_links(const char *path) {
     struct stat st;
     char real[PATH_MAX];
@@ -228,7 +235,8 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     f->mode = f->there ? st.st_mode & 07777 : 0;
     f->path = real ? real : pdl_str_dup(pdl_str_of(path));
     f->rest = PDL_BUF;
-    if (real && (!f->there || S_ISREG(st.st_mode))) { /* a link to nothing makes the file when it is opened */
+    if (real && (!f->there ||
+                 S_ISREG(st.st_mode))) { /* a link to nothing makes the file when it is opened */
         pdl_buf tmp = PDL_BUF;
         pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);
@@ -248,7 +256,8 @@ static bool name_it(pdl_file_out *f, pdl_err *err) {
     char from[64];
     snprintf(from, sizeof from, "/proc/self/fd/%d", f->fd);
     unlink(f->tmp);
-    return linkat(AT_FDCWD, from, AT_FDCWD, f->tmp, AT_SYMLINK_FOLLOW) == 0 || pdl_file_errno(err, errno, f->tmp);
+    return linkat(AT_FDCWD, from, AT_FDCWD, f->tmp, AT_SYMLINK_FOLLOW) == 0 ||
+           pdl_file_errno(err, errno, f->tmp);
 }
 
 static bool out_flush(pdl_file_out *f, pdl_err *err) {
@@ -266,7 +275,8 @@ bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err) {
 bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err) {
     ok = ok && out_flush(f, err) && (!f->nameless || name_it(f, err));
     if (close(f->fd) != 0 && ok) ok = pdl_file_errno(err, errno, f->tmp ? f->tmp : f->path);
-    if (f->tmp && ok && f->there && chmod(f->tmp, f->mode) != 0) ok = pdl_file_errno(err, errno, f->path);
+    if (f->tmp && ok && f->there && chmod(f->tmp, f->mode) != 0)
+        ok = pdl_file_errno(err, errno, f->path);
     if (f->tmp && ok && rename(f->tmp, f->path) != 0) ok = pdl_file_errno(err, errno, f->path);
     if (f->tmp && !ok) unlink(f->tmp);
     out_free(f);
@@ -295,7 +305,9 @@ bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err)
         ssize_t got = pread(fd, to, n, (off_t)offset);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return pdl_file_errno(err, errno, NULL);
-        if (got == 0) return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "a file became shorter while it was read");
+        if (got == 0)
+            return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                               "a file became shorter while it was read");
         to += got;
         offset += (uint64_t)got;
         n -= (size_t)got;
@@ -313,7 +325,7 @@ bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err
     PDL_BUG("file mode %d", (int)mode);
 }
 
-/* --- directories ------------------------------------------------------------------------- */
+/* --- directories ------------------------------------------------------------------------------ */
 
 bool pdl_file_mkdir(const char *path, pdl_err *err) {
     char *z = pdl_str_dup(pdl_str_of(path));
@@ -334,5 +346,7 @@ bool pdl_file_mkdir(const char *path, pdl_err *err) {
 pdl_file_kind pdl_file_kind_of(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return PDL_FILE_NONE;
-    return S_ISREG(st.st_mode) ? PDL_FILE_REGULAR : S_ISDIR(st.st_mode) ? PDL_FILE_DIR : PDL_FILE_OTHER;
+    return S_ISREG(st.st_mode)   ? PDL_FILE_REGULAR
+           : S_ISDIR(st.st_mode) ? PDL_FILE_DIR
+                                 : PDL_FILE_OTHER;
 }

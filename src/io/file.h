@@ -1,7 +1,9 @@
-/* file.h -- whole files: read with a ceiling, write atomically, append, directories. Blocking, local.
+/* file.h -- whole files: read with a ceiling, write atomically, append, directories. Blocking,
+ * local.
  *
- * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and the class
- * in foreign. What waits for the other end of a pipe ends with the cancellation of its thread (base/cancel.h).
+ * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and
+ * the class in foreign. What waits for the other end of a pipe ends with the cancellation of its
+ * thread (base/cancel.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,11 +13,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Append the bytes of path to out; its limit is the ceiling (PDL_E_limit). "-" has no special meaning. */
+/* Append the bytes of path to out; its limit is the ceiling (PDL_E_limit). "-" has no special
+ * meaning. */
 PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 
-/* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not cancelled; its reads and writes
- * do not block. -1: err is set. */
+/* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not
+ * cancelled; its reads and writes do not block. -1: err is set. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
 /* All of a descriptor until its end (standard input). */
@@ -31,18 +34,20 @@ typedef enum {
 
 PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err);
 
-/* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is full. */
+/* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is
+ * full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
 
-/* A file that is written in pieces and takes the place of the one at path with its last one: PDL_FILE_ATOMIC for what is too
- * large to be made first. */
+/* A file that is written in pieces and takes the place of the one at path with its last one:
+ * PDL_FILE_ATOMIC for what is too large to be made first. */
 typedef struct pdl_file_out pdl_file_out;
 PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
 PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
 /* Ends it; takes f. ok false: nothing is changed at path. Returns whether all is written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
-/* A new file without a name in a folder (NULL: /tmp), to be read and written by this process; -1: there can be none. */
+/* A new file without a name in a folder (NULL: /tmp), to be read and written by this process; -1:
+ * there can be none. */
 int pdl_file_scratch(const char *folder);
 /* Exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);

@@ -14,7 +14,8 @@ static size_t max_message(const pdl_frame *f) {
     return f->max_message ? f->max_message : (size_t)PDL_MAX_FRAME_BYTES;
 }
 
-/* What stands at the start of s: size of the header and of the message, once the header is whole. */
+/* What stands at the start of s: size of the header and of the message, once the header is
+ * whole. */
 typedef struct head {
     bool whole;
     size_t header, message;
@@ -54,7 +55,8 @@ static bool read_content(pdl_str s, head *h, pdl_err *err) {
         pos = end + 1;
         if (line.n == 0) {
             if (!found)
-                return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "message without Content-Length");
+                return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                                   "message without Content-Length");
             *h = (head){true, pos, message};
             return true;
         }
@@ -73,8 +75,9 @@ bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, p
         ok = f->kind == PDL_FRAME_LENGTH ? read_length(rest, &h) : read_content(rest, &h, err);
         if (!ok || !h.whole) break;
         if (h.message > max_message(f)) {
-            ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a message of %zu bytes is longer than %zu",
-                             h.message, max_message(f));
+            ok =
+                pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                            "a message of %zu bytes is longer than %zu", h.message, max_message(f));
             break;
         }
         if (rest.n - h.header < h.message) break;
@@ -85,21 +88,17 @@ bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, p
     return ok;
 }
 
-bool pdl_frame_is_partial(const pdl_frame *f) {
-    return f->in.len > 0;
-}
+bool pdl_frame_is_partial(const pdl_frame *f) { return f->in.len > 0; }
 
-void pdl_frame_fini(pdl_frame *f) {
-    pdl_buf_fini(&f->in);
-}
+void pdl_frame_fini(pdl_frame *f) { pdl_buf_fini(&f->in); }
 
 void pdl_frame_write(pdl_frame_kind kind, pdl_str message, pdl_buf *out) {
     if (kind == PDL_FRAME_CONTENT) {
         pdl_buf_putf(out, "Content-Length: %zu\r\n\r\n", message.n);
     } else {
         assert(message.n <= UINT32_MAX);
-        char n[4] = {(char)(message.n >> 24), (char)(message.n >> 16 & 255), (char)(message.n >> 8 & 255),
-                     (char)(message.n & 255)};
+        char n[4] = {(char)(message.n >> 24), (char)(message.n >> 16 & 255),
+                     (char)(message.n >> 8 & 255), (char)(message.n & 255)};
         pdl_buf_put(out, (pdl_str){n, 4});
     }
     pdl_buf_put(out, message);

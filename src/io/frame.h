@@ -1,5 +1,5 @@
-/* frame.h -- cutting a byte stream into messages: 4-byte length prefix (worker), Content-Length (language
- * server).
+/* frame.h -- cutting a byte stream into messages: 4-byte length prefix (worker), Content-Length
+ * (language server).
  *
  * Lines are read by pdl_lines (sse.h).
  *
@@ -26,8 +26,10 @@ typedef struct pdl_frame {
 /* A whole message; borrowed for the call. False stops the reading and is returned by feed. */
 typedef bool pdl_frame_fn(void *user, pdl_str message, pdl_err *err);
 
-/* Read more bytes. False: fn returned false, PDL_E_limit, or PDL_E_protocol for a header that is none. */
-PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, pdl_err *err);
+/* Read more bytes. False: fn returned false, PDL_E_limit, or PDL_E_protocol for a header that is
+ * none. */
+PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user,
+                             pdl_err *err);
 /* Were bytes of an unfinished message left? */
 bool pdl_frame_is_partial(const pdl_frame *f);
 void pdl_frame_fini(pdl_frame *f);

@@ -1,7 +1,8 @@
-/* http.c -- see http.h. libcurl's callbacks only note what happened; the user is called after libcurl has
- * returned, so that he may start and cancel transfers from his callbacks.
+/* http.c -- see http.h. libcurl's callbacks only note what happened; the user is called after
+ * libcurl has returned, so that he may start and cancel transfers from his callbacks.
  *
- *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put it on the queue
+ *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put it on the
+ *   queue
  *                         -> curl_multi_info_read: mark ended, put on the queue
  *                         -> deliver: for each in the queue data(), then done()
  *
@@ -31,7 +32,7 @@ enum {
     STREAM_BUFFER = 4096, /* streams come in small pieces, and thousands may be open */
 };
 
-/* --- libcurl by name --------------------------------------------------------------------- */
+/* --- libcurl by name -------------------------------------------------------------------------- */
 
 typedef struct curl_api {
     CURLcode (*global_init)(long flags);
@@ -86,7 +87,7 @@ static bool open_curl(curl_api *api) {
     return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
-/* --- types ------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 /* One multi handle with what it asked the loop for. */
 typedef struct lane {
@@ -102,8 +103,8 @@ typedef struct sock {
     pdl_watch *watch;
 } sock;
 
-/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: nobody is to be
- * called, released when it leaves the queue. */
+/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: nobody is
+ * to be called, released when it leaves the queue. */
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;
@@ -112,7 +113,7 @@ typedef struct transfer {
     struct curl_slist *headers;
     pdl_http_request req;
     pdl_buf head, body;
-    size_t got;       /* bytes of body that came */
+    size_t got;                 /* bytes of body that came */
     uint64_t start_ns, last_ns; /* of the transfer; when the last of them came */
     pdl_timer *idle;
     struct transfer *next; /* in the queue */
@@ -141,7 +142,7 @@ struct pdl_http {
     bool delivering;
 };
 
-/* --- queue of things to report ----------------------------------------------------------- */
+/* --- queue of things to report ---------------------------------------------------------------- */
 
 static void enqueue(transfer *t) {
     if (t->queued) return;
@@ -200,7 +201,7 @@ static void release(transfer *t) {
     pdl_free(t);
 }
 
-/* --- silence ------------------------------------------------------------------------------ */
+/* --- silence ---------------------------------------------------------------------------------- */
 
 static void deliver(pdl_http *h);
 static void on_idle(void *user);
@@ -213,7 +214,8 @@ static void watch_silence(transfer *t, uint64_t passed_ms) {
     t->idle = limit ? pdl_timer_start(t->http->loop, limit - passed_ms, on_idle, t) : NULL;
 }
 
-/* The timer is not moved at each byte: it looks at the time of the last one when it fires and sleeps on. */
+/* The timer is not moved at each byte: it looks at the time of the last one when it fires and
+ * sleeps on. */
 static void on_idle(void *user) {
     transfer *t = user;
     pdl_http *h = t->http;
@@ -229,7 +231,7 @@ static void on_idle(void *user) {
     deliver(h);
 }
 
-/* --- callbacks of libcurl ---------------------------------------------------------------- */
+/* --- callbacks of libcurl --------------------------------------------------------------------- */
 
 static size_t max_reply(const pdl_http *h) {
     return h->opt.max_reply_bytes ? h->opt.max_reply_bytes : (size_t)PDL_MAX_REPLY_BYTES;
@@ -260,7 +262,8 @@ static int status_of(pdl_str line) {
     size_t blank = pdl_str_find(line, PDL_STR(" "), 0);
     int status = 0;
     if (blank == PDL_NOT_FOUND) return 0;
-    for (size_t i = blank + 1; i < line.n && i < blank + 4 && line.p[i] >= '0' && line.p[i] <= '9'; i++)
+    for (size_t i = blank + 1; i < line.n && i < blank + 4 && line.p[i] >= '0' && line.p[i] <= '9';
+         i++)
         status = status * 10 + (line.p[i] - '0');
     return status;
 }
@@ -288,7 +291,8 @@ static void act(lane *l, curl_socket_t fd, int mask);
 static void on_socket(void *user, int events) {
     sock *s = user; /* may be released by act */
     act(s->lane, s->fd,
-        (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) | (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
+        (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) |
+            (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
 }
 
 static int watch_socket(CURL *e, curl_socket_t fd, int what, void *user, void *mine) {
@@ -302,7 +306,8 @@ static int watch_socket(CURL *e, curl_socket_t fd, int what, void *user, void *m
         pdl_free(s);
         return 0;
     }
-    int events = (what & CURL_POLL_IN ? PDL_WATCH_READ : 0) | (what & CURL_POLL_OUT ? PDL_WATCH_WRITE : 0);
+    int events =
+        (what & CURL_POLL_IN ? PDL_WATCH_READ : 0) | (what & CURL_POLL_OUT ? PDL_WATCH_WRITE : 0);
     if (s) {
         pdl_watch_set(s->watch, events);
         return 0;
@@ -333,7 +338,7 @@ static int set_lane_timer(CURLM *m, long ms, void *user) {
     return 0;
 }
 
-/* --- delivery ---------------------------------------------------------------------------- */
+/* --- delivery --------------------------------------------------------------------------------- */
 
 static const struct {
     CURLcode code;
@@ -393,7 +398,8 @@ static pdl_http_limit limit_of(const transfer *t) {
 static void give_end(transfer *t) {
     PDL_TRACE(t->http->opt.debug, http, "#%llx %s: end %d, status %d, %zu bytes %s",
               (unsigned long long)t->id, t->req.method, (int)t->end, t->status, t->got, reason(t));
-    pdl_http_reply r = {t->end, limit_of(t), t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
+    pdl_http_reply r = {
+        t->end, limit_of(t), t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
     t->dead = true; /* a cancel from inside finds it gone */
     t->req.done(t->req.user, &r);
 }
@@ -430,7 +436,8 @@ static void collect_ends(lane *l) {
     for (CURLMsg *m; (m = c->multi_info_read(l->multi, &left));) {
         transfer *t = NULL;
         if (m->msg != CURLMSG_DONE) continue;
-        if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK || !t)
+        if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK ||
+            !t)
             continue;
         end_with(t, end_of(m->data.result), t->why[0] ? NULL : c->easy_strerror(m->data.result));
     }
@@ -449,7 +456,7 @@ static void on_kick(void *user) {
     deliver(h);
 }
 
-/* --- start ------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 static void set_up_library(pdl_http *h) {
     h->tried = true;
@@ -500,7 +507,8 @@ static void set_method(const curl_api *c, CURL *e, const pdl_http_request *r) {
 /* "Name:" would take a header of libcurl away: one without a value is "Name;" there. */
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
-    if (strpbrk(line, "\r\n")) return; /* whoever gives headers looks at them before: it would be two */
+    if (strpbrk(line, "\r\n"))
+        return; /* whoever gives headers looks at them before: it would be two */
     if (!s.n || s.p[s.n - 1] != ':') {
         t->headers = t->http->curl.slist_append(t->headers, line);
         return;
@@ -518,7 +526,8 @@ static void set_headers(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
 }
 
-/* Nothing but HTTP, and no answer leads to another address: keys would go with the request. False: libcurl does not take it. */
+/* Nothing but HTTP, and no answer leads to another address: keys would go with the request. False:
+ * libcurl does not take it. */
 static bool set_limits(const curl_api *c, CURL *e) {
     return c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
            c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
@@ -526,7 +535,8 @@ static bool set_limits(const curl_api *c, CURL *e) {
 
 static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, bool tls) {
     const curl_api *c = &h->curl;
-    c->easy_setopt(e, CURLOPT_HTTP_VERSION, (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
+    c->easy_setopt(e, CURLOPT_HTTP_VERSION,
+                   (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     if (tls)
         c->easy_setopt(e, CURLOPT_PIPEWAIT,
                        1L); /* many calls to one host: one connection, not many handshakes */
@@ -552,7 +562,8 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_HEADERDATA, t);
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
-    c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)max_reply(h)); /* what is announced; on_body counts what comes */
+    c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
+                   (curl_off_t)max_reply(h)); /* what is announced; on_body counts what comes */
     c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)(r->data ? STREAM_BUFFER : BODY_BUFFER));
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
@@ -592,8 +603,8 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     h->open++;
     if (!h->tried) set_up_library(h);
     pdl_str shown = shown_address(req->url);
-    PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id, req->method, PDL_FMT(shown),
-              req->body.n);
+    PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id,
+              req->method, PDL_FMT(shown), req->body.n);
     if (h->ready) {
         t->easy = take_handle(h);
         bool safe = set_options(t, req);
@@ -606,7 +617,8 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
         }
     }
     end_with(t, PDL_HTTP_BAD_REQUEST,
-             h->ready ? "the request could not be set up" : "libcurl (libcurl.so.4) cannot be loaded");
+             h->ready ? "the request could not be set up"
+                      : "libcurl (libcurl.so.4) cannot be loaded");
     if (!h->kick) h->kick = pdl_timer_start(h->loop, 0, on_kick, h);
     return t->id;
 }
@@ -622,11 +634,9 @@ void pdl_http_cancel(pdl_http *h, uint64_t id) {
     release(t);
 }
 
-size_t pdl_http_open(const pdl_http *h) {
-    return h->open;
-}
+size_t pdl_http_open(const pdl_http *h) { return h->open; }
 
-/* --- life cycle -------------------------------------------------------------------------- */
+/* --- life cycle ------------------------------------------------------------------------------- */
 
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt) {
     pdl_http *h = PDL_NEW(pdl_http);
@@ -661,7 +671,7 @@ void pdl_http_free(pdl_http *h) {
     pdl_free(h);
 }
 
-/* --- headers ----------------------------------------------------------------------------- */
+/* --- headers ---------------------------------------------------------------------------------- */
 
 static pdl_str find_header(pdl_str text, const char *name) {
     pdl_str want = pdl_str_of(name), found = {0};

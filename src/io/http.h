@@ -1,8 +1,9 @@
-/* http.h -- HTTP requests over the loop. The only user of libcurl, which is opened at the first request.
+/* http.h -- HTTP requests over the loop. The only user of libcurl, which is opened at the first
+ * request.
  *
- * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after which nobody
- * is called. No redirects are followed. Proxy variables are honoured as libcurl does. Thousands of transfers
- * may be open.
+ * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after
+ * which nobody is called. No redirects are followed. Proxy variables are honoured as libcurl does.
+ * Thousands of transfers may be open.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,8 @@ typedef struct pdl_http pdl_http;
 
 /* All-zero is the default. */
 typedef struct pdl_http_options {
-    const char *ca_file;    /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
+    const char
+        *ca_file; /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
     const pdl_debug *debug; /* category http; borrowed */
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;
@@ -39,19 +41,26 @@ typedef enum {
 } pdl_http_end;
 
 /* Which limit passed. */
-typedef enum { PDL_HTTP_NO_LIMIT, PDL_HTTP_CONNECT_MS, PDL_HTTP_FIRST_MS, PDL_HTTP_IDLE_MS, PDL_HTTP_TOTAL_MS } pdl_http_limit;
+typedef enum {
+    PDL_HTTP_NO_LIMIT,
+    PDL_HTTP_CONNECT_MS,
+    PDL_HTTP_FIRST_MS,
+    PDL_HTTP_IDLE_MS,
+    PDL_HTTP_TOTAL_MS
+} pdl_http_limit;
 
 /* How a transfer ended. Borrowed for the time of the call. */
 typedef struct pdl_http_reply {
     pdl_http_end end;
     pdl_http_limit limit; /* of a TIMEOUT */
-    int status;          /* 0: no answer came */
-    pdl_str body;        /* bytes not given to data; valid UTF-8 is not guaranteed */
-    pdl_str header_text; /* header lines as received */
-    const char *why;     /* one phrase for every end but OK */
+    int status;           /* 0: no answer came */
+    pdl_str body;         /* bytes not given to data; valid UTF-8 is not guaranteed */
+    pdl_str header_text;  /* header lines as received */
+    const char *why;      /* one phrase for every end but OK */
 } pdl_http_reply;
 
-/* Value of the last header with this name (letter case ignored); empty slice with p == NULL when absent. */
+/* Value of the last header with this name (letter case ignored); empty slice with p == NULL when
+ * absent. */
 pdl_str pdl_http_header(const pdl_http_reply *r, const char *name);
 
 typedef struct pdl_http_request {
@@ -67,8 +76,8 @@ typedef struct pdl_http_request {
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
     void *user;
-    /* NULL: the whole body comes with done. Else called with pieces of the body of a 2xx answer as they come;
-     * false ends the transfer with PDL_HTTP_STOPPED. */
+    /* NULL: the whole body comes with done. Else called with pieces of the body of a 2xx answer as
+     * they come; false ends the transfer with PDL_HTTP_STOPPED. */
     bool (*data)(void *user, pdl_str bytes);
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* --- characters ----------------------------------------------------------------------------------------- */
+/* --- characters ------------------------------------------------------------------------------- */
 
 static bool is_token_char(char c) {
     bool alnum = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -28,7 +28,7 @@ static pdl_str trim(pdl_str s) {
     return s;
 }
 
-/* --- the end -------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned) {
     for (size_t i = *scanned; i < bytes.n; i++) {
@@ -40,7 +40,7 @@ size_t pdl_http_head_end(pdl_str bytes, size_t *scanned) {
     return 0;
 }
 
-/* --- the first line ------------------------------------------------------------------------------------- */
+/* --- the first line --------------------------------------------------------------------------- */
 
 /* %XX decoded. False: a wrong escape, a control character, or no UTF-8. */
 static bool decode_path(pdl_str s, char **out) {
@@ -49,7 +49,8 @@ static bool decode_path(pdl_str s, char **out) {
     for (size_t i = 0; ok && i < s.n; i++) {
         int c = (unsigned char)s.p[i];
         if (c == '%') {
-            int high = i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1, low = i + 2 < s.n ? pdl_hex_digit(s.p[i + 2]) : -1;
+            int high = i + 2 < s.n ? pdl_hex_digit(s.p[i + 1]) : -1,
+                low = i + 2 < s.n ? pdl_hex_digit(s.p[i + 2]) : -1;
             ok = high >= 0 && low >= 0;
             c = high * 16 + low;
             i += 2;
@@ -82,21 +83,24 @@ static int read_first_line(pdl_str line, pdl_http_head *h, pdl_str *host, const 
     size_t first = pdl_str_find(line, PDL_STR(" "), 0), last = pdl_str_rfind(line, PDL_STR(" "));
     *why = "the first line of the request is not HTTP";
     if (first == PDL_NOT_FOUND || first == last) return 400;
-    pdl_str version = pdl_str_sub(line, last + 1, line.n), target = pdl_str_sub(line, first + 1, last);
+    pdl_str version = pdl_str_sub(line, last + 1, line.n),
+            target = pdl_str_sub(line, first + 1, last);
     h->method = pdl_str_sub(line, 0, first);
     if (!is_token(h->method) || !pdl_str_starts(version, PDL_STR("HTTP/"))) return 400;
     h->is_1_0 = pdl_str_is(version, "HTTP/1.0");
-    if (!h->is_1_0 && !pdl_str_is(version, "HTTP/1.1")) return *why = "this is a server of HTTP/1.1", 505;
+    if (!h->is_1_0 && !pdl_str_is(version, "HTTP/1.1"))
+        return *why = "this is a server of HTTP/1.1", 505;
     *why = "the path of the request is not valid";
     return pdl_byte_in(' ', target) || !read_target(target, h, host) ? 400 : 0;
 }
 
-/* --- fields --------------------------------------------------------------------------------------------- */
+/* --- fields ----------------------------------------------------------------------------------- */
 
 static bool read_field(pdl_str line, pdl_http_field *out) {
     size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
     if (colon == PDL_NOT_FOUND) return false;
-    *out = (pdl_http_field){pdl_str_sub(line, 0, colon), trim(pdl_str_sub(line, colon + 1, line.n))};
+    *out =
+        (pdl_http_field){pdl_str_sub(line, 0, colon), trim(pdl_str_sub(line, colon + 1, line.n))};
     for (size_t i = 0; i < out->value.n; i++)
         if (is_control(out->value.p[i]) && out->value.p[i] != '\t') return false;
     return is_token(out->name);
@@ -110,14 +114,16 @@ pdl_str pdl_http_head_field(const pdl_http_head *h, const char *name) {
 
 static size_t count(const pdl_http_head *h, const char *name) {
     size_t n = 0;
-    for (size_t i = 0; i < h->fields.n; i++) n += pdl_str_eq_nocase(h->fields.p[i].name, pdl_str_of(name));
+    for (size_t i = 0; i < h->fields.n; i++)
+        n += pdl_str_eq_nocase(h->fields.p[i].name, pdl_str_of(name));
     return n;
 }
 
 /* Is word one of the words of a list with commas? */
 static bool has_word(pdl_str list, const char *word) {
     while (list.n) {
-        size_t comma = pdl_str_find(list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list.n : comma;
+        size_t comma = pdl_str_find(list, PDL_STR(","), 0),
+               n = comma == PDL_NOT_FOUND ? list.n : comma;
         if (pdl_str_eq_nocase(trim(pdl_str_sub(list, 0, n)), pdl_str_of(word))) return true;
         list = pdl_str_sub(list, n + 1, list.n);
     }
@@ -136,12 +142,14 @@ static int read_framing(pdl_http_head *h, const char **why) {
     size_t lengths = count(h, "Content-Length"), encodings = count(h, "Transfer-Encoding");
     h->has_length = lengths > 0;
     *why = "the length of the body is not clear";
-    if (lengths > 1 || encodings > 1 || (lengths && encodings) || (encodings && h->is_1_0)) return 400;
+    if (lengths > 1 || encodings > 1 || (lengths && encodings) || (encodings && h->is_1_0))
+        return 400;
     if (lengths && !read_length(pdl_http_head_field(h, "Content-Length"), &h->length)) return 400;
     if (!encodings) return 0;
     h->length = -1;
     *why = "the only transfer encoding here is chunked";
-    return pdl_str_eq_nocase(pdl_http_head_field(h, "Transfer-Encoding"), PDL_STR("chunked")) ? 0 : 501;
+    return pdl_str_eq_nocase(pdl_http_head_field(h, "Transfer-Encoding"), PDL_STR("chunked")) ? 0
+                                                                                              : 501;
 }
 
 static int read_meaning(pdl_http_head *h, pdl_str host, const char **why) {
@@ -178,7 +186,7 @@ void pdl_http_head_fini(pdl_http_head *h) {
     *h = (pdl_http_head){0};
 }
 
-/* --- chunks --------------------------------------------------------------------------------------------- */
+/* --- chunks ----------------------------------------------------------------------------------- */
 
 static bool take_size(pdl_chunks *c, char b) {
     int digit = pdl_hex_digit((unsigned char)b);
@@ -187,9 +195,12 @@ static bool take_size(pdl_chunks *c, char b) {
         return ++c->digits <= 15; /* 60 bits */
     }
     if (!c->digits) return false;
-    if (b == '\r') c->at = CHUNK_SIZE_LF;
-    else if (pdl_byte_in(b, PDL_STR("; \t"))) c->at = CHUNK_EXTENSION;
-    else return false;
+    if (b == '\r')
+        c->at = CHUNK_SIZE_LF;
+    else if (pdl_byte_in(b, PDL_STR("; \t")))
+        c->at = CHUNK_EXTENSION;
+    else
+        return false;
     return true;
 }
 
@@ -205,15 +216,13 @@ static bool take_byte(pdl_chunks *c, char b) {
         c->at = c->left ? CHUNK_DATA : CHUNK_TRAILER;
         c->digits = c->line = 0;
         return lf;
-    case CHUNK_CR:
-        c->at = CHUNK_LF;
-        return b == '\r';
-    case CHUNK_LF:
-        c->at = CHUNK_SIZE;
-        return lf;
+    case CHUNK_CR: c->at = CHUNK_LF; return b == '\r';
+    case CHUNK_LF: c->at = CHUNK_SIZE; return lf;
     case CHUNK_TRAILER:
-        if (b == '\r') c->at = CHUNK_TRAILER_LF;
-        else c->line++;
+        if (b == '\r')
+            c->at = CHUNK_TRAILER_LF;
+        else
+            c->line++;
         return !lf && ++c->trailer <= PDL_HTTP_MAX_CHUNK_LINE;
     case CHUNK_TRAILER_LF:
         c->at = c->line ? CHUNK_TRAILER : CHUNK_END; /* the empty line is the last */

@@ -2,11 +2,12 @@
  *
  *                 head is read        body is read          answer has gone out
  *     READ_HEAD ------------> READ_BODY ---------> ANSWER ---------------------> READ_HEAD, or
- *         \___________________________\___________________ LINGER: only thrown away what comes, then closed
+ *         \___________________________\___________ LINGER: throws away what comes, then closes
  *
- * It reads no more than it can keep: while a request is answered, what follows waits in `in`, up to the size of a head, and
- * after that in the kernel. A request that is refused while its body still arrives is answered at once; the connection lingers then, for
- * closing it with bytes unread would reset it, and the client would not see the answer.
+ * It reads no more than it can keep: while a request is answered, what follows waits in `in`, up to
+ * the size of a head, and after that in the kernel. A request that is refused while its body still
+ * arrives is answered at once; the connection lingers then, for closing it with bytes unread would
+ * reset it, and the client would not see the answer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +15,11 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -32,14 +33,14 @@
 
 enum {
     BACKLOG = 1024,
-    ACCEPTS = 64,            /* in a turn of the loop */
-    SCRATCH = 65536,         /* read in a turn of a connection */
-    SMALL_BODY = 65536,      /* is thrown away before a refusal; and kept whatever other bodies take */
+    ACCEPTS = 64,       /* in a turn of the loop */
+    SCRATCH = 65536,    /* read in a turn of a connection */
+    SMALL_BODY = 65536, /* is thrown away before a refusal; and kept whatever other bodies take */
     SWEEP_MS = 1000,
-    LINGER_MS = 5000,        /* without a byte */
+    LINGER_MS = 5000, /* without a byte */
 };
 
-/* --- types ---------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 typedef enum { READ_HEAD, READ_BODY, ANSWER, LINGER } phase;
 /* What a step of a connection says: go on with the next, wait for the socket, or c is no more. */
@@ -52,16 +53,16 @@ typedef struct client {
     int fd;
     pdl_watch *watch;
     phase phase;
-    pdl_buf in;              /* received and not read */
-    size_t scanned;          /* of in, for the end of a head */
-    pdl_buf out;             /* taken up to out_at */
+    pdl_buf in;     /* received and not read */
+    size_t scanned; /* of in, for the end of a head */
+    pdl_buf out;    /* taken up to out_at */
     size_t out_at;
     pdl_exchange *x;
-    uint64_t end_ms;         /* it is let go then; 0: never */
-    uint64_t last_ms;        /* LINGER: of the whole of it */
-    bool in_turn;            /* its turn looks after what is to go out */
-    bool closes;             /* when the answer has gone out */
-    bool no_more;            /* the client sends nothing more */
+    uint64_t end_ms;  /* it is let go then; 0: never */
+    uint64_t last_ms; /* LINGER: of the whole of it */
+    bool in_turn;     /* its turn looks after what is to go out */
+    bool closes;      /* when the answer has gone out */
+    bool no_more;     /* the client sends nothing more */
 } client;
 
 /* In the order of what happened last. */
@@ -71,19 +72,20 @@ typedef struct clients {
 
 struct pdl_exchange {
     client *client;
-    pdl_buf bytes;           /* of the head */
+    pdl_buf bytes; /* of the head */
     pdl_http_head head;
     pdl_buf body;
     pdl_chunks chunks;
-    int64_t left;            /* of a body of known length */
-    pdl_buf headers;         /* further ones of the answer */
+    int64_t left;    /* of a body of known length */
+    pdl_buf headers; /* further ones of the answer */
     int status;
     uint64_t sent;
     void *data, *record;
     bool at_head, streams, ended;
 };
 
-/* idle: without a request that the user wants; receiving: with the body of one on its way; busy: with one that is handed over. */
+/* idle: without a request that the user wants; receiving: with the body of one on its way; busy:
+ * with one that is handed over. */
 struct pdl_httpd {
     pdl_httpd_options opt;
     pdl_loop *loop;
@@ -93,27 +95,33 @@ struct pdl_httpd {
     pdl_timer *timer;
     clients idle, receiving, busy;
     unsigned n_clients;
-    size_t body_bytes;       /* of all exchanges */
+    size_t body_bytes; /* of all exchanges */
     char scratch[SCRATCH];
 };
 
 static uint64_t now_ms(void) { return pdl_clock_ns() / 1000000; }
 
-/* --- lists ---------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void take_out(client *c) {
-    if (c->prev) c->prev->next = c->next;
-    else c->list->first = c->next;
-    if (c->next) c->next->prev = c->prev;
-    else c->list->last = c->prev;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        c->list->first = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    else
+        c->list->last = c->prev;
 }
 
 static void put_in(client *c, clients *l) {
     c->list = l;
     c->prev = l->last;
     c->next = NULL;
-    if (l->last) l->last->next = c;
-    else l->first = c;
+    if (l->last)
+        l->last->next = c;
+    else
+        l->first = c;
     l->last = c;
 }
 
@@ -122,7 +130,7 @@ static void move(client *c, clients *l) {
     put_in(c, l);
 }
 
-/* --- the end of exchanges and connections --------------------------------------------------------------- */
+/* --- the end of exchanges and connections ----------------------------------------------------- */
 
 static void free_exchange(client *c) {
     pdl_exchange *x = c->x;
@@ -163,13 +171,15 @@ static turn linger(client *c) {
     return WAIT;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* It is answered, and there is no room for more of what the client sends, or nothing more comes. */
-static bool is_full(const client *c) { return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more); }
+static bool is_full(const client *c) {
+    return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
+}
 
 static void watch(client *c) {
-    if (c->in_turn) return; /* changing what is watched costs calls of the system */
+    if (c->in_turn) return;               /* changing what is watched costs calls of the system */
     if (!c->in.len) pdl_buf_fini(&c->in); /* what waits keeps no memory */
     bool writes = c->out.len > c->out_at && c->phase != READ_BODY;
     pdl_watch_set(c->watch, (is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
@@ -184,7 +194,8 @@ static pdl_buf *out(client *c) {
 /* False: the client has gone. */
 static bool flush(client *c) {
     while (c->out.len > c->out_at) {
-        ssize_t n = send(c->fd, c->out.p + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(c->fd, c->out.p + c->out_at, c->out.len - c->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
         c->out_at += (size_t)n;
@@ -205,11 +216,29 @@ static const char *reason_of(int status) {
         int status;
         const char *reason;
     } reasons[] = {
-        {100, "Continue"}, {200, "OK"}, {202, "Accepted"}, {204, "No Content"}, {400, "Bad Request"},
-        {401, "Unauthorized"}, {403, "Forbidden"}, {404, "Not Found"}, {405, "Method Not Allowed"}, {406, "Not Acceptable"},
-        {408, "Request Timeout"}, {409, "Conflict"}, {413, "Content Too Large"}, {415, "Unsupported Media Type"}, {422, "Unprocessable Content"},
-        {429, "Too Many Requests"}, {431, "Request Header Fields Too Large"}, {500, "Internal Server Error"}, {501, "Not Implemented"},
-        {502, "Bad Gateway"}, {503, "Service Unavailable"}, {504, "Gateway Timeout"}, {505, "HTTP Version Not Supported"},
+        {100, "Continue"},
+        {200, "OK"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {406, "Not Acceptable"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {413, "Content Too Large"},
+        {415, "Unsupported Media Type"},
+        {422, "Unprocessable Content"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {502, "Bad Gateway"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+        {505, "HTTP Version Not Supported"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
         if (reasons[i].status == status) return reasons[i].reason;
@@ -217,12 +246,14 @@ static const char *reason_of(int status) {
 }
 
 static void put_date(pdl_buf *b) {
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char days[] = "SunMonTueWedThuFriSat",
+                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     time_t t = (time_t)(pdl_clock_wall_ns() / 1000000000);
     struct tm tm;
     if (!gmtime_r(&t, &tm)) return;
-    pdl_buf_putf(b, "Date: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\n", days + 3 * tm.tm_wday, tm.tm_mday,
-                 months + 3 * tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    pdl_buf_putf(b, "Date: %.3s, %02d %.3s %d %02d:%02d:%02d GMT\r\n", days + 3 * tm.tm_wday,
+                 tm.tm_mday, months + 3 * tm.tm_mon, tm.tm_year + 1900, tm.tm_hour, tm.tm_min,
+                 tm.tm_sec);
 }
 
 static void put_status(client *c, int status) {
@@ -241,7 +272,8 @@ static void put_header(pdl_buf *b, const char *name, const char *value) {
 }
 
 static bool still_arrives(const pdl_exchange *x) {
-    return x->client->phase != ANSWER && (x->left > 0 || (x->head.length < 0 && x->chunks.at != CHUNK_END));
+    return x->client->phase != ANSWER &&
+           (x->left > 0 || (x->head.length < 0 && x->chunks.at != CHUNK_END));
 }
 
 static void put_head(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n) {
@@ -249,7 +281,8 @@ static void put_head(pdl_exchange *x, int status, const pdl_answer_header *heade
     if (x->status) PDL_BUG("a second answer to a request");
     x->status = status;
     c->closes = c->closes || !x->head.keep_alive ||
-                (still_arrives(x) && (!x->at_head || x->left > SMALL_BODY || x->head.length < 0 || x->head.expects_continue)) ||
+                (still_arrives(x) && (!x->at_head || x->left > SMALL_BODY || x->head.length < 0 ||
+                                      x->head.expects_continue)) ||
                 (x->streams && x->head.is_1_0);
     put_status(c, status);
     if (!c->closes && x->head.is_1_0) PDL_PUT(&c->out, "Connection: keep-alive\r\n");
@@ -257,9 +290,13 @@ static void put_head(pdl_exchange *x, int status, const pdl_answer_header *heade
     pdl_buf_put(&c->out, pdl_buf_str(&x->headers));
 }
 
-static bool has_no_body(const pdl_exchange *x) { return pdl_str_is(x->head.method, "HEAD") || x->status == 204; }
+static bool has_no_body(const pdl_exchange *x) {
+    return pdl_str_is(x->head.method, "HEAD") || x->status == 204;
+}
 
-void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value) { put_header(&x->headers, name, value); }
+void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value) {
+    put_header(&x->headers, name, value);
+}
 
 void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
                          pdl_str body) {
@@ -296,24 +333,32 @@ void pdl_exchange_put(pdl_exchange *x, pdl_str bytes) {
 void pdl_exchange_end(pdl_exchange *x) {
     if (!x->head.is_1_0 && !has_no_body(x)) PDL_PUT(out(x->client), "0\r\n\r\n");
     x->ended = true;
-    if (!x->client->in_turn) pdl_watch_set(x->client->watch, PDL_WATCH_READ | PDL_WATCH_WRITE); /* also where nothing is left to go out */
+    if (!x->client->in_turn)
+        pdl_watch_set(x->client->watch,
+                      PDL_WATCH_READ | PDL_WATCH_WRITE); /* also where nothing is left to go out */
 }
 
-size_t pdl_exchange_pending(const pdl_exchange *x) { return x->client->out.len - x->client->out_at; }
+size_t pdl_exchange_pending(const pdl_exchange *x) {
+    return x->client->out.len - x->client->out_at;
+}
 int pdl_exchange_status(const pdl_exchange *x) { return x->status; }
 uint64_t pdl_exchange_sent(const pdl_exchange *x) { return x->sent; }
 
-/* --- refusals of our own -------------------------------------------------------------------------------- */
+/* --- refusals of our own ---------------------------------------------------------------------- */
 
 static void put_error(pdl_buf *b, const char *why) {
-    pdl_buf_putf(b, "{\"error\":{\"message\":\"%s\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}", why);
+    pdl_buf_putf(b,
+                 "{\"error\":{\"message\":\"%s\",\"type\":\"invalid_request_error\",\"param\":null,"
+                 "\"code\":null}}",
+                 why);
 }
 
 static void write_peer(const client *c, char *to, size_t size) {
     struct sockaddr_storage at;
     socklen_t n = sizeof at;
-    bool known = getpeername(c->fd, (struct sockaddr *)&at, &n) == 0 &&
-                 getnameinfo((struct sockaddr *)&at, n, to, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
+    bool known =
+        getpeername(c->fd, (struct sockaddr *)&at, &n) == 0 &&
+        getnameinfo((struct sockaddr *)&at, n, to, (socklen_t)size, NULL, 0, NI_NUMERICHOST) == 0;
     if (!known) to[0] = 0;
 }
 
@@ -347,7 +392,8 @@ static void drop_body(pdl_exchange *x) {
 
 /* A request whose headers the user has seen. */
 static turn refuse_body(pdl_exchange *x, int status, const char *why) {
-    static const pdl_answer_header headers[] = {{"Content-Type", "application/json"}, {"Retry-After", "1"}};
+    static const pdl_answer_header headers[] = {{"Content-Type", "application/json"},
+                                                {"Retry-After", "1"}};
     pdl_buf b = PDL_BUF;
     put_error(&b, why);
     if (!x->status) pdl_exchange_answer(x, status, headers, status == 503 ? 2 : 1, pdl_buf_str(&b));
@@ -357,19 +403,23 @@ static turn refuse_body(pdl_exchange *x, int status, const char *why) {
     return GO;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 pdl_str pdl_exchange_method(const pdl_exchange *x) { return x->head.method; }
 pdl_str pdl_exchange_path(const pdl_exchange *x) { return pdl_str_of(x->head.path); }
 pdl_str pdl_exchange_body(const pdl_exchange *x) { return pdl_buf_str(&x->body); }
-pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name) { return pdl_http_head_field(&x->head, name); }
+pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name) {
+    return pdl_http_head_field(&x->head, name);
+}
 bool pdl_exchange_has_body(const pdl_exchange *x) { return x->head.length != 0; }
 void pdl_exchange_set(pdl_exchange *x, void *data) { x->data = data; }
 void *pdl_exchange_get(const pdl_exchange *x) { return x->data; }
 void pdl_exchange_set_record(pdl_exchange *x, void *record) { x->record = record; }
 void *pdl_exchange_record(const pdl_exchange *x) { return x->record; }
 
-void pdl_exchange_peer(const pdl_exchange *x, char *to, size_t size) { write_peer(x->client, to, size); }
+void pdl_exchange_peer(const pdl_exchange *x, char *to, size_t size) {
+    write_peer(x->client, to, size);
+}
 
 static void show_head(client *c) {
     pdl_httpd *h = c->h;
@@ -382,17 +432,21 @@ static void show_head(client *c) {
     bool waits = x->head.expects_continue && !x->status && still_arrives(x) && !c->in.len;
     pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
     /* All answers before have gone out: there is room for it, or no client. */
-    if (waits && send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n) c->closes = true;
+    if (waits &&
+        send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n)
+        c->closes = true;
 }
 
 /* READ_HEAD: the head is there, or bytes are missing. */
 static turn read_head(client *c) {
     size_t blank = 0;
-    while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n') blank += 2;
+    while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n')
+        blank += 2;
     if (blank) pdl_buf_shift(&c->in, blank); /* empty lines before a request */
     size_t end_at = pdl_http_head_end(pdl_buf_str(&c->in), &c->scanned);
     if (end_at == PDL_NOT_FOUND) return refuse(c, 400, "the lines of a request end with CR LF");
-    if (end_at > PDL_HTTP_MAX_HEAD || (!end_at && c->in.len >= PDL_HTTP_MAX_HEAD)) return refuse(c, 431, "the headers of the request are too long");
+    if (end_at > PDL_HTTP_MAX_HEAD || (!end_at && c->in.len >= PDL_HTTP_MAX_HEAD))
+        return refuse(c, 431, "the headers of the request are too long");
     if (!end_at) return WAIT;
     pdl_exchange *x = PDL_NEW(pdl_exchange);
     const char *why;
@@ -412,8 +466,10 @@ static turn read_head(client *c) {
     c->x = x;
     c->phase = READ_BODY;
     show_head(c);
-    if (c->closes && x->status) c->phase = ANSWER; /* the rest of the body is for nobody */
-    else if (!x->status) move(c, &c->h->receiving);
+    if (c->closes && x->status)
+        c->phase = ANSWER; /* the rest of the body is for nobody */
+    else if (!x->status)
+        move(c, &c->h->receiving);
     return GO;
 }
 
@@ -423,7 +479,8 @@ static turn keep(pdl_exchange *x, pdl_str piece) {
     size_t before = x->body.cap, after = x->body.len + piece.n;
     if (x->status) return GO; /* thrown away */
     if (after > h->opt.max_body) return refuse_body(x, 413, "The body of the request is too long");
-    bool over = after > before && after > SMALL_BODY && h->body_bytes - before + after + after / 2 > h->opt.max_bodies;
+    bool over = after > before && after > SMALL_BODY &&
+                h->body_bytes - before + after + after / 2 > h->opt.max_bodies;
     if (over) return refuse_body(x, 503, "The bodies of the requests under way are too long");
     pdl_buf_put(&x->body, piece);
     h->body_bytes += x->body.cap - before;
@@ -453,7 +510,8 @@ static turn read_body(client *c) {
         c->end_ms = now_ms() + c->h->opt.send_ms;
         return GO;
     }
-    PDL_TRACE(c->h->opt.debug, http, "request %.*s %s, %zu bytes", PDL_FMT(x->head.method), x->head.path, x->body.len);
+    PDL_TRACE(c->h->opt.debug, http, "request %.*s %s, %zu bytes", PDL_FMT(x->head.method),
+              x->head.path, x->body.len);
     c->h->opt.request(c->h->opt.user, x);
     return GO;
 }
@@ -493,9 +551,10 @@ static void go_on(client *c) {
     watch(c);
 }
 
-/* --- sockets -------------------------------------------------------------------------------------------- */
+/* --- sockets ---------------------------------------------------------------------------------- */
 
-/* The client sends nothing more: what is not handed over yet, or waits for an answer, is for nobody. */
+/* The client sends nothing more: what is not handed over yet, or waits for an answer, is for
+ * nobody. */
 static turn on_end(client *c) {
     bool takes = c->phase == ANSWER && (!c->x || c->x->ended);
     if (!takes) return end(c);
@@ -516,7 +575,8 @@ static turn receive(client *c) {
         c->end_ms = now_ms() + LINGER_MS;
         return WAIT;
     }
-    bool begins = c->phase == READ_HEAD && !c->in.len && !pdl_byte_in(h->scratch[0], PDL_STR("\r\n"));
+    bool begins =
+        c->phase == READ_HEAD && !c->in.len && !pdl_byte_in(h->scratch[0], PDL_STR("\r\n"));
     if (begins) c->end_ms = now_ms() + h->opt.receive_ms;
     pdl_buf_put(&c->in, (pdl_str){h->scratch, (size_t)n});
     return GO;
@@ -558,7 +618,8 @@ static void add_client(pdl_httpd *h, int fd) {
 
 static int accept_one(pdl_httpd *h) {
     int fd = accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) && make_room(h); /* no descriptor: one is freed */
+    bool none = fd < 0 && (errno == EMFILE || errno == ENFILE) &&
+                make_room(h); /* no descriptor: one is freed */
     return none ? accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : fd;
 }
 
@@ -578,7 +639,8 @@ static void on_listen(void *user, int events) {
             return;
         }
         int fd = accept_one(h);
-        if (fd >= 0) add_client(h, fd);
+        if (fd >= 0)
+            add_client(h, fd);
         else if (errno != EINTR && errno != ECONNABORTED) {
             stop_accepting(h);
             return;
@@ -586,7 +648,7 @@ static void on_listen(void *user, int events) {
     }
 }
 
-/* --- time ----------------------------------------------------------------------------------------------- */
+/* --- time ------------------------------------------------------------------------------------- */
 
 static void let_go(client *c) {
     PDL_TRACE(c->h->opt.debug, http, "a connection is let go: nothing comes, or nothing is taken");
@@ -595,7 +657,8 @@ static void let_go(client *c) {
         (void)end(c);
         return;
     }
-    (void)(c->x ? refuse_body(c->x, 408, "the request did not arrive in time") : refuse(c, 408, "the request did not arrive in time"));
+    (void)(c->x ? refuse_body(c->x, 408, "the request did not arrive in time")
+                : refuse(c, 408, "the request did not arrive in time"));
     c->end_ms = now_ms() + LINGER_MS;
     go_on(c);
 }
@@ -610,8 +673,10 @@ static void sweep_list(clients *l, uint64_t now) {
     for (client *c = l->first, *next; c; c = next) {
         next = c->next; /* only c ends, or moves to another list or to the end of this one */
         bool late = (c->end_ms && now >= c->end_ms) || (c->phase == LINGER && now >= c->last_ms);
-        if (has_gone(c) && (!c->x || !c->x->ended)) (void)end(c);
-        else if (late) let_go(c);
+        if (has_gone(c) && (!c->x || !c->x->ended))
+            (void)end(c);
+        else if (late)
+            let_go(c);
     }
 }
 
@@ -626,14 +691,16 @@ static void sweep(void *user) {
     if (h->n_clients) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
 }
 
-/* --- life ----------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static bool listen_failed(const char *host, unsigned port, const char *why, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot listen at %s port %u: %s", host, port, why);
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot listen at %s port %u: %s", host, port,
+                       why);
 }
 
 static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_err *err) {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+    struct addrinfo hints = {
+        .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
     struct addrinfo *list;
     char number[8];
     snprintf(number, sizeof number, "%u", (unsigned)o->port);
@@ -654,7 +721,8 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
     socklen_t n = sizeof at;
     *port = o->port;
     if (getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
-        if (getnameinfo((struct sockaddr *)&at, n, NULL, 0, number, sizeof number, NI_NUMERICSERV) == 0)
+        if (getnameinfo((struct sockaddr *)&at, n, NULL, 0, number, sizeof number,
+                        NI_NUMERICSERV) == 0)
             *port = (uint16_t)strtoul(number, NULL, 10);
     }
     *to = fd;
@@ -664,7 +732,9 @@ static bool listen_at(const pdl_httpd_options *o, int *to, uint16_t *port, pdl_e
 /* Programs need descriptors, too. */
 static unsigned most_connections(unsigned wanted) {
     struct rlimit r;
-    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY || r.rlim_cur / 2 >= wanted) return wanted;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0 || r.rlim_cur == RLIM_INFINITY ||
+        r.rlim_cur / 2 >= wanted)
+        return wanted;
     return r.rlim_cur > 2 ? (unsigned)(r.rlim_cur / 2) : 1;
 }
 
@@ -676,7 +746,8 @@ bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **t
     h->opt.max_connections = most_connections(opt->max_connections);
     bool ok = listen_at(opt, &h->fd, &h->port, err);
     if (ok) h->watch = pdl_watch_start(loop, h->fd, PDL_WATCH_READ, on_listen, h);
-    if (!ok || (!h->watch && !listen_failed(opt->host, opt->port, "its descriptor cannot be watched", err))) {
+    if (!ok || (!h->watch &&
+                !listen_failed(opt->host, opt->port, "its descriptor cannot be watched", err))) {
         pdl_httpd_free(h);
         return false;
     }

@@ -1,9 +1,10 @@
 /* httpd.h -- an HTTP/1.1 server on the loop.
  *
- * The headers of a request decide: the user sees them before any byte of the body is kept, and may answer at once. Else the request is
- * handed over when all of it has arrived. The answer may be given at once, later, or in pieces.
- * Nothing here waits for a client: one that sends or takes nothing is let go after a time; connections and bodies have ceilings, and
- * connections without a request give way to new ones.
+ * The headers of a request decide: the user sees them before any byte of the body is kept, and may
+ * answer at once. Else the request is handed over when all of it has arrived. The answer may be
+ * given at once, later, or in pieces. Nothing here waits for a client: one that sends or takes
+ * nothing is let go after a time; connections and bodies have ceilings, and connections without a
+ * request give way to new ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,28 +21,31 @@ typedef struct pdl_exchange pdl_exchange; /* a request and its answer */
 
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_httpd_options {
-    const char *host;        /* name or address to listen at */
-    uint16_t port;           /* 0: any that is free */
-    size_t max_body;         /* longer bodies are refused with 413 */
-    size_t max_bodies;       /* of all exchanges together: what goes beyond is refused with 503 */
+    const char *host;         /* name or address to listen at */
+    uint16_t port;            /* 0: any that is free */
+    size_t max_body;          /* longer bodies are refused with 413 */
+    size_t max_bodies;        /* of all exchanges together: what goes beyond is refused with 503 */
     unsigned max_connections; /* also at most half of the descriptors that the process may have */
-    uint64_t receive_ms;     /* for a request to arrive; also for a connection to be idle */
-    uint64_t send_ms;        /* for a client that takes nothing of an answer */
-    const pdl_debug *debug;  /* category http; may be NULL */
+    uint64_t receive_ms;      /* for a request to arrive; also for a connection to be idle */
+    uint64_t send_ms;         /* for a client that takes nothing of an answer */
+    const pdl_debug *debug;   /* category http; may be NULL */
     void *user;
-    /* The headers have arrived. May answer: the body is then thrown away. NULL: every body is taken. */
+    /* The headers have arrived. May answer: the body is then thrown away. NULL: every body is
+     * taken. */
     void (*head)(void *user, pdl_exchange *x);
     /* All of it has arrived, and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
-    /* What a client sent is no request, or did not arrive in time: it was told status and why. May be NULL. */
+    /* What a client sent is no request, or did not arrive in time: it was told status and why. May
+     * be NULL. */
     void (*refused)(void *user, const char *peer, int status, const char *why);
-    /* The exchange is over, answered or not: x ends with this call. Once for each whose headers have arrived. Never from inside
-     * head, request, answer, begin, put and end. */
+    /* The exchange is over, answered or not: x ends with this call. Once for each whose headers
+     * have arrived. Never from inside head, request, answer, begin, put and end. */
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;
 
 /* Error: PDL_E_io with the address and the reason. */
-PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out, pdl_err *err);
+PDL_MUST bool pdl_httpd_start(pdl_loop *loop, const pdl_httpd_options *opt, pdl_httpd **out,
+                              pdl_err *err);
 uint16_t pdl_httpd_port(const pdl_httpd *h);
 unsigned pdl_httpd_connections(const pdl_httpd *h); /* that are open */
 /* Ends all exchanges. NULL is fine. */
@@ -49,7 +53,8 @@ void pdl_httpd_free(pdl_httpd *h);
 
 /* The request: borrowed from x. */
 pdl_str pdl_exchange_method(const pdl_exchange *x);
-pdl_str pdl_exchange_path(const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
+pdl_str pdl_exchange_path(
+    const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
 pdl_str pdl_exchange_body(const pdl_exchange *x);
 bool pdl_exchange_has_body(const pdl_exchange *x); /* does one come, or has it? */

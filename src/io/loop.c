@@ -1,5 +1,5 @@
-/* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an idle watch
- * from a busy one.
+/* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an
+ * idle watch from a busy one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/loop.h"
 
@@ -16,7 +16,7 @@ struct pdl_loop {
     uv_async_t wake;
     uv_timer_t limit; /* end of a wait with a limit */
     size_t open;
-    bool firing;      /* a timer's callback runs */
+    bool firing; /* a timer's callback runs */
 };
 
 struct pdl_timer {
@@ -34,27 +34,23 @@ struct pdl_watch {
     void *user;
 };
 
-uv_loop_t *pdl_loop_uv(pdl_loop *l) {
-    return &l->uv;
-}
+uv_loop_t *pdl_loop_uv(pdl_loop *l) { return &l->uv; }
 
 void pdl_loop_ref(pdl_loop *l, int delta) {
     assert(delta > 0 || l->open > 0);
     l->open += (size_t)delta;
 }
 
-static void on_wake(uv_async_t *a) {
-    (void)a;
-}
+static void on_wake(uv_async_t *a) { (void)a; }
 
-static void on_limit(uv_timer_t *t) {
-    (void)t;
-}
+static void on_limit(uv_timer_t *t) { (void)t; }
 
-/* Writing to a pipe or socket whose reader is gone is an error of the write, not the end of the process. */
+/* Writing to a pipe or socket whose reader is gone is an error of the write, not the end of the
+ * process. */
 static void ignore_sigpipe(void) {
     struct sigaction old, ignore = {.sa_handler = SIG_IGN};
-    if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL) sigaction(SIGPIPE, &ignore, NULL);
+    if (sigaction(SIGPIPE, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+        sigaction(SIGPIPE, &ignore, NULL);
 }
 
 void pdl_loop_use_alloc(void) {
@@ -84,7 +80,8 @@ void pdl_loop_free(pdl_loop *l) {
     if (!l) return;
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->limit, NULL);
-    uv_run(&l->uv, UV_RUN_NOWAIT); /* delivers the close callbacks, which release what was stopped */
+    uv_run(&l->uv,
+           UV_RUN_NOWAIT); /* delivers the close callbacks, which release what was stopped */
     uv_loop_close(&l->uv);
     pdl_free(l);
 }
@@ -103,27 +100,17 @@ bool pdl_loop_run(pdl_loop *l, int timeout_ms) {
     return l->open > 0;
 }
 
-bool pdl_loop_is_open(const pdl_loop *l) {
-    return l->open > 0;
-}
+bool pdl_loop_is_open(const pdl_loop *l) { return l->open > 0; }
 
-void pdl_loop_wake(pdl_loop *l) {
-    uv_async_send(&l->wake);
-}
+void pdl_loop_wake(pdl_loop *l) { uv_async_send(&l->wake); }
 
-int pdl_loop_fd(const pdl_loop *l) {
-    return uv_backend_fd(&l->uv);
-}
+int pdl_loop_fd(const pdl_loop *l) { return uv_backend_fd(&l->uv); }
 
-int pdl_loop_deadline_ms(const pdl_loop *l) {
-    return uv_backend_timeout(&l->uv);
-}
+int pdl_loop_deadline_ms(const pdl_loop *l) { return uv_backend_timeout(&l->uv); }
 
-/* --- timers ------------------------------------------------------------------------------ */
+/* --- timers ----------------------------------------------------------------------------------- */
 
-static void timer_closed(uv_handle_t *h) {
-    pdl_free(h->data);
-}
+static void timer_closed(uv_handle_t *h) { pdl_free(h->data); }
 
 static void timer_fired(uv_timer_t *h) {
     pdl_timer *t = h->data;
@@ -135,9 +122,10 @@ static void timer_fired(uv_timer_t *h) {
     l->firing = false;
 }
 
-/* When a timer of so many ms ends, on the clock of libuv, as a distance to it. libuv fires timers until none is due. From inside a
- * callback its clock is therefore left alone, and a timer ends after it at the earliest: else one that starts itself again keeps the loop
- * from looking at anything else. */
+/* When a timer of so many ms ends, on the clock of libuv, as a distance to it. libuv fires timers
+ * until none is due. From inside a callback its clock is therefore left alone, and a timer ends
+ * after it at the earliest: else one that starts itself again keeps the loop from looking at
+ * anything else. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
         uv_update_time(&l->uv); /* it stood still while the program computed */
@@ -166,15 +154,14 @@ void pdl_timer_stop(pdl_timer *t) {
     uv_close((uv_handle_t *)&t->uv, timer_closed);
 }
 
-/* --- descriptors ------------------------------------------------------------------------- */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 static int uv_events(int events) {
-    return (events & PDL_WATCH_READ ? UV_READABLE : 0) | (events & PDL_WATCH_WRITE ? UV_WRITABLE : 0);
+    return (events & PDL_WATCH_READ ? UV_READABLE : 0) |
+           (events & PDL_WATCH_WRITE ? UV_WRITABLE : 0);
 }
 
-static void watch_closed(uv_handle_t *h) {
-    pdl_free(h->data);
-}
+static void watch_closed(uv_handle_t *h) { pdl_free(h->data); }
 
 static void watch_fired(uv_poll_t *h, int status, int events) {
     pdl_watch *w = h->data;
@@ -184,7 +171,8 @@ static void watch_fired(uv_poll_t *h, int status, int events) {
     w->fn(w->user, got);
 }
 
-pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events), void *user) {
+pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
+                           void *user) {
     pdl_watch *w = PDL_NEW(pdl_watch);
     w->loop = l;
     w->fn = fn;

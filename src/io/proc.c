@@ -1,8 +1,8 @@
-/* proc.c -- see proc.h. Pipes are read and written by the loop; the end is reported when the child is gone
- * and its outputs are drained.
+/* proc.c -- see proc.h. Pipes are read and written by the loop; the end is reported when the child
+ * is gone and its outputs are drained.
  *
- * A grandchild that keeps an output open does not hold up the end for ever: after the child's exit its
- * outputs get a short grace.
+ * A grandchild that keeps an output open does not hold up the end for ever: after the child's exit
+ * its outputs get a short grace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +29,8 @@ enum {
     N_PIPES = 5, /* descriptors 0..4 of the child */
 };
 
-/* One pipe of the child. Invariant: open while the uv handle is not closed; held: it counts for the loop. */
+/* One pipe of the child. Invariant: open while the uv handle is not closed; held: it counts for the
+ * loop. */
 typedef struct stream {
     uv_pipe_t uv;
     struct pdl_proc *proc;
@@ -38,8 +39,8 @@ typedef struct stream {
     bool used, open, reading, shutting;
 } stream;
 
-/* Invariants: refs counts uv handles and writes that still name it, plus one for the owner; ended: done was
- * called or is not wanted. */
+/* Invariants: refs counts uv handles and writes that still name it, plus one for the owner; ended:
+ * done was called or is not wanted. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;
@@ -69,7 +70,7 @@ static void unref(pdl_proc *p) {
     pdl_free(p);
 }
 
-/* --- what keeps the loop open ------------------------------------------------------------ */
+/* --- what keeps the loop open ----------------------------------------------------------------- */
 
 static void set_hold(pdl_proc *p, bool hold) {
     if (hold == p->holds) return;
@@ -81,7 +82,7 @@ void pdl_proc_set_open(pdl_proc *p, bool open) {
     if (!p->ended) set_hold(p, open);
 }
 
-/* --- pipes ------------------------------------------------------------------------------- */
+/* --- pipes ------------------------------------------------------------------------------------ */
 
 static void pipe_closed(uv_handle_t *h) {
     stream *s = h->data;
@@ -166,7 +167,8 @@ void pdl_proc_drain_errors(pdl_proc *p) {
     if (!s->reading || uv_fileno((uv_handle_t *)&s->uv, &fd) != 0) return;
     p->refs++;
     /* The descriptor does not block. Its end, and errors, are left to the loop. */
-    while (s->reading && (n = read(fd, bytes, sizeof bytes)) > 0) take_output(s, (pdl_str){bytes, (size_t)n});
+    while (s->reading && (n = read(fd, bytes, sizeof bytes)) > 0)
+        take_output(s, (pdl_str){bytes, (size_t)n});
     unref(p);
 }
 
@@ -178,9 +180,7 @@ static void on_written(uv_write_t *req, int status) {
     pdl_free(w);
 }
 
-static stream *input_of(pdl_proc *p) {
-    return p->pipes[3].used ? &p->pipes[3] : &p->pipes[0];
-}
+static stream *input_of(pdl_proc *p) { return p->pipes[3].used ? &p->pipes[3] : &p->pipes[0]; }
 
 static void write_to(stream *s, pdl_str bytes) {
     if (!s->open || bytes.n == 0) return;
@@ -217,15 +217,11 @@ static void close_input(stream *s) {
     if (uv_shutdown(req, (uv_stream_t *)&s->uv, on_shutdown) != 0) on_shutdown(req, 0);
 }
 
-void pdl_proc_close_input(pdl_proc *p) {
-    close_input(input_of(p));
-}
+void pdl_proc_close_input(pdl_proc *p) { close_input(input_of(p)); }
 
-/* --- end of the child -------------------------------------------------------------------- */
+/* --- end of the child ------------------------------------------------------------------------- */
 
-static void process_closed(uv_handle_t *h) {
-    unref(h->data);
-}
+static void process_closed(uv_handle_t *h) { unref(h->data); }
 
 static void on_grace(void *user) {
     pdl_proc *p = user;
@@ -263,18 +259,14 @@ void pdl_proc_signal(pdl_proc *p, int sig) {
     if (p->running && p->pid > 0) kill(p->pid, sig);
 }
 
-int pdl_proc_pid(const pdl_proc *p) {
-    return p->pid;
-}
+int pdl_proc_pid(const pdl_proc *p) { return p->pid; }
 
-bool pdl_proc_is_running(const pdl_proc *p) {
-    return p->running;
-}
+bool pdl_proc_is_running(const pdl_proc *p) { return p->running; }
 
-/* --- start ------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
-static void open_pipe(pdl_proc *p, int i, void (*fn)(void *user, pdl_str bytes), uv_stdio_container_t *io,
-                      bool child_reads) {
+static void open_pipe(pdl_proc *p, int i, void (*fn)(void *user, pdl_str bytes),
+                      uv_stdio_container_t *io, bool child_reads) {
     stream *s = &p->pipes[i];
     uv_pipe_init(pdl_loop_uv(p->loop), &s->uv, 0);
     s->uv.data = s;

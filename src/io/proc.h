@@ -1,7 +1,8 @@
 /* proc.h -- child processes: start, feed, drain, time out, kill with all their descendants.
  *
- * A child leads its own process group, so that killing reaches what it started. What a child with extra_fds
- * started ends with it; what another child leaves behind when it ends by itself goes on. No shell is involved.
+ * A child leads its own process group, so that killing reaches what it started. What a child with
+ * extra_fds started ends with it; what another child leaves behind when it ends by itself goes on.
+ * No shell is involved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,13 +33,17 @@ typedef struct pdl_proc_options {
     bool keep_stdin;         /* more input follows with pdl_proc_write */
     bool inherit_stdin;      /* standard input is ours; input is then empty */
     bool inherit_stderr;     /* standard error is ours */
-    int extra_fds; /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), */
-                   /*         used by pdl_proc_write / on_msg instead of stdin / stdout */
+    /* 0 or 1: a second pair of pipes as descriptors 3 (child reads) and 4 (child writes), */
+    int extra_fds;
+    /*         used by pdl_proc_write / on_msg instead of stdin / stdout */
     uint64_t timeout_ms; /* 0: none */
     size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
     void *user;
-    size_t max_memory;   /* address space of the child and of what it starts, each, in bytes; 0: as ours */
-    /* Pieces as they come; NULL: collected. on_msg: bytes from descriptor 4, none when the child closed it. */
+    size_t
+        /* address space of the child and of what it starts, each, in bytes; 0: as ours */
+        max_memory;
+    /* Pieces as they come; NULL: collected. on_msg: bytes from descriptor 4, none when the child
+     * closed it. */
     void (*on_out)(void *user, pdl_str bytes);
     void (*on_err)(void *user, pdl_str bytes);
     void (*on_msg)(void *user, pdl_str bytes);
@@ -46,12 +51,14 @@ typedef struct pdl_proc_options {
     void (*done)(void *user, const pdl_proc_result *r);
 } pdl_proc_options;
 
-/* Start a child. Error: PDL_E_code "cannot start NAME: REASON" with the foreign class FileNotFoundError or
- * PermissionError where it fits. The caller owns *out. Never calls back from inside. */
-PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out, pdl_err *err);
+/* Start a child. Error: PDL_E_code "cannot start NAME: REASON" with the foreign class
+ * FileNotFoundError or PermissionError where it fits. The caller owns *out. Never calls back from
+ * inside. */
+PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
+                             pdl_err *err);
 
-/* Send bytes to the child (copied): to descriptor 3 with extra_fds, else to its standard input. Order is
- * kept. */
+/* Send bytes to the child (copied): to descriptor 3 with extra_fds, else to its standard input.
+ * Order is kept. */
 void pdl_proc_write(pdl_proc *p, pdl_str bytes);
 /* Close that pipe after what was written. */
 void pdl_proc_close_input(pdl_proc *p);

@@ -1,5 +1,5 @@
-/* rsa.c -- see rsa.h. libcrypto is a dependency of Debian's libcurl, so nothing is added; only stable functions of 1.1 and 3
- * are used, declared here as they are documented.
+/* rsa.c -- see rsa.h. libcrypto is a dependency of Debian's libcurl, so nothing is added; only
+ * stable functions of 1.1 and 3 are used, declared here as they are documented.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/rsa.h"
 
@@ -12,13 +12,15 @@
 typedef struct crypto {
     void *(*BIO_new_mem_buf)(const void *p, int n);
     int (*BIO_free)(void *bio);
-    void *(*PEM_read_bio_PrivateKey)(void *bio, void **key, int (*password)(char *, int, int, void *), void *user);
+    void *(*PEM_read_bio_PrivateKey)(void *bio, void **key,
+                                     int (*password)(char *, int, int, void *), void *user);
     void (*EVP_PKEY_free)(void *key);
     const void *(*EVP_sha256)(void);
     void *(*EVP_MD_CTX_new)(void);
     void (*EVP_MD_CTX_free)(void *ctx);
     int (*EVP_DigestSignInit)(void *ctx, void **pctx, const void *type, void *engine, void *key);
-    int (*EVP_DigestSign)(void *ctx, unsigned char *sig, size_t *n, const unsigned char *p, size_t n_p);
+    int (*EVP_DigestSign)(void *ctx, unsigned char *sig, size_t *n, const unsigned char *p,
+                          size_t n_p);
     void (*ERR_clear_error)(void);
 } crypto;
 
@@ -26,9 +28,11 @@ static const struct {
     const char *symbol;
     size_t at;
 } symbols[] = {
-#define S(name) {#name, offsetof(crypto, name)}
-    S(BIO_new_mem_buf), S(BIO_free),        S(PEM_read_bio_PrivateKey), S(EVP_PKEY_free),  S(EVP_sha256),
-    S(EVP_MD_CTX_new),  S(EVP_MD_CTX_free), S(EVP_DigestSignInit),      S(EVP_DigestSign), S(ERR_clear_error),
+#define S(name)                                                                                    \
+    { #name, offsetof(crypto, name) }
+    S(BIO_new_mem_buf), S(BIO_free),        S(PEM_read_bio_PrivateKey), S(EVP_PKEY_free),
+    S(EVP_sha256),      S(EVP_MD_CTX_new),  S(EVP_MD_CTX_free),         S(EVP_DigestSignInit),
+    S(EVP_DigestSign),  S(ERR_clear_error),
 #undef S
 };
 
@@ -36,7 +40,8 @@ static const struct {
 static bool open_crypto(crypto *c) {
     static const char *const names[] = {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"};
     void *lib = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++) lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
+        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!lib) return false;
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *p = dlsym(lib, symbols[i].symbol);
@@ -69,7 +74,8 @@ static bool sign(const crypto *c, void *key, pdl_str bytes, pdl_buf *out) {
 bool pdl_rsa_sign(pdl_str pem, pdl_str bytes, pdl_buf *out, pdl_err *err) {
     crypto c;
     if (!open_crypto(&c))
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "libcrypto (libcrypto.so.3) cannot be loaded");
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                           "libcrypto (libcrypto.so.3) cannot be loaded");
     void *bio = pem.n <= INT_MAX ? c.BIO_new_mem_buf(pem.p, (int)pem.n) : NULL;
     void *key = bio ? c.PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL) : NULL;
     bool ok = key && sign(&c, key, bytes, out);

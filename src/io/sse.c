@@ -1,5 +1,5 @@
-/* sse.c -- see sse.h. Lines that arrive whole are handed out as slices of the input; only what the network
- * cut is copied.
+/* sse.c -- see sse.h. Lines that arrive whole are handed out as slices of the input; only what the
+ * network cut is copied.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/sse.h"
 
@@ -27,8 +27,8 @@ static size_t max_line(const pdl_lines *r) {
 static bool keep_part(pdl_lines *r, pdl_str bytes, pdl_err *err) {
     size_t max = max_line(r);
     if (bytes.n > max || r->part.len > max - bytes.n)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a line of the stream is longer than %zu bytes",
-                           max);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "a line of the stream is longer than %zu bytes", max);
     r->part.limit = (size_t)-1 >> 2;
     pdl_buf_put(&r->part, bytes);
     return true;
@@ -54,8 +54,8 @@ static bool end_line(pdl_lines *r, pdl_str slice, pdl_line_fn *fn, void *user, p
     return ok;
 }
 
-/* Offset of the first LF or CR from `from`, or the end. *lf remembers the next LF, so that it is looked for
- * only once. */
+/* Offset of the first LF or CR from `from`, or the end. *lf remembers the next LF, so that it is
+ * looked for only once. */
 static size_t find_end(pdl_str s, size_t from, size_t *lf) {
     if (*lf == PDL_NOT_FOUND || *lf < from) {
         const char *p = from < s.n ? memchr(s.p + from, '\n', s.n - from) : NULL;
@@ -97,7 +97,7 @@ void pdl_lines_fini(pdl_lines *r) {
     *r = (pdl_lines){.max_line = r->max_line};
 }
 
-/* --- events ------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 typedef struct sse_feed {
     pdl_sse *s;
@@ -110,8 +110,8 @@ static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     size_t max = max_line(&s->lines);
     s->data.limit = s->name.limit = (size_t)-1 >> 2;
     if (s->data.len > max || value.n > max - s->data.len)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "an event of the stream is longer than %zu bytes",
-                           max);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "an event of the stream is longer than %zu bytes", max);
     if (s->has_data) pdl_buf_putc(&s->data, '\n');
     pdl_buf_put(&s->data, value);
     s->has_data = true;

@@ -12,9 +12,7 @@
 
 #include "base/banned.h"
 
-bool pdl_tty_is(int fd) {
-    return isatty(fd) == 1;
-}
+bool pdl_tty_is(int fd) { return isatty(fd) == 1; }
 
 int pdl_tty_width(int fd, const char *columns) {
     int64_t n;
@@ -30,7 +28,7 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env) {
     return pdl_tty_is(fd) && env->term && *env->term && strcmp(env->term, "dumb") != 0;
 }
 
-/* --- signals ----------------------------------------------------------------------------- */
+/* --- signals ---------------------------------------------------------------------------------- */
 
 enum { MAX_SIGNALS = 8 };
 
@@ -47,8 +45,8 @@ static void on_signal(uv_signal_t *h, int sig) {
     s->fn(s->user, sig);
 }
 
-pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig),
-                               void *user) {
+pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
+                               void (*fn)(void *user, int sig), void *user) {
     pdl_signals *s = PDL_NEW(pdl_signals);
     s->fn = fn;
     s->user = user;
@@ -86,8 +84,9 @@ static void note_signal(int sig) {
 }
 
 static void handle(int sig, void (*handler)(int sig)) {
-    struct sigaction a = {.sa_handler = handler}; /* without SA_RESTART: what blocks in a read or write ends */
-    sigfillset(&a.sa_mask); /* so that the flag is looked at and set as one */
+    struct sigaction a = {
+        .sa_handler = handler}; /* without SA_RESTART: what blocks in a read or write ends */
+    sigfillset(&a.sa_mask);     /* so that the flag is looked at and set as one */
     (void)sigaction(sig, &a, NULL);
 }
 

@@ -17,20 +17,23 @@ typedef struct pdl_tty_env {
     const char *no_color, *force_color, *term;
 } pdl_tty_env;
 
-/* Should output to fd be coloured? NO_COLOR (not empty) says no, FORCE_COLOR (not empty, not "0") yes, else a
- * terminal whose TERM is neither "dumb" nor empty. */
+/* Should output to fd be coloured? NO_COLOR (not empty) says no, FORCE_COLOR (not empty, not "0")
+ * yes, else a terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Call fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the loop open.
+/* Call fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
+ * loop open.
  */
 typedef struct pdl_signals pdl_signals;
-pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n, void (*fn)(void *user, int sig),
-                               void *user);
-/* The number of a signal that arrives is also left in *flag at once, for work that does not come back to the loop. When
- * the flag is set already, the process ends at once, and its children with it: the user has asked twice. SIGQUIT ends it
- * the same way, with the core that it asks for. One watch of a process can have a flag, which outlives it. */
+pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
+                               void (*fn)(void *user, int sig), void *user);
+/* The number of a signal that arrives is also left in *flag at once, for work that does not come
+ * back to the loop. When the flag is set already, the process ends at once, and its children with
+ * it: the user has asked twice. SIGQUIT ends it the same way, with the core that it asks for. One
+ * watch of a process can have a flag, which outlives it. */
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
-/* Restores the default handling; with a flag, any of the signals now ends the process and its children at once. NULL is fine. */
+/* Restores the default handling; with a flag, any of the signals now ends the process and its
+ * children at once. NULL is fine. */
 void pdl_signals_stop(pdl_signals *s);
 
 #endif

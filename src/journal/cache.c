@@ -1,5 +1,5 @@
-/* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were asked for.
- * SPDX-License-Identifier: Apache-2.0 */
+/* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were
+ * asked for. SPDX-License-Identifier: Apache-2.0 */
 #include "journal/cache.h"
 
 #include "base/hash.h"
@@ -12,7 +12,7 @@
 /* What a run asked with one content. The n-th time counts within the run: hence a door for each. */
 typedef struct cache_asked {
     char key[65];
-    int64_t next;           /* number of the next repetition */
+    int64_t next;            /* number of the next repetition */
     PDL_VEC(int64_t) failed; /* numbers whose request failed: asked for again */
 } asked;
 
@@ -45,7 +45,7 @@ struct pdl_cache {
     door own;
     pdl_world *behind;
     cachefile *file;
-    pdl_err problem; /* why something was not written */
+    pdl_err problem;            /* why something was not written */
     const pdl_secrets *secrets; /* what is not stored */
     miss *open;
     PDL_VEC(hit) hits;
@@ -56,7 +56,7 @@ struct pdl_cache {
 
 static door *door_of(pdl_world *w) { return (door *)(void *)w; }
 
-/* --- asking ------------------------------------------------------------------------------------------------- */
+/* --- asking ----------------------------------------------------------------------------------- */
 
 static asked *find_asked(door *d, const char *key) {
     asked *a = pdl_map_find(&d->keys, pdl_str_of(key));
@@ -67,7 +67,8 @@ static asked *find_asked(door *d, const char *key) {
     return a;
 }
 
-/* The smallest number that has no answer in this run. Embeddings are no samples: all have the first. */
+/* The smallest number that has no answer in this run. Embeddings are no samples: all have the
+ * first. */
 static int64_t take_number(asked *a, const pdl_effect *e) {
     if (e->kind == PDL_EFFECT_embed) return 0;
     if (!a->failed.n) return a->next++;
@@ -80,8 +81,10 @@ static int64_t take_number(asked *a, const pdl_effect *e) {
 }
 
 static void forget(miss *m) {
-    if (m->prev) m->prev->next = m->next;
-    else m->cache->open = m->next;
+    if (m->prev)
+        m->prev->next = m->next;
+    else
+        m->cache->open = m->next;
     if (m->next) m->next->prev = m->prev;
     pdl_buf_fini(&m->request);
     pdl_free(m);
@@ -92,8 +95,11 @@ static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err
     bool ok = pdl_effect_encode_reply(e, r->value, m->cache->secrets, &reply, err);
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_cache_row row = {
-        .key = pdl_str_of(m->what->key), .number = m->number, .request = pdl_buf_str(&m->request),
-        .reply = pdl_buf_str(&reply), .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
+        .key = pdl_str_of(m->what->key),
+        .number = m->number,
+        .request = pdl_buf_str(&m->request),
+        .reply = pdl_buf_str(&reply),
+        .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
     };
     ok = ok && pdl_cachefile_add(m->cache->file, &row, err);
     pdl_buf_fini(&reply);
@@ -109,25 +115,29 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     miss *m = user;
     pdl_effect_sink asker = m->asker;
     pdl_reply failed = {.value = pdl_absent()};
-    if (r->err.kind) *pdl_vec_push(&m->what->failed) = m->number;
-    else if (!store(m, e, r, &failed.err)) failed.err.final = true;
+    if (r->err.kind)
+        *pdl_vec_push(&m->what->failed) = m->number;
+    else if (!store(m, e, r, &failed.err))
+        failed.err.final = true;
     forget(m);
     if (asker.reply) asker.reply(asker.user, e, failed.err.kind ? &failed : r);
     pdl_reply_fini(&failed);
 }
 
-/* --- the world ---------------------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static bool is_mock(const pdl_effect *e) {
     pdl_vref p = pdl_dict_getz(e->request, "parameters");
     if (!pdl_is_dict(p)) return false;
     pdl_vref reply = pdl_dict_getz(p, "mock_response"), late = pdl_dict_getz(p, "mock_timeout");
-    return (!pdl_is_absent(reply) && !pdl_is_null(reply)) || (!pdl_is_absent(late) && !pdl_is_null(late));
+    return (!pdl_is_absent(reply) && !pdl_is_null(reply)) ||
+           (!pdl_is_absent(late) && !pdl_is_null(late));
 }
 
 static void go_on(pdl_cache *c, pdl_effect *e, asked *a, int64_t number, pdl_buf request) {
     miss *m = PDL_NEW(miss);
-    *m = (miss){.cache = c, .what = a, .number = number, .id = e->id, .asker = e->sink, .next = c->open};
+    *m = (miss){
+        .cache = c, .what = a, .number = number, .id = e->id, .asker = e->sink, .next = c->open};
     m->request = request;
     if (c->open) c->open->prev = m;
     c->open = m;
@@ -209,7 +219,9 @@ static void cancel(pdl_world *w, uint32_t id) {
 /* Who reads a stream gets the text in one piece. False: the effect was cancelled from inside. */
 static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();
-    if (!pdl_is_str(content) || !e->sink.piece || !pdl_val_truth(pdl_dict_getz(e->request, "stream"))) return true;
+    if (!pdl_is_str(content) || !e->sink.piece ||
+        !pdl_val_truth(pdl_dict_getz(e->request, "stream")))
+        return true;
     c->busy = e->id;
     c->cancelled = false;
     e->sink.piece(e->sink.user, e, pdl_str_get(content));
@@ -270,9 +282,10 @@ static void close_door(pdl_world *w) {
     pdl_free(w);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll, close_own}, door_ops = {start, cancel, poll, close_door};
+static const pdl_world_ops ops = {start, cancel, poll, close_own},
+                           door_ops = {start, cancel, poll, close_door};
 
-/* --- door --------------------------------------------------------------------------------------------------- */
+/* --- door ------------------------------------------------------------------------------------- */
 
 bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, pdl_err *err) {
     cachefile *f;
@@ -322,7 +335,8 @@ void pdl_cache_close(pdl_cache *c) {
     pdl_free(c);
 }
 
-bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row), void *user, pdl_err *err) {
+bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
+                    pdl_err *err) {
     return pdl_cachefile_each(c->file, fn, user, err);
 }
 

@@ -1,9 +1,11 @@
-/* cache.h -- replies of models that several runs share: a world in front of a world (architecture D6).
+/* cache.h -- replies of models that several runs share: a world in front of a world (architecture
+ * D6).
  *
- * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found by the content of
- * what was asked (model, platform, messages, parameters that shape the answer, schema) and the number of the
- * repetition: the n-th time a run asks the same it gets the n-th reply, so that sampling stays sampling. Failures are
- * not kept: the number is asked for again. Keys and other secrets are not in the file.
+ * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found
+ * by the content of what was asked (model, platform, messages, parameters that shape the answer,
+ * schema) and the number of the repetition: the n-th time a run asks the same it gets the n-th
+ * reply, so that sampling stays sampling. Failures are not kept: the number is asked for again.
+ * Keys and other secrets are not in the file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,23 +16,25 @@
 
 typedef struct pdl_cache pdl_cache;
 
-/* Opens the file, making it when it is not there. secrets (borrowed until close) are replaced in what is stored.
- * Errors: io (cannot be opened or made; not a cache; damaged). */
-PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, pdl_err *err);
+/* Opens the file, making it when it is not there. secrets (borrowed until close) are replaced in
+ * what is stored. Errors: io (cannot be opened or made; not a cache; damaged). */
+PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
+                             pdl_err *err);
 
 /* What only lists and prunes does not make a file. Errors: as above. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
-/* The world that answers models and embeddings from the file and hands everything else to `behind` (borrowed).
- * Belongs to the cache (its close does nothing). Once a cache. */
+/* The world that answers models and embeddings from the file and hands everything else to `behind`
+ * (borrowed). Belongs to the cache (its close does nothing). Once a cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
-/* The same world for one of several runs, or groups of runs, that share it: repetitions are counted for this one alone.
- * Ids of effects differ between all runs of a cache. After pdl_cache_world; to be closed when its effects are answered
- * or cancelled, before the cache. */
+/* The same world for one of several runs, or groups of runs, that share it: repetitions are counted
+ * for this one alone. Ids of effects differ between all runs of a cache. After pdl_cache_world; to
+ * be closed when its effects are answered or cancelled, before the cache. */
 pdl_world *pdl_cache_view(pdl_cache *c);
 
-/* Everything so far is in the file. Errors: why something is not (disk full), io; again each time it is asked. */
+/* Everything so far is in the file. Errors: why something is not (disk full), io; again each time
+ * it is asked. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
 
 /* Are there answers that poll delivers without waiting? */
@@ -44,10 +48,12 @@ typedef struct pdl_cache_row {
     int64_t number;                     /* of the repetition, from 0 */
     int64_t stored, used, hits;
 } pdl_cache_row;
-PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
-                             pdl_err *err);
+PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row),
+                             void *user, pdl_err *err);
 
-/* Removes what was used last before `before` (0: any time) by models that match the glob (empty: all); *n rows. */
-PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n, pdl_err *err);
+/* Removes what was used last before `before` (0: any time) by models that match the glob (empty:
+ * all); *n rows. */
+PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n,
+                              pdl_err *err);
 
 #endif

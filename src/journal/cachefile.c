@@ -1,5 +1,5 @@
-/* cachefile.c -- see cachefile.h. WAL lets readers and one writer work at the same time; a writer waits for another
- * one a while. Writes are gathered in short transactions.
+/* cachefile.c -- see cachefile.h. WAL lets readers and one writer work at the same time; a writer
+ * waits for another one a while. Writes are gathered in short transactions.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/cachefile.h"
 
@@ -16,30 +16,41 @@ enum {
     VERSION = 1,
 };
 
-#define REPLIES                                                                                              \
-    "replies(key TEXT NOT NULL, number INTEGER NOT NULL, model TEXT, request TEXT NOT NULL,"    \
-    " reply TEXT NOT NULL, stored INTEGER, used INTEGER, hits INTEGER NOT NULL, PRIMARY KEY(key, number))"
+#define REPLIES                                                                                    \
+    "replies(key TEXT NOT NULL, number INTEGER NOT NULL, model TEXT, request TEXT NOT NULL,"       \
+    " reply TEXT NOT NULL, stored INTEGER, used INTEGER, hits INTEGER NOT NULL, PRIMARY KEY(key, " \
+    "number))"
 static const sql_object objects[] = {{"replies", "CREATE TABLE " REPLIES}};
 
 /* Another process may make the same file at the same time: it is locked first. */
-static const char making[] =
-    "PRAGMA journal_mode = WAL;"
-    "BEGIN IMMEDIATE;"
-    "PRAGMA application_id = 1346653251;"
-    "PRAGMA user_version = 1;"
-    "CREATE TABLE IF NOT EXISTS " REPLIES ";"
-    "COMMIT;";
+static const char making[] = "PRAGMA journal_mode = WAL;"
+                             "BEGIN IMMEDIATE;"
+                             "PRAGMA application_id = 1346653251;"
+                             "PRAGMA user_version = 1;"
+                             "CREATE TABLE IF NOT EXISTS " REPLIES ";"
+                             "COMMIT;";
 static const char settings[] = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = NORMAL;";
 
-typedef enum { ST_BEGIN, ST_COMMIT, ST_FIND, ST_USED, ST_ADD, ST_ALL, ST_PRUNE, ST_COUNT } statement;
+typedef enum {
+    ST_BEGIN,
+    ST_COMMIT,
+    ST_FIND,
+    ST_USED,
+    ST_ADD,
+    ST_ALL,
+    ST_PRUNE,
+    ST_COUNT
+} statement;
 static const char *const texts[] = {
     [ST_BEGIN] = "BEGIN IMMEDIATE",
     [ST_COMMIT] = "COMMIT",
     [ST_FIND] = "SELECT reply FROM replies WHERE key = ? AND number = ?",
     [ST_USED] = "UPDATE replies SET used = ?, hits = hits + 1 WHERE key = ? AND number = ?",
     [ST_ADD] = "INSERT OR IGNORE INTO replies VALUES(?, ?, ?, ?, ?, ?, ?, 0)",
-    [ST_ALL] = "SELECT key, number, model, request, reply, stored, used, hits FROM replies ORDER BY rowid",
-    [ST_PRUNE] = "DELETE FROM replies WHERE (?1 = 0 OR used < ?1) AND (?2 IS NULL OR model GLOB ?2)",
+    [ST_ALL] =
+        "SELECT key, number, model, request, reply, stored, used, hits FROM replies ORDER BY rowid",
+    [ST_PRUNE] =
+        "DELETE FROM replies WHERE (?1 = 0 OR used < ?1) AND (?2 IS NULL OR model GLOB ?2)",
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
 static const sql_use cache_use = {PDL_E_io, "the cache ", " cannot be used", texts, ST_COUNT};
@@ -64,19 +75,27 @@ static bool check_file(cachefile *f, pdl_err *err) {
         return false;
     if (id == 0 && tables == 0 && !pdl_sql_exec(f->q, making, err)) return false;
     if (id == 0 && tables == 0) return true;
-    if (id != APPLICATION_ID) return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache", err);
-    if (version != VERSION) return refuse(f, "was made by another version: give the name of a new file", err);
+    if (id != APPLICATION_ID)
+        return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache",
+                      err);
+    if (version != VERSION)
+        return refuse(f, "was made by another version: give the name of a new file", err);
     if (!pdl_sql_is_ours(f->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
-    if (!ours) return refuse(f, "holds other tables than a cache has: remove it, its replies are asked for again", err);
+    if (!ours)
+        return refuse(
+            f, "holds other tables than a cache has: remove it, its replies are asked for again",
+            err);
     if (!pdl_sql_check(f->q, &sound, err)) return false;
     return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
 }
 
 bool pdl_cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) {
     cachefile *f = PDL_NEW(cachefile);
-    bool ok = (!make || pdl_sql_make(path, NULL, err)) && pdl_sql_open(path, &cache_use, &f->q, err) &&
-              pdl_sql_exec(f->q, settings, err) && check_file(f, err);
-    if (ok) *out = f;
+    bool ok = (!make || pdl_sql_make(path, NULL, err)) &&
+              pdl_sql_open(path, &cache_use, &f->q, err) && pdl_sql_exec(f->q, settings, err) &&
+              check_file(f, err);
+    if (ok)
+        *out = f;
     else
         pdl_cachefile_close(f);
     return ok;
@@ -93,7 +112,8 @@ void pdl_cachefile_close(cachefile *f) {
 pdl_str pdl_cachefile_path(const cachefile *f) { return pdl_sql_path(f->q); }
 
 static bool begin(cachefile *f, pdl_err *err) {
-    if (!f->in_transaction) f->in_transaction = pdl_sql_run(f->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    if (!f->in_transaction)
+        f->in_transaction = pdl_sql_run(f->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
     return f->in_transaction;
 }
 
@@ -121,15 +141,17 @@ bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, 
     if (!pdl_sql_run(f->q, ST_FIND, (sql_arg[]){SQL_S(key), SQL_I(number)}, 2, on_found, &x, err))
         return false;
     *found = x.found;
-    return !x.found || (begin(f, err) &&
-                        pdl_sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)}, 3,
-                                    NULL, NULL, err));
+    return !x.found ||
+           (begin(f, err) &&
+            pdl_sql_run(f->q, ST_USED, (sql_arg[]){SQL_I(now_s()), SQL_S(key), SQL_I(number)}, 3,
+                        NULL, NULL, err));
 }
 
 bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err) {
     sql_arg args[] = {SQL_S(row->key),   SQL_I(row->number), SQL_S(row->model), SQL_S(row->request),
                       SQL_S(row->reply), SQL_I(now_s()),     SQL_I(now_s())};
-    return begin(f, err) && pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
+    return begin(f, err) &&
+           pdl_sql_run(f->q, ST_ADD, args, sizeof args / sizeof *args, NULL, NULL, err);
 }
 
 struct cachefile_each {

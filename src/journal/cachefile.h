@@ -1,5 +1,5 @@
-/* cachefile.h -- the file of a cache: its table, made and checked, found in and added to. Private to journal.
- * SPDX-License-Identifier: Apache-2.0 */
+/* cachefile.h -- the file of a cache: its table, made and checked, found in and added to. Private
+ * to journal. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_JOURNAL_CACHEFILE_H
 #define PDL_JOURNAL_CACHEFILE_H
 
@@ -12,15 +12,16 @@ void pdl_cachefile_close(cachefile *f); /* NULL is fine */
 pdl_str pdl_cachefile_path(const cachefile *f);
 
 /* The reply as JSON into out; *found: there is one. Notes that it was used. */
-PDL_MUST bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found, pdl_buf *reply,
-                                 pdl_err *err);
+PDL_MUST bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found,
+                                 pdl_buf *reply, pdl_err *err);
 /* What another process stored meanwhile stays. */
 PDL_MUST bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err);
 /* Others see it. Nothing is kept locked between two commits that had nothing to write. */
 PDL_MUST bool pdl_cachefile_commit(cachefile *f, pdl_err *err);
 
-PDL_MUST bool pdl_cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row), void *user,
-                                 pdl_err *err);
-PDL_MUST bool pdl_cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n, pdl_err *err);
+PDL_MUST bool pdl_cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row),
+                                 void *user, pdl_err *err);
+PDL_MUST bool pdl_cachefile_prune(cachefile *f, int64_t before, pdl_str model, int64_t *n,
+                                  pdl_err *err);
 
 #endif

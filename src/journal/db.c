@@ -1,5 +1,5 @@
-/* db.c -- see db.h. The rollback journal of SQLite keeps the file valid when the process is killed; nothing
- * is synced to the disk, a recording need not survive a power cut.
+/* db.c -- see db.h. The rollback journal of SQLite keeps the file valid when the process is killed;
+ * nothing is synced to the disk, a recording need not survive a power cut.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/db.h"
 
@@ -16,17 +16,21 @@ enum {
 };
 
 #define RUN "CREATE TABLE run(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID"
-#define EFFECTS                                                                                              \
-    "CREATE TABLE effects(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER "   \
-    "NOT NULL, kind TEXT NOT NULL, hash TEXT NOT NULL, request TEXT NOT NULL, start REAL, seconds REAL, "    \
+#define EFFECTS                                                                                    \
+    "CREATE TABLE effects(id INTEGER PRIMARY KEY, key INTEGER NOT NULL, place TEXT NOT NULL, seq " \
+    "INTEGER "                                                                                     \
+    "NOT NULL, kind TEXT NOT NULL, hash TEXT NOT NULL, request TEXT NOT NULL, start REAL, "        \
+    "seconds REAL, "                                                                               \
     "pieces TEXT, reply TEXT, error TEXT)"
 #define EFFECTS_KEY "CREATE INDEX effects_key ON effects(key)"
-#define BLOCKS                                                                                               \
-    "CREATE TABLE blocks(id INTEGER PRIMARY KEY, place TEXT NOT NULL, kind TEXT NOT NULL, start INTEGER, "   \
+#define BLOCKS                                                                                     \
+    "CREATE TABLE blocks(id INTEGER PRIMARY KEY, place TEXT NOT NULL, kind TEXT NOT NULL, start "  \
+    "INTEGER, "                                                                                    \
     "end INTEGER, failed INTEGER)"
 
 /* Recordings of all times have these to the letter: what else is in a file was put there. */
-static const sql_object objects[] = {{"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
+static const sql_object objects[] = {
+    {"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
 
 static const char schema[] =
     "PRAGMA page_size = 8192;"
@@ -34,28 +38,41 @@ static const char schema[] =
     "PRAGMA synchronous = OFF;"
     "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1346653258;"
-    "PRAGMA user_version = 1;"
-    RUN ";" EFFECTS ";" EFFECTS_KEY ";" BLOCKS ";"
+    "PRAGMA user_version = 1;" RUN ";" EFFECTS ";" EFFECTS_KEY ";" BLOCKS ";"
     "COMMIT;";
 
 #define COLUMNS "id, key, place, seq, kind, hash, request, start, seconds, pieces, reply, error"
 
 /* Statements that are prepared once. */
 typedef enum {
-    ST_BEGIN, ST_COMMIT, ST_INFO, ST_GET_INFO, ST_START, ST_END, ST_BLOCK, ST_FIND, ST_ALL, ST_BLOCKS, ST_ROWS, ST_REWRITE, ST_COUNT
+    ST_BEGIN,
+    ST_COMMIT,
+    ST_INFO,
+    ST_GET_INFO,
+    ST_START,
+    ST_END,
+    ST_BLOCK,
+    ST_FIND,
+    ST_ALL,
+    ST_BLOCKS,
+    ST_ROWS,
+    ST_REWRITE,
+    ST_COUNT
 } statement;
 static const char *const texts[] = {
     [ST_BEGIN] = "BEGIN",
     [ST_COMMIT] = "COMMIT",
     [ST_INFO] = "INSERT OR REPLACE INTO run VALUES(?, ?)",
     [ST_GET_INFO] = "SELECT value FROM run WHERE key = ?",
-    [ST_START] =
-        "INSERT INTO effects(key, place, seq, kind, hash, request, start) VALUES(?, ?, ?, ?, ?, ?, ?)",
+    [ST_START] = "INSERT INTO effects(key, place, seq, kind, hash, request, start) VALUES(?, ?, ?, "
+                 "?, ?, ?, ?)",
     [ST_END] = "UPDATE effects SET seconds = ?, pieces = ?, reply = ?, error = ? WHERE id = ?",
     [ST_BLOCK] = "INSERT INTO blocks(place, kind, start, end, failed) VALUES(?, ?, ?, ?, ?)",
-    [ST_FIND] = "SELECT " COLUMNS
-                " FROM effects WHERE key = ? AND (reply IS NOT NULL OR error IS NOT NULL) ORDER BY id",
-    [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE reply IS NOT NULL OR error IS NOT NULL ORDER BY id",
+    [ST_FIND] =
+        "SELECT " COLUMNS
+        " FROM effects WHERE key = ? AND (reply IS NOT NULL OR error IS NOT NULL) ORDER BY id",
+    [ST_ALL] =
+        "SELECT " COLUMNS " FROM effects WHERE reply IS NOT NULL OR error IS NOT NULL ORDER BY id",
     [ST_ROWS] = "SELECT " COLUMNS " FROM effects ORDER BY id",
     [ST_REWRITE] = "UPDATE effects SET request = ?, pieces = ?, reply = ?, error = ? WHERE id = ?",
     [ST_BLOCKS] = "SELECT place, start, end FROM blocks ORDER BY start, id",
@@ -71,7 +88,7 @@ struct db {
     size_t pending;
 };
 
-/* --- opening -------------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 #define NEEDS_NEW "a recording needs a new file"
 
@@ -80,9 +97,12 @@ bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err) {
     bool empty = false;
     bool ok = pdl_sql_make(path, NEEDS_NEW, err) && pdl_sql_open(path, &writing, &d->q, err) &&
               pdl_sql_is_empty(d->q, &empty, err);
-    if (ok && !empty) ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW, PDL_FMT(path));
+    if (ok && !empty)
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW,
+                         PDL_FMT(path));
     ok = ok && pdl_sql_exec(d->q, schema, err);
-    if (ok) *out = d;
+    if (ok)
+        *out = d;
     else
         pdl_journal_db_close(d);
     return ok;
@@ -96,14 +116,17 @@ static bool check_file(db *d, pdl_err *err) {
         !pdl_sql_number(d->q, "PRAGMA user_version", &version, err))
         return false;
     if (id != APPLICATION_ID)
-        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is not a recording", path.p);
+        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is not a recording",
+                           path.p);
     if (version != SCHEMA_VERSION)
-        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
-                           "replay: %s was recorded by another version (format %ld, this one reads %d)",
-                           path.p, version, (int)SCHEMA_VERSION);
+        return pdl_err_set(
+            err, PDL_E_replay, (pdl_loc){0},
+            "replay: %s was recorded by another version (format %ld, this one reads %d)", path.p,
+            version, (int)SCHEMA_VERSION);
     if (!pdl_sql_is_ours(d->q, objects, sizeof objects / sizeof *objects, &ours, err)) return false;
     if (!ours)
-        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s holds other tables than a recording has", path.p);
+        return pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                           "replay: %s holds other tables than a recording has", path.p);
     if (!pdl_sql_check(d->q, &sound, err)) return false;
     return sound || pdl_err_set(err, PDL_E_replay, (pdl_loc){0}, "replay: %s is damaged", path.p);
 }
@@ -112,7 +135,8 @@ bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
     d->replays = true;
     bool ok = pdl_sql_open(path, &reading, &d->q, err) && check_file(d, err);
-    if (ok) *out = d;
+    if (ok)
+        *out = d;
     else
         pdl_journal_db_close(d);
     return ok;
@@ -132,12 +156,13 @@ void pdl_journal_db_close(db *d) {
 pdl_str pdl_journal_db_path(const db *d) { return pdl_sql_path(d->q); }
 size_t pdl_journal_db_pending(const db *d) { return d->pending; }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* In the transaction, which the first of them begins. */
 static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err) {
     d->pending++;
-    if (!d->in_transaction) d->in_transaction = pdl_sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    if (!d->in_transaction)
+        d->in_transaction = pdl_sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
     return d->in_transaction && pdl_sql_run(d->q, s, args, n, NULL, NULL, err);
 }
 
@@ -161,17 +186,19 @@ bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err
 }
 
 bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_D(e->seconds), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error), SQL_I(e->id)};
+    sql_arg args[] = {SQL_D(e->seconds), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error),
+                      SQL_I(e->id)};
     return put(d, ST_END, args, sizeof args / sizeof *args, err);
 }
 
 bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end,
                               bool is_failed, pdl_err *err) {
-    sql_arg args[] = {SQL_S(place), SQL_S(pdl_str_of(kind)), SQL_I(start), SQL_I(end), SQL_I(is_failed)};
+    sql_arg args[] = {SQL_S(place), SQL_S(pdl_str_of(kind)), SQL_I(start), SQL_I(end),
+                      SQL_I(is_failed)};
     return put(d, ST_BLOCK, args, sizeof args / sizeof *args, err);
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 struct db_each {
     bool (*fn)(void *user, const db_effect *e);
@@ -197,19 +224,21 @@ static bool on_row(void *user, sql *q, sql_row *row) {
     return x->fn(x->user, &e);
 }
 
-bool pdl_journal_db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e), void *user,
-                         pdl_err *err) {
+bool pdl_journal_db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e),
+                         void *user, pdl_err *err) {
     sql_arg arg = SQL_I(key ? *key : 0);
-    return pdl_sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row, &(struct db_each){fn, user},
-                       err);
+    return pdl_sql_run(d->q, key ? ST_FIND : ST_ALL, &arg, key ? 1 : 0, on_row,
+                       &(struct db_each){fn, user}, err);
 }
 
 bool pdl_journal_db_rewrite(db *d, const db_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_S(e->request), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error), SQL_I(e->id)};
+    sql_arg args[] = {SQL_S(e->request), SQL_S(e->pieces), SQL_S(e->reply), SQL_S(e->error),
+                      SQL_I(e->id)};
     return put(d, ST_REWRITE, args, sizeof args / sizeof *args, err);
 }
 
-bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user, pdl_err *err) {
+bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
+                             pdl_err *err) {
     return pdl_sql_exec(d->q, "PRAGMA secure_delete = ON", err) &&
            pdl_sql_run(d->q, ST_ROWS, NULL, 0, on_row, &(struct db_each){fn, user}, err);
 }
@@ -220,7 +249,8 @@ static bool on_info(void *user, sql *q, sql_row *row) {
 }
 
 bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err) {
-    return pdl_sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_info, out, err);
+    return pdl_sql_run(d->q, ST_GET_INFO, (sql_arg[]){SQL_S(pdl_str_of(key))}, 1, on_info, out,
+                       err);
 }
 
 struct each_block {
@@ -233,7 +263,8 @@ static bool on_block(void *user, sql *q, sql_row *row) {
     return x->fn(x->user, pdl_sql_text(q, row, 0), pdl_sql_int(q, row, 1), pdl_sql_int(q, row, 2));
 }
 
-bool pdl_journal_db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
+bool pdl_journal_db_each_block(db *d,
+                               bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
                                void *user, pdl_err *err) {
     return pdl_sql_run(d->q, ST_BLOCKS, NULL, 0, on_block, &(struct each_block){fn, user}, err);
 }

@@ -25,33 +25,35 @@ PDL_MUST bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl
 
 /* One row. Texts with p NULL are null. */
 typedef struct db_effect {
-    int64_t id;       /* made by pdl_journal_db_begin_effect */
-    int64_t key;      /* of place, seq, kind and hash */
+    int64_t id;  /* made by pdl_journal_db_begin_effect */
+    int64_t key; /* of place, seq, kind and hash */
     pdl_str place, kind, hash, request;
     uint32_t seq;
     double start;
-    double seconds;   /* the rest belongs to the end */
+    double seconds; /* the rest belongs to the end */
     pdl_str pieces, reply, error;
 } db_effect;
 
 PDL_MUST bool pdl_journal_db_begin_effect(db *d, const db_effect *e, int64_t *id, pdl_err *err);
 PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err);
-PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start, int64_t end,
-                                       bool failed, pdl_err *err);
+PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start,
+                                       int64_t end, bool failed, pdl_err *err);
 
-/* Every row, answered or not, for the texts of rows to be written anew: nothing of what they were is left in the file. */
+/* Every row, answered or not, for the texts of rows to be written anew: nothing of what they were
+ * is left in the file. */
 PDL_MUST bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
                                       pdl_err *err);
 PDL_MUST bool pdl_journal_db_rewrite(db *d, const db_effect *e,
                                      pdl_err *err); /* request, pieces, reply, error of row id */
-/* Answered effects with this key in the order of the recording, or all of them when key is NULL; until fn
- * returns false. Texts live during the call. */
-PDL_MUST bool pdl_journal_db_each(db *d, const int64_t *key, bool (*fn)(void *user, const db_effect *e),
-                                  void *user, pdl_err *err);
+/* Answered effects with this key in the order of the recording, or all of them when key is NULL;
+ * until fn returns false. Texts live during the call. */
+PDL_MUST bool pdl_journal_db_each(db *d, const int64_t *key,
+                                  bool (*fn)(void *user, const db_effect *e), void *user,
+                                  pdl_err *err);
 
 /* Blocks in the order in which they began; until fn returns false. */
-PDL_MUST bool pdl_journal_db_each_block(db *d,
-                                        bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
-                                        void *user, pdl_err *err);
+PDL_MUST bool
+pdl_journal_db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
+                          void *user, pdl_err *err);
 
 #endif

@@ -12,12 +12,12 @@
 #include "journal/journal.h"
 
 struct pdl_journal {
-    pdl_world world;           /* what the run sees */
+    pdl_world world; /* what the run sees */
     db *db;
-    const pdl_debug *debug;    /* category journal; NULL: none */
+    const pdl_debug *debug;     /* category journal; NULL: none */
     const pdl_secrets *secrets; /* what is not stored; NULL: none */
-    char *folder;              /* owned: of the program; paths in requests are relative to it. NULL: none */
-    pdl_err problem;           /* the file cannot be written or read any more */
+    char *folder;    /* owned: of the program; paths in requests are relative to it. NULL: none */
+    pdl_err problem; /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
 };
 
@@ -27,14 +27,15 @@ typedef struct journal_id {
     char hash[65];
     int64_t key;
 } journal_id;
-/* How a request is written: without these secrets (NULL: none), its paths from `folder` moved under `prefix`
- * (pdl_effect_moved). */
+/* How a request is written: without these secrets (NULL: none), its paths from `folder` moved under
+ * `prefix` (pdl_effect_moved). */
 typedef struct journal_form {
     const pdl_secrets *secrets;
     pdl_str folder, prefix;
 } journal_form;
 journal_form pdl_journal_form_of(const pdl_journal *j); /* as it is recorded */
-PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err);
+PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,
+                              pdl_err *err);
 void pdl_journal_id_fini(journal_id *id);
 
 pdl_val pdl_journal_error_value(const pdl_err *e); /* owned dict */

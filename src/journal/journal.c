@@ -9,8 +9,8 @@
 
 #include "base/banned.h"
 
-/* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and control
- * parameters are not in the request. */
+/* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and
+ * control parameters are not in the request. */
 bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
     out->place = out->request = PDL_BUF;
     pdl_path_text(e->place, &out->place);
@@ -45,7 +45,7 @@ void pdl_journal_id_fini(journal_id *id) {
     pdl_buf_fini(&id->request);
 }
 
-/* --- errors as values ----------------------------------------------------------------------------------- */
+/* --- errors as values ------------------------------------------------------------------------- */
 
 static pdl_val put_z(pdl_val d, const char *key, const char *z) {
     return z ? pdl_dict_putz(d, key, pdl_textz(z)) : d;
@@ -71,7 +71,8 @@ static char *get_z(pdl_vref d, const char *key) {
 
 static pdl_err_kind kind_of(pdl_vref v) {
     for (int k = 1; k < PDL_E_COUNT; k++)
-        if (pdl_is_str(v) && pdl_text_is(v, pdl_err_kind_name((pdl_err_kind)k))) return (pdl_err_kind)k;
+        if (pdl_is_str(v) && pdl_text_is(v, pdl_err_kind_name((pdl_err_kind)k)))
+            return (pdl_err_kind)k;
     return PDL_E_runtime;
 }
 
@@ -89,7 +90,7 @@ void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
     out->bare = pdl_is_bool(pdl_dict_getz(v, "bare"));
 }
 
-/* --- door ----------------------------------------------------------------------------------------------- */
+/* --- door ------------------------------------------------------------------------------------- */
 
 pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
 

@@ -1,7 +1,7 @@
 /* record.c -- see journal.h: effects go on to the world behind; what comes back is written down.
  *
- * Rows are written in transactions that end before the run waits for long, so that a kill loses nothing that
- * was answered before.
+ * Rows are written in transactions that end before the run waits for long, so that a kill loses
+ * nothing that was answered before.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@
 #include "base/banned.h"
 
 enum {
-    MOST_PENDING = 4096,  /* writes in one transaction */
-    COMMIT_MS = 20        /* a wait longer than this is begun with a commit */
+    MOST_PENDING = 4096, /* writes in one transaction */
+    COMMIT_MS = 20       /* a wait longer than this is begun with a commit */
 };
 
 /* An effect that is under way. */
@@ -25,7 +25,7 @@ typedef struct open_effect {
     uint32_t id;
     int64_t row;
     double start;
-    pdl_buf pieces; /* JSON list without its end; empty: none */
+    pdl_buf pieces;  /* JSON list without its end; empty: none */
     pdl_hider hider; /* of the pieces: a secret may stand in several */
     struct open_effect *prev, *next;
 } open_effect;
@@ -77,11 +77,13 @@ static void commit_if_many(recorder *r) {
     if (pdl_journal_db_pending(r->base.db) >= MOST_PENDING) commit(r);
 }
 
-/* --- effects -------------------------------------------------------------------------------------------- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 static void forget(open_effect *o) {
-    if (o->prev) o->prev->next = o->next;
-    else o->r->open = o->next;
+    if (o->prev)
+        o->prev->next = o->next;
+    else
+        o->r->open = o->next;
     if (o->next) o->next->prev = o->prev;
     pdl_buf_fini(&o->pieces);
     pdl_buf_fini(&o->hider.held);
@@ -96,21 +98,26 @@ static void add_piece(open_effect *o, pdl_str text) {
 /* Pieces as they may be stored: what is held back comes with a later one, or at the end. */
 static void note_piece(open_effect *o, pdl_str text, bool end) {
     pdl_buf clean = PDL_BUF;
-    if (end) pdl_hider_end(&o->hider, &clean);
-    else pdl_hider_feed(&o->hider, text, &clean);
+    if (end)
+        pdl_hider_end(&o->hider, &clean);
+    else
+        pdl_hider_feed(&o->hider, text, &clean);
     if (clean.len) add_piece(o, pdl_buf_str(&clean));
     pdl_buf_fini(&clean);
 }
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
-    if (pdl_secrets_any(o->r->base.secrets)) note_piece(o, text, false);
-    else add_piece(o, text);
+    if (pdl_secrets_any(o->r->base.secrets))
+        note_piece(o, text, false);
+    else
+        add_piece(o, text);
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
 }
 
 /* Reply or error as JSON text. */
-static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply *reply, pdl_buf *out, pdl_err *err) {
+static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply *reply,
+                        pdl_buf *out, pdl_err *err) {
     pdl_val v = reply->err.kind ? pdl_journal_error_value(&reply->err) : pdl_keep(reply->value);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
@@ -125,11 +132,14 @@ static void write_answer(open_effect *o, const pdl_effect *e, const pdl_reply *r
     if (o->hider.held.len) note_piece(o, (pdl_str){"", 0}, true);
     if (o->pieces.len) pdl_buf_putc(&o->pieces, ']');
     db_effect row = {
-        .id = o->row, .seconds = reply->seconds > 0 ? reply->seconds : wall_seconds() - o->start,
+        .id = o->row,
+        .seconds = reply->seconds > 0 ? reply->seconds : wall_seconds() - o->start,
     };
     if (o->pieces.len) row.pieces = pdl_buf_str(&o->pieces);
-    if (reply->err.kind) row.error = pdl_buf_str(&text);
-    else row.reply = pdl_buf_str(&text);
+    if (reply->err.kind)
+        row.error = pdl_buf_str(&text);
+    else
+        row.reply = pdl_buf_str(&text);
     ok = ok && pdl_journal_db_end_effect(r->base.db, &row, &err);
     if (ok)
         PDL_TRACE(r->base.debug, journal, "row %lld: %s of %zu bytes", (long long)o->row,
@@ -154,14 +164,18 @@ static bool write_start(recorder *r, const pdl_effect *e, open_effect *o, pdl_er
     journal_form form = pdl_journal_form_of(&r->base);
     if (!pdl_journal_key(&form, e, &id, err)) return false;
     db_effect row = {
-        .key = id.key, .place = pdl_buf_str(&id.place), .seq = e->seq,
-        .kind = pdl_str_of(pdl_effect_kind_name(e->kind)), .hash = pdl_str_of(id.hash),
-        .request = pdl_buf_str(&id.request), .start = o->start,
+        .key = id.key,
+        .place = pdl_buf_str(&id.place),
+        .seq = e->seq,
+        .kind = pdl_str_of(pdl_effect_kind_name(e->kind)),
+        .hash = pdl_str_of(id.hash),
+        .request = pdl_buf_str(&id.request),
+        .start = o->start,
     };
     bool ok = pdl_journal_db_begin_effect(r->base.db, &row, &o->row, err);
     if (ok)
-        PDL_TRACE(r->base.debug, journal, "row %lld: %.*s at %s", (long long)o->row, PDL_FMT(row.kind),
-                  pdl_buf_z(&id.place));
+        PDL_TRACE(r->base.debug, journal, "row %lld: %.*s at %s", (long long)o->row,
+                  PDL_FMT(row.kind), pdl_buf_z(&id.place));
     pdl_journal_id_fini(&id);
     commit_if_many(r);
     return ok;
@@ -176,7 +190,12 @@ static void start(pdl_world *w, pdl_effect *e) {
     }
     open_effect *o = PDL_NEW(open_effect);
     *o = (open_effect){
-        .r = r, .asker = e->sink, .id = e->id, .start = wall_seconds(), .pieces = PDL_BUF, .next = r->open,
+        .r = r,
+        .asker = e->sink,
+        .id = e->id,
+        .start = wall_seconds(),
+        .pieces = PDL_BUF,
+        .next = r->open,
         .hider = PDL_HIDER(r->base.secrets),
     };
     if (r->open) r->open->prev = o;
@@ -203,13 +222,15 @@ static void cancel(pdl_world *w, uint32_t id) {
     }
 }
 
-/* A wait that may be long begins with a commit, unless the last one was just now: then it is cut short and
- * its continuation commits. */
+/* A wait that may be long begins with a commit, unless the last one was just now: then it is cut
+ * short and its continuation commits. */
 static bool poll(pdl_world *w, int timeout_ms) {
     recorder *r = of(w);
     if (timeout_ms != 0 && pdl_journal_db_pending(r->base.db)) {
-        if (now_ms() - r->committed_ms >= COMMIT_MS) commit(r);
-        else if (timeout_ms < 0 || timeout_ms > COMMIT_MS) timeout_ms = COMMIT_MS;
+        if (now_ms() - r->committed_ms >= COMMIT_MS)
+            commit(r);
+        else if (timeout_ms < 0 || timeout_ms > COMMIT_MS)
+            timeout_ms = COMMIT_MS;
     }
     return r->behind->ops->poll(r->behind, timeout_ms);
 }
@@ -218,11 +239,13 @@ static void close_world(pdl_world *w) { (void)w; }
 
 static const pdl_world_ops ops = {start, cancel, poll, close_world};
 
-/* --- blocks --------------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static void write_block(recorder *r, const pdl_event *e) {
     size_t i = r->running.n;
-    while (i > 0 && (r->running.p[i - 1].fiber != e->fiber || r->running.p[i - 1].block != e->block)) i--;
+    while (i > 0 &&
+           (r->running.p[i - 1].fiber != e->fiber || r->running.p[i - 1].block != e->block))
+        i--;
     if (!i) return;
     open_block b = r->running.p[--i];
     memmove(r->running.p + i, r->running.p + i + 1, (r->running.n - i - 1) * sizeof b);
@@ -232,9 +255,9 @@ static void write_block(recorder *r, const pdl_event *e) {
     PDL_PUT(&place, "");
     pdl_path_text(e->path, &place);
     bool failed = e->kind == PDL_EVENT_block_fail;
-    bool ok = r->base.problem.kind ||
-              pdl_journal_db_put_block(r->base.db, pdl_buf_str(&place), pdl_block_trace_name(b.block->kind),
-                                       b.start, e->nanos, failed, &err);
+    bool ok = r->base.problem.kind || pdl_journal_db_put_block(r->base.db, pdl_buf_str(&place),
+                                                               pdl_block_trace_name(b.block->kind),
+                                                               b.start, e->nanos, failed, &err);
     if (!ok) note_problem(r, &err);
     pdl_buf_fini(&place);
     commit_if_many(r);
@@ -244,7 +267,8 @@ static void on_event(void *user, const pdl_event *e) {
     recorder *r = user;
     if (e->kind == PDL_EVENT_block_begin)
         *pdl_vec_push(&r->running) = (open_block){e->block, e->fiber, e->nanos};
-    else if (e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail) write_block(r, e);
+    else if (e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail)
+        write_block(r, e);
 }
 
 static void no_event(void *user, const pdl_event *e) {
@@ -257,9 +281,9 @@ pdl_sink pdl_journal_sink(pdl_journal *j) {
     return blocks ? (pdl_sink){j, on_event, true} : (pdl_sink){j, no_event, false};
 }
 
-/* --- life ----------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
-/* --- secrets that became known when rows were written already ---------------------------------------------- */
+/* --- secrets that became known when rows were written already --------------------------------- */
 
 /* The texts of a row without secrets; NULL: they had none. */
 static void clean_text(const recorder *r, pdl_str *text, pdl_buf *out, bool *any) {
@@ -283,10 +307,12 @@ static bool clean_row(void *user, const db_effect *e) {
     return ok;
 }
 
-/* A key that was read from a file, or made by code, is one once a call uses it: the rows before it hold it still. */
+/* A key that was read from a file, or made by code, is one once a call uses it: the rows before it
+ * hold it still. */
 static void clean_rows(recorder *r) {
     pdl_err err = {0};
-    if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets)) return;
+    if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets))
+        return;
     if (!pdl_journal_db_each_row(r->base.db, clean_row, r, &err)) note_problem(r, &err);
     r->n_known = pdl_secrets_size(r->base.secrets);
 }
@@ -298,8 +324,8 @@ static void fini(pdl_journal *j) {
     pdl_vec_fini(&r->running);
 }
 
-bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info, pdl_journal **out,
-                        pdl_err *err) {
+bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info,
+                        pdl_journal **out, pdl_err *err) {
     recorder *r = PDL_NEW(recorder);
     r->base.world.ops = &ops;
     r->base.fini = fini;
@@ -314,7 +340,9 @@ bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info 
               pdl_journal_db_put_info(r->base.db, "started", pdl_str_get(started), err) &&
               pdl_journal_db_commit(r->base.db, err);
     pdl_drop(started);
-    if (ok) *out = &r->base;
-    else pdl_journal_close(&r->base);
+    if (ok)
+        *out = &r->base;
+    else
+        pdl_journal_close(&r->base);
     return ok;
 }

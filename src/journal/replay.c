@@ -1,8 +1,8 @@
 /* replay.c -- see journal.h: effects are answered from the file, nobody is asked.
  *
- * Two effects with the same identity get the recorded answers in their order. Models and code answer from
- * poll, first come first served, as a run expects of them; what the machine waits for at once is answered at
- * once.
+ * Two effects with the same identity get the recorded answers in their order. Models and code
+ * answer from poll, first come first served, as a run expects of them; what the machine waits for
+ * at once is answered at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,15 +23,15 @@ typedef struct replayer {
     pdl_journal base;
     PDL_VEC(answer) queue; /* from head on */
     size_t head;
-    pdl_idmap used;        /* rows that were given, by id; the value tells nothing */
-    pdl_buf recorded;      /* folder of the program when it was recorded, with a slash; empty: none */
-    uint32_t busy;         /* id of the effect whose pieces are delivered; 0: none */
-    bool cancelled;        /* that one */
+    pdl_idmap used;   /* rows that were given, by id; the value tells nothing */
+    pdl_buf recorded; /* folder of the program when it was recorded, with a slash; empty: none */
+    uint32_t busy;    /* id of the effect whose pieces are delivered; 0: none */
+    bool cancelled;   /* that one */
 } replayer;
 
 static replayer *of(pdl_world *w) { return (replayer *)(void *)w; }
 
-/* --- looking up ----------------------------------------------------------------------------------------- */
+/* --- looking up ------------------------------------------------------------------------------- */
 
 struct lookup {
     replayer *r;
@@ -54,7 +54,8 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
     out->e->told |= pdl_label_of(v);
     if (pdl_is_dict(v))
         pdl_journal_error_read(v, &out->err);
-    else pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
+    else
+        pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
     pdl_drop(v);
     return true;
 }
@@ -62,8 +63,8 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
 static bool on_row(void *user, const db_effect *row) {
     struct lookup *l = user;
     if (row->id <= 0 || pdl_idmap_find(&l->r->used, (uintptr_t)row->id) || row->seq != l->e->seq ||
-        !pdl_str_is(row->kind, pdl_effect_kind_name(l->e->kind)) || !pdl_str_is(row->hash, l->id->hash) ||
-        !pdl_str_eq(row->place, pdl_buf_str(&l->id->place)))
+        !pdl_str_is(row->kind, pdl_effect_kind_name(l->e->kind)) ||
+        !pdl_str_is(row->hash, l->id->hash) || !pdl_str_eq(row->place, pdl_buf_str(&l->id->place)))
         return true;
     pdl_idmap_put(&l->r->used, (uintptr_t)row->id, l->r);
     l->found = true;
@@ -72,9 +73,11 @@ static bool on_row(void *user, const db_effect *row) {
 }
 
 /* The error of an effect that was not recorded. */
-static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id, pdl_err *err) {
+static void not_recorded(const replayer *r, const pdl_effect *e, const journal_id *id,
+                         pdl_err *err) {
     pdl_err_set(err, PDL_E_replay, e->loc,
-                "replay: %.*s has no reply for %.*s (%s): the program asks something else than was recorded",
+                "replay: %.*s has no reply for %.*s (%s): the program asks something else than was "
+                "recorded",
                 PDL_FMT(pdl_journal_db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
                 pdl_effect_kind_name(e->kind));
     err->final = true;
@@ -87,7 +90,8 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
                     PDL_FMT(pdl_journal_db_path(r->base.db)), err->msg);
         pdl_err_fini(err);
     } else {
-        pdl_err_move(&a->err, err); /* of kind replay, unless a signal or a limit has ended the reading */
+        pdl_err_move(&a->err,
+                     err); /* of kind replay, unless a signal or a limit has ended the reading */
     }
     a->err.final = true;
 }
@@ -102,8 +106,8 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Older recordings: identities were made of the request with its secrets, and with its paths as the program was called, in
- * its own folder also with "./" in front. */
+/* Older recordings: identities were made of the request with its secrets, and with its paths as the
+ * program was called, in its own folder also with "./" in front. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
@@ -112,7 +116,8 @@ static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
         for (size_t k = 0; k < 2; k++) {
             form.prefix = prefixes[i];
             form.secrets = secrets[k];
-            bool asked = (i == 0 && k == 0) || (i == 1 && !prefixes[1].n) || (k == 1 && !pdl_secrets_any(r->base.secrets));
+            bool asked = (i == 0 && k == 0) || (i == 1 && !prefixes[1].n) ||
+                         (k == 1 && !pdl_secrets_any(r->base.secrets));
             if (!asked && !look_for(r, l, &form, err)) return false;
         }
     return true;
@@ -143,15 +148,18 @@ static void find_answer(replayer *r, answer *a) {
     pdl_journal_id_fini(&id);
 }
 
-/* --- the world ------------------------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------------------- */
 
 /* Takes everything of a. */
 /* The run streams, but the recorded one did not: the text comes in one piece. */
 static void give_whole_text(const answer *a) {
-    pdl_vref stream = a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();
+    pdl_vref stream =
+        a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();
     pdl_vref text = pdl_is_dict(a->value) ? pdl_dict_getz(a->value, "content") : pdl_absent();
     bool pieces = pdl_is_list(a->pieces) && pdl_list_len(a->pieces) > 0;
-    if (pieces || !pdl_is_bool(stream) || !pdl_bool_of(stream) || !pdl_is_str(text) || !pdl_str_get(text).n) return;
+    if (pieces || !pdl_is_bool(stream) || !pdl_bool_of(stream) || !pdl_is_str(text) ||
+        !pdl_str_get(text).n)
+        return;
     if (a->e->sink.piece) a->e->sink.piece(a->e->sink.user, a->e, pdl_str_get(text));
 }
 
@@ -180,8 +188,10 @@ static void start(pdl_world *w, pdl_effect *e) {
     replayer *r = of(w);
     answer a = {.e = e, .pieces = pdl_absent(), .value = pdl_absent()};
     find_answer(r, &a);
-    if (pdl_effect_has(e->kind, PDL_EFFECT_WAITS)) *pdl_vec_push(&r->queue) = a;
-    else deliver(r, a);
+    if (pdl_effect_has(e->kind, PDL_EFFECT_WAITS))
+        *pdl_vec_push(&r->queue) = a;
+    else
+        deliver(r, a);
 }
 
 static void drop_answer(answer *a) {
@@ -236,7 +246,9 @@ bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err) {
               pdl_journal_db_get_info(r->base.db, "program", &r->recorded, err);
     size_t slash = pdl_str_rfind(pdl_buf_str(&r->recorded), PDL_STR("/"));
     pdl_buf_cut(&r->recorded, slash == PDL_NOT_FOUND ? 0 : slash + 1);
-    if (ok) *out = &r->base;
-    else pdl_journal_close(&r->base);
+    if (ok)
+        *out = &r->base;
+    else
+        pdl_journal_close(&r->base);
     return ok;
 }

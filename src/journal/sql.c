@@ -5,8 +5,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,14 +40,31 @@ typedef struct sqlite_api {
     void (*progress_handler)(sqlite3 *, int, int (*)(void *), void *);
 } sqlite_api;
 
-#define ROW(f) {"sqlite3_" #f, offsetof(sqlite_api, f)}
+#define ROW(f)                                                                                     \
+    { "sqlite3_" #f, offsetof(sqlite_api, f) }
 static const struct {
     const char *symbol;
     size_t at;
 } symbols[] = {
-    ROW(open_v2), ROW(close), ROW(exec), ROW(prepare_v2), ROW(bind_text), ROW(bind_int64), ROW(bind_double),
-    ROW(bind_null), ROW(step), ROW(reset), ROW(finalize), ROW(column_text), ROW(column_bytes), ROW(column_int64),
-    ROW(column_double), ROW(errmsg), ROW(last_insert_rowid), ROW(changes), ROW(db_config),
+    ROW(open_v2),
+    ROW(close),
+    ROW(exec),
+    ROW(prepare_v2),
+    ROW(bind_text),
+    ROW(bind_int64),
+    ROW(bind_double),
+    ROW(bind_null),
+    ROW(step),
+    ROW(reset),
+    ROW(finalize),
+    ROW(column_text),
+    ROW(column_bytes),
+    ROW(column_int64),
+    ROW(column_double),
+    ROW(errmsg),
+    ROW(last_insert_rowid),
+    ROW(changes),
+    ROW(db_config),
     ROW(progress_handler),
 };
 
@@ -58,9 +75,9 @@ struct sql {
     const sql_use *use;
     sqlite3_stmt **st; /* owned array, one for each statement of the use, NULL until used */
     size_t n_st;
-    char *path;        /* owned */
-    pdl_err stopped;   /* why the statement under way was ended */
-    bool bad_text;     /* a column was not UTF-8 */
+    char *path;      /* owned */
+    pdl_err stopped; /* why the statement under way was ended */
+    bool bad_text;   /* a column was not UTF-8 */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -68,8 +85,9 @@ static bool load_library(sql *q, pdl_err *err) {
     for (size_t i = 0; i < sizeof names / sizeof *names && !q->library; i++)
         q->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!q->library)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                           "recordings and caches need the library libsqlite3, which cannot be loaded");
+        return pdl_err_set(
+            err, PDL_E_io, (pdl_loc){0},
+            "recordings and caches need the library libsqlite3, which cannot be loaded");
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *p = dlsym(q->library, symbols[i].symbol);
         if (!p)
@@ -87,17 +105,20 @@ static bool failed(sql *q, pdl_err *err) {
         return false;
     }
     const char *why = q->handle ? q->api.errmsg(q->handle) : "out of memory";
-    return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path, q->use->after, why);
+    return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path,
+                       q->use->after, why);
 }
 
-/* Its maker was killed before the first transaction was whole: nothing is in it, or what the log beside it takes back. */
+/* Its maker was killed before the first transaction was whole: nothing is in it, or what the log
+ * beside it takes back. */
 static bool is_unfinished(const char *name) {
     struct stat st, log;
     char log_name[4096];
     if (lstat(name, &st) != 0 || !S_ISREG(st.st_mode)) return false;
     if (st.st_size == 0) return true;
     int n = snprintf(log_name, sizeof log_name, "%s-journal", name);
-    return n > 0 && (size_t)n < sizeof log_name && lstat(log_name, &log) == 0 && S_ISREG(log.st_mode) && log.st_size > 0;
+    return n > 0 && (size_t)n < sizeof log_name && lstat(log_name, &log) == 0 &&
+           S_ISREG(log.st_mode) && log.st_size > 0;
 }
 
 bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err) {
@@ -111,9 +132,13 @@ bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err) {
         }
         errno = EEXIST;
     }
-    if (fd >= 0) close(fd);
-    else if (fresh && errno == EEXIST) pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: %s", name, fresh);
-    else pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot %s %s: %s", fresh ? "create" : "open", name, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    else if (fresh && errno == EEXIST)
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s exists already: %s", name, fresh);
+    else
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot %s %s: %s", fresh ? "create" : "open",
+                    name, strerror(errno));
     pdl_free(name);
     return fd >= 0;
 }
@@ -123,13 +148,16 @@ static int ask_to_go_on(void *user) {
     return q->stopped.kind || !pdl_check_cancel(&q->stopped);
 }
 
-/* Against files that were made to do harm: no functions or virtual tables out of a schema, no writing of it, no page that
- * does not look like one. Older libraries do not know all of it. */
+/* Against files that were made to do harm: no functions or virtual tables out of a schema, no
+ * writing of it, no page that does not look like one. Older libraries do not know all of it. */
 static bool guard(sql *q, pdl_err *err) {
     enum { STEPS = 10000 /* of SQLite's machine: less than a millisecond */ };
-    static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE}, off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA};
-    for (size_t i = 0; i < sizeof on / sizeof *on; i++) q->api.db_config(q->handle, on[i], 1, (int *)NULL);
-    for (size_t i = 0; i < sizeof off / sizeof *off; i++) q->api.db_config(q->handle, off[i], 0, (int *)NULL);
+    static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE},
+                     off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_TRUSTED_SCHEMA};
+    for (size_t i = 0; i < sizeof on / sizeof *on; i++)
+        q->api.db_config(q->handle, on[i], 1, (int *)NULL);
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+        q->api.db_config(q->handle, off[i], 0, (int *)NULL);
     q->api.progress_handler(q->handle, STEPS, ask_to_go_on, q);
     return pdl_sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
 }
@@ -141,12 +169,15 @@ bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     q->use = use;
     q->n_st = use->n;
     q->st = PDL_NEW_N(sqlite3_stmt *, use->n);
-    bool ok = stat(q->path, &st) == 0 ||
-              pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path, strerror(errno));
+    bool ok =
+        stat(q->path, &st) == 0 ||
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path, strerror(errno));
     ok = ok && load_library(q, err);
-    if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) ok = failed(q, err);
+    if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        ok = failed(q, err);
     ok = ok && guard(q, err);
-    if (ok) *out = q;
+    if (ok)
+        *out = q;
     else
         pdl_sql_close(q);
     return ok;
@@ -166,7 +197,7 @@ void pdl_sql_close(sql *q) {
 
 pdl_str pdl_sql_path(const sql *q) { return pdl_str_of(q->path); }
 
-/* --- without parameters --------------------------------------------------------------------------------- */
+/* --- without parameters ----------------------------------------------------------------------- */
 
 bool pdl_sql_exec(sql *q, const char *text, pdl_err *err) {
     return q->api.exec(q->handle, text, NULL, NULL, NULL) == SQLITE_OK || failed(q, err);
@@ -176,7 +207,8 @@ static int first_number(void *user, int n, char **values, char **names) {
     (void)names;
     long *out = user;
     for (int i = 0; i < 1 && i < n; i++)
-        for (const char *p = values[i]; p && *p >= '0' && *p <= '9'; p++) *out = *out * 10 + (*p - '0');
+        for (const char *p = values[i]; p && *p >= '0' && *p <= '9'; p++)
+            *out = *out * 10 + (*p - '0');
     return 0;
 }
 
@@ -213,7 +245,9 @@ bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err) {
 
 bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err) {
     struct objects o = {.p = objects, .n = n};
-    if (q->api.exec(q->handle, "SELECT name, sql FROM sqlite_master", compare_object, &o, NULL) != SQLITE_OK) return failed(q, err);
+    if (q->api.exec(q->handle, "SELECT name, sql FROM sqlite_master", compare_object, &o, NULL) !=
+        SQLITE_OK)
+        return failed(q, err);
     *ours = o.found == n && !o.strange;
     return true;
 }
@@ -229,28 +263,34 @@ bool pdl_sql_check(sql *q, bool *sound, pdl_err *err) {
     struct stat st = {0};
     *sound = true;
     if (stat(q->path, &st) != 0 || st.st_size > CHECKED_SIZE) return true;
-    return q->api.exec(q->handle, "PRAGMA quick_check(1)", first_text_is_ok, sound, NULL) == SQLITE_OK ||
+    return q->api.exec(q->handle, "PRAGMA quick_check(1)", first_text_is_ok, sound, NULL) ==
+               SQLITE_OK ||
            failed(q, err);
 }
 
-/* --- prepared statements ---------------------------------------------------------------------------------- */
+/* --- prepared statements ---------------------------------------------------------------------- */
 
 static bool bind(sql *q, sqlite3_stmt *st, int i, const sql_arg *a, pdl_err *err) {
     int rc = SQLITE_OK;
-    if (a->type == SQL_INT) rc = q->api.bind_int64(st, i, a->i);
-    else if (a->type == SQL_NUM) rc = q->api.bind_double(st, i, a->d);
-    else if (!a->s.p) rc = q->api.bind_null(st, i);
+    if (a->type == SQL_INT)
+        rc = q->api.bind_int64(st, i, a->i);
+    else if (a->type == SQL_NUM)
+        rc = q->api.bind_double(st, i, a->d);
+    else if (!a->s.p)
+        rc = q->api.bind_null(st, i);
     else if (a->s.n > INT32_MAX)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a text of %zu bytes is too long to be stored in %s",
-                           a->s.n, q->path);
-    else rc = q->api.bind_text(st, i, a->s.p, (int)a->s.n, SQLITE_STATIC);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "a text of %zu bytes is too long to be stored in %s", a->s.n, q->path);
+    else
+        rc = q->api.bind_text(st, i, a->s.p, (int)a->s.n, SQLITE_STATIC);
     return rc == SQLITE_OK || failed(q, err);
 }
 
 bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
                  bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err) {
     sqlite3_stmt **st = &q->st[i];
-    if (!*st && q->api.prepare_v2(q->handle, q->use->statements[i], -1, st, NULL) != SQLITE_OK) return failed(q, err);
+    if (!*st && q->api.prepare_v2(q->handle, q->use->statements[i], -1, st, NULL) != SQLITE_OK)
+        return failed(q, err);
     for (size_t k = 0; k < n; k++)
         if (!bind(q, *st, (int)k + 1, &args[k], err)) return false;
     bool ok = true, more = true;
@@ -261,7 +301,8 @@ bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
         ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
     }
     if (ok && q->bad_text && !err->kind) /* fn may have found a fault of its own */
-        ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: a text in it is not UTF-8", q->use->before, q->path, q->use->after);
+        ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: a text in it is not UTF-8",
+                         q->use->before, q->path, q->use->after);
     q->api.reset(*st);
     return ok;
 }

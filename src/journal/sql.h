@@ -1,5 +1,5 @@
-/* sql.h -- a SQLite file with statements that are prepared once. Private to journal; sql.c alone knows SQLite, which
- * is loaded when the first file is opened.
+/* sql.h -- a SQLite file with statements that are prepared once. Private to journal; sql.c alone
+ * knows SQLite, which is loaded when the first file is opened.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_JOURNAL_SQL_H
 #define PDL_JOURNAL_SQL_H
@@ -9,7 +9,8 @@
 typedef struct sql sql;
 typedef struct sqlite3_stmt sql_row; /* a statement that stands at a row */
 
-/* What a file is for: its statements, and the error of a failure: "BEFORE PATH AFTER: REASON". Static. */
+/* What a file is for: its statements, and the error of a failure: "BEFORE PATH AFTER: REASON".
+ * Static. */
 typedef struct sql_use {
     pdl_err_kind kind;
     const char *before, *after;
@@ -17,11 +18,13 @@ typedef struct sql_use {
     size_t n;
 } sql_use;
 
-/* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error usage), NULL: it may.
- * What was killed before it had written anything, an empty file, counts as not there. Error: io. */
+/* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error
+ * usage), NULL: it may. What was killed before it had written anything, an empty file, counts as
+ * not there. Error: io. */
 PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
-/* Opens a file that is there, which may be anybody's: nothing in it is run, and what takes long ends when the run is to
- * end (base/cancel.h). Errors: io (cannot be opened, no library), those of the use. */
+/* Opens a file that is there, which may be anybody's: nothing in it is run, and what takes long
+ * ends when the run is to end (base/cancel.h). Errors: io (cannot be opened, no library), those of
+ * the use. */
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
@@ -30,18 +33,23 @@ pdl_str pdl_sql_path(const sql *q);
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);
 /* The first column of the first row as a number; 0 when there is none. */
 PDL_MUST bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err);
-/* What a file of a use may hold: the text of each CREATE statement, by the name of what it makes. */
+/* What a file of a use may hold: the text of each CREATE statement, by the name of what it
+ * makes. */
 typedef struct sql_object {
     const char *name, *text;
 } sql_object;
 /* Has it no tables yet, as a file that pdl_sql_make has made? */
 PDL_MUST bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err);
-/* Does it hold these and nothing else? A view or a trigger of somebody else's would run in the place of ours. */
-PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours, pdl_err *err);
-/* Does the file hold together? Looks through all of it when it has at most 16 MB; larger ones count as sound. */
+/* Does it hold these and nothing else? A view or a trigger of somebody else's would run in the
+ * place of ours. */
+PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours,
+                              pdl_err *err);
+/* Does the file hold together? Looks through all of it when it has at most 16 MB; larger ones count
+ * as sound. */
 PDL_MUST bool pdl_sql_check(sql *q, bool *sound, pdl_err *err);
 
-/* A parameter of a statement, in order. Texts with p NULL are null; they must live until the statement ran. */
+/* A parameter of a statement, in order. Texts with p NULL are null; they must live until the
+ * statement ran. */
 typedef enum { SQL_INT, SQL_NUM, SQL_TEXT } sql_type;
 typedef struct sql_arg {
     sql_type type;
@@ -53,11 +61,13 @@ typedef struct sql_arg {
 #define SQL_D(x) ((sql_arg){.type = SQL_NUM, .d = (x)})
 #define SQL_S(x) ((sql_arg){.type = SQL_TEXT, .s = (x)})
 
-/* Runs statement `st` of the use, calling fn (NULL: rows are ignored) for each row until it returns false. */
+/* Runs statement `st` of the use, calling fn (NULL: rows are ignored) for each row until it returns
+ * false. */
 PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
                           bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err);
 
-/* Columns of a row; texts live during the call. A text that is not UTF-8 is empty here and the end of pdl_sql_run. */
+/* Columns of a row; texts live during the call. A text that is not UTF-8 is empty here and the end
+ * of pdl_sql_run. */
 pdl_str pdl_sql_text(sql *q, sql_row *row, int i);
 int64_t pdl_sql_int(sql *q, sql_row *row, int i);
 double pdl_sql_num(sql *q, sql_row *row, int i);

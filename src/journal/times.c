@@ -33,10 +33,13 @@ static place_times *at(pdl_times *t, pdl_str place) {
     return p;
 }
 
-/* A block that is tried again has the number of the attempt in its id when it ends, not when it begins. */
+/* A block that is tried again has the number of the attempt in its id when it ends, not when it
+ * begins. */
 static pdl_str without_attempt(pdl_str place) {
     size_t dot = pdl_str_rfind(place, PDL_STR("."));
-    if (dot == PDL_NOT_FOUND || !pdl_str_starts(pdl_str_sub(place, dot, place.n), PDL_STR(".retry"))) return place;
+    if (dot == PDL_NOT_FOUND ||
+        !pdl_str_starts(pdl_str_sub(place, dot, place.n), PDL_STR(".retry")))
+        return place;
     return pdl_str_sub(place, 0, dot);
 }
 
@@ -54,7 +57,8 @@ static bool on_block(void *user, pdl_str place, int64_t start, int64_t end) {
 
 static bool on_effect(void *user, const db_effect *e) {
     double end = (e->start + (e->seconds > 0 ? e->seconds : 0)) * 1e9;
-    *pdl_vec_push(&at(user, e->place)->replies) = end > 0 && end < (double)LATEST ? (int64_t)end : 0;
+    *pdl_vec_push(&at(user, e->place)->replies) =
+        end > 0 && end < (double)LATEST ? (int64_t)end : 0;
     return true;
 }
 
@@ -62,11 +66,13 @@ bool pdl_times_read(pdl_str path, pdl_times **out, pdl_err *err) {
     db *d;
     if (!pdl_journal_db_open(path, &d, err)) return false;
     pdl_times *t = PDL_NEW(pdl_times);
-    bool ok =
-        pdl_journal_db_each_block(d, on_block, t, err) && pdl_journal_db_each(d, NULL, on_effect, t, err);
+    bool ok = pdl_journal_db_each_block(d, on_block, t, err) &&
+              pdl_journal_db_each(d, NULL, on_effect, t, err);
     pdl_journal_db_close(d);
-    if (ok) *out = t;
-    else pdl_times_free(t);
+    if (ok)
+        *out = t;
+    else
+        pdl_times_free(t);
     return ok;
 }
 
@@ -86,7 +92,8 @@ void pdl_times_free(pdl_times *t) {
 
 int64_t pdl_times_of(void *user, const pdl_event *e) {
     pdl_times *t = user;
-    bool begins = e->kind == PDL_EVENT_block_begin, ends = e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail,
+    bool begins = e->kind == PDL_EVENT_block_begin,
+         ends = e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail,
          reply = e->kind == PDL_EVENT_reply;
     if (!begins && !ends && !reply) return t->latest;
     pdl_buf place = PDL_BUF;
@@ -94,9 +101,12 @@ int64_t pdl_times_of(void *user, const pdl_event *e) {
     place_times *p = pdl_map_find(&t->places, pdl_buf_str(&place));
     pdl_buf_fini(&place);
     int64_t found = 0;
-    if (p && begins && p->i_start < p->starts.n) found = p->starts.p[p->i_start++];
-    else if (p && ends && p->i_end < p->ends.n) found = p->ends.p[p->i_end++];
-    else if (p && reply && p->i_reply < p->replies.n) found = p->replies.p[p->i_reply++];
+    if (p && begins && p->i_start < p->starts.n)
+        found = p->starts.p[p->i_start++];
+    else if (p && ends && p->i_end < p->ends.n)
+        found = p->ends.p[p->i_end++];
+    else if (p && reply && p->i_reply < p->replies.n)
+        found = p->replies.p[p->i_reply++];
     if (found > t->latest) t->latest = found;
     return found ? found : t->latest;
 }

@@ -1,8 +1,9 @@
-/* block.h -- programs as blocks: structs and tables made from blocks.def and common.def (architecture D5).
+/* block.h -- programs as blocks: structs and tables made from blocks.def and common.def
+ * (architecture D5).
  *
- * Everything lives in the program's arena and is immutable after loading. Each part knows its place: `loc` is
- * what FILE:LINE prints (the key of a mapping entry, the first character of a list item), `node` is the
- * syntax it was made from (NULL when made up).
+ * Everything lives in the program's arena and is immutable after loading. Each part knows its
+ * place: `loc` is what FILE:LINE prints (the key of a mapping entry, the first character of a list
+ * item), `node` is the syntax it was made from (NULL when made up).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,40 +30,40 @@ typedef enum {
 
 /* What a field holds. C type of the member in the comment. */
 typedef enum {
-    PDL_FT_STR,    /* pdl_text_field: literal string */
-    PDL_FT_BOOL,   /* pdl_flag: literal boolean */
-    PDL_FT_INT,    /* pdl_count: literal integer */
-    PDL_FT_EXPR,   /* const pdl_tree *: anything, evaluated */
-    PDL_FT_XBOOL,  /* const pdl_tree *: boolean or string */
-    PDL_FT_XINT,   /* const pdl_tree *: integer or string */
-    PDL_FT_XNUM,   /* const pdl_tree *: number or string */
-    PDL_FT_XSTR,   /* const pdl_tree *: string */
-    PDL_FT_XDICT,  /* const pdl_tree *: object or string */
-    PDL_FT_ANY,    /* const pdl_node *: read and not looked at */
-    PDL_FT_BLOCK,  /* const pdl_block * */
-    PDL_FT_BLOCKS, /* pdl_blocks: list */
-    PDL_FT_TEXTS,  /* pdl_blocks: block or list */
-    PDL_FT_FIELDS, /* pdl_blocks: mapping (names set) or list */
-    PDL_FT_TYPE,   /* const pdl_type * */
-    PDL_FT_PARAMS, /* pdl_params */
-    PDL_FT_JOIN,   /* const pdl_join *: NULL when absent */
-    PDL_FT_CASES,  /* pdl_cases */
-    PDL_FT_FORS,   /* const pdl_fors *: NULL when absent or null */
-    PDL_FT_ARGV,   /* const pdl_tree *: LIST of strings */
-    PDL_FT_AGG,    /* const pdl_agg * */
-    PDL_FT_DEFS,   /* pdl_blocks with names */
-    PDL_FT_CTX,    /* bool: independent */
-    PDL_FT_FLAG,   /* bool */
-    PDL_FT_RETRY,  /* const pdl_retry *: NULL when absent */
-    PDL_FT_BUDGET, /* const pdl_budget_field *: NULL when absent */
+    PDL_FT_STR,          /* pdl_text_field: literal string */
+    PDL_FT_BOOL,         /* pdl_flag: literal boolean */
+    PDL_FT_INT,          /* pdl_count: literal integer */
+    PDL_FT_EXPR,         /* const pdl_tree *: anything, evaluated */
+    PDL_FT_XBOOL,        /* const pdl_tree *: boolean or string */
+    PDL_FT_XINT,         /* const pdl_tree *: integer or string */
+    PDL_FT_XNUM,         /* const pdl_tree *: number or string */
+    PDL_FT_XSTR,         /* const pdl_tree *: string */
+    PDL_FT_XDICT,        /* const pdl_tree *: object or string */
+    PDL_FT_ANY,          /* const pdl_node *: read and not looked at */
+    PDL_FT_BLOCK,        /* const pdl_block * */
+    PDL_FT_BLOCKS,       /* pdl_blocks: list */
+    PDL_FT_TEXTS,        /* pdl_blocks: block or list */
+    PDL_FT_FIELDS,       /* pdl_blocks: mapping (names set) or list */
+    PDL_FT_TYPE,         /* const pdl_type * */
+    PDL_FT_PARAMS,       /* pdl_params */
+    PDL_FT_JOIN,         /* const pdl_join *: NULL when absent */
+    PDL_FT_CASES,        /* pdl_cases */
+    PDL_FT_FORS,         /* const pdl_fors *: NULL when absent or null */
+    PDL_FT_ARGV,         /* const pdl_tree *: LIST of strings */
+    PDL_FT_AGG,          /* const pdl_agg * */
+    PDL_FT_DEFS,         /* pdl_blocks with names */
+    PDL_FT_CTX,          /* bool: independent */
+    PDL_FT_FLAG,         /* bool */
+    PDL_FT_RETRY,        /* const pdl_retry *: NULL when absent */
+    PDL_FT_BUDGET,       /* const pdl_budget_field *: NULL when absent */
     PDL_FT_CONTRIBUTE,   /* pdl_contributes */
     PDL_FT_PARSER,       /* const pdl_parser_field * */
     PDL_FT_EXPECTATIONS, /* pdl_expectations */
     PDL_FT_COUNT
 } pdl_field_type;
 
-/* REQ: must be there; OPT: may be absent or null; DEF: may be absent, not null; NUL: must be there, may be
- * null; OLD: accepted old name. */
+/* REQ: must be there; OPT: may be absent or null; DEF: may be absent, not null; NUL: must be there,
+ * may be null; OLD: accepted old name. */
 typedef enum { PDL_NEED_REQ, PDL_NEED_OPT, PDL_NEED_DEF, PDL_NEED_NUL, PDL_NEED_OLD } pdl_need;
 
 /* A literal string field. s.p == NULL: absent or null. */
@@ -82,7 +83,7 @@ typedef struct pdl_count {
 typedef enum { PDL_TREE_CONST, PDL_TREE_EXPR, PDL_TREE_LIST, PDL_TREE_MAP } pdl_tree_kind;
 typedef struct pdl_tree {
     pdl_tree_kind kind;
-    uint32_t n;             /* parts of a LIST, MAP */
+    uint32_t n; /* parts of a LIST, MAP */
     const pdl_node *node;
     pdl_loc loc;
     union {
@@ -98,39 +99,49 @@ typedef struct pdl_tree {
 typedef struct pdl_blocks {
     uint32_t n;
     const pdl_block **p;
-    pdl_str *names;          /* mapping form: name of each; else NULL */
-    bool single;             /* TEXTS: written as one block, not a list */
-    bool is_map;             /* FIELDS, DEFS */
-    pdl_loc loc;             /* of the key */
+    pdl_str *names; /* mapping form: name of each; else NULL */
+    bool single;    /* TEXTS: written as one block, not a list */
+    bool is_map;    /* FIELDS, DEFS */
+    pdl_loc loc;    /* of the key */
 } pdl_blocks;
 
 typedef struct pdl_params {
     uint32_t n;
     pdl_str *names;
     const pdl_type **types;
-    const pdl_type *all;     /* the type of the arguments as one object, closed */
+    const pdl_type *all; /* the type of the arguments as one object, closed */
     const pdl_node *node;
-    bool is_null;            /* `function:` with nothing */
+    bool is_null; /* `function:` with nothing */
 } pdl_params;
 
 typedef enum {
-    PDL_JOIN_TEXT, PDL_JOIN_ARRAY, PDL_JOIN_OBJECT, PDL_JOIN_LASTOF, PDL_JOIN_REDUCE
+    PDL_JOIN_TEXT,
+    PDL_JOIN_ARRAY,
+    PDL_JOIN_OBJECT,
+    PDL_JOIN_LASTOF,
+    PDL_JOIN_REDUCE
 } pdl_join_kind;
 typedef struct pdl_join {
     pdl_join_kind kind;
-    pdl_str with;            /* TEXT */
-    const pdl_tree *reduce;  /* REDUCE */
+    pdl_str with;           /* TEXT */
+    const pdl_tree *reduce; /* REDUCE */
     pdl_loc loc;
 } pdl_join;
 
 /* Pattern of a case (spec 2.10 match). */
-typedef enum { PDL_PAT_CONST, PDL_PAT_ANY, PDL_PAT_ANYOF, PDL_PAT_ARRAY, PDL_PAT_OBJECT } pdl_pattern_kind;
+typedef enum {
+    PDL_PAT_CONST,
+    PDL_PAT_ANY,
+    PDL_PAT_ANYOF,
+    PDL_PAT_ARRAY,
+    PDL_PAT_OBJECT
+} pdl_pattern_kind;
 typedef struct pdl_pattern {
     pdl_pattern_kind kind;
-    pdl_val value;           /* CONST */
-    pdl_str def;             /* variable, or p == NULL */
+    pdl_val value;                    /* CONST */
+    pdl_str def;                      /* variable, or p == NULL */
     const struct pdl_pattern **items; /* ANYOF, ARRAY, OBJECT */
-    pdl_str *keys;           /* OBJECT */
+    pdl_str *keys;                    /* OBJECT */
     uint32_t n;
     pdl_loc loc;
     const pdl_node *node;
@@ -150,14 +161,14 @@ typedef struct pdl_cases {
 
 typedef struct pdl_fors {
     uint32_t n;
-    const pdl_tree **names;  /* CONST string or EXPR */
+    const pdl_tree **names; /* CONST string or EXPR */
     const pdl_tree **lists;
-    pdl_loc loc;             /* of the key `for` */
+    pdl_loc loc; /* of the key `for` */
     const pdl_node *node;
 } pdl_fors;
 
 typedef struct pdl_agg {
-    bool is_file;            /* else the context aggregator */
+    bool is_file; /* else the context aggregator */
     const pdl_tree *file, *mode, *encoding, *prefix, *suffix, *flush; /* NULL: default */
     pdl_loc loc;
     const pdl_node *node;
@@ -166,7 +177,7 @@ typedef struct pdl_agg {
 typedef struct pdl_retry {
     const pdl_tree *tries, *exceptions, *delay, *max_delay, *backoff, *jitter; /* NULL: default */
     bool is_object;
-    int64_t count;           /* integer form */
+    int64_t count; /* integer form */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_retry;
@@ -179,25 +190,30 @@ typedef struct pdl_budget_field {
 } pdl_budget_field;
 
 typedef enum {
-    PDL_TO_RESULT, PDL_TO_CONTEXT, PDL_TO_STDOUT, PDL_TO_STDERR, PDL_TO_NAME, PDL_TO_INVALID
+    PDL_TO_RESULT,
+    PDL_TO_CONTEXT,
+    PDL_TO_STDOUT,
+    PDL_TO_STDERR,
+    PDL_TO_NAME,
+    PDL_TO_INVALID
 } pdl_target;
 typedef struct pdl_contribute {
-    pdl_target target;       /* INVALID: a mapping with no or several keys: fails when executed */
-    pdl_str name;            /* NAME: the aggregator */
-    const pdl_tree *value;   /* {TARGET: {value: E}}, or NULL */
+    pdl_target target;     /* INVALID: a mapping with no or several keys: fails when executed */
+    pdl_str name;          /* NAME: the aggregator */
+    const pdl_tree *value; /* {TARGET: {value: E}}, or NULL */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_contribute;
 typedef struct pdl_contributes {
-    bool given;              /* false: the default [result, context] */
-    bool result, context;    /* these two are in the list */
+    bool given;           /* false: the default [result, context] */
+    bool result, context; /* these two are in the list */
     uint32_t n;
     pdl_contribute *p;
 } pdl_contributes;
 
 typedef struct pdl_expectation {
     const pdl_tree *expect;
-    const pdl_tree *feedback; /* expression; NULL: stdlib's, unless feedback_block */
+    const pdl_tree *feedback;        /* expression; NULL: stdlib's, unless feedback_block */
     const pdl_block *feedback_block; /* inline function */
     pdl_loc loc;
 } pdl_expectation;
@@ -208,7 +224,7 @@ typedef struct pdl_expectations {
 
 typedef struct pdl_parser_field {
     const pdl_parser *parser;
-    const pdl_type *spec;    /* regex parser: as written, or NULL */
+    const pdl_type *spec; /* regex parser: as written, or NULL */
     pdl_str description;
     bool is_word;
 } pdl_parser_field;
@@ -236,38 +252,43 @@ extern const pdl_block_rare pdl_no_more; /* all empty */
 struct pdl_block {
     pdl_block_kind kind;
     bool independent, context_given;
-    pdl_loc loc;             /* what FILE:LINE says of the block itself */
+    pdl_loc loc; /* what FILE:LINE says of the block itself */
     const pdl_node *node;
-    const pdl_block_rare *more; /* never NULL; one empty one is shared by the blocks without any of it */
+    const pdl_block_rare
+        *more; /* never NULL; one empty one is shared by the blocks without any of it */
     pdl_text_field def;
     pdl_contributes contribute;
 };
 
-#define PDL_C_STR pdl_text_field
-#define PDL_C_BOOL pdl_flag
-#define PDL_C_INT pdl_count
-#define PDL_C_EXPR const pdl_tree *
-#define PDL_C_XBOOL const pdl_tree *
-#define PDL_C_XINT const pdl_tree *
-#define PDL_C_XNUM const pdl_tree *
-#define PDL_C_XSTR const pdl_tree *
-#define PDL_C_XDICT const pdl_tree *
-#define PDL_C_ANY const pdl_node *
-#define PDL_C_BLOCK const pdl_block *
+#define PDL_C_STR    pdl_text_field
+#define PDL_C_BOOL   pdl_flag
+#define PDL_C_INT    pdl_count
+#define PDL_C_EXPR   const pdl_tree *
+#define PDL_C_XBOOL  const pdl_tree *
+#define PDL_C_XINT   const pdl_tree *
+#define PDL_C_XNUM   const pdl_tree *
+#define PDL_C_XSTR   const pdl_tree *
+#define PDL_C_XDICT  const pdl_tree *
+#define PDL_C_ANY    const pdl_node *
+#define PDL_C_BLOCK  const pdl_block *
 #define PDL_C_BLOCKS pdl_blocks
-#define PDL_C_TEXTS pdl_blocks
+#define PDL_C_TEXTS  pdl_blocks
 #define PDL_C_FIELDS pdl_blocks
 #define PDL_C_PARAMS pdl_params
-#define PDL_C_JOIN const pdl_join *
-#define PDL_C_CASES pdl_cases
-#define PDL_C_FORS const pdl_fors *
-#define PDL_C_ARGV const pdl_tree *
-#define PDL_C_AGG const pdl_agg *
+#define PDL_C_JOIN   const pdl_join *
+#define PDL_C_CASES  pdl_cases
+#define PDL_C_FORS   const pdl_fors *
+#define PDL_C_ARGV   const pdl_tree *
+#define PDL_C_AGG    const pdl_agg *
 
 /* pdl_b_text, pdl_b_if, ...: one struct a kind. */
-#define BLOCK(id, cls, doc) typedef struct pdl_b_##id { pdl_block head;
+#define BLOCK(id, cls, doc)                                                                        \
+    typedef struct pdl_b_##id {                                                                    \
+        pdl_block head;
 #define F(id, member, key, type, need, doc) PDL_C_##type member;
-#define END(id) } pdl_b_##id;
+#define END(id)                                                                                    \
+    }                                                                                              \
+    pdl_b_##id;
 #include "lang/blocks.def"
 
 /* The kind's own struct behind a block of that kind. */
@@ -275,7 +296,7 @@ struct pdl_block {
 
 /* One row of the field tables. */
 typedef struct pdl_field {
-    int kind;          /* pdl_block_kind; -1: common */
+    int kind; /* pdl_block_kind; -1: common */
     const char *key;
     pdl_field_type type;
     pdl_need need;

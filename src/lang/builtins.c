@@ -6,11 +6,12 @@
 
 #include "base/banned.h"
 
-static const char head[] =
-    "# Builtins\n\n"
-    "What expressions and templates can call: the filters, tests, functions and methods of Jinja and Python, and what is added here\n"
-    "(`json`, `pylist`, `stdlib`). The first parameter of a filter, a test or a method is what stands before it. This page is made\n"
-    "from the tables of the program (`pdl __builtins`).\n";
+static const char head[] = "# Builtins\n\n"
+                           "What expressions and templates can call: the filters, tests, functions "
+                           "and methods of Jinja and Python, and what is added here\n"
+                           "(`json`, `pylist`, `stdlib`). The first parameter of a filter, a test "
+                           "or a method is what stands before it. This page is made\n"
+                           "from the tables of the program (`pdl __builtins`).\n";
 
 /* In a cell of a table, a bar would end the cell. */
 static void put_cell(pdl_str s, pdl_buf *out) {
@@ -29,7 +30,8 @@ static void put_row(const pdl_native *row, pdl_buf *out) {
     put_cell(is_stdlib ? pdl_str_sub(name, prefix.n, name.n) : name, out);
     PDL_PUT(out, "(");
     put_cell(pdl_str_of(row->params), out);
-    if (row->flags & (PDL_N_VARARGS | PDL_N_KWARGS)) pdl_buf_put(out, pdl_str_of(*row->params ? ", ..." : "..."));
+    if (row->flags & (PDL_N_VARARGS | PDL_N_KWARGS))
+        pdl_buf_put(out, pdl_str_of(*row->params ? ", ..." : "..."));
     PDL_PUT(out, ")` | ");
     put_cell(pdl_str_of(row->doc), out);
     PDL_PUT(out, " |\n");

@@ -12,15 +12,17 @@
  * ----------------------------------------------------------------------------------------------------------
  */
 
-pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                           const char *fmt, ...) {
-    if (c->quiet || (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0))
+pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc,
+                           pdl_loc mark, const char *fmt, ...) {
+    if (c->quiet ||
+        (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0))
         return NULL;
     va_list ap;
     va_start(ap, fmt);
     pdl_diag *d = pdl_program_vdiag(c->p, sev, code, loc, mark, fmt, ap);
     va_end(ap);
-    for (char *p = (char *)(uintptr_t)d->text.p; p < d->text.p + d->text.n; p++) /* a message is one line */
+    for (char *p = (char *)(uintptr_t)d->text.p; p < d->text.p + d->text.n;
+         p++) /* a message is one line */
         if (*p == '\n') *p = ' ';
     return d;
 }
@@ -37,7 +39,8 @@ void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
  * ----------------------------------------------------------------------------------------------------------
  */
 
-static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child), void *user) {
+static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child),
+                    void *user) {
     for (uint32_t i = 0; i < list->n; i++) fn(user, list->p[i]);
 }
 
@@ -70,7 +73,8 @@ static void each_in_field(const pdl_block *b, const pdl_field *f,
     }
 }
 
-void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child), void *user) {
+void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
+                          void *user) {
     size_t n;
     const pdl_field *f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
@@ -78,8 +82,7 @@ void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_b
     for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
 }
 
-/* --- parts of blocks
- * ------------------------------------------------------------------------------------------------------- */
+/* --- parts of blocks -------------------------------------------------------------------------- */
 
 static PDL_NOINLINE void check_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t) return;
@@ -144,7 +147,8 @@ static PDL_NOINLINE void check_match(pdl_checker *c, const pdl_b_match *b) {
     }
 }
 
-/* What an iteration defines may be read by the next one: definitions of the body count from the start. */
+/* What an iteration defines may be read by the next one: definitions of the body count from the
+ * start. */
 static PDL_NOINLINE void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     bool outer = c->collected;
     check_tree(c, b->max ? b->max : b->num);
@@ -205,9 +209,10 @@ static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
     const pdl_expr *e =
         pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &pdl_known_xnames);
     if (e->form != PDL_X_BROKEN) return;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
-                                   pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
-                                   "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
+                         pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
+                         "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
     if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
 }
 
@@ -216,7 +221,9 @@ static PDL_NOINLINE void check_agg(pdl_checker *c, const pdl_agg *g) {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
 
-static void check_child(void *user, const pdl_block *child) { pdl_checker_block(user, child, (pdl_str){0}); }
+static void check_child(void *user, const pdl_block *child) {
+    pdl_checker_block(user, child, (pdl_str){0});
+}
 
 /* Fields of kinds without an order of their own: trees and blocks as the table lists them. */
 static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
@@ -271,7 +278,8 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
 }
 
 static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *r) {
-    const pdl_tree *parts[] = {r->tries, r->exceptions, r->delay, r->max_delay, r->backoff, r->jitter};
+    const pdl_tree *parts[] = {r->tries,     r->exceptions, r->delay,
+                               r->max_delay, r->backoff,    r->jitter};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
 
@@ -303,14 +311,17 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
         const pdl_contribute *k = &b->contribute.p[i];
         check_tree(c, k->value);
         if (k->target == PDL_TO_INVALID)
-            pdl_checker_diag(c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node),
-                             "Contributions are expected to be strings or dictionaries of length 1");
+            pdl_checker_diag(
+                c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node),
+                "Contributions are expected to be strings or dictionaries of length 1");
         if (k->target != PDL_TO_NAME || pdl_checker_scope_has(c, k->name) || c->open_ended ||
             c->opt->no_names)
             continue;
-        pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node),
-                                       "'%.*s' is undefined", PDL_FMT(k->name));
-        static const pdl_str words[] = {{"result", 6}, {"context", 7}, {"stdout", 6}, {"stderr", 6}};
+        pdl_diag *d =
+            pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node),
+                             "'%.*s' is undefined", PDL_FMT(k->name));
+        static const pdl_str words[] = {
+            {"result", 6}, {"context", 7}, {"stdout", 6}, {"stderr", 6}};
         pdl_str near = pdl_str_nearest(k->name, words, 4);
         if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     }

@@ -22,8 +22,8 @@ typedef struct pdl_modules {
     pdl_map by_name;
 } pdl_modules;
 
-/* The names in scope are those with a value in `names`; `trail` lists them in order of definition, so that
- * leaving a scope cuts it. */
+/* The names in scope are those with a value in `names`; `trail` lists them in order of definition,
+ * so that leaving a scope cuts it. */
 typedef struct pdl_checker {
     pdl_program *p;
     const pdl_check_options *opt;
@@ -45,7 +45,8 @@ size_t pdl_checker_scope_mark(const pdl_checker *c);
 void pdl_checker_scope_back(pdl_checker *c, size_t mark);
 bool pdl_checker_scope_has(const pdl_checker *c, pdl_str name);
 void pdl_checker_scope_predefined(pdl_checker *c);
-void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b); /* every definition inside of b */
+void pdl_checker_scope_collect(pdl_checker *c,
+                               const pdl_block *b); /* every definition inside of b */
 
 /* names.c: one expression: syntax, filters, names */
 void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
@@ -66,8 +67,8 @@ void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, p
 
 /* check.c: problems; NULL when the checker is quiet. */
 PDL_PRINTF(6, 7)
-pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                           const char *fmt, ...);
+pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc,
+                           pdl_loc mark, const char *fmt, ...);
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 
 #endif

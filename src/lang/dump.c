@@ -1,5 +1,5 @@
-/* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in traces is a row
- * of `defaults`.
+/* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in
+ * traces is a row of `defaults`.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/dump.h"
 
@@ -75,9 +75,10 @@ static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     return node_value(t->node);
 }
 
-static PDL_NOINLINE pdl_val recorded(const dumper *d, const pdl_block *b, const char *key, uint32_t index,
-                                     pdl_val as_written) {
-    pdl_val v = d->view && d->view->value ? d->view->value(d->view->user, b, key, index) : pdl_absent();
+static PDL_NOINLINE pdl_val recorded(const dumper *d, const pdl_block *b, const char *key,
+                                     uint32_t index, pdl_val as_written) {
+    pdl_val v =
+        d->view && d->view->value ? d->view->value(d->view->user, b, key, index) : pdl_absent();
     if (pdl_is_absent(v)) return as_written;
     pdl_val e = pdl_dict_puts(pdl_dict_new(2), PDL_STR("pdl__expr"), as_written);
     return pdl_is_null(v) ? e : pdl_dict_puts(e, PDL_STR("pdl__result"), v);
@@ -91,8 +92,9 @@ static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const
 /* The words of a command: each of them is an expression. */
 static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, const char *key,
                                        const pdl_tree *t) {
-    pdl_val words = written(t),
-            all = d->view && d->view->value ? d->view->value(d->view->user, b, key, 0) : pdl_absent();
+    pdl_val words = written(t), all = d->view && d->view->value
+                                          ? d->view->value(d->view->user, b, key, 0)
+                                          : pdl_absent();
     pdl_val out = pdl_list_new(pdl_is_list(words) ? pdl_list_len(words) : 0);
     for (size_t i = 0; pdl_is_list(words) && i < pdl_list_len(words); i++) {
         pdl_val word = pdl_keep(pdl_list_at(words, i));
@@ -110,8 +112,8 @@ static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, cons
 static pdl_val dump_block(const dumper *d, const pdl_block *b);
 
 /* A sub-block: as executed when the view knows, else as written. */
-static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key, uint32_t index,
-                                       const pdl_block *child) {
+static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, const char *key,
+                                       uint32_t index, const pdl_block *child) {
     if (d->view && d->view->child) {
         pdl_val v = d->view->child(d->view->user, b, child, key, index);
         if (!pdl_is_absent(v)) return v;
@@ -123,7 +125,8 @@ static PDL_NOINLINE pdl_val dump_child(const dumper *d, const pdl_block *b, cons
 static PDL_NOINLINE pdl_val dump_list(const dumper *d, const pdl_block *b, const char *key,
                                       const pdl_blocks *list) {
     pdl_val out = pdl_list_new(list->n);
-    for (uint32_t i = 0; i < list->n; i++) out = pdl_list_push(out, dump_child(d, b, key, i, list->p[i]));
+    for (uint32_t i = 0; i < list->n; i++)
+        out = pdl_list_push(out, dump_child(d, b, key, i, list->p[i]));
     return out;
 }
 
@@ -140,7 +143,8 @@ static PDL_NOINLINE pdl_val dump_params(const pdl_params *p) {
     pdl_val out = pdl_dict_new(p->n);
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_val type = pdl_type_as_written(p->types[i]);
-        if (pdl_type_field_optional(p->all, i)) type = pdl_dict_putz(pdl_dict_new(1), "optional", type);
+        if (pdl_type_field_optional(p->all, i))
+            type = pdl_dict_putz(pdl_dict_new(1), "optional", type);
         out = pdl_dict_puts(out, p->names[i], type);
     }
     return out;
@@ -150,7 +154,8 @@ static PDL_NOINLINE pdl_val dump_join(const dumper *d, const pdl_block *b, const
     static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
     if (j->kind == PDL_JOIN_TEXT) return separator(j->with);
     if (j->kind == PDL_JOIN_REDUCE)
-        return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"), dump_tree(d, b, "reduce", j->reduce));
+        return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"),
+                             dump_tree(d, b, "reduce", j->reduce));
     return pdl_dict_puts(pdl_dict_new(1), PDL_STR("as"), pdl_textz(names[j->kind]));
 }
 
@@ -159,7 +164,8 @@ static pdl_val case_fact(const dumper *d, const pdl_block *b, const char *key, u
     return pdl_is_absent(v) ? pdl_null() : v;
 }
 
-static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c, uint32_t i) {
+static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const pdl_case *c,
+                                      uint32_t i) {
     pdl_val out = pdl_dict_new(6);
     if (c->pattern || d->trace)
         out = pdl_dict_putz(out, "case", c->pattern ? node_value(c->pattern->node) : pdl_null());
@@ -174,9 +180,11 @@ static PDL_NOINLINE pdl_val dump_case(const dumper *d, const pdl_block *b, const
     return pdl_dict_putz(out, "pdl__matched", case_fact(d, b, "pdl__matched", i));
 }
 
-static PDL_NOINLINE pdl_val dump_cases(const dumper *d, const pdl_block *b, const pdl_cases *cases) {
+static PDL_NOINLINE pdl_val dump_cases(const dumper *d, const pdl_block *b,
+                                       const pdl_cases *cases) {
     pdl_val out = pdl_list_new(cases->n);
-    for (uint32_t i = 0; i < cases->n; i++) out = pdl_list_push(out, dump_case(d, b, &cases->p[i], i));
+    for (uint32_t i = 0; i < cases->n; i++)
+        out = pdl_list_push(out, dump_case(d, b, &cases->p[i], i));
     return out;
 }
 
@@ -220,17 +228,20 @@ static pdl_val lowered(pdl_str s) {
 
 /* Traces spell out the fields of a file. */
 static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
-    static const char *const texts[][2] = {{"mode", "w"}, {"encoding", "utf-8"}, {"prefix", ""}, {"suffix", "\n"}};
+    static const char *const texts[][2] = {
+        {"mode", "w"}, {"encoding", "utf-8"}, {"prefix", ""}, {"suffix", "\n"}};
     pdl_val given = node_value(a->node);
     if (!d->trace || !a->is_file || !pdl_is_dict(given)) return given;
     pdl_val out = pdl_dict_putz(pdl_dict_new(7), "description", pdl_null());
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) out = pdl_dict_putz(out, texts[i][0], pdl_textz(texts[i][1]));
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        out = pdl_dict_putz(out, texts[i][0], pdl_textz(texts[i][1]));
     out = pdl_dict_merge(pdl_dict_putz(out, "flush", pdl_bool(false)), given);
     pdl_drop(given);
     return out;
 }
 
-/* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types of fields.
+/* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types
+ * of fields.
  */
 static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
@@ -242,7 +253,8 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     }
     case PDL_FT_BOOL: return dump_flag(d, f->key, at);
     case PDL_FT_INT:
-        return ((const pdl_count *)at)->given ? pdl_int(((const pdl_count *)at)->value) : pdl_absent();
+        return ((const pdl_count *)at)->given ? pdl_int(((const pdl_count *)at)->value)
+                                              : pdl_absent();
     case PDL_FT_EXPR:
     case PDL_FT_XBOOL:
     case PDL_FT_XINT:
@@ -251,7 +263,8 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     case PDL_FT_XDICT: {
         const pdl_tree *t = *(const pdl_tree *const *)at;
         if (!t && f->need == PDL_NEED_NUL) return pdl_null();
-        return t ? dump_tree(d, b, f->need == PDL_NEED_OLD ? "maxIterations" : f->key, t) : pdl_absent();
+        return t ? dump_tree(d, b, f->need == PDL_NEED_OLD ? "maxIterations" : f->key, t)
+                 : pdl_absent();
     }
     case PDL_FT_ARGV: {
         const pdl_tree *t = *(const pdl_tree *const *)at;
@@ -268,7 +281,8 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
         return dump_list(d, b, f->key, at);
     case PDL_FT_BLOCKS: return dump_list(d, b, f->key, at);
     case PDL_FT_FIELDS:
-        return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at) : dump_list(d, b, f->key, at);
+        return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at)
+                                                : dump_list(d, b, f->key, at);
     case PDL_FT_PARAMS: return dump_params(at);
     case PDL_FT_JOIN: {
         const pdl_join *j = *(const pdl_join *const *)at;
@@ -332,7 +346,8 @@ static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl
         out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->more->trace_error_node));
     if (b->more->budget) out = pdl_dict_putz(out, "budget", node_value(b->more->budget->node));
     if (pdl_block_is_structured(b->kind) && (d->trace || b->context_given))
-        out = pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
+        out =
+            pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
     return out;
 }
 
@@ -365,7 +380,8 @@ static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
     if (b->more->fallback)
         out = pdl_dict_putz(out, "fallback", dump_child(d, b, "fallback", 0, b->more->fallback));
     out = more(d, b, PDL_DUMP_TAIL, out);
-    if (d->trace) out = pdl_dict_putz(out, "pdl__is_leaf", pdl_bool(!pdl_block_is_structured(b->kind)));
+    if (d->trace)
+        out = pdl_dict_putz(out, "pdl__is_leaf", pdl_bool(!pdl_block_is_structured(b->kind)));
     return out;
 }
 
@@ -373,7 +389,8 @@ static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
 static PDL_NOINLINE pdl_val dump_scalar(const dumper *d, const pdl_block *b) {
     const pdl_tree *t = PDL_AS(scalar, b)->value;
     if (!d->view) return written(t);
-    pdl_val out = more(d, b, PDL_DUMP_HEAD, pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data")));
+    pdl_val out =
+        more(d, b, PDL_DUMP_HEAD, pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data")));
     out = pdl_dict_putz(out, "defs", pdl_dict_new(0));
     out = pdl_dict_putz(out, "data", dump_tree(d, b, "data", t));
     return dump_after(d, b, more(d, b, PDL_DUMP_FIELDS, out));

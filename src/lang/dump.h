@@ -8,8 +8,9 @@
 
 /* Where a view may add entries of its own. */
 typedef enum {
-    PDL_DUMP_HEAD,   /* behind `kind`: pdl__id, pdl__context */
-    PDL_DUMP_FIELDS, /* behind the kind's own fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score */
+    PDL_DUMP_HEAD, /* behind `kind`: pdl__id, pdl__context */
+    /* behind the kind's own fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score */
+    PDL_DUMP_FIELDS,
     PDL_DUMP_RESULT, /* behind `contribute`: pdl__result */
     PDL_DUMP_TAIL    /* behind `fallback`: pdl__timing; pdl__is_leaf follows */
 } pdl_dump_place;
@@ -17,25 +18,28 @@ typedef enum {
 /* What is known of one execution of the block that is dumped. Every function may be NULL. */
 typedef struct pdl_dump_view {
     void *user;
-    /* Dump (owned) of a sub-block as it was executed; absent: it was not, it is dumped as written. key: the
-     * field ("text", "then", "with", "defs", ...), index: place in its list, mapping or cases. */
-    pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index);
-    /* Value (owned) that an evaluated field had; absent: was not evaluated. Cases: "if", "pdl__case_result",
-     * "pdl__if_result", "pdl__matched" with the number of the case. */
+    /* Dump (owned) of a sub-block as it was executed; absent: it was not, it is dumped as written.
+     * key: the field ("text", "then", "with", "defs", ...), index: place in its list, mapping or
+     * cases. */
+    pdl_val (*child)(void *user, const pdl_block *b, const pdl_block *child, const char *key,
+                     uint32_t index);
+    /* Value (owned) that an evaluated field had; absent: was not evaluated. Cases: "if",
+     * "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the case. */
     pdl_val (*value)(void *user, const pdl_block *b, const char *key, uint32_t index);
     /* Takes the dict, returns it with more entries. */
     pdl_val (*more)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
 } pdl_dump_view;
 
-/* A block as an owned value. view NULL: as written, without defaults; loading it again gives an equal
- * program. Else the form of traces: plain values become data blocks, defaults are spelled out. */
+/* A block as an owned value. view NULL: as written, without defaults; loading it again gives an
+ * equal program. Else the form of traces: plain values become data blocks, defaults are spelled
+ * out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
 /* A block inside a trace that was not executed: as in traces, plain values as themselves. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
-/* Every expression, fully parenthesised, and every type, as JSON Schema: one line each, `LINE:COLUMN KEY
- * TEXT` with tabs between (listing.c). */
+/* Every expression, fully parenthesised, and every type, as JSON Schema: one line each,
+ * `LINE:COLUMN KEY TEXT` with tabs between (listing.c). */
 void pdl_list_exprs(const pdl_program *p, pdl_buf *out);
 PDL_MUST bool pdl_list_types(const pdl_program *p, pdl_buf *out, pdl_err *err);
 

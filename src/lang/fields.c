@@ -27,7 +27,7 @@ static_assert(sizeof kinds / sizeof *kinds == PDL_BLOCK_COUNT, "a row for each k
 
 static const pdl_field own[] = {
 #define BLOCK(id, cls, doc)
-#define F(id, member, key, type, need, doc)                                                                  \
+#define F(id, member, key, type, need, doc)                                                        \
     {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), false, doc},
 #define END(id)
 #include "lang/blocks.def"
@@ -49,14 +49,15 @@ static const struct {
 #define END(id)
 #include "lang/blocks.def"
 };
-static_assert(N_OWN < 200, "places in the table are bytes below those of the common ones (COMMON_FIELD)");
+static_assert(N_OWN < 200,
+              "places in the table are bytes below those of the common ones (COMMON_FIELD)");
 
 static const pdl_field common[] = {
 #define HEAD    pdl_block
 #define MORE    pdl_block_rare
 #define IN_HEAD false
 #define IN_MORE true
-#define C(where, member, key, type, doc)                                                                     \
+#define C(where, member, key, type, doc)                                                           \
     {-1, key, PDL_FT_##type, PDL_NEED_OPT, offsetof(where, member), IN_##where, doc},
 #include "lang/common.def"
 };
@@ -66,14 +67,18 @@ enum { N_COMMON = sizeof common / sizeof *common };
 
 /* Keys that decide on the kind, in the order in which they are looked for (spec 2.1). */
 static const pdl_select_row selecting[] = {
-    {"text", PDL_BLOCK_text},       {"lastOf", PDL_BLOCK_lastOf},     {"array", PDL_BLOCK_array},
-    {"object", PDL_BLOCK_object},   {"sequence", PDL_BLOCK_sequence}, {"if", PDL_BLOCK_if},
-    {"match", PDL_BLOCK_match},     {"repeat", PDL_BLOCK_repeat},     {"map", PDL_BLOCK_map},
-    {"include", PDL_BLOCK_include}, {"import", PDL_BLOCK_import},     {"function", PDL_BLOCK_function},
-    {"call", PDL_BLOCK_call},       {"model", PDL_BLOCK_model},       {"processor", PDL_BLOCK_model},
-    {"platform", PDL_BLOCK_model},  {"code", PDL_BLOCK_code},         {"args", PDL_BLOCK_code},
-    {"get", PDL_BLOCK_get},         {"data", PDL_BLOCK_data},         {"content", PDL_BLOCK_message},
-    {"read", PDL_BLOCK_read},       {"factor", PDL_BLOCK_factor},     {"aggregator", PDL_BLOCK_aggregator},
+    {"text", PDL_BLOCK_text},         {"lastOf", PDL_BLOCK_lastOf},
+    {"array", PDL_BLOCK_array},       {"object", PDL_BLOCK_object},
+    {"sequence", PDL_BLOCK_sequence}, {"if", PDL_BLOCK_if},
+    {"match", PDL_BLOCK_match},       {"repeat", PDL_BLOCK_repeat},
+    {"map", PDL_BLOCK_map},           {"include", PDL_BLOCK_include},
+    {"import", PDL_BLOCK_import},     {"function", PDL_BLOCK_function},
+    {"call", PDL_BLOCK_call},         {"model", PDL_BLOCK_model},
+    {"processor", PDL_BLOCK_model},   {"platform", PDL_BLOCK_model},
+    {"code", PDL_BLOCK_code},         {"args", PDL_BLOCK_code},
+    {"get", PDL_BLOCK_get},           {"data", PDL_BLOCK_data},
+    {"content", PDL_BLOCK_message},   {"read", PDL_BLOCK_read},
+    {"factor", PDL_BLOCK_factor},     {"aggregator", PDL_BLOCK_aggregator},
     {"program", PDL_BLOCK_error},
 };
 
@@ -141,14 +146,18 @@ const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key) {
     for (size_t i = ranges[kind].begin; i < ranges[kind].end; i++)
         if (pdl_str_is(key, own[i].key)) return &own[i];
     for (size_t i = 0; i < N_COMMON; i++)
-        if (pdl_str_is(key, common[i].key)) return pdl_field_allowed(kind, &common[i]) ? &common[i] : NULL;
+        if (pdl_str_is(key, common[i].key))
+            return pdl_field_allowed(kind, &common[i]) ? &common[i] : NULL;
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (pdl_str_is(key, synonyms[i].old)) return pdl_field_find(kind, pdl_str_of(synonyms[i].key));
+        if (pdl_str_is(key, synonyms[i].old))
+            return pdl_field_find(kind, pdl_str_of(synonyms[i].key));
     return NULL;
 }
 
 const char *pdl_block_name(pdl_block_kind k) { return kinds[k].name; }
-const char *pdl_block_trace_name(pdl_block_kind k) { return k == PDL_BLOCK_scalar ? "data" : kinds[k].name; }
+const char *pdl_block_trace_name(pdl_block_kind k) {
+    return k == PDL_BLOCK_scalar ? "data" : kinds[k].name;
+}
 const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
 
@@ -167,7 +176,8 @@ pdl_loc pdl_field_loc(const pdl_block *b, const char *key) {
     if (pdl_node_find(b->node, pdl_str_of(key), &pair)) return pdl_node_loc(pair->key);
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++) {
         if (strcmp(key, synonyms[i].key) != 0) continue;
-        if (pdl_node_find(b->node, pdl_str_of(synonyms[i].old), &pair)) return pdl_node_loc(pair->key);
+        if (pdl_node_find(b->node, pdl_str_of(synonyms[i].old), &pair))
+            return pdl_node_loc(pair->key);
     }
     return b->loc;
 }

@@ -37,10 +37,13 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_scalar || !n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL ||
         n->style != PDL_STYLE_PLAIN)
         return;
-    if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false"))) return;
-    bool value = pdl_str_eq_nocase(n->text, PDL_STR("yes")) || pdl_str_eq_nocase(n->text, PDL_STR("on"));
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n),
-                                   "`%.*s` is the boolean %s", PDL_FMT(n->text), value ? "true" : "false");
+    if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false")))
+        return;
+    bool value =
+        pdl_str_eq_nocase(n->text, PDL_STR("yes")) || pdl_str_eq_nocase(n->text, PDL_STR("on"));
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n),
+                         "`%.*s` is the boolean %s", PDL_FMT(n->text), value ? "true" : "false");
     pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 
@@ -52,10 +55,11 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
     for (size_t i = 0; i < N; i++)
         if (pdl_str_eq(b->more->role.s, roles[i])) return;
     bool expr = pdl_str_find(b->more->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "role", b->more->role.loc, b->more->role.loc,
-                                   expr ? "`role` is not evaluated: %.*s is the role itself"
-                                        : "'%.*s' is not a role that models know",
-                                   PDL_FMT(b->more->role.s));
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "role", b->more->role.loc, b->more->role.loc,
+                         expr ? "`role` is not evaluated: %.*s is the role itself"
+                              : "'%.*s' is not a role that models know",
+                         PDL_FMT(b->more->role.s));
     pdl_str near = pdl_str_nearest(b->more->role.s, roles, N);
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -82,7 +86,8 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
     const pdl_params *p = &PDL_AS(function, b)->params;
     for (uint32_t i = 0; i < p->n; i++) {
         const pdl_pair *pair = NULL;
-        o.loc = p->node && pdl_node_find(p->node, p->names[i], &pair) ? pdl_node_loc(pair->key) : b->loc;
+        o.loc = p->node && pdl_node_find(p->node, p->names[i], &pair) ? pdl_node_loc(pair->key)
+                                                                      : b->loc;
         pdl_type_deprecated(p->types[i], old_type, &o);
     }
 }
@@ -90,7 +95,8 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
 static void lint_get(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_get) return;
     pdl_loc loc = pdl_field_loc(b, "get");
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "get", loc, loc, "`get` is the old form of `data`");
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "get", loc, loc, "`get` is the old form of `data`");
     pdl_checker_hint(c, d, "write data: ${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
 }
 
@@ -103,8 +109,9 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
         if (!key->text.n || key->text.p[key->text.n - 1] != '_') continue;
         for (size_t i = 0; i < n; i++) {
             if (!pdl_str_is(key->text, rows[i].old)) continue;
-            pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key),
-                                           pdl_node_loc(key), "`%s` is an internal spelling", rows[i].old);
+            pdl_diag *d =
+                pdl_checker_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key),
+                                 pdl_node_loc(key), "`%s` is an internal spelling", rows[i].old);
             pdl_checker_hint(c, d, "write %s", rows[i].key);
         }
     }
@@ -120,8 +127,9 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
 
 static void lint_budget(pdl_checker *c, const pdl_block *b) {
     if (!b->more->budget) return;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "budget", b->more->budget->loc, b->more->budget->loc,
-                                   "`budget` is refused by the reference interpreter");
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "budget", b->more->budget->loc, b->more->budget->loc,
+                         "`budget` is refused by the reference interpreter");
     if (d) d->reference_only = true;
 }
 
@@ -139,8 +147,8 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_TIMESTAMP) return;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"), pdl_node_loc(n),
-                                   "`%.*s` is a date, not text", PDL_FMT(n->text));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"),
+                                   pdl_node_loc(n), "`%.*s` is a date, not text", PDL_FMT(n->text));
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
@@ -162,9 +170,9 @@ static const pdl_lint_row rows[] = {
     {"name-undefined", "A name that nothing in the program defines."},
     {"bare-list", "A list where a block is expected (only with --strict)."},
 };
-static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,    lint_types, lint_get,
-                                     lint_synonyms,   lint_old_loop, lint_endless, lint_date,
-                                     lint_budget};
+static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,     lint_types,
+                                     lint_get,        lint_synonyms, lint_old_loop, lint_endless,
+                                     lint_date,       lint_budget};
 
 const pdl_lint_row *pdl_lint_rows(size_t *n) {
     *n = sizeof rows / sizeof *rows;

@@ -8,17 +8,21 @@
 
 /* "LINE:COLUMN KEY  " */
 static void put_head(pdl_loc loc, const char *key, pdl_buf *out) {
-    if (loc.src) pdl_buf_putf(out, "%u:%u", pdl_loc_line(loc), pdl_source_column(loc.src, loc.start));
-    else PDL_PUT(out, "-");
+    if (loc.src)
+        pdl_buf_putf(out, "%u:%u", pdl_loc_line(loc), pdl_source_column(loc.src, loc.start));
+    else
+        PDL_PUT(out, "-");
     pdl_buf_putf(out, "\t%s\t", key);
 }
 
 static void on_expr(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
     pdl_buf *out = user;
-    put_head(t->node ? pdl_node_loc(t->node) : t->loc, b->kind == PDL_BLOCK_scalar ? "text" : key, out);
+    put_head(t->node ? pdl_node_loc(t->node) : t->loc, b->kind == PDL_BLOCK_scalar ? "text" : key,
+             out);
     if (t->expr->form == PDL_X_BROKEN)
         pdl_buf_putf(out, "broken: %.*s", PDL_FMT(t->expr->fault->msg));
-    else pdl_expr_print(t->expr, out);
+    else
+        pdl_expr_print(t->expr, out);
     pdl_buf_putc(out, '\n');
 }
 
@@ -32,13 +36,15 @@ typedef struct typed {
     bool ok;
 } typed;
 
-static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc) {
+static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t,
+                    pdl_loc loc) {
     (void)b;
     typed *d = user;
     if (!d->ok) return;
     pdl_val schema = pdl_type_schema(t, true);
     put_head(loc, key, d->out);
-    d->ok = pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, d->out, d->err);
+    d->ok =
+        pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, d->out, d->err);
     pdl_drop(schema);
     pdl_buf_putc(d->out, '\n');
 }

@@ -17,10 +17,10 @@ enum {
     MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
 };
 
-/* --- problems
- * ------------------------------------------------------------------------------------------------- */
+/* --- problems --------------------------------------------------------------------------------- */
 
-pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...) {
+pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark,
+                          const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     pdl_diag *d = pdl_program_vdiag(l->p, PDL_DIAG_ERROR, code, loc, mark, fmt, ap);
@@ -106,7 +106,8 @@ static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
     return d;
 }
 
-void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known, size_t n_known) {
+void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
+                        size_t n_known) {
     pdl_str names[16];
     pdl_diag *d = unknown(l, key);
     for (size_t i = 0; i < n_known && i < 16; i++) names[i] = pdl_str_of(known[i]);
@@ -130,8 +131,7 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
     pdl_buf_fini(&v);
 }
 
-/* --- keys
- * ----------------------------------------------------------------------------------------------------- */
+/* --- keys ------------------------------------------------------------------------------------- */
 
 static uint32_t key_slot(const char *p, size_t n) {
     uint32_t h = 2166136261u;
@@ -174,7 +174,8 @@ static void make_keys(pdl_loader *l) {
         pdl_key *k = key_make(l, f[i].key);
         k->common = true;
         for (int b = 0; b < PDL_BLOCK_COUNT; b++)
-            if (pdl_field_allowed((pdl_block_kind)b, &f[i])) k->field[b] = (uint8_t)(COMMON_FIELD + i);
+            if (pdl_field_allowed((pdl_block_kind)b, &f[i]))
+                k->field[b] = (uint8_t)(COMMON_FIELD + i);
     }
     const pdl_select_row *s = pdl_selecting_keys(&n);
     for (size_t i = 0; i < n; i++) key_make(l, s[i].key)->select = (uint8_t)(i + 1);
@@ -188,8 +189,7 @@ static void make_keys(pdl_loader *l) {
     }
 }
 
-/* --- which kind
- * ----------------------------------------------------------------------------------------------- */
+/* --- which kind ------------------------------------------------------------------------------- */
 
 static void list_kinds(pdl_buf *out) {
     PDL_PUT(out, "expected a block: one of ");
@@ -237,7 +237,8 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
     pdl_buf_fini(&b);
 }
 
-/* Without a selecting key: the kind with most of the fields, so that the message names what is missing. */
+/* Without a selecting key: the kind with most of the fields, so that the message names what is
+ * missing. */
 static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
     uint32_t count[PDL_BLOCK_COUNT] = {0};
     int best = PDL_BLOCK_empty;
@@ -251,7 +252,8 @@ static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
 }
 
 /* The kind by `kind` and by the selecting keys; false: reported. */
-static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_kind *kind) {
+static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                                   pdl_block_kind *kind) {
     unsigned first = UINT8_MAX;
     bool known = false;
     for (uint32_t i = 0; i < n->n; i++) {
@@ -280,9 +282,17 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* The kinds with forms: which fields of model and code blocks go together (spec 2.1). One row: a field in a
- * form. */
-typedef enum { FORM_ANY, FORM_LITELLM, FORM_GRANITE, FORM_LANG, FORM_JINJA, FORM_COMMAND, FORM_ARGS } form;
+/* The kinds with forms: which fields of model and code blocks go together (spec 2.1). One row: a
+ * field in a form. */
+typedef enum {
+    FORM_ANY,
+    FORM_LITELLM,
+    FORM_GRANITE,
+    FORM_LANG,
+    FORM_JINJA,
+    FORM_COMMAND,
+    FORM_ARGS
+} form;
 static const struct {
     form form;
     const char *key;
@@ -309,7 +319,9 @@ static form model_form(pdl_loader *l, const pdl_node *n) {
     static const char *const platforms[] = {"litellm", "openai", "granite-io"};
     const pdl_pair *pair = NULL;
     const pdl_node *v = entry(n, "platform", &pair);
-    if (!v) return entry(n, "processor", &pair) && !entry(n, "model", NULL) ? FORM_GRANITE : FORM_LITELLM;
+    if (!v)
+        return entry(n, "processor", &pair) && !entry(n, "model", NULL) ? FORM_GRANITE
+                                                                        : FORM_LITELLM;
     for (size_t i = 0; i < 3 && pdl_node_is_str(v); i++)
         if (pdl_str_is(v->text, platforms[i])) return i == 2 ? FORM_GRANITE : FORM_LITELLM;
     if (pdl_node_is_str(v)) pdl_loader_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
@@ -333,7 +345,8 @@ static form code_form(pdl_loader *l, const pdl_node *n) {
     return FORM_ANY;
 }
 
-static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind, pdl_loc loc) {
+static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind,
+                                    pdl_loc loc) {
     form f = kind == PDL_BLOCK_model ? model_form(l, n) : code_form(l, n);
     for (size_t i = 0; i < N_FORM_ROWS && f != FORM_ANY; i++) {
         const pdl_pair *pair = NULL;
@@ -344,11 +357,12 @@ static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_
     }
 }
 
-/* --- a block
- * -------------------------------------------------------------------------------------------------- */
+/* --- a block ---------------------------------------------------------------------------------- */
 
 /* Of a block that says its kind the reference says nothing in detail. */
-static bool is_general(const pdl_block *b) { return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL; }
+static bool is_general(const pdl_block *b) {
+    return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
+}
 
 static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
     pdl_block_kind kind = b->kind;
@@ -365,13 +379,15 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
     suggest(l, d, key->text, names, n);
     const pdl_key *k = key_find(l, key);
     if (d->hint.n || !k) return;
-    if (k->select) pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
+    if (k->select)
+        pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
 }
 
 static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_block_kind kind) {
     bool leaf;
     if (pdl_node_is_null(pair->value)) return;
-    if (pdl_loader_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind)) return;
+    if (pdl_loader_as_bool(pair->value, true, &leaf) && leaf != pdl_block_is_structured(kind))
+        return;
     pdl_loader_wrong(l, pair->value, pdl_node_loc(pair->key),
                      pdl_block_is_structured(kind) ? "should be false" : "should be true");
     l->p->diags.p[l->p->diags.n - 1].general = true;
@@ -439,11 +455,13 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
                                                     bool body) {
     if (!body) {
         pdl_loader_wrong(l, n, loc, "should not be a list");
-        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write data: or lastOf: in front of the list");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                        "write data: or lastOf: in front of the list");
         return NULL;
     }
-    pdl_diag *d = pdl_program_diag(l->p, PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n),
-                                   "a list without `lastOf:` is refused by the reference interpreter");
+    pdl_diag *d =
+        pdl_program_diag(l->p, PDL_DIAG_WARNING, "bare-list", loc, pdl_node_loc(n),
+                         "a list without `lastOf:` is refused by the reference interpreter");
     d->reference_only = true;
     pdl_b_lastOf *b = new_block(l, PDL_BLOCK_lastOf, n, loc);
     b->items.loc = loc;
@@ -456,8 +474,10 @@ static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_nod
 
 static PDL_NOINLINE const pdl_block *load_scalar(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->type == PDL_NT_TIMESTAMP) {
-        pdl_loader_wrong(l, n, loc, "should be of type: a block, text, number, boolean or null, not a date");
-        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "quote it, or write it below `data:`");
+        pdl_loader_wrong(l, n, loc,
+                         "should be of type: a block, text, number, boolean or null, not a date");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                        "quote it, or write it below `data:`");
         return NULL;
     }
     pdl_b_scalar *b = new_block(l, PDL_BLOCK_scalar, n, loc);
@@ -541,8 +561,8 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
             return;
         }
     }
-    pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", err.loc, err.mark.src ? err.mark : err.loc,
-                                   "%s", err.msg);
+    pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", err.loc,
+                                   err.mark.src ? err.mark : err.loc, "%s", err.msg);
     d->at_load = true;
     if (err.hint) d->hint = pdl_arena_str(p->arena, pdl_str_of(err.hint));
     pdl_err_fini(&err);

@@ -1,13 +1,14 @@
-/* load.h -- nodes -> blocks: which kind, which field, did-you-mean. Spec: language-syntax 1, 2, 6.2.
- * SPDX-License-Identifier: Apache-2.0 */
+/* load.h -- nodes -> blocks: which kind, which field, did-you-mean. Spec: language-syntax 1, 2,
+ * 6.2. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_LANG_LOAD_H
 #define PDL_LANG_LOAD_H
 
 #include "base/err.h"
 #include "lang/program.h"
 
-/* Reads the text of a program (already a source, see yaml.h) into p: p->main, or diagnostics. *ok tells
- * whether there are no errors. YAML errors become the only diagnostic. Never fails otherwise. */
+/* Reads the text of a program (already a source, see yaml.h) into p: p->main, or diagnostics. *ok
+ * tells whether there are no errors. YAML errors become the only diagnostic. Never fails
+ * otherwise. */
 void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok);
 
 /* From a node (a value of `lang: pdl` that is an object). */

@@ -1,5 +1,5 @@
-/* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each type of
- * field.
+/* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each
+ * type of field.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/loader.h"
 #include "value/int.h"
@@ -7,13 +7,12 @@
 
 #include "base/banned.h"
 
-/* --- scalars that coerce (spec 2.2)
- * ---------------------------------------------------------------------------- */
+/* --- scalars that coerce (spec 2.2) ----------------------------------------------------------- */
 
 bool pdl_loader_as_bool(const pdl_node *n, bool words, bool *out) {
-    static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {"false", "no",
-                                                                                          "off",   "n",
-                                                                                          "f",     "0"};
+    static const char *const yes[] = {"true", "yes", "on", "y", "t", "1"}, *const no[] = {
+                                                                               "false", "no", "off",
+                                                                               "n",     "f",  "0"};
     if (n->kind != PDL_NODE_SCALAR) return false;
     if (n->type == PDL_NT_BOOL || n->type == PDL_NT_INT || n->type == PDL_NT_FLOAT) {
         pdl_val v = pdl_node_value(n);
@@ -57,7 +56,10 @@ bool pdl_loader_as_int(const pdl_node *n, int64_t *out) {
     pdl_val v = pdl_node_value(n);
     double d = pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 0;
     bool ok = !pdl_is(v, PDL_V_BIGINT) && d > -9e15 && d < 9e15;
-    if (ok) *out = pdl_is(v, PDL_V_BOOL) ? pdl_bool_of(v) : pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : (int64_t)d;
+    if (ok)
+        *out = pdl_is(v, PDL_V_BOOL)  ? pdl_bool_of(v)
+               : pdl_is(v, PDL_V_INT) ? pdl_int_of(v)
+                                      : (int64_t)d;
     ok = ok && pdl_val_eq(v, pdl_int(*out));
     pdl_drop(v);
     return ok;
@@ -81,11 +83,11 @@ static void load_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag *o
 
 static void load_count(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_count *out) {
     out->given = true;
-    if (!pdl_loader_as_int(n, &out->value)) pdl_loader_wrong(l, n, loc, "should be of type <class 'int'>");
+    if (!pdl_loader_as_int(n, &out->value))
+        pdl_loader_wrong(l, n, loc, "should be of type <class 'int'>");
 }
 
-/* --- evaluated values by class
- * ----------------------------------------------------------------------------------- */
+/* --- evaluated values by class ---------------------------------------------------------------- */
 
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok) {
     const pdl_node *e = pdl_loader_recorded(n);
@@ -150,8 +152,7 @@ static const pdl_tree *load_argv(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return t;
 }
 
-/* --- blocks
- * -------------------------------------------------------------------------------------------------------- */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
     out->loc = loc;
@@ -165,7 +166,8 @@ static PDL_NOINLINE void load_list(pdl_loader *l, const pdl_node *n, pdl_loc loc
         out->p[i] = pdl_loader_block(l, n->items[i], pdl_node_loc(n->items[i]), false);
 }
 
-static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                                    pdl_blocks *out) {
     if (n->kind == PDL_NODE_SEQ) {
         load_list(l, n, loc, out);
         return;
@@ -178,7 +180,8 @@ static PDL_NOINLINE void load_texts(pdl_loader *l, const pdl_node *n, pdl_loc lo
 }
 
 /* Names of entries are literal text. */
-static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                                    pdl_blocks *out) {
     out->loc = loc;
     if (n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) {
         pdl_loader_wrong(l, n, loc, "should be an object");
@@ -191,7 +194,8 @@ static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         if (!pdl_node_is_str(key)) {
-            pdl_loader_wrong(l, key, pdl_node_loc(key), "should be of type <class 'str'>: quote the name");
+            pdl_loader_wrong(l, key, pdl_node_loc(key),
+                             "should be of type <class 'str'>: quote the name");
             continue;
         }
         out->names[i] = key->text.p ? key->text : PDL_STR("");
@@ -199,7 +203,8 @@ static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
     }
 }
 
-static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_blocks *out) {
+static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                                     pdl_blocks *out) {
     if (n->kind == PDL_NODE_SEQ)
         load_list(l, n, loc, out);
     else if (n->kind == PDL_NODE_MAP)
@@ -208,8 +213,7 @@ static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc l
         pdl_loader_wrong_union(l, n, loc, "object or list of blocks that give objects");
 }
 
-/* --- small fields of all blocks
- * ------------------------------------------------------------------------------------- */
+/* --- small fields of all blocks --------------------------------------------------------------- */
 
 static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
     static const char *const words[] = {"independent", "dependent"};
@@ -236,8 +240,8 @@ static bool is_raw(const pdl_block *b) {
     return b->kind == PDL_BLOCK_data && raw && pdl_loader_as_bool(raw, true, &value) && value;
 }
 
-static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f, const pdl_node *n,
-                                pdl_loc loc) {
+static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_field *f,
+                                const pdl_node *n, pdl_loc loc) {
     if (is_raw(b)) return pdl_loader_tree_raw(l, n, loc);
     bool callee = b->kind == PDL_BLOCK_call && f->need == PDL_NEED_REQ;
     if (callee && !pdl_node_is_str(n) && n->kind != PDL_NODE_MAP) {
@@ -256,7 +260,8 @@ static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
 }
 
 /* Fields without blocks inside. Flat switch over the types of fields. */
-static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
+static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f,
+                                    const pdl_pair *pair) {
     void *at = member_of(l, b, f);
     pdl_block_rare *more = f->in_more ? (pdl_block_rare *)(uintptr_t)b->more : NULL;
     const pdl_node *n = pair->value;

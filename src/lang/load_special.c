@@ -1,5 +1,5 @@
-/* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join, cases,
- * for, aggregator, types.
+/* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join,
+ * cases, for, aggregator, types.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/loader.h"
 #include "yaml/yaml.h"
@@ -26,8 +26,7 @@ static size_t word_of(const pdl_node *n, const char *const *words, size_t n_word
     return n_words;
 }
 
-/* --- contribute (2.6)
- * --------------------------------------------------------------------------------------------- */
+/* --- contribute (2.6) ------------------------------------------------------------------------- */
 
 static const char *const targets[] = {"result", "context", "stdout", "stderr"};
 
@@ -44,7 +43,8 @@ static void target_of(pdl_contributes *all, pdl_contribute *c, pdl_str word) {
 }
 
 /* {TARGET: {value: E}} */
-static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes *all, pdl_contribute *c) {
+static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes *all,
+                              pdl_contribute *c) {
     static const char *const keys[] = {"value"};
     c->target = PDL_TO_INVALID;
     for (uint32_t i = 0; i < n->n; i++) {
@@ -90,26 +90,28 @@ void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes 
     }
 }
 
-/* --- retry (2.7)
- * -------------------------------------------------------------------------------------------------- */
+/* --- retry (2.7) ------------------------------------------------------------------------------ */
 
 static const pdl_tree *load_exceptions(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind != PDL_NODE_SEQ) return pdl_loader_xstr(l, n, loc, false);
     for (uint32_t i = 0; i < n->n; i++)
         if (!pdl_node_is_str(n->items[i]))
-            pdl_loader_wrong(l, n->items[i], pdl_node_loc(n->items[i]), "should be of type <class 'str'>");
+            pdl_loader_wrong(l, n->items[i], pdl_node_loc(n->items[i]),
+                             "should be of type <class 'str'>");
     return pdl_loader_tree(l, n, loc);
 }
 
 static const pdl_tree *load_jitter(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind != PDL_NODE_SEQ) return pdl_loader_xnum(l, n, loc, false);
     if (n->n != 2) pdl_loader_wrong(l, n, loc, "should be a number or a list [least, most]");
-    for (uint32_t i = 0; i < n->n; i++) pdl_loader_xnum(l, n->items[i], pdl_node_loc(n->items[i]), false);
+    for (uint32_t i = 0; i < n->n; i++)
+        pdl_loader_xnum(l, n->items[i], pdl_node_loc(n->items[i]), false);
     return pdl_loader_tree(l, n, loc);
 }
 
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair) {
-    static const char *const keys[] = {"tries", "exceptions", "delay", "max_delay", "backoff", "jitter"};
+    static const char *const keys[] = {"tries",     "exceptions", "delay",
+                                       "max_delay", "backoff",    "jitter"};
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
@@ -118,8 +120,9 @@ const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair) {
     r->node = n;
     if (n->kind != PDL_NODE_MAP) {
         if (!pdl_loader_as_int(n, &r->count))
-            pdl_loader_wrong(l, n, loc,
-                             "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
+            pdl_loader_wrong(
+                l, n, loc,
+                "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
         return r;
     }
     r->is_object = true;
@@ -163,16 +166,15 @@ const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair) {
     return b;
 }
 
-/* --- types (3)
- * ----------------------------------------------------------------------------------------------------- */
+/* --- types (3) -------------------------------------------------------------------------------- */
 
 static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_err err = {0};
     const pdl_type *t = NULL;
     if (pdl_node_is_null(n)) return NULL;
     if (n->kind == PDL_NODE_SCALAR && !pdl_node_is_str(n)) {
-        pdl_loader_wrong_union(l, n, loc,
-                               "a type name, a list of one type, an object of types or a JSON Schema");
+        pdl_loader_wrong_union(
+            l, n, loc, "a type name, a list of one type, an object of types or a JSON Schema");
         return NULL;
     }
     if (pdl_type_read(l->a, n, &t, &err)) return t;
@@ -207,8 +209,7 @@ void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out) {
     }
 }
 
-/* --- parser (5)
- * ---------------------------------------------------------------------------------------------------- */
+/* --- parser (5) ------------------------------------------------------------------------------- */
 
 static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser_field *out) {
     static const char *const keys[] = {"regex", "mode", "spec", "description"};
@@ -263,7 +264,8 @@ const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
         for (size_t i = 0; i < n_rows && i < 16; i++) words[i] = rows[i].name;
         pdl_loader_one_of(l, n, loc, words, n_rows < 16 ? n_rows : 16, true);
     } else if (n->kind != PDL_NODE_MAP) {
-        pdl_loader_wrong_union(l, n, loc, "json, jsonl, yaml, csv or an object {regex, mode, spec}");
+        pdl_loader_wrong_union(l, n, loc,
+                               "json, jsonl, yaml, csv or an object {regex, mode, spec}");
     } else if (pdl_node_find(n, PDL_STR("pdl"), NULL)) {
         pdl_loader_diag(l, "parser-pdl", loc, pdl_node_loc(n), "parser: pdl is not supported");
     } else {
@@ -272,8 +274,7 @@ const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
     return f;
 }
 
-/* --- expectations (2.8)
- * -------------------------------------------------------------------------------------------- */
+/* --- expectations (2.8) ----------------------------------------------------------------------- */
 
 static void load_expectation(pdl_loader *l, const pdl_node *n, pdl_expectation *x) {
     static const char *const keys[] = {"expect", "feedback"};
@@ -305,8 +306,7 @@ void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectatio
     for (uint32_t i = 0; i < n->n; i++) load_expectation(l, n->items[i], &out->p[i]);
 }
 
-/* --- join (2.11)
- * --------------------------------------------------------------------------------------------------- */
+/* --- join (2.11) ------------------------------------------------------------------------------ */
 
 const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"as", "with", "reduce", "as_", "with_"};
@@ -318,10 +318,11 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     j->loc = pdl_node_loc(pair->key);
     j->with = PDL_STR("");
     if (n->kind != PDL_NODE_MAP) {
-        pdl_loader_wrong_union(l, n, j->loc,
-                               "object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}");
+        pdl_loader_wrong_union(
+            l, n, j->loc, "object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}");
         if (word_of(n, kinds, 5) < 5)
-            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}", PDL_FMT(n->text));
+            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {as: %.*s}",
+                            PDL_FMT(n->text));
         return j;
     }
     for (uint32_t i = 0; i < n->n; i++) {
@@ -358,8 +359,7 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     return j;
 }
 
-/* --- match (2.10)
- * -------------------------------------------------------------------------------------------------- */
+/* --- match (2.10) ----------------------------------------------------------------------------- */
 
 static const char pattern_forms[] =
     "a plain value or {any: }, {anyOf: [...]}, {array: [...]}, {object: {...}}";
@@ -371,7 +371,8 @@ static void load_pattern_list(pdl_loader *l, const pdl_pair *pair, pdl_pattern *
     if (!is_list(l, n, pdl_node_loc(pair->key))) return;
     p->n = n->n;
     p->items = pdl_arena_new_n(l->a, const pdl_pattern *, n->n);
-    for (uint32_t i = 0; i < n->n; i++) p->items[i] = load_pattern(l, n->items[i], pdl_node_loc(n->items[i]));
+    for (uint32_t i = 0; i < n->n; i++)
+        p->items[i] = load_pattern(l, n->items[i], pdl_node_loc(n->items[i]));
 }
 
 static void load_pattern_object(pdl_loader *l, const pdl_pair *pair, pdl_pattern *p) {
@@ -435,7 +436,8 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     }
     pdl_loader_wrong_union(l, n, loc, pattern_forms);
     if (n->kind == PDL_NODE_SEQ)
-        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1], "write {array: [...]} or {anyOf: [...]}");
+        pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                        "write {array: [...]} or {anyOf: [...]}");
     return p;
 }
 
@@ -473,8 +475,7 @@ void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
 }
 
-/* --- for (2.10 repeat)
- * --------------------------------------------------------------------------------------------- */
+/* --- for (2.10 repeat) ------------------------------------------------------------------------ */
 
 static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || pdl_loader_recorded(n) != n)
@@ -503,8 +504,7 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     return f;
 }
 
-/* --- aggregator (2.9)
- * ---------------------------------------------------------------------------------------------- */
+/* --- aggregator (2.9) ------------------------------------------------------------------------- */
 
 const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair) {
     static const char *const keys[] = {"file",   "mode",  "encoding",   "prefix",

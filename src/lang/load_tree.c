@@ -1,4 +1,5 @@
-/* pdl_loader_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in one pass.
+/* pdl_loader_tree.c -- data with expressions: a part without any becomes one constant, made bottom
+ * up in one pass.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -63,7 +64,8 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
         o->value = pdl_list_push(o->value, p.value);
         return;
     }
-    if (!o->tree) { /* the first that is not constant: what came before becomes constants of its own */
+    /* the first that is not constant: what came before becomes constants of its own */
+    if (!o->tree) {
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)
             o->tree->items[k] = pdl_loader_tree_const(l, items[k], pdl_node_loc(items[k]),
@@ -101,8 +103,8 @@ static void add_entry(pdl_loader *l, load_branch *o, part v) {
             pdl_loc loc = pdl_node_loc(pairs[j].key);
             o->tree->keys[j] =
                 pdl_loader_tree_const(l, pairs[j].key, loc, pdl_keep(pdl_dict_key_at(o->value, j)));
-            o->tree->items[j] =
-                pdl_loader_tree_const(l, pairs[j].value, loc, pdl_keep(pdl_dict_val_at(o->value, j)));
+            o->tree->items[j] = pdl_loader_tree_const(l, pairs[j].value, loc,
+                                                      pdl_keep(pdl_dict_val_at(o->value, j)));
         }
     }
     o->tree->keys[i] = as_tree(l, pairs[i].key, pdl_node_loc(pairs[i].key), k);
@@ -136,8 +138,9 @@ static const pdl_node *raw_data(const pdl_node *n) {
     bool raw = false;
     if (n->kind != PDL_NODE_MAP || n->n != 2) return NULL;
     const pdl_node *flag = pdl_node_find(n, PDL_STR("raw"), NULL);
-    return flag && pdl_loader_as_bool(flag, true, &raw) && raw ? pdl_node_find(n, PDL_STR("data"), NULL)
-                                                               : NULL;
+    return flag && pdl_loader_as_bool(flag, true, &raw) && raw
+               ? pdl_node_find(n, PDL_STR("data"), NULL)
+               : NULL;
 }
 
 /* A part without parts: true and *out. Else it becomes the innermost open branch. */

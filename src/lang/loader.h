@@ -1,8 +1,8 @@
 /* loader.h -- private to the room: state of one load, and the readers of positions.
  *
- * Every reader returns what it made and reports problems as diagnostics; after a problem the result may be
- * NULL or partial, the program then never runs. `loc` is what FILE:LINE says of the part (the key of an
- * entry, the first character of an item).
+ * Every reader returns what it made and reports problems as diagnostics; after a problem the result
+ * may be NULL or partial, the program then never runs. `loc` is what FILE:LINE says of the part
+ * (the key of an entry, the first character of an item).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,7 +27,7 @@ typedef struct pdl_key {
     uint8_t select; /* 1 + place among the selecting keys, 0: does not select */
     bool common;    /* key of a common field */
     bool synonym;
-    uint32_t trace; /* kinds in which it is a field of traces */
+    uint32_t trace;                 /* kinds in which it is a field of traces */
     uint8_t field[PDL_BLOCK_COUNT]; /* 0: none; 1 + place in pdl_fields; COMMON_FIELD + place in
                                        pdl_common_fields */
 } pdl_key;
@@ -47,8 +47,8 @@ typedef struct load_branch {
 typedef struct pdl_loader {
     pdl_program *p;
     pdl_arena *a;
-    size_t budget; /* nodes that may still be read: stops aliases that multiply */
-    bool over;     /* budget is used up (reported) */
+    size_t budget;  /* nodes that may still be read: stops aliases that multiply */
+    bool over;      /* budget is used up (reported) */
     unsigned depth; /* blocks around the one that is read */
     PDL_VEC(load_branch) open;
     pdl_recent recent;
@@ -58,22 +58,26 @@ typedef struct pdl_loader {
     pdl_key keys[MAX_KEYS];
 } pdl_loader;
 
-/* --- load.c: blocks --- */
+/* --- load.c: blocks --------------------------------------------------------------------------- */
 const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool body);
-bool pdl_loader_spend(pdl_loader *l, const pdl_node *n); /* counts a node; false when there are too many */
+bool pdl_loader_spend(pdl_loader *l,
+                      const pdl_node *n); /* counts a node; false when there are too many */
 
 /* Problems. at: the part that is wrong. They return NULL. */
 PDL_PRINTF(5, 6)
-pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark, const char *fmt, ...);
-void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should); /* "VALUE SHOULD" */
-/* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not be a list;
- * expected EXPECTED". */
+pdl_diag *pdl_loader_diag(pdl_loader *l, const char *code, pdl_loc loc, pdl_loc mark,
+                          const char *fmt, ...);
+void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                      const char *should); /* "VALUE SHOULD" */
+/* The same where several forms are allowed: "VALUE should be of type EXPECTED", "VALUE should not
+ * be a list; expected EXPECTED". */
 void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected);
 void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err); /* takes err */
 void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *known,
                         size_t n_known); /* "Field not allowed: KEY" */
 void pdl_loader_missing(pdl_loader *l, pdl_loc loc, const char *field);
-void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* "VALUE should be one of: ['a', 'b']", with a suggestion. */
 void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words,
                        size_t n_words, bool general);
@@ -81,19 +85,20 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
 /* v, which the program now owns. Takes v. */
 pdl_val pdl_loader_own(pdl_loader *l, pdl_val v);
 
-/* --- load_fields.c: one field of a block into its member --- */
+/* --- load_fields.c: one field of a block into its member -------------------------------------- */
 void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair);
 bool pdl_loader_text(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_text_field *out);
 
-/* --- pdl_loader_tree.c: data with expressions --- */
+/* --- pdl_loader_tree.c: data with expressions ------------------------------------------------- */
 const pdl_tree *pdl_loader_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 /* Arguments of a call: one that is written {data: X, raw: true} is X as written. */
 const pdl_tree *pdl_loader_tree_args(pdl_loader *l, const pdl_node *n, pdl_loc loc);
 const pdl_tree *pdl_loader_tree_raw(pdl_loader *l, const pdl_node *n, pdl_loc loc); /* as written */
-const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_val v); /* takes v */
+const pdl_tree *pdl_loader_tree_const(pdl_loader *l, const pdl_node *n, pdl_loc loc,
+                                      pdl_val v);       /* takes v */
 const pdl_node *pdl_loader_recorded(const pdl_node *n); /* E of {pdl__expr: E, ...}, else n */
 
-/* --- load_special.c: fields with a form of their own --- */
+/* --- load_special.c: fields with a form of their own ------------------------------------------ */
 void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
 const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair);
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);

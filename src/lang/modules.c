@@ -1,5 +1,5 @@
-/* modules.c -- programs that a program includes or imports: found, loaded and searched for definitions once
- * each.
+/* modules.c -- programs that a program includes or imports: found, loaded and searched for
+ * definitions once each.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"
 #include "lang/load.h"
@@ -20,8 +20,11 @@ void pdl_modules_fini(pdl_modules *m) {
 
 /* What the module leaves in scope: found by a quiet walk from an empty one. */
 static void find_definitions(pdl_checker *c, pdl_module *m) {
-    pdl_checker inner = {
-        .p = m->program, .opt = c->opt, .modules = c->modules, .quiet = true, .depth = c->depth + 1};
+    pdl_checker inner = {.p = m->program,
+                         .opt = c->opt,
+                         .modules = c->modules,
+                         .quiet = true,
+                         .depth = c->depth + 1};
     m->busy = true;
     pdl_checker_block(&inner, m->program->main, (pdl_str){0});
     m->busy = false;
@@ -57,8 +60,8 @@ static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *
     const char *what = import ? "import" : "include";
     if (d && d->loc.src)
         pdl_checker_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc,
-                         "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what, PDL_FMT(m->name),
-                         pdl_loc_line(d->loc), PDL_FMT(d->text));
+                         "Attempting to %s invalid yaml: %.*s: line %u: %.*s", what,
+                         PDL_FMT(m->name), pdl_loc_line(d->loc), PDL_FMT(d->text));
     else if (d)
         pdl_checker_diag(c, PDL_DIAG_ERROR, "module-broken", loc, loc,
                          "Attempting to %s invalid yaml: %.*s: %.*s", what, PDL_FMT(m->name),
@@ -74,8 +77,8 @@ void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool i
     pdl_buf name = PDL_BUF, bytes = PDL_BUF;
     pdl_err err = {0};
     pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
-    if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import, &name,
-                     &bytes, &err)) {
+    if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import,
+                     &name, &bytes, &err)) {
         pdl_module *m = load_module(c, pdl_buf_str(&name), pdl_buf_str(&bytes));
         if (!m->program->main) {
             report_broken(c, b, m, import);
@@ -89,8 +92,10 @@ void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool i
         }
     } else {
         const pdl_node *n =
-            b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL) : NULL;
-        pdl_checker_diag(c, PDL_DIAG_ERROR, "module-missing", loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
+            b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL)
+                    : NULL;
+        pdl_checker_diag(c, PDL_DIAG_ERROR, "module-missing", loc, n ? pdl_node_loc(n) : loc, "%s",
+                         err.msg);
         pdl_err_fini(&err);
         c->open_ended = c->open_ended || !import;
     }

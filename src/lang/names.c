@@ -1,5 +1,5 @@
-/* names.c -- which names an expression reads, and whether something may have defined them before. Definitions
- * are followed in the order of execution; what may or may not have run counts as run.
+/* names.c -- which names an expression reads, and whether something may have defined them before.
+ * Definitions are followed in the order of execution; what may or may not have run counts as run.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"
 #include "lang/walk.h"
@@ -34,11 +34,11 @@ void pdl_checker_scope_predefined(pdl_checker *c) {
                                         "stdlib",
                                         "pdl_usage",
                                         "pdl_scope"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) pdl_checker_scope_add(c, pdl_str_of(names[i]));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        pdl_checker_scope_add(c, pdl_str_of(names[i]));
 }
 
-/* --- what is defined inside of a block
- * ----------------------------------------------------------------------------- */
+/* --- what is defined inside of a block -------------------------------------------------------- */
 
 static void collect_pattern(pdl_checker *c, const pdl_pattern *p) {
     pdl_checker_scope_add(c, p->def);
@@ -51,7 +51,9 @@ static void collect_fors(pdl_checker *c, const pdl_fors *f) {
             pdl_checker_scope_add(c, pdl_str_get(f->names[i]->value));
 }
 
-static void collect_child(void *user, const pdl_block *child) { pdl_checker_scope_collect(user, child); }
+static void collect_child(void *user, const pdl_block *child) {
+    pdl_checker_scope_collect(user, child);
+}
 
 void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b) {
     pdl_checker_scope_add(c, b->def.s);
@@ -70,8 +72,7 @@ void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, collect_child, c);
 }
 
-/* --- walking an expression
- * ------------------------------------------------------------------------------------------ */
+/* --- walking an expression -------------------------------------------------------------------- */
 
 typedef struct xwalk {
     void (*fn)(void *user, const pdl_xnode *x);
@@ -91,8 +92,8 @@ static void walk_args(const xwalk *w, const pdl_xargs *a) {
     walk_x(w, a->starstar);
 }
 
-/* Visits the parts but one, the next of a chain of any length, which is returned. Statements of templates are
- * not entered. */
+/* Visits the parts but one, the next of a chain of any length, which is returned. Statements of
+ * templates are not entered. */
 static const pdl_xnode *walk_parts(const xwalk *w, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR: return x->u.access.obj;
@@ -142,8 +143,8 @@ static const pdl_xnode *root_name(const pdl_xnode *x) {
 
 /* `x is defined`, `x | default(1)` and the like accept a name that nothing defines. */
 static const pdl_xnode *guarded(const pdl_xnode *x) {
-    static const char *const tests[] = {"defined", "undefined", "callable"}, *const filters[] = {"default",
-                                                                                                 "d"};
+    static const char *const tests[] = {"defined", "undefined", "callable"}, *const filters[] = {
+                                                                                 "default", "d"};
     if (x->kind == PDL_X_TEST) {
         for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
             if (pdl_str_is(x->u.filter.name, tests[i])) return root_name(x->u.filter.obj);
@@ -165,8 +166,7 @@ void pdl_checker_scope_guards(pdl_checker *c, const pdl_tree *t) {
     walk_x(&w, t->expr->root);
 }
 
-/* --- one expression
- * --------------------------------------------------------------------------------------------------- */
+/* --- one expression --------------------------------------------------------------------------- */
 
 typedef struct seen {
     pdl_checker *c;
@@ -192,9 +192,10 @@ static void find_unknown(void *user, const pdl_xnode *x) {
     seen *s = user;
     if ((x->kind != PDL_X_FILTER && x->kind != PDL_X_TEST) || !x->u.filter.unknown) return;
     bool filter = x->kind == PDL_X_FILTER;
-    pdl_diag *d = pdl_checker_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc,
-                                   part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
-                                   filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
+    pdl_diag *d =
+        pdl_checker_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc,
+                         part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
+                         filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
     pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
     if (near.n) pdl_checker_hint(s->c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -206,15 +207,16 @@ static void undefined(seen *s, pdl_str name) {
     s->found = NULL;
     walk_x(&w, s->e->root);
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark, "'%.*s' is undefined",
-                                   PDL_FMT(name));
+    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark,
+                                   "'%.*s' is undefined", PDL_FMT(name));
     pdl_str near = pdl_str_nearest(name, c->trail.p, c->trail.n);
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
 /* Number of the first free name of e from i on that is not in scope, n_free: none. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
-    while (i < e->n_free && (pdl_checker_scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))
+    while (i < e->n_free &&
+           (pdl_checker_scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))
         i++;
     return i;
 }
@@ -232,7 +234,8 @@ void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, p
         pdl_diag *d = pdl_checker_diag(
             c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->fault->start, e->fault->end),
             "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->fault->msg));
-        if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
+        if (e->fault->hint.n)
+            pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
         return;
     }
     if (!e->root) return;

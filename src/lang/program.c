@@ -37,8 +37,8 @@ pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap) {
     return kept;
 }
 
-pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                           const char *fmt, ...) {
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
+                           pdl_loc mark, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     pdl_diag *d = pdl_program_vdiag(p, sev, code, loc, mark, fmt, ap);
@@ -46,12 +46,15 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, p
     return d;
 }
 
-pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                            const char *fmt, va_list ap) {
+pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
+                            pdl_loc mark, const char *fmt, va_list ap) {
     if (p->diags.n >= MAX_DIAGS) p->diags.n--; /* the last place is overwritten again and again */
     pdl_diag *d = pdl_vec_push(&p->diags);
-    *d = (pdl_diag){
-        .severity = sev, .code = code, .loc = loc, .mark = mark, .text = pdl_program_vtext(p, fmt, ap)};
+    *d = (pdl_diag){.severity = sev,
+                    .code = code,
+                    .loc = loc,
+                    .mark = mark,
+                    .text = pdl_program_vtext(p, fmt, ap)};
     return d;
 }
 
@@ -63,13 +66,14 @@ typedef struct placed {
 
 static int by_place(const void *a, const void *b) {
     const placed *x = a, *y = b;
-    if (x->diag.loc.start != y->diag.loc.start) return x->diag.loc.start < y->diag.loc.start ? -1 : 1;
+    if (x->diag.loc.start != y->diag.loc.start)
+        return x->diag.loc.start < y->diag.loc.start ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static bool same(const pdl_diag *a, const pdl_diag *b) {
-    return a->loc.start == b->loc.start && a->mark.start == b->mark.start && a->severity == b->severity &&
-           pdl_str_eq(a->text, b->text);
+    return a->loc.start == b->loc.start && a->mark.start == b->mark.start &&
+           a->severity == b->severity && pdl_str_eq(a->text, b->text);
 }
 
 void pdl_program_sort_diags(pdl_program *p) {
@@ -88,7 +92,8 @@ void pdl_program_sort_diags(pdl_program *p) {
 
 void pdl_diag_print(const pdl_diag *d, const char *before, bool rich, pdl_buf *out) {
     pdl_err err = {0};
-    pdl_err_set(&err, d->at_load ? PDL_E_schema : PDL_E_syntax, d->loc, "%s%.*s", before, PDL_FMT(d->text));
+    pdl_err_set(&err, d->at_load ? PDL_E_schema : PDL_E_syntax, d->loc, "%s%.*s", before,
+                PDL_FMT(d->text));
     err.mark = d->mark;
     if (d->hint.n) pdl_err_hint(&err, "%.*s", PDL_FMT(d->hint));
     pdl_err_print(&err, rich, out);
@@ -105,7 +110,8 @@ void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich) {
     }
     if (!general) return;
     if (p->source && p->source->name.n)
-        pdl_buf_putf(out, "The file PDL %.*s does not respect the schema.\n", PDL_FMT(p->source->name));
+        pdl_buf_putf(out, "The file PDL %.*s does not respect the schema.\n",
+                     PDL_FMT(p->source->name));
     else
         PDL_PUT(out, "The PDL program does not respect the schema.\n");
 }

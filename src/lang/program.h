@@ -11,15 +11,16 @@ typedef enum { PDL_DIAG_ERROR, PDL_DIAG_WARNING } pdl_severity;
 /* One problem found without running. */
 typedef struct pdl_diag {
     pdl_severity severity;
-    const char *code;   /* static id: "field-unknown", "name-undefined", ... */
-    bool at_load;       /* refuses to run (schema); others are reported by `pdl check` only */
-    bool reference_only;/* something ours accepts and the reference refuses: --strict */
-    /* the reference says only that the file does not respect the schema: that line follows the list */
+    const char *code;    /* static id: "field-unknown", "name-undefined", ... */
+    bool at_load;        /* refuses to run (schema); others are reported by `pdl check` only */
+    bool reference_only; /* something ours accepts and the reference refuses: --strict */
+    /* the reference says only that the file does not respect the schema: that line follows the
+     * list */
     bool general;
-    pdl_loc loc;        /* FILE:LINE */
-    pdl_loc mark;       /* exact span */
-    pdl_str text;       /* without place; in the arena */
-    pdl_str hint;       /* "did you mean 'then'?", or empty */
+    pdl_loc loc;  /* FILE:LINE */
+    pdl_loc mark; /* exact span */
+    pdl_str text; /* without place; in the arena */
+    pdl_str hint; /* "did you mean 'then'?", or empty */
 } pdl_diag;
 
 typedef PDL_VEC(pdl_diag) pdl_diags;
@@ -28,11 +29,11 @@ typedef struct pdl_program {
     pdl_arena *arena;         /* owns everything below */
     const pdl_source *source; /* NULL until loaded */
     const pdl_node *root;
-    const pdl_block *main;    /* NULL when there are load errors */
+    const pdl_block *main;      /* NULL when there are load errors */
     PDL_VEC(pdl_val) constants; /* owned: the values of trees and patterns */
-    pdl_diags diags;          /* in order of place once sorted */
-    bool yaml_failed;         /* the only diagnostic is a YAML or encoding error */
-    uint32_t refs;            /* shared by runs, closures and codes */
+    pdl_diags diags;            /* in order of place once sorted */
+    bool yaml_failed;           /* the only diagnostic is a YAML or encoding error */
+    uint32_t refs;              /* shared by runs, closures and codes */
 } pdl_program;
 
 /* The filters and tests that expressions of programs and templates know. */
@@ -44,11 +45,11 @@ void pdl_program_drop(pdl_program *p); /* NULL is fine */
 
 /* Adds a diagnostic; text is formatted into the arena. Returns it for a hint. */
 PDL_PRINTF(6, 7)
-pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                           const char *fmt, ...);
+pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
+                           pdl_loc mark, const char *fmt, ...);
 PDL_PRINTF(6, 0)
-pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc, pdl_loc mark,
-                            const char *fmt, va_list ap);
+pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
+                            pdl_loc mark, const char *fmt, va_list ap);
 /* Text in the arena of p. */
 PDL_PRINTF(2, 0) pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap);
 void pdl_program_sort_diags(pdl_program *p);

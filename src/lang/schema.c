@@ -1,6 +1,6 @@
-/* schema.c -- see schema.h. Blocks come from blocks.def and common.def; what fields hold from two tables of
- * schemas, written in a short form: ' stands for ", @Name for a reference to a definition.
- * SPDX-License-Identifier: Apache-2.0 */
+/* schema.c -- see schema.h. Blocks come from blocks.def and common.def; what fields hold from two
+ * tables of schemas, written in a short form: ' stands for ", @Name for a reference to a
+ * definition. SPDX-License-Identifier: Apache-2.0 */
 #include "lang/schema.h"
 
 #include "lang/fields.h"
@@ -12,8 +12,9 @@
 static const struct {
     const char *name, *schema;
 } helpers[] = {
-    {"ExpressionBlock", "{'anyOf': [{'type': 'boolean'}, {'type': 'integer'}, {'type': 'number'}, {'type': "
-                        "'string'}, {'type': 'null'}]}"},
+    {"ExpressionBlock",
+     "{'anyOf': [{'type': 'boolean'}, {'type': 'integer'}, {'type': 'number'}, {'type': "
+     "'string'}, {'type': 'null'}]}"},
     {"RecordedExpression", "{'type': 'object', 'properties': {'pdl__expr': {}, 'pdl__result': {}, "
                            "'pdl__location': @OptionalPdlLocationType},"
                            " 'required': ['pdl__expr'], 'additionalProperties': false}"},
@@ -22,7 +23,8 @@ static const struct {
     {"ExpressionFloat", "{'anyOf': [@RecordedExpression, {'type': 'number'}, {'type': 'string'}]}"},
     {"ExpressionStr", "{'anyOf': [@RecordedExpression, {'type': 'string'}]}"},
     {"ExpressionList", "{'anyOf': [@RecordedExpression, {'type': 'array'}, {'type': 'string'}]}"},
-    {"ExpressionDictStr", "{'anyOf': [@RecordedExpression, {'type': 'object'}, {'type': 'string'}]}"},
+    {"ExpressionDictStr",
+     "{'anyOf': [@RecordedExpression, {'type': 'object'}, {'type': 'string'}]}"},
     {"OptionalExpressionBool", "{'anyOf': [@ExpressionBool, {'type': 'null'}]}"},
     {"OptionalExpressionInt", "{'anyOf': [@ExpressionInt, {'type': 'null'}]}"},
     {"OptionalExpressionFloat", "{'anyOf': [@ExpressionFloat, {'type': 'null'}]}"},
@@ -37,100 +39,123 @@ static const struct {
     {"OptionalParserType", "{'anyOf': [@ParserType, {'type': 'null'}]}"},
     {"IndependentEnum", "{'type': 'string', 'enum': ['independent', 'dependent']}"},
     {"ContributeTarget", "{'type': 'string', 'enum': ['result', 'context', 'stdout', 'stderr']}"},
-    {"ContributeValue",
-     "{'type': 'object', 'properties': {'value': {}}, 'required': ['value'], 'additionalProperties': false}"},
+    {"ContributeValue", "{'type': 'object', 'properties': {'value': {}}, 'required': ['value'], "
+                        "'additionalProperties': false}"},
     {"ContributeElement", "{'anyOf': [@ContributeTarget, {'type': 'string'}, {'type': 'object', "
                           "'additionalProperties': @ContributeValue}]}"},
-    {"RetryConfiguration", "{'type': 'object', 'properties': {'tries': @ExpressionInt, 'exceptions': "
-                           "{'anyOf': [@ExpressionStr, {'type': 'array', 'items': {'type':"
-                           " 'string'}}]}, 'delay': @ExpressionFloat, 'max_delay': @OptionalExpressionFloat, "
-                           "'backoff': @ExpressionFloat, 'jitter': {'anyOf':"
-                           " [@ExpressionFloat, {'type': 'array', 'items': @ExpressionFloat, 'minItems': 2, "
-                           "'maxItems': 2}]}}, 'additionalProperties': false}"},
+    {"RetryConfiguration",
+     "{'type': 'object', 'properties': {'tries': @ExpressionInt, 'exceptions': "
+     "{'anyOf': [@ExpressionStr, {'type': 'array', 'items': {'type':"
+     " 'string'}}]}, 'delay': @ExpressionFloat, 'max_delay': @OptionalExpressionFloat, "
+     "'backoff': @ExpressionFloat, 'jitter': {'anyOf':"
+     " [@ExpressionFloat, {'type': 'array', 'items': @ExpressionFloat, 'minItems': 2, "
+     "'maxItems': 2}]}}, 'additionalProperties': false}"},
     {"BudgetType", "{'type': 'object', 'properties': {'calls': @OptionalExpressionFloat, 'tokens': "
                    "@OptionalExpressionFloat, 'cost': @OptionalExpressionFloat, 'seconds': "
                    "@OptionalExpressionFloat}, 'additionalProperties': false}"},
-    {"ExpectationType", "{'type': 'object', 'properties': {'expect': {}, 'feedback': {'anyOf': "
-                        "[@RecordedExpression, @FunctionBlock, {'type': 'string'},"
-                        " {'type': 'null'}]}}, 'required': ['expect'], 'additionalProperties': false}"},
+    {"ExpectationType",
+     "{'type': 'object', 'properties': {'expect': {}, 'feedback': {'anyOf': "
+     "[@RecordedExpression, @FunctionBlock, {'type': 'string'},"
+     " {'type': 'null'}]}}, 'required': ['expect'], 'additionalProperties': false}"},
     {"ExpectationsType", "{'type': 'array', 'items': @ExpectationType}"},
-    {"RegexParser", "{'type': 'object', 'properties': {'description': @OptionalStr, 'spec': @PdlTypeType, "
-                    "'regex': {'type': 'string'}, 'mode': {'type':"
-                    " 'string', 'enum': ['search', 'match', 'fullmatch', 'split', 'findall'], 'default': "
-                    "'fullmatch'}}, 'required': ['regex'],"
-                    " 'additionalProperties': false}"},
-    {"ParserType", "{'anyOf': [{'type': 'string', 'enum': ['json', 'jsonl', 'yaml', 'csv']}, @RegexParser]}"},
-    {"JoinText", "{'type': 'object', 'properties': {'as': {'const': 'text', 'default': 'text'}, 'with': "
-                 "{'type': 'string', 'default': ''}},"
-                 " 'additionalProperties': false}"},
-    {"JoinArray", "{'type': 'object', 'properties': {'as': {'const': 'array'}}, 'required': ['as'], "
-                  "'additionalProperties': false}"},
-    {"JoinObject", "{'type': 'object', 'properties': {'as': {'const': 'object'}}, 'required': ['as'], "
-                   "'additionalProperties': false}"},
-    {"JoinLastOf", "{'type': 'object', 'properties': {'as': {'const': 'lastOf'}}, 'required': ['as'], "
-                   "'additionalProperties': false}"},
-    {"JoinReduce", "{'type': 'object', 'properties': {'as': {'const': 'reduce', 'default': 'reduce'}, "
-                   "'reduce': @ExpressionStr}, 'required': ['reduce'],"
-                   " 'additionalProperties': false}"},
+    {"RegexParser",
+     "{'type': 'object', 'properties': {'description': @OptionalStr, 'spec': @PdlTypeType, "
+     "'regex': {'type': 'string'}, 'mode': {'type':"
+     " 'string', 'enum': ['search', 'match', 'fullmatch', 'split', 'findall'], 'default': "
+     "'fullmatch'}}, 'required': ['regex'],"
+     " 'additionalProperties': false}"},
+    {"ParserType",
+     "{'anyOf': [{'type': 'string', 'enum': ['json', 'jsonl', 'yaml', 'csv']}, @RegexParser]}"},
+    {"JoinText",
+     "{'type': 'object', 'properties': {'as': {'const': 'text', 'default': 'text'}, 'with': "
+     "{'type': 'string', 'default': ''}},"
+     " 'additionalProperties': false}"},
+    {"JoinArray",
+     "{'type': 'object', 'properties': {'as': {'const': 'array'}}, 'required': ['as'], "
+     "'additionalProperties': false}"},
+    {"JoinObject",
+     "{'type': 'object', 'properties': {'as': {'const': 'object'}}, 'required': ['as'], "
+     "'additionalProperties': false}"},
+    {"JoinLastOf",
+     "{'type': 'object', 'properties': {'as': {'const': 'lastOf'}}, 'required': ['as'], "
+     "'additionalProperties': false}"},
+    {"JoinReduce",
+     "{'type': 'object', 'properties': {'as': {'const': 'reduce', 'default': 'reduce'}, "
+     "'reduce': @ExpressionStr}, 'required': ['reduce'],"
+     " 'additionalProperties': false}"},
     {"JoinType", "{'anyOf': [@JoinText, @JoinArray, @JoinObject, @JoinLastOf, @JoinReduce]}"},
-    {"OrPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'anyOf': {'type': 'array', "
-                  "'items': @PatternType}}, 'required': ['anyOf'],"
-                  " 'additionalProperties': false}"},
-    {"ArrayPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'array': {'type': 'array', "
-                     "'items': @PatternType}}, 'required': ['array'],"
-                     " 'additionalProperties': false}"},
-    {"ObjectPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'object': {'type': 'object', "
-                      "'additionalProperties': @PatternType}},"
-                      " 'required': ['object'], 'additionalProperties': false}"},
-    {"AnyPattern", "{'type': 'object', 'properties': {'def': @OptionalStr, 'any': {'type': 'null'}}, "
-                   "'required': ['any'], 'additionalProperties': false}"},
-    {"PatternType", "{'anyOf': [{'type': 'boolean'}, {'type': 'integer'}, {'type': 'number'}, {'type': "
-                    "'string'}, @OrPattern, @ArrayPattern,"
-                    " @ObjectPattern, @AnyPattern, {'type': 'null'}]}"},
-    {"MatchCase", "{'type': 'object', 'properties': {'case': @PatternType, 'if': @OptionalExpressionBool, "
-                  "'then': @BlockType, 'pdl__case_result':"
-                  " @OptionalBool, 'pdl__if_result': @OptionalBool, 'pdl__matched': @OptionalBool}, "
-                  "'required': ['then'], 'additionalProperties': false}"},
-    {"FileAggregatorConfig", "{'type': 'object', 'properties': {'description': @OptionalStr, 'file': "
-                             "@ExpressionStr, 'mode': @ExpressionStr, 'encoding':"
-                             " @OptionalExpressionStr, 'prefix': @ExpressionStr, 'suffix': @ExpressionStr, "
-                             "'flush': @ExpressionBool}, 'required':"
-                             " ['file'], 'additionalProperties': false}"},
-    {"EnumPdlType", "{'type': 'object', 'properties': {'enum': {'type': 'array'}}, 'required': ['enum'], "
-                    "'additionalProperties': true}"},
+    {"OrPattern",
+     "{'type': 'object', 'properties': {'def': @OptionalStr, 'anyOf': {'type': 'array', "
+     "'items': @PatternType}}, 'required': ['anyOf'],"
+     " 'additionalProperties': false}"},
+    {"ArrayPattern",
+     "{'type': 'object', 'properties': {'def': @OptionalStr, 'array': {'type': 'array', "
+     "'items': @PatternType}}, 'required': ['array'],"
+     " 'additionalProperties': false}"},
+    {"ObjectPattern",
+     "{'type': 'object', 'properties': {'def': @OptionalStr, 'object': {'type': 'object', "
+     "'additionalProperties': @PatternType}},"
+     " 'required': ['object'], 'additionalProperties': false}"},
+    {"AnyPattern",
+     "{'type': 'object', 'properties': {'def': @OptionalStr, 'any': {'type': 'null'}}, "
+     "'required': ['any'], 'additionalProperties': false}"},
+    {"PatternType",
+     "{'anyOf': [{'type': 'boolean'}, {'type': 'integer'}, {'type': 'number'}, {'type': "
+     "'string'}, @OrPattern, @ArrayPattern,"
+     " @ObjectPattern, @AnyPattern, {'type': 'null'}]}"},
+    {"MatchCase",
+     "{'type': 'object', 'properties': {'case': @PatternType, 'if': @OptionalExpressionBool, "
+     "'then': @BlockType, 'pdl__case_result':"
+     " @OptionalBool, 'pdl__if_result': @OptionalBool, 'pdl__matched': @OptionalBool}, "
+     "'required': ['then'], 'additionalProperties': false}"},
+    {"FileAggregatorConfig",
+     "{'type': 'object', 'properties': {'description': @OptionalStr, 'file': "
+     "@ExpressionStr, 'mode': @ExpressionStr, 'encoding':"
+     " @OptionalExpressionStr, 'prefix': @ExpressionStr, 'suffix': @ExpressionStr, "
+     "'flush': @ExpressionBool}, 'required':"
+     " ['file'], 'additionalProperties': false}"},
+    {"EnumPdlType",
+     "{'type': 'object', 'properties': {'enum': {'type': 'array'}}, 'required': ['enum'], "
+     "'additionalProperties': true}"},
     {"OptionalPdlType", "{'type': 'object', 'properties': {'optional': @PdlTypeType}, 'required': "
                         "['optional'], 'additionalProperties': false}"},
-    {"JsonSchemaTypePdlType", "{'type': 'object', 'properties': {'type': {'anyOf': [{'type': 'string'}, "
-                              "{'type': 'array', 'items': {'type': 'string'}}]}},"
-                              " 'required': ['type'], 'additionalProperties': true}"},
+    {"JsonSchemaTypePdlType",
+     "{'type': 'object', 'properties': {'type': {'anyOf': [{'type': 'string'}, "
+     "{'type': 'array', 'items': {'type': 'string'}}]}},"
+     " 'required': ['type'], 'additionalProperties': true}"},
     {"ObjectPdlType", "{'type': 'object', 'properties': {'object': {'type': 'object', "
                       "'additionalProperties': @PdlTypeType}}, 'required': ['object'],"
                       " 'additionalProperties': false}"},
-    {"PdlTypeType", "{'anyOf': [{'type': 'string', 'enum': ['null', 'boolean', 'string', 'number', "
-                    "'integer', 'array', 'object', 'bool', 'str', 'float',"
-                    " 'int', 'list', 'obj']}, @EnumPdlType, {'type': 'array', 'items': @PdlTypeType, "
-                    "'minItems': 1, 'maxItems': 1}, @OptionalPdlType,"
-                    " @JsonSchemaTypePdlType, @ObjectPdlType, {'type': 'object', 'additionalProperties': "
-                    "@PdlTypeType}, {'type': 'null'}]}"},
-    {"PdlLocationType", "{'type': 'object', 'properties': {'path': {'type': 'array', 'items': {'type': "
-                        "'string'}}, 'file': {'type': 'string'}, 'table':"
-                        " {'type': 'object', 'additionalProperties': {'type': 'integer'}}}, 'required': "
-                        "['path', 'file', 'table'],"
-                        " 'additionalProperties': false}"},
+    {"PdlTypeType",
+     "{'anyOf': [{'type': 'string', 'enum': ['null', 'boolean', 'string', 'number', "
+     "'integer', 'array', 'object', 'bool', 'str', 'float',"
+     " 'int', 'list', 'obj']}, @EnumPdlType, {'type': 'array', 'items': @PdlTypeType, "
+     "'minItems': 1, 'maxItems': 1}, @OptionalPdlType,"
+     " @JsonSchemaTypePdlType, @ObjectPdlType, {'type': 'object', 'additionalProperties': "
+     "@PdlTypeType}, {'type': 'null'}]}"},
+    {"PdlLocationType",
+     "{'type': 'object', 'properties': {'path': {'type': 'array', 'items': {'type': "
+     "'string'}}, 'file': {'type': 'string'}, 'table':"
+     " {'type': 'object', 'additionalProperties': {'type': 'integer'}}}, 'required': "
+     "['path', 'file', 'table'],"
+     " 'additionalProperties': false}"},
     {"OptionalPdlLocationType", "{'anyOf': [@PdlLocationType, {'type': 'null'}]}"},
-    {"PdlTiming", "{'type': 'object', 'properties': {'start_nanos': @OptionalInt, 'end_nanos': @OptionalInt, "
-                  "'first_use_nanos': @OptionalInt, 'timezone':"
-                  " @OptionalStr}, 'additionalProperties': false}"},
-    {"PdlUsage", "{'type': 'object', 'properties': {'model_calls': {'type': 'integer'}, 'completion_tokens': "
-                 "{'type': 'integer'}, 'prompt_tokens': {'type':"
-                 " 'integer'}}}"},
-    {"OptionalModelInput", "{'anyOf': [{'type': 'array', 'items': {'type': 'object'}}, {'type': 'null'}]}"},
+    {"PdlTiming",
+     "{'type': 'object', 'properties': {'start_nanos': @OptionalInt, 'end_nanos': @OptionalInt, "
+     "'first_use_nanos': @OptionalInt, 'timezone':"
+     " @OptionalStr}, 'additionalProperties': false}"},
+    {"PdlUsage",
+     "{'type': 'object', 'properties': {'model_calls': {'type': 'integer'}, 'completion_tokens': "
+     "{'type': 'integer'}, 'prompt_tokens': {'type':"
+     " 'integer'}}}"},
+    {"OptionalModelInput",
+     "{'anyOf': [{'type': 'array', 'items': {'type': 'object'}}, {'type': 'null'}]}"},
     {"Program", "@BlockType"},
     {"PdlBlock", "@BlockType"},
 };
 
-/* What a field holds, by type and by need: required or with a default, and the form that may be null (NULL:
- * the same). */
+/* What a field holds, by type and by need: required or with a default, and the form that may be
+ * null (NULL: the same). */
 static const struct {
     const char *plain, *optional;
 } by_type[PDL_FT_COUNT] = {
@@ -147,22 +172,26 @@ static const struct {
     [PDL_FT_BLOCK] = {"@BlockType", "@OptionalBlockType"},
     [PDL_FT_BLOCKS] = {"{'type': 'array', 'items': @BlockType}", NULL},
     [PDL_FT_TEXTS] = {"{'anyOf': [@BlockType, {'type': 'array', 'items': @BlockType}]}", NULL},
-    [PDL_FT_FIELDS] = {"{'anyOf': [{'type': 'object', 'additionalProperties': @BlockType}, {'type': 'array', "
-                       "'items': @BlockType}]}",
-                       NULL},
+    [PDL_FT_FIELDS] =
+        {"{'anyOf': [{'type': 'object', 'additionalProperties': @BlockType}, {'type': 'array', "
+         "'items': @BlockType}]}",
+         NULL},
     [PDL_FT_TYPE] = {"@PdlTypeType", NULL},
     [PDL_FT_PARAMS] =
-        {"{'anyOf': [{'type': 'object', 'additionalProperties': @PdlTypeType}, {'type': 'null'}]}", NULL},
+        {"{'anyOf': [{'type': 'object', 'additionalProperties': @PdlTypeType}, {'type': 'null'}]}",
+         NULL},
     [PDL_FT_JOIN] = {"@JoinType", NULL},
     [PDL_FT_CASES] = {"{'type': 'array', 'items': @MatchCase}", NULL},
-    [PDL_FT_FORS] =
-        {"{'anyOf': [{'type': 'object', 'additionalProperties': @ExpressionList}, {'type': 'null'}]}", NULL},
+    [PDL_FT_FORS] = {"{'anyOf': [{'type': 'object', 'additionalProperties': @ExpressionList}, "
+                     "{'type': 'null'}]}",
+                     NULL},
     [PDL_FT_ARGV] = {"{'type': 'array', 'items': @ExpressionStr}", NULL},
     [PDL_FT_AGG] = {"{'anyOf': [{'const': 'context'}, @FileAggregatorConfig]}", NULL},
     [PDL_FT_DEFS] = {"{'type': 'object', 'additionalProperties': @BlockType}", NULL},
     [PDL_FT_CTX] = {"@IndependentEnum", NULL},
     [PDL_FT_FLAG] = {"@OptionalBoolOrStr", NULL},
-    [PDL_FT_RETRY] = {"{'anyOf': [{'type': 'integer'}, @RetryConfiguration, {'type': 'null'}]}", NULL},
+    [PDL_FT_RETRY] = {"{'anyOf': [{'type': 'integer'}, @RetryConfiguration, {'type': 'null'}]}",
+                      NULL},
     [PDL_FT_BUDGET] = {"{'anyOf': [@BudgetType, {'type': 'null'}]}", NULL},
     [PDL_FT_CONTRIBUTE] = {"{'type': 'array', 'items': @ContributeElement}", NULL},
     [PDL_FT_PARSER] = {"@OptionalParserType", NULL},
@@ -174,7 +203,8 @@ static const struct {
     pdl_block_kind kind;
     const char *key, *schema;
 } special[] = {
-    {PDL_BLOCK_call, "call", "{'anyOf': [@RecordedExpression, @FunctionBlock, {'type': 'string'}]}"},
+    {PDL_BLOCK_call, "call",
+     "{'anyOf': [@RecordedExpression, @FunctionBlock, {'type': 'string'}]}"},
     {PDL_BLOCK_message, "tool_calls", "@OptionalExpressionList"},
 };
 
@@ -193,9 +223,9 @@ static const struct {
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 
-/* One definition of a block. Kinds with forms have several rows: `tag` is the field that tells them apart and
- * `value` its only value; fields of `without` are not part of the form, those of `with` are required
- * ("|a|b|"). */
+/* One definition of a block. Kinds with forms have several rows: `tag` is the field that tells them
+ * apart and `value` its only value; fields of `without` are not part of the form, those of `with`
+ * are required ("|a|b|"). */
 typedef struct variant {
     pdl_block_kind kind;
     const char *name, *tag, *value, *with, *without;
@@ -236,8 +266,7 @@ static const variant variants[] = {
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void put_short(pdl_buf *b, const char *s) {
     while (*s) {
@@ -271,9 +300,11 @@ static bool is_in(const char *list, const char *key) {
 
 static const char *field_schema(const pdl_field *f) {
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-        if ((int)special[i].kind == f->kind && strcmp(special[i].key, f->key) == 0) return special[i].schema;
+        if ((int)special[i].kind == f->kind && strcmp(special[i].key, f->key) == 0)
+            return special[i].schema;
     bool optional = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
-    return optional && by_type[f->type].optional ? by_type[f->type].optional : by_type[f->type].plain;
+    return optional && by_type[f->type].optional ? by_type[f->type].optional
+                                                 : by_type[f->type].plain;
 }
 
 /* "KEY": schema with the field's description. */
@@ -303,8 +334,9 @@ static void put_trace(pdl_buf *b, pdl_block_kind kind) {
             pdl_buf_putf(b, "{\"const\": %s}", pdl_block_is_structured(kind) ? "false" : "true");
         } else if (strcmp(t[i].key, "pdl__trace") == 0) {
             bool list = kind == PDL_BLOCK_repeat || kind == PDL_BLOCK_map;
-            put_short(b, list ? "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"
-                              : "@OptionalBlockType");
+            put_short(b,
+                      list ? "{'anyOf': [{'type': 'array', 'items': @BlockType}, {'type': 'null'}]}"
+                           : "@OptionalBlockType");
         }
         for (size_t k = 0; k < sizeof trace_schemas / sizeof *trace_schemas; k++)
             if (strcmp(trace_schemas[k].key, t[i].key) == 0) put_short(b, trace_schemas[k].schema);
@@ -319,7 +351,8 @@ static void put_required(pdl_buf *b, const variant *v) {
     PDL_PUT(b, "\"required\": [");
     for (size_t i = 0; i < n; i++) {
         if (f[i].kind != (int)v->kind || is_in(v->without, f[i].key)) continue;
-        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL && !is_in(v->with, f[i].key)) continue;
+        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL && !is_in(v->with, f[i].key))
+            continue;
         if (!first) PDL_PUT(b, ", ");
         put_text(b, f[i].key);
         first = false;
@@ -340,9 +373,10 @@ static void put_variant(pdl_buf *b, const variant *v) {
     for (size_t i = 0; i < n; i++)
         if (f[i].kind == (int)v->kind && !is_in(v->without, f[i].key)) put_field(b, &f[i], v);
     const char *kind = pdl_block_name(v->kind);
-    pdl_buf_putf(
-        b, "\"kind\": {\"const\": \"%s\", \"default\": \"%s\", \"title\": \"Kind\", \"type\": \"string\"}}, ",
-        kind, kind);
+    pdl_buf_putf(b,
+                 "\"kind\": {\"const\": \"%s\", \"default\": \"%s\", \"title\": \"Kind\", "
+                 "\"type\": \"string\"}}, ",
+                 kind, kind);
     put_required(b, v);
     pdl_buf_putf(b, ", \"title\": \"%s\", \"type\": \"object\"}, ", v->name);
 }

@@ -1,5 +1,5 @@
-/* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the tables of
- * fields.
+/* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the
+ * tables of fields.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_LANG_SCHEMA_H
 #define PDL_LANG_SCHEMA_H
@@ -10,7 +10,8 @@
 /* Owned dict {"$defs": ..., "title": ..., "anyOf": ...}, draft 2020-12. */
 pdl_val pdl_language_schema(void);
 
-/* The filters, tests, functions and methods that expressions know, as a page of the manual (Markdown). */
+/* The filters, tests, functions and methods that expressions know, as a page of the manual
+ * (Markdown). */
 void pdl_builtins_page(struct pdl_buf *out);
 
 #endif

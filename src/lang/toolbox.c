@@ -1,5 +1,5 @@
-/* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's arguments; what
- * the types of PDL cannot say is left to the server, which checks anyway.
+/* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's
+ * arguments; what the types of PDL cannot say is left to the server, which checks anyway.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/toolbox.h"
 
@@ -16,7 +16,7 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 
 static bool is_name_char(char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; }
 
-/* --- names ---------------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* Can the tool be a member of the object that programs see? */
 static bool is_member_name(pdl_str s) {
@@ -37,9 +37,12 @@ static void put_name(pdl_str s, pdl_buf *out) {
     }
 }
 
-static bool is_free(pdl_vref taken, pdl_str name) { return pdl_is_absent(pdl_dict_gets(taken, name)); }
+static bool is_free(pdl_vref taken, pdl_str name) {
+    return pdl_is_absent(pdl_dict_gets(taken, name));
+}
 
-/* The name by which models call the tool: its own, with the server in front, or with a number behind. */
+/* The name by which models call the tool: its own, with the server in front, or with a number
+ * behind. */
 static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *out) {
     put_name(own, out);
     if (is_free(taken, pdl_buf_str(out))) return;
@@ -56,7 +59,7 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
     }
 }
 
-/* --- parameters ----------------------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 /* A reference leads out of the schema of one argument, where it means nothing. */
 static bool has_reference(pdl_vref v, unsigned depth) {
@@ -84,11 +87,13 @@ static bool is_type(pdl_vref v) {
     return ok;
 }
 
-/* The type of a parameter, owned; null: anything. Types need `type` or `enum`: a schema without gets all. */
+/* The type of a parameter, owned; null: anything. Types need `type` or `enum`: a schema without
+ * gets all. */
 static pdl_val type_of(pdl_vref schema) {
     static const char *const all[] = {"null", "boolean", "string", "number", "array", "object"};
     if (!pdl_is_dict(schema) || has_reference(schema, 0)) return pdl_null();
-    bool typed = !pdl_is_absent(pdl_dict_getz(schema, "type")) || pdl_is_list(pdl_dict_getz(schema, "enum"));
+    bool typed =
+        !pdl_is_absent(pdl_dict_getz(schema, "type")) || pdl_is_list(pdl_dict_getz(schema, "enum"));
     pdl_val t = pdl_keep(schema);
     if (!typed) {
         pdl_val words = pdl_list_new(6);
@@ -109,7 +114,8 @@ static bool has_text(pdl_vref list, pdl_vref text) {
 
 /* Parameters of the function, and in *names the expression that lists them. */
 static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
-    pdl_vref props = pdl_dict_getz(schema, "properties"), required = pdl_dict_getz(schema, "required");
+    pdl_vref props = pdl_dict_getz(schema, "properties"),
+             required = pdl_dict_getz(schema, "required");
     size_t n = pdl_is_dict(props) ? pdl_dict_len(props) : 0;
     pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) {
@@ -123,7 +129,7 @@ static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
     return d;
 }
 
-/* --- the program ---------------------------------------------------------------------------------------- */
+/* --- the program ------------------------------------------------------------------------------ */
 
 static pdl_val function_block(pdl_vref description, pdl_val params, pdl_buf *body) {
     pdl_val d = pdl_dict_new(3);
@@ -155,8 +161,10 @@ static pdl_val call_function(pdl_str server, pdl_str renamed) {
     pdl_buf body = PDL_BUF;
     PDL_PUT(&body, "${ pdl_tool_call(");
     pdl_str_repr(server, &body);
-    if (renamed.n) pdl_buf_putf(&body, ", {%.*s}.get(name, name)", PDL_FMT(renamed));
-    else PDL_PUT(&body, ", name");
+    if (renamed.n)
+        pdl_buf_putf(&body, ", {%.*s}.get(name, name)", PDL_FMT(renamed));
+    else
+        PDL_PUT(&body, ", name");
     PDL_PUT(&body, ", arguments | default({}, true)) }");
     pdl_val about = pdl_textz("Calls a tool: {content, structured, text, is_error}");
     pdl_val f = function_block(about, params, &body);
@@ -198,8 +206,8 @@ static bool is_tool(pdl_vref t) {
 }
 
 /* What the program has of one tool; *renamed grows when models call it by another name. */
-static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *defs, pdl_val *declared,
-                     pdl_buf *renamed) {
+static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *defs,
+                     pdl_val *declared, pdl_buf *renamed) {
     pdl_vref name = pdl_dict_getz(tool, "name");
     pdl_buf b = PDL_BUF;
     put_free_name(*taken, server, pdl_str_get(name), &b);
@@ -244,7 +252,8 @@ pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_bu
     pdl_buf_fini(&renamed);
     pdl_val program = pdl_dict_putz(pdl_dict_new(1), "defs", defs);
     pdl_err err = {0};
-    if (!pdl_yaml_write(program, text, &err)) pdl_err_fini(&err); /* too deep: it will not load, and say so */
+    if (!pdl_yaml_write(program, text, &err))
+        pdl_err_fini(&err); /* too deep: it will not load, and say so */
     pdl_drop(program);
     return declared;
 }

@@ -47,7 +47,8 @@ static void walk_agg(const walker *at, const pdl_agg *g) {
 
 static void walk_retry(const walker *at, const pdl_retry *r) {
     if (!r) return;
-    const pdl_tree *parts[] = {r->tries, r->exceptions, r->delay, r->max_delay, r->backoff, r->jitter};
+    const pdl_tree *parts[] = {r->tries,     r->exceptions, r->delay,
+                               r->max_delay, r->backoff,    r->jitter};
     walk_trees(at, parts, sizeof parts / sizeof *parts);
 }
 
@@ -79,12 +80,15 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_XSTR:
     case PDL_FT_XDICT:
     case PDL_FT_ARGV: walk_tree(at, *(const pdl_tree *const *)member); return;
-    case PDL_FT_TYPE: walk_type(at, *(const pdl_type *const *)member, at->b->more->spec_loc); return;
+    case PDL_FT_TYPE:
+        walk_type(at, *(const pdl_type *const *)member, at->b->more->spec_loc);
+        return;
     case PDL_FT_PARAMS:
         walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key));
         return;
     case PDL_FT_JOIN:
-        if (*(const pdl_join *const *)member) walk_tree(at, (*(const pdl_join *const *)member)->reduce);
+        if (*(const pdl_join *const *)member)
+            walk_tree(at, (*(const pdl_join *const *)member)->reduce);
         return;
     case PDL_FT_CASES: walk_cases(at, member); return;
     case PDL_FT_FORS: walk_fors(at, *(const pdl_fors *const *)member); return;
@@ -141,7 +145,8 @@ static void on_old(void *user, const char *old, const char *now) {
     t->fn(t->user, t->loc, old, now);
 }
 
-static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc) {
+static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t,
+                    pdl_loc loc) {
     (void)b;
     if (strcmp(key, "parser") == 0) return; /* says nothing in the reference */
     ((told *)user)->loc = loc;
@@ -149,7 +154,9 @@ static void on_type(void *user, const pdl_block *b, const char *key, const pdl_t
 }
 
 void pdl_program_each_deprecated(const pdl_program *p,
-                                 void (*fn)(void *user, pdl_loc loc, const char *old, const char *now), void *user) {
+                                 void (*fn)(void *user, pdl_loc loc, const char *old,
+                                            const char *now),
+                                 void *user) {
     told t = {.fn = fn, .user = user};
     pdl_program_walk(p, &(pdl_walk){.user = &t, .type = on_type});
     pdl_vec_fini(&t.words);

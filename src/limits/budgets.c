@@ -28,11 +28,13 @@ typedef struct charge {
     pdl_effect_sink asker;
     reservation *reserved; /* owned, one for each budget, innermost first; while on its way */
     bool is_call;          /* of a model */
-    double tokens_of_prompt, tokens_of_answer; /* estimated; of the answer 0 when the parameters do not say */
+    double tokens_of_prompt,
+        tokens_of_answer; /* estimated; of the answer 0 when the parameters do not say */
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
-    pdl_effect *twin; /* of an effect on its way that has a deadline: tells who asked when it is ended */
+    pdl_effect
+        *twin; /* of an effect on its way that has a deadline: tells who asked when it is ended */
     struct charge *prev, *next; /* in its list */
 } charge;
 
@@ -45,25 +47,31 @@ typedef struct budget_room {
     pdl_world *behind;
     pdl_limits_options opt;
     list waiting, going;
-    list *passing; /* those whose turn it is to be looked at; NULL: none */
+    list *passing;        /* those whose turn it is to be looked at; NULL: none */
     bool retrying, again; /* the waiting ones are being looked at; once more */
 } room;
 
-/* --- lists -------------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void append(list *l, charge *c) {
     c->prev = l->last;
     c->next = NULL;
-    if (l->last) l->last->next = c;
-    else l->first = c;
+    if (l->last)
+        l->last->next = c;
+    else
+        l->first = c;
     l->last = c;
 }
 
 static void take_out(list *l, charge *c) {
-    if (c->prev) c->prev->next = c->next;
-    else l->first = c->next;
-    if (c->next) c->next->prev = c->prev;
-    else l->last = c->prev;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        l->first = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    else
+        l->last = c->prev;
 }
 
 static charge *find(const list *l, uint32_t id) {
@@ -79,14 +87,17 @@ static void release(charge *c) {
     pdl_free(c);
 }
 
-/* --- sums --------------------------------------------------------------------------------------------------- */
+/* --- sums ------------------------------------------------------------------------------------- */
 
-static bool is_of_model(const pdl_effect *e) { return e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed; }
+static bool is_of_model(const pdl_effect *e) {
+    return e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
+}
 
 static const pdl_budget_item counted[] = {PDL_BUDGET_calls, PDL_BUDGET_tokens, PDL_BUDGET_cost};
 enum { N_COUNTED = sizeof counted / sizeof counted[0] };
 
-/* What c needs of an item of b. The answer has the length that the parameters allow, else that of the others so far. */
+/* What c needs of an item of b. The answer has the length that the parameters allow, else that of
+ * the others so far. */
 static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     double mean = b->answers > 0 ? b->answer_tokens / b->answers : 0;
     double answer = c->tokens_of_answer > 0 ? c->tokens_of_answer : mean;
@@ -94,21 +105,26 @@ static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     if (!c->is_call) return 0;
     if (i == PDL_BUDGET_tokens) return c->tokens_of_prompt + answer;
     double cost = c->priced ? c->tokens_of_prompt * c->price.input + answer * c->price.output : 0;
-    return b->answers > 0 ? fmax(cost, b->used[PDL_BUDGET_cost] / b->answers) : cost; /* the service may know better */
+    return b->answers > 0 ? fmax(cost, b->used[PDL_BUDGET_cost] / b->answers)
+                          : cost; /* the service may know better */
 }
 
-/* How long answers are is not known before the first one is there: until then one call at a time. */
+/* How long answers are is not known before the first one is there: until then one call at a
+ * time. */
 static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
-    return i != PDL_BUDGET_calls && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 && b->going > 0;
+    return i != PDL_BUDGET_calls && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 &&
+           b->going > 0;
 }
 
-/* The first budget in which an item does not fit; with_reserved: what others may still use counts as used. */
+/* The first budget in which an item does not fit; with_reserved: what others may still use counts
+ * as used. */
 static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budget_item *item) {
     for (const pdl_budget *b = c->budget; b; b = b->up) {
         for (size_t k = 0; k < N_COUNTED; k++) {
             pdl_budget_item i = counted[k];
             double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
-            bool spent = i != PDL_BUDGET_calls && c->is_call && b->used[i] >= b->limit[i]; /* by what cost nothing, too */
+            bool spent = i != PDL_BUDGET_calls && c->is_call &&
+                         b->used[i] >= b->limit[i]; /* by what cost nothing, too */
             bool waits = with_reserved && is_first(c, b, i);
             if (b->limit[i] < 0 || (sum <= b->limit[i] && !spent && !waits)) continue;
             *item = i;
@@ -118,7 +134,9 @@ static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budg
     return NULL;
 }
 
-static double seconds_of(const pdl_budget *b) { return (double)(pdl_clock_ns() - b->start_ns) / 1e9; }
+static double seconds_of(const pdl_budget *b) {
+    return (double)(pdl_clock_ns() - b->start_ns) / 1e9;
+}
 
 /* The budget whose time ends first; NULL: none has a time. *left: seconds. */
 static const pdl_budget *soonest(const pdl_budget *from, double *left) {
@@ -145,7 +163,8 @@ static void take_way(charge *c) {
     c->reserved = PDL_NEW_N(reservation, k);
     k = 0;
     for (pdl_budget *b = c->budget; b; b = b->up, k++) {
-        c->reserved[k] = (reservation){need_of(c, b, PDL_BUDGET_tokens), need_of(c, b, PDL_BUDGET_cost)};
+        c->reserved[k] =
+            (reservation){need_of(c, b, PDL_BUDGET_tokens), need_of(c, b, PDL_BUDGET_cost)};
         b->reserved[PDL_BUDGET_tokens] += c->reserved[k].tokens;
         b->reserved[PDL_BUDGET_cost] += c->reserved[k].cost;
         b->used[PDL_BUDGET_calls] += c->is_call;
@@ -158,40 +177,51 @@ static void leave_way(charge *c) {
     for (pdl_budget *b = c->budget; b; b = b->up, k++) {
         b->going -= c->is_call;
         /* sums of fractions: what is left when nobody is on the way is dust */
-        b->reserved[PDL_BUDGET_tokens] = b->going ? b->reserved[PDL_BUDGET_tokens] - c->reserved[k].tokens : 0;
-        b->reserved[PDL_BUDGET_cost] = b->going ? b->reserved[PDL_BUDGET_cost] - c->reserved[k].cost : 0;
+        b->reserved[PDL_BUDGET_tokens] =
+            b->going ? b->reserved[PDL_BUDGET_tokens] - c->reserved[k].tokens : 0;
+        b->reserved[PDL_BUDGET_cost] =
+            b->going ? b->reserved[PDL_BUDGET_cost] - c->reserved[k].cost : 0;
     }
 }
 
-/* --- refusing ----------------------------------------------------------------------------------------------- */
+/* --- refusing --------------------------------------------------------------------------------- */
 
 static void put_need(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_buf *why) {
     const char *what = i == PDL_BUDGET_cost ? "cost" : "tokens";
-    if (b->used[i] >= b->limit[i]) pdl_buf_putf(why, "the budget of %.15g %s is spent", b->limit[i], what);
+    if (b->used[i] >= b->limit[i])
+        pdl_buf_putf(why, "the budget of %.15g %s is spent", b->limit[i], what);
     else
-        pdl_buf_putf(why, "the budget of %.15g %s is too small for this call: %.15g used, up to %.6g needed", b->limit[i],
-                     what, b->used[i], need_of(c, b, i));
+        pdl_buf_putf(
+            why, "the budget of %.15g %s is too small for this call: %.15g used, up to %.6g needed",
+            b->limit[i], what, b->used[i], need_of(c, b, i));
 }
 
 static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_err *err) {
     pdl_buf why = PDL_BUF;
     if (i == PDL_BUDGET_seconds) return pdl_budget_refuse_time(b, err);
-    if (i != PDL_BUDGET_calls) put_need(c, b, i, &why);
-    else pdl_buf_putf(&why, "the budget of %.15g %s is spent", b->limit[i], b->limit[i] == 1 ? "call" : "calls");
+    if (i != PDL_BUDGET_calls)
+        put_need(c, b, i, &why);
+    else
+        pdl_buf_putf(&why, "the budget of %.15g %s is spent", b->limit[i],
+                     b->limit[i] == 1 ? "call" : "calls");
     pdl_budget_refuse(b, i, pdl_buf_str(&why), err);
     pdl_buf_fini(&why);
     return false;
 }
 
-/* A budget of cost says nothing about a call whose price is not known: that is an error, not a free call. */
+/* A budget of cost says nothing about a call whose price is not known: that is an error, not a free
+ * call. */
 static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_str name = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR("");
-    c->priced = pdl_price_find(c->room->opt.prices, name, pdl_dict_getz(e->request, "parameters"), &c->price);
+    c->priced = pdl_price_find(c->room->opt.prices, name, pdl_dict_getz(e->request, "parameters"),
+                               &c->price);
     if (c->priced || !has_limit(c->budget, PDL_BUDGET_cost)) return true;
-    pdl_err_set(err, PDL_E_config, e->loc, "a budget has a cost, and the price of model '%.*s' is not known", PDL_FMT(name));
-    pdl_err_hint(err, "give a table of prices with --prices or PDL_PRICES, or input_cost_per_token and "
-                      "output_cost_per_token among the parameters");
+    pdl_err_set(err, PDL_E_config, e->loc,
+                "a budget has a cost, and the price of model '%.*s' is not known", PDL_FMT(name));
+    pdl_err_hint(err,
+                 "give a table of prices with --prices or PDL_PRICES, or input_cost_per_token and "
+                 "output_cost_per_token among the parameters");
     return false;
 }
 
@@ -205,15 +235,18 @@ static bool estimate(charge *c, const pdl_effect *e, pdl_err *err) {
     return true;
 }
 
-/* --- on the way ----------------------------------------------------------------------------------------------- */
+/* --- on the way ------------------------------------------------------------------------------- */
 
-static double number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0; }
+static double number(pdl_vref v) {
+    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
+}
 
 /* What a reply really used; what it does not say is estimated. */
 static void settle(const charge *c, const pdl_reply *r) {
     pdl_vref usage = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "usage") : pdl_absent();
     pdl_vref content = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "content") : pdl_absent();
-    double prompt = c->tokens_of_prompt, answer = pdl_is_str(content) ? (double)pdl_str_get(content).n / 4 : 0, cost = 0;
+    double prompt = c->tokens_of_prompt,
+           answer = pdl_is_str(content) ? (double)pdl_str_get(content).n / 4 : 0, cost = 0;
     pdl_vref said = pdl_absent();
     if (r->err.kind || !c->is_call) return;
     if (pdl_is_dict(usage)) {
@@ -222,8 +255,10 @@ static void settle(const charge *c, const pdl_reply *r) {
         said = pdl_dict_getz(usage, "cost");
     }
     bool priced = c->priced && pdl_price_of(&c->price, usage, &cost);
-    if (pdl_is_int(said) || pdl_is(said, PDL_V_FLOAT)) cost = number(said);
-    else if (c->priced && !priced) cost = prompt * c->price.input + answer * c->price.output;
+    if (pdl_is_int(said) || pdl_is(said, PDL_V_FLOAT))
+        cost = number(said);
+    else if (c->priced && !priced)
+        cost = prompt * c->price.input + answer * c->price.output;
     for (pdl_budget *b = c->budget; b; b = b->up) {
         b->used[PDL_BUDGET_tokens] += prompt + answer;
         b->used[PDL_BUDGET_cost] += cost;
@@ -272,7 +307,8 @@ static void on_deadline(void *user) {
 }
 
 static pdl_effect *twin_of(const pdl_effect *e) {
-    pdl_effect *t = pdl_effect_new(e->kind, e->id, e->place, e->seq, e->loc, pdl_keep(e->request), e->sink);
+    pdl_effect *t =
+        pdl_effect_new(e->kind, e->id, e->place, e->seq, e->loc, pdl_keep(e->request), e->sink);
     t->budget = pdl_budget_keep(e->budget);
     return t;
 }
@@ -311,8 +347,8 @@ static void decide(charge *c, pdl_effect *e) {
     }
 }
 
-/* After a settling: who waits may fit now, or not at all. An effect that is answered at once comes back here: its turn
- * is taken by the loop below. */
+/* After a settling: who waits may fit now, or not at all. An effect that is answered at once comes
+ * back here: its turn is taken by the loop below. */
 static void look_again(room *r) {
     r->again = true;
     if (r->retrying) return;
@@ -333,7 +369,7 @@ static void look_again(room *r) {
     r->retrying = false;
 }
 
-/* --- the world -------------------------------------------------------------------------------------------------- */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static void start(pdl_world *w, pdl_effect *e) {
     room *r = (room *)(void *)w;
@@ -348,10 +384,15 @@ static void start(pdl_world *w, pdl_effect *e) {
     c->id = e->id;
     c->budget = pdl_budget_keep(e->budget);
     const pdl_budget *b = soonest(c->budget, &left);
-    if (b && left <= 0) refuse(c, b, PDL_BUDGET_seconds, &err);
-    else if (b) c->deadline = pdl_timer_start(r->opt.loop, (uint64_t)ceil(fmin(left, 1e9) * 1e3), on_deadline, c);
-    if (err.kind || !estimate(c, e, &err)) give_up(c, e, &err);
-    else decide(c, e);
+    if (b && left <= 0)
+        refuse(c, b, PDL_BUDGET_seconds, &err);
+    else if (b)
+        c->deadline =
+            pdl_timer_start(r->opt.loop, (uint64_t)ceil(fmin(left, 1e9) * 1e3), on_deadline, c);
+    if (err.kind || !estimate(c, e, &err))
+        give_up(c, e, &err);
+    else
+        decide(c, e);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {

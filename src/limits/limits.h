@@ -1,7 +1,8 @@
 /* limits.h -- what a run may use: a world in front of the rooms that answer.
  *
- * It charges effects to their budgets (effect/budget.h): reserves before a request goes out, waits while what is reserved
- * by others may come back, refuses what does not fit, and settles with what was really used. Not thread-safe.
+ * It charges effects to their budgets (effect/budget.h): reserves before a request goes out, waits
+ * while what is reserved by others may come back, refuses what does not fit, and settles with what
+ * was really used. Not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

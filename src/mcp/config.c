@@ -19,11 +19,11 @@ enum {
 };
 
 /* What every server sees of our environment; the rest is in `env`. */
-static const char *const base_env[] = {"HOME",   "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME",
-                                       "PATH",   "SHELL", "TERM",  "TMPDIR",   "TZ",
-                                       "USER"};
+static const char *const base_env[] = {"HOME",  "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH",
+                                       "SHELL", "TERM", "TMPDIR", "TZ",       "USER"};
 
-/* path: where the reading stands, for messages: "mcpServers", the server, a field of it, a part of that. */
+/* path: where the reading stands, for messages: "mcpServers", the server, a field of it, a part of
+ * that. */
 typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
@@ -46,10 +46,10 @@ PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
     unsigned line, column;
-    pdl_mcp_json_line(pdl_buf_str(&r->text), pdl_mcp_json_place(pdl_buf_str(&r->text), r->path, r->depth),
-                      &line, &column);
-    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%u:%u: %s", r->server, r->file, line, column,
-                pdl_buf_z(&b));
+    pdl_mcp_json_line(pdl_buf_str(&r->text),
+                      pdl_mcp_json_place(pdl_buf_str(&r->text), r->path, r->depth), &line, &column);
+    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%u:%u: %s", r->server,
+                r->file, line, column, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
 }
@@ -75,7 +75,8 @@ static const char *copy(pdl_arena *a, pdl_str s) { return pdl_arena_str(a, s).p;
 
 /* The text with ${NAME} replaced, in the arena. */
 static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
-    if (!pdl_is_str(v)) return wrong(r, "%s should be a text, not of type %s", key, pdl_type_name(v));
+    if (!pdl_is_str(v))
+        return wrong(r, "%s should be a text, not of type %s", key, pdl_type_name(v));
     pdl_str s = pdl_str_get(v);
     if (memchr(s.p, 0, s.n)) return wrong(r, "%s holds a zero byte", key);
     pdl_buf b = PDL_BUF;
@@ -85,9 +86,12 @@ static bool expand(reader *r, const char *key, pdl_vref v, const char **out) {
         size_t to = from == PDL_NOT_FOUND ? PDL_NOT_FOUND : pdl_str_find(s, PDL_STR("}"), from);
         if (to == PDL_NOT_FOUND) break;
         pdl_buf_put(&b, pdl_str_sub(s, 0, from));
-        const char *name = copy(r->a, pdl_str_sub(s, from + 2, to)), *value = variable(r->opt, name);
-        if (value) pdl_buf_put(&b, pdl_str_of(value));
-        else ok = wrong(r, "%s needs the variable %s, which is not set", key, name);
+        const char *name = copy(r->a, pdl_str_sub(s, from + 2, to)),
+                   *value = variable(r->opt, name);
+        if (value)
+            pdl_buf_put(&b, pdl_str_of(value));
+        else
+            ok = wrong(r, "%s needs the variable %s, which is not set", key, name);
         s = pdl_str_sub(s, to + 1, s.n);
     }
     pdl_buf_put(&b, s);
@@ -139,7 +143,8 @@ static bool read_pairs(reader *r, pdl_vref d, const char *key, const char *sep, 
         if (memchr(name.p, 0, name.n) || pdl_str_find(name, PDL_STR("\n"), 0) != PDL_NOT_FOUND)
             return wrong(r, "a name in %s holds a byte that it may not", key);
         if (!expand(r, key, pdl_dict_val_at(d, i), &value)) return false;
-        if (*sep == ':' && strpbrk(value, "\r\n")) return wrong(r, "a value in %s has two lines", key);
+        if (*sep == ':' && strpbrk(value, "\r\n"))
+            return wrong(r, "a value in %s has two lines", key);
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "%.*s%s%s", PDL_FMT(name), sep, value);
         lines[(*n)++] = copy(r->a, pdl_buf_str(&b));
@@ -228,20 +233,24 @@ static bool read_server(reader *r, pdl_vref d, server_config *c) {
     pdl_vref cwd = pdl_dict_getz(d, "cwd");
     at_field(r, "cwd");
     if (!pdl_is_absent(cwd) && !expand(r, "cwd", cwd, &c->cwd)) return false;
-    return read_allow(r, d, c) && read_parallel(r, d, c) && seconds(r, d, "timeout", TIMEOUT_S, &c->timeout_ms) &&
+    return read_allow(r, d, c) && read_parallel(r, d, c) &&
+           seconds(r, d, "timeout", TIMEOUT_S, &c->timeout_ms) &&
            seconds(r, d, "startTimeout", START_S, &c->start_ms);
 }
 
-/* The reader of JSON tells its place behind its words: "Expecting value: line 1 column 7 (char 6)". */
+/* The reader of JSON tells its place behind its words: "Expecting value: line 1 column 7 (char
+ * 6)". */
 static bool not_json(reader *r, const pdl_err *why) {
     pdl_str msg = pdl_str_of(why->msg);
-    size_t at = pdl_str_rfind(msg, PDL_STR(": line ")), number = pdl_str_rfind(msg, PDL_STR("column "));
+    size_t at = pdl_str_rfind(msg, PDL_STR(": line ")),
+           number = pdl_str_rfind(msg, PDL_STR("column "));
     pdl_str before = pdl_str_sub(msg, 0, at);
     if (at == PDL_NOT_FOUND || number == PDL_NOT_FOUND) return wrong(r, "%s", why->msg);
-    pdl_str line = pdl_str_sub(msg, at + strlen(": line "), number - 1), column = pdl_str_sub(msg, number + strlen("column "), msg.n);
+    pdl_str line = pdl_str_sub(msg, at + strlen(": line "), number - 1),
+            column = pdl_str_sub(msg, number + strlen("column "), msg.n);
     column = pdl_str_sub(column, 0, pdl_str_find(column, PDL_STR(" "), 0));
-    return pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%.*s:%.*s: %.*s", r->server, r->file,
-                       PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
+    return pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%.*s:%.*s: %.*s",
+                       r->server, r->file, PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
 }
 
 /* The object mcpServers of the file, owned. */
@@ -281,7 +290,12 @@ bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
     if (!file)
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "tool server %s: PDL_MCP_CONFIG names no configuration file", out->name);
-    reader r = {.opt = opt, .a = a, .file = file, .server = out->name, .err = err, .text = PDL_BUF_INIT(MAX_CONFIG)};
+    reader r = {.opt = opt,
+                .a = a,
+                .file = file,
+                .server = out->name,
+                .err = err,
+                .text = PDL_BUF_INIT(MAX_CONFIG)};
     pdl_val servers = pdl_absent();
     bool ok = read_file(&r, &servers);
     pdl_vref d = ok ? pdl_dict_gets(servers, name) : pdl_absent();
@@ -319,7 +333,7 @@ bool pdl_mcp_config_allows(const server_config *c, pdl_str tool) {
     return !c->allow;
 }
 
-/* --- what must not be shown ----------------------------------------------------------------------------- */
+/* --- what must not be shown ------------------------------------------------------------------- */
 
 /* Around the first sep of a line: its name and its value. */
 static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
@@ -336,17 +350,21 @@ static void note_argument(pdl_secrets *secrets, const char *arg, const char *nex
     pdl_str name = pdl_str_of(arg), value = pdl_str_of(next ? next : "");
     bool flag = arg[0] == '-';
     if (flag) (void)halves(arg, '=', &name, &value);
-    if (flag && (value.n && value.p[0] != '-')) pdl_secrets_note_variable(secrets, name, value);
-    else pdl_secrets_note_address(secrets, name);
+    if (flag && (value.n && value.p[0] != '-'))
+        pdl_secrets_note_variable(secrets, name, value);
+    else
+        pdl_secrets_note_address(secrets, name);
 }
 
 static void note_server(pdl_secrets *secrets, const server_config *c) {
     pdl_str name, value;
     for (size_t k = 0; k < c->n_headers; k++)
-        if (halves(c->headers[k], ':', &name, &value)) pdl_secrets_note_header(secrets, name, value);
+        if (halves(c->headers[k], ':', &name, &value))
+            pdl_secrets_note_header(secrets, name, value);
     for (size_t k = 0; c->env && c->env[k]; k++)
         if (halves(c->env[k], '=', &name, &value)) pdl_secrets_note_variable(secrets, name, value);
-    for (size_t k = 1; c->argv && c->argv[0] && c->argv[k]; k++) note_argument(secrets, c->argv[k], c->argv[k + 1]);
+    for (size_t k = 1; c->argv && c->argv[0] && c->argv[k]; k++)
+        note_argument(secrets, c->argv[k], c->argv[k + 1]);
     if (c->url) pdl_secrets_note_address(secrets, pdl_str_of(c->url));
 }
 
@@ -355,7 +373,12 @@ void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets) {
     if (!file) return;
     pdl_err err = {0};
     pdl_arena *a = pdl_arena_make();
-    reader r = {.opt = opt, .a = a, .file = file, .server = "", .err = &err, .text = PDL_BUF_INIT(MAX_CONFIG)};
+    reader r = {.opt = opt,
+                .a = a,
+                .file = file,
+                .server = "",
+                .err = &err,
+                .text = PDL_BUF_INIT(MAX_CONFIG)};
     pdl_val servers;
     bool ok = read_file(&r, &servers);
     for (size_t i = 0; ok && i < pdl_dict_len(servers); i++) {

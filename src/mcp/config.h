@@ -3,8 +3,9 @@
  *     {"mcpServers": {"NAME": {"command": "...", "args": [], "env": {}, "cwd": "..."}
  *                           | {"url": "...", "headers": {}}}}
  *
- * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds, "parallel": false where a
- * call waits for the one before. ${NAME} in a text is the variable of that name. Unknown keys are other programs'.
+ * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds,
+ * "parallel": false where a call waits for the one before. ${NAME} in a text is the variable of
+ * that name. Unknown keys are other programs'.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,9 +31,10 @@ typedef struct server_config {
     bool one_by_one; /* a call is sent when the one before has ended */
 } server_config;
 
-/* Error: PDL_E_runtime, naming the server, the file with line and column, and what is wrong there. */
-PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
-                                  pdl_err *err);
+/* Error: PDL_E_runtime, naming the server, the file with line and column, and what is wrong
+ * there. */
+PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
+                                  server_config *out, pdl_err *err);
 bool pdl_mcp_config_allows(const server_config *c, pdl_str tool);
 
 #endif

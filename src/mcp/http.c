@@ -1,7 +1,7 @@
-/* http.c -- a server over streamable HTTP: every message is a POST, the answer to a request is JSON or a
- * stream of events that ends with it. A stream may bring other messages first. One that ends too early is asked for
- * again with a GET behind its last event; another GET, which is open as long as the session, brings what the server
- * says on its own.
+/* http.c -- a server over streamable HTTP: every message is a POST, the answer to a request is JSON
+ * or a stream of events that ends with it. A stream may bring other messages first. One that ends
+ * too early is asked for again with a GET behind its last event; another GET, which is open as long
+ * as the session, brings what the server says on its own.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -14,10 +14,10 @@
 
 enum {
     CONNECT_MS = 10000,
-    RETRY_MS = 1000,        /* until a stream is asked for again, when the server does not say */
+    RETRY_MS = 1000, /* until a stream is asked for again, when the server does not say */
     LEAST_RETRY_MS = 100,
     MOST_RETRY_MS = 60000,
-    MOST_TRIES = 5,         /* to go on with an answer, without an event between */
+    MOST_TRIES = 5, /* to go on with an answer, without an event between */
     SHOWN = 200,
     BAD_REQUEST = 400,
     UNAUTHORIZED = 401,
@@ -67,12 +67,13 @@ static void unlink_post(post *p) {
     *at = p->next;
 }
 
-/* --- what comes ----------------------------------------------------------------------------------------- */
+/* --- what comes ------------------------------------------------------------------------------- */
 
 static const char session_header[] = "Mcp-Session-Id";
 
 static void note_session(const post *p, pdl_str id) {
-    if (p->kind == CALL_INITIALIZE && !p->of->session_id && id.n) p->of->session_id = pdl_str_dup(id);
+    if (p->kind == CALL_INITIALIZE && !p->of->session_id && id.n)
+        p->of->session_id = pdl_str_dup(id);
 }
 
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
@@ -112,7 +113,8 @@ static bool on_data(void *user, pdl_str bytes) {
 /* A parameter of WWW-Authenticate: NAME="text". */
 static pdl_str challenge_part(pdl_str challenge, const char *name) {
     size_t at = pdl_str_find(challenge, pdl_str_of(name), 0), from = at + strlen(name) + 2;
-    if (at == PDL_NOT_FOUND || from > challenge.n || challenge.p[from - 1] != '"' || challenge.p[from - 2] != '=')
+    if (at == PDL_NOT_FOUND || from > challenge.n || challenge.p[from - 1] != '"' ||
+        challenge.p[from - 2] != '=')
         return (pdl_str){0};
     size_t to = pdl_str_find(challenge, PDL_STR("\""), from);
     return pdl_str_sub(challenge, from, to == PDL_NOT_FOUND ? challenge.n : to);
@@ -134,12 +136,18 @@ static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) 
     bool oauth = challenge_part(challenge, "resource_metadata").n > 0, has = false;
     pdl_buf b = PDL_BUF, clean = PDL_BUF;
     for (size_t i = 0; i < s->config.n_headers; i++)
-        has = has || pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(s->config.headers[i]), 0, sizeof header - 1), pdl_str_of(header));
-    if (has) PDL_PUT(&b, "the header Authorization of the configuration is refused");
-    else PDL_PUT(&b, "a token is missing: give the server's entry \"headers\": {\"Authorization\": \"Bearer ${NAME}\"}, and set NAME");
+        has = has ||
+              pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(s->config.headers[i]), 0, sizeof header - 1),
+                                pdl_str_of(header));
+    if (has)
+        PDL_PUT(&b, "the header Authorization of the configuration is refused");
+    else
+        PDL_PUT(&b, "a token is missing: give the server's entry \"headers\": {\"Authorization\": "
+                    "\"Bearer ${NAME}\"}, and set NAME");
     put_said(s, why, &clean);
     if (why.n) pdl_buf_putf(&b, "; the server says: %s", pdl_buf_z(&clean));
-    if (oauth) PDL_PUT(&b, "; it offers OAuth, which is not spoken here: get a token by other means");
+    if (oauth)
+        PDL_PUT(&b, "; it offers OAuth, which is not spoken here: get a token by other means");
     pdl_err_hint(err, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&clean);
     pdl_buf_fini(&b);
@@ -156,7 +164,8 @@ static pdl_val error_in(const pdl_http_reply *r) {
     return error;
 }
 
-/* What the server says of a refusal: an error object of JSON-RPC, else the beginning of the text. */
+/* What the server says of a refusal: an error object of JSON-RPC, else the beginning of the
+ * text. */
 static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err) {
     pdl_val error = error_in(r);
     pdl_err bad = {0};
@@ -176,8 +185,9 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
     pdl_drop(error);
 }
 
-/* Does the server not know the session any more? The protocol wants 404; the examples from which many servers were made
- * answer 400 with the code for "some error of the server", which may mean other things as well. */
+/* Does the server not know the session any more? The protocol wants 404; the examples from which
+ * many servers were made answer 400 with the code for "some error of the server", which may mean
+ * other things as well. */
 static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     if (r->end != PDL_HTTP_OK || !p->in_session) return false;
     if (r->status != BAD_REQUEST) return r->status == GONE;
@@ -234,24 +244,27 @@ static void on_wait(void *user) {
 
 /* As long as the server says, else twice as long each time. */
 static void start_later(post *p) {
-    uint64_t ms = p->events.retry_ms ? p->events.retry_ms : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
+    uint64_t ms = p->events.retry_ms ? p->events.retry_ms
+                                     : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
     p->tries++;
     p->transfer = 0;
     if (ms < LEAST_RETRY_MS) ms = LEAST_RETRY_MS;
-    p->wait = pdl_timer_start(p->of->s->room->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
+    p->wait =
+        pdl_timer_start(p->of->s->room->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
 }
 
 /* May the same be there when it is asked for again? */
 static bool is_cut(const pdl_http_reply *r) {
     bool good = r->status >= 200 && r->status <= 299, later = r->status > NOT_IMPLEMENTED;
-    return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT || (r->end == PDL_HTTP_OK && (good || later));
+    return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT ||
+           (r->end == PDL_HTTP_OK && (good || later));
 }
 
 /* The stream of an answer, or of the session, ended: is it asked for again? */
 static bool goes_on(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
-    bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) && p->events.id.len &&
-                                 p->tries < MOST_TRIES);
+    bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) &&
+                                 p->events.id.len && p->tries < MOST_TRIES);
     if (!wanted || !is_cut(r) || p->form == FORM_JSON) return false;
     pdl_sse old = p->events;
     p->events = (pdl_sse){.id = old.id, .retry_ms = old.retry_ms};
@@ -271,26 +284,30 @@ static void on_done(void *user, const pdl_http_reply *r) {
     p->reading = true; /* keeps it alive, wherever the messages lead */
     if (p->form == FORM_JSON)
         pdl_mcp_session_message(s, pdl_buf_str(&p->json));
-    else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err)) pdl_err_fini(&err);
+    else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err))
+        pdl_err_fini(&err);
     p->reading = false;
     if (!p->dead && goes_on(p, r)) return;
     if (!p->dead) {
-        bool over = p->listens && (r->status == GONE || p->again) && is_forgotten(p, r); /* 400 at once: it has no stream */
+        bool over = p->listens && (r->status == GONE || p->again) &&
+                    is_forgotten(p, r); /* 400 at once: it has no stream */
         unlink_post(p);
         if (over)
             pdl_mcp_session_expired(s);
-        else if (!p->listens) judge(s, p, r);
+        else if (!p->listens)
+            judge(s, p, r);
     }
     post_free(p);
 }
 
-/* --- what is sent --------------------------------------------------------------------------------------- */
+/* --- what is sent ----------------------------------------------------------------------------- */
 
 enum { OWN_HEADERS = 5, OWN_TEXTS = 3 };
 
-/* Headers of the configuration, then ours; lines has room for all, text for one line each. last_id: of the event behind which
- * a stream goes on; empty: none. */
-static size_t put_headers(const session *s, pdl_str last_id, const char **lines, pdl_buf text[OWN_TEXTS]) {
+/* Headers of the configuration, then ours; lines has room for all, text for one line each. last_id:
+ * of the event behind which a stream goes on; empty: none. */
+static size_t put_headers(const session *s, pdl_str last_id, const char **lines,
+                          pdl_buf text[OWN_TEXTS]) {
     size_t n = 0;
     for (size_t i = 0; i < s->config.n_headers; i++) lines[n++] = s->config.headers[i];
     if (s->posts->session_id) {
@@ -352,14 +369,20 @@ static post *new_post(session *s) {
     return p;
 }
 
-/* The message, or a GET for the stream. A stream may be silent for as long as its call may take, that of the session for ever. */
+/* The message, or a GET for the stream. A stream may be silent for as long as its call may take,
+ * that of the session for ever. */
 static void start(post *p) {
     session *s = p->of->s;
     bool is_get = p->listens || p->again;
-    uint64_t idle = s->config.timeout_ms > s->config.start_ms ? s->config.timeout_ms : s->config.start_ms;
+    uint64_t idle =
+        s->config.timeout_ms > s->config.start_ms ? s->config.timeout_ms : s->config.start_ms;
     pdl_http_request r = {
-        .method = is_get ? "GET" : "POST", .body = is_get ? (pdl_str){0} : pdl_buf_str(&p->sent), .user = p, .data = on_data,
-        .done = on_done, .idle_ms = p->listens ? 0 : idle,
+        .method = is_get ? "GET" : "POST",
+        .body = is_get ? (pdl_str){0} : pdl_buf_str(&p->sent),
+        .user = p,
+        .data = on_data,
+        .done = on_done,
+        .idle_ms = p->listens ? 0 : idle,
     };
     p->transfer = transfer(s, &r, pdl_buf_str(&p->events.id));
 }
@@ -408,7 +431,8 @@ static void finish(session *s) {
         if (p->listens) drop_post(p);
     }
     if (!all || !all->session_id) return;
-    pdl_http_request r = {.method = "DELETE", .user = all, .done = on_farewell, .idle_ms = CONNECT_MS};
+    pdl_http_request r = {
+        .method = "DELETE", .user = all, .done = on_farewell, .idle_ms = CONNECT_MS};
     all->farewell = transfer(s, &r, (pdl_str){0});
 }
 

@@ -1,5 +1,5 @@
-/* jsonplace.c -- see jsonplace.h. The text is known to be JSON, so that brackets and quotes are all that counts.
- * SPDX-License-Identifier: Apache-2.0 */
+/* jsonplace.c -- see jsonplace.h. The text is known to be JSON, so that brackets and quotes are all
+ * that counts. SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/jsonplace.h"
 
 #include "base/num.h"
@@ -56,8 +56,8 @@ static bool is_key(pdl_str quoted, pdl_str key) {
     return same;
 }
 
-/* The value of a key of the object, or of a number of the array, at `at`; PDL_NOT_FOUND: there is none. Of several equal keys
- * the last one counts. */
+/* The value of a key of the object, or of a number of the array, at `at`; PDL_NOT_FOUND: there is
+ * none. Of several equal keys the last one counts. */
 static size_t step(pdl_str t, size_t at, pdl_str key) {
     int64_t number = -1;
     bool object = t.p[at] == '{';

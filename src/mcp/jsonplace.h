@@ -1,11 +1,12 @@
-/* jsonplace.h -- where in the text of a JSON document a path of keys leads, for messages. Private to the room.
- * SPDX-License-Identifier: Apache-2.0 */
+/* jsonplace.h -- where in the text of a JSON document a path of keys leads, for messages. Private
+ * to the room. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MCP_JSONPLACE_H
 #define PDL_MCP_JSONPLACE_H
 
 #include "base/str.h"
 
-/* Offset of the value that n keys (of arrays: numbers) lead to, as far as the path goes. text was read without an error. */
+/* Offset of the value that n keys (of arrays: numbers) lead to, as far as the path goes. text was
+ * read without an error. */
 size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n);
 
 /* Line and column, from 1, of an offset; columns count code points. */

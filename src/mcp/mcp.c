@@ -39,10 +39,12 @@ static void start(pdl_world *w, pdl_effect *e) {
     if (e->kind != PDL_EFFECT_tool || !pdl_is_str(name))
         pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0}, "no tool server answers effects of kind %s",
                     pdl_effect_kind_name(e->kind));
-    else s = find_or_make(r, pdl_str_get(name), &err);
+    else
+        s = find_or_make(r, pdl_str_get(name), &err);
     if (s)
         pdl_mcp_session_take(s, e);
-    else pdl_effect_refuse(e, &err);
+    else
+        pdl_effect_refuse(e, &err);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
@@ -54,7 +56,8 @@ static void cancel(pdl_world *w, uint32_t id) {
 static bool poll_world(pdl_world *w, int timeout_ms) {
     room *r = room_of(w);
     bool busy = false;
-    for (size_t i = 0; i < r->sessions.n; i++) busy = busy || pdl_mcp_session_is_busy(r->sessions.p[i]);
+    for (size_t i = 0; i < r->sessions.n; i++)
+        busy = busy || pdl_mcp_session_is_busy(r->sessions.p[i]);
     if (busy) pdl_loop_run(r->loop, timeout_ms);
     return busy;
 }

@@ -1,9 +1,9 @@
-/* mcp.h -- the world that answers TOOL: servers of the Model Context Protocol, each started or reached at its
- * first use (spec providers 19).
+/* mcp.h -- the world that answers TOOL: servers of the Model Context Protocol, each started or
+ * reached at its first use (spec providers 19).
  *
- * Which servers there are says a configuration file, the one that the variable PDL_MCP_CONFIG names; no other
- * place is searched, so that a folder cannot bring commands of its own. One session a server, kept for the
- * life of the world.
+ * Which servers there are says a configuration file, the one that the variable PDL_MCP_CONFIG
+ * names; no other place is searched, so that a folder cannot bring commands of its own. One session
+ * a server, kept for the life of the world.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,24 +18,25 @@
 typedef struct pdl_mcp_options {
     const char *(*env)(void *user, const char *name); /* NULL: nothing is set */
     void *user;
-    const pdl_debug *debug; /* categories mcp, http; may be NULL */
+    const pdl_debug *debug;     /* categories mcp, http; may be NULL */
     const pdl_secrets *secrets; /* not in messages, also where they are cut; NULL: none */
 } pdl_mcp_options;
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:
  *
  * {server, op: "list"}                    -> list of tools as the server describes them: {name,
- *                                            description?, inputSchema, ...}, those that are allowed
+ *                                            description?, inputSchema, ...}, those that are
+ *                                            allowed
  * {server, op: "call", name, arguments}   -> {content, structured, text, is_error}
  * {server, op: "request", method, params} -> the result of that method
  *
  * Failures: PDL_E_runtime, for an error of
- * the protocol "MCP error CODE: MESSAGE"; PDL_E_timeout when a limit of time passed. Borrows loop. close ends
- * the sessions in good order, for which it runs the loop a few seconds at most. */
+ * the protocol "MCP error CODE: MESSAGE"; PDL_E_timeout when a limit of time passed. Borrows loop.
+ * close ends the sessions in good order, for which it runs the loop a few seconds at most. */
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
 
-/* Tells the register what is secret in the configuration: headers, addresses, variables and arguments whose names say so.
- * Silent when the file is missing or wrong: the first use tells. */
+/* Tells the register what is secret in the configuration: headers, addresses, variables and
+ * arguments whose names say so. Silent when the file is missing or wrong: the first use tells. */
 void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets);
 
 /* Process id of the server of this name, 0 when none runs (tests). */

@@ -4,8 +4,9 @@
 
 #include "base/banned.h"
 
-/* A server may say that a tool runs only as a task, which is asked for again and again until it is done. Tasks are not
- * spoken here: such a server would refuse the call, so that neither programs nor models are told of the tool. */
+/* A server may say that a tool runs only as a task, which is asked for again and again until it is
+ * done. Tasks are not spoken here: such a server would refuse the call, so that neither programs
+ * nor models are told of the tool. */
 static bool needs_task(pdl_vref t) {
     pdl_vref how = pdl_dict_getz(t, "execution");
     return pdl_is_dict(how) && pdl_text_is(pdl_dict_getz(how, "taskSupport"), "required");
@@ -14,14 +15,15 @@ static bool needs_task(pdl_vref t) {
 /* {name, inputSchema, ...}; anything else is no tool that can be called. */
 static bool is_tool(pdl_vref t) {
     pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
-    return pdl_is_str(name) && pdl_str_get(name).n && pdl_is_dict(pdl_dict_getz(t, "inputSchema")) && !needs_task(t);
+    return pdl_is_str(name) && pdl_str_get(name).n &&
+           pdl_is_dict(pdl_dict_getz(t, "inputSchema")) && !needs_task(t);
 }
 
 bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_err *err) {
     pdl_vref tools = pdl_is_dict(page) ? pdl_dict_getz(page, "tools") : pdl_absent();
     if (!pdl_is_list(tools))
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: its list of tools is no list",
-                           c->name);
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "tool server %s: its list of tools is no list", c->name);
     for (size_t i = 0; i < pdl_list_len(tools); i++) {
         pdl_vref t = pdl_list_at(tools, i);
         if (!is_tool(t)) continue;
@@ -35,8 +37,7 @@ bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_
 pdl_val pdl_mcp_tools_list(pdl_vref tools) {
     size_t n = pdl_is_dict(tools) ? pdl_dict_len(tools) : 0;
     pdl_val list = pdl_list_new(n);
-    for (size_t i = 0; i < n; i++)
-        list = pdl_list_push(list, pdl_keep(pdl_dict_val_at(tools, i)));
+    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, pdl_keep(pdl_dict_val_at(tools, i)));
     return list;
 }
 
@@ -57,9 +58,11 @@ static pdl_val texts_of(pdl_vref content) {
 
 bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(result) ? pdl_dict_getz(result, "content") : pdl_absent();
-    pdl_vref structured = pdl_is_dict(result) ? pdl_dict_getz(result, "structuredContent") : pdl_absent();
+    pdl_vref structured =
+        pdl_is_dict(result) ? pdl_dict_getz(result, "structuredContent") : pdl_absent();
     if (!pdl_is_list(content) && pdl_is_absent(structured))
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the result of the tool has no content");
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "the result of the tool has no content");
     pdl_vref failed = pdl_dict_getz(result, "isError");
     pdl_val list = pdl_is_list(content) ? pdl_keep(content) : pdl_list_new(0);
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "content", list);

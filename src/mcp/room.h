@@ -1,7 +1,8 @@
-/* room.h -- private to the room: a session with one server, its requests under way, and the two transports.
+/* room.h -- private to the room: a session with one server, its requests under way, and the two
+ * transports.
  *
- * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and knows
- * nothing of pipes and HTTP; a transport carries single messages and knows nothing of tools.
+ * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and
+ * knows nothing of pipes and HTTP; a transport carries single messages and knows nothing of tools.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,8 +22,9 @@ typedef struct mcp_job {
 
 typedef enum {
     CALL_INITIALIZE,
-    CALL_INITIALIZED, /* the notification behind it, which must arrive before anything else is sent */
-    CALL_LIST,        /* one page of the tools */
+    /* the notification behind it, which must arrive before anything else is sent */
+    CALL_INITIALIZED,
+    CALL_LIST, /* one page of the tools */
     CALL_JOB,
 } call_kind;
 
@@ -36,8 +38,8 @@ typedef struct call {
     uint64_t start_ns;
 } call;
 
-/* Carries messages of one session. It reports failures through pdl_mcp_session_failed and the like, never from inside
- * these functions. */
+/* Carries messages of one session. It reports failures through pdl_mcp_session_failed and the like,
+ * never from inside these functions. */
 typedef struct transport {
     bool ordered; /* messages arrive in the order in which they are sent */
     bool (*open)(session *s, pdl_err *err);
@@ -66,18 +68,23 @@ struct session {
     bool pushes;           /* the server says that it tells when the list of tools changes */
     PDL_VEC(call *) calls; /* on the wire */
     PDL_VEC(job) jobs;     /* wait for the session, or for the list */
-    PDL_VEC(job) turn;     /* of a server that takes one call after the other: wait for their turn, from next_turn on */
+    PDL_VEC(job)
+    /* of a server that takes one call after the other: wait for their turn, from next_turn on */
+    turn;
     size_t next_turn;
-    size_t n_sent;         /* calls on the wire that are jobs */
-    bool taking_turns;     /* send_turns is at work further up */
+    size_t n_sent;     /* calls on the wire that are jobs */
+    bool taking_turns; /* send_turns is at work further up */
     pdl_timer *after_cancel;
-    pdl_val tools;         /* list as allowed, absent: not known */
-    pdl_val pages;         /* while they are read, dict from name to tool; absent: they are not */
+    pdl_val tools; /* list as allowed, absent: not known */
+    pdl_val pages; /* while they are read, dict from name to tool; absent: they are not */
     size_t n_pages;
-    unsigned n_lost;       /* times that the list was asked for in a session that the server forgot, since it came last */
-    size_t n_junk;         /* texts that were no message, since it was started */
+    unsigned
+        /* times that the list was asked for in a session that the server forgot, since it came
+         * last */
+        n_lost;
+    size_t n_junk;       /* texts that were no message, since it was started */
     struct child *child; /* stdio */
-    struct posts *posts;   /* HTTP */
+    struct posts *posts; /* HTTP */
 };
 
 typedef struct room {
@@ -103,8 +110,8 @@ void pdl_mcp_session_greeted(session *s); /* CALL_INITIALIZED has arrived */
 void pdl_mcp_session_failed(session *s, pdl_err *err);
 /* Call id fails alone; nothing when it is not on the wire any more. Takes the content of err. */
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
-/* The server knows the session of this call no more: begin anew and send it once more. False: that was done before,
- * and the call is still on the wire. */
+/* The server knows the session of this call no more: begin anew and send it once more. False: that
+ * was done before, and the call is still on the wire. */
 PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
 /* The same, seen while nothing was asked: the next use begins anew. */
 void pdl_mcp_session_expired(session *s);
@@ -116,7 +123,8 @@ void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 
 /* result.c: what comes back, in the form of replies. */
 /* The tools of a page that are allowed, into the dict from name to tool. */
-PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools, pdl_err *err);
+PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
+                                pdl_err *err);
 pdl_val pdl_mcp_tools_list(pdl_vref tools);
 PDL_MUST bool pdl_mcp_call_result(pdl_vref result, pdl_val *out, pdl_err *err);
 

@@ -1,5 +1,5 @@
-/* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and what the server asks.
- * SPDX-License-Identifier: Apache-2.0 */
+/* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and what the server
+ * asks. SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "io/clock.h"
@@ -27,7 +27,8 @@ bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...) 
     va_start(ap, fmt);
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s", s->config.name, pdl_buf_z(&b));
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s", s->config.name,
+                pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
 }
@@ -37,14 +38,15 @@ void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err) {
     pdl_vref message = pdl_is_dict(error) ? pdl_dict_getz(error, "message") : pdl_absent();
     int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
     pdl_str text = pdl_is_str(message) ? pdl_str_get(message) : PDL_STR("no message");
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %.*s", (long long)n, PDL_FMT(text));
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "MCP error %lld: %.*s", (long long)n,
+                PDL_FMT(text));
     if (pdl_is(code, PDL_V_INT) && n >= INT32_MIN && n <= INT32_MAX) {
         err->status = (int)n;
         err->has_status = true;
     }
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static call *find_call(const session *s, uint64_t id) {
     for (size_t i = 0; i < s->calls.n; i++)
@@ -74,15 +76,19 @@ static void refuse(pdl_effect *e, const pdl_err *why) {
     pdl_effect_refuse(e, &err);
 }
 
-static bool wants_list(const job *j) { return pdl_text_is(pdl_dict_getz(j->e->request, "op"), "list"); }
+static bool wants_list(const job *j) {
+    return pdl_text_is(pdl_dict_getz(j->e->request, "op"), "list");
+}
 
 /* Jobs of one sort (or all) leave the queue for *out. */
 static size_t take_jobs(session *s, bool only_lists, job **out) {
     size_t n = 0, kept = 0;
     *out = PDL_NEW_N(job, s->jobs.n + 1);
     for (size_t i = 0; i < s->jobs.n; i++) {
-        if (only_lists && !wants_list(&s->jobs.p[i])) s->jobs.p[kept++] = s->jobs.p[i];
-        else (*out)[n++] = s->jobs.p[i];
+        if (only_lists && !wants_list(&s->jobs.p[i]))
+            s->jobs.p[kept++] = s->jobs.p[i];
+        else
+            (*out)[n++] = s->jobs.p[i];
     }
     s->jobs.n = kept;
     return n;
@@ -139,8 +145,10 @@ static void call_failed(call *c, pdl_err *err) {
 
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err) {
     call *c = find_call(s, id);
-    if (c) call_failed(c, err);
-    else pdl_err_fini(err);
+    if (c)
+        call_failed(c, err);
+    else
+        pdl_err_fini(err);
 }
 
 bool pdl_mcp_session_lost(session *s, uint64_t id) {
@@ -167,10 +175,11 @@ void pdl_mcp_session_expired(session *s) {
     advance(s);
 }
 
-/* --- sending -------------------------------------------------------------------------------------------- */
+/* --- sending ---------------------------------------------------------------------------------- */
 
 /* {"jsonrpc", "id"?, "method", "params"?}; takes params, absent: none. False: it is not JSON. */
-static bool write_message(uint64_t id, const char *method, pdl_val params, pdl_buf *out, pdl_err *err) {
+static bool write_message(uint64_t id, const char *method, pdl_val params, pdl_buf *out,
+                          pdl_err *err) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "jsonrpc", pdl_textz("2.0"));
     if (id) d = pdl_dict_putz(d, "id", pdl_int((int64_t)id));
     d = pdl_dict_putz(d, "method", pdl_textz(method));
@@ -202,7 +211,8 @@ static void on_limit(void *user) {
     pdl_mcp_server_error(s, &err, "no answer in %.*f seconds", seconds < 10 ? 1 : 0, seconds);
     err.kind = PDL_E_timeout;
     if (s->n_junk)
-        pdl_err_hint(&err, "it wrote %zu texts that are no messages; PDL_DEBUG=mcp shows them", s->n_junk);
+        pdl_err_hint(&err, "it wrote %zu texts that are no messages; PDL_DEBUG=mcp shows them",
+                     s->n_junk);
     if (c->kind == CALL_LIST || c->kind == CALL_JOB) tell_cancelled(s, c->id, "time is up");
     s->via->forget(s, c);
     call_failed(c, &err);
@@ -227,8 +237,10 @@ static void request(session *s, call_kind kind, const char *method, pdl_val para
     pdl_err err = {0};
     call *c = call_new(s, kind, kind == CALL_JOB ? s->config.timeout_ms : s->config.start_ms);
     c->job = j;
-    if (write_message(c->id, method, params, &b, &err)) s->via->send(s, pdl_buf_str(&b), c);
-    else call_failed(c, &err);
+    if (write_message(c->id, method, params, &b, &err))
+        s->via->send(s, pdl_buf_str(&b), c);
+    else
+        call_failed(c, &err);
     pdl_buf_fini(&b);
 }
 
@@ -242,7 +254,7 @@ static void ask_list(session *s, pdl_vref cursor) {
     request(s, CALL_LIST, "tools/list", p, (job){0});
 }
 
-/* --- jobs ----------------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static pdl_str text_at(pdl_vref d, const char *key) {
     pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
@@ -276,8 +288,10 @@ static void send_call(session *s, job j) {
 
 /* The handshake is ours, and the allow list counts here too. */
 static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
-    if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/"))) return false;
-    return !pdl_str_is(method, "tools/call") || pdl_mcp_config_allows(&s->config, text_at(params, "name"));
+    if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/")))
+        return false;
+    return !pdl_str_is(method, "tools/call") ||
+           pdl_mcp_config_allows(&s->config, text_at(params, "name"));
 }
 
 static void send_request(session *s, job j) {
@@ -311,21 +325,28 @@ static void begin(session *s) {
     request(s, CALL_INITIALIZE, "initialize", pdl_dict_putz(p, "clientInfo", info), (job){0});
 }
 
-/* --- one call after the other --------------------------------------------------------------------------------
- * Tools that read, change and write back (a file, a row, the state of a browser) spoil each other's work when the calls
- * of a turn are under way together. For a server with `parallel: false` a call is sent when the one before has ended;
- * the others wait in `turn`, in the order in which the program made them. */
+/* --- one call after the other
+ * -------------------------------------------------------------------------------- Tools that read,
+ * change and write back (a file, a row, the state of a browser) spoil each other's work when the
+ * calls of a turn are under way together. For a server with `parallel: false` a call is sent when
+ * the one before has ended; the others wait in `turn`, in the order in which the program made
+ * them. */
 
 static void send_job(session *s, job j) {
-    if (pdl_text_is(pdl_dict_getz(j.e->request, "op"), "call")) send_call(s, j);
-    else send_request(s, j);
+    if (pdl_text_is(pdl_dict_getz(j.e->request, "op"), "call"))
+        send_call(s, j);
+    else
+        send_request(s, j);
 }
 
-/* One that was sent before, in a session that the server forgot, comes before those that never were. */
+/* One that was sent before, in a session that the server forgot, comes before those that never
+ * were. */
 static void send_or_wait(session *s, job j) {
     bool others = s->n_sent || (s->next_turn < s->turn.n && !j.again);
-    if (s->config.one_by_one && others) *pdl_vec_push(&s->turn) = j;
-    else send_job(s, j);
+    if (s->config.one_by_one && others)
+        *pdl_vec_push(&s->turn) = j;
+    else
+        send_job(s, j);
 }
 
 /* A job that is refused at once lets the next go: a loop, since there may be any number of them. */
@@ -347,10 +368,14 @@ static void advance(session *s) {
     job *jobs;
     size_t n = take_jobs(s, false, &jobs);
     for (size_t i = 0; i < n; i++) {
-        if (s->state != SESSION_READY) *pdl_vec_push(&s->jobs) = jobs[i];
-        else if (!wants_list(&jobs[i])) send_or_wait(s, jobs[i]);
-        else if (!pdl_is_absent(s->tools)) answer(jobs[i].e, pdl_keep(s->tools), 0);
-        else *pdl_vec_push(&s->jobs) = jobs[i];
+        if (s->state != SESSION_READY)
+            *pdl_vec_push(&s->jobs) = jobs[i];
+        else if (!wants_list(&jobs[i]))
+            send_or_wait(s, jobs[i]);
+        else if (!pdl_is_absent(s->tools))
+            answer(jobs[i].e, pdl_keep(s->tools), 0);
+        else
+            *pdl_vec_push(&s->jobs) = jobs[i];
     }
     pdl_free(jobs);
     send_turns(s);
@@ -358,14 +383,16 @@ static void advance(session *s) {
     if (lists && pdl_is_absent(s->tools) && pdl_is_absent(s->pages)) ask_list(s, pdl_absent());
 }
 
-/* A run that ends cancels its calls one by one: what waits behind one of them goes when all of that is over. */
+/* A run that ends cancels its calls one by one: what waits behind one of them goes when all of that
+ * is over. */
 static void on_cancelled(void *user) {
     session *s = user;
     s->after_cancel = NULL;
     send_turns(s);
 }
 
-/* Out of the queue. The rest is not moved together, so that cancelling all, first to last, is linear. */
+/* Out of the queue. The rest is not moved together, so that cancelling all, first to last, is
+ * linear. */
 static bool cancel_turn(session *s, uint32_t effect) {
     for (size_t i = s->next_turn; i < s->turn.n; i++) {
         job *j = &s->turn.p[i];
@@ -397,15 +424,18 @@ bool pdl_mcp_session_cancel(session *s, uint32_t effect) {
         tell_cancelled(s, c->id, "the run does not need it any more");
         s->via->forget(s, c);
         pdl_effect_free(end_call(c).e);
-        if (s->next_turn < s->turn.n && !s->after_cancel) s->after_cancel = pdl_timer_start(s->room->loop, 0, on_cancelled, s);
+        if (s->next_turn < s->turn.n && !s->after_cancel)
+            s->after_cancel = pdl_timer_start(s->room->loop, 0, on_cancelled, s);
         return true;
     }
     return cancel_turn(s, effect);
 }
 
-bool pdl_mcp_session_is_busy(const session *s) { return s->jobs.n || s->calls.n || s->next_turn < s->turn.n; }
+bool pdl_mcp_session_is_busy(const session *s) {
+    return s->jobs.n || s->calls.n || s->next_turn < s->turn.n;
+}
 
-/* --- what comes ----------------------------------------------------------------------------------------- */
+/* --- what comes ------------------------------------------------------------------------------- */
 
 static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
     pdl_str said = text_at(result, "protocolVersion");
@@ -414,7 +444,8 @@ static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
             s->version = versions[i];
             return true;
         }
-    return pdl_mcp_server_error(s, err, "it speaks version '%.*s' of the protocol, which is not known here",
+    return pdl_mcp_server_error(s, err,
+                                "it speaks version '%.*s' of the protocol, which is not known here",
                                 PDL_FMT(pdl_utf8_cut(said, SHOWN)));
 }
 
@@ -435,7 +466,8 @@ static void initialized(session *s, pdl_vref result) {
         pdl_mcp_session_failed(s, &err);
         return;
     }
-    pdl_vref can = pdl_dict_getz(result, "capabilities"), tools = pdl_is_dict(can) ? pdl_dict_getz(can, "tools") : pdl_absent();
+    pdl_vref can = pdl_dict_getz(result, "capabilities"),
+             tools = pdl_is_dict(can) ? pdl_dict_getz(can, "tools") : pdl_absent();
     pdl_vref changes = pdl_is_dict(tools) ? pdl_dict_getz(tools, "listChanged") : pdl_absent();
     s->pushes = pdl_is_bool(changes) && pdl_bool_of(changes);
     call *c = call_new(s, CALL_INITIALIZED, s->config.start_ms);
@@ -553,17 +585,23 @@ static bool take_message(session *s, pdl_vref m) {
     pdl_str method = text_at(m, "method");
     pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent();
     if (method.n) {
-        if (pdl_is_absent(id)) notified(s, method);
-        else asked(s, method, id);
+        if (pdl_is_absent(id))
+            notified(s, method);
+        else
+            asked(s, method, id);
         return true;
     }
-    call *c = pdl_is(id, PDL_V_INT) && pdl_int_of(id) > 0 ? find_call(s, (uint64_t)pdl_int_of(id)) : NULL;
+    call *c =
+        pdl_is(id, PDL_V_INT) && pdl_int_of(id) > 0 ? find_call(s, (uint64_t)pdl_int_of(id)) : NULL;
     pdl_vref result = pdl_is_dict(m) ? pdl_dict_getz(m, "result") : pdl_absent();
     pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
     if (pdl_is_absent(result) && pdl_is_absent(error)) return false;
-    if (!c) PDL_TRACE(s->room->opt.debug, mcp, "%s: an answer to no request", s->config.name);
-    else if (!pdl_is_absent(error)) replied_with_error(c, error);
-    else succeeded(c, result);
+    if (!c)
+        PDL_TRACE(s->room->opt.debug, mcp, "%s: an answer to no request", s->config.name);
+    else if (!pdl_is_absent(error))
+        replied_with_error(c, error);
+    else
+        succeeded(c, result);
     return true;
 }
 
@@ -573,7 +611,8 @@ void pdl_mcp_session_message(session *s, pdl_str text) {
     bool good = pdl_json_read(text, 0, &v, NULL, &err);
     if (good) {
         size_t n = pdl_is_list(v) ? pdl_list_len(v) : 1;
-        for (size_t i = 0; i < n; i++) good = take_message(s, pdl_is_list(v) ? pdl_list_at(v, i) : v) && good;
+        for (size_t i = 0; i < n; i++)
+            good = take_message(s, pdl_is_list(v) ? pdl_list_at(v, i) : v) && good;
         pdl_drop(v);
     }
     pdl_err_fini(&err);
@@ -583,7 +622,7 @@ void pdl_mcp_session_message(session *s, pdl_str text) {
               PDL_FMT(pdl_utf8_cut(text, SHOWN)));
 }
 
-/* --- life ----------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 session *pdl_mcp_session_new(room *r, pdl_arena *a, const server_config *c) {
     session *s = PDL_NEW(session);

@@ -1,6 +1,6 @@
-/* stdio.c -- a server as a child process: one message a line on its standard input and output. What it writes
- * to standard error is its log: the end of it is shown when the server dies, all of it with PDL_DEBUG=mcp.
- * SPDX-License-Identifier: Apache-2.0 */
+/* stdio.c -- a server as a child process: one message a line on its standard input and output. What
+ * it writes to standard error is its log: the end of it is shown when the server dies, all of it
+ * with PDL_DEBUG=mcp. SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 #include <string.h>
 
@@ -63,7 +63,8 @@ static bool on_log_line(void *user, pdl_str line, pdl_err *err) {
 static void on_err(void *user, pdl_str bytes) {
     child *p = user;
     pdl_err err = {0};
-    if (PDL_TRACES(p->s->room->opt.debug, mcp) && !pdl_lines_feed(&p->err, bytes, on_log_line, p, &err))
+    if (PDL_TRACES(p->s->room->opt.debug, mcp) &&
+        !pdl_lines_feed(&p->err, bytes, on_log_line, p, &err))
         pdl_err_fini(&err);
     if (bytes.n > LOG_BYTES) bytes = pdl_str_sub(bytes, bytes.n - LOG_BYTES, bytes.n);
     size_t over = p->log.len + bytes.n > LOG_BYTES ? p->log.len + bytes.n - LOG_BYTES : 0;
@@ -90,7 +91,8 @@ static void on_end(void *user, const pdl_proc_result *r) {
     if (r->signal)
         pdl_mcp_server_error(s, &err, "it was ended by signal %d%s", r->signal, pdl_buf_z(&words));
     else
-        pdl_mcp_server_error(s, &err, "it ended with exit status %d%s", r->status, pdl_buf_z(&words));
+        pdl_mcp_server_error(s, &err, "it ended with exit status %d%s", r->status,
+                             pdl_buf_z(&words));
     pdl_buf_fini(&words);
     pdl_mcp_session_failed(s, &err);
 }
@@ -101,8 +103,14 @@ static bool start(session *s, pdl_err *err) {
     p->s = s;
     p->log = PDL_BUF;
     pdl_proc_options o = {
-        .argv = s->config.argv, .env = s->config.env, .cwd = s->config.cwd, .keep_stdin = true, .user = p,
-        .on_out = on_out, .on_err = on_err, .done = on_end,
+        .argv = s->config.argv,
+        .env = s->config.env,
+        .cwd = s->config.cwd,
+        .keep_stdin = true,
+        .user = p,
+        .on_out = on_out,
+        .on_err = on_err,
+        .done = on_end,
     };
     PDL_TRACE(s->room->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
     if (!pdl_proc_start(s->room->loop, &o, &p->proc, &why)) {
@@ -154,4 +162,5 @@ int pdl_mcp_stdio_pid(const session *s) {
     return s->child && pdl_proc_is_running(s->child->proc) ? pdl_proc_pid(s->child->proc) : 0;
 }
 
-const transport pdl_mcp_transport_stdio = {true, start, write_line, forget, finish, finished, insist, let_go};
+const transport pdl_mcp_transport_stdio = {true,   start,    write_line, forget,
+                                           finish, finished, insist,     let_go};

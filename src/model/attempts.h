@@ -1,5 +1,5 @@
-/* attempts.h -- what became of the requests of a call: for the trace, `pdl_error.attempts` and the reply. Inside of model
- * only.
+/* attempts.h -- what became of the requests of a call: for the trace, `pdl_error.attempts` and the
+ * reply. Inside of model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_ATTEMPTS_H
 #define PDL_MODEL_ATTEMPTS_H
@@ -14,10 +14,17 @@ typedef struct pdl_attempts_made {
 } pdl_attempts_made;
 
 /* Why the next request goes out. */
-typedef enum { PDL_NEXT_RETRY, PDL_NEXT_FALLBACK, PDL_NEXT_NO_SCHEMA, PDL_NEXT_TOKEN, PDL_NEXT_NONE } pdl_next;
+typedef enum {
+    PDL_NEXT_RETRY,
+    PDL_NEXT_FALLBACK,
+    PDL_NEXT_NO_SCHEMA,
+    PDL_NEXT_TOKEN,
+    PDL_NEXT_NONE
+} pdl_next;
 
-/* A request to model failed with f (message without keys) and this comes next. At most 100 are kept. */
-void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message, pdl_next next,
-                      uint64_t wait_ms);
+/* A request to model failed with f (message without keys) and this comes next. At most 100 are
+ * kept. */
+void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
+                      pdl_next next, uint64_t wait_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider (spec
- * providers 8).
+/* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider
+ * (spec providers 8).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/fault.h"
 
@@ -11,15 +11,15 @@
 
 enum { LONGEST_WAIT_S = 120 }; /* a service that asks for more is not waited for */
 
-/* Which failures pass by themselves. Those that are not listed may when the service says so (x-should-retry), or when two
- * requests met (409). */
+/* Which failures pass by themselves. Those that are not listed may when the service says so
+ * (x-should-retry), or when two requests met (409). */
 static const struct {
     pdl_err_kind kind;
     enum { NEVER, PASSES } what;
 } classes[] = {
-    {PDL_E_auth, NEVER},          {PDL_E_quota, NEVER},        {PDL_E_context_window, NEVER},
-    {PDL_E_content_policy, NEVER}, {PDL_E_connection, PASSES},  {PDL_E_timeout, PASSES},
-    {PDL_E_stream, PASSES},       {PDL_E_rate_limit, PASSES},  {PDL_E_unavailable, PASSES},
+    {PDL_E_auth, NEVER},           {PDL_E_quota, NEVER},       {PDL_E_context_window, NEVER},
+    {PDL_E_content_policy, NEVER}, {PDL_E_connection, PASSES}, {PDL_E_timeout, PASSES},
+    {PDL_E_stream, PASSES},        {PDL_E_rate_limit, PASSES}, {PDL_E_unavailable, PASSES},
     {PDL_E_server, PASSES},
 };
 
@@ -49,13 +49,16 @@ static bool read_date(pdl_str s, double *out) {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     struct tm tm = {0};
     int64_t day, year, h, m, sec;
-    if (s.n != 29 || s.p[3] != ',' || s.p[19] != ':' || s.p[22] != ':' || !pdl_str_ends(s, PDL_STR("GMT")))
+    if (s.n != 29 || s.p[3] != ',' || s.p[19] != ':' || s.p[22] != ':' ||
+        !pdl_str_ends(s, PDL_STR("GMT")))
         return false;
     size_t month = pdl_str_find((pdl_str){months, 36}, pdl_str_sub(s, 8, 11), 0);
     if (month == PDL_NOT_FOUND || month % 3) return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 5, 7), &day) || !pdl_num_read_int(pdl_str_sub(s, 12, 16), &year))
+    if (!pdl_num_read_int(pdl_str_sub(s, 5, 7), &day) ||
+        !pdl_num_read_int(pdl_str_sub(s, 12, 16), &year))
         return false;
-    if (!pdl_num_read_int(pdl_str_sub(s, 17, 19), &h) || !pdl_num_read_int(pdl_str_sub(s, 20, 22), &m))
+    if (!pdl_num_read_int(pdl_str_sub(s, 17, 19), &h) ||
+        !pdl_num_read_int(pdl_str_sub(s, 20, 22), &m))
         return false;
     if (!pdl_num_read_int(pdl_str_sub(s, 23, 25), &sec)) return false;
     tm.tm_mday = (int)day;

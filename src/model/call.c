@@ -14,8 +14,8 @@
 #include "io/clock.h"
 #include "model/params.h"
 #include "model/prices.h"
-#include "model/wirelog.h"
 #include "model/processor.h"
+#include "model/wirelog.h"
 #include "value/int.h"
 #include "value/json_write.h"
 
@@ -29,7 +29,7 @@ static void send(pdl_call *c);
 static void send_off(pdl_call *c);
 static void fail(pdl_call *c, pdl_fault *f);
 
-/* --- life cycle -------------------------------------------------------------------------- */
+/* --- life cycle ------------------------------------------------------------------------------- */
 
 static void reset_answer(pdl_call *c) {
     pdl_reply_builder_fini(&c->draft);
@@ -49,7 +49,7 @@ static void unlink_call(pdl_call *c) {
     c->calls->n_open--;
 }
 
-/* --- jobs: replies that are asked for again and again ------------------------------------ */
+/* --- jobs: replies that are asked for again and again ----------------------------------------- */
 
 static void end_job(pdl_call *c) {
     pdl_buf_fini(&c->job.get);
@@ -113,14 +113,15 @@ void pdl_call_cancel(pdl_call *c) {
 
 static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() - start_ns) / 1e9; }
 
-/* --- success ----------------------------------------------------------------------------- */
+/* --- success ---------------------------------------------------------------------------------- */
 
-/* A stream that was asked for again after output: what was shown must come once more, and is not shown again. False: it
- * does not, and fault says so. */
+/* A stream that was asked for again after output: what was shown must come once more, and is not
+ * shown again. False: it does not, and fault says so. */
 static bool skip_seen(pdl_call *c, pdl_str *text) {
     size_t n = text->n < c->n_behind ? text->n : c->n_behind;
     if (n && memcmp(c->seen.p + c->seen.len - c->n_behind, text->p, n) != 0) {
-        pdl_fault_set(&c->fault, PDL_E_stream, 200, "the answer that was asked for again differs from what was shown of it");
+        pdl_fault_set(&c->fault, PDL_E_stream, 200,
+                      "the answer that was asked for again differs from what was shown of it");
         c->fault.should_retry = 0;
         return false;
     }
@@ -136,7 +137,8 @@ static bool retries_after_output(const pdl_call *c) {
 
 /* False: the call was cancelled from inside (gone), or fault says why it cannot go on. */
 static bool show(pdl_call *c, pdl_str text) {
-    if (text.n == 0 || !c->ask.stream || c->ask.wrapped || c->ask.nullable || !c->e->sink.piece) return true;
+    if (text.n == 0 || !c->ask.stream || c->ask.wrapped || c->ask.nullable || !c->e->sink.piece)
+        return true;
     if (!skip_seen(c, &text)) return false;
     if (text.n == 0) return true;
     if (retries_after_output(c)) pdl_buf_put(&c->seen, text);
@@ -167,17 +169,19 @@ static void answer(pdl_call *c, pdl_val reply) {
     int64_t tokens;
     if (pdl_is_dict(usage) && pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &tokens))
         pdl_rates_used(c->calls->rates, (double)tokens);
-    if (!pdl_is_absent(c->made.list)) reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->made.list));
+    if (!pdl_is_absent(c->made.list))
+        reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->made.list));
     if (c->ask.structured) reply = pdl_dict_putz(reply, "structured", pdl_textz(c->ask.structured));
     release(c);
     pdl_effect_answer(e, reply, seconds);
 }
 
-/* The text of a reply that came whole although a stream was asked for, but for what was shown of a job, in
- * pieces of n code points (0: at once). */
+/* The text of a reply that came whole although a stream was asked for, but for what was shown of a
+ * job, in pieces of n code points (0: at once). */
 static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
     pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
-    pdl_vref first = pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+    pdl_vref first =
+        pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
     pdl_vref m = pdl_is_dict(first) ? pdl_dict_getz(first, "message") : pdl_absent();
     pdl_vref content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
     if (!pdl_is_str(content)) return true;
@@ -197,9 +201,11 @@ static bool show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
 static void finish(pdl_call *c, pdl_val raw, int status) {
     pdl_val reply;
     pdl_err err = {0};
-    if (pdl_is_str(c->model)) raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
-    unsigned how = (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
-                   (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
+    if (pdl_is_str(c->model))
+        raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
+    unsigned how =
+        (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
+        (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
     if (!pdl_reply_finish(raw, how, c->ask.schema, &reply, &err)) {
         pdl_fault f = {0};
         pdl_fault_of_err(&err, status, &f);
@@ -217,7 +223,7 @@ static void finish(pdl_call *c, pdl_val raw, int status) {
     answer(c, reply);
 }
 
-/* --- failure ----------------------------------------------------------------------------- */
+/* --- failure ---------------------------------------------------------------------------------- */
 
 static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
     pdl_vref model = c->model;
@@ -274,7 +280,8 @@ static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
     if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND) return true;
+        if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND)
+            return true;
     return false;
 }
 
@@ -294,7 +301,9 @@ static void on_wait(void *user) {
         send(c);
 }
 
-static pdl_str token_id(const pdl_call *c) { return pdl_buf_str(c->token_id.len ? &c->token_id : &c->token_request); }
+static pdl_str token_id(const pdl_call *c) {
+    return pdl_buf_str(c->token_id.len ? &c->token_id : &c->token_request);
+}
 
 /* A token of the cache may have been withdrawn before its time. */
 static bool blames_token(const pdl_call *c, const pdl_fault *f) {
@@ -311,12 +320,14 @@ static pdl_next next_of(pdl_call *c, const pdl_fault *f, uint64_t *wait_ms) {
     unsigned most = max_retries(c);
     c->free_retry =
         most && f->status == 429 && f->kind == PDL_E_rate_limit && pdl_rates_had_progress(&c->pass);
-    if (c->sent && hidden && (c->free_retry || c->attempt < most) && pdl_backoff(f, c->attempt, &c->calls->rng, wait_ms))
+    if (c->sent && hidden && (c->free_retry || c->attempt < most) &&
+        pdl_backoff(f, c->attempt, &c->calls->rng, wait_ms))
         return PDL_NEXT_RETRY;
     return PDL_NEXT_NONE; /* a fallback is looked for where it is taken */
 }
 
-static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_vref model, pdl_next next, uint64_t wait_ms) {
+static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_vref model, pdl_next next,
+                         uint64_t wait_ms) {
     pdl_buf msg = PDL_BUF;
     pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
     pdl_attempts_add(&c->made, model, f, pdl_buf_str(&msg), next, wait_ms);
@@ -328,10 +339,11 @@ static void fail(pdl_call *c, pdl_fault *f) {
     uint64_t wait_ms;
     pdl_next next = next_of(c, f, &wait_ms);
     pdl_val model = pdl_keep(c->model);
-    PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id, pdl_err_kind_name(f->kind),
-              f->status);
+    PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id,
+              pdl_err_kind_name(f->kind), f->status);
     if (next == PDL_NEXT_NONE && pdl_call_fall_back(c, f)) next = PDL_NEXT_FALLBACK;
-    if (next != PDL_NEXT_NONE || !pdl_is_absent(c->made.list)) note_attempt(c, f, model, next, wait_ms);
+    if (next != PDL_NEXT_NONE || !pdl_is_absent(c->made.list))
+        note_attempt(c, f, model, next, wait_ms);
     pdl_drop(model);
     switch (next) {
     case PDL_NEXT_TOKEN:
@@ -356,13 +368,14 @@ static void fail(pdl_call *c, pdl_fault *f) {
     begin(c);
 }
 
-/* --- a whole answer ---------------------------------------------------------------------- */
+/* --- a whole answer --------------------------------------------------------------------------- */
 
 /* An error inside an answer with status 200: {"error": ...} without choices. */
 static bool is_error(pdl_vref json) {
     if (!pdl_is_dict(json)) return false;
     pdl_vref error = pdl_dict_getz(json, "error");
-    return !pdl_is_absent(error) && !pdl_is_null(error) && pdl_is_absent(pdl_dict_getz(json, "choices"));
+    return !pdl_is_absent(error) && !pdl_is_null(error) &&
+           pdl_is_absent(pdl_dict_getz(json, "choices"));
 }
 
 /* A job goes on: show what is new of its text and ask again later, half as late again each time. */
@@ -372,7 +385,8 @@ static void wait_for_job(pdl_call *c) {
     pdl_str text = pdl_buf_str(&c->job.text);
     if (!pdl_url_same_origin(pdl_buf_str(&c->job.get), pdl_buf_str(&c->url))) {
         end_job(c);
-        pdl_fault_set(&f, PDL_E_protocol, 200, "the service names an address of another host for its answer");
+        pdl_fault_set(&f, PDL_E_protocol, 200,
+                      "the service names an address of another host for its answer");
         f.should_retry = 0;
         fail(c, &f);
         return;
@@ -433,7 +447,9 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         pdl_err_fini(&err);
         pdl_buf shown = PDL_BUF;
         pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, 200), &shown);
-        pdl_fault_set(&f, PDL_E_protocol, status, "Empty or invalid response from LLM endpoint. Received: '%s'", pdl_buf_z(&shown));
+        pdl_fault_set(&f, PDL_E_protocol, status,
+                      "Empty or invalid response from LLM endpoint. Received: '%s'",
+                      pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
     } else if (is_pending(c, json)) {
         pdl_drop(json);
@@ -461,17 +477,19 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         return;
     }
     pdl_buf_fini(&fixed);
-    if (c->ask.provider->dialect->pending) f.should_retry = 0; /* a job costs: it is not begun again */
+    if (c->ask.provider->dialect->pending)
+        f.should_retry = 0; /* a job costs: it is not begun again */
     end_job(c);
     fail(c, &f);
 }
 
-/* --- a stream ---------------------------------------------------------------------------- */
+/* --- a stream --------------------------------------------------------------------------------- */
 
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     pdl_call *c = user;
     (void)name;
-    PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id, PDL_FMT(pdl_str_sub(data, 0, 400)));
+    PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id,
+              PDL_FMT(pdl_str_sub(data, 0, 400)));
     c->began = true;
     if (!c->ask.provider->dialect->event(&c->ask, data, &c->draft, err)) {
         err->kind = PDL_E_protocol;
@@ -499,7 +517,8 @@ static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
     if (framing == PDL_STREAM_LINES)
         return end ? pdl_lines_end(&c->sse.lines, on_line, c, err)
                    : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
-    return end ? pdl_sse_end(&c->sse, on_event, c, err) : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
+    return end ? pdl_sse_end(&c->sse, on_event, c, err)
+               : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
 }
 
 /* Reads more of a stream. False: it ended badly (fault) or the call was cancelled (gone). */
@@ -515,7 +534,8 @@ static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
 
 /* Comments keep a connection alive, but they are no answer. */
 static bool is_late(const pdl_call *c) {
-    return !c->began && c->timing.first && pdl_clock_ns() - c->made.start_ns > c->timing.first * 1000000;
+    return !c->began && c->timing.first &&
+           pdl_clock_ns() - c->made.start_ns > c->timing.first * 1000000;
 }
 
 static bool on_data(void *user, pdl_str bytes) {
@@ -527,8 +547,8 @@ static bool on_data(void *user, pdl_str bytes) {
     }
     if (!c->began && !c->is_whole && c->sse.lines.part.len == 0 &&
         c->ask.provider->dialect->framing == PDL_STREAM_EVENTS) {
-        /* Some servers do not stream although asked to: then one object comes, and no line begins with '{' in
-         * an event stream. */
+        /* Some servers do not stream although asked to: then one object comes, and no line begins
+         * with '{' in an event stream. */
         pdl_str s = pdl_str_trim(bytes);
         c->is_whole = s.n && s.p[0] == '{' && !c->sse.not_first;
     }
@@ -590,7 +610,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     }
 }
 
-/* --- start ------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
 /* The request, or the question after the job that it began. */
 static void send_now(pdl_call *c) {
@@ -626,7 +646,8 @@ static void on_pass(void *user) { send_now(user); }
 static void put_lane(const pdl_call *c, pdl_buf *out) {
     char key[65];
     pdl_hash_hex(pdl_buf_str(&c->route.key), key);
-    pdl_buf_putf(out, "%s %.*s %s", c->route.provider->prefix, PDL_FMT(pdl_url_host(pdl_buf_str(&c->url))), key);
+    pdl_buf_putf(out, "%s %.*s %s", c->route.provider->prefix,
+                 PDL_FMT(pdl_url_host(pdl_buf_str(&c->url))), key);
 }
 
 /* Sends when the rates allow it; asking after a job is no request of its own. */
@@ -639,14 +660,17 @@ static void send(pdl_call *c) {
     put_lane(c, &lane);
     c->pass.fn = on_pass;
     c->pass.user = c;
-    double tokens = c->calls->opt.max_tokens_per_minute > 0 ? (double)pdl_tokens_estimate(c->e->request) : 0;
+    double tokens =
+        c->calls->opt.max_tokens_per_minute > 0 ? (double)pdl_tokens_estimate(c->e->request) : 0;
     bool go = pdl_rates_enter(c->calls->rates, pdl_buf_str(&lane), tokens, &c->pass);
     pdl_buf_fini(&lane);
     if (go) send_now(c);
 }
 
 /* How long a call waits before anything comes; 0: for ever. */
-static uint64_t patience(const pdl_call *c) { return c->timing.first ? c->timing.first : c->timing.total; }
+static uint64_t patience(const pdl_call *c) {
+    return c->timing.first ? c->timing.first : c->timing.total;
+}
 
 static void on_mock_timeout(void *user) {
     pdl_call *c = user;
@@ -702,7 +726,8 @@ static void send_off(pdl_call *c) {
             c->token.fn = on_token;
             c->token.user = c;
             pdl_token_acquire(&c->calls->tokens, url, token_id(c), form, &c->token);
-            if (patience(c)) c->timer = pdl_timer_start(c->calls->loop, patience(c), on_late_token, c);
+            if (patience(c))
+                c->timer = pdl_timer_start(c->calls->loop, patience(c), on_late_token, c);
             return;
         }
         pdl_headers_bearer(&c->headers, token);
@@ -730,7 +755,8 @@ static void begin(pdl_call *c) {
 
 void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     pdl_call *c = PDL_NEW(pdl_call);
-    pdl_vref params = pdl_dict_getz(e->request, "parameters"), model = pdl_dict_getz(e->request, "model");
+    pdl_vref params = pdl_dict_getz(e->request, "parameters"),
+             model = pdl_dict_getz(e->request, "model");
     c->calls = calls;
     c->e = e;
     c->number = ++calls->n_made;

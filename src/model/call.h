@@ -1,5 +1,5 @@
-/* call.h -- one model call on its way: route, request, attempts, stream, reply. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+/* call.h -- one model call on its way: route, request, attempts, stream, reply. Inside of model
+ * only. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_CALL_H
 #define PDL_MODEL_CALL_H
 
@@ -34,7 +34,7 @@ typedef struct pdl_calls {
     pdl_http *http;
     pdl_model_options opt;
     pdl_env env;
-    pdl_rand rng; /* jitter of waits only */
+    pdl_rand rng;             /* jitter of waits only */
     pdl_secrets *own_secrets; /* the register where the options give none */
     char *ca_file;
     pdl_tokens tokens;
@@ -46,8 +46,8 @@ typedef struct pdl_calls {
     pdl_embeddings embeddings;
 } pdl_calls;
 
-/* Invariants: at most one of http_id, timer is set; gone: cancelled while busy, released when its own
- * function returns. */
+/* Invariants: at most one of http_id, timer is set; gone: cancelled while busy, released when its
+ * own function returns. */
 struct pdl_call {
     pdl_calls *calls;
     pdl_call *next, **prev;
@@ -60,7 +60,8 @@ struct pdl_call {
     pdl_val clean;     /* dict: what is left to be sent */
     pdl_val messages;  /* list: those of the request with what a schema needs; absent: the same */
     size_t n_fallback; /* of `fallbacks` tried */
-    bool longer, fell_back; /* the model for longer prompts was tried; any other than the first was */
+    bool longer,
+        fell_back; /* the model for longer prompts was tried; any other than the first was */
     pdl_route route;
     pdl_ask ask;
     /* the request */
@@ -77,8 +78,8 @@ struct pdl_call {
     uint64_t http_id;
     pdl_timer *timer;
     pdl_rate_slot pass; /* at most one of it, http_id, timer waits */
-    bool free_retry; /* the one that comes is not counted */
-    pdl_buf wired;   /* of a stream, for the log */
+    bool free_retry;    /* the one that comes is not counted */
+    pdl_buf wired;      /* of a stream, for the log */
     /* the answer */
     pdl_reply_builder draft;
     pdl_sse sse;
@@ -87,9 +88,10 @@ struct pdl_call {
     uint64_t job_ns; /* when it made progress */
     unsigned n_polls;
     size_t n_shown; /* bytes of its text */
-    pdl_buf seen;    /* with retry_after_output: the text that was shown */
-    size_t n_behind; /* bytes of seen that a stream which was asked for again has not repeated yet */
-    pdl_buf whole;  /* a stream was asked for, one object came */
+    pdl_buf seen;   /* with retry_after_output: the text that was shown */
+    size_t
+        n_behind;  /* bytes of seen that a stream which was asked for again has not repeated yet */
+    pdl_buf whole; /* a stream was asked for, one object came */
     bool is_whole, began, shown, busy, gone;
     pdl_fault fault; /* found inside the stream */
 };
@@ -99,19 +101,20 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e);
 /* Nobody is called any more; releases the call, or marks it when it is busy. */
 void pdl_call_cancel(pdl_call *c);
 
-/* --- request.c --------------------------------------------------------------------------- */
+/* --- request.c -------------------------------------------------------------------------------- */
 
-/* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no request;
- * bare message. */
+/* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no
+ * request; bare message. */
 PDL_MUST bool pdl_call_build(pdl_call *c, pdl_err *err);
 void pdl_call_reset(pdl_call *c);
 
-/* --- fallback.c -------------------------------------------------------------------------- */
+/* --- fallback.c ------------------------------------------------------------------------------- */
 
-/* Make c the call of the next of `fallbacks`, or of the model for longer prompts. False: there is none. */
+/* Make c the call of the next of `fallbacks`, or of the model for longer prompts. False: there is
+ * none. */
 bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 
-/* --- mock.c: mock_response and mock_timeout (spec 13.7) ---------------------------------- */
+/* --- mock.c: mock_response and mock_timeout (spec 13.7) --------------------------------------- */
 
 bool pdl_mock_is(const pdl_ask *a);
 /* The response in OpenAI's shape, or false and the fault. */

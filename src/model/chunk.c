@@ -1,8 +1,8 @@
-/* chunk.c -- see chunk.h. Thousands of these events a second come in a run with many streams; a value costs 4
- * times as much.
+/* chunk.c -- see chunk.h. Thousands of these events a second come in a run with many streams; a
+ * value costs 4 times as much.
  *
- * The reader is exact about what it accepts and gives up on everything else: an unknown key with a value, a
- * second choice, a tool call, a finish reason, an escape it does not know.
+ * The reader is exact about what it accepts and gives up on everything else: an unknown key with a
+ * value, a second choice, a tool call, a finish reason, an escape it does not know.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -46,8 +46,8 @@ static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     return false;
 }
 
-/* A text whose content does not matter: memchr is faster than looking at each byte. Texts with escapes end
- * the attempt. */
+/* A text whose content does not matter: memchr is faster than looking at each byte. Texts with
+ * escapes end the attempt. */
 static bool skip_text(pdl_scan *s) {
     if (!accept(s, '"')) return false;
     const char *from = s->src.p + s->pos;
@@ -120,7 +120,7 @@ static bool read_choices(pdl_scan *s, chunk *c) {
 }
 
 static bool top_member(pdl_scan *s, pdl_str key, chunk *c) {
-#define C(text)                                                                                              \
+#define C(text)                                                                                    \
     { text, sizeof(text) - 1 }
     static const pdl_str constant[] = {
         C("id"),           C("object"),     C("created"), C("model"), C("system_fingerprint"),
@@ -132,7 +132,7 @@ static bool top_member(pdl_scan *s, pdl_str key, chunk *c) {
     return read_null(s);
 }
 
-/* --- escapes ----------------------------------------------------------------------------- */
+/* --- escapes ---------------------------------------------------------------------------------- */
 
 static int hex4(pdl_str s) {
     int v = 0;
@@ -148,7 +148,8 @@ static int hex4(pdl_str s) {
     return v;
 }
 
-/* \uXXXX, two of them for a pair of surrogates. Returns the bytes read behind the backslash, 0: give up. */
+/* \uXXXX, two of them for a pair of surrogates. Returns the bytes read behind the backslash, 0:
+ * give up. */
 static size_t unescape_unicode(pdl_str s, pdl_buf *out) {
     int hi = hex4(pdl_str_sub(s, 1, s.n)), lo;
     if (hi < 0) return 0;
@@ -187,7 +188,8 @@ static bool unescape(pdl_str s, pdl_buf *out) {
 bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     pdl_scan s = {text, 0};
     chunk c = {0};
-    if (pdl_dict_len(d->head) == 0) return false; /* the first event brings id, model and the rest */
+    if (pdl_dict_len(d->head) == 0)
+        return false; /* the first event brings id, model and the rest */
     if (!read_object(&s, &c, top_member) || !c.has_choice) return false;
     skip_blanks(&s);
     if (!scan_done(&s)) return false;

@@ -1,5 +1,5 @@
-/* dialect.h -- a wire format: how to write a request, read a reply, read the events of a stream. Inside of
- * model only.
+/* dialect.h -- a wire format: how to write a request, read a reply, read the events of a stream.
+ * Inside of model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_DIALECT_H
 #define PDL_MODEL_DIALECT_H
@@ -16,8 +16,8 @@ typedef struct pdl_ask {
     bool base_given; /* see pdl_route */
     bool plain;      /* platform openai: parameters go out as they are */
     bool stream;
-    bool no_schema; /* the service refused the schema before: leave it to the prompt */
-    bool parsed;    /* the program reads the answer as JSON: a text stays in its quotes */
+    bool no_schema;    /* the service refused the schema before: leave it to the prompt */
+    bool parsed;       /* the program reads the answer as JSON: a text stays in its quotes */
     pdl_vref messages; /* list as the program has it */
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
     pdl_vref given;    /* the program's own dict: control keys are read from it */
@@ -40,7 +40,8 @@ typedef struct pdl_sign {
     pdl_headers *headers;   /* a header that is there is the program's own and stays */
     pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
     pdl_buf *token_request; /* by this form */
-    pdl_buf *token_id;      /* whose token it is, when the form differs each time; empty: the form says it */
+    pdl_buf
+        *token_id; /* whose token it is, when the form differs each time; empty: the form says it */
 } pdl_sign;
 
 /* A job that the service works at: where to ask for it, where to end it, its text so far. */
@@ -48,8 +49,9 @@ typedef struct pdl_job {
     pdl_buf get, cancel, text;
 } pdl_job;
 
-/* How a service embeds texts (embedder.c). Contracts as below; read gives {embeddings: [[number]], usage, model}
- * with a vector for each of ask->texts in their order; usage is null when the service does not say. */
+/* How a service embeds texts (embedder.c). Contracts as below; read gives {embeddings: [[number]],
+ * usage, model} with a vector for each of ask->texts in their order; usage is null when the service
+ * does not say. */
 typedef struct pdl_embedder {
     size_t batch;       /* texts a request takes; 0: a hundred, or less for services that say so */
     const char *single; /* models whose names begin so take one text; NULL: none */

@@ -10,11 +10,15 @@
 
 #include "base/banned.h"
 
-/* --- messages ---------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static pdl_val block_of(const char *type) { return pdl_dict_putz(pdl_dict_new(4), "type", pdl_textz(type)); }
+static pdl_val block_of(const char *type) {
+    return pdl_dict_putz(pdl_dict_new(4), "type", pdl_textz(type));
+}
 
-static pdl_val text_block(pdl_str text) { return pdl_dict_putz(block_of("text"), "text", pdl_text(text)); }
+static pdl_val text_block(pdl_str text) {
+    return pdl_dict_putz(block_of("text"), "text", pdl_text(text));
+}
 
 static pdl_val with_cache(pdl_val block, pdl_vref from) {
     pdl_vref mark = pdl_is_dict(from) ? pdl_dict_getz(from, "cache_control") : pdl_absent();
@@ -33,7 +37,8 @@ static pdl_val text_source(const pdl_part *p) {
 /* What is no address names a file that the service keeps. */
 static pdl_val far_source(const pdl_part *p) {
     bool address = pdl_str_find(p->url, PDL_STR("://"), 0) != PDL_NOT_FOUND;
-    return pdl_dict_putz(block_of(address ? "url" : "file"), address ? "url" : "file_id", pdl_text(p->url));
+    return pdl_dict_putz(block_of(address ? "url" : "file"), address ? "url" : "file_id",
+                         pdl_text(p->url));
 }
 
 /* An image or document by its data or by where it is. */
@@ -79,7 +84,8 @@ static pdl_val blocks_of(pdl_vref message, pdl_val list) {
 
 static pdl_val result_of(pdl_vref messages, size_t i) {
     pdl_vref m = pdl_list_at(messages, i), content = pdl_dict_getz(m, "content");
-    pdl_val b = pdl_dict_putz(block_of("tool_result"), "tool_use_id", pdl_turns_id(pdl_dict_getz(m, "tool_call_id"), "_-"));
+    pdl_val b = pdl_dict_putz(block_of("tool_result"), "tool_use_id",
+                              pdl_turns_id(pdl_dict_getz(m, "tool_call_id"), "_-"));
     if (pdl_message_is_parts(content)) {
         b = pdl_dict_putz(b, "content", blocks_of(m, pdl_list_new(2)));
     } else {
@@ -92,7 +98,8 @@ static pdl_val result_of(pdl_vref messages, size_t i) {
 
 static pdl_val call_of(pdl_vref m, size_t i) {
     pdl_vref call = pdl_list_at(pdl_message_calls(m), i);
-    pdl_val b = pdl_dict_putz(block_of("tool_use"), "id", pdl_turns_id(pdl_dict_getz(call, "id"), "_-"));
+    pdl_val b =
+        pdl_dict_putz(block_of("tool_use"), "id", pdl_turns_id(pdl_dict_getz(call, "id"), "_-"));
     b = pdl_dict_putz(b, "name", pdl_text(pdl_call_name(call)));
     return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
@@ -100,13 +107,18 @@ static pdl_val call_of(pdl_vref m, size_t i) {
 /* Thoughts go back as they came, with their signatures. */
 static pdl_val thought_of(pdl_vref block) { return pdl_keep(block); }
 
-static const pdl_turns_form turns = {
-    .key = "content", .assistant = "assistant", .parts = blocks_of, .thought = thought_of, .call = call_of, .result = result_of};
+static const pdl_turns_form turns = {.key = "content",
+                                     .assistant = "assistant",
+                                     .parts = blocks_of,
+                                     .thought = thought_of,
+                                     .call = call_of,
+                                     .result = result_of};
 
 /* A last text of the assistant is the beginning of the answer: no blanks at its end. */
 static void trim_prefill(pdl_turns *t) {
     size_t n = pdl_list_len(t->done), k;
-    if (n == 0 || !pdl_text_is(pdl_dict_getz(pdl_list_at(t->done, n - 1), "role"), "assistant")) return;
+    if (n == 0 || !pdl_text_is(pdl_dict_getz(pdl_list_at(t->done, n - 1), "role"), "assistant"))
+        return;
     pdl_vref m = pdl_list_at(t->done, n - 1), blocks = pdl_dict_getz(m, "content");
     k = pdl_list_len(blocks);
     pdl_vref last = pdl_list_at(blocks, k - 1), text = pdl_dict_getz(last, "text");
@@ -116,9 +128,10 @@ static void trim_prefill(pdl_turns *t) {
     while (end && strchr(" \t\r\n", s.p[end - 1])) end--;
     if (end == s.n) return;
     pdl_val list = pdl_keep(blocks);
-    list = end ? pdl_list_set(list, k - 1,
-                              pdl_dict_putz(pdl_keep(last), "text", pdl_text(pdl_str_sub(s, 0, end))))
-               : pdl_list_remove(list, k - 1);
+    list =
+        end ? pdl_list_set(list, k - 1,
+                           pdl_dict_putz(pdl_keep(last), "text", pdl_text(pdl_str_sub(s, 0, end))))
+            : pdl_list_remove(list, k - 1);
     if (pdl_list_len(list)) {
         pdl_val changed = pdl_dict_putz(pdl_keep(m), "content", list);
         t->done = pdl_list_set(t->done, n - 1, changed);
@@ -141,14 +154,15 @@ static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
                              "Anthropic requires at least one non-system message.");
 }
 
-/* --- tools and schema -------------------------------------------------------------------- */
+/* --- tools and schema ------------------------------------------------------------------------- */
 
 static pdl_val tool_of(pdl_vref tool) {
     pdl_vref f = pdl_tool_function(tool), text;
     if (!pdl_is_dict(f)) return pdl_keep(tool); /* a tool of the service's own */
     text = pdl_dict_getz(f, "description");
     pdl_vref name = pdl_dict_getz(f, "name");
-    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
+    pdl_val out =
+        pdl_dict_putz(pdl_dict_new(4), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
     if (pdl_is_str(text)) out = pdl_dict_putz(out, "description", pdl_keep(text));
     out = pdl_dict_putz(out, "input_schema", pdl_tool_schema(f));
     return with_cache(pdl_dict_putz(out, "type", pdl_textz("custom")), tool);
@@ -174,7 +188,8 @@ static bool thinks(pdl_vref body) {
 
 /* Tools of the program, and the one that stands for a schema: forced when it is alone. */
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
-    pdl_vref given = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice"),
+    pdl_vref given = pdl_dict_getz(a->params, "tools"),
+             choice = pdl_dict_getz(a->params, "tool_choice"),
              parallel = pdl_dict_getz(a->params, "parallel_tool_calls");
     pdl_val tools = pdl_list_new(2), how = pdl_absent(), schema = pdl_structured_for_tool(a);
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
@@ -200,7 +215,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     return pdl_is_absent(how) ? body : pdl_dict_putz(body, "tool_choice", how);
 }
 
-/* --- request ----------------------------------------------------------------------------- */
+/* --- request ---------------------------------------------------------------------------------- */
 
 static const pdl_param_rule rules[] = {
     {.name = "max_completion_tokens", .as = "max_tokens", .to = PDL_TO_TOP},
@@ -223,11 +238,13 @@ static const pdl_param_rule rules[] = {
 
 /* max_tokens is required; a budget for thoughts comes on top of the default. */
 static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
-    int64_t most = PDL_ANSWER_TOKENS, budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
+    int64_t most = PDL_ANSWER_TOKENS,
+            budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
     pdl_str set = pdl_setting("DEFAULT_ANTHROPIC_CHAT_MAX_TOKENS", a->given, a->env);
     if (pdl_num_read_int(set, &n) && n > 0) most = n;
     if (budget && pdl_is_absent(pdl_dict_getz(body, "thinking")))
-        body = pdl_dict_putz(body, "thinking", pdl_dict_putz(block_of("enabled"), "budget_tokens", pdl_int(budget)));
+        body = pdl_dict_putz(body, "thinking",
+                             pdl_dict_putz(block_of("enabled"), "budget_tokens", pdl_int(budget)));
     budget = thinks(body) ? pdl_count_of(pdl_dict_getz(body, "thinking"), "budget_tokens", 0) : 0;
     if (pdl_is_absent(pdl_dict_getz(body, "max_tokens")))
         body = pdl_dict_putz(body, "max_tokens", pdl_int(most + budget));
@@ -235,14 +252,15 @@ static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
 }
 
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
-    pdl_vref user = pdl_dict_getz(a->params, "user"), extra = pdl_dict_getz(a->params, "extra_body");
+    pdl_vref user = pdl_dict_getz(a->params, "user"),
+             extra = pdl_dict_getz(a->params, "extra_body");
     pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name)), none = pdl_dict_new(0);
     pdl_str base = pdl_buf_str(path);
     if (!pdl_str_ends(base, PDL_STR("/v1/messages")))
-        pdl_buf_put(path,
-                    pdl_str_ends(base, PDL_STR("/v1")) ? PDL_STR("/messages") : PDL_STR("/v1/messages"));
-    bool ok = put_messages(a, &b, err) &&
-              pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &b, &none, err);
+        pdl_buf_put(path, pdl_str_ends(base, PDL_STR("/v1")) ? PDL_STR("/messages")
+                                                             : PDL_STR("/v1/messages"));
+    bool ok = put_messages(a, &b, err) && pdl_params_place(a, rules, sizeof rules / sizeof rules[0],
+                                                           PDL_TO_TOP, &b, &none, err);
     pdl_drop(none);
     if (!ok) {
         pdl_drop(b);
@@ -260,7 +278,8 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     pdl_headers_default(s->headers, "anthropic-version", "2023-06-01");
     if (pdl_str_find(s->body, PDL_STR("\"file_id\":"), 0) != PDL_NOT_FOUND)
         pdl_headers_default(s->headers, "anthropic-beta", "files-api-2025-04-14");
-    if (pdl_headers_has(s->headers, "x-api-key") || pdl_headers_has(s->headers, "Authorization")) return true;
+    if (pdl_headers_has(s->headers, "x-api-key") || pdl_headers_has(s->headers, "Authorization"))
+        return true;
     pdl_str token = pdl_setting("ANTHROPIC_AUTH_TOKEN", s->ask->given, s->ask->env);
     if (s->key.n)
         pdl_headers_add(s->headers, "x-api-key: %.*s", PDL_FMT(s->key));
@@ -271,7 +290,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     return true;
 }
 
-/* --- replies ----------------------------------------------------------------------------- */
+/* --- replies ---------------------------------------------------------------------------------- */
 
 static pdl_str text_at(pdl_vref d, const char *key) {
     pdl_vref v = pdl_dict_getz(d, key);
@@ -350,7 +369,8 @@ static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, 
         pdl_reply_builder_text(d, text_at(block, "text"));
     } else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "redacted_thinking")) {
         d->mark = d->reasoning.len;
-        if (text_at(block, "thinking").n) pdl_reply_builder_reasoning(d, text_at(block, "thinking"));
+        if (text_at(block, "thinking").n)
+            pdl_reply_builder_reasoning(d, text_at(block, "thinking"));
         add_thought(d, pdl_keep(block));
     } else if (pdl_str_is(type, "tool_use")) {
         pdl_vref input = pdl_dict_getz(block, "input");
@@ -380,7 +400,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return true;
 }
 
-/* --- stream ------------------------------------------------------------------------------ */
+/* --- stream ----------------------------------------------------------------------------------- */
 
 /* Pieces of a call; those of the schema tool, which is no call, are the text. */
 static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_reply_builder *d) {
@@ -421,7 +441,8 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
         add_delta(a, index, delta, d);
     } else if (pdl_str_is(type, "content_block_stop")) {
         if (d->reasoning.len > d->mark)
-            set_thought(d, "thinking", pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));
+            set_thought(d, "thinking",
+                        pdl_str_sub(pdl_buf_str(&d->reasoning), d->mark, d->reasoning.len));
         d->mark = d->reasoning.len;
     } else if (pdl_str_is(type, "message_delta")) {
         if (pdl_is_dict(delta)) pdl_reply_builder_stop(d, pdl_dict_getz(delta, "stop_reason"));
@@ -445,5 +466,9 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return true;
 }
 
-const pdl_dialect pdl_dialect_anthropic = {
-    .name = "anthropic", .media = PDL_MEDIA_ANY & ~(unsigned)PDL_MEDIA_AUDIO, .write = write, .read = read, .event = event, .sign = sign};
+const pdl_dialect pdl_dialect_anthropic = {.name = "anthropic",
+                                           .media = PDL_MEDIA_ANY & ~(unsigned)PDL_MEDIA_AUDIO,
+                                           .write = write,
+                                           .read = read,
+                                           .event = event,
+                                           .sign = sign};

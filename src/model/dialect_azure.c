@@ -1,4 +1,5 @@
-/* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header. Spec: providers 13.4.
+/* dialect_azure.c -- OpenAI's chat completions at Azure: other paths, another header. Spec:
+ * providers 13.4.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +9,8 @@
 
 /* Services of the new surface have the paths of OpenAI. */
 static bool is_v1(pdl_str version) {
-    return pdl_str_is(version, "v1") || pdl_str_is(version, "latest") || pdl_str_is(version, "preview");
+    return pdl_str_is(version, "v1") || pdl_str_is(version, "latest") ||
+           pdl_str_is(version, "preview");
 }
 
 static pdl_str version_of(const pdl_ask *a) {
@@ -27,7 +29,9 @@ static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
 void pdl_azure_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_str version = version_of(a);
     if (is_v1(version)) {
-        pdl_buf_putf(path, "%s/%s", pdl_str_ends(pdl_buf_str(path), PDL_STR("/openai/v1")) ? "" : "/openai/v1", what);
+        pdl_buf_putf(path, "%s/%s",
+                     pdl_str_ends(pdl_buf_str(path), PDL_STR("/openai/v1")) ? "" : "/openai/v1",
+                     what);
         return;
     }
     PDL_PUT(path, "/openai/deployments/");
@@ -43,7 +47,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
 
 static bool sign(const pdl_sign *s, pdl_err *err) {
     const pdl_ask *a = s->ask;
-    if (pdl_headers_has(s->headers, "api-key") || pdl_headers_has(s->headers, "Authorization")) return true;
+    if (pdl_headers_has(s->headers, "api-key") || pdl_headers_has(s->headers, "Authorization"))
+        return true;
     pdl_str token = pdl_setting("azure_ad_token AZURE_AD_TOKEN", a->given, a->env);
     if (s->key.n == 0 && token.n == 0) return pdl_key_missing(a->provider, err);
     if (s->key.n && !is_v1(version_of(a)))
@@ -53,7 +58,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     return true;
 }
 
-/* --- azure_ai ---------------------------------------------------------------------------- */
+/* --- azure_ai --------------------------------------------------------------------------------- */
 
 static bool is_services_host(pdl_str url) {
     pdl_str host = pdl_url_host(url);
@@ -93,9 +98,17 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return pdl_dialect_openai.event(a, text, d, err);
 }
 
-const pdl_dialect pdl_dialect_azure = {
-    .name = "azure", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .sign = sign,
-    .embedder = &pdl_embedder_azure};
-const pdl_dialect pdl_dialect_azure_ai = {
-    .name = "azure_ai", .media = PDL_MEDIA_ANY, .write = write_ai, .read = read, .event = event, .sign = sign_ai,
-    .embedder = &pdl_embedder_openai};
+const pdl_dialect pdl_dialect_azure = {.name = "azure",
+                                       .media = PDL_MEDIA_ANY,
+                                       .write = write,
+                                       .read = read,
+                                       .event = event,
+                                       .sign = sign,
+                                       .embedder = &pdl_embedder_azure};
+const pdl_dialect pdl_dialect_azure_ai = {.name = "azure_ai",
+                                          .media = PDL_MEDIA_ANY,
+                                          .write = write_ai,
+                                          .read = read,
+                                          .event = event,
+                                          .sign = sign_ai,
+                                          .embedder = &pdl_embedder_openai};

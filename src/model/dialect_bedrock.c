@@ -10,9 +10,11 @@
 
 #include "base/banned.h"
 
-/* --- messages ---------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static pdl_val object_with(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(2), key, v); }
+static pdl_val object_with(const char *key, pdl_val v) {
+    return pdl_dict_putz(pdl_dict_new(2), key, v);
+}
 
 /* Formats by the last word of the type; others are called as that word is. */
 static pdl_str format_of(pdl_str mime) {
@@ -36,7 +38,8 @@ static pdl_str format_of(pdl_str mime) {
 
 enum { NAME_SAMPLE = 64 << 10, NAME_DIGITS = 16 };
 
-/* Names must differ in a conversation and say nothing to the model: a hash of the data, as the reference makes it. */
+/* Names must differ in a conversation and say nothing to the model: a hash of the data, as the
+ * reference makes it. */
 static pdl_val name_of(pdl_str data, pdl_str format) {
     char hex[65];
     pdl_buf sample = PDL_BUF;
@@ -88,15 +91,20 @@ static pdl_val thought_of(pdl_vref block) {
     pdl_vref text = pdl_is_dict(block) ? pdl_dict_getz(block, "thinking") : pdl_absent(),
              mark = pdl_is_dict(block) ? pdl_dict_getz(block, "signature") : pdl_absent(),
              data = pdl_is_dict(block) ? pdl_dict_getz(block, "data") : pdl_absent();
-    if (pdl_is_str(data)) return object_with("reasoningContent", object_with("redactedContent", pdl_keep(data)));
+    if (pdl_is_str(data))
+        return object_with("reasoningContent", object_with("redactedContent", pdl_keep(data)));
     if (!pdl_is_str(text)) return pdl_absent();
     pdl_val r = object_with("text", pdl_keep(text));
     if (pdl_is_str(mark)) r = pdl_dict_putz(r, "signature", pdl_keep(mark));
     return object_with("reasoningContent", object_with("reasoningText", r));
 }
 
-static const pdl_turns_form turns = {
-    .key = "content", .assistant = "assistant", .parts = blocks_of, .thought = thought_of, .call = call_of, .result = result_of};
+static const pdl_turns_form turns = {.key = "content",
+                                     .assistant = "assistant",
+                                     .parts = blocks_of,
+                                     .thought = thought_of,
+                                     .call = call_of,
+                                     .result = result_of};
 
 static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_turns t = pdl_turns_write(&turns, a->messages);
@@ -106,16 +114,18 @@ static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
         *body = pdl_dict_putz(*body, "system", t.head);
     else
         pdl_drop(t.head);
-    return ok || pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "bedrock requires at least one non-system message");
+    return ok || pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
+                             "bedrock requires at least one non-system message");
 }
 
-/* --- tools and schema -------------------------------------------------------------------- */
+/* --- tools and schema ------------------------------------------------------------------------- */
 
 static pdl_val spec_of(const char *name, pdl_vref function, pdl_val schema) {
     pdl_vref text = pdl_dict_getz(function, "description");
     pdl_val s = object_with("inputSchema", object_with("json", schema));
     s = pdl_dict_putz(s, "name", pdl_textz(name));
-    if (pdl_is_str(text) && pdl_str_get(text).n) s = pdl_dict_putz(s, "description", pdl_keep(text));
+    if (pdl_is_str(text) && pdl_str_get(text).n)
+        s = pdl_dict_putz(s, "description", pdl_keep(text));
     return object_with("toolSpec", s);
 }
 
@@ -128,7 +138,8 @@ static pdl_val tool_of(pdl_vref tool) {
 
 /* Its description is the one that the reference gives it. */
 static pdl_val schema_tool(pdl_vref schema) {
-    pdl_val f = object_with("description", pdl_textz(PDL_SCHEMA_TOOL)), spec = spec_of(PDL_SCHEMA_TOOL, f, pdl_keep(schema));
+    pdl_val f = object_with("description", pdl_textz(PDL_SCHEMA_TOOL)),
+            spec = spec_of(PDL_SCHEMA_TOOL, f, pdl_keep(schema));
     pdl_drop(f);
     return spec;
 }
@@ -143,7 +154,8 @@ static pdl_val choice_of(pdl_vref choice) {
 }
 
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
-    pdl_vref given = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice");
+    pdl_vref given = pdl_dict_getz(a->params, "tools"),
+             choice = pdl_dict_getz(a->params, "tool_choice");
     pdl_val tools = pdl_list_new(2), how = choice_of(choice), schema = pdl_structured_for_tool(a);
     for (size_t i = 0; pdl_is_list(given) && i < pdl_list_len(given); i++)
         tools = pdl_list_push(tools, tool_of(pdl_list_at(given, i)));
@@ -165,7 +177,7 @@ static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     return pdl_dict_putz(body, "toolConfig", config);
 }
 
-/* --- request ----------------------------------------------------------------------------- */
+/* --- request ---------------------------------------------------------------------------------- */
 
 static const pdl_param_rule rules[] = {
     {.name = "max_tokens", .as = "maxTokens", .to = PDL_TO_INNER},
@@ -216,7 +228,8 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
     int64_t budget = pdl_params_budget(effort);
     if (budget) {
         pdl_val t = object_with("type", pdl_textz("enabled"));
-        fields = pdl_dict_putz(fields, "thinking", pdl_dict_putz(t, "budget_tokens", pdl_int(budget)));
+        fields =
+            pdl_dict_putz(fields, "thinking", pdl_dict_putz(t, "budget_tokens", pdl_int(budget)));
     }
     pdl_drop(rest);
     pdl_vref own = pdl_dict_getz(body, "additionalModelRequestFields");
@@ -229,7 +242,9 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
 /* A budget for thoughts comes on top of what an answer may take. */
 static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     pdl_vref own = pdl_dict_getz(a->params, "thinking");
-    int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled") ? pdl_count_of(own, "budget_tokens", 0) : 0;
+    int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled")
+                         ? pdl_count_of(own, "budget_tokens", 0)
+                         : 0;
     if (budget == 0) budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort"));
     if (budget == 0 || !pdl_is_absent(pdl_dict_getz(config, "maxTokens"))) return config;
     return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
@@ -238,7 +253,8 @@ static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
 /* "none" cannot be said: tools that are there may be called. */
 static bool check_choice(const pdl_ask *a, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
-    if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none")) pdl_unsupported_add(&u, PDL_STR("tool_choice"));
+    if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none"))
+        pdl_unsupported_add(&u, PDL_STR("tool_choice"));
     return pdl_unsupported_end(&u, a, err);
 }
 
@@ -251,7 +267,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_url_quote(name, "", path);
     pdl_buf_put(path, a->stream ? PDL_STR("/converse-stream") : PDL_STR("/converse"));
     if (!put_messages(a, &b, err) || !check_choice(a, err) ||
-        !pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &rest, &config, err)) {
+        !pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_TOP, &rest, &config,
+                          err)) {
         pdl_drop(b);
         pdl_drop(config);
         pdl_drop(rest);
@@ -272,8 +289,8 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
         .access_key = pdl_setting("aws_access_key_id AWS_ACCESS_KEY_ID", a->given, a->env),
         .secret_key = pdl_setting("aws_secret_access_key AWS_SECRET_ACCESS_KEY", a->given, a->env),
         .session_token = pdl_setting("aws_session_token AWS_SESSION_TOKEN", a->given, a->env),
-        .region =
-            pdl_setting("aws_region_name AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION", a->given, a->env),
+        .region = pdl_setting("aws_region_name AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION",
+                              a->given, a->env),
         .service = PDL_STR("bedrock"),
         .host = pdl_url_host(s->url),
         .path = pdl_url_path(s->url),
@@ -286,9 +303,10 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
         return true;
     }
     if (v.access_key.n == 0 || v.secret_key.n == 0)
-        return pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
-                           "Missing credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-                           "AWS_BEARER_TOKEN_BEDROCK");
+        return pdl_err_set(
+            err, PDL_E_auth, (pdl_loc){0},
+            "Missing credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+            "AWS_BEARER_TOKEN_BEDROCK");
     if (v.region.n == 0)
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
                            "set AWS_REGION or give parameters.aws_region_name");
@@ -306,7 +324,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     return true;
 }
 
-/* --- replies ----------------------------------------------------------------------------- */
+/* --- replies ---------------------------------------------------------------------------------- */
 
 static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
@@ -315,9 +333,11 @@ static pdl_vref get(pdl_vref v, const char *key) {
 /* What a cache gave or took is part of the prompt. */
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     if (!pdl_is_dict(u)) return;
-    int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1), prompt = pdl_count_of(u, "inputTokens", 0);
+    int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1),
+            prompt = pdl_count_of(u, "inputTokens", 0);
     prompt += (read > 0 ? read : 0) + pdl_count_of(u, "cacheWriteInputTokens", 0);
-    pdl_reply_builder_set(&d->usage, pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1));
+    pdl_reply_builder_set(&d->usage,
+                          pdl_usage_new(prompt, pdl_count_of(u, "outputTokens", 0), read, -1));
 }
 
 static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_reply_builder *d) {
@@ -344,7 +364,9 @@ static void add_thought(pdl_vref text, pdl_vref mark, pdl_reply_builder *d) {
 /* A thought that cannot be read, only sent back. */
 static void add_hidden_thought(pdl_vref data, pdl_reply_builder *d) {
     if (!pdl_is_str(data)) return;
-    add_thinking_block(pdl_dict_putz(object_with("type", pdl_textz("redacted_thinking")), "data", pdl_keep(data)), d);
+    add_thinking_block(
+        pdl_dict_putz(object_with("type", pdl_textz("redacted_thinking")), "data", pdl_keep(data)),
+        d);
 }
 
 static void add_block_of_reply(pdl_vref block, int64_t index, pdl_reply_builder *d) {
@@ -378,7 +400,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return true;
 }
 
-/* --- stream ------------------------------------------------------------------------------ */
+/* --- stream ----------------------------------------------------------------------------------- */
 
 static void add_input(const pdl_ask *a, int64_t index, pdl_vref piece, pdl_reply_builder *d) {
     if (!pdl_reply_builder_has_call(d, index)) {
@@ -397,7 +419,8 @@ static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply
              thought = get(delta, "reasoningContent");
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
     if (pdl_is_str(input)) add_input(a, index, input, d);
-    if (pdl_is_str(get(thought, "text"))) pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
+    if (pdl_is_str(get(thought, "text")))
+        pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
     add_hidden_thought(get(thought, "redactedContent"), d);
     if (!pdl_is_str(get(thought, "signature"))) return;
     /* The signature ends a thought. */
@@ -416,7 +439,8 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
         pdl_vref use = get(get(start, "start"), "toolUse");
         bool schema = a->forced_tool && pdl_text_is(get(use, "name"), PDL_SCHEMA_TOOL);
         pdl_val none = pdl_textz("");
-        if (pdl_is_dict(use) && !schema) add_call(use, pdl_count_of(start, "contentBlockIndex", 0), none, d);
+        if (pdl_is_dict(use) && !schema)
+            add_call(use, pdl_count_of(start, "contentBlockIndex", 0), none, d);
         pdl_drop(none);
     } else if (pdl_is_dict(stop)) {
         pdl_reply_builder_stop(d, get(stop, "stopReason"));
@@ -439,7 +463,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return true;
 }
 
-const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock", .media = PDL_MEDIA_IMAGE | PDL_MEDIA_FILE,
+const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",
+                                         .media = PDL_MEDIA_IMAGE | PDL_MEDIA_FILE,
                                          .framing = PDL_STREAM_FRAMES,
                                          .resign = true,
                                          .write = write,

@@ -6,8 +6,9 @@
 
 #include "base/banned.h"
 
-/* With a template one text; else the contents: one as a text, several as the list that the reference sends
- * (several prompts to a service; conformance/providers/other-text-completion-openai.json). */
+/* With a template one text; else the contents: one as a text, several as the list that the
+ * reference sends (several prompts to a service;
+ * conformance/providers/other-text-completion-openai.json). */
 static pdl_val prompt_of(const pdl_ask *a) {
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
     pdl_val list = pdl_list_new(n);
@@ -29,7 +30,8 @@ static pdl_val prompt_of(const pdl_ask *a) {
     return one;
 }
 
-/* What a completion does not know; schemas and grammars are left to servers at addresses of the user's own. */
+/* What a completion does not know; schemas and grammars are left to servers at addresses of the
+ * user's own. */
 static const pdl_param_rule rules[] = {
     {.name = "max_completion_tokens", .as = "max_tokens", .to = PDL_TO_TOP},
     {.name = "stream_options", .to = PDL_TO_OWN},
@@ -44,7 +46,8 @@ static const pdl_param_rule rules[] = {
 enum { N_GUIDED = 3 };
 
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
-    pdl_vref extra = pdl_dict_getz(a->params, "extra_body"), options = pdl_dict_getz(a->given, "stream_options");
+    pdl_vref extra = pdl_dict_getz(a->params, "extra_body"),
+             options = pdl_dict_getz(a->given, "stream_options");
     pdl_val b = pdl_dict_putz(pdl_dict_new(8), "model", pdl_text(a->name)), none = pdl_dict_new(0);
     size_t n = sizeof rules / sizeof rules[0] - (a->base_given ? 0 : N_GUIDED);
     PDL_PUT(path, "/completions");
@@ -57,7 +60,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     }
     if (a->stream) b = pdl_dict_putz(b, "stream", pdl_bool(true));
     if (a->stream && pdl_is_absent(options))
-        b = pdl_dict_putz(b, "stream_options", pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
+        b = pdl_dict_putz(b, "stream_options",
+                          pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
     else if (a->stream && !pdl_is_null(options))
         b = pdl_dict_putz(b, "stream_options", pdl_keep(options));
     if (!pdl_is_absent(pdl_score_of(a))) b = pdl_score_write(a, b);
@@ -86,7 +90,8 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_vref old = pdl_is_dict(json) ? pdl_dict_getz(json, "choices") : pdl_absent();
     pdl_val choices = pdl_list_new(1);
     for (size_t i = 0; pdl_is_list(old) && i < pdl_list_len(old); i++) {
-        pdl_vref c = pdl_list_at(old, i), text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
+        pdl_vref c = pdl_list_at(old, i),
+                 text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
         if (!pdl_is_dict(c)) continue;
         pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
         m = pdl_dict_putz(m, "content", pdl_is_absent(text) ? pdl_null() : pdl_keep(text));
@@ -105,5 +110,9 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return pdl_dialect_openai.event(a, text, d, err); /* chunks differ by choices[0].text only */
 }
 
-const pdl_dialect pdl_dialect_completion = {
-    .name = "completion", .by_prompt = true, .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};
+const pdl_dialect pdl_dialect_completion = {.name = "completion",
+                                            .by_prompt = true,
+                                            .write = write,
+                                            .read = read,
+                                            .event = event,
+                                            .embedder = &pdl_embedder_openai};

@@ -10,9 +10,11 @@
 
 #include "base/banned.h"
 
-/* --- messages ---------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static pdl_val object_with(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(2), key, v); }
+static pdl_val object_with(const char *key, pdl_val v) {
+    return pdl_dict_putz(pdl_dict_new(2), key, v);
+}
 
 /* Type of a file that is named by its address only. */
 static pdl_str mime_of(const pdl_part *p) {
@@ -28,10 +30,12 @@ static pdl_str mime_of(const pdl_part *p) {
 }
 
 static pdl_val part_of(const pdl_part *p) {
-    if (p->kind == PDL_PART_TEXT) return p->text.n ? object_with("text", pdl_text(p->text)) : pdl_absent();
+    if (p->kind == PDL_PART_TEXT)
+        return p->text.n ? object_with("text", pdl_text(p->text)) : pdl_absent();
     if (p->kind == PDL_PART_OTHER) return pdl_keep(p->value);
     pdl_val media = object_with("mime_type", pdl_text(mime_of(p)));
-    if (p->data.n) return object_with("inline_data", pdl_dict_putz(media, "data", pdl_text(p->data)));
+    if (p->data.n)
+        return object_with("inline_data", pdl_dict_putz(media, "data", pdl_text(p->data)));
     return object_with("file_data", pdl_dict_putz(media, "file_uri", pdl_text(p->url)));
 }
 
@@ -39,7 +43,8 @@ static pdl_val part_of(const pdl_part *p) {
 static pdl_val parts_of(pdl_vref message, pdl_val list) {
     pdl_vref content = pdl_dict_getz(message, "content");
     pdl_str role = pdl_message_role(message);
-    if (!pdl_str_is(role, "system") && !pdl_str_is(role, "developer")) return pdl_parts_push(list, content, part_of);
+    if (!pdl_str_is(role, "system") && !pdl_str_is(role, "developer"))
+        return pdl_parts_push(list, content, part_of);
     pdl_buf text = PDL_BUF;
     pdl_message_text(content, &text);
     if (text.len) return pdl_list_push(list, object_with("text", pdl_text_of_buf(&text)));
@@ -66,17 +71,21 @@ static pdl_val response_of(pdl_vref content) {
 
 /* Results name the function, which stands in the message or in the call. */
 static pdl_val result_of(pdl_vref messages, size_t i) {
-    pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"), id = pdl_dict_getz(m, "tool_call_id");
+    pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"),
+             id = pdl_dict_getz(m, "tool_call_id");
     pdl_str n = pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0};
     if (n.n == 0 && pdl_is_str(id)) n = pdl_call_name_of(messages, i, pdl_str_get(id));
     pdl_val f = object_with("name", pdl_text(n));
-    return object_with("function_response", pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content"))));
+    return object_with("function_response",
+                       pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content"))));
 }
 
 /* Calls go back with the signature they came with. */
 static pdl_val call_of(pdl_vref m, size_t i) {
-    pdl_vref call = pdl_list_at(pdl_message_calls(m), i), marks = pdl_dict_getz(m, "thought_signatures");
-    pdl_vref mark = pdl_is_list(marks) && i < pdl_list_len(marks) ? pdl_list_at(marks, i) : pdl_absent();
+    pdl_vref call = pdl_list_at(pdl_message_calls(m), i),
+             marks = pdl_dict_getz(m, "thought_signatures");
+    pdl_vref mark =
+        pdl_is_list(marks) && i < pdl_list_len(marks) ? pdl_list_at(marks, i) : pdl_absent();
     pdl_val f = object_with("name", pdl_text(pdl_call_name(call)));
     pdl_val part = object_with("function_call", pdl_dict_putz(f, "args", pdl_call_input(call)));
     return pdl_is_str(mark) ? pdl_dict_putz(part, "thoughtSignature", pdl_keep(mark)) : part;
@@ -88,12 +97,14 @@ static const pdl_turns_form turns = {
 /* The service wants something to answer: where only the system speaks, the reference's stand-in. */
 static pdl_val stand_in(void) {
     pdl_val m = object_with("role", pdl_textz("user"));
-    return pdl_dict_putz(m, "parts", pdl_list_push(pdl_list_new(1), object_with("text", pdl_textz("."))));
+    return pdl_dict_putz(m, "parts",
+                         pdl_list_push(pdl_list_new(1), object_with("text", pdl_textz("."))));
 }
 
 static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
     pdl_turns t = pdl_turns_write(&turns, a->messages);
-    if (pdl_list_len(t.done) == 0 && pdl_list_len(t.head)) t.done = pdl_list_push(t.done, stand_in());
+    if (pdl_list_len(t.done) == 0 && pdl_list_len(t.head))
+        t.done = pdl_list_push(t.done, stand_in());
     body = pdl_dict_putz(body, "contents", t.done);
     if (pdl_list_len(t.head))
         return pdl_dict_putz(body, "system_instruction", object_with("parts", t.head));
@@ -101,7 +112,7 @@ static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
     return body;
 }
 
-/* --- tools and schema -------------------------------------------------------------------- */
+/* --- tools and schema ------------------------------------------------------------------------- */
 
 static pdl_val declaration_of(pdl_vref f) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
@@ -112,8 +123,9 @@ static pdl_val declaration_of(pdl_vref f) {
         if (pdl_is_str(v)) out = pdl_dict_putz(out, kept[i], pdl_keep(v));
     }
     pdl_vref schema = pdl_dict_getz(f, "parameters");
-    return pdl_is_dict(schema) ? pdl_dict_putz(out, "parameters", pdl_structured_without(schema, refused))
-                               : out;
+    return pdl_is_dict(schema)
+               ? pdl_dict_putz(out, "parameters", pdl_structured_without(schema, refused))
+               : out;
 }
 
 static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
@@ -140,9 +152,12 @@ static pdl_val put_choice(const pdl_ask *a, pdl_val body) {
     pdl_str name = pdl_call_name(choice);
     if (pdl_is_absent(choice)) return body;
     bool any = name.n || pdl_text_is(choice, "required");
-    pdl_val c = object_with("mode", pdl_textz(any ? "ANY" : pdl_text_is(choice, "none") ? "NONE" : "AUTO"));
+    pdl_val c = object_with("mode", pdl_textz(any                           ? "ANY"
+                                              : pdl_text_is(choice, "none") ? "NONE"
+                                                                            : "AUTO"));
     if (name.n)
-        c = pdl_dict_putz(c, "allowed_function_names", pdl_list_push(pdl_list_new(1), pdl_text(name)));
+        c = pdl_dict_putz(c, "allowed_function_names",
+                          pdl_list_push(pdl_list_new(1), pdl_text(name)));
     return pdl_dict_putz(body, "toolConfig", object_with("functionCallingConfig", c));
 }
 
@@ -151,12 +166,14 @@ static pdl_val put_schema(const pdl_ask *a, pdl_vref schema, pdl_val config) {
     static const char *const refused[] = {"additionalProperties", "strict", "$schema", NULL};
     bool old = pdl_str_starts(a->name, PDL_STR("gemini-1."));
     config = pdl_dict_putz(config, "response_mime_type", pdl_textz("application/json"));
-    if (old) return pdl_dict_putz(config, "response_schema", pdl_structured_without(schema, refused));
+    if (old)
+        return pdl_dict_putz(config, "response_schema", pdl_structured_without(schema, refused));
     return pdl_dict_putz(config, "response_json_schema", pdl_keep(schema));
 }
 
 static pdl_val put_format(pdl_ask *a, pdl_val config) {
-    pdl_vref format = pdl_dict_getz(a->params, "response_format"), schema = pdl_structured_schema(format);
+    pdl_vref format = pdl_dict_getz(a->params, "response_format"),
+             schema = pdl_structured_schema(format);
     if (pdl_is_dict(schema)) return put_schema(a, schema, config);
     if (pdl_is_dict(format) && pdl_text_is(pdl_dict_getz(format, "type"), "json_object"))
         return pdl_dict_putz(config, "response_mime_type", pdl_textz("application/json"));
@@ -165,7 +182,7 @@ static pdl_val put_format(pdl_ask *a, pdl_val config) {
     return put_schema(a, a->schema, config);
 }
 
-/* --- request ----------------------------------------------------------------------------- */
+/* --- request ---------------------------------------------------------------------------------- */
 
 static const pdl_param_rule rules[] = {
     {.name = "max_tokens", .as = "max_output_tokens", .to = PDL_TO_INNER},
@@ -206,7 +223,8 @@ static pdl_val put_thinking(const pdl_ask *a, pdl_val config) {
         if (pdl_text_is(effort, budgets[i].name)) budget = budgets[i].budget;
     if (budget < 0 || !pdl_is_absent(pdl_dict_getz(config, "thinkingConfig"))) return config;
     pdl_val t = object_with("thinkingBudget", pdl_int(budget));
-    return pdl_dict_putz(config, "thinkingConfig", pdl_dict_putz(t, "includeThoughts", pdl_bool(budget > 0)));
+    return pdl_dict_putz(config, "thinkingConfig",
+                         pdl_dict_putz(t, "includeThoughts", pdl_bool(budget > 0)));
 }
 
 /* OpenAI's ["text", "image"] in capitals. */
@@ -216,7 +234,8 @@ static pdl_val put_modalities(const pdl_ask *a, pdl_val config) {
     pdl_val list = pdl_list_new(2);
     for (size_t i = 0; i < pdl_list_len(given); i++) {
         pdl_buf upper = PDL_BUF;
-        if (pdl_is_str(pdl_list_at(given, i))) pdl_utf8_upper(&upper, pdl_str_get(pdl_list_at(given, i)));
+        if (pdl_is_str(pdl_list_at(given, i)))
+            pdl_utf8_upper(&upper, pdl_str_get(pdl_list_at(given, i)));
         list = pdl_list_push(list, pdl_text_of_buf(&upper));
     }
     return pdl_dict_putz(config, "responseModalities", list);
@@ -228,13 +247,15 @@ static void put_model(const pdl_ask *a, pdl_buf *path) {
 }
 
 static void put_method(const pdl_ask *a, pdl_buf *path) {
-    pdl_buf_put(path, a->stream ? PDL_STR(":streamGenerateContent?alt=sse") : PDL_STR(":generateContent"));
+    pdl_buf_put(path, a->stream ? PDL_STR(":streamGenerateContent?alt=sse")
+                                : PDL_STR(":generateContent"));
 }
 
 static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
     pdl_val b = put_messages(a, pdl_dict_new(6)), config = pdl_dict_new(8);
-    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &config, err)) {
+    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &config,
+                          err)) {
         pdl_drop(b);
         pdl_drop(config);
         return false;
@@ -258,12 +279,13 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
 
 static bool sign(const pdl_sign *s, pdl_err *err) {
     (void)err;
-    if (!pdl_headers_has(s->headers, "x-goog-api-key") && !pdl_headers_has(s->headers, "Authorization"))
+    if (!pdl_headers_has(s->headers, "x-goog-api-key") &&
+        !pdl_headers_has(s->headers, "Authorization"))
         pdl_headers_add(s->headers, "x-goog-api-key: %.*s", PDL_FMT(s->key));
     return true;
 }
 
-/* --- Vertex AI --------------------------------------------------------------------------- */
+/* --- Vertex AI -------------------------------------------------------------------------------- */
 
 /* What the program says, else what its credentials belong to. Owned; empty: neither. */
 static bool project_of(const pdl_ask *a, pdl_buf *out, pdl_err *err) {
@@ -288,10 +310,11 @@ static bool sign_vertex(const pdl_sign *s, pdl_err *err) {
         return true;
     }
     if (!pdl_google_credentials(s->ask, &c, err)) return false;
-    bool ok = pdl_is_dict(c) ? pdl_google_exchange(s, c, err)
-                             : pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
-                                           "Missing credentials: set GOOGLE_APPLICATION_CREDENTIALS or "
-                                           "VERTEXAI_ACCESS_TOKEN, or give parameters.api_key");
+    bool ok = pdl_is_dict(c)
+                  ? pdl_google_exchange(s, c, err)
+                  : pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
+                                "Missing credentials: set GOOGLE_APPLICATION_CREDENTIALS or "
+                                "VERTEXAI_ACCESS_TOKEN, or give parameters.api_key");
     pdl_drop(c);
     return ok;
 }
@@ -299,17 +322,20 @@ static bool sign_vertex(const pdl_sign *s, pdl_err *err) {
 bool pdl_vertex_path(const pdl_ask *a, pdl_buf *path, pdl_err *err) {
     static const char global[] = "https://global-aiplatform.";
     pdl_buf project = PDL_BUF;
-    pdl_str place = pdl_setting("vertex_location VERTEXAI_LOCATION VERTEX_LOCATION", a->given, a->env);
+    pdl_str place =
+        pdl_setting("vertex_location VERTEXAI_LOCATION VERTEX_LOCATION", a->given, a->env);
     if (!project_of(a, &project, err)) {
         pdl_buf_fini(&project);
         return false;
     }
     if (place.n == 0) place = PDL_STR("global");
-    if (pdl_str_starts(pdl_buf_str(path), pdl_str_of(global))) { /* this place has a host without prefix */
+    if (pdl_str_starts(pdl_buf_str(path),
+                       pdl_str_of(global))) { /* this place has a host without prefix */
         pdl_buf_clear(path);
         PDL_PUT(path, "https://aiplatform.googleapis.com");
     }
-    pdl_buf_put(path, pdl_str_ends(pdl_buf_str(path), PDL_STR("/v1")) ? PDL_STR("/projects/") : PDL_STR("/v1/projects/"));
+    pdl_buf_put(path, pdl_str_ends(pdl_buf_str(path), PDL_STR("/v1")) ? PDL_STR("/projects/")
+                                                                      : PDL_STR("/v1/projects/"));
     pdl_url_quote(pdl_buf_str(&project), "", path);
     pdl_buf_fini(&project);
     PDL_PUT(path, "/locations/");
@@ -325,7 +351,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return write_body(a, body, err);
 }
 
-/* --- replies ----------------------------------------------------------------------------- */
+/* --- replies ---------------------------------------------------------------------------------- */
 
 static pdl_vref get(pdl_vref v, const char *a, const char *b) {
     pdl_vref x = pdl_is_dict(v) ? pdl_dict_getz(v, a) : pdl_absent();
@@ -347,12 +373,16 @@ static void add_call(pdl_vref part, pdl_vref f, pdl_reply_builder *d) {
     d->extra = pdl_dict_putz(d->extra, "thought_signatures", marks);
 }
 
-/* An image that the model made, beside the text: {type: image_url, image_url: {url: "data:..."}} in `images`. */
+/* An image that the model made, beside the text: {type: image_url, image_url: {url: "data:..."}} in
+ * `images`. */
 static void add_image(pdl_vref media, pdl_reply_builder *d) {
-    pdl_vref mime = get(media, "mimeType", "mime_type"), data = get(media, "data", NULL), old = pdl_dict_getz(d->extra, "images");
+    pdl_vref mime = get(media, "mimeType", "mime_type"), data = get(media, "data", NULL),
+             old = pdl_dict_getz(d->extra, "images");
     if (!pdl_is_str(mime) || !pdl_is_str(data)) return;
-    pdl_val url = pdl_textf("data:%.*s;base64,%.*s", PDL_FMT(pdl_str_get(mime)), PDL_FMT(pdl_str_get(data)));
-    pdl_val image = pdl_dict_putz(object_with("type", pdl_textz("image_url")), "image_url", object_with("url", url));
+    pdl_val url =
+        pdl_textf("data:%.*s;base64,%.*s", PDL_FMT(pdl_str_get(mime)), PDL_FMT(pdl_str_get(data)));
+    pdl_val image = pdl_dict_putz(object_with("type", pdl_textz("image_url")), "image_url",
+                                  object_with("url", url));
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), image);
     d->extra = pdl_dict_putz(d->extra, "images", list);
 }
@@ -384,11 +414,14 @@ static void add_logprobs(pdl_vref v, pdl_reply_builder *d) {
     if (!pdl_is_list(chosen)) return;
     pdl_val content = pdl_list_new(pdl_list_len(chosen));
     for (size_t i = 0; i < pdl_list_len(chosen); i++) {
-        pdl_vref others = pdl_is_list(tops) && i < pdl_list_len(tops) ? get(pdl_list_at(tops, i), "candidates", NULL) : pdl_absent();
+        pdl_vref others = pdl_is_list(tops) && i < pdl_list_len(tops)
+                              ? get(pdl_list_at(tops, i), "candidates", NULL)
+                              : pdl_absent();
         pdl_val top = pdl_list_new(2);
         for (size_t k = 0; pdl_is_list(others) && k < pdl_list_len(others); k++)
             top = pdl_list_push(top, token_of(pdl_list_at(others, k)));
-        content = pdl_list_push(content, pdl_dict_putz(token_of(pdl_list_at(chosen, i)), "top_logprobs", top));
+        content = pdl_list_push(
+            content, pdl_dict_putz(token_of(pdl_list_at(chosen, i)), "top_logprobs", top));
     }
     pdl_val all = object_with("content", content);
     pdl_reply_builder_logprobs(d, all);
@@ -405,8 +438,8 @@ static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
 }
 
 static void add_head(pdl_vref json, pdl_reply_builder *d) {
-    pdl_vref u = get(json, "usageMetadata", "usage_metadata"), model = get(json, "modelVersion", NULL),
-             id = get(json, "responseId", NULL),
+    pdl_vref u = get(json, "usageMetadata", "usage_metadata"),
+             model = get(json, "modelVersion", NULL), id = get(json, "responseId", NULL),
              blocked = get(get(json, "promptFeedback", NULL), "blockReason", NULL);
     if (pdl_is_str(id)) d->head = pdl_dict_putz(d->head, "id", pdl_keep(id));
     if (pdl_is_str(model)) d->head = pdl_dict_putz(d->head, "model", pdl_keep(model));
@@ -414,9 +447,11 @@ static void add_head(pdl_vref json, pdl_reply_builder *d) {
     if (!pdl_is_dict(u)) return;
     int64_t thoughts = pdl_count_of(u, "thoughtsTokenCount", -1);
     int64_t out = pdl_count_of(u, "candidatesTokenCount", 0) + (thoughts > 0 ? thoughts : 0);
-    int64_t in = pdl_count_of(u, "promptTokenCount", 0) + pdl_count_of(u, "toolUsePromptTokenCount", 0);
-    pdl_reply_builder_set(&d->usage,
-                          pdl_usage_new(in, out, pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
+    int64_t in =
+        pdl_count_of(u, "promptTokenCount", 0) + pdl_count_of(u, "toolUsePromptTokenCount", 0);
+    pdl_reply_builder_set(
+        &d->usage,
+        pdl_usage_new(in, out, pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
 }
 
 /* Candidates behind the first are further choices. */
@@ -461,14 +496,24 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     }
     pdl_vref list = pdl_dict_getz(json, "candidates");
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
-        if (pdl_count_of(pdl_list_at(list, i), "index", 0) == 0) add_candidate(pdl_list_at(list, i), d);
+        if (pdl_count_of(pdl_list_at(list, i), "index", 0) == 0)
+            add_candidate(pdl_list_at(list, i), d);
     add_head(json, d);
     pdl_drop(json);
     return true;
 }
 
-const pdl_dialect pdl_dialect_gemini = {
-    .name = "gemini", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .sign = sign, .embedder = &pdl_embedder_gemini};
-const pdl_dialect pdl_dialect_vertex = {
-    .name = "vertex", .media = PDL_MEDIA_ANY, .write = write_vertex, .read = read, .event = event, .sign = sign_vertex,
-    .embedder = &pdl_embedder_vertex};
+const pdl_dialect pdl_dialect_gemini = {.name = "gemini",
+                                        .media = PDL_MEDIA_ANY,
+                                        .write = write,
+                                        .read = read,
+                                        .event = event,
+                                        .sign = sign,
+                                        .embedder = &pdl_embedder_gemini};
+const pdl_dialect pdl_dialect_vertex = {.name = "vertex",
+                                        .media = PDL_MEDIA_ANY,
+                                        .write = write_vertex,
+                                        .read = read,
+                                        .event = event,
+                                        .sign = sign_vertex,
+                                        .embedder = &pdl_embedder_vertex};

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- parameters -------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 typedef struct ollama_writer {
     pdl_ask *ask;
@@ -66,7 +66,9 @@ static void put_param(writer *w, pdl_vref key, pdl_vref v) {
     if (where == PDL_OLLAMA_NO && pdl_params_allowed(w->ask->given, k)) where = PDL_OLLAMA_OPT;
     switch (where) {
     case PDL_OLLAMA_OPT: w->options = pdl_dict_put(w->options, pdl_keep(key), pdl_keep(v)); return;
-    case PDL_OLLAMA_PREDICT: w->options = pdl_dict_putz(w->options, "num_predict", pdl_keep(v)); return;
+    case PDL_OLLAMA_PREDICT:
+        w->options = pdl_dict_putz(w->options, "num_predict", pdl_keep(v));
+        return;
     case PDL_OLLAMA_NO: pdl_unsupported_add(&w->unsupported, k); return;
     case PDL_OLLAMA_SKIP: return;
     case PDL_OLLAMA_TOP: w->body = pdl_dict_put(w->body, pdl_keep(key), pdl_keep(v)); return;
@@ -97,12 +99,13 @@ static bool put_params(writer *w, pdl_val *body, pdl_err *err) {
 }
 
 static writer writer_of(pdl_ask *a, bool generate) {
-    writer w = {.ask = a, .generate = generate, .options = pdl_dict_new(4), .unsupported = {pdl_absent()}};
+    writer w = {
+        .ask = a, .generate = generate, .options = pdl_dict_new(4), .unsupported = {pdl_absent()}};
     w.body = pdl_dict_putz(pdl_dict_new(6), "model", pdl_text(a->name));
     return w;
 }
 
-/* --- /api/chat: request ------------------------------------------------------------------ */
+/* --- /api/chat: request ----------------------------------------------------------------------- */
 
 static pdl_val chat_calls(pdl_vref calls) {
     pdl_val out = pdl_list_new(pdl_list_len(calls));
@@ -111,8 +114,8 @@ static pdl_val chat_calls(pdl_vref calls) {
                  f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
         if (!pdl_is_dict(f)) continue;
         pdl_vref name = pdl_dict_getz(f, "name");
-        pdl_val g =
-            pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_absent(name) ? pdl_textz("") : pdl_keep(name));
+        pdl_val g = pdl_dict_putz(pdl_dict_new(2), "name",
+                                  pdl_is_absent(name) ? pdl_textz("") : pdl_keep(name));
         g = pdl_dict_putz(g, "arguments", pdl_call_arguments(call));
         out = pdl_list_push(out, pdl_dict_putz(pdl_dict_new(1), "function", g));
     }
@@ -126,7 +129,9 @@ static pdl_val chat_message(pdl_vref m) {
     pdl_buf text = PDL_BUF;
     pdl_message_text(content, &text);
     bool developer = pdl_text_is(role, "developer"); /* templates do not know it */
-    pdl_val who = developer ? pdl_textz("system") : pdl_is_absent(role) ? pdl_textz("user") : pdl_keep(role);
+    pdl_val who = developer             ? pdl_textz("system")
+                  : pdl_is_absent(role) ? pdl_textz("user")
+                                        : pdl_keep(role);
     pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role", who);
     out = pdl_dict_putz(out, "content", pdl_text_of_buf(&text));
     pdl_val images = pdl_message_images(content, pdl_list_new(0));
@@ -151,7 +156,7 @@ static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return put_params(&w, body, err);
 }
 
-/* --- /api/generate: request -------------------------------------------------------------- */
+/* --- /api/generate: request ------------------------------------------------------------------- */
 
 typedef enum { TURN_USER, TURN_SYSTEM, TURN_ASSISTANT } turn;
 
@@ -177,12 +182,13 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
 
 /* The instruction that stands for tools (spec 11.2). */
 static void put_tools(pdl_vref tools, pdl_buf *out) {
-    PDL_PUT(
-        out,
-        "To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
-        "\"arguments\":{\"argument_name\": \"argument_value\"}}. Once a function result answers the request, "
-        "reply to the user in "
-        "plain text instead of calling a function again. The following functions are available to you:\n");
+    PDL_PUT(out,
+            "To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
+            "\"arguments\":{\"argument_name\": \"argument_value\"}}. Once a function result "
+            "answers the request, "
+            "reply to the user in "
+            "plain text instead of calling a function again. The following functions are available "
+            "to you:\n");
     for (size_t i = 0; i < pdl_list_len(tools); i++) {
         pdl_err err = {0};
         if (!pdl_val_repr(pdl_list_at(tools, i), out, &err)) pdl_err_fini(&err);
@@ -208,7 +214,8 @@ static void put_turn(pdl_vref messages, size_t *i, pdl_vref tools, bool *tools_s
     turn t = turn_of(pdl_list_at(messages, *i));
     pdl_buf text = PDL_BUF;
     for (; *i < n && turn_of(pdl_list_at(messages, *i)) == t; (*i)++) {
-        pdl_vref m = pdl_list_at(messages, *i), content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
+        pdl_vref m = pdl_list_at(messages, *i),
+                 content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
         if (t == TURN_USER)
             put_lines(content, &text);
         else
@@ -263,13 +270,14 @@ static bool write_generate(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *er
     return put_params(&w, body, err);
 }
 
-/* --- replies ----------------------------------------------------------------------------- */
+/* --- replies ---------------------------------------------------------------------------------- */
 
 /* {function: {name, arguments: {...}}} -> {id, type, function: {name, arguments: text}}. */
 static pdl_val openai_call(pdl_vref call) {
     pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
     if (!pdl_is_dict(f)) return pdl_call_new(pdl_absent(), pdl_absent(), pdl_absent());
-    return pdl_call_new(pdl_dict_getz(call, "id"), pdl_dict_getz(f, "name"), pdl_dict_getz(f, "arguments"));
+    return pdl_call_new(pdl_dict_getz(call, "id"), pdl_dict_getz(f, "name"),
+                        pdl_dict_getz(f, "arguments"));
 }
 
 static pdl_val openai_calls(pdl_vref calls) {
@@ -283,7 +291,8 @@ static pdl_val openai_calls(pdl_vref calls) {
 static pdl_val usage_of(pdl_vref json) {
     pdl_vref in = pdl_dict_getz(json, "prompt_eval_count"), out = pdl_dict_getz(json, "eval_count");
     if (!pdl_is(in, PDL_V_INT) && !pdl_is(out, PDL_V_INT)) return pdl_absent();
-    int64_t a = pdl_is(in, PDL_V_INT) ? pdl_int_of(in) : 0, b = pdl_is(out, PDL_V_INT) ? pdl_int_of(out) : 0;
+    int64_t a = pdl_is(in, PDL_V_INT) ? pdl_int_of(in) : 0,
+            b = pdl_is(out, PDL_V_INT) ? pdl_int_of(out) : 0;
     pdl_val u = pdl_dict_putz(pdl_dict_new(3), "prompt_tokens", pdl_int(a));
     u = pdl_dict_putz(u, "completion_tokens", pdl_int(b));
     return pdl_dict_putz(u, "total_tokens", pdl_int(a + b));
@@ -308,7 +317,8 @@ static void add_chat(pdl_vref json, pdl_reply_builder *d) {
     if (!pdl_is_dict(m)) return;
     pdl_vref content = pdl_dict_getz(m, "content"), thought = pdl_dict_getz(m, "thinking"),
              calls = pdl_dict_getz(m, "tool_calls");
-    if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_reply_builder_reasoning(d, pdl_str_get(thought));
+    if (pdl_is_str(thought) && pdl_str_get(thought).n)
+        pdl_reply_builder_reasoning(d, pdl_str_get(thought));
     if (pdl_is_str(content)) pdl_reply_builder_text(d, pdl_str_get(content));
     if (!pdl_is_list(calls)) return;
     pdl_val list = openai_calls(calls); /* whole calls, each with an id of its own */
@@ -318,20 +328,27 @@ static void add_chat(pdl_vref json, pdl_reply_builder *d) {
 
 static void add_generate(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref text = pdl_dict_getz(json, "response"), thought = pdl_dict_getz(json, "thinking");
-    if (pdl_is_str(thought) && pdl_str_get(thought).n) pdl_reply_builder_reasoning(d, pdl_str_get(thought));
+    if (pdl_is_str(thought) && pdl_str_get(thought).n)
+        pdl_reply_builder_reasoning(d, pdl_str_get(thought));
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
 }
 
-static bool emulates_tools(const pdl_ask *a) { return pdl_is_list(pdl_dict_getz(a->params, "tools")); }
+static bool emulates_tools(const pdl_ask *a) {
+    return pdl_is_list(pdl_dict_getz(a->params, "tools"));
+}
 
-/* A text that is an object {name, arguments} is the call that the instruction asked for; any other is shown now. */
+/* A text that is an object {name, arguments} is the call that the instruction asked for; any other
+ * is shown now. */
 static void end_emulation(pdl_reply_builder *d) {
     pdl_err err = {0};
     pdl_val v = pdl_null();
     d->quiet = false;
-    if (!pdl_json_read(pdl_buf_str(&d->content), PDL_JSON_PYTHON, &v, NULL, &err)) pdl_err_fini(&err);
-    if (pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) && !pdl_is_absent(pdl_dict_getz(v, "arguments"))) {
-        pdl_val call = pdl_call_new(pdl_absent(), pdl_dict_getz(v, "name"), pdl_dict_getz(v, "arguments"));
+    if (!pdl_json_read(pdl_buf_str(&d->content), PDL_JSON_PYTHON, &v, NULL, &err))
+        pdl_err_fini(&err);
+    if (pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "name")) &&
+        !pdl_is_absent(pdl_dict_getz(v, "arguments"))) {
+        pdl_val call =
+            pdl_call_new(pdl_absent(), pdl_dict_getz(v, "name"), pdl_dict_getz(v, "arguments"));
         pdl_val list = pdl_list_push(pdl_list_new(1), call);
         pdl_reply_builder_tools(d, list);
         pdl_drop(list);
@@ -344,7 +361,8 @@ static void end_emulation(pdl_reply_builder *d) {
 
 static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
-    if (!pdl_is_dict(json) || pdl_is_absent(pdl_dict_getz(json, generate ? "response" : "message"))) {
+    if (!pdl_is_dict(json) ||
+        pdl_is_absent(pdl_dict_getz(json, generate ? "response" : "message"))) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s",
                            generate ? "response" : "message");
@@ -367,7 +385,8 @@ static bool read_generate(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err 
     return read_with(a, true, json, raw, err);
 }
 
-static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
+static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_reply_builder *d,
+                       pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
     if (text.n == 0 || d->done) return true;
@@ -393,13 +412,15 @@ static bool event_generate(const pdl_ask *a, pdl_str text, pdl_reply_builder *d,
     return event_with(a, true, text, d, err);
 }
 
-const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat", .media = PDL_MEDIA_IMAGE,
+const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",
+                                             .media = PDL_MEDIA_IMAGE,
                                              .framing = PDL_STREAM_LINES,
                                              .write = write_chat,
                                              .read = read_chat,
                                              .event = event_chat,
                                              .embedder = &pdl_embedder_ollama};
-const pdl_dialect pdl_dialect_ollama = {.name = "ollama", .media = PDL_MEDIA_IMAGE,
+const pdl_dialect pdl_dialect_ollama = {.name = "ollama",
+                                        .media = PDL_MEDIA_IMAGE,
                                         .framing = PDL_STREAM_LINES,
                                         .write = write_generate,
                                         .read = read_generate,

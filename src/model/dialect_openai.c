@@ -1,4 +1,5 @@
-/* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec: providers 4,
+/* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec:
+ * providers 4,
  * 5, 6.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/chunk.h"
@@ -10,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* --- request ----------------------------------------------------------------------------- */
+/* --- request ---------------------------------------------------------------------------------- */
 
 /* A body being written. */
 typedef struct openai_writer {
@@ -32,7 +33,9 @@ static bool refused_by_family(const writer *w, const pdl_param *p) {
 
 /* Reasoning models take no temperature but 1. */
 static bool put_temperature(writer *w, pdl_vref v, pdl_err *err) {
-    double t = pdl_is(v, PDL_V_INT) ? (double)pdl_int_of(v) : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 1;
+    double t = pdl_is(v, PDL_V_INT)     ? (double)pdl_int_of(v)
+               : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v)
+                                        : 1;
     bool none = pdl_text_is(pdl_dict_getz(w->ask->params, "reasoning_effort"), "none");
     if (w->family == PDL_FAMILY_PLAIN || t == 1 || (w->family == PDL_FAMILY_GPT5 && none)) {
         put(w, "temperature", w->quirks & PDL_Q_COOL && t > 1 ? pdl_int(1) : pdl_keep(v));
@@ -42,7 +45,8 @@ static bool put_temperature(writer *w, pdl_vref v, pdl_err *err) {
     pdl_buf shown = PDL_BUF;
     pdl_val_show(v, false, 40, &shown);
     pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
-                "%s models don't support temperature=%s. Only temperature=1 is supported. To drop unsupported openai params "
+                "%s models don't support temperature=%s. Only temperature=1 is supported. To drop "
+                "unsupported openai params "
                 "from the call, set drop_params: true",
                 w->family == PDL_FAMILY_O ? "O-series" : "gpt-5", pdl_buf_z(&shown));
     pdl_buf_fini(&shown);
@@ -67,20 +71,24 @@ static void put_tool_choice(writer *w, pdl_vref v) {
         ask_for_tool(w);
         return;
     }
-    put(w, "tool_choice", required && w->quirks & PDL_Q_CHOICE_ANY ? pdl_textz("any") : pdl_keep(v));
+    put(w, "tool_choice",
+        required && w->quirks & PDL_Q_CHOICE_ANY ? pdl_textz("any") : pdl_keep(v));
 }
 
 static void put_effort(writer *w, pdl_vref v) {
     bool none = pdl_text_is(v, "none");
     if (w->quirks & PDL_Q_THINKING)
-        put(w, "thinking", pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(none ? "disabled" : "enabled")));
+        put(w, "thinking",
+            pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(none ? "disabled" : "enabled")));
     else
-        put(w, "reasoning_effort", w->quirks & PDL_Q_EFFORT_HIGH && !none ? pdl_textz("high") : pdl_keep(v));
+        put(w, "reasoning_effort",
+            w->quirks & PDL_Q_EFFORT_HIGH && !none ? pdl_textz("high") : pdl_keep(v));
 }
 
 /* Servers at addresses of the user's own are taken for llama.cpp's (spec 15.1). */
 static bool takes_grammar(const writer *w) {
-    return w->quirks & PDL_Q_GRAMMAR || (w->quirks & PDL_Q_OPENAI_NAMES && !(w->quirks & PDL_Q_STRICT) && w->ask->base_given);
+    return w->quirks & PDL_Q_GRAMMAR ||
+           (w->quirks & PDL_Q_OPENAI_NAMES && !(w->quirks & PDL_Q_STRICT) && w->ask->base_given);
 }
 
 static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
@@ -89,7 +97,8 @@ static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
     if (pdl_str_is(kind, "choice"))
         ok = pdl_grammar_of_choice(v, &text, err);
     else if (!pdl_is_str(v))
-        ok = pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "guided_%.*s should be a text", PDL_FMT(kind));
+        ok = pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "guided_%.*s should be a text",
+                         PDL_FMT(kind));
     else if (pdl_str_is(kind, "regex"))
         ok = pdl_grammar_of_regex(pdl_str_get(v), &text, err);
     else
@@ -101,16 +110,19 @@ static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-/* guided_json, guided_regex, guided_choice, guided_grammar: of the program's own, or the schema of the reference. vLLM
- * knows the last three under a new name since 0.12 and passes over the old one. */
+/* guided_json, guided_regex, guided_choice, guided_grammar: of the program's own, or the schema of
+ * the reference. vLLM knows the last three under a new name since 0.12 and passes over the old
+ * one. */
 static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str kind = pdl_str_sub(pdl_str_get(key), strlen("guided_"), pdl_str_get(key).n);
     bool json = pdl_str_is(kind, "json"), known = pdl_param_find(pdl_str_get(key)) != NULL;
     if (w->quirks & PDL_Q_GUIDED || !known) {
         w->body = pdl_dict_put(w->body, pdl_keep(key), pdl_keep(v));
         pdl_vref old = pdl_dict_getz(w->body, "structured_outputs");
-        if (known && !json && pdl_is_absent(old) && pdl_is_absent(pdl_dict_getz(w->ask->params, "structured_outputs")))
-            put(w, "structured_outputs", pdl_dict_put(pdl_dict_new(1), pdl_text(kind), pdl_keep(v)));
+        if (known && !json && pdl_is_absent(old) &&
+            pdl_is_absent(pdl_dict_getz(w->ask->params, "structured_outputs")))
+            put(w, "structured_outputs",
+                pdl_dict_put(pdl_dict_new(1), pdl_text(kind), pdl_keep(v)));
     } else if (!json && takes_grammar(w)) {
         return put_grammar(w, kind, v, err);
     } else if (!json) {
@@ -121,7 +133,8 @@ static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
 
 /* Models of groq that know json_schema themselves (documented). */
 static bool forces_tool(const writer *w) {
-    static const char *const native[] = {"openai/gpt-oss", "moonshotai/kimi-k2", "meta-llama/llama-4"};
+    static const char *const native[] = {"openai/gpt-oss", "moonshotai/kimi-k2",
+                                         "meta-llama/llama-4"};
     if (!(w->quirks & PDL_Q_FORCED_TOOL)) return false;
     for (size_t i = 0; i < sizeof native / sizeof native[0]; i++)
         if (pdl_str_starts(w->ask->name, pdl_str_of(native[i]))) return false;
@@ -144,7 +157,8 @@ static void put_response_format(writer *w, pdl_vref v) {
         put(w, "response_format", pdl_keep(v));
 }
 
-/* The schema of the block's spec (spec 15.1). Servers at an address of the user's own get it as it is. */
+/* The schema of the block's spec (spec 15.1). Servers at an address of the user's own get it as it
+ * is. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
     pdl_vref schema = pdl_structured_wanted(a);
@@ -179,8 +193,10 @@ static bool sends_user(const writer *w) {
 static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str k = pdl_str_get(key);
     const pdl_param *p = pdl_param_find(k);
-    bool forced = pdl_params_allowed(w->ask->given, k), guided = pdl_str_starts(k, PDL_STR("guided_"));
-    if (pdl_str_is(k, "extra_body") || (pdl_str_is(k, "stream_options") && !w->ask->stream)) return true;
+    bool forced = pdl_params_allowed(w->ask->given, k),
+         guided = pdl_str_starts(k, PDL_STR("guided_"));
+    if (pdl_str_is(k, "extra_body") || (pdl_str_is(k, "stream_options") && !w->ask->stream))
+        return true;
     if (w->ask->plain) {
         w->body = pdl_dict_put(w->body, pdl_keep(key), pdl_keep(v));
     } else if (pdl_str_is(k, "temperature") && !forced) {
@@ -231,7 +247,8 @@ static void rename_system(writer *w) {
     for (size_t i = 0; i < pdl_list_len(w->messages); i++) {
         pdl_vref m = pdl_list_at(w->messages, i);
         if (!pdl_str_is(pdl_message_role(m), "system")) continue;
-        w->messages = pdl_list_set(w->messages, i, pdl_dict_putz(pdl_keep(m), "role", pdl_textz("user")));
+        w->messages =
+            pdl_list_set(w->messages, i, pdl_dict_putz(pdl_keep(m), "role", pdl_textz("user")));
     }
 }
 
@@ -249,7 +266,8 @@ static void put_stream(writer *w) {
 static bool put_params(writer *w, pdl_err *err) {
     pdl_vref params = w->ask->params;
     for (size_t i = 0; i < pdl_dict_len(params); i++)
-        if (!put_param(w, pdl_dict_key_at(params, i), pdl_dict_val_at(params, i), err)) return false;
+        if (!put_param(w, pdl_dict_key_at(params, i), pdl_dict_val_at(params, i), err))
+            return false;
     return pdl_unsupported_end(&w->unsupported, w->ask, err);
 }
 
@@ -263,7 +281,8 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
                 .tools = pdl_absent(),
                 .unsupported = {pdl_absent()}};
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
-    w.messages = pdl_messages_chat(a->messages, a->provider->quirks, a->plain || w.family != PDL_FAMILY_PLAIN);
+    w.messages = pdl_messages_chat(a->messages, a->provider->quirks,
+                                   a->plain || w.family != PDL_FAMILY_PLAIN);
     PDL_PUT(path, "/chat/completions");
     put(&w, "model", model_name(&w));
     rename_system(&w);
@@ -282,7 +301,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return ok;
 }
 
-/* --- reply ------------------------------------------------------------------------------- */
+/* --- reply ------------------------------------------------------------------------------------ */
 
 static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     (void)a;
@@ -291,7 +310,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return true;
 }
 
-/* --- stream ------------------------------------------------------------------------------ */
+/* --- stream ----------------------------------------------------------------------------------- */
 
 static bool is_null(pdl_vref v) { return pdl_is_absent(v) || pdl_is_null(v); }
 
@@ -304,7 +323,8 @@ static void add_delta_field(pdl_reply_builder *d, pdl_vref key, pdl_vref v) {
         if (pdl_is_absent(d->role) && pdl_is_str(v)) d->role = pdl_keep(v);
     } else if (pdl_str_is(k, "tool_calls")) {
         pdl_reply_builder_tools(d, v);
-    } else if ((pdl_str_is(k, "reasoning_content") || pdl_str_is(k, "reasoning")) && pdl_is_str(v)) {
+    } else if ((pdl_str_is(k, "reasoning_content") || pdl_str_is(k, "reasoning")) &&
+               pdl_is_str(v)) {
         pdl_reply_builder_reasoning(d, pdl_str_get(v));
     } else if (pdl_str_is(k, "refusal") && pdl_is_str(v)) {
         d->has_refusal = true;
@@ -367,8 +387,16 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     return true;
 }
 
-const pdl_dialect pdl_dialect_openai = {
-    .name = "openai", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .embedder = &pdl_embedder_openai};
+const pdl_dialect pdl_dialect_openai = {.name = "openai",
+                                        .media = PDL_MEDIA_ANY,
+                                        .write = write,
+                                        .read = read,
+                                        .event = event,
+                                        .embedder = &pdl_embedder_openai};
 /* Chat as everybody; texts go elsewhere. */
-const pdl_dialect pdl_dialect_huggingface = {
-    .name = "huggingface", .media = PDL_MEDIA_ANY, .write = write, .read = read, .event = event, .embedder = &pdl_embedder_huggingface};
+const pdl_dialect pdl_dialect_huggingface = {.name = "huggingface",
+                                             .media = PDL_MEDIA_ANY,
+                                             .write = write,
+                                             .read = read,
+                                             .event = event,
+                                             .embedder = &pdl_embedder_huggingface};

@@ -1,5 +1,5 @@
-/* dialect_replicate.c -- Replicate: a prompt begins a job, whose output is asked for until it is done. Spec:
- * providers 13.1.
+/* dialect_replicate.c -- Replicate: a prompt begins a job, whose output is asked for until it is
+ * done. Spec: providers 13.1.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/messages.h"
 #include "model/params.h"
@@ -15,7 +15,8 @@ static pdl_str version_of(pdl_str name) {
     pdl_str v = at == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(name, at + 1, name.n);
     if (v.n != VERSION_DIGITS) return (pdl_str){0};
     for (size_t i = 0; i < v.n; i++)
-        if (!((v.p[i] >= '0' && v.p[i] <= '9') || (v.p[i] >= 'a' && v.p[i] <= 'f'))) return (pdl_str){0};
+        if (!((v.p[i] >= '0' && v.p[i] <= '9') || (v.p[i] >= 'a' && v.p[i] <= 'f')))
+            return (pdl_str){0};
     return v;
 }
 
@@ -35,7 +36,8 @@ static const pdl_param_rule rules[] = {
     {.name = "max_tokens", .to = PDL_TO_OWN},
     {.name = "max_completion_tokens", .to = PDL_TO_OWN},
     {.name = "stop", .as = "stop_sequences", .to = PDL_TO_INNER},
-    {.name = "seed", .to = PDL_TO_NOBODY}, /* as recorded: conformance/providers/replicate-plain.json */
+    {.name = "seed",
+     .to = PDL_TO_NOBODY}, /* as recorded: conformance/providers/replicate-plain.json */
     {.name = "user", .to = PDL_TO_NOBODY},
     {.name = "response_format", .to = PDL_TO_NOBODY},
     {.name = "stream_options", .to = PDL_TO_NOBODY},
@@ -62,17 +64,20 @@ static const char *limit_name(pdl_str name) {
 }
 
 static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
-    pdl_vref most = pdl_dict_getz(a->params, "max_tokens"), extra = pdl_dict_getz(a->params, "extra_body");
+    pdl_vref most = pdl_dict_getz(a->params, "max_tokens"),
+             extra = pdl_dict_getz(a->params, "extra_body");
     pdl_str version = version_of(a->name);
     bool llama = has(a->name, "meta-llama-3") && has(a->name, "instruct");
     pdl_buf prompt = PDL_BUF;
     pdl_val b = pdl_dict_new(2), input = pdl_dict_new(8);
     put_path(a->name, path);
-    pdl_prompt_write(a->messages, a->given, llama ? PDL_PROMPT_LLAMA3_WIDE : PDL_PROMPT_JOIN, &prompt);
+    pdl_prompt_write(a->messages, a->given, llama ? PDL_PROMPT_LLAMA3_WIDE : PDL_PROMPT_JOIN,
+                     &prompt);
     input = pdl_dict_putz(input, "prompt", pdl_text_of_buf(&prompt));
     if (pdl_is_absent(most)) most = pdl_dict_getz(a->params, "max_completion_tokens");
     if (!pdl_is_absent(most)) input = pdl_dict_putz(input, limit_name(a->name), pdl_keep(most));
-    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &input, err)) {
+    if (!pdl_params_place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &input,
+                          err)) {
         pdl_drop(b);
         pdl_drop(input);
         return false;
@@ -90,7 +95,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     return true;
 }
 
-/* --- replies ----------------------------------------------------------------------------- */
+/* --- replies ---------------------------------------------------------------------------------- */
 
 /* A text, a list of texts, or other data as JSON. */
 static void put_output(pdl_vref json, pdl_buf *out) {
@@ -128,9 +133,11 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     (void)a;
     if (!pdl_is_dict(json) || !pdl_text_is(pdl_dict_getz(json, "status"), "succeeded")) {
         pdl_vref s = pdl_is_dict(json) ? pdl_dict_getz(json, "status") : pdl_absent();
-        bool ended = pdl_text_is(s, "failed") || pdl_text_is(s, "canceled") || pdl_text_is(s, "aborted");
+        bool ended =
+            pdl_text_is(s, "failed") || pdl_text_is(s, "canceled") || pdl_text_is(s, "aborted");
         pdl_err_set(err, ended ? PDL_E_server : PDL_E_protocol, (pdl_loc){0},
-                    "the prediction did not succeed: %s", pdl_is_str(s) ? pdl_str_get(s).p : "no status");
+                    "the prediction did not succeed: %s",
+                    pdl_is_str(s) ? pdl_str_get(s).p : "no status");
         pdl_drop(json);
         return false;
     }

@@ -12,7 +12,7 @@
 #define DEPLOYMENT PDL_STR("deployment/")
 #define IAM        "https://iam.cloud.ibm.com/identity/token"
 
-/* --- addresses and credentials ----------------------------------------------------------- */
+/* --- addresses and credentials ---------------------------------------------------------------- */
 
 /* chat: "text/chat"; text: "text/generation". */
 static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
@@ -28,27 +28,31 @@ static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_url_quote(version, "", path);
 }
 
-/* model_id and the project or else the space; a deployment knows its own. Takes and gives back body. */
+/* model_id and the project or else the space; a deployment knows its own. Takes and gives back
+ * body. */
 static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     if (pdl_str_starts(a->name, DEPLOYMENT)) return true;
-    pdl_str project = pdl_setting("project_id watsonx_project WATSONX_PROJECT_ID WX_PROJECT_ID PROJECT_ID",
-                                  a->given, a->env);
+    pdl_str project = pdl_setting(
+        "project_id watsonx_project WATSONX_PROJECT_ID WX_PROJECT_ID PROJECT_ID", a->given, a->env);
     *body = pdl_dict_putz(*body, "model_id", pdl_text(a->name));
     if (project.n) {
         *body = pdl_dict_putz(*body, "project_id", pdl_text(project));
         return true;
     }
-    pdl_str space = pdl_setting("space_id WATSONX_DEPLOYMENT_SPACE_ID WATSONX_SPACE_ID WX_SPACE_ID SPACE_ID",
-                                a->given, a->env);
+    pdl_str space =
+        pdl_setting("space_id WATSONX_DEPLOYMENT_SPACE_ID WATSONX_SPACE_ID WX_SPACE_ID SPACE_ID",
+                    a->given, a->env);
     if (space.n == 0)
-        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                           "Watsonx project_id and space_id not set. Set WX_PROJECT_ID or WX_SPACE_ID in "
-                           "environment variables or pass in as a parameter.");
+        return pdl_err_set(
+            err, PDL_E_config, (pdl_loc){0},
+            "Watsonx project_id and space_id not set. Set WX_PROJECT_ID or WX_SPACE_ID in "
+            "environment variables or pass in as a parameter.");
     *body = pdl_dict_putz(*body, "space_id", pdl_text(space));
     return true;
 }
 
-bool pdl_watsonx_head(const pdl_ask *a, const char *what, pdl_buf *path, pdl_val *body, pdl_err *err) {
+bool pdl_watsonx_head(const pdl_ask *a, const char *what, pdl_buf *path, pdl_val *body,
+                      pdl_err *err) {
     put_path(a, what, path);
     return put_model(a, body, err);
 }
@@ -70,12 +74,13 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     if (s->key.n == 0) return pdl_key_missing(a->provider, err);
     pdl_str url = pdl_setting("WATSONX_IAM_URL", a->given, a->env);
     pdl_buf_put(s->token_url, url.n ? url : PDL_STR(IAM));
-    PDL_PUT(s->token_request, "grant_type=urn%3Aibm%3Aparams%3Aoauth%3Agrant-type%3Aapikey&apikey=");
+    PDL_PUT(s->token_request,
+            "grant_type=urn%3Aibm%3Aparams%3Aoauth%3Agrant-type%3Aapikey&apikey=");
     pdl_url_quote(s->key, "", s->token_request);
     return true;
 }
 
-/* --- chat -------------------------------------------------------------------------------- */
+/* --- chat ------------------------------------------------------------------------------------- */
 
 static const pdl_param_rule chat_rules[] = {
     {.name = "max_completion_tokens", .to = PDL_TO_REFUSED},
@@ -95,7 +100,8 @@ static const pdl_param_rule chat_rules[] = {
 
 static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
     static const char *const refused[] = {"additionalProperties", "strict", NULL};
-    pdl_vref tools = pdl_dict_getz(a->params, "tools"), choice = pdl_dict_getz(a->params, "tool_choice");
+    pdl_vref tools = pdl_dict_getz(a->params, "tools"),
+             choice = pdl_dict_getz(a->params, "tool_choice");
     if (pdl_is_list(tools)) {
         pdl_val list = pdl_list_new(pdl_list_len(tools));
         for (size_t i = 0; i < pdl_list_len(tools); i++)
@@ -110,10 +116,11 @@ static bool check_text_only(const pdl_ask *a, pdl_err *err) {
     static const char *const names[] = {"top_k", "repetition_penalty"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!pdl_is_absent(pdl_dict_getz(a->params, names[i])) && !pdl_params_drop(a->given))
-            return pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
-                               "watsonx does not support the parameter in chat. Please use the watsonx_text "
-                               "provider instead, to call the /text/generation endpoint. Param: %s",
-                               names[i]);
+            return pdl_err_set(
+                err, PDL_E_unsupported_params, (pdl_loc){0},
+                "watsonx does not support the parameter in chat. Please use the watsonx_text "
+                "provider instead, to call the /text/generation endpoint. Param: %s",
+                names[i]);
     return true;
 }
 
@@ -132,9 +139,9 @@ static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_val b = pdl_dict_new(8), none = pdl_dict_new(0);
     put_path(a, "text/chat", path);
     b = pdl_dict_putz(b, "messages", pdl_messages_chat(a->messages, a->provider->quirks, false));
-    bool ok =
-        put_model(a, &b, err) && check_text_only(a, err) &&
-        pdl_params_place(a, chat_rules, sizeof chat_rules / sizeof chat_rules[0], PDL_TO_TOP, &b, &none, err);
+    bool ok = put_model(a, &b, err) && check_text_only(a, err) &&
+              pdl_params_place(a, chat_rules, sizeof chat_rules / sizeof chat_rules[0], PDL_TO_TOP,
+                               &b, &none, err);
     pdl_drop(none);
     if (!ok) {
         pdl_drop(b);
@@ -167,7 +174,7 @@ static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl
     return pdl_dialect_openai.event(a, text, d, err);
 }
 
-/* --- text generation --------------------------------------------------------------------- */
+/* --- text generation -------------------------------------------------------------------------- */
 
 static const pdl_param_rule text_rules[] = {
     {.name = "max_tokens", .as = "max_new_tokens", .to = PDL_TO_INNER},
@@ -212,9 +219,9 @@ static bool write_text(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     put_path(a, "text/generation", path);
     pdl_prompt_write(a->messages, a->given, form_of(a->name), &prompt);
     b = pdl_dict_putz(b, "input", pdl_text_of_buf(&prompt));
-    bool ok =
-        put_model(a, &b, err) && pdl_params_place(a, text_rules, sizeof text_rules / sizeof text_rules[0],
-                                                  PDL_TO_INNER, &b, &inner, err);
+    bool ok = put_model(a, &b, err) &&
+              pdl_params_place(a, text_rules, sizeof text_rules / sizeof text_rules[0],
+                               PDL_TO_INNER, &b, &inner, err);
     if (!ok) {
         pdl_drop(b);
         pdl_drop(inner);
@@ -231,14 +238,15 @@ static void add_counts(pdl_vref result, pdl_reply_builder *d) {
     if (in < 0 && out < 0) return;
     int64_t was_in = pdl_is_dict(d->usage) ? pdl_count_of(d->usage, "prompt_tokens", 0) : 0,
             was_out = pdl_is_dict(d->usage) ? pdl_count_of(d->usage, "completion_tokens", 0) : 0;
-    pdl_reply_builder_set(&d->usage,
-                          pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
+    pdl_reply_builder_set(
+        &d->usage, pdl_usage_new(in > was_in ? in : was_in, out < 0 ? was_out : out, -1, -1));
 }
 
 static bool add_results(pdl_vref json, pdl_reply_builder *d) {
     static const char *const kept[] = {"model_id", "created_at", "system"};
     pdl_vref results = pdl_dict_getz(json, "results");
-    pdl_vref r = pdl_is_list(results) && pdl_list_len(results) ? pdl_list_at(results, 0) : pdl_absent();
+    pdl_vref r =
+        pdl_is_list(results) && pdl_list_len(results) ? pdl_list_at(results, 0) : pdl_absent();
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
         pdl_vref v = pdl_dict_getz(json, kept[i]);
         if (!pdl_is_absent(v)) d->head = pdl_dict_putz(d->head, i ? kept[i] : "model", pdl_keep(v));
@@ -269,7 +277,8 @@ static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl
     text = pdl_str_trim(text);
     if (text.n == 0) return true;
     if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    if (!pdl_is_absent(pdl_dict_getz(json, "errors")) || !pdl_is_absent(pdl_dict_getz(json, "error"))) {
+    if (!pdl_is_absent(pdl_dict_getz(json, "errors")) ||
+        !pdl_is_absent(pdl_dict_getz(json, "error"))) {
         pdl_reply_builder_set(&d->error, json);
         return true;
     }
@@ -278,9 +287,17 @@ static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl
     return true;
 }
 
-const pdl_dialect pdl_dialect_watsonx = {
-    .name = "watsonx", .media = PDL_MEDIA_ANY, .write = write_chat, .read = read_chat, .event = event_chat, .sign = sign,
-    .embedder = &pdl_embedder_watsonx};
-const pdl_dialect pdl_dialect_watsonx_text = {
-    .name = "watsonx_text", .by_prompt = true, .write = write_text, .read = read_text, .event = event_text, .sign = sign,
-    .embedder = &pdl_embedder_watsonx};
+const pdl_dialect pdl_dialect_watsonx = {.name = "watsonx",
+                                         .media = PDL_MEDIA_ANY,
+                                         .write = write_chat,
+                                         .read = read_chat,
+                                         .event = event_chat,
+                                         .sign = sign,
+                                         .embedder = &pdl_embedder_watsonx};
+const pdl_dialect pdl_dialect_watsonx_text = {.name = "watsonx_text",
+                                              .by_prompt = true,
+                                              .write = write_text,
+                                              .read = read_text,
+                                              .event = event_text,
+                                              .sign = sign,
+                                              .embedder = &pdl_embedder_watsonx};

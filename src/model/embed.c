@@ -4,8 +4,8 @@
  *     -> texts not known yet, each once -> batches -> a pdl_call each, some at a time
  *     -> vectors by text -> {embeddings in the order of input, usage, model}
  *
- * A batch is an effect of its own whose sink is the embedding, so that retries, tokens, fallbacks and errors are those
- * of every call. Its seq is the place of its first text.
+ * A batch is an effect of its own whose sink is the embedding, so that retries, tokens, fallbacks
+ * and errors are those of every call. Its seq is the place of its first text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,13 +19,13 @@
 #include "base/banned.h"
 
 enum {
-    BATCH = 100,       /* texts a request; services differ, 2048 at OpenAI's (spec 18) */
-    SMALL_BATCH = 10,  /* DashScope */
-    AT_ONCE = 8,       /* requests of one embedding */
+    BATCH = 100,      /* texts a request; services differ, 2048 at OpenAI's (spec 18) */
+    SMALL_BATCH = 10, /* DashScope */
+    AT_ONCE = 8,      /* requests of one embedding */
 };
 
-/* Invariants: busy while batches are being started: their ends are only noted. vectors has a key for every text that is
- * known or asked for. */
+/* Invariants: busy while batches are being started: their ends are only noted. vectors has a key
+ * for every text that is known or asked for. */
 struct pdl_embedding {
     pdl_calls *calls;
     pdl_embedding *next, **prev;
@@ -44,16 +44,19 @@ struct pdl_embedding {
     double seconds;
 };
 
-/* --- what is known ----------------------------------------------------------------------- */
+/* --- what is known ---------------------------------------------------------------------------- */
 
 /* The request without the texts, hashed: keys do not lie around. */
 static void hash_settings(pdl_embedding *m) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
-    pdl_vref params = pdl_dict_getz(m->e->request, "parameters"), model = pdl_dict_getz(m->e->request, "model");
+    pdl_vref params = pdl_dict_getz(m->e->request, "parameters"),
+             model = pdl_dict_getz(m->e->request, "model");
     if (pdl_is_str(model)) pdl_buf_put(&text, pdl_str_get(model));
     pdl_buf_putc(&text, '\n');
-    if (pdl_is_dict(params) && !pdl_json_write(params, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &err)) pdl_err_fini(&err);
+    if (pdl_is_dict(params) &&
+        !pdl_json_write(params, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &err))
+        pdl_err_fini(&err);
     pdl_hash_hex(pdl_buf_str(&text), m->settings);
     if (text.p) explicit_bzero(text.p, text.cap);
     pdl_buf_fini(&text);
@@ -81,7 +84,7 @@ static void remember(pdl_embedding *m, pdl_vref text, pdl_vref vector) {
     all->known = pdl_dict_put(all->known, known_key(m, text), pdl_keep(vector));
 }
 
-/* --- the end ----------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void release(pdl_embedding *m) {
     *m->prev = m->next;
@@ -130,7 +133,7 @@ static void fail(pdl_embedding *m) {
     pdl_effect_refuse(e, &err);
 }
 
-/* --- batches ----------------------------------------------------------------------------- */
+/* --- batches ---------------------------------------------------------------------------------- */
 
 static void pump(pdl_embedding *m);
 
@@ -164,14 +167,17 @@ static void on_batch(void *user, const pdl_effect *e, const pdl_reply *r) {
 }
 
 static void start_batch(pdl_embedding *m) {
-    size_t from = m->asked, left = pdl_list_len(m->todo) - from, n = left < m->batch ? left : m->batch;
+    size_t from = m->asked, left = pdl_list_len(m->todo) - from,
+           n = left < m->batch ? left : m->batch;
     pdl_val texts = pdl_list_new(n);
-    for (size_t i = 0; i < n; i++) texts = pdl_list_push(texts, pdl_keep(pdl_list_at(m->todo, from + i)));
+    for (size_t i = 0; i < n; i++)
+        texts = pdl_list_push(texts, pdl_keep(pdl_list_at(m->todo, from + i)));
     m->asked += n;
     m->n_open++;
     pdl_effect_sink sink = {m, NULL, on_batch};
     pdl_val request = pdl_dict_putz(pdl_keep(m->e->request), "input", texts);
-    pdl_call_start(m->calls, pdl_effect_new(PDL_EFFECT_embed, m->e->id, NULL, (uint32_t)from, m->e->loc, request, sink));
+    pdl_call_start(m->calls, pdl_effect_new(PDL_EFFECT_embed, m->e->id, NULL, (uint32_t)from,
+                                            m->e->loc, request, sink));
 }
 
 static void pump(pdl_embedding *m) {
@@ -184,19 +190,22 @@ static void pump(pdl_embedding *m) {
         finish(m);
 }
 
-/* --- start ------------------------------------------------------------------------------- */
+/* --- start ------------------------------------------------------------------------------------ */
 
-/* How many texts the service takes: the route may yet be wrong, which its first request will say. */
+/* How many texts the service takes: the route may yet be wrong, which its first request will
+ * say. */
 static size_t batch_of(pdl_vref request, const pdl_env *env) {
     pdl_vref model = pdl_dict_getz(request, "model"), params = pdl_dict_getz(request, "parameters");
     pdl_route r = {0};
     pdl_err err = {0};
     size_t n = BATCH;
     pdl_val none = pdl_dict_new(0);
-    if (pdl_is_str(model) &&
-        pdl_route_find(pdl_str_get(model), PDL_STR(""), pdl_is_dict(params) ? params : none, env, &r, &err)) {
+    if (pdl_is_str(model) && pdl_route_find(pdl_str_get(model), PDL_STR(""),
+                                            pdl_is_dict(params) ? params : none, env, &r, &err)) {
         const pdl_embedder *how = r.provider->dialect->embedder;
-        n = how && how->batch ? how->batch : r.provider->quirks & PDL_Q_SMALL_BATCH ? SMALL_BATCH : BATCH;
+        n = how && how->batch                        ? how->batch
+            : r.provider->quirks & PDL_Q_SMALL_BATCH ? SMALL_BATCH
+                                                     : BATCH;
         if (how && how->single && pdl_str_starts(r.name, pdl_str_of(how->single))) n = 1;
     }
     pdl_err_fini(&err);
@@ -217,7 +226,8 @@ static void gather(pdl_embedding *m) {
         pdl_vref text = pdl_list_at(m->texts, i);
         if (!pdl_is_absent(pdl_dict_find(m->vectors, text))) continue;
         pdl_vref old = find_known(m, text);
-        m->vectors = pdl_dict_put(m->vectors, pdl_keep(text), pdl_is_absent(old) ? pdl_null() : pdl_keep(old));
+        m->vectors = pdl_dict_put(m->vectors, pdl_keep(text),
+                                  pdl_is_absent(old) ? pdl_null() : pdl_keep(old));
         if (pdl_is_absent(old)) m->todo = pdl_list_push(m->todo, pdl_keep(text));
     }
 }
@@ -226,7 +236,8 @@ void pdl_embed_start(pdl_calls *calls, pdl_effect *e) {
     pdl_vref texts = pdl_dict_getz(e->request, "input");
     pdl_err err = {0};
     if (!are_texts(texts)) {
-        pdl_err_set(&err, PDL_E_bad_request, e->loc, "the input of an embedding is not a list of texts");
+        pdl_err_set(&err, PDL_E_bad_request, e->loc,
+                    "the input of an embedding is not a list of texts");
         pdl_effect_refuse(e, &err);
         return;
     }

@@ -1,5 +1,5 @@
-/* embedder.c -- how services embed texts: one writer and reader a wire format; see dialect.h. Spec: providers 18.
- * SPDX-License-Identifier: Apache-2.0 */
+/* embedder.c -- how services embed texts: one writer and reader a wire format; see dialect.h. Spec:
+ * providers 18. SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 #include "model/embed.h"
 #include "model/params.h"
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* --- what all share ---------------------------------------------------------------------- */
+/* --- what all share --------------------------------------------------------------------------- */
 
 static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
@@ -18,7 +18,8 @@ static size_t n_texts(const pdl_ask *a) { return pdl_list_len(a->texts); }
 static bool is_vector(pdl_vref v) {
     if (!pdl_is_list(v) || pdl_list_len(v) == 0) return false;
     for (size_t i = 0; i < pdl_list_len(v); i++)
-        if (!pdl_is(pdl_list_at(v, i), PDL_V_FLOAT) && !pdl_is(pdl_list_at(v, i), PDL_V_INT)) return false;
+        if (!pdl_is(pdl_list_at(v, i), PDL_V_FLOAT) && !pdl_is(pdl_list_at(v, i), PDL_V_INT))
+            return false;
     return true;
 }
 
@@ -30,7 +31,8 @@ static pdl_val vector_of_base64(pdl_str text) {
         out = pdl_list_new(bytes.len / 4);
         for (size_t i = 0; i < bytes.len; i += 4) {
             const unsigned char *p = (const unsigned char *)bytes.p + i;
-            uint32_t bits = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+            uint32_t bits =
+                (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
             float f;
             memcpy(&f, &bits, sizeof f);
             out = pdl_list_push(out, pdl_float((double)f));
@@ -52,15 +54,16 @@ static pdl_val usage_of(int64_t prompt, int64_t total) {
     return pdl_dict_putz(u, "total_tokens", pdl_int(total < 0 ? prompt : total));
 }
 
-/* The vector of the i-th item of a list of objects under this name, or the item itself (name NULL). */
+/* The vector of the i-th item of a list of objects under this name, or the item itself (name
+ * NULL). */
 static pdl_vref item_at(pdl_vref list, size_t i, const char *name) {
     pdl_vref x = pdl_list_at(list, i);
     return name ? get(x, name) : x;
 }
 
 /* Vectors in the order of the texts. Takes json and usage. */
-static bool answer(const pdl_ask *a, pdl_val json, pdl_vref list, const char *name, pdl_val usage, pdl_val *out,
-                   pdl_err *err) {
+static bool answer(const pdl_ask *a, pdl_val json, pdl_vref list, const char *name, pdl_val usage,
+                   pdl_val *out, pdl_err *err) {
     size_t n = n_texts(a);
     pdl_val vectors = pdl_list_new(n);
     bool ok = pdl_is_list(list) && pdl_list_len(list) == n;
@@ -75,7 +78,8 @@ static bool answer(const pdl_ask *a, pdl_val json, pdl_vref list, const char *na
         r = pdl_dict_putz(r, "usage", usage);
         *out = pdl_dict_putz(r, "model", pdl_is_str(model) ? pdl_keep(model) : pdl_text(a->name));
     } else {
-        pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer does not have a vector for each of %zu texts", n);
+        pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                    "the answer does not have a vector for each of %zu texts", n);
         pdl_drop(vectors);
         pdl_drop(usage);
     }
@@ -89,15 +93,15 @@ static pdl_val merge_extra(const pdl_ask *a, pdl_val body) {
 }
 
 /* Parameters into top and inner by rules; takes both on failure. */
-static bool place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest, pdl_val *top, pdl_val *inner,
-                  pdl_err *err) {
+static bool place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
+                  pdl_val *top, pdl_val *inner, pdl_err *err) {
     if (pdl_params_place(a, rules, n, rest, top, inner, err)) return true;
     pdl_drop(*top);
     pdl_drop(*inner);
     return false;
 }
 
-/* --- OpenAI and everybody compatible ----------------------------------------------------- */
+/* --- OpenAI and everybody compatible ---------------------------------------------------------- */
 
 static bool write_openai_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_val b = pdl_dict_putz(pdl_dict_new(4), "model", pdl_text(a->name)), none = pdl_dict_new(0);
@@ -113,7 +117,8 @@ static bool write_openai(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return write_openai_body(a, body, err);
 }
 
-/* data in the order of the texts, which `index` says. Absent when an index is twice there or out of range. */
+/* data in the order of the texts, which `index` says. Absent when an index is twice there or out of
+ * range. */
 static pdl_val in_order(pdl_vref data) {
     size_t n = pdl_list_len(data);
     pdl_val out = pdl_list_new(n);
@@ -133,14 +138,15 @@ static bool read_openai(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
     pdl_vref data = get(json, "data"), u = get(json, "usage");
     int64_t prompt = pdl_count_of(u, "prompt_tokens", pdl_count_of(u, "total_tokens", -1));
     pdl_val list = pdl_is_list(data) ? in_order(data) : pdl_absent();
-    bool ok = answer(a, json, list, "embedding", usage_of(prompt, pdl_count_of(u, "total_tokens", -1)), out, err);
+    bool ok = answer(a, json, list, "embedding",
+                     usage_of(prompt, pdl_count_of(u, "total_tokens", -1)), out, err);
     pdl_drop(list);
     return ok;
 }
 
 const pdl_embedder pdl_embedder_openai = {.write = write_openai, .read = read_openai};
 
-/* --- Azure: OpenAI's body, other paths ---------------------------------------------------- */
+/* --- Azure: OpenAI's body, other paths -------------------------------------------------------- */
 
 static bool write_azure(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_azure_path(a, "embeddings", path);
@@ -149,7 +155,7 @@ static bool write_azure(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) 
 
 const pdl_embedder pdl_embedder_azure = {.write = write_azure, .read = read_openai};
 
-/* --- Hugging Face: a pipeline at the router, OpenAI's form at an address of the user's ---- */
+/* --- Hugging Face: a pipeline at the router, OpenAI's form at an address of the user's -------- */
 
 static bool write_huggingface(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     pdl_str name = a->name, own = PDL_STR("hf-inference/");
@@ -159,7 +165,8 @@ static bool write_huggingface(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err 
     PDL_PUT(path, "https://router.huggingface.co/hf-inference/models/");
     pdl_url_quote(name, "/", path);
     PDL_PUT(path, "/pipeline/feature-extraction");
-    pdl_val b = pdl_dict_putz(pdl_dict_new(4), "inputs", pdl_keep(a->texts)), none = pdl_dict_new(0);
+    pdl_val b = pdl_dict_putz(pdl_dict_new(4), "inputs", pdl_keep(a->texts)),
+            none = pdl_dict_new(0);
     if (!place(a, NULL, 0, PDL_TO_TOP, &b, &none, err)) return false;
     pdl_drop(none);
     *body = merge_extra(a, b);
@@ -171,25 +178,24 @@ static bool read_huggingface(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_e
     return answer(a, json, json, NULL, pdl_null(), out, err);
 }
 
-const pdl_embedder pdl_embedder_huggingface = {.write = write_huggingface, .read = read_huggingface};
+const pdl_embedder pdl_embedder_huggingface = {.write = write_huggingface,
+                                               .read = read_huggingface};
 
-/* --- Ollama ------------------------------------------------------------------------------ */
+/* --- Ollama ----------------------------------------------------------------------------------- */
 
 static bool write_ollama(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const pdl_param_rule rules[] = {
-        {.name = "truncate", .to = PDL_TO_TOP},
-        {.name = "keep_alive", .to = PDL_TO_TOP},
-        {.name = "dimensions", .to = PDL_TO_TOP},
-        {.name = "options", .to = PDL_TO_OWN},
-        {.name = "encoding_format", .to = PDL_TO_NOBODY},
-        {.name = "user", .to = PDL_TO_NOBODY},
+        {.name = "truncate", .to = PDL_TO_TOP},           {.name = "keep_alive", .to = PDL_TO_TOP},
+        {.name = "dimensions", .to = PDL_TO_TOP},         {.name = "options", .to = PDL_TO_OWN},
+        {.name = "encoding_format", .to = PDL_TO_NOBODY}, {.name = "user", .to = PDL_TO_NOBODY},
     };
     pdl_vref own = pdl_dict_getz(a->params, "options");
     pdl_val b = pdl_dict_putz(pdl_dict_new(4), "model", pdl_text(a->name));
     pdl_val options = pdl_is_dict(own) ? pdl_keep(own) : pdl_dict_new(2);
     PDL_PUT(path, "/api/embed");
     b = pdl_dict_putz(b, "input", pdl_keep(a->texts));
-    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &options, err)) return false;
+    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &options, err))
+        return false;
     if (pdl_dict_len(options))
         b = pdl_dict_putz(b, "options", options);
     else
@@ -199,19 +205,22 @@ static bool write_ollama(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
 }
 
 static bool read_ollama(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
-    return answer(a, json, get(json, "embeddings"), NULL, usage_of(pdl_count_of(json, "prompt_eval_count", -1), -1), out,
-                  err);
+    return answer(a, json, get(json, "embeddings"), NULL,
+                  usage_of(pdl_count_of(json, "prompt_eval_count", -1), -1), out, err);
 }
 
 const pdl_embedder pdl_embedder_ollama = {.write = write_ollama, .read = read_ollama};
 
-/* --- watsonx ----------------------------------------------------------------------------- */
+/* --- watsonx ---------------------------------------------------------------------------------- */
 
 static bool write_watsonx(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const pdl_param_rule rules[] = {
-        {.name = "url", .to = PDL_TO_NOBODY},          {.name = "project_id", .to = PDL_TO_NOBODY},
-        {.name = "watsonx_project", .to = PDL_TO_NOBODY}, {.name = "space_id", .to = PDL_TO_NOBODY},
-        {.name = "encoding_format", .to = PDL_TO_NOBODY}, {.name = "user", .to = PDL_TO_NOBODY},
+        {.name = "url", .to = PDL_TO_NOBODY},
+        {.name = "project_id", .to = PDL_TO_NOBODY},
+        {.name = "watsonx_project", .to = PDL_TO_NOBODY},
+        {.name = "space_id", .to = PDL_TO_NOBODY},
+        {.name = "encoding_format", .to = PDL_TO_NOBODY},
+        {.name = "user", .to = PDL_TO_NOBODY},
         {.name = "parameters", .to = PDL_TO_OWN},
     };
     pdl_vref own = pdl_dict_getz(a->params, "parameters");
@@ -222,7 +231,8 @@ static bool write_watsonx(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
         pdl_drop(inner);
         return false;
     }
-    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &inner, err)) return false;
+    if (!place(a, rules, sizeof rules / sizeof rules[0], PDL_TO_INNER, &b, &inner, err))
+        return false;
     if (pdl_dict_len(inner))
         b = pdl_dict_putz(b, "parameters", inner);
     else
@@ -232,13 +242,13 @@ static bool write_watsonx(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
 }
 
 static bool read_watsonx(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
-    return answer(a, json, get(json, "results"), "embedding", usage_of(pdl_count_of(json, "input_token_count", -1), -1),
-                  out, err);
+    return answer(a, json, get(json, "results"), "embedding",
+                  usage_of(pdl_count_of(json, "input_token_count", -1), -1), out, err);
 }
 
 const pdl_embedder pdl_embedder_watsonx = {.write = write_watsonx, .read = read_watsonx};
 
-/* --- Gemini ------------------------------------------------------------------------------ */
+/* --- Gemini ----------------------------------------------------------------------------------- */
 
 /* The request of one text: settings with the model and the text. */
 static pdl_val gemini_request(const pdl_ask *a, pdl_vref settings, pdl_vref text) {
@@ -276,7 +286,7 @@ static bool read_gemini(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
 
 const pdl_embedder pdl_embedder_gemini = {.write = write_gemini, .read = read_gemini};
 
-/* --- Vertex AI --------------------------------------------------------------------------- */
+/* --- Vertex AI -------------------------------------------------------------------------------- */
 
 static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const pdl_param_rule rules[] = {
@@ -320,7 +330,8 @@ static bool read_vertex(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
     pdl_val list = pdl_list_new(n_texts(a));
     int64_t tokens = 0;
     for (size_t i = 0; pdl_is_list(all) && i < pdl_list_len(all); i++) {
-        pdl_vref e = get(pdl_list_at(all, i), "embeddings"), v = get(e, "values"), s = get(e, "statistics");
+        pdl_vref e = get(pdl_list_at(all, i), "embeddings"), v = get(e, "values"),
+                 s = get(e, "statistics");
         int64_t n = pdl_count_of(s, "token_count", pdl_count_of(s, "tokenCount", -1));
         tokens = n < 0 || tokens < 0 ? -1 : tokens + n;
         list = pdl_list_push(list, pdl_is_absent(v) ? pdl_null() : pdl_keep(v));
@@ -330,9 +341,10 @@ static bool read_vertex(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *e
     return ok;
 }
 
-const pdl_embedder pdl_embedder_vertex = {.single = "gemini-embedding", .write = write_vertex, .read = read_vertex};
+const pdl_embedder pdl_embedder_vertex = {
+    .single = "gemini-embedding", .write = write_vertex, .read = read_vertex};
 
-/* --- Bedrock: Titan takes one text ------------------------------------------------------- */
+/* --- Bedrock: Titan takes one text ------------------------------------------------------------ */
 
 static bool write_bedrock(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const pdl_param_rule rules[] = {
@@ -340,7 +352,8 @@ static bool write_bedrock(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
         {.name = "encoding_format", .to = PDL_TO_NOBODY},
         {.name = "user", .to = PDL_TO_NOBODY},
     };
-    pdl_val b = pdl_dict_putz(pdl_dict_new(2), "inputText", pdl_keep(pdl_list_at(a->texts, 0))), none = pdl_dict_new(0);
+    pdl_val b = pdl_dict_putz(pdl_dict_new(2), "inputText", pdl_keep(pdl_list_at(a->texts, 0))),
+            none = pdl_dict_new(0);
     PDL_PUT(path, "/model/");
     pdl_url_quote(a->name, "", path);
     PDL_PUT(path, "/invoke");
@@ -353,9 +366,11 @@ static bool write_bedrock(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err
 static bool read_bedrock(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
     pdl_vref v = get(json, "embedding");
     pdl_val list = pdl_is_absent(v) ? pdl_list_new(0) : pdl_list_push(pdl_list_new(1), pdl_keep(v));
-    bool ok = answer(a, json, list, NULL, usage_of(pdl_count_of(json, "inputTextTokenCount", -1), -1), out, err);
+    bool ok = answer(a, json, list, NULL,
+                     usage_of(pdl_count_of(json, "inputTextTokenCount", -1), -1), out, err);
     pdl_drop(list);
     return ok;
 }
 
-const pdl_embedder pdl_embedder_bedrock = {.batch = 1, .write = write_bedrock, .read = read_bedrock};
+const pdl_embedder pdl_embedder_bedrock = {
+    .batch = 1, .write = write_bedrock, .read = read_bedrock};

@@ -1,7 +1,7 @@
 /* eventstream.c -- see eventstream.h. A frame, numbers big-endian (spec providers 13.5):
  *
- *   u32 total | u32 length of headers | u32 CRC of these 8 | headers | payload | u32 CRC of all before
- *   header: u8 length of name, name, u8 type, value
+ *   u32 total | u32 length of headers | u32 CRC of these 8 | headers | payload | u32 CRC of all
+ *   before header: u8 length of name, name, u8 type, value
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +23,9 @@ static uint32_t u32_at(const char *p) {
 /* CRC-32 (IEEE 802.3), four bits at a time. */
 static uint32_t crc_of(const char *p, size_t n) {
     static const uint32_t table[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-        0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
     };
     uint32_t crc = 0xffffffff;
     for (size_t i = 0; i < n; i++) {
@@ -39,7 +40,7 @@ static bool broken(pdl_err *err, const char *what) {
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a frame of the stream %s", what);
 }
 
-/* --- headers ----------------------------------------------------------------------------- */
+/* --- headers ---------------------------------------------------------------------------------- */
 
 typedef struct event_head {
     pdl_str message_type, event_type, exception_type, error_code, error_message;
@@ -81,7 +82,7 @@ static bool read_headers(pdl_str s, head *h) {
     return true;
 }
 
-/* --- events ------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static void put_quoted(pdl_str s, pdl_buf *out) {
     pdl_buf fixed = PDL_BUF;
@@ -128,7 +129,8 @@ static void put_event(const head *h, pdl_str payload, pdl_buf *out) {
 }
 
 /* One whole frame. */
-static bool read_frame(pdl_eventstream *s, pdl_str f, pdl_eventstream_fn *fn, void *user, pdl_err *err) {
+static bool read_frame(pdl_eventstream *s, pdl_str f, pdl_eventstream_fn *fn, void *user,
+                       pdl_err *err) {
     head h = {0};
     size_t n_head = u32_at(f.p + 4), end = f.n - 4;
     if (crc_of(f.p, end) != u32_at(f.p + end)) return broken(err, "has a wrong checksum");
@@ -146,7 +148,8 @@ static bool frame_size(pdl_str s, size_t *size, pdl_err *err) {
     if (s.n < PRELUDE) return true;
     size_t total = u32_at(s.p), n_head = u32_at(s.p + 4);
     if (crc_of(s.p, 8) != u32_at(s.p + 8)) return broken(err, "has a wrong checksum");
-    if (total < LEAST_FRAME || n_head > total - LEAST_FRAME) return broken(err, "has a wrong length");
+    if (total < LEAST_FRAME || n_head > total - LEAST_FRAME)
+        return broken(err, "has a wrong length");
     if (total > PDL_MAX_SSE_LINE_BYTES) return broken(err, "is too long");
     *size = total;
     return true;

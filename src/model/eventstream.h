@@ -1,5 +1,5 @@
-/* eventstream.h -- incremental reader of AWS event streams (application/vnd.amazon.eventstream). Inside of
- * model only.
+/* eventstream.h -- incremental reader of AWS event streams (application/vnd.amazon.eventstream).
+ * Inside of model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_EVENTSTREAM_H
 #define PDL_MODEL_EVENTSTREAM_H
@@ -13,13 +13,14 @@ typedef struct pdl_eventstream {
     pdl_buf text; /* the event being handed out */
 } pdl_eventstream;
 
-/* One event as JSON text: {TYPE: payload}, for an exception {"error": {"code": TYPE, ...payload}}. Borrowed.
+/* One event as JSON text: {TYPE: payload}, for an exception {"error": {"code": TYPE, ...payload}}.
+ * Borrowed.
  */
 typedef bool pdl_eventstream_fn(void *user, pdl_str name, pdl_str text, pdl_err *err);
 
 /* Read more bytes. False: fn returned false, or PDL_E_protocol for a frame that is none. */
-PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn, void *user,
-                                   pdl_err *err);
+PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn,
+                                   void *user, pdl_err *err);
 /* The input is over. Error PDL_E_stream: a part of a frame is left. */
 PDL_MUST bool pdl_eventstream_end(pdl_eventstream *s, pdl_err *err);
 void pdl_eventstream_fini(pdl_eventstream *s);

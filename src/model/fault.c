@@ -21,7 +21,8 @@ void pdl_fault_fini(pdl_fault *f) {
 
 static void start(pdl_fault *out, pdl_err_kind kind, int status) {
     pdl_fault_fini(out);
-    *out = (pdl_fault){.kind = kind, .status = status, .msg = PDL_BUF, .retry_after = -1, .should_retry = -1};
+    *out = (pdl_fault){
+        .kind = kind, .status = status, .msg = PDL_BUF, .retry_after = -1, .should_retry = -1};
 }
 
 void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fmt, ...) {
@@ -32,7 +33,7 @@ void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fm
     va_end(ap);
 }
 
-/* --- the message ------------------------------------------------------------------------- */
+/* --- the message ------------------------------------------------------------------------------ */
 
 static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
@@ -65,12 +66,14 @@ static bool put_detail(pdl_vref v, pdl_buf *out) {
 static bool put_message(pdl_vref json, pdl_buf *out) {
     pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error");
     return put_text(get(error, "message"), out) || put_text(error, out) ||
-           put_text(get(body, "message"), out) || put_text(get(first(get(body, "errors")), "message"), out) ||
+           put_text(get(body, "message"), out) ||
+           put_text(get(first(get(body, "errors")), "message"), out) ||
            put_detail(get(body, "detail"), out) || put_text(get(body, "msg"), out) ||
-           put_text(get(body, "errorMessage"), out) || put_text(get(body, "error_description"), out);
+           put_text(get(body, "errorMessage"), out) ||
+           put_text(get(body, "error_description"), out);
 }
 
-/* --- the kind ---------------------------------------------------------------------------- */
+/* --- the kind --------------------------------------------------------------------------------- */
 
 static bool has(pdl_str s, const char *needle) {
     return pdl_str_find(s, pdl_str_of(needle), 0) != PDL_NOT_FOUND;
@@ -96,7 +99,8 @@ static bool is_context_window(pdl_str low, pdl_str code, pdl_str type) {
     if (has(low, "maximum input length is") && has(low, "tokens")) return true;
     if (has(low, "string too long. expected a string with maximum length") && !has(low, "'user'"))
         return true;
-    return pdl_str_is(code, "context_length_exceeded") || pdl_str_is(type, "exceed_context_size_error");
+    return pdl_str_is(code, "context_length_exceeded") ||
+           pdl_str_is(type, "exceed_context_size_error");
 }
 
 static bool is_content_policy(pdl_str low, pdl_str code, pdl_str type) {
@@ -132,7 +136,8 @@ static pdl_err_kind kind_of_status(int status) {
 
 /* Names that say more than the status they come with. */
 static bool is_throttling(pdl_str name) {
-    return pdl_str_eq_nocase(name, PDL_STR("ThrottlingException")) || pdl_str_is(name, "RESOURCE_EXHAUSTED");
+    return pdl_str_eq_nocase(name, PDL_STR("ThrottlingException")) ||
+           pdl_str_is(name, "RESOURCE_EXHAUSTED");
 }
 
 /* Names that services use for the kinds where no status helps: inside a stream. */
@@ -172,9 +177,7 @@ static pdl_err_kind kind_of_name(pdl_str name) {
     return PDL_E_NONE;
 }
 
-static pdl_str text_or_none(pdl_vref v) {
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
+static pdl_str text_or_none(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0}; }
 
 int pdl_fault_code(pdl_vref json) {
     pdl_vref code = get(get(json, "error"), "code");
@@ -190,14 +193,16 @@ typedef struct names {
 } names;
 
 static names names_of(pdl_vref json, pdl_str header) {
-    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"), from = pdl_is_dict(error) ? error : body;
+    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"),
+             from = pdl_is_dict(error) ? error : body;
     pdl_vref inner = get(from, "innererror");
     return (names){
         .code = text_or_none(get(from, "code")),
         .type = text_or_none(get(from, "type")),
         .status = text_or_none(get(from, "status")),
         .inner = text_or_none(get(inner, "code")),
-        .header = pdl_str_sub(header, 0, pdl_str_find(header, PDL_STR(":"), 0)), /* "Name:http://..." */
+        .header =
+            pdl_str_sub(header, 0, pdl_str_find(header, PDL_STR(":"), 0)), /* "Name:http://..." */
     };
 }
 
@@ -210,15 +215,18 @@ static pdl_err_kind kind_of_names(const names *n) {
     return PDL_E_NONE;
 }
 
-/* The rules of spec 9 in their order. status: what the answer says, or what the code of an error object inside a 2xx answer
- * says (0: nothing); low: the message in lower case. */
+/* The rules of spec 9 in their order. status: what the answer says, or what the code of an error
+ * object inside a 2xx answer says (0: nothing); low: the message in lower case. */
 static pdl_err_kind kind_of(int status, const names *n, pdl_str low) {
-    bool quota = pdl_str_is(n->code, "insufficient_quota") || pdl_str_is(n->type, "insufficient_quota");
+    bool quota =
+        pdl_str_is(n->code, "insufficient_quota") || pdl_str_is(n->type, "insufficient_quota");
     if (is_context_window(low, n->code, n->type)) return PDL_E_context_window;
-    if (is_content_policy(low, n->code, n->type) || pdl_str_is(n->inner, "ResponsibleAIPolicyViolation"))
+    if (is_content_policy(low, n->code, n->type) ||
+        pdl_str_is(n->inner, "ResponsibleAIPolicyViolation"))
         return PDL_E_content_policy;
     if (status == 429 && (quota || kind_of_names(n) == PDL_E_quota)) return PDL_E_quota;
-    if (is_throttling(n->code) || is_throttling(n->type) || is_throttling(n->status) || is_throttling(n->header))
+    if (is_throttling(n->code) || is_throttling(n->type) || is_throttling(n->status) ||
+        is_throttling(n->header))
         return PDL_E_rate_limit;
     if (status == 400 && has(low, "api key not valid")) return PDL_E_auth;
     pdl_err_kind kind = status ? kind_of_status(status) : kind_of_names(n);
@@ -237,7 +245,7 @@ static pdl_err_kind classify(int status, pdl_vref json, pdl_str header, pdl_str 
     return kind;
 }
 
-/* --- sources of faults ------------------------------------------------------------------- */
+/* --- sources of faults ------------------------------------------------------------------------ */
 
 static void put_raw(pdl_str body, pdl_buf *out) {
     pdl_utf8_repair(out, pdl_utf8_cut(pdl_str_trim(body), RAW_TEXT));
@@ -253,8 +261,10 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
         pdl_err_fini(&err);
     if (!put_message(json, &out->msg)) put_raw(r->body, &out->msg);
     if (out->msg.len == 0) pdl_buf_putf(&out->msg, "status %d without a text", r->status);
-    out->kind = classify(r->status, json, pdl_http_header(r, "x-amzn-errortype"), pdl_buf_str(&out->msg));
-    out->retry_after = pdl_backoff_header(r, (double)pdl_clock_wall_ns() / 1e9, &out->retry_is_date);
+    out->kind =
+        classify(r->status, json, pdl_http_header(r, "x-amzn-errortype"), pdl_buf_str(&out->msg));
+    out->retry_after =
+        pdl_backoff_header(r, (double)pdl_clock_wall_ns() / 1e9, &out->retry_is_date);
     out->should_retry = pdl_str_is(retry, "true") ? 1 : pdl_str_is(retry, "false") ? 0 : -1;
     pdl_drop(json);
 }
@@ -283,7 +293,9 @@ void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out)
         return;
     case PDL_HTTP_OK:
     case PDL_HTTP_CONNECT:
-    case PDL_HTTP_STOPPED: pdl_fault_set(out, PDL_E_connection, 0, "Connection error: %s", r->why); return;
+    case PDL_HTTP_STOPPED:
+        pdl_fault_set(out, PDL_E_connection, 0, "Connection error: %s", r->why);
+        return;
     }
 }
 

@@ -1,5 +1,5 @@
-/* fault.h -- why a call failed, from what the service or the transport said; and whether to try again. Inside
- * of model only.
+/* fault.h -- why a call failed, from what the service or the transport said; and whether to try
+ * again. Inside of model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_FAULT_H
 #define PDL_MODEL_FAULT_H
@@ -30,20 +30,23 @@ void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out)
 void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
 /* From an error object inside an answer with status 2xx: {"error": ...} or what stands for it. */
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out);
-/* The code of an error object, a number or a text of digits, when it is a status that fails (400..599); else 0. */
+/* The code of an error object, a number or a text of digits, when it is a status that fails
+ * (400..599); else 0. */
 int pdl_fault_code(pdl_vref json);
 /* From an error of ours. Takes its content. */
 void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out);
 /* With a text. */
-PDL_PRINTF(4, 5) void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fmt, ...);
+PDL_PRINTF(4, 5)
+void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fmt, ...);
 
-/* --- backoff.c: the policy of spec 8 ----------------------------------------------------- */
+/* --- backoff.c: the policy of spec 8 ---------------------------------------------------------- */
 
-/* Should a call that failed with f be sent again, after how many ms? attempt: 0 after the first failure. */
+/* Should a call that failed with f be sent again, after how many ms? attempt: 0 after the first
+ * failure. */
 bool pdl_backoff(const pdl_fault *f, unsigned attempt, pdl_rand *rng, uint64_t *wait_ms);
 
-/* Seconds from Retry-After or retry-after-ms, negative when absent or senseless; now_s: seconds since the
- * epoch. */
+/* Seconds from Retry-After or retry-after-ms, negative when absent or senseless; now_s: seconds
+ * since the epoch. */
 double pdl_backoff_header(const pdl_http_reply *r, double now_s, bool *is_date);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "base/banned.h"
 
-/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set is not
- * closed (then '[' is itself). */
+/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set
+ * is not closed (then '[' is itself). */
 static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
     bool not = p < glob.n && glob.p[p] == '!', hit = false;
     size_t i = p + not, first = i;
@@ -15,7 +15,8 @@ static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
     for (; i < glob.n && (glob.p[i] != ']' || i == first); i++) {
         bool range = i + 2 < glob.n && glob.p[i + 1] == '-' && glob.p[i + 2] != ']';
         char lo = glob.p[i], hi = range ? glob.p[i + 2] : lo;
-        if ((unsigned char)lo <= (unsigned char)c && (unsigned char)c <= (unsigned char)hi) hit = true;
+        if ((unsigned char)lo <= (unsigned char)c && (unsigned char)c <= (unsigned char)hi)
+            hit = true;
         if (range) i += 2;
     }
     if (i < glob.n) *end = i + 1;

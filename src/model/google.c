@@ -1,5 +1,5 @@
-/* google.c -- see google.h. The assertion of a service account is a JWT signed with RS256 (RFC 7523); the token that it buys is
- * kept until it expires (token.h), whatever assertion bought it.
+/* google.c -- see google.h. The assertion of a service account is a JWT signed with RS256 (RFC
+ * 7523); the token that it buys is kept until it expires (token.h), whatever assertion bought it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/google.h"
 
@@ -22,7 +22,7 @@ static pdl_str text_at(pdl_vref d, const char *key) {
     return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
-/* --- where they stand -------------------------------------------------------------------- */
+/* --- where they stand ------------------------------------------------------------------------- */
 
 static bool read_json(pdl_str text, const char *where, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
@@ -31,7 +31,8 @@ static bool read_json(pdl_str text, const char *where, pdl_val *out, pdl_err *er
         pdl_drop(*out);
     }
     pdl_err_fini(&why);
-    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%s is no JSON of Google credentials", where);
+    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%s is no JSON of Google credentials",
+                       where);
 }
 
 static bool read_path(const char *path, pdl_val *out, pdl_err *err) {
@@ -51,13 +52,14 @@ bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err) {
         return true;
     }
     pdl_str s = pdl_is_str(given) ? pdl_str_get(given) : (pdl_str){0};
-    if (pdl_str_starts(pdl_str_trim(s), PDL_STR("{"))) return read_json(s, "vertex_credentials", out, err);
+    if (pdl_str_starts(pdl_str_trim(s), PDL_STR("{")))
+        return read_json(s, "vertex_credentials", out, err);
     const char *path = s.n ? s.p : pdl_env_get(a->env, "GOOGLE_APPLICATION_CREDENTIALS");
     *out = pdl_absent();
     return !path || read_path(path, out, err);
 }
 
-/* --- the exchange ------------------------------------------------------------------------ */
+/* --- the exchange ----------------------------------------------------------------------------- */
 
 static void put_json64(pdl_val v, pdl_buf *out) {
     pdl_buf text = PDL_BUF;
@@ -110,7 +112,8 @@ static bool exchange_account(const pdl_sign *s, pdl_vref c, pdl_str url, pdl_err
     bool ok = put_assertion(c, url, &jwt, err);
     pdl_secrets_note(s->secrets, pdl_buf_str(&jwt));
     if (ok) {
-        PDL_PUT(s->token_request, "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=");
+        PDL_PUT(s->token_request,
+                "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=");
         pdl_buf_put(s->token_request, pdl_buf_str(&jwt));
         pdl_buf_put(s->token_id, text_at(c, "client_email"));
     } else {
@@ -136,11 +139,13 @@ bool pdl_google_exchange(const pdl_sign *s, pdl_vref c, pdl_err *err) {
     pdl_str type = text_at(c, "type"), url = text_at(c, "token_uri");
     if (url.n == 0) url = PDL_STR(TOKEN_URL);
     if (!pdl_str_starts(url, PDL_STR("https://")) && !is_local(url))
-        return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "token_uri of the Google credentials is no https address");
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                           "token_uri of the Google credentials is no https address");
     pdl_buf_put(s->token_url, url);
     if (pdl_str_is(type, "service_account") || type.n == 0) return exchange_account(s, c, url, err);
     if (pdl_str_is(type, "authorized_user")) return exchange_user(s, c, err);
     return pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
-                       "Google credentials of type %.*s are not supported: service_account and authorized_user are",
+                       "Google credentials of type %.*s are not supported: service_account and "
+                       "authorized_user are",
                        PDL_FMT(type));
 }

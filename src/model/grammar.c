@@ -44,7 +44,8 @@ static void put_quoted(pdl_str s, pdl_buf *out) {
 
 bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err) {
     if (!pdl_is_list(choices) || pdl_list_len(choices) == 0)
-        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "guided_choice should be a list of texts that is not empty");
+        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
+                           "guided_choice should be a list of texts that is not empty");
     PDL_PUT(out, "root ::= ");
     for (size_t i = 0; i < pdl_list_len(choices); i++) {
         pdl_buf text = PDL_BUF;
@@ -56,7 +57,7 @@ bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err) {
     return true;
 }
 
-/* --- regular expressions ----------------------------------------------------------------- */
+/* --- regular expressions ---------------------------------------------------------------------- */
 
 typedef struct grammar_reader {
     pdl_scan s;
@@ -67,7 +68,8 @@ typedef struct grammar_reader {
 } reader;
 
 static bool refuse(reader *r, const char *what) {
-    return pdl_err_set(r->err, PDL_E_bad_request, (pdl_loc){0}, "guided_regex: %s at byte %zu of %.*s", what, r->s.pos + 1,
+    return pdl_err_set(r->err, PDL_E_bad_request, (pdl_loc){0},
+                       "guided_regex: %s at byte %zu of %.*s", what, r->s.pos + 1,
                        PDL_FMT(r->s.src));
 }
 
@@ -97,7 +99,8 @@ static bool read_hex(reader *r, unsigned digits, uint32_t *c) {
     return true;
 }
 
-/* Behind a backslash: a class of characters (*set: what stands between brackets; *negated) or one character. */
+/* Behind a backslash: a class of characters (*set: what stands between brackets; *negated) or one
+ * character. */
 static bool read_escape(reader *r, const char **set, bool *negated, uint32_t *c) {
     static const struct {
         char name;
@@ -160,7 +163,8 @@ static bool read_class(reader *r) {
         if (!read_member(r, &is_set, &from)) return false;
         if (is_set) continue;
         put_char(from, bracketed, r->out);
-        bool range = scan_peek(&r->s) == '-' && r->s.pos + 1 < r->s.src.n && r->s.src.p[r->s.pos + 1] != ']';
+        bool range =
+            scan_peek(&r->s) == '-' && r->s.pos + 1 < r->s.src.n && r->s.src.p[r->s.pos + 1] != ']';
         if (!range) continue;
         r->s.pos++;
         if (!read_member(r, &is_set, &to)) return false;
@@ -175,11 +179,13 @@ static bool read_class(reader *r) {
 /* "{m,n}" behind an atom. Anything else between braces is text. */
 static bool read_count(reader *r, bool *found) {
     pdl_str rest = scan_rest(&r->s);
-    size_t end = pdl_str_find(rest, PDL_STR("}"), 0), comma = pdl_str_find(pdl_str_sub(rest, 0, end), PDL_STR(","), 0);
+    size_t end = pdl_str_find(rest, PDL_STR("}"), 0),
+           comma = pdl_str_find(pdl_str_sub(rest, 0, end), PDL_STR(","), 0);
     int64_t least = 0, most = -1;
     *found = false;
     if (!pdl_str_starts(rest, PDL_STR("{")) || end == PDL_NOT_FOUND) return true;
-    pdl_str low = pdl_str_sub(rest, 1, comma < end ? comma : end), high = comma < end ? pdl_str_sub(rest, comma + 1, end) : low;
+    pdl_str low = pdl_str_sub(rest, 1, comma < end ? comma : end),
+            high = comma < end ? pdl_str_sub(rest, comma + 1, end) : low;
     if (low.n == 0 && high.n == 0) return true;
     if (low.n && !pdl_num_read_int(low, &least)) return true;
     if (high.n && !pdl_num_read_int(high, &most)) return true;
@@ -212,8 +218,9 @@ static bool read_alternatives(reader *r);
 /* Behind "(". */
 static bool read_group(reader *r) {
     if (accept(r, "?")) {
-        bool named = accept(r, "P<") || (pdl_str_starts(scan_rest(&r->s), PDL_STR("<")) &&
-                                         r->s.pos + 1 < r->s.src.n && r->s.src.p[r->s.pos + 1] != '=' && r->s.src.p[r->s.pos + 1] != '!');
+        bool named = accept(r, "P<") ||
+                     (pdl_str_starts(scan_rest(&r->s), PDL_STR("<")) && r->s.pos + 1 < r->s.src.n &&
+                      r->s.src.p[r->s.pos + 1] != '=' && r->s.src.p[r->s.pos + 1] != '!');
         size_t end = pdl_str_find(r->s.src, PDL_STR(">"), r->s.pos);
         if (named && end != PDL_NOT_FOUND)
             r->s.pos = end + 1;
@@ -241,8 +248,7 @@ static bool read_atom(reader *r) {
         return true;
     }
     c = (uint32_t)scan_peek(&r->s);
-    if (c == '*' || c == '+' || c == '?')
-        return refuse(r, "there is nothing to repeat");
+    if (c == '*' || c == '+' || c == '?') return refuse(r, "there is nothing to repeat");
     if (!accept(r, "\\")) {
         c = next_char(r);
     } else if (!read_escape(r, &set, &negated, &c)) {
@@ -263,7 +269,9 @@ static bool skip_anchor(reader *r, bool *skipped) {
     bool first = r->s.pos == 0, begin = accept(r, "^") || accept(r, "\\A");
     bool end = !begin && (accept(r, "$") || accept(r, "\\Z") || accept(r, "\\z"));
     *skipped = begin || end;
-    return (!begin || first) && (!end || scan_done(&r->s)) ? true : refuse(r, "an anchor inside of the expression");
+    return (!begin || first) && (!end || scan_done(&r->s))
+               ? true
+               : refuse(r, "an anchor inside of the expression");
 }
 
 /* "a" "b" -> "ab"; the blank is at start. */
@@ -305,5 +313,6 @@ static bool read_alternatives(reader *r) {
 bool pdl_grammar_of_regex(pdl_str regex, pdl_buf *out, pdl_err *err) {
     reader r = {.s = {regex, 0}, .out = out, .err = err};
     PDL_PUT(out, "root ::= ");
-    return read_alternatives(&r) && (scan_done(&r.s) || refuse(&r, "a parenthesis is closed that was not opened"));
+    return read_alternatives(&r) &&
+           (scan_done(&r.s) || refuse(&r, "a parenthesis is closed that was not opened"));
 }

@@ -14,7 +14,8 @@ void pdl_headers_add(pdl_headers *h, const char *fmt, ...) {
 }
 
 static bool is_named(pdl_str line, pdl_str name) {
-    return line.n > name.n && line.p[name.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(line, 0, name.n), name);
+    return line.n > name.n && line.p[name.n] == ':' &&
+           pdl_str_eq_nocase(pdl_str_sub(line, 0, name.n), name);
 }
 
 bool pdl_headers_has(const pdl_headers *h, const char *name) {
@@ -41,7 +42,9 @@ void pdl_headers_bearer(pdl_headers *h, pdl_str token) {
         pdl_headers_add(h, "Authorization: Bearer %.*s", PDL_FMT(token));
 }
 
-static pdl_str name_of(pdl_str line) { return pdl_str_sub(line, 0, pdl_str_find(line, PDL_STR(":"), 0)); }
+static pdl_str name_of(pdl_str line) {
+    return pdl_str_sub(line, 0, pdl_str_find(line, PDL_STR(":"), 0));
+}
 
 void pdl_headers_show(pdl_str line, pdl_buf *out) {
     pdl_str name = name_of(line);
@@ -53,15 +56,17 @@ void pdl_headers_show(pdl_str line, pdl_buf *out) {
 void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets) {
     for (size_t i = 0; secrets && i < h->n; i++) {
         pdl_str line = pdl_str_of(h->p[i]), name = name_of(line);
-        if (name.n < line.n) pdl_secrets_note_header(secrets, name, pdl_str_sub(line, name.n + 1, line.n));
+        if (name.n < line.n)
+            pdl_secrets_note_header(secrets, name, pdl_str_sub(line, name.n + 1, line.n));
     }
 }
 
 bool pdl_headers_check(const pdl_headers *h, pdl_err *err) {
     for (size_t i = 0; i < h->n; i++)
         if (strpbrk(h->p[i], "\r\n"))
-            return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the header %.*s holds a line end",
-                               PDL_FMT(pdl_str_sub(name_of(pdl_str_of(h->p[i])), 0, strcspn(h->p[i], "\r\n"))));
+            return pdl_err_set(
+                err, PDL_E_config, (pdl_loc){0}, "the header %.*s holds a line end",
+                PDL_FMT(pdl_str_sub(name_of(pdl_str_of(h->p[i])), 0, strcspn(h->p[i], "\r\n"))));
     return true;
 }
 
@@ -73,7 +78,7 @@ void pdl_headers_fini(pdl_headers *h) {
     pdl_vec_fini(h);
 }
 
-/* --- URLs -------------------------------------------------------------------------------- */
+/* --- URLs ------------------------------------------------------------------------------------- */
 
 static bool is_plain(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -129,7 +134,8 @@ bool pdl_url_leaves(pdl_str url, pdl_str base) {
     pdl_str path = pdl_str_starts(url, base) ? pdl_str_sub(url, base.n, url.n) : pdl_url_path(url);
     path = pdl_str_sub(path, 0, pdl_str_find(path, PDL_STR("?"), 0));
     for (size_t from = 0; from <= path.n;) {
-        size_t slash = pdl_str_find(path, PDL_STR("/"), from), to = slash == PDL_NOT_FOUND ? path.n : slash;
+        size_t slash = pdl_str_find(path, PDL_STR("/"), from),
+               to = slash == PDL_NOT_FOUND ? path.n : slash;
         if (is_dots(pdl_str_sub(path, from, to))) return true;
         from = to + 1;
     }

@@ -1,5 +1,5 @@
-/* headers.h -- header lines of a request, and percent-encoding of what goes into its URL. Inside of model
- * only.
+/* headers.h -- header lines of a request, and percent-encoding of what goes into its URL. Inside of
+ * model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_HEADERS_H
 #define PDL_MODEL_HEADERS_H
@@ -26,11 +26,12 @@ void pdl_headers_bearer(pdl_headers *h, pdl_str token);
 void pdl_headers_show(pdl_str line, pdl_buf *out);
 /* Tells the register what the lines hold. */
 void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets);
-/* A line end or a NUL would begin another header, or cut it. Error config, which names the header. */
+/* A line end or a NUL would begin another header, or cut it. Error config, which names the
+ * header. */
 PDL_MUST bool pdl_headers_check(const pdl_headers *h, pdl_err *err);
 void pdl_headers_fini(pdl_headers *h);
 
-/* --- URLs -------------------------------------------------------------------------------- */
+/* --- URLs ------------------------------------------------------------------------------------- */
 
 /* Append s percent-encoded: everything but letters, digits and "-._~" (and the bytes of keep). */
 void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
@@ -38,8 +39,8 @@ void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
 pdl_str pdl_url_host(pdl_str url);
 /* What stands behind the host, up to a question mark; borrowed. "" when there is nothing. */
 pdl_str pdl_url_path(pdl_str url);
-/* Does what stands behind base (or behind the host, if url does not begin with base) have "." or ".." as a part of its path? Then
- * a name in it leads elsewhere. */
+/* Does what stands behind base (or behind the host, if url does not begin with base) have "." or
+ * ".." as a part of its path? Then a name in it leads elsewhere. */
 bool pdl_url_leaves(pdl_str url, pdl_str base);
 /* Same scheme, host and port? Credentials go nowhere else. */
 bool pdl_url_same_origin(pdl_str a, pdl_str b);

@@ -43,7 +43,7 @@ pdl_str pdl_message_role(pdl_vref message) {
     return pdl_is_str(role) ? pdl_str_get(role) : (pdl_str){0};
 }
 
-/* --- chat -------------------------------------------------------------------------------- */
+/* --- chat ------------------------------------------------------------------------------------- */
 
 /* How the service wants them. */
 typedef struct wish {
@@ -53,7 +53,8 @@ typedef struct wish {
 
 /* {image_url: text}, which services do not take: {image_url: {url: text}}. */
 static bool is_short_image(pdl_vref part) {
-    return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") && pdl_is_str(pdl_dict_getz(part, "image_url"));
+    return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") &&
+           pdl_is_str(pdl_dict_getz(part, "image_url"));
 }
 
 static bool content_fits(pdl_vref c, const wish *w) {
@@ -84,7 +85,8 @@ static pdl_val content_of(pdl_vref c, const wish *w) {
     for (size_t i = 0; i < pdl_list_len(c); i++) {
         pdl_val part = pdl_keep(pdl_list_at(c, i));
         if (is_short_image(part)) {
-            pdl_val image = pdl_dict_putz(pdl_dict_new(1), "url", pdl_keep(pdl_dict_getz(part, "image_url")));
+            pdl_val image =
+                pdl_dict_putz(pdl_dict_new(1), "url", pdl_keep(pdl_dict_getz(part, "image_url")));
             part = pdl_dict_putz(part, "image_url", image);
         }
         list = pdl_list_push(list, part);
@@ -99,9 +101,14 @@ static pdl_val changed(pdl_vref m, const wish *w) {
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
         bool content = pdl_text_is(k, "content");
-        if (pdl_text_is(k, "pdl__defsite") || (no_name && pdl_text_is(k, "name")) || (content && pdl_is_null(v))) continue;
+        if (pdl_text_is(k, "pdl__defsite") || (no_name && pdl_text_is(k, "name")) ||
+            (content && pdl_is_null(v)))
+            continue;
         bool renamed = pdl_text_is(k, "role") && !w->developer && pdl_str_is(role, "developer");
-        out = pdl_dict_put(out, pdl_keep(k), renamed ? pdl_textz("system") : content ? content_of(v, w) : pdl_keep(v));
+        out = pdl_dict_put(out, pdl_keep(k),
+                           renamed   ? pdl_textz("system")
+                           : content ? content_of(v, w)
+                                     : pdl_keep(v));
     }
     return out;
 }
@@ -109,7 +116,8 @@ static pdl_val changed(pdl_vref m, const wish *w) {
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer) {
     wish w = {quirks, developer};
     size_t n = pdl_is_list(messages) ? pdl_list_len(messages) : 0, i = 0;
-    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), &w)) i++;
+    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), &w))
+        i++;
     if (i == n && pdl_is_list(messages)) return pdl_keep(messages);
     pdl_val out = pdl_list_new(n);
     for (i = 0; i < n; i++) {
@@ -120,7 +128,7 @@ pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer) {
     return out;
 }
 
-/* --- images ------------------------------------------------------------------------------ */
+/* --- images ----------------------------------------------------------------------------------- */
 
 pdl_val pdl_message_images(pdl_vref content, pdl_val list) {
     if (!pdl_message_is_parts(content)) return list;
@@ -129,14 +137,14 @@ pdl_val pdl_message_images(pdl_vref content, pdl_val list) {
         pdl_vref url = pdl_is_dict(image) ? pdl_dict_getz(image, "url") : image;
         if (!pdl_text_is(pdl_dict_getz(part, "type"), "image_url") || !pdl_is_str(url)) continue;
         pdl_str s = pdl_str_get(url);
-        size_t at =
-            pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR("base64,"), 0) : PDL_NOT_FOUND;
+        size_t at = pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR("base64,"), 0)
+                                                        : PDL_NOT_FOUND;
         list = pdl_list_push(list, pdl_text(at == PDL_NOT_FOUND ? s : pdl_str_sub(s, at + 7, s.n)));
     }
     return list;
 }
 
-/* --- text prompt by template ------------------------------------------------------------- */
+/* --- text prompt by template ------------------------------------------------------------------ */
 
 static void put_text(pdl_vref dict, const char *key, pdl_buf *out) {
     pdl_vref v = pdl_is_dict(dict) ? pdl_dict_getz(dict, key) : pdl_absent();

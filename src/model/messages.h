@@ -1,17 +1,19 @@
-/* messages.h -- from the background of a program to the messages of a service. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+/* messages.h -- from the background of a program to the messages of a service. Inside of model
+ * only. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_MESSAGES_H
 #define PDL_MODEL_MESSAGES_H
 
 #include "base/buf.h"
 #include "value/val.h"
 
-/* OpenAI's form of the list (spec 4.5; execution 8.2, R16): without pdl__defsite and null contents; a content
- * is a text, a list of typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME, PDL_Q_FLAT. developer: the model
- * knows this role; else it is the system. Messages that need no change are shared. */
+/* OpenAI's form of the list (spec 4.5; execution 8.2, R16): without pdl__defsite and null contents;
+ * a content is a text, a list of typed parts, or else its JSON text. quirks: PDL_Q_NO_NAME,
+ * PDL_Q_FLAT. developer: the model knows this role; else it is the system. Messages that need no
+ * change are shared. */
 pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer);
 
-/* Append the text of a content: a text as it is, the texts of a list of parts, JSON of anything else. */
+/* Append the text of a content: a text as it is, the texts of a list of parts, JSON of anything
+ * else. */
 void pdl_message_text(pdl_vref content, pdl_buf *out);
 
 /* Is it a list of objects with `type`? */

@@ -18,7 +18,8 @@ static const struct {
 };
 
 bool pdl_mock_is(const pdl_ask *a) {
-    pdl_vref v = pdl_dict_getz(a->given, "mock_response"), t = pdl_dict_getz(a->given, "mock_timeout");
+    pdl_vref v = pdl_dict_getz(a->given, "mock_response"),
+             t = pdl_dict_getz(a->given, "mock_timeout");
     if (a->plain) return false;
     return pdl_is_str(v) || pdl_is_dict(v) || (!pdl_is_absent(t) && pdl_val_truth(t));
 }

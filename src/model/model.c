@@ -10,7 +10,9 @@
 
 #define FAREWELL_NS UINT64_C(1000000000) /* what the end of a run waits for jobs to be ended */
 
-static pdl_calls *calls_of(pdl_world *w) { return (pdl_calls *)(void *)w; /* world is the first member */ }
+static pdl_calls *calls_of(pdl_world *w) {
+    return (pdl_calls *)(void *)w; /* world is the first member */
+}
 
 static void start(pdl_world *w, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_model) {
@@ -46,7 +48,8 @@ static void close(pdl_world *w) {
     pdl_calls *calls = calls_of(w);
     pdl_embed_close(calls);
     while (calls->first) pdl_call_cancel(calls->first);
-    for (uint64_t start = pdl_clock_ns(); calls->n_farewell && pdl_clock_ns() - start < FAREWELL_NS;)
+    for (uint64_t start = pdl_clock_ns();
+         calls->n_farewell && pdl_clock_ns() - start < FAREWELL_NS;)
         pdl_loop_run(calls->loop, 50);
     pdl_rates_free(calls->rates);
     pdl_tokens_fini(&calls->tokens);
@@ -73,8 +76,11 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     pdl_http_options http = {.ca_file = calls->ca_file, .debug = calls->opt.debug};
     calls->http = pdl_http_new(loop, &http);
     calls->tokens.http = calls->http;
-    calls->rates = pdl_rates_new(loop, calls->opt.max_requests_per_second, calls->opt.max_tokens_per_minute);
+    calls->rates =
+        pdl_rates_new(loop, calls->opt.max_requests_per_second, calls->opt.max_tokens_per_minute);
     return &calls->world;
 }
 
-size_t pdl_model_world_open(const pdl_world *w) { return ((const pdl_calls *)(const void *)w)->n_open; }
+size_t pdl_model_world_open(const pdl_world *w) {
+    return ((const pdl_calls *)(const void *)w)->n_open;
+}

@@ -1,8 +1,9 @@
-/* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries, errors.
+/* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries,
+ * errors.
  *
- * Spec: providers 1-11. A call goes: name -> row of providers.c -> dialect writes the request -> io/http ->
- * dialect reads the answer or its events into a draft -> one response in OpenAI's shape -> {content, message,
- * raw, usage}. Not thread-safe: everything happens on the loop's thread.
+ * Spec: providers 1-11. A call goes: name -> row of providers.c -> dialect writes the request ->
+ * io/http -> dialect reads the answer or its events into a draft -> one response in OpenAI's shape
+ * -> {content, message, raw, usage}. Not thread-safe: everything happens on the loop's thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,42 +17,48 @@
 
 /* All-zero is a world without environment. */
 typedef struct pdl_model_options {
-    /* Value of an environment variable (or of a line of .env), NULL when not set; borrowed until the next
-     * call. The only way to keys and addresses. NULL: nothing is set. */
+    /* Value of an environment variable (or of a line of .env), NULL when not set; borrowed until
+     * the next call. The only way to keys and addresses. NULL: nothing is set. */
     const char *(*env)(void *user, const char *name);
     void *user;
     const pdl_debug *debug; /* categories http, sse; borrowed */
-    /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the defaults. */
+    /* Time limits of the run, as pdl_timing_check reads them; borrowed. NULL: PDL_TIMEOUT, else the
+     * defaults. */
     const char *timeouts;
     const pdl_prices *prices; /* for usage.cost; borrowed; NULL: none */
-    pdl_secrets *secrets;     /* told of the keys of requests, and hides them in messages and logs; borrowed; NULL: one of its own */
+    pdl_secrets *
+        /* told of the keys of requests, and hides them in messages and logs; borrowed; NULL: one of
+         * its own */
+        secrets;
     double max_requests_per_second, max_tokens_per_minute; /* of all calls together; 0: none */
-    void (*wire)(void *user, pdl_str text); /* log of literal requests and replies, keys removed; NULL: none */
+    void (*wire)(void *user,
+                 pdl_str text); /* log of literal requests and replies, keys removed; NULL: none */
 } pdl_model_options;
 
-/* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error: bad_request. */
+/* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error:
+ * bad_request. */
 PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
 
-/* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null, stream},
- * reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it comes (only when
- * stream is true). `parameters` are complete (defaults applied). Failures have the whole text users see in
- * msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind and status as in spec 9, and as detail
- * the JSON {provider, model, retry_after_seconds}. Other kinds of effects are refused. Borrows loop; poll
- * steps it. close cancels what is open. */
+/* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null,
+ * stream}, reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it
+ * comes (only when stream is true). `parameters` are complete (defaults applied). Failures have the
+ * whole text users see in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind and
+ * status as in spec 9, and as detail the JSON {provider, model, retry_after_seconds}. Other kinds
+ * of effects are refused. Borrows loop; poll steps it. close cancels what is open. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
 /* Effects open now. */
 size_t pdl_model_world_open(const pdl_world *w);
 
-/* --- default parameters (params_defaults.c; pure) ---------------------------------------- */
+/* --- default parameters (params_defaults.c; pure) --------------------------------------------- */
 
-/* The built-in value of the program variable pdl_model_default_parameters: a list of {glob: {parameter:
- * value}}. */
+/* The built-in value of the program variable pdl_model_default_parameters: a list of {glob:
+ * {parameter: value}}. */
 pdl_val pdl_model_defaults(void);
 
-/* Parameters of a call to `model` with the defaults of `list` filled in where absent or null (spec 2). Takes
- * params (a dict; it is released on failure). Error: PDL_E_runtime "invalid defaults VALUE for model matcher
- * GLOB". */
+/* Parameters of a call to `model` with the defaults of `list` filled in where absent or null (spec
+ * 2). Takes params (a dict; it is released on failure). Error: PDL_E_runtime "invalid defaults
+ * VALUE for model matcher GLOB". */
 PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                                        pdl_err *err);
 

@@ -9,9 +9,10 @@
 #include "base/banned.h"
 
 static const pdl_param params[] = {
-#define YES                                  true
-#define NO                                   false
-#define P(name, type, ollama, oseries, gpt5) {#name, PDL_PARAM_##type, PDL_OLLAMA_##ollama, oseries, gpt5},
+#define YES true
+#define NO  false
+#define P(name, type, ollama, oseries, gpt5)                                                       \
+    {#name, PDL_PARAM_##type, PDL_OLLAMA_##ollama, oseries, gpt5},
 #include "model/params.def"
 #undef P
 #undef NO
@@ -80,10 +81,10 @@ bool pdl_unsupported_end(pdl_unsupported *u, const pdl_ask *a, pdl_err *err) {
     if (!ok) {
         pdl_buf list = PDL_BUF;
         pdl_val_show(u->names, true, 400, &list);
-        pdl_err_set(
-            err, PDL_E_unsupported_params, (pdl_loc){0},
-            "%s does not support parameters: %s, for model=%.*s. To drop these, set drop_params: true",
-            a->provider->prefix, pdl_buf_z(&list), PDL_FMT(a->name));
+        pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
+                    "%s does not support parameters: %s, for model=%.*s. To drop these, set "
+                    "drop_params: true",
+                    a->provider->prefix, pdl_buf_z(&list), PDL_FMT(a->name));
         pdl_buf_fini(&list);
     }
     pdl_drop(u->names);
@@ -95,7 +96,8 @@ pdl_family pdl_params_family(pdl_str name) {
     size_t slash = pdl_str_rfind(name, PDL_STR("/"));
     if (slash != PDL_NOT_FOUND) name = pdl_str_sub(name, slash + 1, name.n);
     if (pdl_str_starts(name, PDL_STR("gpt-5"))) return PDL_FAMILY_GPT5;
-    bool o = name.n >= 2 && name.p[0] == 'o' && (name.p[1] == '1' || name.p[1] == '3' || name.p[1] == '4');
+    bool o = name.n >= 2 && name.p[0] == 'o' &&
+             (name.p[1] == '1' || name.p[1] == '3' || name.p[1] == '4');
     return o ? PDL_FAMILY_O : PDL_FAMILY_PLAIN;
 }
 
@@ -109,7 +111,7 @@ int64_t pdl_params_budget(pdl_vref effort) {
     return 0;
 }
 
-/* --- dialects with names of their own ---------------------------------------------------- */
+/* --- dialects with names of their own --------------------------------------------------------- */
 
 static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pdl_str name) {
     for (size_t i = 0; i < n; i++)
@@ -117,8 +119,8 @@ static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pd
     return NULL;
 }
 
-bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest, pdl_val *top,
-                      pdl_val *inner, pdl_err *err) {
+bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
+                      pdl_val *top, pdl_val *inner, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
     for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
         pdl_vref key = pdl_dict_key_at(a->params, i), v = pdl_dict_val_at(a->params, i);
@@ -129,8 +131,8 @@ bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_par
         if (!r && pdl_str_starts(k, PDL_STR("guided_"))) to = PDL_TO_REFUSED;
         if (to == PDL_TO_REFUSED && pdl_params_allowed(a->given, k)) to = rest;
         pdl_val name = r && r->as ? pdl_textz(r->as) : pdl_keep(key);
-        pdl_val x =
-            r && r->list && !pdl_is_list(v) ? pdl_list_push(pdl_list_new(1), pdl_keep(v)) : pdl_keep(v);
+        pdl_val x = r && r->list && !pdl_is_list(v) ? pdl_list_push(pdl_list_new(1), pdl_keep(v))
+                                                    : pdl_keep(v);
         if (to == PDL_TO_TOP) {
             *top = pdl_dict_put(*top, name, x);
             continue;

@@ -1,5 +1,5 @@
-/* params.h -- sampling parameters: what is sent, under which name, and what the route cannot express. Inside
- * of model only.
+/* params.h -- sampling parameters: what is sent, under which name, and what the route cannot
+ * express. Inside of model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_PARAMS_H
 #define PDL_MODEL_PARAMS_H
@@ -38,7 +38,8 @@ typedef struct pdl_unsupported {
 /* May `name` go out although the route cannot express it (allowed_openai_params)? */
 bool pdl_params_allowed(pdl_vref given, pdl_str name);
 void pdl_unsupported_add(pdl_unsupported *u, pdl_str name);
-/* True when nothing was added or drop_params is true; else the error unsupported_params. Releases u. */
+/* True when nothing was added or drop_params is true; else the error unsupported_params. Releases
+ * u. */
 PDL_MUST bool pdl_unsupported_end(pdl_unsupported *u, const pdl_ask *a, pdl_err *err);
 /* drop_params: true? */
 bool pdl_params_drop(pdl_vref given);
@@ -58,8 +59,9 @@ typedef struct pdl_param_rule {
     bool list; /* a single value becomes a list of one */
 } pdl_param_rule;
 
-/* Put the parameters of a into *top and *inner (dicts, taken and given back, also on failure); those without
- * a rule go to rest. extra_body and guided_json are left out. Error: unsupported_params. */
+/* Put the parameters of a into *top and *inner (dicts, taken and given back, also on failure);
+ * those without a rule go to rest. extra_body and guided_json are left out. Error:
+ * unsupported_params. */
 PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
                                pdl_val *top, pdl_val *inner, pdl_err *err);
 

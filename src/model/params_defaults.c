@@ -1,5 +1,5 @@
-/* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h. Pure:
- * installed by api as a callback of the machine.
+/* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h.
+ * Pure: installed by api as a callback of the machine.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/glob.h"
 #include "model/model.h"
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* --- the built-in list ------------------------------------------------------------------- */
+/* --- the built-in list ------------------------------------------------------------------------ */
 
 static pdl_val entry(const char *glob, pdl_val params) {
     return pdl_dict_putz(pdl_dict_new(1), glob, params);
@@ -19,11 +19,13 @@ static pdl_val granite(const char *const *names) {
     for (; *names; names++) {
         pdl_val r = pdl_dict_putz(pdl_dict_new(2), "pre_message",
                                   pdl_textf("<|start_of_role|>%s<|end_of_role|>", *names));
-        roles = pdl_dict_putz(roles, *names, pdl_dict_putz(r, "post_message", pdl_textz("<|end_of_text|>")));
+        roles = pdl_dict_putz(roles, *names,
+                              pdl_dict_putz(r, "post_message", pdl_textz("<|end_of_text|>")));
     }
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "temperature", pdl_int(0));
     d = pdl_dict_putz(d, "roles", roles);
-    return pdl_dict_putz(d, "final_prompt_value", pdl_textz("<|start_of_role|>assistant<|end_of_role|>"));
+    return pdl_dict_putz(d, "final_prompt_value",
+                         pdl_textz("<|start_of_role|>assistant<|end_of_role|>"));
 }
 
 static pdl_val cold(bool with_seed) {
@@ -53,14 +55,14 @@ pdl_val pdl_model_defaults(void) {
     return pdl_list_push(list, entry("ollama_chat/*", cold(true)));
 }
 
-/* --- application ------------------------------------------------------------------------- */
+/* --- application ------------------------------------------------------------------------------ */
 
 static bool invalid(pdl_vref value, pdl_vref glob, pdl_err *err) {
     pdl_buf v = PDL_BUF, g = PDL_BUF;
     pdl_val_show(value, false, 200, &v);
     pdl_val_show(glob, false, 200, &g);
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "invalid defaults %s for model matcher %s", pdl_buf_z(&v),
-                pdl_buf_z(&g));
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "invalid defaults %s for model matcher %s",
+                pdl_buf_z(&v), pdl_buf_z(&g));
     pdl_buf_fini(&v);
     pdl_buf_fini(&g);
     return false;
@@ -95,7 +97,8 @@ static pdl_val fill_sampling(pdl_val params) {
     return params;
 }
 
-bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out, pdl_err *err) {
+bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
+                              pdl_err *err) {
     pdl_val merged = pdl_dict_new(0);
     bool none = pdl_str_find(model, PDL_STR("granite-20b-code-instruct-r1.1"), 0) != PDL_NOT_FOUND;
     for (size_t i = 0; !none && pdl_is_list(list) && i < pdl_list_len(list); i++) {
@@ -107,10 +110,12 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
                 pdl_drop(params);
                 return invalid(v, glob, err);
             }
-            if (pdl_is_str(glob) && pdl_glob_fits(pdl_str_get(glob), model)) merged = pdl_dict_merge(merged, v);
+            if (pdl_is_str(glob) && pdl_glob_fits(pdl_str_get(glob), model))
+                merged = pdl_dict_merge(merged, v);
         }
     }
-    *out = none ? params : fill_sampling(fill(params, merged)); /* the exception: "no default at all" */
+    *out = none ? params
+                : fill_sampling(fill(params, merged)); /* the exception: "no default at all" */
     pdl_drop(merged);
     return true;
 }

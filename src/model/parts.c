@@ -15,7 +15,7 @@ static pdl_vref get(pdl_vref v, const char *key) {
 
 static pdl_str text_of(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0}; }
 
-/* --- content ----------------------------------------------------------------------------- */
+/* --- content ---------------------------------------------------------------------------------- */
 
 size_t pdl_parts_count(pdl_vref content) {
     if (pdl_is_absent(content) || pdl_is_null(content)) return 0;
@@ -24,7 +24,8 @@ size_t pdl_parts_count(pdl_vref content) {
 
 /* "data:<mime>;base64,<data>" or an address. */
 static void read_url(pdl_str s, pdl_part *p) {
-    size_t at = pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR(";base64,"), 0) : PDL_NOT_FOUND;
+    size_t at = pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR(";base64,"), 0)
+                                                    : PDL_NOT_FOUND;
     if (at == PDL_NOT_FOUND) {
         p->url = s;
         return;
@@ -36,7 +37,8 @@ static void read_url(pdl_str s, pdl_part *p) {
 static void read_audio(pdl_vref audio, pdl_part *p) {
     static const struct {
         const char *format, *mime;
-    } mimes[] = {{"mp3", "audio/mpeg"}, {"wav", "audio/wav"}, {"flac", "audio/flac"}, {"ogg", "audio/ogg"}};
+    } mimes[] = {
+        {"mp3", "audio/mpeg"}, {"wav", "audio/wav"}, {"flac", "audio/flac"}, {"ogg", "audio/ogg"}};
     p->kind = PDL_PART_AUDIO;
     p->data = text_of(get(audio, "data"));
     p->mime = PDL_STR("audio/wav");
@@ -84,7 +86,7 @@ pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl
     return list;
 }
 
-/* --- turns ------------------------------------------------------------------------------- */
+/* --- turns ------------------------------------------------------------------------------------ */
 
 static void end_turn(pdl_turns *t) {
     if (t->role && pdl_list_len(t->parts)) {
@@ -133,7 +135,10 @@ static void add_message(pdl_turns *t, const pdl_turns_form *form, pdl_vref messa
 }
 
 pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages) {
-    pdl_turns t = {.done = pdl_list_new(4), .head = pdl_list_new(1), .parts = pdl_list_new(1), .key = form->key};
+    pdl_turns t = {.done = pdl_list_new(4),
+                   .head = pdl_list_new(1),
+                   .parts = pdl_list_new(1),
+                   .key = form->key};
     for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++)
         if (pdl_is_dict(pdl_list_at(messages, i))) add_message(&t, form, messages, i);
     end_turn(&t);
@@ -147,13 +152,14 @@ pdl_val pdl_turns_id(pdl_vref id, const char *more) {
     pdl_buf out = PDL_BUF;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr(more, c));
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  (c && strchr(more, c));
         pdl_buf_putc(&out, ok ? c : '_');
     }
     return pdl_text_of_buf(&out);
 }
 
-/* --- tools ------------------------------------------------------------------------------- */
+/* --- tools ------------------------------------------------------------------------------------ */
 
 pdl_vref pdl_tool_function(pdl_vref tool) {
     pdl_vref f = get(tool, "function");
@@ -192,7 +198,9 @@ pdl_val pdl_call_input(pdl_vref call) {
     return pdl_dict_new(0);
 }
 
-static pdl_val fresh_id(void) { return pdl_textf("call_%016llx", (unsigned long long)pdl_rand_fresh_seed()); }
+static pdl_val fresh_id(void) {
+    return pdl_textf("call_%016llx", (unsigned long long)pdl_rand_fresh_seed());
+}
 
 pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref args) {
     pdl_buf text = PDL_BUF;
@@ -203,7 +211,8 @@ pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref args) {
         PDL_PUT(&text, "{}");
     else if (!pdl_json_write(args, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
         pdl_err_fini(&err);
-    pdl_val g = pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
+    pdl_val g =
+        pdl_dict_putz(pdl_dict_new(2), "name", pdl_is_str(name) ? pdl_keep(name) : pdl_textz(""));
     g = pdl_dict_putz(g, "arguments", pdl_text_of_buf(&text));
     pdl_val out = pdl_dict_putz(pdl_dict_new(3), "id", pdl_is_str(id) ? pdl_keep(id) : fresh_id());
     out = pdl_dict_putz(out, "type", pdl_textz("function"));
@@ -220,20 +229,24 @@ pdl_str pdl_call_name_of(pdl_vref messages, size_t n, pdl_str id) {
     return (pdl_str){0};
 }
 
-/* --- usage ------------------------------------------------------------------------------- */
+/* --- usage ------------------------------------------------------------------------------------ */
 
 int64_t pdl_count_of(pdl_vref dict, const char *key, int64_t dflt) {
     pdl_vref v = get(dict, key);
-    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v) : dflt;
+    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) >= 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)
+                                                                                   : dflt;
 }
 
-static pdl_val details(const char *key, int64_t n) { return pdl_dict_putz(pdl_dict_new(1), key, pdl_int(n)); }
+static pdl_val details(const char *key, int64_t n) {
+    return pdl_dict_putz(pdl_dict_new(1), key, pdl_int(n));
+}
 
 pdl_val pdl_usage_new(int64_t prompt, int64_t completion, int64_t cached, int64_t reasoning) {
     pdl_val u = pdl_dict_putz(pdl_dict_new(5), "prompt_tokens", pdl_int(prompt));
     u = pdl_dict_putz(u, "completion_tokens", pdl_int(completion));
     u = pdl_dict_putz(u, "total_tokens", pdl_int(prompt + completion));
-    if (cached >= 0) u = pdl_dict_putz(u, "prompt_tokens_details", details("cached_tokens", cached));
+    if (cached >= 0)
+        u = pdl_dict_putz(u, "prompt_tokens_details", details("cached_tokens", cached));
     if (reasoning >= 0)
         u = pdl_dict_putz(u, "completion_tokens_details", details("reasoning_tokens", reasoning));
     return u;

@@ -1,5 +1,5 @@
-/* parts.h -- pieces of messages that native interfaces write in their own way: media, tools, tool calls,
- * usage. Inside of model only.
+/* parts.h -- pieces of messages that native interfaces write in their own way: media, tools, tool
+ * calls, usage. Inside of model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_PARTS_H
 #define PDL_MODEL_PARTS_H
@@ -7,9 +7,15 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* --- content ----------------------------------------------------------------------------- */
+/* --- content ---------------------------------------------------------------------------------- */
 
-typedef enum { PDL_PART_TEXT, PDL_PART_IMAGE, PDL_PART_AUDIO, PDL_PART_FILE, PDL_PART_OTHER } pdl_part_kind;
+typedef enum {
+    PDL_PART_TEXT,
+    PDL_PART_IMAGE,
+    PDL_PART_AUDIO,
+    PDL_PART_FILE,
+    PDL_PART_OTHER
+} pdl_part_kind;
 
 /* A content part (spec 4.5). Borrowed from the value. */
 typedef struct pdl_part {
@@ -20,16 +26,18 @@ typedef struct pdl_part {
     pdl_str url;        /* when the data is elsewhere */
 } pdl_part;
 
-/* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it; NULL will do for a
- * list of parts). */
+/* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it;
+ * NULL will do for a list of parts). */
 size_t pdl_parts_count(pdl_vref content);
 pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
-/* What `form` makes of each part, pushed on list; parts for which it gives absent are left out. Takes list. */
+/* What `form` makes of each part, pushed on list; parts for which it gives absent are left out.
+ * Takes list. */
 pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl_part *p));
 
-/* --- turns ------------------------------------------------------------------------------- */
+/* --- turns ------------------------------------------------------------------------------------ */
 
-/* A conversation being written for services that want the roles to take turns: neighbours of the same role are one. */
+/* A conversation being written for services that want the roles to take turns: neighbours of the
+ * same role are one. */
 typedef struct pdl_turns {
     pdl_val done, head; /* lists; head: what the system says */
     const char *role;   /* of the turn being written, or NULL; static */
@@ -37,22 +45,25 @@ typedef struct pdl_turns {
     pdl_val parts;      /* list */
 } pdl_turns;
 
-/* How a service writes them. A turn of the assistant is its thoughts, its text, its calls; results are of the user. */
+/* How a service writes them. A turn of the assistant is its thoughts, its text, its calls; results
+ * are of the user. */
 typedef struct pdl_turns_form {
-    const char *key, *assistant;                        /* of parts; name of the role */
-    pdl_val (*parts)(pdl_vref message, pdl_val list);   /* pushes what a message says on list (taken) */
-    pdl_val (*thought)(pdl_vref block);                 /* one of thinking_blocks, or absent; NULL: never sent */
-    pdl_val (*call)(pdl_vref message, size_t i);        /* its i-th call */
-    pdl_val (*result)(pdl_vref messages, size_t i);     /* the i-th message answers a call */
+    const char *key, *assistant; /* of parts; name of the role */
+    pdl_val (*parts)(pdl_vref message,
+                     pdl_val list);     /* pushes what a message says on list (taken) */
+    pdl_val (*thought)(pdl_vref block); /* one of thinking_blocks, or absent; NULL: never sent */
+    pdl_val (*call)(pdl_vref message, size_t i);    /* its i-th call */
+    pdl_val (*result)(pdl_vref messages, size_t i); /* the i-th message answers a call */
 } pdl_turns_form;
 
 /* The messages (a list, or anything else: none) in turns; done and head are the caller's. */
 pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages);
 
-/* An id of a call for services that take letters, digits and `more` only: _ stands for anything else. */
+/* An id of a call for services that take letters, digits and `more` only: _ stands for anything
+ * else. */
 pdl_val pdl_turns_id(pdl_vref id, const char *more);
 
-/* --- tools ------------------------------------------------------------------------------- */
+/* --- tools ------------------------------------------------------------------------------------ */
 
 /* The {name, description, parameters} of a tool of type function, or absent. Borrowed. */
 pdl_vref pdl_tool_function(pdl_vref tool);
@@ -71,11 +82,12 @@ pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref arguments);
 /* Name of the call with this id in the messages before n; empty: none. */
 pdl_str pdl_call_name_of(pdl_vref messages, size_t n, pdl_str id);
 
-/* --- usage ------------------------------------------------------------------------------- */
+/* --- usage ------------------------------------------------------------------------------------ */
 
 /* An integer of an object, or dflt. */
 int64_t pdl_count_of(pdl_vref dict, const char *key, int64_t dflt);
-/* {prompt_tokens, completion_tokens, total_tokens}; cached and reasoning are left out when negative. */
+/* {prompt_tokens, completion_tokens, total_tokens}; cached and reasoning are left out when
+ * negative. */
 pdl_val pdl_usage_new(int64_t prompt, int64_t completion, int64_t cached, int64_t reasoning);
 
 #endif

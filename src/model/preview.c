@@ -10,7 +10,8 @@
 #define STAND_IN "no-key-is-set"
 
 static pdl_call *call_of(pdl_world *model, const pdl_effect *e) {
-    pdl_vref params = pdl_dict_getz(e->request, "parameters"), name = pdl_dict_getz(e->request, "model");
+    pdl_vref params = pdl_dict_getz(e->request, "parameters"),
+             name = pdl_dict_getz(e->request, "model");
     pdl_call *c = PDL_NEW(pdl_call);
     c->calls = (pdl_calls *)(void *)model;
     c->e = (pdl_effect *)(uintptr_t)e; /* only read */
@@ -39,11 +40,14 @@ static pdl_val headers_of(const pdl_call *c) {
         pdl_str line = pdl_str_of(c->headers.p[i]);
         size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
         if (colon == PDL_NOT_FOUND) continue;
-        pdl_str name = pdl_str_sub(line, 0, colon), value = pdl_str_trim(pdl_str_sub(line, colon + 1, line.n));
-        d = pdl_dict_puts(d, name, pdl_is_secret_header(name) ? pdl_textz("***") : hidden(c, value));
+        pdl_str name = pdl_str_sub(line, 0, colon),
+                value = pdl_str_trim(pdl_str_sub(line, colon + 1, line.n));
+        d = pdl_dict_puts(d, name,
+                          pdl_is_secret_header(name) ? pdl_textz("***") : hidden(c, value));
     }
     if (c->token_url.len && !pdl_headers_has(&c->headers, "Authorization"))
-        d = pdl_dict_putz(d, "Authorization", pdl_textz("Bearer ***")); /* exchanged for the key when it is sent */
+        d = pdl_dict_putz(d, "Authorization",
+                          pdl_textz("Bearer ***")); /* exchanged for the key when it is sent */
     return d;
 }
 
@@ -89,8 +93,10 @@ bool pdl_model_preview(pdl_world *model, const pdl_effect *e, pdl_val *out, pdl_
         c->given = pdl_dict_putz(c->given, "api_key", pdl_textz(STAND_IN));
         ok = pdl_call_build(c, err);
     }
-    if (ok) *out = shown(c, problem);
-    else pdl_drop(problem);
+    if (ok)
+        *out = shown(c, problem);
+    else
+        pdl_drop(problem);
     release(c);
     return ok;
 }

@@ -23,28 +23,34 @@ static bool amount(pdl_vref v, double *out) {
 static bool read_row(pdl_vref row, pdl_price *out) {
     if (!pdl_is_dict(row)) return false;
     pdl_vref cached = pdl_dict_getz(row, "cached_input");
-    if (!amount(pdl_dict_getz(row, "input"), &out->input) || !amount(pdl_dict_getz(row, "output"), &out->output))
+    if (!amount(pdl_dict_getz(row, "input"), &out->input) ||
+        !amount(pdl_dict_getz(row, "output"), &out->output))
         return false;
     out->cached_input = out->input;
     return pdl_is_absent(cached) || amount(cached, &out->cached_input);
 }
 
 bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err) {
-    static const char form[] = "{\"MODEL GLOB\": {\"input\": PRICE, \"output\": PRICE}}, for one token";
+    static const char form[] =
+        "{\"MODEL GLOB\": {\"input\": PRICE, \"output\": PRICE}}, for one token";
     pdl_val table;
     pdl_err why = {0};
     pdl_price ignored;
     if (!pdl_json_read(text, 0, &table, NULL, &why)) {
-        pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s is not JSON: %s", name, why.msg);
+        pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s is not JSON: %s", name,
+                    why.msg);
         pdl_err_fini(&why);
         return false;
     }
     bool ok = pdl_is_dict(table);
-    if (!ok) pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s should be %s", name, form);
+    if (!ok)
+        pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s should be %s", name,
+                    form);
     for (size_t i = 0; ok && i < pdl_dict_len(table); i++) {
         ok = read_row(pdl_dict_val_at(table, i), &ignored);
         if (!ok)
-            pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the table of prices %s: '%.*s' should be %s", name,
+            pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                        "the table of prices %s: '%.*s' should be %s", name,
                         PDL_FMT(pdl_str_get(pdl_dict_key_at(table, i))), form);
     }
     if (!ok) {
@@ -63,7 +69,8 @@ void pdl_prices_free(pdl_prices *p) {
 }
 
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out) {
-    if (pdl_is_dict(parameters) && amount(pdl_dict_getz(parameters, "input_cost_per_token"), &out->input) &&
+    if (pdl_is_dict(parameters) &&
+        amount(pdl_dict_getz(parameters, "input_cost_per_token"), &out->input) &&
         amount(pdl_dict_getz(parameters, "output_cost_per_token"), &out->output)) {
         out->cached_input = out->input;
         return true;
@@ -76,12 +83,15 @@ bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl
 
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out) {
     double prompt, completion, cached = 0;
-    if (!pdl_is_dict(usage) || !amount(pdl_dict_getz(usage, "prompt_tokens"), &prompt)) return false;
+    if (!pdl_is_dict(usage) || !amount(pdl_dict_getz(usage, "prompt_tokens"), &prompt))
+        return false;
     if (!amount(pdl_dict_getz(usage, "completion_tokens"), &completion)) completion = 0;
     pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details");
-    if (pdl_is_dict(details) && !amount(pdl_dict_getz(details, "cached_tokens"), &cached)) cached = 0;
+    if (pdl_is_dict(details) && !amount(pdl_dict_getz(details, "cached_tokens"), &cached))
+        cached = 0;
     if (cached > prompt) cached = prompt;
-    *out = (prompt - cached) * price->input + cached * price->cached_input + completion * price->output;
+    *out = (prompt - cached) * price->input + cached * price->cached_input +
+           completion * price->output;
     return true;
 }
 
@@ -90,11 +100,12 @@ pdl_val pdl_prices_mark(const pdl_prices *p, pdl_str model, pdl_vref parameters,
     double cost;
     pdl_vref usage = pdl_is_dict(raw) ? pdl_dict_getz(raw, "usage") : pdl_absent();
     if (!pdl_is_dict(usage) || !pdl_is_absent(pdl_dict_getz(usage, "cost"))) return raw;
-    if (!pdl_price_find(p, model, parameters, &price) || !pdl_price_of(&price, usage, &cost)) return raw;
+    if (!pdl_price_find(p, model, parameters, &price) || !pdl_price_of(&price, usage, &cost))
+        return raw;
     return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "cost", pdl_float(cost)));
 }
 
-/* --- estimates ------------------------------------------------------------------------------------------------ */
+/* --- estimates -------------------------------------------------------------------------------- */
 
 enum { LETTERS_OF_TOKEN = 4, TOKENS_OF_MESSAGE = 4 };
 
@@ -132,21 +143,26 @@ static int64_t of_content(pdl_vref content) {
 }
 
 int64_t pdl_tokens_estimate(pdl_vref request) {
-    pdl_vref messages = pdl_dict_getz(request, "messages"), p = pdl_dict_getz(request, "parameters");
+    pdl_vref messages = pdl_dict_getz(request, "messages"),
+             p = pdl_dict_getz(request, "parameters");
     int64_t n = pdl_is_list(messages) ? 0 : of_content(pdl_dict_getz(request, "input"));
     for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++) {
         pdl_vref m = pdl_list_at(messages, i);
         n += TOKENS_OF_MESSAGE;
-        if (pdl_is_dict(m)) n += of_content(pdl_dict_getz(m, "content")) + of_json(pdl_dict_getz(m, "tool_calls"));
+        if (pdl_is_dict(m))
+            n += of_content(pdl_dict_getz(m, "content")) + of_json(pdl_dict_getz(m, "tool_calls"));
     }
-    if (pdl_is_dict(p)) n += of_json(pdl_dict_getz(p, "tools")) + of_json(pdl_dict_getz(p, "response_format"));
+    if (pdl_is_dict(p))
+        n += of_json(pdl_dict_getz(p, "tools")) + of_json(pdl_dict_getz(p, "response_format"));
     return n + of_json(pdl_dict_getz(request, "schema"));
 }
 
 int64_t pdl_tokens_allowed(pdl_vref parameters) {
-    static const char *const names[] = {"max_completion_tokens", "max_tokens", "max_new_tokens", "num_predict"};
+    static const char *const names[] = {"max_completion_tokens", "max_tokens", "max_new_tokens",
+                                        "num_predict"};
     double n;
     for (size_t i = 0; pdl_is_dict(parameters) && i < sizeof names / sizeof names[0]; i++)
-        if (amount(pdl_dict_getz(parameters, names[i]), &n)) return n < 1e12 ? (int64_t)n : (int64_t)1e12;
+        if (amount(pdl_dict_getz(parameters, names[i]), &n))
+            return n < 1e12 ? (int64_t)n : (int64_t)1e12;
     return 0;
 }

@@ -1,5 +1,6 @@
-/* prices.h -- what calls cost, from the user's table: {"model glob": {"input": $, "output": $, "cached_input": $}}, each
- * for one token (spec providers 17). There is no built-in table: an unknown price is unknown, never zero.
+/* prices.h -- what calls cost, from the user's table: {"model glob": {"input": $, "output": $,
+ * "cached_input": $}}, each for one token (spec providers 17). There is no built-in table: an
+ * unknown price is unknown, never zero.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,8 @@
 
 typedef struct pdl_prices pdl_prices;
 
-/* From the text of a table; name: of the file, for messages. Errors: config, saying what would be right. */
+/* From the text of a table; name: of the file, for messages. Errors: config, saying what would be
+ * right. */
 PDL_MUST bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err);
 void pdl_prices_free(pdl_prices *p); /* NULL is fine */
 
@@ -19,19 +21,22 @@ typedef struct pdl_price {
     double input, output, cached_input; /* for one token */
 } pdl_price;
 
-/* The price of a call to model with parameters (a dict, or absent): input_cost_per_token and output_cost_per_token of
- * the parameters, else the last glob of the table (NULL: none) that fits. False: unknown. */
+/* The price of a call to model with parameters (a dict, or absent): input_cost_per_token and
+ * output_cost_per_token of the parameters, else the last glob of the table (NULL: none) that fits.
+ * False: unknown. */
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
-/* What a usage (prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens) costs; false when it does not
- * say. */
+/* What a usage (prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens) costs; false
+ * when it does not say. */
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out);
 
-/* A reply in OpenAI's shape (taken) with usage.cost, where the price is known and the service said none. */
+/* A reply in OpenAI's shape (taken) with usage.cost, where the price is known and the service said
+ * none. */
 pdl_val pdl_prices_mark(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_val raw);
 
-/* About how many tokens the messages, tools and schema of a request are: four ASCII letters or one other a token, some
- * for each message, PDL_TOKENS_OF_MEDIA for each part that is not text. Tokenizers differ by a third. */
+/* About how many tokens the messages, tools and schema of a request are: four ASCII letters or one
+ * other a token, some for each message, PDL_TOKENS_OF_MEDIA for each part that is not text.
+ * Tokenizers differ by a third. */
 enum { PDL_TOKENS_OF_MEDIA = 800 };
 int64_t pdl_tokens_estimate(pdl_vref request);
 /* What the answer may have at most by the parameters; 0 when they do not say. */

@@ -18,19 +18,21 @@ typedef struct prompt_frame {
 } frame;
 
 static const frame frames[] = {
-    [PDL_PROMPT_GRANITE] = {"",
-                            "",
-                            {{"<|user|>\n", "\n<|assistant|>\n"}, {"<|system|>\n", "\n"}, {"", "\n"}},
-                            true},
+    [PDL_PROMPT_GRANITE] =
+        {"", "", {{"<|user|>\n", "\n<|assistant|>\n"}, {"<|system|>\n", "\n"}, {"", "\n"}}, true},
     [PDL_PROMPT_MISTRAL] = {"<s>",
                             "",
-                            {{"[INST] ", " [/INST]\n"}, {"[INST] \n", " [/INST]\n"}, {" ", "</s> "}},
+                            {{"[INST] ", " [/INST]\n"},
+                             {"[INST] \n", " [/INST]\n"},
+                             {" ", "</s> "}},
                             false},
 };
 
 static role role_of(pdl_vref m) {
     pdl_str r = pdl_message_role(m);
-    return pdl_str_is(r, "system") ? ROLE_SYSTEM : pdl_str_is(r, "assistant") ? ROLE_ASSISTANT : ROLE_USER;
+    return pdl_str_is(r, "system")      ? ROLE_SYSTEM
+           : pdl_str_is(r, "assistant") ? ROLE_ASSISTANT
+                                        : ROLE_USER;
 }
 
 static void put_framed(pdl_vref messages, const frame *f, pdl_buf *out) {

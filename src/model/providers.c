@@ -10,19 +10,21 @@
 #define KEY  PDL_Q_KEY
 
 static const pdl_provider providers[] = {
-    {"openai", "https://api.openai.com/v1", "OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY", CHAT,
-     KEY | PDL_Q_OPENAI_NAMES | PDL_Q_ORG},
+    {"openai", "https://api.openai.com/v1", "OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY",
+     CHAT, KEY | PDL_Q_OPENAI_NAMES | PDL_Q_ORG},
     {"text-completion-openai", "https://api.openai.com/v1",
      "TEXT_COMPLETION_OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_BASE", "OPENAI_API_KEY",
      &pdl_dialect_completion, KEY | PDL_Q_ORG},
     {"custom_openai", NULL, "", "OPENAI_API_KEY", CHAT, PDL_Q_ORG},
     {"openai_like", NULL, "", "OPENAI_LIKE_API_KEY", CHAT, 0},
-    {"ollama", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY", &pdl_dialect_ollama, 0},
-    {"ollama_chat", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY", &pdl_dialect_ollama_chat,
+    {"ollama", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY", &pdl_dialect_ollama,
      0},
+    {"ollama_chat", "http://localhost:11434", "OLLAMA_API_BASE", "OLLAMA_API_KEY",
+     &pdl_dialect_ollama_chat, 0},
     {"hosted_vllm", NULL, "HOSTED_VLLM_API_BASE", "HOSTED_VLLM_API_KEY", CHAT, PDL_Q_GUIDED},
     {"lm_studio", NULL, "LM_STUDIO_API_BASE", "LM_STUDIO_API_KEY", CHAT, 0},
-    {"llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_BASE", "LLAMAFILE_API_KEY", CHAT, PDL_Q_GRAMMAR},
+    {"llamafile", "http://127.0.0.1:8080/v1", "LLAMAFILE_API_BASE", "LLAMAFILE_API_KEY", CHAT,
+     PDL_Q_GRAMMAR},
     {"litellm_proxy", NULL, "LITELLM_PROXY_API_BASE", "LITELLM_PROXY_API_KEY", CHAT, PDL_Q_USER},
     {"groq", "https://api.groq.com/openai/v1", "GROQ_API_BASE", "GROQ_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_FORCED_TOOL},
@@ -30,23 +32,25 @@ static const pdl_provider providers[] = {
      "TOGETHER_API_KEY TOGETHER_AI_API_KEY TOGETHERAI_API_KEY TOGETHER_AI_TOKEN", CHAT, KEY},
     {"mistral", "https://api.mistral.ai/v1", "MISTRAL_AZURE_API_BASE",
      "MISTRAL_AZURE_API_KEY MISTRAL_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME | PDL_Q_NO_USAGE_OPT |
-         PDL_Q_EFFORT_HIGH},
-    {"codestral", "https://codestral.mistral.ai/v1", "CODESTRAL_API_BASE", "CODESTRAL_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME | PDL_Q_NO_USAGE_OPT |
-         PDL_Q_EFFORT_HIGH},
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME |
+         PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH},
+    {"codestral", "https://codestral.mistral.ai/v1", "CODESTRAL_API_BASE", "CODESTRAL_API_KEY",
+     CHAT,
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_RANDOM_SEED | PDL_Q_CHOICE_ANY | PDL_Q_NO_NAME |
+         PDL_Q_NO_USAGE_OPT | PDL_Q_EFFORT_HIGH},
     {"deepseek", "https://api.deepseek.com/beta", "DEEPSEEK_API_BASE", "DEEPSEEK_API_KEY", CHAT,
      KEY | PDL_Q_FLAT | PDL_Q_THINKING | PDL_Q_JSON_OBJECT},
     {"fireworks_ai", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_BASE",
      "FIREWORKS_API_KEY FIREWORKS_AI_API_KEY FIREWORKSAI_API_KEY FIREWORKS_AI_TOKEN", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER | PDL_Q_FIREWORKS},
-    {"openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_BASE", "OPENROUTER_API_KEY OR_API_KEY",
-     CHAT, KEY | PDL_Q_USAGE | PDL_Q_SITE},
-    {"xai", "https://api.x.ai/v1", "XAI_API_BASE", "XAI_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER},
+    {"openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_BASE",
+     "OPENROUTER_API_KEY OR_API_KEY", CHAT, KEY | PDL_Q_USAGE | PDL_Q_SITE},
+    {"xai", "https://api.x.ai/v1", "XAI_API_BASE", "XAI_API_KEY", CHAT,
+     KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER},
     {"perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_BASE",
      "PERPLEXITYAI_API_KEY PERPLEXITY_API_KEY", CHAT, KEY | PDL_Q_NO_USAGE_OPT},
-    {"nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_BASE", "NVIDIA_NIM_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT},
+    {"nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_BASE",
+     "NVIDIA_NIM_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT},
     {"cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_BASE", "CEREBRAS_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT | PDL_Q_USER},
     {"sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_BASE", "SAMBANOVA_API_KEY", CHAT,
@@ -57,11 +61,12 @@ static const pdl_provider providers[] = {
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_CHOICE_TEXT | PDL_Q_COOL | PDL_Q_JSON_OBJECT},
     {"volcengine", "https://ark.cn-beijing.volces.com/api/v3", "VOLCENGINE_API_BASE",
      "VOLCENGINE_API_KEY ARK_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_JSON_OBJECT},
-    {"zai", "https://api.z.ai/api/paas/v4", "ZAI_API_BASE", "ZAI_API_KEY", CHAT, KEY | PDL_Q_JSON_OBJECT},
+    {"zai", "https://api.z.ai/api/paas/v4", "ZAI_API_BASE", "ZAI_API_KEY", CHAT,
+     KEY | PDL_Q_JSON_OBJECT},
     {"github", "https://models.inference.ai.azure.com", "GITHUB_API_BASE", "GITHUB_API_KEY", CHAT,
      KEY | PDL_Q_MAX_TOKENS | PDL_Q_USER},
-    {"deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_BASE", "DEEPINFRA_API_KEY", CHAT,
-     KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT | PDL_Q_CHOICE_AUTO},
+    {"deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_BASE", "DEEPINFRA_API_KEY",
+     CHAT, KEY | PDL_Q_MAX_TOKENS | PDL_Q_NO_USAGE_OPT | PDL_Q_CHOICE_AUTO},
     {"huggingface", "https://router.huggingface.co/v1", "HF_API_BASE HUGGINGFACE_API_BASE",
      "HF_TOKEN HUGGINGFACE_API_KEY", &pdl_dialect_huggingface, KEY | PDL_Q_HUB},
     {"databricks", NULL, "DATABRICKS_API_BASE", "DATABRICKS_API_KEY", CHAT, KEY | PDL_Q_MAX_TOKENS},
@@ -72,8 +77,8 @@ static const pdl_provider providers[] = {
      "WX_API_KEY WATSONX_API_KEY WATSONX_APIKEY", &pdl_dialect_watsonx, PDL_Q_WATSONX},
     {"watsonx_text", NULL, "WATSONX_API_BASE WATSONX_URL WX_URL WML_URL",
      "WX_API_KEY WATSONX_API_KEY WATSONX_APIKEY", &pdl_dialect_watsonx_text, PDL_Q_WATSONX},
-    {"anthropic", "https://api.anthropic.com", "ANTHROPIC_API_BASE ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY",
-     &pdl_dialect_anthropic, 0},
+    {"anthropic", "https://api.anthropic.com", "ANTHROPIC_API_BASE ANTHROPIC_BASE_URL",
+     "ANTHROPIC_API_KEY", &pdl_dialect_anthropic, 0},
     {"gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_BASE",
      "GOOGLE_API_KEY GEMINI_API_KEY", &pdl_dialect_gemini, KEY},
     {"vertex_ai",
@@ -82,45 +87,53 @@ static const pdl_provider providers[] = {
     {"azure", NULL, "AZURE_API_BASE", "AZURE_OPENAI_API_KEY AZURE_API_KEY", &pdl_dialect_azure,
      PDL_Q_OPENAI_NAMES | PDL_Q_USER | PDL_Q_STRICT},
     {"azure_ai", NULL, "AZURE_AI_API_BASE", "AZURE_AI_API_KEY", &pdl_dialect_azure_ai, KEY},
-    {"replicate", "https://api.replicate.com", "REPLICATE_API_BASE", "REPLICATE_API_KEY REPLICATE_API_TOKEN",
-     &pdl_dialect_replicate, KEY},
+    {"replicate", "https://api.replicate.com", "REPLICATE_API_BASE",
+     "REPLICATE_API_KEY REPLICATE_API_TOKEN", &pdl_dialect_replicate, KEY},
     {"bedrock",
-     "https://bedrock-runtime.${aws_region_name AWS_REGION_NAME AWS_REGION AWS_DEFAULT_REGION}.amazonaws.com",
-     "AWS_BEDROCK_RUNTIME_ENDPOINT BEDROCK_API_BASE", "AWS_BEARER_TOKEN_BEDROCK", &pdl_dialect_bedrock, 0},
+     "https://bedrock-runtime.${aws_region_name AWS_REGION_NAME AWS_REGION "
+     "AWS_DEFAULT_REGION}.amazonaws.com",
+     "AWS_BEDROCK_RUNTIME_ENDPOINT BEDROCK_API_BASE", "AWS_BEARER_TOKEN_BEDROCK",
+     &pdl_dialect_bedrock, 0},
     /* Spec 4.2: base and key only. */
     {"clarifai", "https://api.clarifai.com/v2/ext/openai/v1", "", "CLARIFAI_API_KEY", CHAT, KEY},
     {"baseten", "https://inference.baseten.co/v1", "", "BASETEN_API_KEY", CHAT, KEY},
     {"ai21_chat", "https://api.ai21.com/studio/v1", "AI21_API_BASE", "AI21_API_KEY", CHAT, KEY},
     {"qwencloud", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "QWENCLOUD_API_BASE",
      "QWENCLOUD_API_KEY DASHSCOPE_API_KEY", CHAT, KEY | PDL_Q_SMALL_BATCH},
-    {"qwen_ai_platform", "https://dashscope.aliyuncs.com/compatible-mode/v1", "QWEN_AI_PLATFORM_API_BASE",
-     "QWEN_AI_PLATFORM_API_KEY DASHSCOPE_API_KEY", CHAT, KEY | PDL_Q_SMALL_BATCH},
-    {"modelscope", "https://api-inference.modelscope.cn/v1", "MODELSCOPE_API_BASE", "MODELSCOPE_API_KEY",
-     CHAT, KEY},
+    {"qwen_ai_platform", "https://dashscope.aliyuncs.com/compatible-mode/v1",
+     "QWEN_AI_PLATFORM_API_BASE", "QWEN_AI_PLATFORM_API_KEY DASHSCOPE_API_KEY", CHAT,
+     KEY | PDL_Q_SMALL_BATCH},
+    {"modelscope", "https://api-inference.modelscope.cn/v1", "MODELSCOPE_API_BASE",
+     "MODELSCOPE_API_KEY", CHAT, KEY},
     {"publicai", "https://api.publicai.co/v1", "PUBLICAI_API_BASE", "PUBLICAI_API_KEY", CHAT, KEY},
     {"v0", "https://api.v0.dev/v1", "V0_API_BASE", "V0_API_KEY", CHAT, KEY},
     {"morph", "https://api.morphllm.com/v1", "MORPH_API_BASE", "MORPH_API_KEY", CHAT, KEY},
     {"lambda_ai", "https://api.lambda.ai/v1", "LAMBDA_API_BASE", "LAMBDA_API_KEY", CHAT, KEY},
-    {"inception", "https://api.inceptionlabs.ai/v1", "INCEPTION_API_BASE", "INCEPTION_API_KEY", CHAT, KEY},
+    {"inception", "https://api.inceptionlabs.ai/v1", "INCEPTION_API_BASE", "INCEPTION_API_KEY",
+     CHAT, KEY},
     {"friendliai", "https://api.friendli.ai/serverless/v1", "FRIENDLI_API_BASE",
      "FRIENDLIAI_API_KEY FRIENDLI_TOKEN", CHAT, KEY},
-    {"featherless_ai", "https://api.featherless.ai/v1", "FEATHERLESS_AI_API_BASE FEATHERLESS_API_BASE",
-     "FEATHERLESS_AI_API_KEY FEATHERLESS_API_KEY", CHAT, KEY},
+    {"featherless_ai", "https://api.featherless.ai/v1",
+     "FEATHERLESS_AI_API_BASE FEATHERLESS_API_BASE", "FEATHERLESS_AI_API_KEY FEATHERLESS_API_KEY",
+     CHAT, KEY},
     {"empower", "https://app.empower.dev/api/v1", "EMPOWER_API_BASE", "EMPOWER_API_KEY", CHAT, KEY},
-    {"docker_model_runner", "http://localhost:22088/engines/llama.cpp", "DOCKER_MODEL_RUNNER_API_BASE",
-     "DOCKER_MODEL_RUNNER_API_KEY", CHAT, PDL_Q_GRAMMAR},
-    {"tencent", "https://tokenhub-intl.tencentcloudmaas.com/v1", "TENCENT_API_BASE", "TENCENT_API_KEY", CHAT,
+    {"docker_model_runner", "http://localhost:22088/engines/llama.cpp",
+     "DOCKER_MODEL_RUNNER_API_BASE", "DOCKER_MODEL_RUNNER_API_KEY", CHAT, PDL_Q_GRAMMAR},
+    {"tencent", "https://tokenhub-intl.tencentcloudmaas.com/v1", "TENCENT_API_BASE",
+     "TENCENT_API_KEY", CHAT, KEY},
+    {"galadriel", "https://api.galadriel.com/v1", "GALADRIEL_API_BASE", "GALADRIEL_API_KEY", CHAT,
      KEY},
-    {"galadriel", "https://api.galadriel.com/v1", "GALADRIEL_API_BASE", "GALADRIEL_API_KEY", CHAT, KEY},
     {"nebius", "https://api.studio.nebius.ai/v1", "NEBIUS_API_BASE", "NEBIUS_API_KEY", CHAT, KEY},
     {"novita", "https://api.novita.ai/v3/openai", "NOVITA_API_BASE", "NOVITA_API_KEY", CHAT, KEY},
     {"assemblyai", "https://llm-gateway.assemblyai.com/v1", "", "ASSEMBLYAI_API_KEY", CHAT, KEY},
     {"charity_engine", "https://api.charityengine.services/remotejobs/v2/inference", "",
      "CHARITY_ENGINE_API_KEY", CHAT, KEY},
     {"meta_llama", "https://api.llama.com/compat/v1", "LLAMA_API_BASE", "LLAMA_API_KEY", CHAT, KEY},
-    {"nscale", "https://inference.api.nscale.com/v1", "NSCALE_API_BASE", "NSCALE_API_KEY", CHAT, KEY},
+    {"nscale", "https://inference.api.nscale.com/v1", "NSCALE_API_BASE", "NSCALE_API_KEY", CHAT,
+     KEY},
     {"helicone", "https://ai-gateway.helicone.ai/", "", "HELICONE_API_KEY", CHAT, KEY},
-    {"hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_BASE", "HYPERBOLIC_API_KEY", CHAT, KEY},
+    {"hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_BASE", "HYPERBOLIC_API_KEY",
+     CHAT, KEY},
     {"aiml", "https://api.aimlapi.com/v1", "AIML_API_BASE", "AIML_API_KEY", CHAT, KEY},
     {"vercel_ai_gateway", "https://ai-gateway.vercel.sh/v1", "VERCEL_AI_GATEWAY_API_BASE",
      "VERCEL_AI_GATEWAY_API_KEY VERCEL_OIDC_TOKEN", CHAT, KEY},
@@ -132,18 +145,22 @@ static const pdl_provider providers[] = {
     {"nano-gpt", "https://nano-gpt.com/api/v1", "", "NANOGPT_API_KEY", CHAT, KEY},
     {"poe", "https://api.poe.com/v1", "", "POE_API_KEY", CHAT, KEY},
     {"chutes", "https://llm.chutes.ai/v1/", "", "CHUTES_API_KEY", CHAT, KEY},
-    {"neosantara", "https://api.neosantara.xyz/v1", "NEOSANTARA_API_BASE", "NEOSANTARA_API_KEY", CHAT, KEY},
+    {"neosantara", "https://api.neosantara.xyz/v1", "NEOSANTARA_API_BASE", "NEOSANTARA_API_KEY",
+     CHAT, KEY},
     {"parasail", "https://api.parasail.io/v1", "PARASAIL_API_BASE", "PARASAIL_API_KEY", CHAT, KEY},
     {"xiaomi_mimo", "https://api.xiaomimimo.com/v1", "", "XIAOMI_MIMO_API_KEY", CHAT, KEY},
     {"tensormesh", "https://serverless.tensormesh.ai/v1", "TENSORMESH_SERVERLESS_BASE_URL",
      "TENSORMESH_INFERENCE_API_KEY", CHAT, KEY},
     {"libertai", "https://api.libertai.io/v1", "LIBERTAI_API_BASE", "LIBERTAI_API_KEY", CHAT, KEY},
-    {"pinstripes", "https://pinstripes.io/v1", "PINSTRIPES_API_BASE", "PINSTRIPES_API_KEY", CHAT, KEY},
-    {"cognition", "https://api.cognition.ai/v1", "COGNITION_API_BASE", "COGNITION_API_KEY", CHAT, KEY},
+    {"pinstripes", "https://pinstripes.io/v1", "PINSTRIPES_API_BASE", "PINSTRIPES_API_KEY", CHAT,
+     KEY},
+    {"cognition", "https://api.cognition.ai/v1", "COGNITION_API_BASE", "COGNITION_API_KEY", CHAT,
+     KEY},
     {"cortecs", "https://api.cortecs.ai/v1", "CORTECS_API_BASE", "CORTECS_API_KEY", CHAT, KEY},
     {"scx-ai", "https://api.scx.ai/v1", "SCX_API_BASE", "SCX_API_KEY", CHAT, KEY},
     {"prism", "https://api.prisminference.com/v1", "PRISM_API_BASE", "PRISM_API_KEY", CHAT, KEY},
-    {"darkbloom", "https://api.darkbloom.dev/v1", "DARKBLOOM_API_BASE", "DARKBLOOM_API_KEY", CHAT, KEY},
+    {"darkbloom", "https://api.darkbloom.dev/v1", "DARKBLOOM_API_BASE", "DARKBLOOM_API_KEY", CHAT,
+     KEY},
     {"meta", "https://api.meta.ai/v1", "META_API_BASE", "META_API_KEY", CHAT, KEY},
     {"sail", "https://api.sailresearch.com/v1", "SAIL_API_BASE", "SAIL_API_KEY", CHAT, KEY},
     {"reka", "https://api.reka.ai/v1", "REKA_API_BASE", "REKA_API_KEY", CHAT, KEY},
@@ -153,10 +170,10 @@ static const pdl_provider providers[] = {
     {"gmi", "https://api.gmi-serving.com/v1", "", "GMI_API_KEY", CHAT, KEY},
     {"sarvam", "https://api.sarvam.ai/v1", "", "SARVAM_API_KEY", CHAT, KEY},
     {"aihubmix", "https://aihubmix.com/v1", "AIHUBMIX_API_BASE", "AIHUBMIX_API_KEY", CHAT, KEY},
-    {"crusoe", "https://managed-inference-api-proxy.crusoecloud.com/v1", "CRUSOE_API_BASE", "CRUSOE_API_KEY",
+    {"crusoe", "https://managed-inference-api-proxy.crusoecloud.com/v1", "CRUSOE_API_BASE",
+     "CRUSOE_API_KEY", CHAT, KEY},
+    {"empiriolabs", "https://api.empiriolabs.ai/v1", "EMPIRIOLABS_API_BASE", "EMPIRIOLABS_API_KEY",
      CHAT, KEY},
-    {"empiriolabs", "https://api.empiriolabs.ai/v1", "EMPIRIOLABS_API_BASE", "EMPIRIOLABS_API_KEY", CHAT,
-     KEY},
 };
 
 /* Names that need no prefix (spec 3, rule 3). */
@@ -205,16 +222,17 @@ static pdl_str without_slash(pdl_str s) {
     return s;
 }
 
-/* --- name -> provider -------------------------------------------------------------------- */
+/* --- name -> provider ------------------------------------------------------------------------- */
 
-/* Scheme, host and first path segments are those of a known address: the path must match up to a segment
- * boundary. */
+/* Scheme, host and first path segments are those of a known address: the path must match up to a
+ * segment boundary. */
 static const pdl_provider *find_by_base(pdl_str base) {
     base = without_slash(base);
     if (base.n == 0) return NULL;
     for (size_t i = 0; i < sizeof providers / sizeof providers[0]; i++) {
         pdl_str known = without_slash(pdl_str_of(providers[i].base));
-        bool chat = providers[i].dialect == CHAT || providers[i].dialect == &pdl_dialect_huggingface;
+        bool chat =
+            providers[i].dialect == CHAT || providers[i].dialect == &pdl_dialect_huggingface;
         if (known.n == 0 || !chat || !pdl_str_starts(base, known)) continue;
         if (base.n == known.n || base.p[known.n] == '/') return &providers[i];
     }
@@ -225,11 +243,14 @@ static const char *first_set(const char *names, const pdl_env *env);
 
 /* Vertex AI as in the reference, Gemini when only its key is known. */
 static const pdl_provider *find_google(pdl_vref params, const pdl_env *env) {
-    static const char vertex[] = "vertex_project vertex_location vertex_credentials VERTEXAI_PROJECT VERTEX_PROJECT VERTEXAI_LOCATION "
-                                 "VERTEX_LOCATION VERTEXAI_ACCESS_TOKEN VERTEX_AI_API_BASE GOOGLE_APPLICATION_CREDENTIALS";
+    static const char vertex[] =
+        "vertex_project vertex_location vertex_credentials VERTEXAI_PROJECT VERTEX_PROJECT "
+        "VERTEXAI_LOCATION "
+        "VERTEX_LOCATION VERTEXAI_ACCESS_TOKEN VERTEX_AI_API_BASE GOOGLE_APPLICATION_CREDENTIALS";
     const pdl_provider *gemini = pdl_provider_find(PDL_STR("gemini"));
     bool key = text_param(params, "api_key").n || first_set(gemini->key_env, env);
-    bool other = pdl_setting(vertex, params, env).n || pdl_is_dict(pdl_dict_getz(params, "vertex_credentials"));
+    bool other = pdl_setting(vertex, params, env).n ||
+                 pdl_is_dict(pdl_dict_getz(params, "vertex_credentials"));
     return key && !other ? gemini : pdl_provider_find(PDL_STR("vertex_ai"));
 }
 
@@ -238,14 +259,16 @@ static const pdl_provider *find_bare(pdl_str model) {
         if (pdl_str_starts(model, pdl_str_of(bare_names[i].start)))
             return pdl_provider_find(pdl_str_of(bare_names[i].prefix));
     size_t v = pdl_str_rfind(model, PDL_STR("-v"));
-    if (v == PDL_NOT_FOUND || v + 2 >= model.n || model.p[v + 2] < '0' || model.p[v + 2] > '9') return NULL;
+    if (v == PDL_NOT_FOUND || v + 2 >= model.n || model.p[v + 2] < '0' || model.p[v + 2] > '9')
+        return NULL;
     for (size_t i = 0; i < sizeof bedrock_vendors / sizeof bedrock_vendors[0]; i++)
         if (pdl_str_starts(model, pdl_str_of(bedrock_vendors[i])))
             return pdl_provider_find(PDL_STR("bedrock"));
     return NULL;
 }
 
-bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env, pdl_route *r, pdl_err *err) {
+bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env,
+                    pdl_route *r, pdl_err *err) {
     pdl_str custom = text_param(params, "custom_llm_provider");
     size_t slash = pdl_str_find(model, PDL_STR("/"), 0);
     r->name = model;
@@ -255,19 +278,21 @@ bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_
     }
     if (custom.n) {
         r->provider = pdl_provider_find(custom);
-    } else if (slash != PDL_NOT_FOUND && (r->provider = pdl_provider_find(pdl_str_sub(model, 0, slash)))) {
+    } else if (slash != PDL_NOT_FOUND &&
+               (r->provider = pdl_provider_find(pdl_str_sub(model, 0, slash)))) {
         r->name = pdl_str_sub(model, slash + 1, model.n);
     } else if (!(r->provider = find_by_base(given_base(params)))) {
-        r->provider = pdl_str_starts(model, PDL_STR("gemini-")) ? find_google(params, env) : find_bare(model);
+        r->provider =
+            pdl_str_starts(model, PDL_STR("gemini-")) ? find_google(params, env) : find_bare(model);
     }
     if (r->provider) return true;
-    return pdl_err_set(
-        err, PDL_E_unknown_provider, (pdl_loc){0},
-        "LLM Provider NOT provided. Pass in the LLM provider you are trying to call. You passed model=%.*s",
-        PDL_FMT(model));
+    return pdl_err_set(err, PDL_E_unknown_provider, (pdl_loc){0},
+                       "LLM Provider NOT provided. Pass in the LLM provider you are trying to "
+                       "call. You passed model=%.*s",
+                       PDL_FMT(model));
 }
 
-/* --- address and key --------------------------------------------------------------------- */
+/* --- address and key -------------------------------------------------------------------------- */
 
 /* The first variable of the list that is set. */
 static const char *first_set(const char *names, const pdl_env *env) {
@@ -306,7 +331,8 @@ pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env) {
         if (word.n && word.n < sizeof name) {
             memcpy(name, word.p, word.n);
             name[word.n] = 0;
-            found = word.p[0] >= 'a' ? text_param(params, name) : pdl_str_of(pdl_env_get(env, name));
+            found =
+                word.p[0] >= 'a' ? text_param(params, name) : pdl_str_of(pdl_env_get(env, name));
             if (found.n) return found;
         }
         rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
@@ -338,7 +364,8 @@ static bool put_default(const pdl_provider *p, pdl_vref params, const pdl_env *e
     pdl_str v = pdl_setting(z, params, env);
     pdl_free(z);
     if (v.n == 0)
-        return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "set %.*s or %s", PDL_FMT(names), p->base_env);
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "set %.*s or %s", PDL_FMT(names),
+                           p->base_env);
     if (!is_label(v))
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%.*s: %.*s cannot stand in an address",
                            PDL_FMT(names), PDL_FMT(v));
@@ -363,9 +390,10 @@ static bool find_base(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err
     }
     if (p->base) return put_default(p, params, env, &r->base, err);
     if (p->quirks & PDL_Q_WATSONX)
-        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                           "Watsonx URL not set. Set WATSONX_API_BASE in environment variables or pass in as "
-                           "a parameter.");
+        return pdl_err_set(
+            err, PDL_E_config, (pdl_loc){0},
+            "Watsonx URL not set. Set WATSONX_API_BASE in environment variables or pass in as "
+            "a parameter.");
     return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "no address: give parameters.api_base%s%s",
                        p->base_env[0] ? " or set " : "", p->base_env);
 }
@@ -374,8 +402,8 @@ bool pdl_key_missing(const pdl_provider *p, pdl_err *err) {
     pdl_buf names = PDL_BUF;
     for (const char *c = p->key_env; *c; c++)
         pdl_buf_put(&names, *c == ' ' ? PDL_STR(" or ") : (pdl_str){c, 1});
-    pdl_err_set(err, PDL_E_auth, (pdl_loc){0}, "Missing credentials: set %s or give parameters.api_key",
-                pdl_buf_z(&names));
+    pdl_err_set(err, PDL_E_auth, (pdl_loc){0},
+                "Missing credentials: set %s or give parameters.api_key", pdl_buf_z(&names));
     pdl_buf_fini(&names);
     return false;
 }

@@ -15,7 +15,8 @@ enum {
     PDL_Q_NO_USAGE_OPT = 1u << 3, /* no stream_options */
     PDL_Q_MAX_TOKENS = 1u << 4,   /* max_completion_tokens is called max_tokens */
     PDL_Q_RANDOM_SEED = 1u << 5,  /* seed is called random_seed */
-    PDL_Q_CHOICE_ANY = 1u << 6, /* tool_choice required is called any; a named function cannot be asked for */
+    PDL_Q_CHOICE_ANY =
+        1u << 6, /* tool_choice required is called any; a named function cannot be asked for */
     PDL_Q_CHOICE_AUTO = 1u << 7,  /* only tool_choice auto and none */
     PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice required becomes a user message */
     PDL_Q_NO_NAME = 1u << 9,      /* `name` only in tool messages */
@@ -27,8 +28,12 @@ enum {
     PDL_Q_EFFORT_HIGH = 1u << 15, /* every reasoning_effort is "high" */
     PDL_Q_COOL = 1u << 16,        /* temperature at most 1 */
     PDL_Q_USER = 1u << 17,        /* `user` is sent for every model */
-    PDL_Q_GUIDED = 1u << 18,      /* takes guided_json; guided_regex, guided_choice, guided_grammar also as structured_outputs */
-    PDL_Q_GRAMMAR = 1u << 26,     /* guided_regex, guided_choice, guided_grammar as a grammar of llama.cpp */
+    PDL_Q_GUIDED = 1u
+                   /* takes guided_json; guided_regex, guided_choice, guided_grammar also as
+         * structured_outputs */
+                   << 18,
+    PDL_Q_GRAMMAR =
+        1u << 26, /* guided_regex, guided_choice, guided_grammar as a grammar of llama.cpp */
     PDL_Q_FIREWORKS = 1u << 19,   /* short names get accounts/fireworks/models/ */
     PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
@@ -42,7 +47,8 @@ typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    const char *base;     /* default address; NULL: must be given. ${names} stands for the first of these
+    const char
+        *base; /* default address; NULL: must be given. ${names} stands for the first of these
                            * settings, see pdl_setting */
     const char *base_env; /* variables that may hold it, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
@@ -62,8 +68,8 @@ const char *pdl_env_get(const pdl_env *env, const char *name);
 /* The variable <PREFIX><end> of a provider: OLLAMA_CHAT_API_BASE. NULL when it is not set. */
 const char *pdl_provider_env(const struct pdl_provider *p, const char *end, const pdl_env *env);
 
-/* The first that is a non-empty text: names separated by blanks, in lower case parameters, in upper case
- * variables. Empty slice with p == NULL: none. Borrowed until the next call. */
+/* The first that is a non-empty text: names separated by blanks, in lower case parameters, in upper
+ * case variables. Empty slice with p == NULL: none. Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
 /* Where a call goes. All-zero is empty; release with pdl_route_fini. */
@@ -75,9 +81,10 @@ typedef struct pdl_route {
     pdl_buf key;     /* empty: none */
 } pdl_route;
 
-/* Find the provider of model (spec 3); platform is "" or lower-case "litellm", "openai". params: the call's
- * dict. Errors: unknown_provider, with the reference's text. */
-PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env, pdl_route *r, pdl_err *err);
+/* Find the provider of model (spec 3); platform is "" or lower-case "litellm", "openai". params:
+ * the call's dict. Errors: unknown_provider, with the reference's text. */
+PDL_MUST bool pdl_route_find(pdl_str model, pdl_str platform, pdl_vref params, const pdl_env *env,
+                             pdl_route *r, pdl_err *err);
 /* Address and key of a route that was found. Errors: auth (no key), config (no address). */
 PDL_MUST bool pdl_route_reach(pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err);
 void pdl_route_fini(pdl_route *r);

@@ -17,13 +17,13 @@
 enum { LONGEST_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
 
 typedef struct pdl_rate_bucket {
-    char *name;         /* owned */
+    char *name; /* owned */
     size_t going;
-    double most;        /* open at a time; INFINITY until a service complains */
-    uint64_t round;     /* counts the times it was halved */
+    double most;    /* open at a time; INFINITY until a service complains */
+    uint64_t round; /* counts the times it was halved */
     uint64_t answered;
-    uint64_t hold_ns;   /* nothing goes out before */
-    unsigned refusals;  /* 429 since the last answer */
+    uint64_t hold_ns;            /* nothing goes out before */
+    unsigned refusals;           /* 429 since the last answer */
     pdl_rate_slot *first, *last; /* waiting */
 } pdl_rate_bucket;
 
@@ -38,7 +38,7 @@ struct pdl_rates {
     uint64_t next_ns;     /* when the next request may go out by rps */
     PDL_VEC(spent) spent; /* spent[head..n): tokens of the last minute */
     size_t head;
-    double sum;           /* of them */
+    double sum; /* of them */
     pdl_map lanes;
     pdl_timer *timer;
     uint64_t timer_ns;
@@ -76,7 +76,7 @@ static pdl_rate_bucket *lane_of(pdl_rates *r, pdl_str name) {
     return l;
 }
 
-/* --- the pace of the run ---------------------------------------------------------------------------------------- */
+/* --- the pace of the run ---------------------------------------------------------------------- */
 
 static void spend(pdl_rates *r, double tokens, uint64_t now) {
     if (r->tpm <= 0 || tokens <= 0) return;
@@ -86,14 +86,15 @@ static void spend(pdl_rates *r, double tokens, uint64_t now) {
 
 /* Forgets what is older than a minute. */
 static void slide(pdl_rates *r, uint64_t now) {
-    while (r->head < r->spent.n && r->spent.p[r->head].ns + WINDOW_S * SECOND <= now) r->sum -= r->spent.p[r->head++].tokens;
+    while (r->head < r->spent.n && r->spent.p[r->head].ns + WINDOW_S * SECOND <= now)
+        r->sum -= r->spent.p[r->head++].tokens;
     if (r->head < r->spent.n) return;
     r->head = r->spent.n = 0;
     r->sum = 0;
 }
 
-/* When a request with so many tokens may go out; one that alone has more than a minute's goes when the minute is
- * empty. */
+/* When a request with so many tokens may go out; one that alone has more than a minute's goes when
+ * the minute is empty. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->rps > 0 && r->next_ns > now ? r->next_ns : now;
     if (r->tpm <= 0) return due;
@@ -118,7 +119,7 @@ static void count_out(pdl_rates *r, double tokens, uint64_t now) {
 
 void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns()); }
 
-/* --- going ------------------------------------------------------------------------------------------------------ */
+/* --- going ------------------------------------------------------------------------------------ */
 
 /* When the next of a lane may go out; UINT64_MAX: not before one of it has ended. */
 static uint64_t lane_due_ns(pdl_rates *r, const pdl_rate_bucket *l, double tokens, uint64_t now) {
@@ -137,10 +138,14 @@ static void let_in(pdl_rates *r, pdl_rate_slot *p, uint64_t now) {
 
 static void take_out(pdl_rate_slot *p) {
     pdl_rate_bucket *l = p->lane;
-    if (p->prev) p->prev->next = p->next;
-    else l->first = p->next;
-    if (p->next) p->next->prev = p->prev;
-    else l->last = p->prev;
+    if (p->prev)
+        p->prev->next = p->next;
+    else
+        l->first = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    else
+        l->last = p->prev;
     p->prev = p->next = NULL;
     p->waits = false;
 }
@@ -157,7 +162,8 @@ static void wake_at(pdl_rates *r, uint64_t ns, uint64_t now) {
     if (r->timer && r->timer_ns <= ns) return;
     pdl_timer_stop(r->timer);
     r->timer_ns = ns;
-    r->timer = pdl_timer_start(r->loop, (ns - now + SECOND / 1000 - 1) / (SECOND / 1000), on_timer, r);
+    r->timer =
+        pdl_timer_start(r->loop, (ns - now + SECOND / 1000 - 1) / (SECOND / 1000), on_timer, r);
 }
 
 /* Lets in who may go, oldest first in each lane. Who is let in may call back into this file. */
@@ -194,14 +200,16 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *p
     p->waits = true;
     p->prev = l->last;
     p->next = NULL;
-    if (l->last) l->last->next = p;
-    else l->first = p;
+    if (l->last)
+        l->last->next = p;
+    else
+        l->first = p;
     l->last = p;
     if (due != UINT64_MAX) wake_at(r, due, now);
     return false;
 }
 
-/* --- what services say -------------------------------------------------------------------------------------------- */
+/* --- what services say ------------------------------------------------------------------------ */
 
 /* "1m30.5s", "120ms", "2s", "6h", "12": seconds; negative: none of these. */
 static double read_span(pdl_str s) {
@@ -211,12 +219,18 @@ static double read_span(pdl_str s) {
         while (i < s.n && ((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '.')) i++;
         if (!pdl_num_read_double(pdl_str_sub(s, from, i), &v)) return -1;
         pdl_str rest = pdl_str_sub(s, i, s.n);
-        if (pdl_str_starts(rest, PDL_STR("ms"))) sum += v / 1e3, i += 2;
-        else if (pdl_str_starts(rest, PDL_STR("s"))) sum += v, i++;
-        else if (pdl_str_starts(rest, PDL_STR("m"))) sum += v * 60, i++;
-        else if (pdl_str_starts(rest, PDL_STR("h"))) sum += v * 3600, i++;
-        else if (!rest.n) sum += v;
-        else return -1;
+        if (pdl_str_starts(rest, PDL_STR("ms")))
+            sum += v / 1e3, i += 2;
+        else if (pdl_str_starts(rest, PDL_STR("s")))
+            sum += v, i++;
+        else if (pdl_str_starts(rest, PDL_STR("m")))
+            sum += v * 60, i++;
+        else if (pdl_str_starts(rest, PDL_STR("h")))
+            sum += v * 3600, i++;
+        else if (!rest.n)
+            sum += v;
+        else
+            return -1;
     }
     return s.n ? sum : -1;
 }
@@ -235,8 +249,8 @@ static double header_number(const pdl_http_reply *reply, const char *name) {
     return pdl_num_read_double(pdl_http_header(reply, name), &v) ? v : -1;
 }
 
-/* Seconds to wait because nothing is left. Limits refill steadily: of N requests that come back within T seconds the
- * first is there after T / N. */
+/* Seconds to wait because nothing is left. Limits refill steadily: of N requests that come back
+ * within T seconds the first is there after T / N. */
 static double used_up_s(const pdl_http_reply *reply) {
     double wait = 0;
     if (pdl_str_find(reply->header_text, PDL_STR("atelimit"), 0) == PDL_NOT_FOUND) return 0;
@@ -265,7 +279,8 @@ static void refused(pdl_rate_bucket *l, const pdl_rate_slot *p, const pdl_http_r
         l->round++;
         l->refusals++;
     }
-    hold(l, after > 0 ? after : fmin(0.25 * (double)(1u << (l->refusals < 6 ? l->refusals : 6)), 8));
+    hold(l,
+         after > 0 ? after : fmin(0.25 * (double)(1u << (l->refusals < 6 ? l->refusals : 6)), 8));
 }
 
 static void answered(pdl_rate_bucket *l, const pdl_http_reply *reply) {
@@ -278,8 +293,10 @@ static void answered(pdl_rate_bucket *l, const pdl_http_reply *reply) {
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply) {
     if (!p->inside) return;
     p->inside = false;
-    if (reply->status == 429) refused(p->lane, p, reply);
-    else if (reply->status >= 200 && reply->status < 300) answered(p->lane, reply);
+    if (reply->status == 429)
+        refused(p->lane, p, reply);
+    else if (reply->status >= 200 && reply->status < 300)
+        answered(p->lane, reply);
     p->lane->going--;
     pump(r);
 }
@@ -292,4 +309,6 @@ void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p) {
     pump(r);
 }
 
-bool pdl_rates_had_progress(const pdl_rate_slot *p) { return p->lane && p->lane->answered > p->answered; }
+bool pdl_rates_had_progress(const pdl_rate_slot *p) {
+    return p->lane && p->lane->answered > p->answered;
+}

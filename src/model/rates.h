@@ -1,9 +1,10 @@
-/* rates.h -- how fast requests go out: the pace that the user set for the run, and for each provider, host and key what
- * services say (429, Retry-After, headers of rate limits). Inside of model only.
+/* rates.h -- how fast requests go out: the pace that the user set for the run, and for each
+ * provider, host and key what services say (429, Retry-After, headers of rate limits). Inside of
+ * model only.
  *
- * A request enters, perhaps after waiting, is heard of or leaves. What services say becomes a number of requests open
- * at a time (halved at the first 429 of a round, grown by one a round of answers) and a moment before which nothing
- * goes out.
+ * A request enters, perhaps after waiting, is heard of or leaves. What services say becomes a
+ * number of requests open at a time (halved at the first 429 of a round, grown by one a round of
+ * answers) and a moment before which nothing goes out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,8 +31,9 @@ typedef struct pdl_rate_slot {
     void *user;
 } pdl_rate_slot;
 
-/* True: the request goes out now. False: fn of the pass is called when it may, from the loop or from another request
- * that is heard of. lane: who limits (provider, host, key); tokens: an estimate. */
+/* True: the request goes out now. False: fn of the pass is called when it may, from the loop or
+ * from another request that is heard of. lane: who limits (provider, host, key); tokens: an
+ * estimate. */
 bool pdl_rates_enter(pdl_rates *r, pdl_str lane, double tokens, pdl_rate_slot *p);
 /* The request was answered, or failed. */
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);

@@ -1,4 +1,5 @@
-/* reply.c -- what every reply goes through, streamed or not; see reply_builder.h. Spec: providers 1.7, 4.6, 10,
+/* reply.c -- what every reply goes through, streamed or not; see reply_builder.h. Spec: providers
+ * 1.7, 4.6, 10,
  * 15.3
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/reply_builder.h"
@@ -49,7 +50,8 @@ static pdl_vref text_of(pdl_vref message, const char *key) {
     return pdl_is_str(v) ? v : pdl_absent();
 }
 
-/* <think>...</think> at the start of the content is reasoning, unless the service has separated it. */
+/* <think>...</think> at the start of the content is reasoning, unless the service has separated
+ * it. */
 static pdl_val split_thinking(pdl_val m) {
     pdl_vref content = text_of(m, "content"), other = text_of(m, "reasoning");
     if (!pdl_is_absent(text_of(m, "reasoning_content"))) return m;
@@ -67,7 +69,8 @@ static pdl_val split_thinking(pdl_val m) {
 /* The forced call of the schema tool is the content. */
 static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
-    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0 || !pdl_is_dict(pdl_list_at(calls, 0))) return m;
+    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0 || !pdl_is_dict(pdl_list_at(calls, 0)))
+        return m;
     pdl_vref f = pdl_dict_getz(pdl_list_at(calls, 0), "function");
     if (!pdl_is_dict(f) || !pdl_text_is(pdl_dict_getz(f, "name"), PDL_SCHEMA_TOOL)) return m;
     if (pdl_is_absent(text_of(f, "arguments"))) return m;
@@ -83,7 +86,8 @@ static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
 static bool content_as_json(pdl_vref m, pdl_val *out) {
     pdl_vref content = text_of(m, "content");
     pdl_err ignored = {0};
-    bool ok = !pdl_is_absent(content) && pdl_json_read(pdl_str_trim(pdl_str_get(content)), PDL_JSON_PYTHON, out, NULL, &ignored);
+    bool ok = !pdl_is_absent(content) && pdl_json_read(pdl_str_trim(pdl_str_get(content)),
+                                                       PDL_JSON_PYTHON, out, NULL, &ignored);
     pdl_err_fini(&ignored);
     return ok;
 }
@@ -134,7 +138,8 @@ static pdl_val calls_with_text(pdl_val m) {
     pdl_vref calls = pdl_dict_getz(m, "tool_calls");
     if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
     pdl_val list = pdl_list_new(pdl_list_len(calls));
-    for (size_t i = 0; i < pdl_list_len(calls); i++) list = pdl_list_push(list, call_with_text(pdl_list_at(calls, i)));
+    for (size_t i = 0; i < pdl_list_len(calls); i++)
+        list = pdl_list_push(list, call_with_text(pdl_list_at(calls, i)));
     return pdl_dict_putz(m, "tool_calls", list);
 }
 
@@ -181,8 +186,8 @@ static pdl_val content_of(pdl_vref content) {
 /* The message for the background: no null keys, a role, a content. */
 static pdl_val tidy_message(pdl_vref m) {
     pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
-    pdl_val out =
-        pdl_dict_putz(pdl_dict_new(4), "role", pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
+    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role",
+                                pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
     out = pdl_dict_putz(out, "content", content_of(content));
     for (size_t i = 0; i < pdl_dict_len(m); i++) {
         pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
@@ -192,29 +197,34 @@ static pdl_val tidy_message(pdl_vref m) {
     return out;
 }
 
-/* Tokens read from a cache stand where OpenAI has them, whatever the service calls them. Takes raw. */
+/* Tokens read from a cache stand where OpenAI has them, whatever the service calls them. Takes
+ * raw. */
 static pdl_val with_cached(pdl_val raw) {
     pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
     if (!pdl_is_dict(usage)) return raw;
-    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details"), n = pdl_dict_getz(usage, "prompt_cache_hit_tokens");
+    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details"),
+             n = pdl_dict_getz(usage, "prompt_cache_hit_tokens");
     if (pdl_is_dict(details) && !pdl_is_absent(pdl_dict_getz(details, "cached_tokens"))) return raw;
-    if (pdl_is_absent(n) && pdl_is_dict(timings)) n = pdl_dict_getz(timings, "cache_n"); /* llama.cpp */
+    if (pdl_is_absent(n) && pdl_is_dict(timings))
+        n = pdl_dict_getz(timings, "cache_n"); /* llama.cpp */
     if (!pdl_is(n, PDL_V_INT)) return raw;
-    pdl_val d = pdl_dict_putz(pdl_is_dict(details) ? pdl_keep(details) : pdl_dict_new(1), "cached_tokens", pdl_keep(n));
+    pdl_val d = pdl_dict_putz(pdl_is_dict(details) ? pdl_keep(details) : pdl_dict_new(1),
+                              "cached_tokens", pdl_keep(n));
     return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
 }
 
 bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err) {
     pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
-    if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 || !pdl_is_dict(pdl_list_at(choices0, 0))) {
+    if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 ||
+        !pdl_is_dict(pdl_list_at(choices0, 0))) {
         pdl_drop(raw);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no choices");
     }
     pdl_val choices = pdl_list_new(pdl_list_len(choices0));
     for (size_t i = 0; i < pdl_list_len(choices0); i++) {
         pdl_vref c = pdl_list_at(choices0, i);
-        choices =
-            pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how, schema) : pdl_keep(c));
+        choices = pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how, schema)
+                                                        : pdl_keep(c));
     }
     raw = with_cached(raw);
     pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));

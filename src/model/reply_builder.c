@@ -57,14 +57,15 @@ void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
     *slot = v;
 }
 
-/* --- text and thinking ------------------------------------------------------------------- */
+/* --- text and thinking ------------------------------------------------------------------------ */
 
 static void show(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->content, text);
     if (!d->quiet) pdl_buf_put(&d->piece, text);
 }
 
-/* Inside <think>: everything before </think> is reasoning; what may be the start of the tag waits. */
+/* Inside <think>: everything before </think> is reasoning; what may be the start of the tag
+ * waits. */
 static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->held, text);
     pdl_str all = pdl_buf_str(&d->held), tag = pdl_str_of(think_close);
@@ -88,7 +89,8 @@ bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out, p
     if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
     if (!pdl_is_dict(json)) {
         pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "an event of the stream is not an object");
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                           "an event of the stream is not an object");
     }
     *out = json;
     return true;
@@ -141,7 +143,7 @@ static void end_thinking(pdl_reply_builder *d) {
     d->think = PDL_THINK_NONE;
 }
 
-/* --- tool calls -------------------------------------------------------------------------- */
+/* --- tool calls ------------------------------------------------------------------------------- */
 
 static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
     pdl_reply_builder_tool *t = pdl_vec_push(&d->tools);
@@ -159,8 +161,8 @@ static pdl_reply_builder_tool *find_slot(pdl_reply_builder *d, pdl_vref delta) {
         return open_slot(d, k);
     }
     pdl_reply_builder_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
-    bool fresh =
-        pdl_is_str(id) && pdl_str_get(id).n && (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
+    bool fresh = pdl_is_str(id) && pdl_str_get(id).n &&
+                 (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
     return fresh || !last ? open_slot(d, last ? last->index + 1 : 0) : last;
 }
 
@@ -194,7 +196,8 @@ void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
         return;
     }
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
-        pdl_vref k = pdl_dict_key_at(v, i), more = pdl_dict_val_at(v, i), old = pdl_dict_find(d->logprobs, k);
+        pdl_vref k = pdl_dict_key_at(v, i), more = pdl_dict_val_at(v, i),
+                 old = pdl_dict_find(d->logprobs, k);
         if (!pdl_is_list(more)) continue;
         pdl_val all = pdl_is_list(old) ? pdl_list_concat(pdl_keep(old), more) : pdl_keep(more);
         d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), all);
@@ -213,16 +216,15 @@ void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
     pdl_reply_builder_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
 }
 
-static pdl_val or_text(pdl_val v, const char *z) {
-    return pdl_is_absent(v) ? pdl_textz(z) : v;
-}
+static pdl_val or_text(pdl_val v, const char *z) { return pdl_is_absent(v) ? pdl_textz(z) : v; }
 
 static pdl_val take_tools(pdl_reply_builder *d) {
     pdl_val list = pdl_list_new(d->tools.n);
     for (size_t i = 0; i < d->tools.n; i++) {
         pdl_reply_builder_tool *t = &d->tools.p[i];
         pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
-        f = pdl_dict_putz(f, "arguments", t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
+        f = pdl_dict_putz(f, "arguments",
+                          t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
         pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
         call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
         list = pdl_list_push(list, pdl_dict_putz(call, "function", f));
@@ -232,7 +234,7 @@ static pdl_val take_tools(pdl_reply_builder *d) {
     return list;
 }
 
-/* --- the whole --------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 bool pdl_reply_builder_is_complete(const pdl_reply_builder *d) {
     return d->done || !pdl_is_absent(d->finish);
@@ -251,7 +253,8 @@ static pdl_val take_message(pdl_reply_builder *d) {
     if (d->has_refusal) m = pdl_dict_putz(m, "refusal", pdl_text_of_buf(&d->refusal));
     if (d->tools.n) m = pdl_dict_putz(m, "tool_calls", take_tools(d));
     for (size_t i = 0; i < pdl_dict_len(d->extra); i++)
-        m = pdl_dict_put(m, pdl_keep(pdl_dict_key_at(d->extra, i)), pdl_keep(pdl_dict_val_at(d->extra, i)));
+        m = pdl_dict_put(m, pdl_keep(pdl_dict_key_at(d->extra, i)),
+                         pdl_keep(pdl_dict_val_at(d->extra, i)));
     return m;
 }
 

@@ -1,5 +1,5 @@
-/* reply_builder.h -- a reply being put together from the events of a stream, and the finishing touches of every
- * reply.
+/* reply_builder.h -- a reply being put together from the events of a stream, and the finishing
+ * touches of every reply.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_REPLY_BUILDER_H
 #define PDL_MODEL_REPLY_BUILDER_H
@@ -41,19 +41,21 @@ void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
 
 /* An event of a stream as an object; the caller drops it. Errors: protocol (no JSON, no object). */
-PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out,
+                                      pdl_err *err);
 
 /* More text of the answer / of the reasoning / of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 /* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
-/* More of the logprobs: the lists of v (content, refusal; tokens, token_logprobs) behind those that are there. */
+/* More of the logprobs: the lists of v (content, refusal; tokens, token_logprobs) behind those that
+ * are there. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
 /* Is a call of this index open? */
 bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index);
-/* The reason of the end as Anthropic's models give it: tool_use without a call, the schema tool's, is an end like any
- * other. */
+/* The reason of the end as Anthropic's models give it: tool_use without a call, the schema tool's,
+ * is an end like any other. */
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
 /* Replace what is kept under a name; takes v. */
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
@@ -64,17 +66,19 @@ bool pdl_reply_builder_is_complete(const pdl_reply_builder *d);
 /* The response in OpenAI's shape; the draft is used up. Text held back goes to piece. */
 pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
 
-/* --- every reply ------------------------------------------------------------------------- */
+/* --- every reply ------------------------------------------------------------------------------ */
 
-/* From a response in OpenAI's shape (taken, also on failure) the reply of the effect: finish reasons mapped
- * (spec 10), thinking split off (4.6), {content, message, raw, usage}. Error: protocol when there is no choice. */
+/* From a response in OpenAI's shape (taken, also on failure) the reply of the effect: finish
+ * reasons mapped (spec 10), thinking split off (4.6), {content, message, raw, usage}. Error:
+ * protocol when there is no choice. */
 enum {
     PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (15.3) */
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: what stands in it is */
     PDL_REPLY_PARSED = 4, /* a text among such values stays in its quotes */
     PDL_REPLY_NULLS = 8,  /* optional properties of schema that are not there come as null */
 };
-PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
+                               pdl_err *err);
 
 /* stop, length, tool_calls, content_filter, function_call for what services say; static. */
 const char *pdl_finish_reason(pdl_str s);

@@ -1,5 +1,5 @@
-/* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see call.h.
- * SPDX-License-Identifier: Apache-2.0 */
+/* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see
+ * call.h. SPDX-License-Identifier: Apache-2.0 */
 #include "model/call.h"
 #include "model/messages.h"
 #include "model/params.h"
@@ -25,13 +25,15 @@ static bool add_given(pdl_call *c, const char *key, pdl_err *err) {
     for (size_t i = 0; ok && pdl_is_dict(d) && i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i), v = pdl_dict_val_at(d, i);
         pdl_buf text = PDL_BUF;
-        if (!pdl_is_str(k) || pdl_is_null(v) || pdl_headers_has(&c->headers, pdl_str_get(k).p)) continue;
+        if (!pdl_is_str(k) || pdl_is_null(v) || pdl_headers_has(&c->headers, pdl_str_get(k).p))
+            continue;
         pdl_message_text(v, &text);
         ok = is_line(pdl_str_get(k)) && is_line(pdl_buf_str(&text));
         if (ok)
             pdl_headers_add(&c->headers, "%s: %s", pdl_str_get(k).p, pdl_buf_z(&text));
         else
-            pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "a header of %s holds a line end or a control character", key);
+            pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                        "a header of %s holds a line end or a control character", key);
         pdl_buf_fini(&text);
     }
     return ok;
@@ -81,7 +83,8 @@ static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
     pdl_vref v = pdl_dict_getz(request, "platform");
     pdl_str s = pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
     if (s.n >= 16) s.n = 15;
-    for (size_t i = 0; i < s.n; i++) out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    for (size_t i = 0; i < s.n; i++)
+        out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
     out[s.n] = 0;
     static const char *const known[] = {"", "litellm", "openai", "granite-io"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -110,11 +113,14 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* A schema that no field of the request can carry is asked for in words, unless the program asks for JSON itself. */
+/* A schema that no field of the request can carry is asked for in words, unless the program asks
+ * for JSON itself. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
-    bool in_words = a->no_schema || a->provider->dialect->by_prompt || a->provider->quirks & PDL_Q_JSON_OBJECT;
-    if (!in_words || a->plain || !pdl_is_dict(a->schema) || pdl_structured_is_text(a->schema)) return;
+    bool in_words =
+        a->no_schema || a->provider->dialect->by_prompt || a->provider->quirks & PDL_Q_JSON_OBJECT;
+    if (!in_words || a->plain || !pdl_is_dict(a->schema) || pdl_structured_is_text(a->schema))
+        return;
     if (pdl_structured_is_own(a)) return;
     a->structured = PDL_BY_OWN;
     if (pdl_structured_says_json(a->messages)) return;
@@ -123,7 +129,8 @@ static void ask_in_words(pdl_call *c) {
     a->structured = PDL_BY_PROMPT;
 }
 
-/* What the service cannot take is refused here: left out it would give an answer to something else. */
+/* What the service cannot take is refused here: left out it would give an answer to something
+ * else. */
 static bool check_part(const pdl_call *c, const pdl_part *p, pdl_err *err) {
     static const struct {
         const char *what;
@@ -139,18 +146,23 @@ static bool check_part(const pdl_call *c, const pdl_part *p, pdl_err *err) {
     unsigned can = by->quirks & PDL_Q_FLAT ? 0 : by->dialect->media;
     if (!kinds[p->kind].what) return true;
     if (!(can & kinds[p->kind].whole))
-        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "%s takes no %s in messages", by->prefix, kinds[p->kind].what);
+        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "%s takes no %s in messages",
+                           by->prefix, kinds[p->kind].what);
     return p->data.n || can & kinds[p->kind].far ||
-           pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "%s takes %s by their data only: give data:TYPE;base64,DATA", by->prefix,
+           pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
+                       "%s takes %s by their data only: give data:TYPE;base64,DATA", by->prefix,
                        kinds[p->kind].what);
 }
 
 static bool check_media(const pdl_call *c, pdl_err *err) {
     pdl_vref list = c->ask.messages;
     bool ok = true;
-    if (c->route.provider->dialect->media == PDL_MEDIA_ANY && !(c->route.provider->quirks & PDL_Q_FLAT)) return true;
+    if (c->route.provider->dialect->media == PDL_MEDIA_ANY &&
+        !(c->route.provider->quirks & PDL_Q_FLAT))
+        return true;
     for (size_t i = 0; ok && pdl_is_list(list) && i < pdl_list_len(list); i++) {
-        pdl_vref m = pdl_list_at(list, i), content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
+        pdl_vref m = pdl_list_at(list, i),
+                 content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
         for (size_t k = 0; ok && pdl_message_is_parts(content) && k < pdl_list_len(content); k++) {
             pdl_part p = pdl_parts_at(content, k, NULL);
             ok = check_part(c, &p, err);
@@ -175,7 +187,8 @@ static bool write_body(pdl_call *c, pdl_err *err) {
     if (!ask_dialect(c, &body, err)) return false;
     if (pdl_url_leaves(pdl_buf_str(&c->url), pdl_buf_str(&c->route.base))) {
         pdl_drop(body);
-        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0}, "'%.*s' cannot stand in an address: it would lead to another one",
+        return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
+                           "'%.*s' cannot stand in an address: it would lead to another one",
                            PDL_FMT(c->route.name));
     }
     bool ok = pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
@@ -187,7 +200,8 @@ static bool write_body(pdl_call *c, pdl_err *err) {
 static bool find_route(pdl_call *c, const char *platform, pdl_err *err) {
     pdl_str model = pdl_is_str(c->model) ? pdl_str_get(c->model) : (pdl_str){0};
     if (pdl_str_is(pdl_str_of(platform), "granite-io"))
-        return pdl_processor_route(pdl_processor_of(c->e->request), c->given, model, &c->calls->env, &c->route, err);
+        return pdl_processor_route(pdl_processor_of(c->e->request), c->given, model, &c->calls->env,
+                                   &c->route, err);
     return pdl_route_find(model, pdl_str_of(platform), c->given, &c->calls->env, &c->route, err);
 }
 
@@ -197,11 +211,13 @@ static bool check_keys(const pdl_call *c, pdl_err *err) {
         pdl_vref k = pdl_dict_key_at(c->given, i), v = pdl_dict_val_at(c->given, i);
         if (!pdl_is_str(k) || !pdl_is_str(v) || !pdl_is_secret_parameter(pdl_str_get(k))) continue;
         if (!is_line(pdl_str_get(v)) && !pdl_text_is(k, "vertex_credentials"))
-            return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "parameters.%s holds a line end or a control character",
+            return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                               "parameters.%s holds a line end or a control character",
                                pdl_str_get(k).p);
     }
     return is_line(pdl_buf_str(&c->route.key)) ||
-           pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "the key of %s holds a line end or a control character: look at %s",
+           pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                       "the key of %s holds a line end or a control character: look at %s",
                        c->route.provider->prefix, c->route.provider->key_env);
 }
 
@@ -222,14 +238,16 @@ bool pdl_call_build(pdl_call *c, pdl_err *err) {
     c->clean = pdl_params_clean(c->given);
     fill_ask(c, pdl_str_is(pdl_str_of(platform), "openai"));
     bool pieces = c->ask.stream && c->route.provider->dialect->framing != PDL_STREAM_NONE;
-    if (!pdl_timing_of(c->route.provider, c->given, &c->calls->env, c->calls->opt.timeouts, pieces, &c->timing, err))
+    if (!pdl_timing_of(c->route.provider, c->given, &c->calls->env, c->calls->opt.timeouts, pieces,
+                       &c->timing, err))
         return false;
     if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) return true;
     ask_in_words(c);
     if (!pdl_score_check(&c->ask, err)) return false;
     if (!pdl_is_absent(pdl_score_of(&c->ask))) c->ask.stream = false; /* there is no text to show */
     if (!check_media(c, err)) return false;
-    if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err)) return false;
+    if (!pdl_route_reach(&c->route, c->given, &c->calls->env, err) || !write_body(c, err))
+        return false;
     if (!check_keys(c, err) || !write_headers(c, err) || !sign(c, err)) return false;
     note_secrets(c);
     return pdl_headers_check(&c->headers, err);

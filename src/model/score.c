@@ -1,6 +1,6 @@
-/* score.c -- see score.h. The prompts go out in one request, each with one continuation behind it; the
- * service writes nothing (max_tokens 0) but tells the log-probability of each token that it was given (echo).
- * A score is the sum over the tokens from the continuation's place on.
+/* score.c -- see score.h. The prompts go out in one request, each with one continuation behind it;
+ * the service writes nothing (max_tokens 0) but tells the log-probability of each token that it was
+ * given (echo). A score is the sum over the tokens from the continuation's place on.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -81,7 +81,8 @@ static pdl_vref choice_of(pdl_vref choices, size_t i) {
     return pdl_absent();
 }
 
-bool pdl_score_read(const pdl_ask *a, pdl_vref prompt, pdl_vref choices, pdl_val *content, pdl_err *err) {
+bool pdl_score_read(const pdl_ask *a, pdl_vref prompt, pdl_vref choices, pdl_val *content,
+                    pdl_err *err) {
     pdl_vref score = pdl_score_of(a);
     pdl_val scores = pdl_list_new(pdl_list_len(score));
     for (size_t i = 0; i < pdl_list_len(score); i++) {

@@ -50,9 +50,10 @@ static void put_signed_names(const pdl_sigv4 *s, pdl_buf *out) {
 static void put_canonical(const pdl_sigv4 *s, pdl_buf *out) {
     PDL_PUT(out, "POST\n");
     pdl_url_quote(s->path, "/", out);
-    pdl_buf_putf(out, "\n\ncontent-type:%.*s\nhost:%.*s\nx-amz-date:%.*s\n", PDL_FMT(s->content_type),
-                 PDL_FMT(s->host), PDL_FMT(s->timestamp));
-    if (s->session_token.n) pdl_buf_putf(out, "x-amz-security-token:%.*s\n", PDL_FMT(s->session_token));
+    pdl_buf_putf(out, "\n\ncontent-type:%.*s\nhost:%.*s\nx-amz-date:%.*s\n",
+                 PDL_FMT(s->content_type), PDL_FMT(s->host), PDL_FMT(s->timestamp));
+    if (s->session_token.n)
+        pdl_buf_putf(out, "x-amz-security-token:%.*s\n", PDL_FMT(s->session_token));
     pdl_buf_putc(out, '\n');
     put_signed_names(s, out);
     pdl_buf_putc(out, '\n');
@@ -105,6 +106,6 @@ void pdl_sigv4_time(int64_t wall_ns, pdl_buf *out) {
     time_t t = (time_t)(wall_ns / INT64_C(1000000000));
     struct tm tm;
     if (!gmtime_r(&t, &tm)) tm = (struct tm){0};
-    pdl_buf_putf(out, "%04d%02d%02dT%02d%02d%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-                 tm.tm_min, tm.tm_sec);
+    pdl_buf_putf(out, "%04d%02d%02dT%02d%02d%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+                 tm.tm_hour, tm.tm_min, tm.tm_sec);
 }

@@ -15,8 +15,8 @@ typedef struct pdl_sigv4 {
     pdl_str content_type, body;
 } pdl_sigv4;
 
-/* Append the value of the Authorization header. Signed: content-type, host, x-amz-date and, with a session
- * token, x-amz-security-token. */
+/* Append the value of the Authorization header. Signed: content-type, host, x-amz-date and, with a
+ * session token, x-amz-security-token. */
 void pdl_sigv4_write(const pdl_sigv4 *s, pdl_buf *out);
 
 /* Append the time in the form that is signed; ns since 1970. */

@@ -19,7 +19,8 @@ static bool is_in(pdl_vref list, pdl_vref x) {
 /* May a value of this schema be null? What has no type may be anything. */
 static bool takes_null(pdl_vref schema) {
     if (!pdl_is_dict(schema)) return true;
-    pdl_vref any = pdl_dict_getz(schema, "anyOf"), values = pdl_dict_getz(schema, "enum"), type = pdl_dict_getz(schema, "type");
+    pdl_vref any = pdl_dict_getz(schema, "anyOf"), values = pdl_dict_getz(schema, "enum"),
+             type = pdl_dict_getz(schema, "type");
     for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
         if (has_type(pdl_list_at(any, i), "null")) return true;
     if (pdl_is_list(values)) return is_in(values, pdl_null());
@@ -27,7 +28,7 @@ static bool takes_null(pdl_vref schema) {
     return pdl_is_absent(type) || pdl_text_is(type, "null");
 }
 
-/* --- the form ---------------------------------------------------------------------------- */
+/* --- the form --------------------------------------------------------------------------------- */
 
 typedef struct former {
     bool ok, nullable;
@@ -38,13 +39,15 @@ static pdl_val form(former *f, pdl_vref schema, unsigned depth);
 static pdl_val form_map(former *f, pdl_vref map, unsigned depth) {
     pdl_val out = pdl_dict_new(pdl_dict_len(map));
     for (size_t i = 0; i < pdl_dict_len(map); i++)
-        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)), form(f, pdl_dict_val_at(map, i), depth));
+        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)),
+                           form(f, pdl_dict_val_at(map, i), depth));
     return out;
 }
 
 static pdl_val form_list(former *f, pdl_vref list, unsigned depth) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
-    for (size_t i = 0; i < pdl_list_len(list); i++) out = pdl_list_push(out, form(f, pdl_list_at(list, i), depth));
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        out = pdl_list_push(out, form(f, pdl_list_at(list, i), depth));
     return out;
 }
 
@@ -58,7 +61,8 @@ static pdl_val or_null(former *f, pdl_val schema) {
 
 /* Takes object, whose properties are in their form already. */
 static pdl_val require_all(former *f, pdl_val object) {
-    pdl_vref props = pdl_dict_getz(object, "properties"), required = pdl_dict_getz(object, "required");
+    pdl_vref props = pdl_dict_getz(object, "properties"),
+             required = pdl_dict_getz(object, "required");
     pdl_vref more = pdl_dict_getz(object, "additionalProperties");
     bool closed = pdl_is_absent(more) || (pdl_is_bool(more) && !pdl_bool_of(more));
     if (!pdl_is_dict(props) || !closed) {
@@ -68,7 +72,8 @@ static pdl_val require_all(former *f, pdl_val object) {
     pdl_val all = pdl_list_new(pdl_dict_len(props)), out = pdl_dict_new(pdl_dict_len(props));
     for (size_t i = 0; i < pdl_dict_len(props); i++) {
         pdl_vref k = pdl_dict_key_at(props, i), p = pdl_dict_val_at(props, i);
-        out = pdl_dict_put(out, pdl_keep(k), is_in(required, k) ? pdl_keep(p) : or_null(f, pdl_keep(p)));
+        out = pdl_dict_put(out, pdl_keep(k),
+                           is_in(required, k) ? pdl_keep(p) : or_null(f, pdl_keep(p)));
         all = pdl_list_push(all, pdl_keep(k));
     }
     object = pdl_dict_putz(object, "properties", out);
@@ -105,12 +110,13 @@ pdl_val pdl_strict_form(pdl_vref schema, bool *nullable) {
     return pdl_absent();
 }
 
-/* --- the way back ------------------------------------------------------------------------ */
+/* --- the way back ----------------------------------------------------------------------------- */
 
 static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth);
 
 static pdl_val undo_object(pdl_val v, pdl_vref schema, unsigned depth) {
-    pdl_vref props = pdl_dict_getz(schema, "properties"), required = pdl_dict_getz(schema, "required");
+    pdl_vref props = pdl_dict_getz(schema, "properties"),
+             required = pdl_dict_getz(schema, "required");
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
@@ -124,7 +130,8 @@ static pdl_val undo_object(pdl_val v, pdl_vref schema, unsigned depth) {
 
 static pdl_val undo_list(pdl_val v, pdl_vref items, unsigned depth) {
     pdl_val out = pdl_list_new(pdl_list_len(v));
-    for (size_t i = 0; i < pdl_list_len(v); i++) out = pdl_list_push(out, undo(pdl_keep(pdl_list_at(v, i)), items, depth));
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        out = pdl_list_push(out, undo(pdl_keep(pdl_list_at(v, i)), items, depth));
     pdl_drop(v);
     return out;
 }

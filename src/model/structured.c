@@ -20,13 +20,14 @@ static pdl_val format(pdl_val schema, bool strict) {
 pdl_val pdl_structured_format(pdl_vref schema) { return format(pdl_keep(schema), true); }
 
 pdl_vref pdl_structured_schema(pdl_vref response_format) {
-    if (!pdl_is_dict(response_format) || !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema"))
+    if (!pdl_is_dict(response_format) ||
+        !pdl_text_is(pdl_dict_getz(response_format, "type"), "json_schema"))
         return pdl_absent();
     pdl_vref js = pdl_dict_getz(response_format, "json_schema");
     return pdl_is_dict(js) ? pdl_dict_getz(js, "schema") : pdl_absent();
 }
 
-/* --- what is asked for ------------------------------------------------------------------- */
+/* --- what is asked for ------------------------------------------------------------------------ */
 
 static bool has_type(pdl_vref schema, const char *type) {
     return pdl_is_dict(schema) && pdl_text_is(pdl_dict_getz(schema, "type"), type);
@@ -38,8 +39,9 @@ bool pdl_structured_is_text(pdl_vref schema) {
 }
 
 bool pdl_structured_is_own(const pdl_ask *a) {
-    static const char *const names[] = {"response_format",    "guided_regex", "guided_choice", "guided_grammar",
-                                        "structured_outputs", "grammar",      "json_schema"};
+    static const char *const names[] = {"response_format", "guided_regex",       "guided_choice",
+                                        "guided_grammar",  "structured_outputs", "grammar",
+                                        "json_schema"};
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!pdl_is_absent(pdl_dict_getz(a->params, names[i]))) return true;
@@ -49,7 +51,8 @@ bool pdl_structured_is_own(const pdl_ask *a) {
 }
 
 pdl_vref pdl_structured_wanted(const pdl_ask *a) {
-    return pdl_is_dict(a->schema) && !a->no_schema && !pdl_structured_is_own(a) ? a->schema : pdl_absent();
+    return pdl_is_dict(a->schema) && !a->no_schema && !pdl_structured_is_own(a) ? a->schema
+                                                                                : pdl_absent();
 }
 
 pdl_val pdl_structured_wrap(pdl_vref schema) {
@@ -75,12 +78,14 @@ pdl_val pdl_structured_for_tool(pdl_ask *a) {
     return as_object(a, schema);
 }
 
-/* --- the same in words ------------------------------------------------------------------- */
+/* --- the same in words ------------------------------------------------------------------------ */
 
 static void put_request(pdl_vref schema, pdl_buf *out) {
     pdl_err err = {0};
-    PDL_PUT(out, "Reply with JSON that is valid against this JSON Schema, and with nothing else:\n");
-    if (!pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN, 0, out, &err)) pdl_err_fini(&err);
+    PDL_PUT(out,
+            "Reply with JSON that is valid against this JSON Schema, and with nothing else:\n");
+    if (!pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_NAN, 0, out, &err))
+        pdl_err_fini(&err);
 }
 
 /* content with the text behind it. */
@@ -113,7 +118,7 @@ pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema) {
     return list;
 }
 
-/* --- OpenAI's strict mode ---------------------------------------------------------------- */
+/* --- OpenAI's strict mode --------------------------------------------------------------------- */
 
 pdl_val pdl_structured_openai(pdl_ask *a) {
     pdl_val schema = as_object(a, a->schema), strict = pdl_strict_form(schema, &a->nullable);
@@ -123,7 +128,7 @@ pdl_val pdl_structured_openai(pdl_ask *a) {
     return format(ok ? strict : schema, ok);
 }
 
-/* --- fewer keywords ---------------------------------------------------------------------- */
+/* --- fewer keywords --------------------------------------------------------------------------- */
 
 static bool is_named(pdl_vref k, const char *const *names) {
     for (; *names; names++)
@@ -144,10 +149,11 @@ static pdl_val without(pdl_vref v, const char *const *names, bool is_map, unsign
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         bool map = !is_map && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs"));
-        bool data =
-            !is_map && (pdl_text_is(k, "enum") || pdl_text_is(k, "const") || pdl_text_is(k, "default"));
+        bool data = !is_map && (pdl_text_is(k, "enum") || pdl_text_is(k, "const") ||
+                                pdl_text_is(k, "default"));
         if (!is_map && is_named(k, names)) continue;
-        out = pdl_dict_put(out, pdl_keep(k), data ? pdl_keep(x) : without(x, names, map, depth + 1));
+        out =
+            pdl_dict_put(out, pdl_keep(k), data ? pdl_keep(x) : without(x, names, map, depth + 1));
     }
     return out;
 }
@@ -156,7 +162,7 @@ pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords) {
     return without(schema, keywords, false, 0);
 }
 
-/* --- forced tool, plain JSON mode -------------------------------------------------------- */
+/* --- forced tool, plain JSON mode ------------------------------------------------------------- */
 
 pdl_val pdl_structured_tool(pdl_vref schema) {
     pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz(PDL_SCHEMA_TOOL));
@@ -173,7 +179,8 @@ pdl_val pdl_structured_choice(void) {
 
 static bool mentions_json(pdl_str s) {
     for (size_t i = 0; i + 4 <= s.n; i++)
-        if ((s.p[i] | 32) == 'j' && pdl_str_eq_nocase(pdl_str_sub(s, i, i + 4), PDL_STR("json"))) return true;
+        if ((s.p[i] | 32) == 'j' && pdl_str_eq_nocase(pdl_str_sub(s, i, i + 4), PDL_STR("json")))
+            return true;
     return false;
 }
 

@@ -1,5 +1,5 @@
-/* structured.h -- the schema of a spec as the constraint a service understands (spec 15). Inside of model
- * only.
+/* structured.h -- the schema of a spec as the constraint a service understands (spec 15). Inside of
+ * model only.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_STRUCTURED_H
 #define PDL_MODEL_STRUCTURED_H
@@ -19,15 +19,17 @@ pdl_val pdl_structured_format(pdl_vref schema);
 #define PDL_BY_PROMPT "prompt"
 #define PDL_BY_OWN    "prompt of the program" /* it asks for JSON itself */
 
-/* Does the program say itself how the answer is to look: by response_format, guided_..., a grammar? */
+/* Does the program say itself how the answer is to look: by response_format, guided_..., a
+ * grammar? */
 bool pdl_structured_is_own(const pdl_ask *a);
 
-/* The schema of the block's spec when it is to go out as a field of the request; absent when there is none, when the
- * program has a constraint of its own, when the service refused it. Borrowed. */
+/* The schema of the block's spec when it is to go out as a field of the request; absent when there
+ * is none, when the program has a constraint of its own, when the service refused it. Borrowed. */
 pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
-/* The same for services that know no schemas but tools: of the response_format, or of the block. Notes the form, and
- * whether the value stands in an object because its schema is none of an object. Owned; absent: none. */
+/* The same for services that know no schemas but tools: of the response_format, or of the block.
+ * Notes the form, and whether the value stands in an object because its schema is none of an
+ * object. Owned; absent: none. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
 /* {value: schema}, for services that want an object at the root. */
@@ -38,8 +40,9 @@ bool pdl_structured_is_text(pdl_vref schema);
 /* The conversation with a sentence behind its last text that asks for JSON of this schema. */
 pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema);
 
-/* For api.openai.com, which refuses most schemas: the strict form (strict.h), else the same with strict: false; in {value:
- * schema} when the root is no object. Notes the form, and whether optional properties come as null. */
+/* For api.openai.com, which refuses most schemas: the strict form (strict.h), else the same with
+ * strict: false; in {value: schema} when the root is no object. Notes the form, and whether
+ * optional properties come as null. */
 pdl_val pdl_structured_openai(pdl_ask *a);
 
 /* The schema inside a response_format of type json_schema, or absent. Borrowed. */

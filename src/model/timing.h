@@ -1,6 +1,6 @@
-/* timing.h -- the four time limits of a request: connect, first, idle, total; from the parameters of a block, the
- * provider's variable, the run, the defaults. Inside of model only. Spec: providers 7.
- * SPDX-License-Identifier: Apache-2.0 */
+/* timing.h -- the four time limits of a request: connect, first, idle, total; from the parameters
+ * of a block, the provider's variable, the run, the defaults. Inside of model only. Spec: providers
+ * 7. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MODEL_TIMING_H
 #define PDL_MODEL_TIMING_H
 
@@ -14,9 +14,9 @@ typedef struct pdl_timing {
     uint64_t total; /* from the request to its end; of a stream too */
 } pdl_timing;
 
-/* Limits of a call to p (NULL: nobody yet) with these parameters. run: text of the run, see pdl_timing_check, or NULL.
- * Error: bad_request, for a limit that is no number of seconds. */
-PDL_MUST bool pdl_timing_of(const pdl_provider *p, pdl_vref given, const pdl_env *env, const char *run, bool stream,
-                            pdl_timing *out, pdl_err *err);
+/* Limits of a call to p (NULL: nobody yet) with these parameters. run: text of the run, see
+ * pdl_timing_check, or NULL. Error: bad_request, for a limit that is no number of seconds. */
+PDL_MUST bool pdl_timing_of(const pdl_provider *p, pdl_vref given, const pdl_env *env,
+                            const char *run, bool stream, pdl_timing *out, pdl_err *err);
 
 #endif

@@ -50,7 +50,7 @@ void pdl_token_cancel(pdl_token_wait *w) {
     w->token = NULL;
 }
 
-/* --- the exchange ------------------------------------------------------------------------ */
+/* --- the exchange ----------------------------------------------------------------------------- */
 
 static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
@@ -70,8 +70,8 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     wipe(&k->text);
     k->text = PDL_BUF;
     if (ok) pdl_buf_put(&k->text, pdl_str_get(text));
-    k->until_ns =
-        pdl_clock_ns() + (seconds > EARLY_S ? (uint64_t)(seconds - EARLY_S) * UINT64_C(1000000000) : 0);
+    k->until_ns = pdl_clock_ns() +
+                  (seconds > EARLY_S ? (uint64_t)(seconds - EARLY_S) * UINT64_C(1000000000) : 0);
     /* One that holds no longer than the margin serves those who wait now. */
     if (seconds <= EARLY_S) k->until_ns += UINT64_C(1000000000);
     pdl_drop(json);
@@ -84,16 +84,19 @@ static void fault_of(const pdl_http_reply *r, pdl_fault *f) {
         pdl_fault_of_transport(r, false, f);
     } else if (r->status < 200 || r->status > 299) {
         pdl_fault_of_status(r, f);
-        if (r->status >= 400 && r->status < 500 && r->status != 429 && r->status != 408) f->kind = PDL_E_auth;
+        if (r->status >= 400 && r->status < 500 && r->status != 429 && r->status != 408)
+            f->kind = PDL_E_auth;
     } else {
-        pdl_fault_set(f, PDL_E_auth, r->status, "the answer to the exchange of the key has no access_token");
+        pdl_fault_set(f, PDL_E_auth, r->status,
+                      "the answer to the exchange of the key has no access_token");
     }
 }
 
 static void on_done(void *user, const pdl_http_reply *r) {
     pdl_access_token *k = user;
     k->http_id = 0;
-    bool ok = r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299 && take_token(k, r->body);
+    bool ok =
+        r->end == PDL_HTTP_OK && r->status >= 200 && r->status <= 299 && take_token(k, r->body);
     for (pdl_token_wait *w; (w = k->waiting);) {
         pdl_fault f = {0};
         pdl_token_cancel(w);
@@ -122,8 +125,12 @@ void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl
     pdl_access_token *k = find(t, url, id);
     if (!k) {
         k = PDL_NEW(pdl_access_token);
-        *k = (pdl_access_token){
-            .tokens = t, .next = t->first, .url = PDL_BUF, .id = PDL_BUF, .form = PDL_BUF, .text = PDL_BUF};
+        *k = (pdl_access_token){.tokens = t,
+                                .next = t->first,
+                                .url = PDL_BUF,
+                                .id = PDL_BUF,
+                                .form = PDL_BUF,
+                                .text = PDL_BUF};
         pdl_buf_put(&k->url, url);
         pdl_buf_put(&k->id, id);
         t->first = k;

@@ -52,7 +52,8 @@ static void put_came(const pdl_call *c, pdl_str head, pdl_buf *out) {
         size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);
         pdl_str line = pdl_str_trim(pdl_str_sub(head, 0, nl));
         size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
-        bool cookie = colon != PDL_NOT_FOUND && pdl_str_eq_nocase(pdl_str_sub(line, 0, colon), PDL_STR("set-cookie"));
+        bool cookie = colon != PDL_NOT_FOUND &&
+                      pdl_str_eq_nocase(pdl_str_sub(line, 0, colon), PDL_STR("set-cookie"));
         put_hidden(c, '<', cookie ? PDL_STR("Set-Cookie: ***") : line, out);
         head = nl == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(head, nl + 1, head.n);
     }

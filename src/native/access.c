@@ -1,5 +1,5 @@
-/* access.c -- x.name, x[key], x[a:b:c] as Jinja over Python objects has them (spec language-syntax 4.3).
- * SPDX-License-Identifier: Apache-2.0 */
+/* access.c -- x.name, x[key], x[a:b:c] as Jinja over Python objects has them (spec language-syntax
+ * 4.3). SPDX-License-Identifier: Apache-2.0 */
 #include "native/native.h"
 #include "native/room.h"
 #include "value/context.h"
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* --- what is missing ------------------------------------------------------------------------------------ */
+/* --- what is missing -------------------------------------------------------------------------- */
 
 /* Types that do not live in Python's builtins are named with their module. */
 void pdl_object_name(pdl_vref x, pdl_buf *out) {
@@ -22,10 +22,14 @@ void pdl_object_name(pdl_vref x, pdl_buf *out) {
         PDL_PUT(out, "None");
         return;
     }
-    if (pdl_is_safe(x)) module = "markupsafe.";
-    else if (t == PDL_V_DATE || t == PDL_V_DATETIME) module = "datetime.";
-    else if (t == PDL_V_CONTEXT) module = "pdl.pdl_context.";
-    else if (t == PDL_V_FUNC) module = "pdl.pdl_ast.";
+    if (pdl_is_safe(x))
+        module = "markupsafe.";
+    else if (t == PDL_V_DATE || t == PDL_V_DATETIME)
+        module = "datetime.";
+    else if (t == PDL_V_CONTEXT)
+        module = "pdl.pdl_context.";
+    else if (t == PDL_V_FUNC)
+        module = "pdl.pdl_ast.";
     pdl_buf_putf(out, "%s%s object", module, pdl_type_name(x));
 }
 
@@ -47,7 +51,7 @@ pdl_val pdl_no_attribute(pdl_vref x, pdl_str name) {
     return pdl_undefined(pdl_text_of_buf(&b));
 }
 
-/* --- attributes ----------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     pdl_time t = pdl_time_get(x);
@@ -55,11 +59,13 @@ static bool time_attr(pdl_vref x, pdl_str name, pdl_val *out) {
         const char *name;
         int value;
         bool of_date;
-    } parts[] = {{"year", t.year, true},        {"month", t.month, true},    {"day", t.day, true},
-                 {"hour", t.hour, false},       {"minute", t.minute, false}, {"second", t.second, false},
+    } parts[] = {{"year", t.year, true},        {"month", t.month, true},
+                 {"day", t.day, true},          {"hour", t.hour, false},
+                 {"minute", t.minute, false},   {"second", t.second, false},
                  {"microsecond", t.usec, false}};
     for (size_t i = 0; i < PDL_N_COUNT(parts); i++) {
-        if (!pdl_str_is(name, parts[i].name) || (pdl_is(x, PDL_V_DATE) && !parts[i].of_date)) continue;
+        if (!pdl_str_is(name, parts[i].name) || (pdl_is(x, PDL_V_DATE) && !parts[i].of_date))
+            continue;
         *out = pdl_int(parts[i].value);
         return true;
     }
@@ -84,10 +90,14 @@ static bool number_attr(pdl_vref x, pdl_str name, pdl_val *out) {
 static bool range_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     int64_t start, stop, step;
     pdl_range_get(x, &start, &stop, &step);
-    if (pdl_str_is(name, "start")) *out = pdl_int(start);
-    else if (pdl_str_is(name, "stop")) *out = pdl_int(stop);
-    else if (pdl_str_is(name, "step")) *out = pdl_int(step);
-    else return false;
+    if (pdl_str_is(name, "start"))
+        *out = pdl_int(start);
+    else if (pdl_str_is(name, "stop"))
+        *out = pdl_int(stop);
+    else if (pdl_str_is(name, "step"))
+        *out = pdl_int(step);
+    else
+        return false;
     return true;
 }
 
@@ -101,11 +111,16 @@ static pdl_val func_description(const pdl_func *f) {
 
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_func *f = pdl_func_of(x);
-    if (pdl_str_is(name, "signature")) *out = pdl_keep(f->signature);
-    else if (pdl_str_is(name, "function")) *out = pdl_keep(f->params);
-    else if (pdl_str_is(name, "description")) *out = func_description(f);
-    else if (pdl_str_is(name, "name")) *out = pdl_keep(f->name);
-    else return false;
+    if (pdl_str_is(name, "signature"))
+        *out = pdl_keep(f->signature);
+    else if (pdl_str_is(name, "function"))
+        *out = pdl_keep(f->params);
+    else if (pdl_str_is(name, "description"))
+        *out = func_description(f);
+    else if (pdl_str_is(name, "name"))
+        *out = pdl_keep(f->name);
+    else
+        return false;
     return true;
 }
 
@@ -117,9 +132,12 @@ static bool cell_attr(pdl_vref x, pdl_str name, pdl_val *out) {
 /* Named parts of what groupby makes. */
 static bool group_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     if (!(pdl_flags_of(x) & PDL_F_GROUP) || pdl_list_len(x) != 2) return false;
-    if (pdl_str_is(name, "grouper")) *out = pdl_keep(pdl_list_at(x, 0));
-    else if (pdl_str_is(name, "list")) *out = pdl_keep(pdl_list_at(x, 1));
-    else return false;
+    if (pdl_str_is(name, "grouper"))
+        *out = pdl_keep(pdl_list_at(x, 0));
+    else if (pdl_str_is(name, "list"))
+        *out = pdl_keep(pdl_list_at(x, 1));
+    else
+        return false;
     return true;
 }
 
@@ -160,7 +178,7 @@ bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* --- items ---------------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
 /* Index for a sequence of n: negative counts from the end. False when outside. */
 static bool index_in(pdl_vref key, size_t n, size_t *out) {
@@ -178,7 +196,8 @@ static bool seq_len(pdl_vref x, size_t *n) {
         *n = pdl_context_count(x);
         return true;
     }
-    if (t == PDL_V_LIST || t == PDL_V_TUPLE || t == PDL_V_STR || t == PDL_V_RANGE || t == PDL_V_BYTES)
+    if (t == PDL_V_LIST || t == PDL_V_TUPLE || t == PDL_V_STR || t == PDL_V_RANGE ||
+        t == PDL_V_BYTES)
         return pdl_val_len(x, n);
     return false;
 }
@@ -186,7 +205,8 @@ static bool seq_len(pdl_vref x, size_t *n) {
 bool pdl_is_ascii(pdl_vref s) { return pdl_text_len_cp(s) == pdl_str_get(s).n; }
 
 static pdl_val chars(pdl_vref s, size_t from, size_t to) {
-    if (!pdl_is_ascii(s)) return pdl_with_flags(pdl_text_slice(s, from, to), pdl_flags_of(s) & PDL_F_SAFE);
+    if (!pdl_is_ascii(s))
+        return pdl_with_flags(pdl_text_slice(s, from, to), pdl_flags_of(s) & PDL_F_SAFE);
     return pdl_piece_like(pdl_str_sub(pdl_str_get(s), from, to), s);
 }
 
@@ -194,10 +214,14 @@ static pdl_val seq_at(pdl_vref x, size_t i) {
     pdl_tag t = pdl_tag_of(x);
     if (t == PDL_V_LIST || t == PDL_V_TUPLE) return pdl_keep(pdl_list_at(x, i));
     pdl_val v;
-    if (t == PDL_V_STR) v = chars(x, i, i + 1);
-    else if (t == PDL_V_CONTEXT) return pdl_with_label(pdl_context_at(x, i), pdl_label_of(x));
-    else if (t == PDL_V_RANGE) v = pdl_int(pdl_range_at(x, i));
-    else v = pdl_int((unsigned char)pdl_bytes_get(x).p[i]);
+    if (t == PDL_V_STR)
+        v = chars(x, i, i + 1);
+    else if (t == PDL_V_CONTEXT)
+        return pdl_with_label(pdl_context_at(x, i), pdl_label_of(x));
+    else if (t == PDL_V_RANGE)
+        v = pdl_int(pdl_range_at(x, i));
+    else
+        v = pdl_int((unsigned char)pdl_bytes_get(x).p[i]);
     return pdl_with_label(v, pdl_label_of(x));
 }
 
@@ -221,12 +245,14 @@ bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
         return true;
     }
     if (!pdl_check_gave_up(err)) return false;
-    if (!pdl_is_str(key)) *out = no_element(x, key);
-    else if (!pdl_own_attr(x, pdl_str_get(key), out)) *out = pdl_no_attribute(x, pdl_str_get(key));
+    if (!pdl_is_str(key))
+        *out = no_element(x, key);
+    else if (!pdl_own_attr(x, pdl_str_get(key), out))
+        *out = pdl_no_attribute(x, pdl_str_get(key));
     return true;
 }
 
-/* --- slices --------------------------------------------------------------------------------------------- */
+/* --- slices ----------------------------------------------------------------------------------- */
 
 static bool bound_of(pdl_vref v, int64_t dflt, int64_t *out, pdl_err *err) {
     *out = dflt;
@@ -290,8 +316,10 @@ static pdl_val slice_text(pdl_vref x, const span *s) {
     pdl_buf b = PDL_BUF;
     for (size_t k = 0; k < s->count; k++) {
         size_t i = span_at(s, k);
-        if (ascii) pdl_buf_putc(&b, t.p[i]);
-        else pdl_buf_put(&b, pdl_str_sub(t, off[i], off[i + 1]));
+        if (ascii)
+            pdl_buf_putc(&b, t.p[i]);
+        else
+            pdl_buf_put(&b, pdl_str_sub(t, off[i], off[i + 1]));
     }
     pdl_free(off);
     pdl_val v = pdl_text_of_buf(&b);
@@ -312,7 +340,8 @@ static pdl_val slice_range(pdl_vref x, const span *s) {
     (void)stop;
     uint64_t first = (uint64_t)start + (uint64_t)s->from * (uint64_t)step,
              end = (uint64_t)start + (uint64_t)s->to * (uint64_t)step;
-    return pdl_range_new((int64_t)first, (int64_t)end, (int64_t)((uint64_t)step * (uint64_t)s->step));
+    return pdl_range_new((int64_t)first, (int64_t)end,
+                         (int64_t)((uint64_t)step * (uint64_t)s->step));
 }
 
 bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out, pdl_err *err) {

@@ -1,8 +1,9 @@
 /* calculate.c -- value of an arithmetic expression a model wrote (spec patterns 6).
  *
- * The grammar is that of the host language's expressions, so that what is well-formed but not arithmetic gets
- * an error of its own: first the whole text is read into nodes, then they are evaluated, operator before
- * operands, left before right. No name is looked up, nothing is called, and every number has a ceiling.
+ * The grammar is that of the host language's expressions, so that what is well-formed but not
+ * arithmetic gets an error of its own: first the whole text is read into nodes, then they are
+ * evaluated, operator before operands, left before right. No name is looked up, nothing is called,
+ * and every number has a ceiling.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +25,7 @@ enum {
     NONE = -1
 };
 
-/* --- nodes ---------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 typedef enum { N_VALUE, N_BINARY, N_NEGATE, N_REFUSED } node_kind;
 
@@ -50,7 +51,8 @@ static int add(reader *r, node n) {
 }
 
 static int add_binary(reader *r, char op, int left, int right) {
-    return add(r, (node){.kind = N_BINARY, .op = op, .left = left, .right = right, .value = pdl_absent()});
+    return add(
+        r, (node){.kind = N_BINARY, .op = op, .left = left, .right = right, .value = pdl_absent()});
 }
 
 static int refused(reader *r, const char *why) {
@@ -63,7 +65,7 @@ static int refused_number(reader *r) {
 
 static const char unsupported[] = "unsupported expression";
 
-/* --- words ---------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static void skip_blanks(reader *r) {
     for (;;) {
@@ -101,10 +103,12 @@ static bool accept(reader *r, const char *op) {
     return scan_accept_str(&r->s, pdl_str_of(op));
 }
 
-/* --- numbers and texts ---------------------------------------------------------------------------------- */
+/* --- numbers and texts ------------------------------------------------------------------------ */
 
 static bool is_digit(int c, int base) {
-    int d = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : 99;
+    int d = c >= '0' && c <= '9'                 ? c - '0'
+            : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                 : 99;
     return d < base;
 }
 
@@ -112,7 +116,8 @@ static bool is_digit(int c, int base) {
 static bool skip_digits(reader *r, int base, bool lead) {
     bool any = false;
     for (;; any = true) {
-        if ((any || lead) && scan_peek(&r->s) == '_' && is_digit(scan_peek_at(&r->s, 1), base)) r->s.pos++;
+        if ((any || lead) && scan_peek(&r->s) == '_' && is_digit(scan_peek_at(&r->s, 1), base))
+            r->s.pos++;
         if (!is_digit(scan_peek(&r->s), base)) return any;
         r->s.pos++;
     }
@@ -162,7 +167,8 @@ static int number(reader *r) {
     } prefixes[] = {{'x', 16}, {'o', 8}, {'b', 2}};
     size_t from = r->s.pos;
     for (size_t i = 0; i < PDL_N_COUNT(prefixes); i++) {
-        if (scan_peek(&r->s) != '0' || (scan_peek_at(&r->s, 1) | 32) != prefixes[i].letter) continue;
+        if (scan_peek(&r->s) != '0' || (scan_peek_at(&r->s, 1) | 32) != prefixes[i].letter)
+            continue;
         r->s.pos += 2;
         if (!skip_digits(r, prefixes[i].base, true) || is_word(scan_peek(&r->s))) return NONE;
         return integer(r, pdl_str_sub(r->s.src, from, r->s.pos), prefixes[i].base);
@@ -182,7 +188,8 @@ static bool skip_string(reader *r) {
     char quote = (char)scan_next(&r->s), three[3] = {quote, quote, quote};
     bool many = scan_accept_str(&r->s, (pdl_str){three + 1, 2});
     while (!scan_done(&r->s)) {
-        if (many ? scan_accept_str(&r->s, (pdl_str){three, 3}) : scan_accept(&r->s, quote)) return true;
+        if (many ? scan_accept_str(&r->s, (pdl_str){three, 3}) : scan_accept(&r->s, quote))
+            return true;
         int c = scan_next(&r->s);
         if (c == '\\')
             (void)scan_next(&r->s);
@@ -194,7 +201,8 @@ static bool skip_string(reader *r) {
 
 static bool at_string(const reader *r, size_t *prefix) {
     size_t n = 0;
-    while (n < 2 && strchr("rRbBuUfF", scan_peek_at(&r->s, n) > 0 ? scan_peek_at(&r->s, n) : ' ')) n++;
+    while (n < 2 && strchr("rRbBuUfF", scan_peek_at(&r->s, n) > 0 ? scan_peek_at(&r->s, n) : ' '))
+        n++;
     int c = scan_peek_at(&r->s, n);
     *prefix = n;
     return c == '"' || c == '\'';
@@ -210,8 +218,8 @@ static int string(reader *r) {
     return refused_number(r);
 }
 
-/* What stands in brackets that belong to something refused: only their balance is looked at. The cursor is
- * behind the opening one. */
+/* What stands in brackets that belong to something refused: only their balance is looked at. The
+ * cursor is behind the opening one. */
 static bool skip_brackets(reader *r, char close) {
     char stack[MAX_DEPTH];
     int n = 0;
@@ -234,11 +242,12 @@ static bool skip_brackets(reader *r, char close) {
     return n == 0;
 }
 
-/* --- grammar -------------------------------------------------------------------------------------------- */
+/* --- grammar ---------------------------------------------------------------------------------- */
 
 static int expression(reader *r);
 
-/* Operators of two operands; those of the same level associate to the left. Longest spelling first. */
+/* Operators of two operands; those of the same level associate to the left. Longest spelling
+ * first. */
 static const struct {
     const char *text;
     int level;
@@ -291,9 +300,9 @@ static int group(reader *r) { /* behind "(" */
 }
 
 static int atom(reader *r) {
-    static const char *const reserved[] = {"and",   "or",   "if",    "else",   "in",     "is",    "for",
-                                           "while", "def",  "class", "return", "import", "from",  "as",
-                                           "with",  "pass", "del",   "try",    "not",    "lambda"};
+    static const char *const reserved[] = {
+        "and",    "or",     "if",   "else", "in",   "is",   "for", "while", "def", "class",
+        "return", "import", "from", "as",   "with", "pass", "del", "try",   "not", "lambda"};
     skip_blanks(r);
     int c = scan_peek(&r->s), next = scan_peek_at(&r->s, 1);
     size_t prefix;
@@ -312,7 +321,8 @@ static int atom(reader *r) {
     for (size_t i = 0; i < PDL_N_COUNT(reserved); i++)
         if (pdl_str_is(w, reserved[i])) return NONE;
     r->s.pos += w.n;
-    if (pdl_str_is(w, "True") || pdl_str_is(w, "False") || pdl_str_is(w, "None")) return refused_number(r);
+    if (pdl_str_is(w, "True") || pdl_str_is(w, "False") || pdl_str_is(w, "None"))
+        return refused_number(r);
     return refused(r, "names are not allowed");
 }
 
@@ -425,8 +435,9 @@ static int expression(reader *r) {
     } else {
         e = choice(r);
         if (e != NONE && accept_word(r, "if"))
-            e = choice(r) != NONE && accept_word(r, "else") && expression(r) != NONE ? refused(r, unsupported)
-                                                                                     : NONE;
+            e = choice(r) != NONE && accept_word(r, "else") && expression(r) != NONE
+                    ? refused(r, unsupported)
+                    : NONE;
     }
     r->depth--;
     return e;
@@ -453,7 +464,7 @@ static int whole(reader *r) {
     return tuple ? refused(r, unsupported) : e;
 }
 
-/* --- evaluation ----------------------------------------------------------------------------------------- */
+/* --- evaluation ------------------------------------------------------------------------------- */
 
 /* v (taken) unless it is too large; false: *why. */
 static bool checked(pdl_val v, pdl_val *out, const char **why) {
@@ -468,22 +479,28 @@ static bool checked(pdl_val v, pdl_val *out, const char **why) {
 
 static bool power_too_large(pdl_vref a, pdl_vref b) {
     int64_t e;
-    if (!pdl_is_int(a) || !pdl_is_int(b) || pdl_int_bit_length(a) < 2 || pdl_int_sign(b) < 0) return false;
-    return !pdl_int_get(b, &e) || e > MAX_BITS || (pdl_int_bit_length(a) - 1) * (size_t)e > MAX_BITS;
+    if (!pdl_is_int(a) || !pdl_is_int(b) || pdl_int_bit_length(a) < 2 || pdl_int_sign(b) < 0)
+        return false;
+    return !pdl_int_get(b, &e) || e > MAX_BITS ||
+           (pdl_int_bit_length(a) - 1) * (size_t)e > MAX_BITS;
 }
 
 static const char *reason(const pdl_err *err) {
     if (err->foreign && strstr(err->foreign, "ZeroDivision")) return "division by zero";
-    return err->kind == PDL_E_limit || (err->foreign && strstr(err->foreign, "Overflow")) ? "result too large"
-                                                                                          : unsupported;
+    return err->kind == PDL_E_limit || (err->foreign && strstr(err->foreign, "Overflow"))
+               ? "result too large"
+               : unsupported;
 }
 
 static bool operate(char op, pdl_vref a, pdl_vref b, pdl_val *out, const char **why) {
     static const struct {
         char op;
         pdl_arith arith;
-    } table[] = {
-        {'+', PDL_OP_ADD}, {'-', PDL_OP_SUB}, {'*', PDL_OP_MUL}, {'/', PDL_OP_DIV}, {'p', PDL_OP_POW}};
+    } table[] = {{'+', PDL_OP_ADD},
+                 {'-', PDL_OP_SUB},
+                 {'*', PDL_OP_MUL},
+                 {'/', PDL_OP_DIV},
+                 {'p', PDL_OP_POW}};
     if (op == '^') {
         *why = "operator ^ needs integers";
         return pdl_is_int(a) && pdl_is_int(b) && checked(pdl_int_xor(a, b), out, why);
@@ -586,7 +603,9 @@ bool pdl_g_calculate(PDL_ARGS) {
     if (!pdl_arg_text(env, argv[0], &text, err)) return false;
     pdl_str s = pdl_str_get(text);
     bool ok = calculate(s, floats, out, &why);
-    if (!ok) pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "cannot evaluate \"%.*s\": %s", PDL_FMT(s), why);
+    if (!ok)
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "cannot evaluate \"%.*s\": %s", PDL_FMT(s),
+                    why);
     pdl_drop(text);
     return ok;
 }

@@ -1,5 +1,5 @@
-/* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable values; a
- * namespace refuses to hold a namespace, so that no cycle can come up.
+/* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable
+ * values; a namespace refuses to hold a namespace, so that no cycle can come up.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/cells.h"
 
@@ -21,7 +21,7 @@ static pdl_vref child(const pdl_obj *o, size_t i) {
     return i == 0 ? ((const cell *)(const void *)o)->content : pdl_absent();
 }
 
-/* --- namespace ------------------------------------------------------------------------------------------ */
+/* --- namespace -------------------------------------------------------------------------------- */
 
 static void namespace_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     (void)repr;
@@ -37,10 +37,11 @@ static bool namespace_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-static const pdl_attr_class namespace_class = {{"jinja2.utils.Namespace", child, NULL, namespace_text},
-                                               namespace_attr};
+static const pdl_attr_class namespace_class = {
+    {"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
 
-/* Does v hold a cell at any depth? Depth is bounded: what is nested deeper counts as holding one. */
+/* Does v hold a cell at any depth? Depth is bounded: what is nested deeper counts as holding
+ * one. */
 static bool holds_cell(pdl_vref v, unsigned depth) {
     if (pdl_is(v, PDL_V_CELL)) return true;
     if (pdl_is(v, PDL_V_NATIVE)) return holds_cell(pdl_native_receiver(v), depth + 1);
@@ -57,8 +58,9 @@ static pdl_val cell_new(const pdl_attr_class *cls, pdl_val content) {
     cell *c = pdl_ext_new(PDL_V_CELL, &cls->base, sizeof *c);
     pdl_label l = pdl_label_of(content);
     c->content = content;
-    return pdl_with_label(
-        pdl_from_obj(PDL_V_CELL, &c->ext.head, pdl_flags_of(content) & (PDL_F_PROMISE | PDL_F_HANDLE)), l);
+    return pdl_with_label(pdl_from_obj(PDL_V_CELL, &c->ext.head,
+                                       pdl_flags_of(content) & (PDL_F_PROMISE | PDL_F_HANDLE)),
+                          l);
 }
 
 bool pdl_namespace_new(pdl_val dict, pdl_val *out, pdl_err *err) {
@@ -84,18 +86,23 @@ bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err) {
     return true;
 }
 
-/* --- cycler --------------------------------------------------------------------------------------------- */
+/* --- cycler ----------------------------------------------------------------------------------- */
 
 static bool cycler_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const cell *c = cell_of(self);
-    if (pdl_str_is(name, "current")) *out = pdl_keep(pdl_list_at(c->content, c->at));
-    else if (pdl_str_is(name, "items")) *out = pdl_list_as_tuple(pdl_keep(c->content));
-    else if (pdl_str_is(name, "pos")) *out = pdl_int((int64_t)c->at);
-    else return false;
+    if (pdl_str_is(name, "current"))
+        *out = pdl_keep(pdl_list_at(c->content, c->at));
+    else if (pdl_str_is(name, "items"))
+        *out = pdl_list_as_tuple(pdl_keep(c->content));
+    else if (pdl_str_is(name, "pos"))
+        *out = pdl_int((int64_t)c->at);
+    else
+        return false;
     return true;
 }
 
-static const pdl_attr_class cycler_class = {{"jinja2.utils.Cycler", child, NULL, NULL}, cycler_attr};
+static const pdl_attr_class cycler_class = {{"jinja2.utils.Cycler", child, NULL, NULL},
+                                            cycler_attr};
 
 pdl_val pdl_cycler_new(pdl_val items) { return cell_new(&cycler_class, items); }
 
@@ -113,9 +120,10 @@ static bool m_reset(PDL_ARGS) {
 }
 
 static const pdl_native cycler_methods[] = {
-    {"next", m_next, "self", 1, 1, PDL_N_IMPURE, "The current item; moves to the next one.", "Cycler.next",
+    {"next", m_next, "self", 1, 1, PDL_N_IMPURE, "The current item; moves to the next one.",
+     "Cycler.next", PDL_NS_DEF},
+    {"reset", m_reset, "self", 1, 1, PDL_N_IMPURE, "Back to the first item.", "Cycler.reset",
      PDL_NS_DEF},
-    {"reset", m_reset, "self", 1, 1, PDL_N_IMPURE, "Back to the first item.", "Cycler.reset", PDL_NS_DEF},
 };
 
 pdl_rows pdl_rows_cell(pdl_vref v) {
@@ -123,17 +131,21 @@ pdl_rows pdl_rows_cell(pdl_vref v) {
     return (pdl_rows){cycler_methods, PDL_N_COUNT(cycler_methods)};
 }
 
-/* --- joiner --------------------------------------------------------------------------------------------- */
+/* --- joiner ----------------------------------------------------------------------------------- */
 
 static bool joiner_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const cell *c = cell_of(self);
-    if (pdl_str_is(name, "sep")) *out = pdl_keep(c->content);
-    else if (pdl_str_is(name, "used")) *out = pdl_bool(c->at > 0);
-    else return false;
+    if (pdl_str_is(name, "sep"))
+        *out = pdl_keep(c->content);
+    else if (pdl_str_is(name, "used"))
+        *out = pdl_bool(c->at > 0);
+    else
+        return false;
     return true;
 }
 
-static const pdl_attr_class joiner_class = {{"jinja2.utils.Joiner", child, NULL, NULL}, joiner_attr};
+static const pdl_attr_class joiner_class = {{"jinja2.utils.Joiner", child, NULL, NULL},
+                                            joiner_attr};
 
 pdl_val pdl_joiner_new(pdl_val sep) { return cell_new(&joiner_class, sep); }
 
@@ -142,7 +154,8 @@ bool pdl_cell_call(pdl_vref v, size_t n_pos, bool *handled, pdl_val *out, pdl_er
     if (!*handled) return true;
     if (n_pos)
         return pdl_err_host(err, "TypeError",
-                            "Joiner.__call__() takes 1 positional argument but %zu were given", n_pos + 1);
+                            "Joiner.__call__() takes 1 positional argument but %zu were given",
+                            n_pos + 1);
     cell *c = cell_of(v);
     *out = c->at ? pdl_keep(c->content) : pdl_text((pdl_str){"", 0});
     c->at = 1;

@@ -23,8 +23,10 @@ static const entity *find(pdl_str name) {
         size_t mid = lo + (hi - lo) / 2;
         int c = pdl_str_cmp(name, pdl_str_of(entities[mid].name));
         if (c == 0) return &entities[mid];
-        if (c < 0) hi = mid;
-        else lo = mid + 1;
+        if (c < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
     }
     return NULL;
 }
@@ -40,16 +42,20 @@ static uint32_t as_windows(uint32_t cp) {
 }
 
 static bool is_invalid(uint32_t cp) {
-    return (cp >= 1 && cp <= 8) || (cp >= 0xe && cp <= 0x1f) || (cp >= 0x7f && cp <= 0x9f)
-           || (cp >= 0xfdd0 && cp <= 0xfdef) || cp == 0xb || (cp & 0xfffe) == 0xfffe;
+    return (cp >= 1 && cp <= 8) || (cp >= 0xe && cp <= 0x1f) || (cp >= 0x7f && cp <= 0x9f) ||
+           (cp >= 0xfdd0 && cp <= 0xfdef) || cp == 0xb || (cp & 0xfffe) == 0xfffe;
 }
 
 static void put_code_point(uint32_t cp, pdl_buf *out) {
     uint32_t other = as_windows(cp);
-    if (other) pdl_buf_put_cp(out, other);
-    else if (cp == 0xd) pdl_buf_putc(out, '\r');
-    else if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000)) pdl_buf_put_cp(out, 0xfffd);
-    else if (!is_invalid(cp)) pdl_buf_put_cp(out, cp);
+    if (other)
+        pdl_buf_put_cp(out, other);
+    else if (cp == 0xd)
+        pdl_buf_putc(out, '\r');
+    else if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
+        pdl_buf_put_cp(out, 0xfffd);
+    else if (!is_invalid(cp))
+        pdl_buf_put_cp(out, cp);
 }
 
 static int digit(char c, bool hex) {
@@ -74,8 +80,8 @@ static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     return at - i;
 }
 
-/* "amp;" at s[i]: the whole name, else the longest beginning that stands without semicolon. Returns its
- * length or 0. */
+/* "amp;" at s[i]: the whole name, else the longest beginning that stands without semicolon. Returns
+ * its length or 0. */
 static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
     size_t end = i;
     while (end < s.n && end - i < LONGEST && !strchr("\t\n\f <&#;", s.p[end])) end++;

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* --- escaping ------------------------------------------------------------------------------------------- */
+/* --- escaping --------------------------------------------------------------------------------- */
 
 static const char *entity(char c) {
     switch (c) {
@@ -79,7 +79,7 @@ bool pdl_f_safe(PDL_ARGS) {
     return true;
 }
 
-/* --- tags ----------------------------------------------------------------------------------------------- */
+/* --- tags ------------------------------------------------------------------------------------- */
 
 /* End of the tag or comment that begins at start, PDL_NOT_FOUND when it is not closed. */
 static size_t tag_end(pdl_str s, size_t start) {
@@ -131,7 +131,7 @@ bool pdl_f_striptags(PDL_ARGS) {
     return pdl_text_like(&text, pdl_absent(), out, err);
 }
 
-/* --- attributes ----------------------------------------------------------------------------------------- */
+/* --- attributes ------------------------------------------------------------------------------- */
 
 static bool bad_attr_key(pdl_str s) {
     for (size_t i = 0; i < s.n; i++)
@@ -147,7 +147,8 @@ static bool put_attr(pdl_vref key, pdl_vref value, pdl_buf *b, pdl_err *err) {
     if (bad_attr_key(pdl_str_get(key))) {
         pdl_buf shown = PDL_BUF;
         pdl_val_show(key, true, 200, &shown);
-        pdl_err_host(err, "ValueError", "Invalid character in attribute name: %s", pdl_buf_z(&shown));
+        pdl_err_host(err, "ValueError", "Invalid character in attribute name: %s",
+                     pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
         return false;
     }
@@ -157,8 +158,8 @@ static bool put_attr(pdl_vref key, pdl_vref value, pdl_buf *b, pdl_err *err) {
         pdl_drop(k);
         return false;
     }
-    bool ok = pdl_buf_add(b, pdl_str_get(k), err) && pdl_buf_add(b, PDL_STR("=\""), err)
-              && pdl_buf_add(b, pdl_str_get(v), err) && pdl_buf_add(b, PDL_STR("\""), err);
+    bool ok = pdl_buf_add(b, pdl_str_get(k), err) && pdl_buf_add(b, PDL_STR("=\""), err) &&
+              pdl_buf_add(b, pdl_str_get(v), err) && pdl_buf_add(b, PDL_STR("\""), err);
     pdl_drop(k);
     pdl_drop(v);
     return ok;
@@ -177,8 +178,8 @@ bool pdl_f_xmlattr(PDL_ARGS) {
         if (pdl_is_null(v) || pdl_is(v, PDL_V_UNDEFINED)) continue;
         bool blank = any || space;
         any = true;
-        if ((!blank || pdl_buf_add(&b, PDL_STR(" "), err))
-            && put_attr(pdl_dict_key_at(argv[0], i), v, &b, err))
+        if ((!blank || pdl_buf_add(&b, PDL_STR(" "), err)) &&
+            put_attr(pdl_dict_key_at(argv[0], i), v, &b, err))
             continue;
         pdl_buf_fini(&b);
         return false;
@@ -187,20 +188,24 @@ bool pdl_f_xmlattr(PDL_ARGS) {
     return true;
 }
 
-/* --- percent-encoding ---------------------------------------------------------------------------------- */
+/* --- percent-encoding ------------------------------------------------------------------------- */
 
 static void put_percent(pdl_str s, bool query, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-                     || (c && strchr("_.-~", c) != NULL);
-        if (plain || (c == '/' && !query)) pdl_buf_putc(out, (char)c);
-        else if (c == ' ' && query) pdl_buf_putc(out, '+');
-        else pdl_buf_putf(out, "%%%02X", c);
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     (c && strchr("_.-~", c) != NULL);
+        if (plain || (c == '/' && !query))
+            pdl_buf_putc(out, (char)c);
+        else if (c == ' ' && query)
+            pdl_buf_putc(out, '+');
+        else
+            pdl_buf_putf(out, "%%%02X", c);
     }
 }
 
-static bool put_quoted(const pdl_native_env *env, pdl_vref v, bool query, pdl_buf *out, pdl_err *err) {
+static bool put_quoted(const pdl_native_env *env, pdl_vref v, bool query, pdl_buf *out,
+                       pdl_err *err) {
     if (pdl_is(v, PDL_V_BYTES)) {
         put_percent(pdl_bytes_get(v), query, out);
         return true;
@@ -217,7 +222,8 @@ static bool unpack_pair(pdl_vref v, pdl_val out[2], pdl_err *err) {
     size_t n;
     if (pdl_is(v, PDL_V_UNDEFINED)) return pdl_undefined_error(v, err);
     if (!pdl_val_len(v, &n))
-        return pdl_err_host(err, "TypeError", "cannot unpack non-iterable %s object", pdl_py_type(v));
+        return pdl_err_host(err, "TypeError", "cannot unpack non-iterable %s object",
+                            pdl_py_type(v));
     pdl_val list;
     if (!pdl_val_to_list(v, &list, err)) return false;
     n = pdl_list_len(list);
@@ -225,7 +231,8 @@ static bool unpack_pair(pdl_vref v, pdl_val out[2], pdl_err *err) {
         for (size_t i = 0; i < 2; i++) out[i] = pdl_keep(pdl_list_at(list, i));
     pdl_drop(list);
     if (n > 2) return pdl_err_host(err, "ValueError", "too many values to unpack (expected 2)");
-    return n == 2 || pdl_err_host(err, "ValueError", "not enough values to unpack (expected 2, got %zu)", n);
+    return n == 2 ||
+           pdl_err_host(err, "ValueError", "not enough values to unpack (expected 2, got %zu)", n);
 }
 
 static bool put_query(const pdl_native_env *env, pdl_vref pairs, pdl_buf *b, pdl_err *err) {
@@ -251,8 +258,8 @@ bool pdl_f_urlencode(PDL_ARGS) {
     if (pdl_is_str(argv[0]) || (!pdl_is(argv[0], PDL_V_UNDEFINED) && !pdl_val_len(argv[0], &n))) {
         ok = put_quoted(env, argv[0], false, &b, err);
     } else {
-        pdl_val view =
-            pdl_is_dict(argv[0]) ? pdl_view_new(pdl_keep(argv[0]), PDL_VIEW_ITEMS) : pdl_keep(argv[0]);
+        pdl_val view = pdl_is_dict(argv[0]) ? pdl_view_new(pdl_keep(argv[0]), PDL_VIEW_ITEMS)
+                                            : pdl_keep(argv[0]);
         ok = pdl_arg_list(env, view, &pairs, err) && put_query(env, pairs, &b, err);
         pdl_drop(view);
     }

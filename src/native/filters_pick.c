@@ -1,5 +1,5 @@
-/* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters and tests
- * by name.
+/* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters
+ * and tests by name.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/text.h"
@@ -26,8 +26,8 @@ static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
 }
 
 /* args[0] is the name, the rest what follows it. */
-static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args, size_t n,
-                        pdl_vref kwargs, pdl_err *err) {
+static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args,
+                        size_t n, pdl_vref kwargs, pdl_err *err) {
     *a = (action){.env = env};
     if (n == 0) return true;
     pdl_str name = pdl_is_str(args[0]) ? pdl_str_get(args[0]) : (pdl_str){"", 0};
@@ -62,12 +62,13 @@ static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *e
         return true;
     }
     a->pos[0] = pdl_keep(item);
-    bool ok = pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
+    bool ok =
+        pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
     pdl_drop(a->pos[0]);
     return ok;
 }
 
-/* --- map ------------------------------------------------------------------------------------------------ */
+/* --- map -------------------------------------------------------------------------------------- */
 
 static bool map_by_attribute(pdl_vref items, pdl_vref kwargs, pdl_val *out, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(kwargs); i++) {
@@ -102,8 +103,8 @@ static bool map_filter(const action *a, pdl_vref items, pdl_val *out, pdl_err *e
 }
 
 bool pdl_f_map(PDL_ARGS) {
-    bool truth, by_attribute =
-                    argc == 1 && !pdl_is_absent(kwargs) && !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
+    bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) &&
+                               !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
     if (!truth) { /* also what is no sequence at all */
         *out = pdl_list_new(0);
@@ -118,23 +119,24 @@ bool pdl_f_map(PDL_ARGS) {
         ok = map_by_attribute(items, kwargs, out, err);
     } else {
         action a;
-        ok = action_init(&a, env, false, argv + 1, argc - 1, kwargs, err) && map_filter(&a, items, out, err);
+        ok = action_init(&a, env, false, argv + 1, argc - 1, kwargs, err) &&
+             map_filter(&a, items, out, err);
         action_fini(&a);
     }
     pdl_drop(items);
     return ok;
 }
 
-/* --- select --------------------------------------------------------------------------------------------- */
+/* --- select ----------------------------------------------------------------------------------- */
 
-static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, bool want, pdl_val *out,
-                       pdl_err *err) {
+static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, bool want,
+                       pdl_val *out, pdl_err *err) {
     pdl_val r = pdl_list_new(0);
     for (size_t i = 0; i < pdl_list_len(items); i++) {
         pdl_val x = pdl_absent(), verdict = pdl_absent();
         bool truth = false;
-        bool ok = pdl_getter_get(g, pdl_list_at(items, i), &x, err) && action_call(a, x, &verdict, err)
-                  && pdl_arg_truth(a->env, verdict, &truth, err);
+        bool ok = pdl_getter_get(g, pdl_list_at(items, i), &x, err) &&
+                  action_call(a, x, &verdict, err) && pdl_arg_truth(a->env, verdict, &truth, err);
         pdl_drop(x);
         pdl_drop(verdict);
         if (!ok) {
@@ -151,8 +153,8 @@ typedef struct {
     bool want, attribute;
 } picking;
 
-static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs, picking how,
-                 pdl_val *out, pdl_err *err) {
+static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs,
+                 picking how, pdl_val *out, pdl_err *err) {
     bool truth;
     if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
     if (!truth) {
@@ -160,21 +162,30 @@ static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pd
         return true;
     }
     size_t off = how.attribute ? 2 : 1;
-    if (argc < off) return pdl_err_host(err, "FilterArgumentError", "Missing parameter for attribute name");
+    if (argc < off)
+        return pdl_err_host(err, "FilterArgumentError", "Missing parameter for attribute name");
     pdl_val items;
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     pdl_getter g;
     action a;
     pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
-    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err)
-              && keep_items(&a, &g, items, how.want, out, err);
+    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err) &&
+              keep_items(&a, &g, items, how.want, out, err);
     action_fini(&a);
     pdl_getter_fini(&g);
     pdl_drop(items);
     return ok;
 }
 
-bool pdl_f_select(PDL_ARGS) { return pick(env, argv, argc, kwargs, (picking){true, false}, out, err); }
-bool pdl_f_reject(PDL_ARGS) { return pick(env, argv, argc, kwargs, (picking){false, false}, out, err); }
-bool pdl_f_selectattr(PDL_ARGS) { return pick(env, argv, argc, kwargs, (picking){true, true}, out, err); }
-bool pdl_f_rejectattr(PDL_ARGS) { return pick(env, argv, argc, kwargs, (picking){false, true}, out, err); }
+bool pdl_f_select(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){true, false}, out, err);
+}
+bool pdl_f_reject(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){false, false}, out, err);
+}
+bool pdl_f_selectattr(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){true, true}, out, err);
+}
+bool pdl_f_rejectattr(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){false, true}, out, err);
+}

@@ -1,5 +1,5 @@
-/* filters_seq.c -- filters on sequences. Where Jinja gives an iterator, these give the list of its items.
- * SPDX-License-Identifier: Apache-2.0 */
+/* filters_seq.c -- filters on sequences. Where Jinja gives an iterator, these give the list of its
+ * items. SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
@@ -9,7 +9,7 @@
 
 static pdl_val none_because(const char *why) { return pdl_undefined(pdl_textz(why)); }
 
-/* --- ends ----------------------------------------------------------------------------------------------- */
+/* --- ends ------------------------------------------------------------------------------------- */
 
 bool pdl_f_first(PDL_ARGS) {
     pdl_iter it;
@@ -29,9 +29,12 @@ bool pdl_f_last(PDL_ARGS) {
     size_t n = 0;
     if (t != PDL_V_UNDEFINED && (t == PDL_V_SET || t == PDL_V_HANDLE || !pdl_val_len(v, &n)))
         return pdl_err_host(err, "TypeError", "'%s' object is not reversible", pdl_py_type(v));
-    if (n == 0) *out = none_because("No last item, sequence was empty.");
-    else if (t == PDL_V_DICT) *out = pdl_keep(pdl_dict_key_at(v, n - 1));
-    else if (t != PDL_V_VIEW) return pdl_item(v, pdl_int(-1), out, err);
+    if (n == 0)
+        *out = none_because("No last item, sequence was empty.");
+    else if (t == PDL_V_DICT)
+        *out = pdl_keep(pdl_dict_key_at(v, n - 1));
+    else if (t != PDL_V_VIEW)
+        return pdl_item(v, pdl_int(-1), out, err);
     else {
         pdl_val list;
         if (!pdl_val_to_list(v, &list, err)) return false;
@@ -51,7 +54,8 @@ static pdl_val reversed(pdl_vref list) {
 }
 
 bool pdl_f_reverse(PDL_ARGS) {
-    if (pdl_is_str(argv[0])) return pdl_slice(argv[0], pdl_absent(), pdl_absent(), pdl_int(-1), out, err);
+    if (pdl_is_str(argv[0]))
+        return pdl_slice(argv[0], pdl_absent(), pdl_absent(), pdl_int(-1), out, err);
     pdl_val list;
     pdl_err why = {0};
     if (!pdl_arg_list(env, argv[0], &list, &why)) {
@@ -81,7 +85,7 @@ bool pdl_f_items(PDL_ARGS) {
     return ok;
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
     pdl_val r = pdl_list_new(to - from);
@@ -113,8 +117,10 @@ bool pdl_f_batch(PDL_ARGS) {
     }
     if (n && pdl_given(argv[2]))
         while ((int64_t)pdl_list_len(tail) < size) tail = pdl_list_push(tail, pdl_keep(argv[2]));
-    if (n) r = pdl_list_push(r, tail);
-    else pdl_drop(tail);
+    if (n)
+        r = pdl_list_push(r, tail);
+    else
+        pdl_drop(tail);
     *out = r;
     return true;
 }
@@ -122,11 +128,14 @@ bool pdl_f_batch(PDL_ARGS) {
 bool pdl_f_slice(PDL_ARGS) {
     int64_t slices = 0;
     pdl_val items;
-    if (!pdl_arg_int(argv[1], &slices, err) || !pdl_arg_list(env, argv[0], &items, err)) return false;
+    if (!pdl_arg_int(argv[1], &slices, err) || !pdl_arg_list(env, argv[0], &items, err))
+        return false;
     bool ok = true;
-    if (slices == 0) ok = pdl_err_host(err, "ZeroDivisionError", "integer division or modulo by zero");
+    if (slices == 0)
+        ok = pdl_err_host(err, "ZeroDivisionError", "integer division or modulo by zero");
     else if (slices > PDL_MAX_RANGE_ITEMS)
-        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items", PDL_MAX_RANGE_ITEMS);
+        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                         PDL_MAX_RANGE_ITEMS);
     if (ok) {
         size_t n = pdl_list_len(items), k = slices > 0 ? (size_t)slices : 0, each = k ? n / k : 0,
                more = k ? n % k : 0, at = 0;
@@ -144,10 +153,11 @@ bool pdl_f_slice(PDL_ARGS) {
     return ok;
 }
 
-/* --- order ---------------------------------------------------------------------------------------------- */
+/* --- order ------------------------------------------------------------------------------------ */
 
 /* The items sorted by g. */
-static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out, pdl_err *err) {
+static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
+                       pdl_err *err) {
     pdl_val keys;
     if (!pdl_getter_all(g, items, &keys, err)) return false;
     bool ok = pdl_sorted(items, keys, reverse, out, err);
@@ -158,8 +168,8 @@ static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_va
 bool pdl_f_sort(PDL_ARGS) {
     bool reverse, sensitive;
     pdl_val items;
-    if (!pdl_arg_truth(env, argv[1], &reverse, err) || !pdl_arg_truth(env, argv[2], &sensitive, err)
-        || !pdl_arg_list(env, argv[0], &items, err))
+    if (!pdl_arg_truth(env, argv[1], &reverse, err) ||
+        !pdl_arg_truth(env, argv[2], &sensitive, err) || !pdl_arg_list(env, argv[0], &items, err))
         return false;
     pdl_getter g;
     pdl_getter_init(&g, argv[3], true, !sensitive);
@@ -171,10 +181,12 @@ bool pdl_f_sort(PDL_ARGS) {
 
 bool pdl_f_dictsort(PDL_ARGS) {
     bool sensitive, reverse, by_value = pdl_text_is(argv[2], "value");
-    if (!pdl_arg_truth(env, argv[1], &sensitive, err) || !pdl_arg_truth(env, argv[3], &reverse, err))
+    if (!pdl_arg_truth(env, argv[1], &sensitive, err) ||
+        !pdl_arg_truth(env, argv[3], &reverse, err))
         return false;
     if (!pdl_is_absent(argv[2]) && !by_value && !pdl_text_is(argv[2], "key"))
-        return pdl_err_host(err, "FilterArgumentError", "You can only sort by either \"key\" or \"value\"");
+        return pdl_err_host(err, "FilterArgumentError",
+                            "You can only sort by either \"key\" or \"value\"");
     if (pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
     if (!pdl_is_dict(argv[0]))
         return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'items'",
@@ -234,15 +246,17 @@ static bool pick_extreme(const pdl_native_env *env, const pdl_val *argv, char op
 bool pdl_f_max(PDL_ARGS) { return pick_extreme(env, argv, '>', out, err); }
 bool pdl_f_min(PDL_ARGS) { return pick_extreme(env, argv, '<', out, err); }
 
-/* --- same and different --------------------------------------------------------------------------------- */
+/* --- same and different ----------------------------------------------------------------------- */
 
-/* Groups of equal neighbours of sorted, whose keys by g stand in keys, each named by what show gives of its
- * first item. */
-static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out, pdl_err *err) {
+/* Groups of equal neighbours of sorted, whose keys by g stand in keys, each named by what show
+ * gives of its first item. */
+static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out,
+                        pdl_err *err) {
     size_t n = pdl_list_len(sorted);
     pdl_val r = pdl_list_new(0);
     for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && pdl_val_eq(pdl_list_at(keys, to), pdl_list_at(keys, from));) to++;
+        for (to = from + 1; to < n && pdl_val_eq(pdl_list_at(keys, to), pdl_list_at(keys, from));)
+            to++;
         pdl_val name;
         if (!pdl_getter_get(show, pdl_list_at(sorted, from), &name, err)) {
             pdl_drop(r);
@@ -264,8 +278,8 @@ bool pdl_f_groupby(PDL_ARGS) {
     pdl_getter_init(&g, argv[1], false, !sensitive);
     pdl_getter_init(&show, argv[1], false, false);
     g.deflt = show.deflt = argv[2];
-    bool ok = sort_items(&g, items, false, &sorted, err) && pdl_getter_all(&g, sorted, &keys, err)
-              && make_groups(&show, sorted, keys, out, err);
+    bool ok = sort_items(&g, items, false, &sorted, err) &&
+              pdl_getter_all(&g, sorted, &keys, err) && make_groups(&show, sorted, keys, out, err);
     pdl_getter_fini(&g);
     pdl_getter_fini(&show);
     pdl_drop(items);
@@ -304,12 +318,14 @@ bool pdl_f_unique(PDL_ARGS) {
     pdl_getter_fini(&g);
     pdl_drop(seen);
     pdl_drop(items);
-    if (ok) *out = r;
-    else pdl_drop(r);
+    if (ok)
+        *out = r;
+    else
+        pdl_drop(r);
     return ok;
 }
 
-/* --- join ----------------------------------------------------------------------------------------------- */
+/* --- join ------------------------------------------------------------------------------------- */
 
 /* Every item as text; *any_safe: one of them is marked safe. */
 static bool texts_of(const pdl_native_env *env, const pdl_getter *g, pdl_vref items, pdl_val *out,
@@ -341,7 +357,8 @@ bool pdl_f_join(PDL_ARGS) {
     pdl_getter_fini(&g);
     pdl_drop(items);
     if (!ok) return false;
-    if (pdl_is_absent(argv[1])) sep = pdl_text((pdl_str){"", 0});
+    if (pdl_is_absent(argv[1]))
+        sep = pdl_text((pdl_str){"", 0});
     else if (!pdl_arg_text(env, argv[1], &sep, err)) {
         pdl_drop(texts);
         return false;

@@ -12,11 +12,12 @@
 
 static const pdl_str BLANK = {" ", 1};
 
-/* --- case ----------------------------------------------------------------------------------------------- */
+/* --- case ------------------------------------------------------------------------------------- */
 
 typedef void recase_fn(pdl_buf *out, pdl_str s);
 
-static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_val *out, pdl_err *err) {
+static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_val *out,
+                    pdl_err *err) {
     pdl_val s;
     if (!pdl_arg_text(env, v, &s, err)) return false;
     char space[PDL_SHORT_TEXT];
@@ -28,8 +29,10 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
 }
 
 /* A short text goes straight behind what is there: it grows to three times its size at most. */
-static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out, pdl_err *err) {
-    if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT && out->limit - out->len > 3 * PDL_SHORT_TEXT) {
+static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out,
+                        pdl_err *err) {
+    if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT &&
+        out->limit - out->len > 3 * PDL_SHORT_TEXT) {
         fn(out, pdl_str_get(v));
         return true;
     }
@@ -43,7 +46,9 @@ static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pd
 bool pdl_f_capitalize(PDL_ARGS) { return recased(env, argv[0], pdl_utf8_capitalize, out, err); }
 bool pdl_f_lower(PDL_ARGS) { return recased(env, argv[0], pdl_utf8_lower, out, err); }
 bool pdl_f_upper(PDL_ARGS) { return recased(env, argv[0], pdl_utf8_upper, out, err); }
-bool pdl_w_capitalize(PDL_WRITES) { return put_recased(env, argv[0], pdl_utf8_capitalize, out, err); }
+bool pdl_w_capitalize(PDL_WRITES) {
+    return put_recased(env, argv[0], pdl_utf8_capitalize, out, err);
+}
 bool pdl_w_lower(PDL_WRITES) { return put_recased(env, argv[0], pdl_utf8_lower, out, err); }
 bool pdl_w_upper(PDL_WRITES) { return put_recased(env, argv[0], pdl_utf8_upper, out, err); }
 
@@ -78,7 +83,7 @@ bool pdl_f_title(PDL_ARGS) {
     return true;
 }
 
-/* --- blanks --------------------------------------------------------------------------------------------- */
+/* --- blanks ----------------------------------------------------------------------------------- */
 
 bool pdl_f_center(PDL_ARGS) {
     int64_t width = 80;
@@ -96,11 +101,14 @@ bool pdl_f_center(PDL_ARGS) {
 
 bool pdl_f_trim(PDL_ARGS) {
     bool chars = pdl_given(argv[1]);
-    if (chars && !pdl_is_str(argv[1])) return pdl_err_host(err, "TypeError", "strip arg must be None or str");
+    if (chars && !pdl_is_str(argv[1]))
+        return pdl_err_host(err, "TypeError", "strip arg must be None or str");
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    *out = pdl_piece_like(
-        pdl_strip_text(pdl_str_get(s), chars ? pdl_str_get(argv[1]) : (pdl_str){0}, !chars, true, true), s);
+    *out =
+        pdl_piece_like(pdl_strip_text(pdl_str_get(s), chars ? pdl_str_get(argv[1]) : (pdl_str){0},
+                                      !chars, true, true),
+                       s);
     pdl_drop(s);
     return true;
 }
@@ -110,9 +118,10 @@ static bool not_a_string(pdl_vref v, const char *op_with, pdl_err *err) {
     if (pdl_is(v, PDL_V_TUPLE))
         return pdl_err_host(err, "TypeError", "can only concatenate tuple (not \"str\") to tuple");
     if (op_with && !pdl_is_list(v))
-        return pdl_err_host(err, "TypeError", "unsupported operand type(s) for %s: '%s' and 'str'", op_with,
-                            pdl_py_type(v));
-    return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'", pdl_py_type(v));
+        return pdl_err_host(err, "TypeError", "unsupported operand type(s) for %s: '%s' and 'str'",
+                            op_with, pdl_py_type(v));
+    return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'",
+                        pdl_py_type(v));
 }
 
 /* Text of the width argument: itself, or as many blanks. Owned. */
@@ -150,19 +159,20 @@ static bool put_indented(pdl_str s, pdl_str by, bool first, bool blank, pdl_buf 
 
 bool pdl_f_indent(PDL_ARGS) {
     bool first, blank;
-    if (!pdl_arg_truth(env, argv[2], &first, err) || !pdl_arg_truth(env, argv[3], &blank, err)) return false;
+    if (!pdl_arg_truth(env, argv[2], &first, err) || !pdl_arg_truth(env, argv[3], &blank, err))
+        return false;
     pdl_val by = pdl_absent();
     if (!indentation(argv[1], &by, err)) return false;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_is_str(argv[0]) || not_a_string(argv[0], "+=", err);
-    ok = ok && put_indented(pdl_str_get(argv[0]), pdl_str_get(by), first, blank, &b, err)
-         && pdl_text_like(&b, argv[0], out, err);
+    ok = ok && put_indented(pdl_str_get(argv[0]), pdl_str_get(by), first, blank, &b, err) &&
+         pdl_text_like(&b, argv[0], out, err);
     pdl_buf_fini(&b);
     pdl_drop(by);
     return ok;
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
 static bool escaped_unless_safe(pdl_vref s, bool wanted, pdl_val *out, pdl_err *err) {
     if (wanted) return pdl_escape_html(s, out, err);
@@ -173,16 +183,19 @@ static bool escaped_unless_safe(pdl_vref s, bool wanted, pdl_val *out, pdl_err *
 bool pdl_f_replace(PDL_ARGS) {
     int64_t count = -1;
     if (pdl_given(argv[3]) && !pdl_arg_int(argv[3], &count, err)) return false;
-    pdl_val s = pdl_absent(), old = pdl_absent(), with = pdl_absent(), text = pdl_absent(), by = pdl_absent();
+    pdl_val s = pdl_absent(), old = pdl_absent(), with = pdl_absent(), text = pdl_absent(),
+            by = pdl_absent();
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = pdl_arg_text(env, argv[0], &s, err) && pdl_arg_text(env, argv[1], &old, err)
-              && pdl_arg_text(env, argv[2], &with, err);
+    bool ok = pdl_arg_text(env, argv[0], &s, err) && pdl_arg_text(env, argv[1], &old, err) &&
+              pdl_arg_text(env, argv[2], &with, err);
     if (ok) {
-        bool escape = env->autoescape && (pdl_is_safe(old) || (pdl_is_safe(with) && !pdl_is_safe(s)));
-        ok = escaped_unless_safe(s, escape, &text, err)
-             && escaped_unless_safe(with, env->autoescape && pdl_is_safe(text), &by, err)
-             && pdl_replace_text(pdl_str_get(text), pdl_str_get(old), pdl_str_get(by), count, &b, err)
-             && pdl_text_like(&b, env->autoescape ? text : pdl_absent(), out, err);
+        bool escape =
+            env->autoescape && (pdl_is_safe(old) || (pdl_is_safe(with) && !pdl_is_safe(s)));
+        ok = escaped_unless_safe(s, escape, &text, err) &&
+             escaped_unless_safe(with, env->autoescape && pdl_is_safe(text), &by, err) &&
+             pdl_replace_text(pdl_str_get(text), pdl_str_get(old), pdl_str_get(by), count, &b,
+                              err) &&
+             pdl_text_like(&b, env->autoescape ? text : pdl_absent(), out, err);
     }
     pdl_buf_fini(&b);
     pdl_val all[] = {s, old, with, text, by};
@@ -200,7 +213,8 @@ static pdl_val without_last_word(pdl_val s) {
     return head;
 }
 
-static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t *end_len, pdl_err *err) {
+static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t *end_len,
+                           pdl_err *err) {
     *end_len = 3;
     if (!pdl_is_absent(end) && !pdl_val_len(end, end_len))
         return pdl_err_host(err, "TypeError", "object of type '%s' has no len()", pdl_py_type(end));
@@ -208,7 +222,8 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
         return pdl_err_host(err, "AssertionError", "expected length >= %zu, got %lld", *end_len,
                             (long long)length);
     if (leeway < 0)
-        return pdl_err_host(err, "AssertionError", "expected leeway >= 0, got %lld", (long long)leeway);
+        return pdl_err_host(err, "AssertionError", "expected leeway >= 0, got %lld",
+                            (long long)leeway);
     return true;
 }
 
@@ -216,7 +231,8 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
 static bool length_of(pdl_vref v, int64_t *out, pdl_err *err) {
     if (pdl_is_absent(v)) return true;
     if (!pdl_is_number(v))
-        return pdl_err_host(err, "TypeError", "'>=' not supported between instances of '%s' and 'int'",
+        return pdl_err_host(err, "TypeError",
+                            "'>=' not supported between instances of '%s' and 'int'",
                             pdl_py_type(v));
     if (!pdl_is(v, PDL_V_FLOAT)) return pdl_arg_int(v, out, err);
     double d = floor(pdl_float_of(v));
@@ -228,9 +244,9 @@ bool pdl_f_truncate(PDL_ARGS) {
     int64_t length = 255, leeway = 5;
     bool killwords;
     size_t end_len, n = 0;
-    if (!length_of(argv[1], &length, err) || !pdl_arg_truth(env, argv[2], &killwords, err)
-        || (pdl_given(argv[4]) && !length_of(argv[4], &leeway, err))
-        || !check_truncate(argv[3], length, leeway, &end_len, err))
+    if (!length_of(argv[1], &length, err) || !pdl_arg_truth(env, argv[2], &killwords, err) ||
+        (pdl_given(argv[4]) && !length_of(argv[4], &leeway, err)) ||
+        !check_truncate(argv[3], length, leeway, &end_len, err))
         return false;
     pdl_vref s = argv[0];
     if (!pdl_is(s, PDL_V_UNDEFINED) && !pdl_val_len(s, &n))
@@ -241,9 +257,9 @@ bool pdl_f_truncate(PDL_ARGS) {
     }
     pdl_val head, to = pdl_is(argv[1], PDL_V_FLOAT) ? argv[1] : pdl_int(length - (int64_t)end_len);
     if (!pdl_slice(s, pdl_absent(), to, pdl_absent(), &head, err)) return false;
-    bool ok =
-        pdl_is_str(head) || killwords
-        || pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'rsplit'", pdl_py_type(head));
+    bool ok = pdl_is_str(head) || killwords ||
+              pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'rsplit'",
+                           pdl_py_type(head));
     if (ok) {
         if (!killwords) head = without_last_word(head);
         pdl_val end = pdl_is_absent(argv[3]) ? pdl_textz("...") : pdl_keep(argv[3]);
@@ -271,10 +287,12 @@ bool pdl_f_wordcount(PDL_ARGS) {
     return true;
 }
 
-static bool formatted(pdl_vref format, const pdl_val *args, size_t n, bool lenient, pdl_val *out, pdl_err *err) {
+static bool formatted(pdl_vref format, const pdl_val *args, size_t n, bool lenient, pdl_val *out,
+                      pdl_err *err) {
     char space[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
-    bool ok = pdl_format_percent_put(format, args, n, lenient, &b, err) && pdl_text_like(&b, format, out, err);
+    bool ok = pdl_format_percent_put(format, args, n, lenient, &b, err) &&
+              pdl_text_like(&b, format, out, err);
     pdl_buf_fini(&b);
     return ok;
 }
@@ -286,7 +304,8 @@ bool pdl_f_format(PDL_ARGS) {
                             "can't handle positional and keyword arguments at the same time");
     pdl_val s;
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
-    bool ok = has_kw ? pdl_format_percent(s, kwargs, env->lenient, out, err) : formatted(s, argv + 1, argc - 1, env->lenient, out, err);
+    bool ok = has_kw ? pdl_format_percent(s, kwargs, env->lenient, out, err)
+                     : formatted(s, argv + 1, argc - 1, env->lenient, out, err);
     pdl_drop(s);
     return ok;
 }

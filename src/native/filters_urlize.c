@@ -7,12 +7,13 @@
 
 #include "base/banned.h"
 
-/* What counts as an address: a scheme or www. with a domain, a well-known top domain, an IP number; then port
- * and path. */
+/* What counts as an address: a scheme or www. with a domain, a well-known top domain, an IP number;
+ * then port and path. */
 static const char web_pattern[] =
     "^((https?://|www\\.)(([\\w%-]+\\.)+)?([a-z]{2,63}|xn--[\\w%]{2,59})"
     "|([\\w%-]{2,63}\\.)+(com|net|int|edu|gov|org|info|mil)"
-    "|(https?://)((([\\d]{1,3})(\\.[\\d]{1,3}){3})|(\\[([\\da-fA-F]{0,4}:){2}([\\da-fA-F]{0,4}:?){1,6}\\])))"
+    "|(https?://"
+    ")((([\\d]{1,3})(\\.[\\d]{1,3}){3})|(\\[([\\da-fA-F]{0,4}:){2}([\\da-fA-F]{0,4}:?){1,6}\\])))"
     "(?::[\\d]{1,5})?(?:[/?#]\\S*)?$";
 static const char mail_pattern[] = "^\\S+@\\w[\\w.-]*\\.\\w+$";
 
@@ -25,7 +26,7 @@ typedef struct {
     pdl_err *err;
 } linker;
 
-/* --- one word ------------------------------------------------------------------------------------------- */
+/* --- one word --------------------------------------------------------------------------------- */
 
 typedef struct {
     pdl_str head, middle, tail;
@@ -87,14 +88,17 @@ static void put_shown(linker *l, pdl_str s) {
     PDL_PUT(&l->out, "...");
 }
 
-static void put_link(linker *l, const char *scheme, pdl_str href, bool attributes, pdl_str shown, bool trim) {
+static void put_link(linker *l, const char *scheme, pdl_str href, bool attributes, pdl_str shown,
+                     bool trim) {
     pdl_buf_putf(&l->out, "<a href=\"%s", scheme);
     pdl_buf_put(&l->out, href);
     PDL_PUT(&l->out, "\"");
     if (attributes) pdl_buf_put(&l->out, pdl_buf_str(&l->attributes));
     PDL_PUT(&l->out, ">");
-    if (trim) put_shown(l, shown);
-    else pdl_buf_put(&l->out, shown);
+    if (trim)
+        put_shown(l, shown);
+    else
+        pdl_buf_put(&l->out, shown);
     PDL_PUT(&l->out, "</a>");
 }
 
@@ -112,7 +116,8 @@ static bool put_middle(linker *l, pdl_str s) {
     bool hit = false;
     if (!matches(l, l->web, s, &hit)) return false;
     if (hit) {
-        bool has_scheme = pdl_str_starts(s, PDL_STR("https://")) || pdl_str_starts(s, PDL_STR("http://"));
+        bool has_scheme =
+            pdl_str_starts(s, PDL_STR("https://")) || pdl_str_starts(s, PDL_STR("http://"));
         put_link(l, has_scheme ? "" : "https://", s, true, s, true);
         return true;
     }
@@ -124,11 +129,13 @@ static bool put_middle(linker *l, pdl_str s) {
             return true;
         }
     }
-    bool may = s.n && memchr(s.p, '@', s.n) && !pdl_str_starts(s, PDL_STR("www.")) && s.p[0] != '@'
-               && !memchr(s.p, ':', s.n);
+    bool may = s.n && memchr(s.p, '@', s.n) && !pdl_str_starts(s, PDL_STR("www.")) &&
+               s.p[0] != '@' && !memchr(s.p, ':', s.n);
     if (may && !matches(l, l->mail, s, &hit)) return false;
-    if (may && hit) put_link(l, "mailto:", s, false, s, false);
-    else if (!put_other_scheme(l, s)) pdl_buf_put(&l->out, s);
+    if (may && hit)
+        put_link(l, "mailto:", s, false, s, false);
+    else if (!put_other_scheme(l, s))
+        pdl_buf_put(&l->out, s);
     return true;
 }
 
@@ -140,7 +147,7 @@ static bool put_word(linker *l, pdl_str s) {
     return true;
 }
 
-/* --- the text ------------------------------------------------------------------------------------------- */
+/* --- the text --------------------------------------------------------------------------------- */
 
 static bool put_words(linker *l, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
@@ -150,8 +157,10 @@ static bool put_words(linker *l, pdl_str s) {
         for (p = next; p < end; p = next)
             if (pdl_cp_is_space(pdl_utf8_next(&next)) != blank) break;
         pdl_str piece = {from, (size_t)(p - from)};
-        if (blank) pdl_buf_put(&l->out, piece);
-        else if (!put_word(l, piece)) return false;
+        if (blank)
+            pdl_buf_put(&l->out, piece);
+        else if (!put_word(l, piece))
+            return false;
     }
     return true;
 }
@@ -203,8 +212,8 @@ static bool check_schemes(linker *l) {
     for (size_t i = 0; i < pdl_list_len(l->schemes); i++) {
         pdl_vref v = pdl_list_at(l->schemes, i);
         if (!pdl_is_str(v))
-            return pdl_err_host(l->err, "TypeError", "expected string or bytes-like object, got '%s'",
-                                pdl_py_type(v));
+            return pdl_err_host(l->err, "TypeError",
+                                "expected string or bytes-like object, got '%s'", pdl_py_type(v));
         pdl_str s = pdl_str_get(v);
         size_t n = s.n, slashes = 0;
         while (n && s.p[n - 1] == '/' && slashes < 2) n--, slashes++;
@@ -217,7 +226,8 @@ static bool check_schemes(linker *l) {
         if (ok) continue;
         pdl_buf b = PDL_BUF;
         pdl_str_repr(s, &b);
-        pdl_err_host(l->err, "FilterArgumentError", "%s is not a valid URI scheme prefix.", pdl_buf_z(&b));
+        pdl_err_host(l->err, "FilterArgumentError", "%s is not a valid URI scheme prefix.",
+                     pdl_buf_z(&b));
         pdl_buf_fini(&b);
         return false;
     }
@@ -228,24 +238,27 @@ static bool prepare(linker *l, const pdl_native_env *env, const pdl_val *argv) {
     bool nofollow;
     if (pdl_given(argv[1]) && !pdl_arg_int(argv[1], &l->limit, l->err)) return false;
     if (l->limit < -1) l->limit = 0;
-    if (!pdl_arg_truth(env, argv[2], &nofollow, l->err) || !put_rel(l, env, argv[4], nofollow)) return false;
+    if (!pdl_arg_truth(env, argv[2], &nofollow, l->err) || !put_rel(l, env, argv[4], nofollow))
+        return false;
     if (pdl_given(argv[3])) {
         pdl_val target;
         if (!pdl_arg_text(env, argv[3], &target, l->err)) return false;
         put_attribute(l, "target", pdl_str_get(target));
         pdl_drop(target);
     }
-    if (pdl_given(argv[5]) && (!pdl_arg_list(env, argv[5], &l->schemes, l->err) || !check_schemes(l)))
+    if (pdl_given(argv[5]) &&
+        (!pdl_arg_list(env, argv[5], &l->schemes, l->err) || !check_schemes(l)))
         return false;
-    return pdl_regex_new(pdl_str_of(web_pattern), PDL_RE_NOCASE, &l->web, l->err)
-           && pdl_regex_new(pdl_str_of(mail_pattern), 0, &l->mail, l->err);
+    return pdl_regex_new(pdl_str_of(web_pattern), PDL_RE_NOCASE, &l->web, l->err) &&
+           pdl_regex_new(pdl_str_of(mail_pattern), 0, &l->mail, l->err);
 }
 
 bool pdl_f_urlize(PDL_ARGS) {
-    linker l = {.limit = -1, .attributes = PDL_BUF, .schemes = pdl_absent(), .out = PDL_BUF, .err = err};
+    linker l = {
+        .limit = -1, .attributes = PDL_BUF, .schemes = pdl_absent(), .out = PDL_BUF, .err = err};
     pdl_val escaped = pdl_absent();
-    bool ok = prepare(&l, env, argv) && pdl_escape_html(argv[0], &escaped, err)
-              && put_words(&l, pdl_str_get(escaped)) && pdl_text_like(&l.out, pdl_absent(), out, err);
+    bool ok = prepare(&l, env, argv) && pdl_escape_html(argv[0], &escaped, err) &&
+              put_words(&l, pdl_str_get(escaped)) && pdl_text_like(&l.out, pdl_absent(), out, err);
     if (ok && env->autoescape) *out = pdl_with_flags(*out, PDL_F_SAFE);
     pdl_regex_free(l.web);
     pdl_regex_free(l.mail);

@@ -15,12 +15,12 @@
 
 #include "base/banned.h"
 
-/* --- conversion to numbers ------------------------------------------------------------------------------ */
+/* --- conversion to numbers -------------------------------------------------------------------- */
 
 enum { MAX_NUMBER_TEXT = 4096 }; /* longer text is not a number that anybody wrote */
 
-/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits vanish. False
- * when there is something that no number has. */
+/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits
+ * vanish. False when there is something that no number has. */
 static bool plain_number(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool digit = false, under = false;
@@ -36,9 +36,12 @@ static bool plain_number(pdl_str s, pdl_buf *out) {
         if (under && d < 0) return false;
         under = false;
         digit = d >= 0;
-        if (d >= 0) pdl_buf_putc(out, (char)('0' + d));
-        else if (cp < 0x80) pdl_buf_putc(out, (char)cp);
-        else return false;
+        if (d >= 0)
+            pdl_buf_putc(out, (char)('0' + d));
+        else if (cp < 0x80)
+            pdl_buf_putc(out, (char)cp);
+        else
+            return false;
     }
     return !under;
 }
@@ -47,9 +50,12 @@ static bool float_word(pdl_str s, double *out) {
     bool neg = s.n && s.p[0] == '-';
     if (s.n && (s.p[0] == '-' || s.p[0] == '+')) s = pdl_str_sub(s, 1, s.n);
     double v;
-    if (pdl_str_eq_nocase(s, PDL_STR("inf")) || pdl_str_eq_nocase(s, PDL_STR("infinity"))) v = INFINITY;
-    else if (pdl_str_eq_nocase(s, PDL_STR("nan"))) v = NAN;
-    else return false;
+    if (pdl_str_eq_nocase(s, PDL_STR("inf")) || pdl_str_eq_nocase(s, PDL_STR("infinity")))
+        v = INFINITY;
+    else if (pdl_str_eq_nocase(s, PDL_STR("nan")))
+        v = NAN;
+    else
+        return false;
     *out = neg ? -v : v;
     return true;
 }
@@ -64,8 +70,8 @@ static bool float_from_text(pdl_str s, double *out) {
     return ok;
 }
 
-/* What a number is read from. Bytes are no text: of theirs only ASCII counts, and its separators U+001C to U+001F are no blanks;
- * else nothing, which is no number. */
+/* What a number is read from. Bytes are no text: of theirs only ASCII counts, and its separators
+ * U+001C to U+001F are no blanks; else nothing, which is no number. */
 static pdl_str number_text(pdl_vref v) {
     if (pdl_is_str(v)) return pdl_str_get(v);
     pdl_str s = pdl_bytes_get(v);
@@ -86,7 +92,8 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
         return true;
     }
     if (!pdl_is_str(v) && !pdl_is(v, PDL_V_BYTES))
-        return pdl_err_host(err, "TypeError", "float() argument must be a string or a real number, not '%s'",
+        return pdl_err_host(err, "TypeError",
+                            "float() argument must be a string or a real number, not '%s'",
                             pdl_py_type(v));
     if (float_from_text(number_text(v), out)) return true;
     pdl_buf b = PDL_BUF;
@@ -96,11 +103,12 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
     return false;
 }
 
-/* Does err say that the host's conversion failed in a way that the filters turn into their default? */
+/* Does err say that the host's conversion failed in a way that the filters turn into their
+ * default? */
 static bool is_caught(const pdl_err *err, bool overflow) {
     if (!err->foreign) return false;
-    return strcmp(err->foreign, "ValueError") == 0 || strcmp(err->foreign, "TypeError") == 0
-           || (overflow && strcmp(err->foreign, "OverflowError") == 0);
+    return strcmp(err->foreign, "ValueError") == 0 || strcmp(err->foreign, "TypeError") == 0 ||
+           (overflow && strcmp(err->foreign, "OverflowError") == 0);
 }
 
 bool pdl_f_float(PDL_ARGS) {
@@ -124,15 +132,18 @@ static bool int_from(pdl_vref v, pdl_vref base_arg, pdl_val *out) {
     if (pdl_is_str(v) || pdl_is(v, PDL_V_BYTES)) {
         int64_t base = 10;
         bool bytes = pdl_is(v, PDL_V_BYTES);
-        if (!pdl_is_absent(base_arg) && !bytes
-            && !((pdl_is_int(base_arg) || pdl_is_bool(base_arg)) && pdl_int_get(base_arg, &base)))
+        if (!pdl_is_absent(base_arg) && !bytes &&
+            !((pdl_is_int(base_arg) || pdl_is_bool(base_arg)) && pdl_int_get(base_arg, &base)))
             return false;
         if (base != 0 && (base < 2 || base > 36)) return false;
         return pdl_int_read(number_text(v), (int)base, out);
     }
-    if (pdl_is(v, PDL_V_BOOL)) *out = pdl_int(pdl_bool_of(v));
-    else if (pdl_is_int(v)) *out = pdl_keep(v);
-    else return pdl_is(v, PDL_V_FLOAT) && pdl_int_from_double(pdl_float_of(v), out);
+    if (pdl_is(v, PDL_V_BOOL))
+        *out = pdl_int(pdl_bool_of(v));
+    else if (pdl_is_int(v))
+        *out = pdl_keep(v);
+    else
+        return pdl_is(v, PDL_V_FLOAT) && pdl_int_from_double(pdl_float_of(v), out);
     return true;
 }
 
@@ -154,11 +165,12 @@ bool pdl_f_int(PDL_ARGS) {
     return true;
 }
 
-/* --- abs, round ----------------------------------------------------------------------------------------- */
+/* --- abs, round ------------------------------------------------------------------------------- */
 
 bool pdl_f_abs(PDL_ARGS) {
     if (!pdl_is_number(argv[0]))
-        return pdl_err_host(err, "TypeError", "bad operand type for abs(): '%s'", pdl_py_type(argv[0]));
+        return pdl_err_host(err, "TypeError", "bad operand type for abs(): '%s'",
+                            pdl_py_type(argv[0]));
     *out = pdl_num_abs(argv[0]);
     return true;
 }
@@ -168,8 +180,8 @@ enum {
     DOUBLE_DECIMALS = 1100 /* all digits of the exact value of a double */
 };
 
-/* x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): nothing or one unit; a tie goes to
- * nothing. */
+/* x to a multiple of 10 ** (e + 1) where 10 ** e <= |x| < 10 ** (e + 1): nothing or one unit; a tie
+ * goes to nothing. */
 static double round_first_digit(double x, int e) {
     char t[DOUBLE_DECIMALS + 32];
     (void)snprintf(t, sizeof t, "%.*e", DOUBLE_DECIMALS - 100, fabs(x));
@@ -204,7 +216,8 @@ static double round_double(double x, int64_t digits) {
     return strtod(t, NULL);
 }
 
-/* Integer to a multiple of 10 ** -digits, half to even: v - r, plus the unit when r is past the middle. */
+/* Integer to a multiple of 10 ** -digits, half to even: v - r, plus the unit when r is past the
+ * middle. */
 static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
     if (digits >= 0) {
         *out = pdl_is_bool(v) ? pdl_int(pdl_bool_of(v)) : pdl_keep(v);
@@ -216,17 +229,19 @@ static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
     }
     pdl_val unit = pdl_absent(), rest = pdl_absent(), twice = pdl_absent(), low = pdl_absent(),
             q = pdl_absent(), odd = pdl_absent();
-    bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_int(-digits), &unit, err)
-              && pdl_val_arith(PDL_OP_MOD, v, unit, &rest, err)
-              && pdl_val_arith(PDL_OP_ADD, rest, rest, &twice, err)
-              && pdl_val_arith(PDL_OP_SUB, v, rest, &low, err)
-              && pdl_val_arith(PDL_OP_FLOORDIV, low, unit, &q, err)
-              && pdl_val_arith(PDL_OP_MOD, q, pdl_int(2), &odd, err);
+    bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_int(-digits), &unit, err) &&
+              pdl_val_arith(PDL_OP_MOD, v, unit, &rest, err) &&
+              pdl_val_arith(PDL_OP_ADD, rest, rest, &twice, err) &&
+              pdl_val_arith(PDL_OP_SUB, v, rest, &low, err) &&
+              pdl_val_arith(PDL_OP_FLOORDIV, low, unit, &q, err) &&
+              pdl_val_arith(PDL_OP_MOD, q, pdl_int(2), &odd, err);
     if (ok) {
         int c = pdl_num_cmp(twice, unit);
         bool up = c > 0 || (c == 0 && pdl_val_truth(odd));
-        if (up) ok = pdl_val_arith(PDL_OP_ADD, low, unit, out, err);
-        else *out = pdl_keep(low);
+        if (up)
+            ok = pdl_val_arith(PDL_OP_ADD, low, unit, out, err);
+        else
+            *out = pdl_keep(low);
     }
     pdl_val all[] = {unit, rest, twice, low, q, odd};
     for (size_t i = 0; i < PDL_N_COUNT(all); i++) pdl_drop(all[i]);
@@ -235,7 +250,8 @@ static bool round_int(pdl_vref v, int64_t digits, pdl_val *out, pdl_err *err) {
 
 static bool int_of_double(double d, pdl_val *out, pdl_err *err) {
     if (isnan(d)) return pdl_err_host(err, "ValueError", "cannot convert float NaN to integer");
-    if (isinf(d)) return pdl_err_host(err, "OverflowError", "cannot convert float infinity to integer");
+    if (isinf(d))
+        return pdl_err_host(err, "OverflowError", "cannot convert float infinity to integer");
     (void)pdl_int_from_double(d, out);
     return true;
 }
@@ -243,7 +259,8 @@ static bool int_of_double(double d, pdl_val *out, pdl_err *err) {
 bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_err *err) {
     if (pdl_is_int(v) || pdl_is_bool(v)) return round_int(v, has_digits ? digits : 0, out, err);
     if (!pdl_is(v, PDL_V_FLOAT))
-        return pdl_err_host(err, "TypeError", "type %s doesn't define __round__ method", pdl_py_type(v));
+        return pdl_err_host(err, "TypeError", "type %s doesn't define __round__ method",
+                            pdl_py_type(v));
     double d = round_double(pdl_float_of(v), has_digits ? digits : 0);
     if (!has_digits) return int_of_double(d, out, err);
     if (isinf(d) && !isinf(pdl_float_of(v)))
@@ -264,10 +281,10 @@ static bool to_whole(pdl_vref v, bool up, pdl_val *out, pdl_err *err) {
 /* whole(value * 10 ** precision) / 10 ** precision */
 static bool round_towards(pdl_vref v, pdl_vref precision, bool up, pdl_val *out, pdl_err *err) {
     pdl_val unit = pdl_absent(), scaled = pdl_absent(), whole = pdl_absent();
-    bool ok =
-        pdl_val_arith(PDL_OP_POW, pdl_int(10), pdl_is_absent(precision) ? pdl_int(0) : precision, &unit, err)
-        && pdl_val_arith(PDL_OP_MUL, v, unit, &scaled, err) && to_whole(scaled, up, &whole, err)
-        && pdl_val_arith(PDL_OP_DIV, whole, unit, out, err);
+    bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(10),
+                            pdl_is_absent(precision) ? pdl_int(0) : precision, &unit, err) &&
+              pdl_val_arith(PDL_OP_MUL, v, unit, &scaled, err) &&
+              to_whole(scaled, up, &whole, err) && pdl_val_arith(PDL_OP_DIV, whole, unit, out, err);
     pdl_drop(unit);
     pdl_drop(scaled);
     pdl_drop(whole);
@@ -287,7 +304,7 @@ bool pdl_f_round(PDL_ARGS) {
     return pdl_round(argv[0], has_digits, digits, out, err);
 }
 
-/* --- sizes ---------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 static bool size_in_units(double bytes, bool binary, pdl_val *out, pdl_err *err) {
     static const char prefixes[] = "kMGTPEZY";
@@ -302,15 +319,18 @@ static bool size_in_units(double bytes, bool binary, pdl_val *out, pdl_err *err)
     if (i == 8) i = 7;
     pdl_buf b = PDL_BUF;
     pdl_format_double(base * bytes / unit, 'f', 1, false, &b);
-    if (binary) pdl_buf_putf(&b, " %ciB", prefixes[i] == 'k' ? 'K' : prefixes[i]);
-    else pdl_buf_putf(&b, " %cB", prefixes[i]);
+    if (binary)
+        pdl_buf_putf(&b, " %ciB", prefixes[i] == 'k' ? 'K' : prefixes[i]);
+    else
+        pdl_buf_putf(&b, " %cB", prefixes[i]);
     return pdl_text_like(&b, pdl_absent(), out, err);
 }
 
 bool pdl_f_filesizeformat(PDL_ARGS) {
     double bytes = 0;
     bool binary = false;
-    if (!pdl_arg_truth(env, argv[1], &binary, err) || !pdl_float_from(argv[0], &bytes, err)) return false;
+    if (!pdl_arg_truth(env, argv[1], &binary, err) || !pdl_float_from(argv[0], &bytes, err))
+        return false;
     if (bytes == 1) {
         *out = pdl_textz("1 Byte");
         return true;
@@ -328,12 +348,13 @@ bool pdl_f_filesizeformat(PDL_ARGS) {
 bool pdl_f_length(PDL_ARGS) {
     size_t n = 0;
     if (!pdl_is(argv[0], PDL_V_UNDEFINED) && !pdl_val_len(argv[0], &n))
-        return pdl_err_host(err, "TypeError", "object of type '%s' has no len()", pdl_py_type(argv[0]));
+        return pdl_err_host(err, "TypeError", "object of type '%s' has no len()",
+                            pdl_py_type(argv[0]));
     *out = pdl_int((int64_t)n);
     return true;
 }
 
-/* --- values as they are --------------------------------------------------------------------------------- */
+/* --- values as they are ----------------------------------------------------------------------- */
 
 bool pdl_f_attr(PDL_ARGS) {
     if (pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
@@ -349,8 +370,10 @@ bool pdl_f_default(PDL_ARGS) {
     bool boolean = false, use = pdl_is(argv[0], PDL_V_UNDEFINED);
     if (!use && !pdl_arg_truth(env, argv[2], &boolean, err)) return false;
     if (!use && boolean) use = !pdl_val_truth(argv[0]);
-    if (!use) *out = pdl_keep(argv[0]);
-    else *out = pdl_is_absent(argv[1]) ? pdl_text((pdl_str){"", 0}) : pdl_keep(argv[1]);
+    if (!use)
+        *out = pdl_keep(argv[0]);
+    else
+        *out = pdl_is_absent(argv[1]) ? pdl_text((pdl_str){"", 0}) : pdl_keep(argv[1]);
     return true;
 }
 
@@ -368,45 +391,53 @@ bool pdl_f_pprint(PDL_ARGS) {
 bool pdl_f_random(PDL_ARGS) {
     size_t n = 0;
     if (!pdl_is(argv[0], PDL_V_UNDEFINED) && !pdl_val_len(argv[0], &n))
-        return pdl_err_host(err, "TypeError", "object of type '%s' has no len()", pdl_py_type(argv[0]));
+        return pdl_err_host(err, "TypeError", "object of type '%s' has no len()",
+                            pdl_py_type(argv[0]));
     if (n == 0) {
         *out = pdl_undefined(pdl_textz("No random item, sequence was empty."));
         return true;
     }
-    if (!env->random) return pdl_err_host(err, "TemplateRuntimeError", "no source of random numbers here");
+    if (!env->random)
+        return pdl_err_host(err, "TemplateRuntimeError", "no source of random numbers here");
     if (pdl_is(argv[0], PDL_V_SET) || pdl_is(argv[0], PDL_V_VIEW))
-        return pdl_err_host(err, "TypeError", "'%s' object is not subscriptable", pdl_py_type(argv[0]));
+        return pdl_err_host(err, "TypeError", "'%s' object is not subscriptable",
+                            pdl_py_type(argv[0]));
     size_t i = (size_t)(env->random(env->user) * (double)n);
     if (!pdl_item(argv[0], pdl_int((int64_t)(i < n ? i : n - 1)), out, err)) return false;
     *out = pdl_with_label(*out, PDL_LABEL_clock);
     return true;
 }
 
-/* --- JSON ----------------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 static void put_htmlsafe(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        if (c == '<' || c == '>' || c == '&' || c == '\'') pdl_buf_putf(out, "\\u%04x", (unsigned)c);
-        else pdl_buf_putc(out, c);
+        if (c == '<' || c == '>' || c == '&' || c == '\'')
+            pdl_buf_putf(out, "\\u%04x", (unsigned)c);
+        else
+            pdl_buf_putc(out, c);
     }
 }
 
 /* Is there a dict with a key that is not text, to any depth that can be written? */
 static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     bool dict = pdl_is_dict(v);
-    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_go_on(steps)) return false;
+    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_go_on(steps))
+        return false;
     size_t n = dict ? pdl_dict_len(v) : pdl_list_len(v);
     for (size_t i = 0; i < n; i++) {
         if (dict && !pdl_is_str(pdl_dict_key_at(v, i))) return true;
-        if (has_other_keys(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1, steps)) return true;
+        if (has_other_keys(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1, steps))
+            return true;
     }
     return false;
 }
 
 static bool in_key_order(pdl_vref v, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err);
 
-static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err) {
+static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val *out,
+                          pdl_err *err) {
     size_t n = pdl_dict_len(d);
     pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
@@ -419,8 +450,10 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val 
     }
     pdl_drop(sorted);
     pdl_drop(keys);
-    if (ok) *out = r;
-    else pdl_drop(r);
+    if (ok)
+        *out = r;
+    else
+        pdl_drop(r);
     return ok;
 }
 
@@ -493,7 +526,7 @@ bool pdl_f_tojson(PDL_ARGS) {
     return ok;
 }
 
-/* --- sum ------------------------------------------------------------------------------------------------ */
+/* --- sum -------------------------------------------------------------------------------------- */
 
 /* acc + x; takes acc. Lists grow in place. */
 static bool add_to(pdl_val acc, pdl_vref x, pdl_val *out, pdl_err *err) {
@@ -525,7 +558,8 @@ bool pdl_f_sum(PDL_ARGS) {
     if (!ok) {
         bool text = pdl_is_str(acc);
         pdl_drop(acc);
-        pdl_err_host(err, "TypeError", "sum() can't sum %s [use %s''.join(seq) instead]", text ? "strings" : "bytes", text ? "" : "b");
+        pdl_err_host(err, "TypeError", "sum() can't sum %s [use %s''.join(seq) instead]",
+                     text ? "strings" : "bytes", text ? "" : "b");
     }
     pdl_getter g;
     pdl_getter_init(&g, pdl_is_null(argv[1]) ? pdl_absent() : argv[1], false, false);

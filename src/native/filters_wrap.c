@@ -22,7 +22,9 @@ typedef struct {
 static bool is_blank(uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 static bool is_word(uint32_t c) { return c == '_' || pdl_cp_is_alnum(c); }
 static bool is_letter(uint32_t c) { return is_word(c) && !pdl_cp_is_decimal(c); }
-static bool is_word_punct(uint32_t c) { return is_word(c) || (c < 0x80 && c && strchr("!\"'&.,?", (int)c)); }
+static bool is_word_punct(uint32_t c) {
+    return is_word(c) || (c < 0x80 && c && strchr("!\"'&.,?", (int)c));
+}
 
 /* End of a dash of two or more at i that a word follows; i when there is none. */
 static size_t dash_end(const para *p, size_t i) {
@@ -31,13 +33,13 @@ static size_t dash_end(const para *p, size_t i) {
     return j - i >= 2 && j < p->n && is_word(p->cp[j]) ? j : i;
 }
 
-/* A word may be broken behind the hyphen at j: two letters, or letter hyphen letter, before it; two letters
- * behind. */
+/* A word may be broken behind the hyphen at j: two letters, or letter hyphen letter, before it; two
+ * letters behind. */
 static bool breaks_at_hyphen(const para *p, size_t j) {
     const uint32_t *c = p->cp;
     if (c[j] != '-') return false;
-    bool before = (j >= 2 && is_letter(c[j - 1]) && is_letter(c[j - 2]))
-                  || (j >= 3 && is_word_punct(c[j - 1]) && c[j - 2] == '-' && is_letter(c[j - 3]));
+    bool before = (j >= 2 && is_letter(c[j - 1]) && is_letter(c[j - 2])) ||
+                  (j >= 3 && is_word_punct(c[j - 1]) && c[j - 2] == '-' && is_letter(c[j - 3]));
     if (!before || j + 2 >= p->n || !is_letter(c[j + 1])) return false;
     size_t k = c[j + 2] == '-' ? j + 3 : j + 2;
     return k < p->n && is_letter(c[k]);
@@ -56,7 +58,8 @@ static size_t chunk_end(const para *p, size_t i) {
     if (i > 0 && is_word_punct(p->cp[i - 1]) && dash_end(p, i) > i) return dash_end(p, i);
     for (j = i + 1; j < p->n && !is_blank(p->cp[j]); j++) {
         if (breaks_at_hyphen(p, j)) return j + 1;
-        if (p->cp[j] == '-' && is_word_punct(p->cp[j - 1]) && p->cp[j - 1] != '-' && dash_end(p, j) > j)
+        if (p->cp[j] == '-' && is_word_punct(p->cp[j - 1]) && p->cp[j - 1] != '-' &&
+            dash_end(p, j) > j)
             return j;
     }
     return j;
@@ -81,8 +84,8 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
     return room;
 }
 
-/* The lines of a paragraph: each is the span of its chunks, which are neighbours. next: chunk that was cut,
- * or to be read. */
+/* The lines of a paragraph: each is the span of its chunks, which are neighbours. next: chunk that
+ * was cut, or to be read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
     size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, behind i, or nothing */
     bool any = false;
@@ -152,9 +155,9 @@ bool pdl_f_wordwrap(PDL_ARGS) {
     if (!pdl_is_str(argv[0]))
         return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'",
                             pdl_py_type(argv[0]));
-    if ((pdl_str_get(argv[0]).n && !pdl_arg_int(argv[1], &width, err))
-        || (!pdl_is_absent(argv[2]) && !pdl_arg_truth(env, argv[2], &long_words, err))
-        || (!pdl_is_absent(argv[4]) && !pdl_arg_truth(env, argv[4], &hyphens, err)))
+    if ((pdl_str_get(argv[0]).n && !pdl_arg_int(argv[1], &width, err)) ||
+        (!pdl_is_absent(argv[2]) && !pdl_arg_truth(env, argv[2], &long_words, err)) ||
+        (!pdl_is_absent(argv[4]) && !pdl_arg_truth(env, argv[4], &hyphens, err)))
         return false;
     if (pdl_given(argv[3]) && !pdl_is_str(argv[3]))
         return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'join'",
@@ -162,7 +165,8 @@ bool pdl_f_wordwrap(PDL_ARGS) {
     pdl_str sep = pdl_given(argv[3]) ? pdl_str_get(argv[3]) : PDL_STR("\n"), line, whole,
             s = pdl_str_get(argv[0]);
     if (width <= 0 && s.n)
-        return pdl_err_host(err, "ValueError", "invalid width %lld (must be > 0)", (long long)width);
+        return pdl_err_host(err, "ValueError", "invalid width %lld (must be > 0)",
+                            (long long)width);
     para p = {.hyphens = hyphens, .long_words = long_words, .width = (size_t)width};
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = true;

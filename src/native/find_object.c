@@ -1,8 +1,9 @@
-/* find_object.c -- the first JSON object in a text that looks like what was asked for: how calls of tools are
- * found in what a model wrote (spec patterns 2).
+/* find_object.c -- the first JSON object in a text that looks like what was asked for: how calls of
+ * tools are found in what a model wrote (spec patterns 2).
  *
- * Each `{` is tried from left to right. An attempt that fails inside nested objects is repeated for each of
- * them, so the work is the length of the text times the depth of its nesting, which has a limit.
+ * Each `{` is tried from left to right. An attempt that fails inside nested objects is repeated for
+ * each of them, so the work is the length of the text times the depth of its nesting, which has a
+ * limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,13 +32,16 @@ static bool fits(pdl_vref object, pdl_vref keys) {
 static bool check_keys(pdl_vref keys, pdl_err *err) {
     static const char *const types[] = {"string", "number", "boolean", "array", "object"};
     if (!pdl_is_dict(keys))
-        return pdl_err_host(err, "TypeError", "keys must be an object of types, not %s", pdl_py_type(keys));
+        return pdl_err_host(err, "TypeError", "keys must be an object of types, not %s",
+                            pdl_py_type(keys));
     for (size_t i = 0; i < pdl_dict_len(keys); i++) {
         pdl_vref type = pdl_dict_val_at(keys, i);
         bool known = false;
-        for (size_t k = 0; k < PDL_N_COUNT(types); k++) known = known || pdl_text_is(type, types[k]);
+        for (size_t k = 0; k < PDL_N_COUNT(types); k++)
+            known = known || pdl_text_is(type, types[k]);
         if (!known)
-            return pdl_err_host(err, "ValueError", "types are string, number, boolean, array and object");
+            return pdl_err_host(err, "ValueError",
+                                "types are string, number, boolean, array and object");
     }
     return true;
 }
@@ -56,7 +60,8 @@ bool pdl_g_find_object(PDL_ARGS) {
     if (!check_keys(argv[1], err) || !pdl_arg_text(env, argv[0], &text, err)) return false;
     pdl_str s = pdl_str_get(text);
     pdl_val r = pdl_null();
-    for (size_t at = 0; pdl_is_null(r) && (at = pdl_str_find(s, PDL_STR("{"), at)) != PDL_NOT_FOUND; at++) {
+    for (size_t at = 0; pdl_is_null(r) && (at = pdl_str_find(s, PDL_STR("{"), at)) != PDL_NOT_FOUND;
+         at++) {
         const int flags = PDL_JSON_PYTHON | PDL_JSON_PREFIX | PDL_JSON_CONTROL;
         pdl_err miss = {0};
         pdl_val v;

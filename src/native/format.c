@@ -26,12 +26,12 @@ typedef struct {
     pdl_vref args;      /* as they were given: a tuple of arguments, one argument, a mapping */
     const pdl_val *pos; /* the arguments; NULL: the items of args */
     size_t n_pos, next; /* there are, are used */
-    bool by_key;   /* a key was used: from then on each needs one */
-    bool fresh;    /* what the key gave is not used yet */
-    bool mapping;  /* args can be indexed: unused ones are no error */
-    pdl_val found; /* by key: owned */
-    bool safe;     /* Markup % x */
-    bool lenient;  /* what is undefined may be printed */
+    bool by_key;        /* a key was used: from then on each needs one */
+    bool fresh;         /* what the key gave is not used yet */
+    bool mapping;       /* args can be indexed: unused ones are no error */
+    pdl_val found;      /* by key: owned */
+    bool safe;          /* Markup % x */
+    bool lenient;       /* what is undefined may be printed */
     pdl_err *err;
 } printer;
 
@@ -44,24 +44,32 @@ bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err) {
     const char *p = b.p, *end = b.p + b.len;
     while (p < end) {
         uint32_t cp = pdl_utf8_next(&p);
-        if (cp < 0x80) pdl_buf_putc(out, (char)cp);
-        else pdl_buf_putf(out, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)cp);
+        if (cp < 0x80)
+            pdl_buf_putc(out, (char)cp);
+        else
+            pdl_buf_putf(out,
+                         cp < 0x100     ? "\\x%02x"
+                         : cp < 0x10000 ? "\\u%04x"
+                                        : "\\U%08x",
+                         (unsigned)cp);
     }
     pdl_buf_fini(&b);
     return true;
 }
 
-/* --- arguments ------------------------------------------------------------------------------------------ */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 /* Borrowed. */
 static bool next_arg(printer *p, pdl_vref *out) {
     if (p->by_key) {
-        if (!p->fresh) return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
+        if (!p->fresh)
+            return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
         p->fresh = false;
         *out = p->found;
         return true;
     }
-    if (p->next >= p->n_pos) return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
+    if (p->next >= p->n_pos)
+        return pdl_err_host(p->err, "TypeError", "not enough arguments for format string");
     *out = p->pos ? p->pos[p->next] : pdl_list_at(p->args, p->next);
     p->next++;
     return true;
@@ -87,9 +95,11 @@ static bool find_key(printer *p, pdl_str key) {
     return true;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
-static bool incomplete(printer *p) { return pdl_err_host(p->err, "ValueError", "incomplete format"); }
+static bool incomplete(printer *p) {
+    return pdl_err_host(p->err, "ValueError", "incomplete format");
+}
 
 /* "(key)", with balanced parentheses inside. */
 static bool read_key(printer *p) {
@@ -105,12 +115,18 @@ static bool read_key(printer *p) {
 static void read_flags(printer *p, conv *c) {
     for (; p->i < p->s.n; p->i++) {
         char ch = p->s.p[p->i];
-        if (ch == '-') c->left = true;
-        else if (ch == '+') c->plus = true;
-        else if (ch == ' ') c->blank = true;
-        else if (ch == '#') c->alt = true;
-        else if (ch == '0') c->zero = true;
-        else return;
+        if (ch == '-')
+            c->left = true;
+        else if (ch == '+')
+            c->plus = true;
+        else if (ch == ' ')
+            c->blank = true;
+        else if (ch == '#')
+            c->alt = true;
+        else if (ch == '0')
+            c->zero = true;
+        else
+            return;
     }
 }
 
@@ -120,11 +136,13 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
         pdl_vref v;
         p->i++;
         if (!next_arg(p, &v)) return false;
-        if (!pdl_is_int(v) && !pdl_is_bool(v)) return pdl_err_host(p->err, "TypeError", "* wants int");
+        if (!pdl_is_int(v) && !pdl_is_bool(v))
+            return pdl_err_host(p->err, "TypeError", "* wants int");
         if (pdl_arg_int(v, out, p->err) && *out <= INT32_MAX && *out >= -INT32_MAX) return true;
         return p->err->kind != PDL_E_NONE
                    ? false
-                   : pdl_err_host(p->err, "OverflowError", "Python int too large to convert to C int");
+                   : pdl_err_host(p->err, "OverflowError",
+                                  "Python int too large to convert to C int");
     }
     for (bool first = true; p->i < p->s.n && p->s.p[p->i] >= '0' && p->s.p[p->i] <= '9';
          p->i++, first = false) {
@@ -161,14 +179,18 @@ static bool read_conv(printer *p, conv *c) {
     return true;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* sign and prefix, then body, in the field; zeros go between them. */
-static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number, pdl_buf *out) {
-    if (!c->width) return (!head.n || pdl_buf_add(out, head, p->err)) && pdl_buf_add(out, body, p->err);
-    size_t len = head.n + pdl_utf8_count(body), width = (size_t)c->width, pad = width > len ? width - len : 0;
+static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, bool number,
+                      pdl_buf *out) {
+    if (!c->width)
+        return (!head.n || pdl_buf_add(out, head, p->err)) && pdl_buf_add(out, body, p->err);
+    size_t len = head.n + pdl_utf8_count(body), width = (size_t)c->width,
+           pad = width > len ? width - len : 0;
     bool zeros = number && c->zero && !c->left;
-    if (pad && !c->left && !zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR(" "), p->err))
+    if (pad && !c->left && !zeros &&
+        !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR(" "), p->err))
         return false;
     if (!pdl_buf_add(out, head, p->err)) return false;
     if (zeros && !pdl_pad_text(out, (pdl_str){"", 0}, pad, 0, PDL_STR("0"), p->err)) return false;
@@ -179,10 +201,14 @@ static bool put_field(printer *p, const conv *c, pdl_str head, pdl_str body, boo
 static bool put_text(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     pdl_buf b = PDL_BUF, safe = PDL_BUF;
     bool ok = true, marked = c->type == 's' && p->safe && pdl_is_safe(x);
-    if (c->type == 's' && pdl_is(x, PDL_V_UNDEFINED)) ok = p->lenient || pdl_undefined_error(x, p->err);
-    else if (c->type == 's') ok = pdl_val_str(x, &b, p->err);
-    else if (c->type == 'r') ok = pdl_val_repr(x, &b, p->err);
-    else ok = pdl_ascii_repr(x, &b, p->err);
+    if (c->type == 's' && pdl_is(x, PDL_V_UNDEFINED))
+        ok = p->lenient || pdl_undefined_error(x, p->err);
+    else if (c->type == 's')
+        ok = pdl_val_str(x, &b, p->err);
+    else if (c->type == 'r')
+        ok = pdl_val_repr(x, &b, p->err);
+    else
+        ok = pdl_ascii_repr(x, &b, p->err);
     pdl_str s = pdl_buf_str(&b);
     if (ok && p->safe && !marked) {
         pdl_escape_put(s, &safe);
@@ -196,15 +222,20 @@ static bool put_text(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
 }
 
 static pdl_str sign_of(const conv *c, bool negative) {
-    return negative ? PDL_STR("-") : c->plus ? PDL_STR("+") : c->blank ? PDL_STR(" ") : (pdl_str){"", 0};
+    return negative   ? PDL_STR("-")
+           : c->plus  ? PDL_STR("+")
+           : c->blank ? PDL_STR(" ")
+                      : (pdl_str){"", 0};
 }
 
 /* Whole number of %d and %x. */
 static bool whole_of(printer *p, const conv *c, pdl_vref x, pdl_val *out) {
     bool decimal = c->type == 'd' || c->type == 'i' || c->type == 'u';
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, p->err);
-    if (pdl_is(x, PDL_V_BOOL)) *out = pdl_int(pdl_bool_of(x));
-    else if (pdl_is_int(x)) *out = pdl_keep(x);
+    if (pdl_is(x, PDL_V_BOOL))
+        *out = pdl_int(pdl_bool_of(x));
+    else if (pdl_is_int(x))
+        *out = pdl_keep(x);
     else if (!decimal || !pdl_is(x, PDL_V_FLOAT))
         return pdl_err_host(p->err, "TypeError",
                             decimal ? "%%%c format: a real number is required, not %s"
@@ -212,9 +243,11 @@ static bool whole_of(printer *p, const conv *c, pdl_vref x, pdl_val *out) {
                             (char)c->type, pdl_type_name(x));
     else {
         double d = pdl_float_of(x);
-        if (isnan(d)) return pdl_err_host(p->err, "ValueError", "cannot convert float NaN to integer");
+        if (isnan(d))
+            return pdl_err_host(p->err, "ValueError", "cannot convert float NaN to integer");
         if (isinf(d))
-            return pdl_err_host(p->err, "OverflowError", "cannot convert float infinity to integer");
+            return pdl_err_host(p->err, "OverflowError",
+                                "cannot convert float infinity to integer");
         (void)pdl_int_from_double(d, out);
     }
     return true;
@@ -222,7 +255,8 @@ static bool whole_of(printer *p, const conv *c, pdl_vref x, pdl_val *out) {
 
 static bool put_int(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     pdl_val v;
-    if (c->precision > MAX_PRECISION) return pdl_err_host(p->err, "OverflowError", "precision too large");
+    if (c->precision > MAX_PRECISION)
+        return pdl_err_host(p->err, "OverflowError", "precision too large");
     if (!whole_of(p, c, x, &v)) return false;
     int base = c->type == 'o' ? 8 : c->type == 'x' || c->type == 'X' ? 16 : 10;
     pdl_buf digits = PDL_BUF, head = PDL_BUF, body = PDL_BUF;
@@ -252,7 +286,8 @@ static bool real_of(printer *p, const conv *c, pdl_vref x, double *out) {
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, p->err);
     if (!pdl_is_number(x))
         return pdl_err_host(p->err, "TypeError", "must be real number, not %s", pdl_py_type(x));
-    if (c->precision > MAX_PRECISION) return pdl_err_host(p->err, "ValueError", "precision too big");
+    if (c->precision > MAX_PRECISION)
+        return pdl_err_host(p->err, "ValueError", "precision too big");
     return pdl_float_from(x, out, p->err);
 }
 
@@ -278,19 +313,22 @@ static bool put_char(printer *p, const conv *c, pdl_vref x, pdl_buf *out) {
     char t[4];
     int64_t cp;
     if (pdl_is_str(x)) {
-        if (pdl_text_len_cp(x) != 1) return pdl_err_host(p->err, "TypeError", "%%c requires int or char");
+        if (pdl_text_len_cp(x) != 1)
+            return pdl_err_host(p->err, "TypeError", "%%c requires int or char");
         return put_field(p, c, (pdl_str){"", 0}, pdl_str_get(x), false, out);
     }
     if (!pdl_is_int(x) && !pdl_is_bool(x))
         return pdl_err_host(p->err, "TypeError", "%%c requires int or char");
     if (!pdl_int_get(x, &cp) || cp < 0 || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
         return pdl_err_host(p->err, "OverflowError", "%%c arg not in range(0x110000)");
-    return put_field(p, c, (pdl_str){"", 0}, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, false, out);
+    return put_field(p, c, (pdl_str){"", 0}, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, false,
+                     out);
 }
 
 static bool unsupported(printer *p, const conv *c) {
     char shown = c->type > 31 && c->type < 127 ? (char)c->type : '?';
-    return pdl_err_host(p->err, "ValueError", "unsupported format character '%c' (0x%x) at index %zu", shown,
+    return pdl_err_host(p->err, "ValueError",
+                        "unsupported format character '%c' (0x%x) at index %zu", shown,
                         (unsigned)c->type, pdl_utf8_count(pdl_str_sub(p->s, 0, c->at)));
 }
 
@@ -298,9 +336,21 @@ static bool put_conv(printer *p, const conv *c, pdl_buf *out) {
     pdl_vref x;
     if (!next_arg(p, &x)) return false; /* Python takes it before it looks at the type */
     switch (c->type) {
-    case 's': case 'r': case 'a': return put_text(p, c, x, out);
-    case 'd': case 'i': case 'u': case 'o': case 'x': case 'X': return put_int(p, c, x, out);
-    case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': return put_float(p, c, x, out);
+    case 's':
+    case 'r':
+    case 'a': return put_text(p, c, x, out);
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X': return put_int(p, c, x, out);
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G': return put_float(p, c, x, out);
     case 'c': return put_char(p, c, x, out);
     default: return unsupported(p, c);
     }
@@ -324,32 +374,47 @@ static bool print_all(printer *p, pdl_buf *out) {
         if (!read_conv(p, &c) || !put_conv(p, &c, out)) return false;
     }
     if (p->mapping || p->next >= p->n_pos) return true;
-    return pdl_err_host(p->err, "TypeError", "not all arguments converted during string formatting");
+    return pdl_err_host(p->err, "TypeError",
+                        "not all arguments converted during string formatting");
 }
 
 bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out, pdl_err *err) {
     pdl_tag t = pdl_tag_of(args);
     bool tuple = t == PDL_V_TUPLE;
     printer p = {
-        .s = pdl_str_get(format), .args = args, .pos = tuple ? NULL : &args, .n_pos = tuple ? pdl_list_len(args) : 1,
-        .found = pdl_absent(), .safe = pdl_is_safe(format), .lenient = lenient, .err = err,
+        .s = pdl_str_get(format),
+        .args = args,
+        .pos = tuple ? NULL : &args,
+        .n_pos = tuple ? pdl_list_len(args) : 1,
+        .found = pdl_absent(),
+        .safe = pdl_is_safe(format),
+        .lenient = lenient,
+        .err = err,
     };
-    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES || t == PDL_V_CONTEXT ||
-                t == PDL_V_UNDEFINED;
+    p.mapping = t == PDL_V_DICT || t == PDL_V_LIST || t == PDL_V_RANGE || t == PDL_V_BYTES ||
+                t == PDL_V_CONTEXT || t == PDL_V_UNDEFINED;
     char space[PDL_SHORT_TEXT];
     pdl_buf b = pdl_buf_in(space, sizeof space, PDL_MAX_TEXT);
     bool ok = print_all(&p, &b);
     pdl_drop(p.found);
     if (ok)
-        *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), p.safe ? PDL_F_SAFE : 0), pdl_label_of(format) | pdl_label_of(args));
+        *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), p.safe ? PDL_F_SAFE : 0),
+                              pdl_label_of(format) | pdl_label_of(args));
     pdl_buf_fini(&b);
     return ok;
 }
 
-bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient, pdl_buf *out, pdl_err *err) {
+bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient,
+                            pdl_buf *out, pdl_err *err) {
     printer p = {
-        .s = pdl_str_get(format), .args = pdl_absent(), .pos = args, .n_pos = n, .found = pdl_absent(),
-        .safe = pdl_is_safe(format), .lenient = lenient, .err = err,
+        .s = pdl_str_get(format),
+        .args = pdl_absent(),
+        .pos = args,
+        .n_pos = n,
+        .found = pdl_absent(),
+        .safe = pdl_is_safe(format),
+        .lenient = lenient,
+        .err = err,
     };
     return print_all(&p, out);
 }

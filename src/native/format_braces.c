@@ -26,9 +26,11 @@ typedef struct {
     bool nested;         /* spec holds braces */
 } field;
 
-static bool fail(formatter *f, const char *what) { return pdl_err_host(f->err, "ValueError", "%s", what); }
+static bool fail(formatter *f, const char *what) {
+    return pdl_err_host(f->err, "ValueError", "%s", what);
+}
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* End of the name that begins at i: the place of } : or !. */
 static bool read_name(formatter *f, pdl_str s, size_t *i, field *out) {
@@ -84,7 +86,7 @@ static bool read_field(formatter *f, pdl_str s, size_t *i, field *out) {
     return read_spec(f, s, i, out);
 }
 
-/* --- the value of a field ------------------------------------------------------------------------------- */
+/* --- the value of a field --------------------------------------------------------------------- */
 
 /* s as an index: digits only; false when it is a key. */
 static bool as_index(pdl_str s, int64_t *out) {
@@ -92,7 +94,8 @@ static bool as_index(pdl_str s, int64_t *out) {
     if (s.n == 0) return false;
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] < '0' || s.p[i] > '9') return false;
-        if (PDL_MUL_OVERFLOWS(n, (int64_t)10, &n) || PDL_ADD_OVERFLOWS(n, (int64_t)(s.p[i] - '0'), &n))
+        if (PDL_MUL_OVERFLOWS(n, (int64_t)10, &n) ||
+            PDL_ADD_OVERFLOWS(n, (int64_t)(s.p[i] - '0'), &n))
             n = INT64_MAX / 20;
     }
     *out = n;
@@ -103,7 +106,8 @@ static bool positional(formatter *f, int64_t i, pdl_val *out) {
     if (!f->args->pos) return fail(f, "Format string contains positional fields");
     if ((uint64_t)i >= f->args->n_pos)
         return pdl_err_host(f->err, "IndexError",
-                            "Replacement index %lld out of range for positional args tuple", (long long)i);
+                            "Replacement index %lld out of range for positional args tuple",
+                            (long long)i);
     *out = pdl_keep(f->args->pos[i]);
     return true;
 }
@@ -124,8 +128,10 @@ static bool first_value(formatter *f, pdl_str name, pdl_val *out) {
         numbering now = number ? NUMBERS_WRITTEN : NUMBERS_AUTO;
         if (f->numbers != NUMBERS_UNKNOWN && f->numbers != now)
             return fail(
-                f, number ? "cannot switch from automatic field numbering to manual field specification"
-                          : "cannot switch from manual field specification to automatic field numbering");
+                f,
+                number
+                    ? "cannot switch from automatic field numbering to manual field specification"
+                    : "cannot switch from manual field specification to automatic field numbering");
         f->numbers = now;
         return positional(f, number ? i : (int64_t)f->next++, out);
     }
@@ -144,7 +150,8 @@ static bool item_of(formatter *f, pdl_vref x, pdl_str key, pdl_val *out) {
     bool number = as_index(key, &i);
     if (pdl_is_dict(x)) {
         pdl_vref v = number ? pdl_dict_find(x, pdl_int(i)) : pdl_dict_gets(x, key);
-        if (pdl_is_absent(v) && number) return pdl_err_host(f->err, "KeyError", "%lld", (long long)i);
+        if (pdl_is_absent(v) && number)
+            return pdl_err_host(f->err, "KeyError", "%lld", (long long)i);
         if (pdl_is_absent(v)) return key_error(f, key);
         *out = pdl_keep(v);
         return true;
@@ -154,7 +161,8 @@ static bool item_of(formatter *f, pdl_vref x, pdl_str key, pdl_val *out) {
                        : pdl_is_str(x)          ? "string"
                                                 : pdl_type_name(x);
     if (!pdl_is_seq(x) && !pdl_is_str(x) && !pdl_is(x, PDL_V_RANGE) && !pdl_is(x, PDL_V_CONTEXT))
-        return pdl_err_host(f->err, "TypeError", "'%s' object is not subscriptable", pdl_py_type(x));
+        return pdl_err_host(f->err, "TypeError", "'%s' object is not subscriptable",
+                            pdl_py_type(x));
     if (!number)
         return pdl_err_host(f->err, "TypeError",
                             pdl_is_str(x) ? "%s indices must be integers, not 'str'"
@@ -168,8 +176,8 @@ static bool item_of(formatter *f, pdl_vref x, pdl_str key, pdl_val *out) {
 
 static bool attr_of(formatter *f, pdl_vref x, pdl_str name, pdl_val *out) {
     if (pdl_own_attr(x, name, out)) return true;
-    return pdl_err_host(f->err, "AttributeError", "'%s' object has no attribute '%.*s'", pdl_py_type(x),
-                        PDL_FMT(name));
+    return pdl_err_host(f->err, "AttributeError", "'%s' object has no attribute '%.*s'",
+                        pdl_py_type(x), PDL_FMT(name));
 }
 
 /* One step ".name" or "[key]" of path from *i on. */
@@ -209,19 +217,24 @@ static bool converted(formatter *f, uint32_t how, pdl_val x, pdl_val *out) {
     }
     pdl_buf b = PDL_BUF;
     bool ok = true;
-    if (how == 's') ok = pdl_val_str(x, &b, f->err);
-    else if (how == 'r') ok = pdl_val_repr(x, &b, f->err);
-    else if (how == 'a') ok = pdl_ascii_repr(x, &b, f->err);
+    if (how == 's')
+        ok = pdl_val_str(x, &b, f->err);
+    else if (how == 'r')
+        ok = pdl_val_repr(x, &b, f->err);
+    else if (how == 'a')
+        ok = pdl_ascii_repr(x, &b, f->err);
     else if (how > 32 && how < 127)
         ok = pdl_err_host(f->err, "ValueError", "Unknown conversion specifier %c", (char)how);
-    else ok = pdl_err_host(f->err, "ValueError", "Unknown conversion specifier \\x%x", (unsigned)how);
+    else
+        ok =
+            pdl_err_host(f->err, "ValueError", "Unknown conversion specifier \\x%x", (unsigned)how);
     ok = ok && pdl_text_like(&b, pdl_absent(), out, f->err);
     pdl_buf_fini(&b);
     pdl_drop(x);
     return ok;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static bool put_value(formatter *f, pdl_vref x, pdl_str spec, pdl_buf *out) {
     if (f->args->escape && pdl_is_safe(x)) {
@@ -282,12 +295,13 @@ bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *out, pdl_e
         pdl_buf_fini(&b);
         return false;
     }
-    *out = pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), args->escape ? PDL_F_SAFE : 0), f.label);
+    *out =
+        pdl_with_label(pdl_with_flags(pdl_text_of_buf(&b), args->escape ? PDL_F_SAFE : 0), f.label);
     return true;
 }
 
-bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs, pdl_val *out,
-                       pdl_err *err) {
+bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
+                       pdl_val *out, pdl_err *err) {
     pdl_format_args args = {pos, n_pos, kwargs, false};
     return pdl_braces(format, &args, out, err);
 }

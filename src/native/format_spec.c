@@ -23,7 +23,7 @@ typedef struct {
     int64_t width, precision;
 } spec;
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static bool is_align(int c) { return c == '<' || c == '>' || c == '=' || c == '^'; }
 
@@ -33,15 +33,17 @@ static bool read_digits(pdl_str s, size_t *i, int64_t *out, bool *any, pdl_err *
     for (; *i < s.n && s.p[*i] >= '0' && s.p[*i] <= '9'; (*i)++) {
         *any = true;
         n = n * 10 + (s.p[*i] - '0');
-        if (n > INT32_MAX) return pdl_err_host(err, "ValueError", "Too many decimal digits in format string");
+        if (n > INT32_MAX)
+            return pdl_err_host(err, "ValueError", "Too many decimal digits in format string");
     }
     *out = n;
     return true;
 }
 
 static bool invalid(pdl_str s, pdl_vref x, pdl_err *err) {
-    return pdl_err_host(err, "ValueError", "Invalid format specifier '%.*s' for object of type '%s'",
-                        PDL_FMT(s), pdl_py_type(x));
+    return pdl_err_host(err, "ValueError",
+                        "Invalid format specifier '%.*s' for object of type '%s'", PDL_FMT(s),
+                        pdl_py_type(x));
 }
 
 /* Fill and alignment. */
@@ -85,8 +87,10 @@ static bool check_grouping(const spec *f, pdl_err *err) {
     if (strchr("defgEG%F", f->type_ascii)) return true;
     if (f->group == '_' && strchr("boxX", f->type_ascii)) return true;
     if (f->type > 32 && f->type < 128)
-        return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '%c'.", f->group, f->type_ascii);
-    return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '\\x%x'.", f->group, (unsigned)f->type);
+        return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '%c'.", f->group,
+                            f->type_ascii);
+    return pdl_err_host(err, "ValueError", "Cannot specify '%c' with '\\x%x'.", f->group,
+                        (unsigned)f->type);
 }
 
 /* default_align of the type stays when none is written. */
@@ -124,7 +128,7 @@ static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
                         (unsigned)f->type, pdl_py_type(x));
 }
 
-/* --- laying out ----------------------------------------------------------------------------------------- */
+/* --- laying out ------------------------------------------------------------------------------- */
 
 /* A number in parts: sign, prefix, digits in front of the point, all the rest. */
 typedef struct {
@@ -135,12 +139,16 @@ typedef struct {
 /* How many characters `digits` digits take in groups of `size`. */
 static size_t grouped_len(size_t digits, size_t size) { return digits + (digits - 1) / size; }
 
-/* Digits in groups of `size`, zeros in front up to min characters, as Python fills: no separator stands first, so one
- * character more may come out. */
-static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out, pdl_err *err) {
+/* Digits in groups of `size`, zeros in front up to min characters, as Python fills: no separator
+ * stands first, so one character more may come out. */
+static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out,
+                        pdl_err *err) {
     size_t n = digits.n;
-    if (!sep) return pdl_buf_fill(out, PDL_STR("0"), min > n ? min - n : 0, err) && pdl_buf_add(out, digits, err);
-    size_t over = min % (size + 1), most = min / (size + 1) * size + over; /* digits that min characters hold */
+    if (!sep)
+        return pdl_buf_fill(out, PDL_STR("0"), min > n ? min - n : 0, err) &&
+               pdl_buf_add(out, digits, err);
+    size_t over = min % (size + 1),
+           most = min / (size + 1) * size + over; /* digits that min characters hold */
     if (min && !over) most++;
     if (n < most) n = most;
     size_t len = grouped_len(n, size), from = out->len, done = 0;
@@ -158,7 +166,8 @@ static bool put_fill(pdl_buf *out, pdl_str fill, size_t n, pdl_err *err) {
 }
 
 static bool lay_out(const spec *f, const parts *n, size_t group_size, pdl_buf *out, pdl_err *err) {
-    size_t around = (n->sign ? 1 : 0) + n->prefix.n + pdl_utf8_count(n->rest), width = (size_t)f->width;
+    size_t around = (n->sign ? 1 : 0) + n->prefix.n + pdl_utf8_count(n->rest),
+           width = (size_t)f->width;
     bool zeros = f->align == '=' && f->fill.n == 1 && f->fill.p[0] == '0' && n->digits.n;
     if (width > PDL_MAX_TEXT) return pdl_too_long(err);
     pdl_buf mid = PDL_BUF;
@@ -168,7 +177,10 @@ static bool lay_out(const spec *f, const parts *n, size_t group_size, pdl_buf *o
         return false;
     }
     size_t len = around + mid.len, pad = width > len ? width - len : 0;
-    size_t left = f->align == '>' ? pad : f->align == '^' ? pad / 2 : 0, inner = f->align == '=' ? pad : 0;
+    size_t left = f->align == '>'   ? pad
+                  : f->align == '^' ? pad / 2
+                                    : 0,
+           inner = f->align == '=' ? pad : 0;
     bool ok = put_fill(out, f->fill, left, err);
     if (ok && n->sign) pdl_buf_putc(out, n->sign);
     if (ok) pdl_buf_put(out, n->prefix);
@@ -187,7 +199,7 @@ static char sign_of(const spec *f, bool negative) {
     return f->sign == '+' || f->sign == ' ' ? f->sign : 0;
 }
 
-/* --- text ----------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 static bool format_text(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     spec f;
@@ -202,9 +214,11 @@ static bool format_text(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
         return pdl_err_host(err, "ValueError",
                             "Negative zero coercion (z) not allowed in string format specifier");
     if (f.alt)
-        return pdl_err_host(err, "ValueError", "Alternate form (#) not allowed in string format specifier");
+        return pdl_err_host(err, "ValueError",
+                            "Alternate form (#) not allowed in string format specifier");
     if (f.align == '=')
-        return pdl_err_host(err, "ValueError", "'=' alignment not allowed in string format specifier");
+        return pdl_err_host(err, "ValueError",
+                            "'=' alignment not allowed in string format specifier");
     pdl_str t = pdl_str_get(x);
     size_t n = pdl_text_len_cp(x);
     if (f.has_precision && (size_t)f.precision < n) {
@@ -216,11 +230,13 @@ static bool format_text(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     return pdl_pad_text(out, t, left, pad - left, f.fill, err);
 }
 
-/* --- integers ------------------------------------------------------------------------------------------- */
+/* --- integers --------------------------------------------------------------------------------- */
 
 static bool format_char(const spec *f, pdl_vref x, pdl_buf *out, pdl_err *err) {
     int64_t cp;
-    if (f->sign) return pdl_err_host(err, "ValueError", "Sign not allowed with integer format specifier 'c'");
+    if (f->sign)
+        return pdl_err_host(err, "ValueError",
+                            "Sign not allowed with integer format specifier 'c'");
     if (f->alt)
         return pdl_err_host(err, "ValueError",
                             "Alternate form (#) not allowed with integer format specifier 'c'");
@@ -258,7 +274,7 @@ static bool format_int(pdl_vref x, const spec *f, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* --- floats --------------------------------------------------------------------------------------------- */
+/* --- floats ----------------------------------------------------------------------------------- */
 
 /* Every combination needs its own literal format. */
 static void put_finite(double v, char type, int p, bool alt, pdl_buf *out) {
@@ -284,10 +300,14 @@ void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *ou
     size_t n = pdl_format_fixed(v, type, precision, alt, fixed);
     if (precision < 0) precision = DEFAULT_PRECISION;
     bool upper = type == 'E' || type == 'F' || type == 'G';
-    if (n > 0) pdl_buf_put(out, (pdl_str){fixed, n});
-    else if (isnan(v)) pdl_buf_put(out, upper ? PDL_STR("NAN") : PDL_STR("nan"));
-    else if (isinf(v)) pdl_buf_putf(out, "%s%s", v < 0 ? "-" : "", upper ? "INF" : "inf");
-    else put_finite(v, type, precision, alt, out);
+    if (n > 0)
+        pdl_buf_put(out, (pdl_str){fixed, n});
+    else if (isnan(v))
+        pdl_buf_put(out, upper ? PDL_STR("NAN") : PDL_STR("nan"));
+    else if (isinf(v))
+        pdl_buf_putf(out, "%s%s", v < 0 ? "-" : "", upper ? "INF" : "inf");
+    else
+        put_finite(v, type, precision, alt, out);
 }
 
 /* "1.500e+10" without the zeros that end its fraction. */
@@ -301,8 +321,8 @@ static void put_trimmed(pdl_str s, pdl_buf *out) {
     pdl_buf_put(out, pdl_str_sub(s, mark, s.n));
 }
 
-/* No type but a precision: as 'g', but a power of ten as large as the precision goes to the exponent form,
- * and the other form has a digit behind the point. */
+/* No type but a precision: as 'g', but a power of ten as large as the precision goes to the
+ * exponent form, and the other form has a digit behind the point. */
 static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     if (precision == 0) precision = 1;
     pdl_buf b = PDL_BUF;
@@ -310,8 +330,10 @@ static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     long e = strtol(strchr(b.p, 'e') + 1, NULL, 10);
     size_t at = out->len;
     if (e < -4 || e + 1 > precision - 1) { /* %g takes the exponent form from e == precision on */
-        if (alt) pdl_buf_put(out, pdl_buf_str(&b));
-        else put_trimmed(pdl_buf_str(&b), out);
+        if (alt)
+            pdl_buf_put(out, pdl_buf_str(&b));
+        else
+            put_trimmed(pdl_buf_str(&b), out);
     } else {
         put_finite(v, 'g', precision, alt, out);
         if (!memchr(out->p + at, '.', out->len - at)) PDL_PUT(out, ".0");
@@ -370,7 +392,9 @@ static bool format_float(double v, const spec *f, pdl_buf *out, pdl_err *err) {
     if (negative) s = pdl_str_sub(s, 1, s.n);
     size_t n = 0;
     while (n < s.n && s.p[n] >= '0' && s.p[n] <= '9') n++;
-    parts p = {.sign = sign_of(f, negative), .digits = pdl_str_sub(s, 0, n), .rest = pdl_str_sub(s, n, s.n)};
+    parts p = {.sign = sign_of(f, negative),
+               .digits = pdl_str_sub(s, 0, n),
+               .rest = pdl_str_sub(s, n, s.n)};
     bool ok = lay_out(f, &p, 3, out, err);
     pdl_buf_fini(&b);
     return ok;
@@ -382,12 +406,13 @@ static bool format_number(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     bool is_float = pdl_is(x, PDL_V_FLOAT);
     if (!is_float && (!f.type || (f.type < 0x80 && strchr("bcdoxXn", f.type_ascii))))
         return format_int(x, &f, out, err);
-    if ((f.type && (f.type >= 0x80 || !strchr("eEfFgGn%", f.type_ascii)))) return unknown_code(&f, x, err);
+    if ((f.type && (f.type >= 0x80 || !strchr("eEfFgGn%", f.type_ascii))))
+        return unknown_code(&f, x, err);
     double d;
     return pdl_float_from(x, &d, err) && format_float(d, &f, out, err);
 }
 
-/* --- door ----------------------------------------------------------------------------------------------- */
+/* --- door ------------------------------------------------------------------------------------- */
 
 static bool format_into(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     if (s.n == 0) return pdl_val_str(x, out, err);

@@ -1,5 +1,5 @@
-/* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by what they give.
- * SPDX-License-Identifier: Apache-2.0 */
+/* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by what they
+ * give. SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
 #include "value/int.h"
@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* --- paths ---------------------------------------------------------------------------------------------- */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 /* Digits of any script only, at least one: such a part is an index. */
 static bool all_digits(pdl_str s) {
@@ -133,9 +133,10 @@ bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *
     return true;
 }
 
-/* --- sorting -------------------------------------------------------------------------------------------- */
+/* --- sorting ---------------------------------------------------------------------------------- */
 
-/* a < b; undefined values (also inside the lists of several attributes) fail with their explanation. */
+/* a < b; undefined values (also inside the lists of several attributes) fail with their
+ * explanation. */
 static bool less(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
     if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT)) {
         *out = pdl_int_of(a) < pdl_int_of(b);
@@ -158,13 +159,15 @@ typedef struct {
 } order;
 
 /* Merge two neighbouring sorted runs [lo, mid) and [mid, hi) of src into dst. */
-static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size_t at[3], pdl_err *err) {
+static bool merge(const order *o, const uint32_t *src, uint32_t *dst, const size_t at[3],
+                  pdl_err *err) {
     size_t i = at[0], j = at[1], k = at[0];
     while (i < at[1] && j < at[2]) {
         pdl_vref left = pdl_list_at(o->keys, src[i]), right = pdl_list_at(o->keys, src[j]);
         bool take_right = false;
         if (!pdl_check_cancel(err)) return false;
-        if (!(o->reverse ? less(left, right, &take_right, err) : less(right, left, &take_right, err)))
+        if (!(o->reverse ? less(left, right, &take_right, err)
+                         : less(right, left, &take_right, err)))
             return false;
         dst[k++] = take_right ? src[j++] : src[i++];
     }
@@ -193,8 +196,7 @@ bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *err) {
     return ok;
 }
 
-bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out,
-                pdl_err *err) {
+bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_err *err) {
     size_t n = pdl_list_len(list);
     uint32_t *idx = PDL_NEW_N(uint32_t, n + 1);
     bool ok = pdl_sort_by(keys, reverse, idx, err);

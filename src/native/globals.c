@@ -13,7 +13,8 @@ static bool g_range(PDL_ARGS) {
     size_t n = one ? 1 : argc;
     for (size_t i = 0; i < n; i++) {
         if (!pdl_arg_int(argv[i], &v[one ? 1 : i], err)) return false;
-        if (pdl_is(argv[i], PDL_V_BIGINT)) return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "range() takes integers of 64 bits");
+        if (pdl_is(argv[i], PDL_V_BIGINT))
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "range() takes integers of 64 bits");
     }
     if (v[2] == 0) return pdl_err_host(err, "ValueError", "range() arg 3 must not be zero");
     *out = pdl_range_new(v[0], v[1], v[2]);
@@ -26,8 +27,8 @@ static bool g_dict(PDL_ARGS) {
 
 static bool g_namespace(PDL_ARGS) {
     pdl_val d;
-    return pdl_dict_update(env, pdl_dict_new(0), argc ? argv[0] : pdl_absent(), kwargs, &d, err)
-           && pdl_namespace_new(d, out, err);
+    return pdl_dict_update(env, pdl_dict_new(0), argc ? argv[0] : pdl_absent(), kwargs, &d, err) &&
+           pdl_namespace_new(d, out, err);
 }
 
 static bool g_cycler(PDL_ARGS) {
@@ -43,7 +44,7 @@ static bool g_joiner(PDL_ARGS) {
     return true;
 }
 
-/* --- lipsum --------------------------------------------------------------------------------------------- */
+/* --- lipsum ----------------------------------------------------------------------------------- */
 
 static const char *const words[] = {
     "a",          "ac",           "accumsan",     "ad",           "adipiscing",  "aenean",
@@ -110,8 +111,10 @@ static void put_paragraph(const pdl_native_env *env, int64_t n, pdl_buf *b) {
             capital = true;
         }
     }
-    if (b->len && b->p[b->len - 1] == ',') b->p[b->len - 1] = '.';
-    else if (b->len == 0 || b->p[b->len - 1] != '.') pdl_buf_putc(b, '.');
+    if (b->len && b->p[b->len - 1] == ',')
+        b->p[b->len - 1] = '.';
+    else if (b->len == 0 || b->p[b->len - 1] != '.')
+        pdl_buf_putc(b, '.');
 }
 
 enum { MAX_PARAGRAPHS = 10000, MAX_WORDS = 10000 };
@@ -120,16 +123,17 @@ static bool g_lipsum(PDL_ARGS) {
     int64_t n = 5, min = 20, max = 100;
     bool html = true;
     if (!env->random) return pdl_err_host(err, "RuntimeError", "no source of random numbers here");
-    if (!pdl_arg_int(argv[0], &n, err)
-        || (!pdl_is_absent(argv[1]) && !pdl_arg_truth(env, argv[1], &html, err))
-        || !pdl_arg_int(argv[2], &min, err) || !pdl_arg_int(argv[3], &max, err))
+    if (!pdl_arg_int(argv[0], &n, err) ||
+        (!pdl_is_absent(argv[1]) && !pdl_arg_truth(env, argv[1], &html, err)) ||
+        !pdl_arg_int(argv[2], &min, err) || !pdl_arg_int(argv[3], &max, err))
         return false;
     if (n > 0 && min >= max)
         return pdl_err_host(err, "ValueError", "empty range for randrange() (%lld, %lld, %lld)",
                             (long long)min, (long long)max, (long long)(max - min));
     if (n > MAX_PARAGRAPHS || max > MAX_WORDS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "lipsum makes at most %d paragraphs of %d words",
-                           MAX_PARAGRAPHS, MAX_WORDS);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "lipsum makes at most %d paragraphs of %d words", MAX_PARAGRAPHS,
+                           MAX_WORDS);
     pdl_buf b = PDL_BUF;
     for (int64_t i = 0; i < n; i++) {
         pdl_buf p = PDL_BUF;
@@ -146,20 +150,22 @@ static bool g_lipsum(PDL_ARGS) {
     return true;
 }
 
-/* --- table ---------------------------------------------------------------------------------------------- */
+/* --- table ------------------------------------------------------------------------------------ */
 
 static const pdl_native globals[] = {
     {"cycler", g_cycler, "", 0, 0, PDL_N_VARARGS | PDL_N_IMPURE,
-     "Gives its arguments one after the other, again and again.", "jinja2.utils.Cycler", PDL_NS_DEF},
-    {"dict", g_dict, "", 0, 1, PDL_N_KWARGS, "An object of the keyword arguments.", "dict", PDL_NS_POS},
+     "Gives its arguments one after the other, again and again.", "jinja2.utils.Cycler",
+     PDL_NS_DEF},
+    {"dict", g_dict, "", 0, 1, PDL_N_KWARGS, "An object of the keyword arguments.", "dict",
+     PDL_NS_POS},
     {"joiner", g_joiner, "sep", 0, 1, PDL_N_IMPURE, "Nothing when called first, then a separator.",
      "jinja2.utils.Joiner", PDL_NS_DEF},
     {"lipsum", g_lipsum, "n, html, min, max", 0, 4, PDL_N_IMPURE, "Text without meaning.",
      "generate_lorem_ipsum", PDL_NS_DEF},
     {"namespace", g_namespace, "", 0, 1, PDL_N_KWARGS | PDL_N_IMPURE,
      "An object whose attributes `set` can change.", "jinja2.utils.Namespace", PDL_NS_POS},
-    {"range", g_range, "start, stop, step", 1, 3, 0, "Whole numbers from start to before stop.", "range",
-     PDL_NS_POS},
+    {"range", g_range, "start, stop, step", 1, 3, 0, "Whole numbers from start to before stop.",
+     "range", PDL_NS_POS},
 };
 
 static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }

@@ -32,7 +32,8 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     return any;
 }
 
-/* Upper and title case letters only behind what has no case, lower case only behind letters with case. */
+/* Upper and title case letters only behind what has no case, lower case only behind letters with
+ * case. */
 static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;

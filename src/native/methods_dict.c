@@ -13,7 +13,8 @@ static bool changed(pdl_val self, pdl_val value, pdl_val *out) {
 }
 
 static bool need_key(pdl_vref key, pdl_err *err) {
-    return pdl_is_hashable(key) || pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(key));
+    return pdl_is_hashable(key) ||
+           pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(key));
 }
 
 static pdl_val or_null(pdl_vref v) { return pdl_is_absent(v) ? pdl_null() : pdl_keep(v); }
@@ -74,8 +75,8 @@ static bool m_setdefault(PDL_ARGS) {
     if (!need_key(argv[1], err)) return false;
     pdl_vref v = pdl_dict_find(argv[0], argv[1]);
     if (!pdl_is_absent(v)) return changed(pdl_keep(argv[0]), pdl_keep(v), out);
-    return changed(pdl_dict_put(pdl_keep(argv[0]), pdl_keep(argv[1]), or_null(argv[2])), or_null(argv[2]),
-                   out);
+    return changed(pdl_dict_put(pdl_keep(argv[0]), pdl_keep(argv[1]), or_null(argv[2])),
+                   or_null(argv[2]), out);
 }
 
 /* One pair of update([(k, v), ...]); takes self, which is dropped on failure. */
@@ -86,22 +87,26 @@ static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_er
         pdl_err_fini(&why);
         pdl_drop(self);
         return pdl_err_host(err, "TypeError",
-                            "cannot convert dictionary update sequence element #%zu to a sequence", i);
+                            "cannot convert dictionary update sequence element #%zu to a sequence",
+                            i);
     }
     size_t n = pdl_list_len(list);
-    bool ok = n == 2
-              || pdl_err_host(err, "ValueError",
-                              "dictionary update sequence element #%zu has length %zu; 2 is required", i, n);
+    bool ok =
+        n == 2 ||
+        pdl_err_host(err, "ValueError",
+                     "dictionary update sequence element #%zu has length %zu; 2 is required", i, n);
     ok = ok && need_key(pdl_list_at(list, 0), err);
-    if (ok) *out = pdl_dict_put(self, pdl_keep(pdl_list_at(list, 0)), pdl_keep(pdl_list_at(list, 1)));
-    else pdl_drop(self);
+    if (ok)
+        *out = pdl_dict_put(self, pdl_keep(pdl_list_at(list, 0)), pdl_keep(pdl_list_at(list, 1)));
+    else
+        pdl_drop(self);
     pdl_drop(list);
     return ok;
 }
 
 /* self with a dict or pairs, then keywords. Takes self. */
-bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs, pdl_val *out,
-                     pdl_err *err) {
+bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl_vref kwargs,
+                     pdl_val *out, pdl_err *err) {
     if (pdl_is(more, PDL_V_UNDEFINED)) {
         pdl_drop(self);
         return pdl_undefined_error(more, err);
@@ -126,8 +131,8 @@ bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more, pdl
 
 static bool m_update(PDL_ARGS) {
     pdl_val self;
-    return pdl_dict_update(env, pdl_keep(argv[0]), argv[1], kwargs, &self, err)
-           && changed(self, pdl_null(), out);
+    return pdl_dict_update(env, pdl_keep(argv[0]), argv[1], kwargs, &self, err) &&
+           changed(self, pdl_null(), out);
 }
 
 static bool m_fromkeys(PDL_ARGS) {
@@ -140,8 +145,10 @@ static bool m_fromkeys(PDL_ARGS) {
         if (ok) d = pdl_dict_put(d, pdl_keep(pdl_list_at(keys, i)), or_null(argv[2]));
     }
     pdl_drop(keys);
-    if (ok) *out = d;
-    else pdl_drop(d);
+    if (ok)
+        *out = d;
+    else
+        pdl_drop(d);
     return ok;
 }
 
@@ -150,17 +157,19 @@ static const pdl_native methods[] = {
     {"copy", m_copy, "self", 1, 1, 0, "The same object.", NULL, PDL_NS_NONE},
     {"fromkeys", m_fromkeys, "self, iterable, value", 2, 3, 0,
      "An object of these keys, each with the same value.", NULL, PDL_NS_POS},
-    {"get", m_get, "self, key, default", 2, 3, 0, "The value of a key, or another one.", NULL, PDL_NS_POS},
+    {"get", m_get, "self, key, default", 2, 3, 0, "The value of a key, or another one.", NULL,
+     PDL_NS_POS},
     {"items", m_items, "self", 1, 1, 0, "Pairs of key and value.", NULL, PDL_NS_NONE},
     {"keys", m_keys, "self", 1, 1, 0, "The keys.", NULL, PDL_NS_NONE},
-    {"pop", m_pop, "self, key, default", 2, 3, PDL_N_MUTATES, "Removes a key and gives its value.", NULL,
-     PDL_NS_POS},
+    {"pop", m_pop, "self, key, default", 2, 3, PDL_N_MUTATES, "Removes a key and gives its value.",
+     NULL, PDL_NS_POS},
     {"popitem", m_popitem, "self", 1, 1, PDL_N_MUTATES, "Removes and gives the last pair.", NULL,
      PDL_NS_NONE},
     {"setdefault", m_setdefault, "self, key, default", 2, 3, PDL_N_MUTATES,
      "The value of a key, set when it is missing.", NULL, PDL_NS_POS},
     /* the second parameter has no name that a keyword could meet */
-    {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL, PDL_NS_KW},
+    {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL,
+     PDL_NS_KW},
     {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE},
 };
 

@@ -1,5 +1,5 @@
-/* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones give (new list, value of the
- * call).
+/* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones give (new list,
+ * value of the call).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/room.h"
 #include "value/context.h"
@@ -39,7 +39,8 @@ static bool m_insert(PDL_ARGS) {
     if (!pdl_arg_int(argv[1], &i, err)) return false;
     if (i < 0) i = i < -n ? 0 : i + n;
     if (i > n) i = n;
-    return changed(pdl_list_insert(pdl_keep(argv[0]), (size_t)i, pdl_keep(argv[2])), pdl_null(), out);
+    return changed(pdl_list_insert(pdl_keep(argv[0]), (size_t)i, pdl_keep(argv[2])), pdl_null(),
+                   out);
 }
 
 static bool m_pop(PDL_ARGS) {
@@ -61,13 +62,15 @@ static size_t place_of(pdl_vref v, pdl_vref x, size_t from, size_t to) {
 
 static bool m_remove(PDL_ARGS) {
     size_t at = place_of(argv[0], argv[1], 0, pdl_list_len(argv[0]));
-    if (at == PDL_NOT_FOUND) return pdl_err_host(err, "ValueError", "list.remove(x): x not in list");
+    if (at == PDL_NOT_FOUND)
+        return pdl_err_host(err, "ValueError", "list.remove(x): x not in list");
     return changed(pdl_list_remove(pdl_keep(argv[0]), at), pdl_null(), out);
 }
 
 static bool m_reverse(PDL_ARGS) {
     pdl_val r = pdl_list_new(pdl_list_len(argv[0]));
-    for (size_t i = pdl_list_len(argv[0]); i-- > 0;) r = pdl_list_push(r, pdl_keep(pdl_list_at(argv[0], i)));
+    for (size_t i = pdl_list_len(argv[0]); i-- > 0;)
+        r = pdl_list_push(r, pdl_keep(pdl_list_at(argv[0], i)));
     return changed(r, pdl_null(), out);
 }
 
@@ -77,14 +80,16 @@ static bool m_sort(PDL_ARGS) {
                             "sort(key=...) is not supported: use the filter sort(attribute=...)");
     bool reverse;
     pdl_val r;
-    if (!pdl_arg_truth(env, argv[2], &reverse, err) || !pdl_sorted(argv[0], argv[0], reverse, &r, err))
+    if (!pdl_arg_truth(env, argv[2], &reverse, err) ||
+        !pdl_sorted(argv[0], argv[0], reverse, &r, err))
         return false;
     return changed(r, pdl_null(), out);
 }
 
 static bool m_count(PDL_ARGS) {
     int64_t n = 0;
-    for (size_t i = 0; i < pdl_list_len(argv[0]); i++) n += pdl_val_eq(pdl_list_at(argv[0], i), argv[1]);
+    for (size_t i = 0; i < pdl_list_len(argv[0]); i++)
+        n += pdl_val_eq(pdl_list_at(argv[0], i), argv[1]);
     *out = pdl_int(n);
     return true;
 }
@@ -114,19 +119,24 @@ static bool m_index(PDL_ARGS) {
 }
 
 static const pdl_native methods[] = {
-    {"append", m_append, "self, object", 2, 2, PDL_N_MUTATES, "Adds an item at the end.", NULL, PDL_NS_ONE},
+    {"append", m_append, "self, object", 2, 2, PDL_N_MUTATES, "Adds an item at the end.", NULL,
+     PDL_NS_ONE},
     {"clear", m_clear, "self", 1, 1, PDL_N_MUTATES, "Removes all items.", NULL, PDL_NS_NONE},
     {"copy", m_copy, "self", 1, 1, 0, "The same list.", NULL, PDL_NS_NONE},
     {"count", m_count, "self, value", 2, 2, 0, "How often an item occurs.", NULL, PDL_NS_ONE},
-    {"extend", m_extend, "self, iterable", 2, 2, PDL_N_MUTATES, "Adds items at the end.", NULL, PDL_NS_ONE},
+    {"extend", m_extend, "self, iterable", 2, 2, PDL_N_MUTATES, "Adds items at the end.", NULL,
+     PDL_NS_ONE},
     {"index", m_index, "self, value, start, stop", 2, 4, 0, "Place of an item.", NULL, PDL_NS_POS},
-    {"insert", m_insert, "self, index, object", 3, 3, PDL_N_MUTATES, "Adds an item at a place.", NULL,
+    {"insert", m_insert, "self, index, object", 3, 3, PDL_N_MUTATES, "Adds an item at a place.",
+     NULL, PDL_NS_POS},
+    {"pop", m_pop, "self, index", 1, 2, PDL_N_MUTATES, "Removes and gives an item.", NULL,
      PDL_NS_POS},
-    {"pop", m_pop, "self, index", 1, 2, PDL_N_MUTATES, "Removes and gives an item.", NULL, PDL_NS_POS},
     {"remove", m_remove, "self, value", 2, 2, PDL_N_MUTATES, "Removes the first equal item.", NULL,
      PDL_NS_ONE},
-    {"reverse", m_reverse, "self", 1, 1, PDL_N_MUTATES, "Turns the order around.", NULL, PDL_NS_NONE},
-    {"sort", m_sort, "self, key, reverse", 1, 3, PDL_N_MUTATES, "Puts the items in order.", NULL, PDL_NS_NAMED},
+    {"reverse", m_reverse, "self", 1, 1, PDL_N_MUTATES, "Turns the order around.", NULL,
+     PDL_NS_NONE},
+    {"sort", m_sort, "self, key, reverse", 1, 3, PDL_N_MUTATES, "Puts the items in order.", NULL,
+     PDL_NS_NAMED},
 };
 
 pdl_rows pdl_rows_list(void) { return (pdl_rows){methods, PDL_N_COUNT(methods)}; }
@@ -138,7 +148,7 @@ static const pdl_native tuple_methods[] = {
 
 pdl_rows pdl_rows_tuple(void) { return (pdl_rows){tuple_methods, PDL_N_COUNT(tuple_methods)}; }
 
-/* --- ranges --------------------------------------------------------------------------------------------- */
+/* --- ranges ----------------------------------------------------------------------------------- */
 
 /* Place of a number in a range, PDL_NOT_FOUND. */
 static bool range_place(pdl_vref range, pdl_vref x, size_t *at) {
@@ -146,8 +156,10 @@ static bool range_place(pdl_vref range, pdl_vref x, size_t *at) {
     double d = pdl_is(x, PDL_V_FLOAT) ? pdl_float_of(x) : 0;
     pdl_range_get(range, &start, &stop, &step);
     *at = PDL_NOT_FOUND;
-    if (pdl_is(x, PDL_V_FLOAT) && d >= -9e18 && d <= 9e18 && (double)(int64_t)d == d) v = (int64_t)d;
-    else if (pdl_is(x, PDL_V_FLOAT) || !pdl_is_number(x) || !pdl_int_get(x, &v)) return false;
+    if (pdl_is(x, PDL_V_FLOAT) && d >= -9e18 && d <= 9e18 && (double)(int64_t)d == d)
+        v = (int64_t)d;
+    else if (pdl_is(x, PDL_V_FLOAT) || !pdl_is_number(x) || !pdl_int_get(x, &v))
+        return false;
     if (step > 0 ? v < start : v > start) return false;
     uint64_t gap = step > 0 ? (uint64_t)v - (uint64_t)start : (uint64_t)start - (uint64_t)v;
     uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
@@ -196,4 +208,6 @@ static const pdl_native context_methods[] = {
      "DependentContext.serialize", PDL_NS_DEF},
 };
 
-pdl_rows pdl_rows_context(void) { return (pdl_rows){context_methods, PDL_N_COUNT(context_methods)}; }
+pdl_rows pdl_rows_context(void) {
+    return (pdl_rows){context_methods, PDL_N_COUNT(context_methods)};
+}

@@ -47,14 +47,16 @@ static bool m_hex(PDL_ARGS) {
         e = -1022;
     }
     uint64_t whole = (uint64_t)m, rest = (uint64_t)ldexp(m - (double)whole, 52);
-    *out = pdl_textf("%s0x%llu.%013llxp%+d", sign, (unsigned long long)whole, (unsigned long long)rest, e);
+    *out = pdl_textf("%s0x%llu.%013llxp%+d", sign, (unsigned long long)whole,
+                     (unsigned long long)rest, e);
     return true;
 }
 
 /* Numerator and denominator in lowest terms. */
 static bool m_as_integer_ratio(PDL_ARGS) {
     double d = pdl_float_of(argv[0]);
-    if (isinf(d)) return pdl_err_host(err, "OverflowError", "cannot convert Infinity to integer ratio");
+    if (isinf(d))
+        return pdl_err_host(err, "OverflowError", "cannot convert Infinity to integer ratio");
     if (isnan(d)) return pdl_err_host(err, "ValueError", "cannot convert NaN to integer ratio");
     int e;
     double m = frexp(d, &e);
@@ -65,8 +67,10 @@ static bool m_as_integer_ratio(PDL_ARGS) {
         pdl_drop(top);
         return false;
     }
-    if (d == 0) pdl_drop(power);
-    else if (e < 0) bottom = power;
+    if (d == 0)
+        pdl_drop(power);
+    else if (e < 0)
+        bottom = power;
     else {
         pdl_val scaled;
         bool ok = pdl_val_arith(PDL_OP_MUL, top, power, &scaled, err);
@@ -86,8 +90,8 @@ static bool m_conjugate(PDL_ARGS) {
 }
 
 static bool m_int_ratio(PDL_ARGS) {
-    const pdl_val pair[2] = {pdl_is_bool(argv[0]) ? pdl_int(pdl_bool_of(argv[0])) : pdl_keep(argv[0]),
-                             pdl_int(1)};
+    const pdl_val pair[2] = {
+        pdl_is_bool(argv[0]) ? pdl_int(pdl_bool_of(argv[0])) : pdl_keep(argv[0]), pdl_int(1)};
     *out = pdl_tuple_new(pair, 2);
     return true;
 }
@@ -111,7 +115,7 @@ static const pdl_native float_methods[] = {
 
 pdl_rows pdl_rows_float(void) { return (pdl_rows){float_methods, PDL_N_COUNT(float_methods)}; }
 
-/* --- dates ---------------------------------------------------------------------------------------------- */
+/* --- dates ------------------------------------------------------------------------------------ */
 
 static bool m_isoformat(PDL_ARGS) {
     char sep = 'T';
@@ -119,7 +123,9 @@ static bool m_isoformat(PDL_ARGS) {
         if (pdl_is(argv[0], PDL_V_DATE))
             return pdl_err_host(err, "TypeError", "date.isoformat() takes no arguments (1 given)");
         if (!pdl_is_str(argv[1]) || pdl_str_get(argv[1]).n != 1)
-            return pdl_err_host(err, "TypeError", "isoformat() argument 1 must be a unicode character, not %s", pdl_py_type(argv[1]));
+            return pdl_err_host(err, "TypeError",
+                                "isoformat() argument 1 must be a unicode character, not %s",
+                                pdl_py_type(argv[1]));
         sep = pdl_str_get(argv[1]).p[0];
     }
     pdl_buf b = PDL_BUF;
@@ -135,7 +141,8 @@ static bool m_strftime(PDL_ARGS) {
     return pdl_time_strftime(argv[0], pdl_str_get(argv[1]), out, err);
 }
 
-/* Monday is 0 or 1: days since year 1 (a Monday), by the rule of the proleptic Gregorian calendar. */
+/* Monday is 0 or 1: days since year 1 (a Monday), by the rule of the proleptic Gregorian
+ * calendar. */
 static int weekday(pdl_vref v) {
     pdl_time t = pdl_time_get(v);
     int y = t.month < 3 ? t.year - 1 : t.year, m = t.month < 3 ? t.month + 12 : t.month;
@@ -156,7 +163,8 @@ static bool m_isoweekday(PDL_ARGS) {
 static const pdl_native time_methods[] = {
     {"isoformat", m_isoformat, "self, sep", 1, 2, 0, "The text of ISO 8601.", NULL, PDL_NS_KW},
     {"isoweekday", m_isoweekday, "self", 1, 1, 0, "1 for Monday to 7.", NULL, PDL_NS_NONE},
-    {"strftime", m_strftime, "self, format", 2, 2, 0, "Text by a format of % codes.", NULL, PDL_NS_KW},
+    {"strftime", m_strftime, "self, format", 2, 2, 0, "Text by a format of % codes.", NULL,
+     PDL_NS_KW},
     {"weekday", m_weekday, "self", 1, 1, 0, "0 for Monday to 6.", NULL, PDL_NS_NONE},
 };
 

@@ -33,7 +33,8 @@ static bool add(pieces *p, pdl_str s) {
     return true;
 }
 
-/* str.split() without separator: words; behind max splits the rest as it is, without blanks at its start only. */
+/* str.split() without separator: words; behind max splits the rest as it is, without blanks at its
+ * start only. */
 static bool split_words(pieces *p, int64_t max) {
     pdl_str s = pdl_str_get(p->of);
     size_t i = 0, n;
@@ -117,8 +118,10 @@ static bool split_args(const pdl_val *argv, bool *words, pdl_str *sep, int64_t *
 
 /* The pieces as the result, when all were found. */
 static bool take(pieces *p, bool ok, pdl_val *out) {
-    if (ok) *out = p->list;
-    else pdl_drop(p->list);
+    if (ok)
+        *out = p->list;
+    else
+        pdl_drop(p->list);
     return ok;
 }
 
@@ -148,7 +151,8 @@ bool pdl_m_splitlines(PDL_ARGS) {
     pdl_str line, whole;
     pieces p = {pdl_list_new(0), argv[0], err};
     bool ok = true;
-    for (size_t pos = 0; ok && pdl_next_line(pdl_str_get(argv[0]), &pos, &line, &whole);) ok = add(&p, keep ? whole : line);
+    for (size_t pos = 0; ok && pdl_next_line(pdl_str_get(argv[0]), &pos, &line, &whole);)
+        ok = add(&p, keep ? whole : line);
     return take(&p, ok, out);
 }
 
@@ -177,12 +181,13 @@ static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err
 bool pdl_m_partition(PDL_ARGS) { return partition(argv, false, out, err); }
 bool pdl_m_rpartition(PDL_ARGS) { return partition(argv, true, out, err); }
 
-static bool strip(const pdl_val *argv, const char *name, bool left, bool right, pdl_val *out, pdl_err *err) {
+static bool strip(const pdl_val *argv, const char *name, bool left, bool right, pdl_val *out,
+                  pdl_err *err) {
     bool chars = pdl_given(argv[1]);
     if (chars && !pdl_is_str(argv[1]))
         return pdl_err_host(err, "TypeError", "%s arg must be None or str", name);
-    pdl_str s = pdl_strip_text(pdl_str_get(argv[0]), chars ? pdl_str_get(argv[1]) : (pdl_str){0}, !chars,
-                               left, right);
+    pdl_str s = pdl_strip_text(pdl_str_get(argv[0]), chars ? pdl_str_get(argv[1]) : (pdl_str){0},
+                               !chars, left, right);
     *out = pdl_piece_like(s, argv[0]);
     return true;
 }

@@ -1,5 +1,5 @@
-/* native.c -- see native.h: finding rows, binding arguments as the host language does, bound methods as
- * values.
+/* native.c -- see native.h: finding rows, binding arguments as the host language does, bound
+ * methods as values.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/native.h"
 
@@ -10,17 +10,20 @@
 
 #include "base/banned.h"
 
-/* --- tables --------------------------------------------------------------------------------------------- */
+/* --- tables ----------------------------------------------------------------------------------- */
 
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     size_t lo = 0, hi = name.n ? t.n : 0; /* no row has an empty name */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        int c = (unsigned char)name.p[0] - (unsigned char)t.p[mid].name[0]; /* most rows differ here */
+        int c =
+            (unsigned char)name.p[0] - (unsigned char)t.p[mid].name[0]; /* most rows differ here */
         if (c == 0) c = pdl_str_cmp(name, pdl_str_of(t.p[mid].name));
         if (c == 0) return &t.p[mid];
-        if (c < 0) hi = mid;
-        else lo = mid + 1;
+        if (c < 0)
+            hi = mid;
+        else
+            lo = mid + 1;
     }
     return NULL;
 }
@@ -80,19 +83,25 @@ static pdl_rows global_rows(void) {
 
 pdl_native_table pdl_native_table_at(size_t i) {
     static const listed all[PDL_NATIVE_TABLES] = {
-        {"Filters", filter_rows}, {"Tests", test_rows}, {"Functions", global_rows},
-        {"Methods of texts", pdl_rows_str}, {"Methods of lists", pdl_rows_list},
-        {"Methods of tuples", pdl_rows_tuple}, {"Methods of ranges", pdl_rows_range},
+        {"Filters", filter_rows},
+        {"Tests", test_rows},
+        {"Functions", global_rows},
+        {"Methods of texts", pdl_rows_str},
+        {"Methods of lists", pdl_rows_list},
+        {"Methods of tuples", pdl_rows_tuple},
+        {"Methods of ranges", pdl_rows_range},
         {"Methods of contexts", pdl_rows_context},
-        {"Methods of objects", pdl_rows_dict}, {"Methods of whole numbers", pdl_rows_int},
-        {"Methods of floats", pdl_rows_float}, {"Methods of dates", pdl_rows_time},
+        {"Methods of objects", pdl_rows_dict},
+        {"Methods of whole numbers", pdl_rows_int},
+        {"Methods of floats", pdl_rows_float},
+        {"Methods of dates", pdl_rows_time},
         {"Natives of stdlib and of its functions", pdl_rows_stdlib},
     };
     pdl_rows r = all[i].rows();
     return (pdl_native_table){all[i].title, r.p, r.n};
 }
 
-/* --- wording of wrong calls ----------------------------------------------------------------------------- */
+/* --- wording of wrong calls ------------------------------------------------------------------- */
 
 /* The i-th name of "a, b, c". */
 static pdl_str param_at(const char *params, size_t i) {
@@ -130,16 +139,21 @@ static size_t hidden(const call *c) { return c->row->style == PDL_NS_ENV ? 1 : 0
 static size_t receiver(const call *c) { return c->row->py ? 0 : 1; }
 
 static void put_too_many(const call *c, pdl_buf *b) {
-    size_t min = c->row->n_min + hidden(c), max = c->row->n_max + hidden(c), n = c->n_pos + hidden(c);
+    size_t min = c->row->n_min + hidden(c), max = c->row->n_max + hidden(c),
+           n = c->n_pos + hidden(c);
     put_name(c, true, b);
-    if (min == max) pdl_buf_putf(b, "() takes %zu positional argument%s", max, max == 1 ? "" : "s");
-    else pdl_buf_putf(b, "() takes from %zu to %zu positional arguments", min, max);
+    if (min == max)
+        pdl_buf_putf(b, "() takes %zu positional argument%s", max, max == 1 ? "" : "s");
+    else
+        pdl_buf_putf(b, "() takes from %zu to %zu positional arguments", min, max);
     pdl_buf_putf(b, " but %zu %s given", n, n == 1 ? "was" : "were");
 }
 
-/* Number of positional arguments is outside of the row's range, worded for functions written in C. */
+/* Number of positional arguments is outside of the row's range, worded for functions written in
+ * C. */
 static void put_count(const call *c, pdl_buf *b) {
-    size_t min = c->row->n_min - receiver(c), max = c->row->n_max - receiver(c), n = c->n_pos - receiver(c);
+    size_t min = c->row->n_min - receiver(c), max = c->row->n_max - receiver(c),
+           n = c->n_pos - receiver(c);
     if (c->row->style == PDL_NS_NONE || (c->row->style == PDL_NS_ONE)) {
         put_name(c, true, b);
         pdl_buf_putf(b,
@@ -156,7 +170,8 @@ static void put_count(const call *c, pdl_buf *b) {
     size_t bound = n < min ? min : max;
     const char *how = min == max ? "" : n < min ? "at least " : "at most ";
     if (c->row->style == PDL_NS_POS) {
-        pdl_buf_putf(b, " expected %s%zu argument%s, got %zu", how, bound, bound == 1 ? "" : "s", n);
+        pdl_buf_putf(b, " expected %s%zu argument%s, got %zu", how, bound, bound == 1 ? "" : "s",
+                     n);
         return;
     }
     pdl_buf_putf(b, "() takes %s%zu argument%s (%zu given)", min == max ? "exactly " : how, bound,
@@ -165,8 +180,10 @@ static void put_count(const call *c, pdl_buf *b) {
 
 static bool wrong_count(const call *c) {
     pdl_buf b = PDL_BUF;
-    if (c->row->style <= PDL_NS_ENV) put_too_many(c, &b);
-    else put_count(c, &b);
+    if (c->row->style <= PDL_NS_ENV)
+        put_too_many(c, &b);
+    else
+        put_count(c, &b);
     return fail_with(c, &b);
 }
 
@@ -210,7 +227,7 @@ static bool given_twice(const call *c, pdl_str name) {
     return fail_with(c, &b);
 }
 
-/* --- binding -------------------------------------------------------------------------------------------- */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 static size_t n_params(const pdl_native *row) { return row->n_max; }
 
@@ -227,8 +244,8 @@ static size_t param_index(const pdl_native *row, pdl_str name) {
 }
 
 /* Keywords into their places of argv, or into *extra. */
-static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw, size_t n,
-                          pdl_val *extra) {
+static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, const pdl_val *kw,
+                          size_t n, pdl_val *extra) {
     for (size_t i = 0; i < n; i++) {
         size_t at = param_index(c->row, names[i]);
         if (at == PDL_NOT_FOUND) {
@@ -244,16 +261,16 @@ static bool bind_keywords(const call *c, pdl_val *argv, const pdl_str *names, co
     return true;
 }
 
-static bool check_undefined(const pdl_native *row, const pdl_native_env *env, const pdl_val *v, size_t n,
-                            pdl_err *err) {
+static bool check_undefined(const pdl_native *row, const pdl_native_env *env, const pdl_val *v,
+                            size_t n, pdl_err *err) {
     if ((row->flags & PDL_N_UNDEFINED) || env->lenient) return true;
     for (size_t i = 0; i < n; i++)
         if (pdl_is(v[i], PDL_V_UNDEFINED)) return pdl_undefined_error(v[i], err);
     return true;
 }
 
-static bool call_bound(const pdl_native *row, const pdl_native_env *env, const pdl_val *argv, size_t argc,
-                       pdl_vref extra, pdl_val *out, pdl_err *err) {
+static bool call_bound(const pdl_native *row, const pdl_native_env *env, const pdl_val *argv,
+                       size_t argc, pdl_vref extra, pdl_val *out, pdl_err *err) {
     pdl_val r;
     if (!row->fn(env, argv, argc, extra, &r, err)) return false;
     pdl_label l = pdl_is_absent(extra) ? 0 : pdl_label_of(extra);
@@ -263,8 +280,9 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
 }
 
 /* Arguments that are fewer than the parameters, or too many, or named. */
-static bool bind_and_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
-                          const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
+static bool bind_and_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
+                          size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
+                          pdl_val *out, pdl_err *err) {
     call c = {row, pos, n_pos, err};
     size_t n = n_params(row);
     if (n_kw > 0 && takes_no_keywords(row)) return wrong_keyword(&c, kw_names[0]);
@@ -294,17 +312,21 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
 /* What was compared meanwhile may have been given up: the result is then worth nothing. */
 static inline bool with_result(bool ok, pdl_vref out, pdl_err *err) {
     if (PDL_LIKELY(!pdl_has_given_up())) return ok;
-    if (ok) pdl_drop(out);
-    else pdl_err_fini(err);
+    if (ok)
+        pdl_drop(out);
+    else
+        pdl_err_fini(err);
     return pdl_check_gave_up(err);
 }
 
-bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos, size_t n_pos,
-                     const pdl_str *kw_names, const pdl_val *kw, size_t n_kw, pdl_val *out, pdl_err *err) {
+bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
+                     size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
+                     pdl_val *out, pdl_err *err) {
     if (!pdl_check_cancel_often(err)) return false; /* a filter over many items calls others */
     bool ok = PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos))
                   ? bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err)
-                  : check_undefined(row, env, pos, n_pos, err) && call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
+                  : check_undefined(row, env, pos, n_pos, err) &&
+                        call_bound(row, env, pos, n_pos, pdl_absent(), out, err);
     return with_result(ok, *out, err);
 }
 
@@ -313,7 +335,10 @@ static pdl_native_writer *writer_of(const pdl_native *row) {
         pdl_native_fn *fn;
         pdl_native_writer *write;
     } writers[] = {
-        {pdl_f_capitalize, pdl_w_capitalize}, {pdl_f_format, pdl_w_format}, {pdl_f_lower, pdl_w_lower}, {pdl_f_upper, pdl_w_upper},
+        {pdl_f_capitalize, pdl_w_capitalize},
+        {pdl_f_format, pdl_w_format},
+        {pdl_f_lower, pdl_w_lower},
+        {pdl_f_upper, pdl_w_upper},
     };
     for (size_t i = 0; i < PDL_N_COUNT(writers); i++)
         if (row->fn == writers[i].fn) return writers[i].write;
@@ -324,12 +349,13 @@ pdl_native_writer *pdl_filter_writer(const pdl_native *row, size_t n) {
     return takes_as_given(row, n) ? writer_of(row) : NULL;
 }
 
-bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env, const pdl_val *argv, size_t argc,
-                      pdl_buf *out, pdl_err *err) {
-    return pdl_check_cancel_often(err) && check_undefined(row, env, argv, argc, err) && write(env, argv, argc, out, err);
+bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env,
+                      const pdl_val *argv, size_t argc, pdl_buf *out, pdl_err *err) {
+    return pdl_check_cancel_often(err) && check_undefined(row, env, argv, argc, err) &&
+           write(env, argv, argc, out, err);
 }
 
-/* --- bound methods and globals as values ---------------------------------------------------------------- */
+/* --- bound methods and globals as values ------------------------------------------------------ */
 
 typedef struct {
     pdl_ext ext;
@@ -348,7 +374,8 @@ static void bound_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     const bound *b = bound_of(o);
     const char *py = b->row->py ? b->row->py : b->row->name;
     if (!pdl_is_absent(b->receiver)) {
-        pdl_buf_putf(out, "<built-in method %s of %s object>", b->row->name, pdl_type_name(b->receiver));
+        pdl_buf_putf(out, "<built-in method %s of %s object>", b->row->name,
+                     pdl_type_name(b->receiver));
     } else if (pdl_str_is(pdl_str_of(b->row->name), "lipsum")) {
         pdl_buf_putf(out, "<function %s>", py);
     } else {
@@ -360,7 +387,8 @@ static const pdl_class bound_class = {"builtin_function_or_method", bound_child,
 static const pdl_class type_class = {"type", bound_child, NULL, bound_text};
 
 pdl_val pdl_native_value(const pdl_native *row, pdl_val recv) {
-    bound *b = pdl_ext_new(PDL_V_NATIVE, pdl_is_absent(recv) ? &type_class : &bound_class, sizeof *b);
+    bound *b =
+        pdl_ext_new(PDL_V_NATIVE, pdl_is_absent(recv) ? &type_class : &bound_class, sizeof *b);
     unsigned flags = pdl_is_absent(recv) ? 0 : pdl_flags_of(recv) & (PDL_F_PROMISE | PDL_F_HANDLE);
     pdl_label l = pdl_label_of(recv);
     b->row = row;
@@ -372,7 +400,7 @@ const pdl_native *pdl_native_row(pdl_vref v) { return bound_of(pdl_obj_of(v))->r
 
 pdl_vref pdl_native_receiver(pdl_vref v) { return bound_of(pdl_obj_of(v))->receiver; }
 
-/* --- arguments ------------------------------------------------------------------------------------------ */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err) {
     pdl_vref why = pdl_undefined_why(undefined);

@@ -1,9 +1,9 @@
 /* native.h -- C functions that PDL programs call: filters, tests, globals, Python-style methods.
  *
- * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound to the
- * row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never re-enter the
- * machine; what they get holds no unfilled promise (the machine resolves first) unless the row says
- * PDL_N_RAW.
+ * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound
+ * to the row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never
+ * re-enter the machine; what they get holds no unfilled promise (the machine resolves first) unless
+ * the row says PDL_N_RAW.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,13 +16,13 @@
 /* What a native may know of where it runs. Borrowed for the call. */
 typedef struct pdl_native_env {
     bool autoescape;
-    bool lenient;                         /* undefined prints as nothing (Jinja blocks) */
+    bool lenient; /* undefined prints as nothing (Jinja blocks) */
     /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
     double (*random)(void *user);
     /* prints at once, beside result and context; NULL: natives that need it fail */
     void (*show)(void *user, pdl_str text, pdl_label label);
-    /* is v of the type that is written as a value? Error: schema (no such type), type (what does not fit).
-     * NULL: natives that need it fail */
+    /* is v of the type that is written as a value? Error: schema (no such type), type (what does
+     * not fit). NULL: natives that need it fail */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
     /* a variable, borrowed, absent when there is none; NULL: natives that need it fail */
     pdl_vref (*variable)(void *user, pdl_str name);
@@ -30,38 +30,43 @@ typedef struct pdl_native_env {
 } pdl_native_env;
 
 /* argv: parameters in order of the row; extra positional ones (rows with PDL_N_VARARGS) follow in
- * argv[n_params..argc). kwargs: dict of unknown keywords (PDL_N_KWARGS rows) or absent. Result owned. */
-typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs,
-                           pdl_val *out, pdl_err *err);
+ * argv[n_params..argc). kwargs: dict of unknown keywords (PDL_N_KWARGS rows) or absent. Result
+ * owned. */
+typedef bool pdl_native_fn(const pdl_native_env *env, const pdl_val *argv, size_t argc,
+                           pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
 enum {
-    PDL_N_VARARGS = 1,   /* more positional arguments than parameters */
-    PDL_N_KWARGS = 2,    /* unknown keywords */
-    PDL_N_RAW = 4,       /* takes promises as they are */
+    PDL_N_VARARGS = 1, /* more positional arguments than parameters */
+    PDL_N_KWARGS = 2,  /* unknown keywords */
+    PDL_N_RAW = 4,     /* takes promises as they are */
     /* may be given undefined values (default, defined, ...); others fail on them first */
     PDL_N_UNDEFINED = 8,
-    PDL_N_IMPURE = 16,   /* not folded at compile time (random, lipsum) */
+    PDL_N_IMPURE = 16, /* not folded at compile time (random, lipsum) */
     /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
     PDL_N_MUTATES = 32,
-    /* result is a tuple (kind of an effect, its request): the value of the call is the answer of the effect.
-     * The request may hold promises: the native is called once more when they are there */
+    /* result is a tuple (kind of an effect, its request): the value of the call is the answer of
+     * the effect. The request may hold promises: the native is called once more when they are
+     * there */
     PDL_N_EFFECT = 64,
 };
 
-/* Appends to out the text that a filter gives, without making a value of it; argv and argc as above. */
-typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, size_t argc, struct pdl_buf *out,
-                               pdl_err *err);
+/* Appends to out the text that a filter gives, without making a value of it; argv and argc as
+ * above. */
+typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, size_t argc,
+                               struct pdl_buf *out, pdl_err *err);
 
 typedef struct pdl_native {
     const char *name;
     pdl_native_fn *fn;
-    const char *params;   /* "value, d, attribute": parameter names; the receiver or piped value is first */
-    uint8_t n_min, n_max; /* arguments, the first included; n_max is the number of names in params */
+    const char
+        *params; /* "value, d, attribute": parameter names; the receiver or piped value is first */
+    uint8_t n_min,
+        n_max; /* arguments, the first included; n_max is the number of names in params */
     uint8_t flags;
-    const char *doc;      /* one sentence for the manual and hover */
+    const char *doc; /* one sentence for the manual and hover */
     /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
     const char *py;
-    uint8_t style;        /* how the host words wrong arguments: a pdl_native_style */
+    uint8_t style; /* how the host words wrong arguments: a pdl_native_style */
 } pdl_native;
 
 typedef enum {
@@ -80,7 +85,8 @@ enum { PDL_NATIVE_MAX_ARGS = 16 };
 /* NULL when there is none. Static rows. */
 const pdl_native *pdl_filter_find(pdl_str name);
 const pdl_native *pdl_test_find(pdl_str name);
-const pdl_native *pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace */
+const pdl_native *
+pdl_global_find(pdl_str name); /* range, dict, lipsum, cycler, joiner, namespace */
 /* A method of values of this kind: "upper" of a string. NULL: no such attribute. */
 const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name);
 bool pdl_is_dict_method(pdl_str name); /* x.name of an object is never its item then */
@@ -89,7 +95,8 @@ bool pdl_is_dict_method(pdl_str name); /* x.name of an object is never its item 
 const pdl_native *pdl_filters(size_t *n);
 const pdl_native *pdl_tests(size_t *n);
 const pdl_native *pdl_globals(size_t *n);
-/* Every table, for the page of builtins: filters, tests, globals, methods by type, natives of stdlib. */
+/* Every table, for the page of builtins: filters, tests, globals, methods by type, natives of
+ * stdlib. */
 typedef struct pdl_native_table {
     const char *title;
     const pdl_native *rows;
@@ -101,44 +108,47 @@ pdl_native_table pdl_native_table_at(size_t i);
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 
-/* Bind positional and keyword arguments to the row's parameters and call it. pos[0] is the receiver / piped
- * value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0. Errors as Python words them
- * ("do_round() got an unexpected keyword argument 'x'", "upper() takes no arguments (1 given)", "... missing
- * 1 required positional argument: 'y'"). */
+/* Bind positional and keyword arguments to the row's parameters and call it. pos[0] is the receiver
+ * / piped value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0. Errors as
+ * Python words them ("do_round() got an unexpected keyword argument 'x'", "upper() takes no
+ * arguments (1 given)", "... missing 1 required positional argument: 'y'"). */
 PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
                               size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                               pdl_val *out, pdl_err *err);
 
-/* What writes the result of a filter that is called with n arguments, the piped value included, none of them by
- * name. NULL: nothing does, pdl_native_call is to be used. */
+/* What writes the result of a filter that is called with n arguments, the piped value included,
+ * none of them by name. NULL: nothing does, pdl_native_call is to be used. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
 /* pdl_native_call of such a filter, outside of autoescape. On an error out may hold a part. */
-PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write, const pdl_native_env *env,
-                               const pdl_val *argv, size_t argc, struct pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
+                               const pdl_native_env *env, const pdl_val *argv, size_t argc,
+                               struct pdl_buf *out, pdl_err *err);
 
-/* Bound method or global as a value: prints as Python does ("<built-in method upper of str object ...>"
- * without address), callable by the machine. Takes receiver (absent for a global). */
+/* Bound method or global as a value: prints as Python does ("<built-in method upper of str object
+ * ...>" without address), callable by the machine. Takes receiver (absent for a global). */
 pdl_val pdl_native_value(const pdl_native *row, pdl_val receiver);
-const pdl_native *pdl_native_row(pdl_vref v);      /* of a PDL_V_NATIVE */
-pdl_vref pdl_native_receiver(pdl_vref v);          /* absent for a global */
+const pdl_native *pdl_native_row(pdl_vref v); /* of a PDL_V_NATIVE */
+pdl_vref pdl_native_receiver(pdl_vref v);     /* absent for a global */
 
-/* --- attribute and item access (spec language-syntax 4.3) ----------------------------------------------- */
+/* --- attribute and item access (spec language-syntax 4.3) ------------------------------------- */
 
-/* x.name: attribute or method first, then item; gives an undefined value with Python's explanation when
- * missing. */
+/* x.name: attribute or method first, then item; gives an undefined value with Python's explanation
+ * when missing. */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
 /* x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
-/* The argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi "a.0,b" is [["a", 0], ["b"]]. */
+/* The argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi "a.0,b"
+ * is [["a", 0], ["b"]]. */
 pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi);
 /* x[from:to:step]; null or absent bounds. Lists, tuples, strings, ranges, bytes, contexts. */
-PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, pdl_val *out,
+                        pdl_err *err);
 /* Error of using an undefined value: UndefinedError with its explanation. Always false. */
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
-/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class: every class
- * used with these two tags is the first part of a pdl_attr_class. attr gives an owned value, false when there
- * is no such name; it may be NULL. */
+/* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class:
+ * every class used with these two tags is the first part of a pdl_attr_class. attr gives an owned
+ * value, false when there is no such name; it may be NULL. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
@@ -147,7 +157,7 @@ typedef struct pdl_attr_class {
 /* How Jinja names the type of x in messages: "dict object", "None", "datetime.date object". */
 void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 
-/* --- cells: objects of templates with state (namespace, cycler, joiner) --------------------------------- */
+/* --- cells: objects of templates with state (namespace, cycler, joiner) ----------------------- */
 
 bool pdl_is_namespace(pdl_vref v);
 /* takes x; refuses x that holds a namespace */
@@ -155,25 +165,28 @@ PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *e
 /* A cell that can be called: joiner() gives text. False when it is not callable. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
-/* --- formatting (format.c) ------------------------------------------------------------------------------ */
+/* --- formatting (format.c) -------------------------------------------------------------------- */
 
 /* '%s' % x. lenient: what is undefined prints as nothing. */
-PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,
+                                 pdl_err *err);
 /* The same of a tuple of args, appended. */
-PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient, struct pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_format_percent_put(pdl_vref format, const pdl_val *args, size_t n, bool lenient,
+                                     struct pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
                                 pdl_val *out, pdl_err *err);
 /* format(x, spec): the mini-language "{:>5}". */
 PDL_MUST bool pdl_format_value(pdl_vref x, pdl_str spec, pdl_val *out, pdl_err *err);
 
-/* str(x) as the piped-text filters see it; safe text stays safe when they say so. Escapes for autoescape. */
+/* str(x) as the piped-text filters see it; safe text stays safe when they say so. Escapes for
+ * autoescape. */
 /* Markup.escape: safe text unchanged; result is safe */
 PDL_MUST bool pdl_escape_html(pdl_vref x, pdl_val *out, pdl_err *err);
 
-/* --- tools (tools.c) ------------------------------------------------------------------------------------ */
+/* --- tools (tools.c) -------------------------------------------------------------------------- */
 
-/* The list as services take it: PDL functions become their signatures, records with a function in `run` lose it,
- * an imported tool server becomes its tools; the rest stays. */
+/* The list as services take it: PDL functions become their signatures, records with a function in
+ * `run` lose it, an imported tool server becomes its tools; the rest stays. */
 PDL_MUST bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err);
 
 #endif

@@ -33,7 +33,8 @@ static bool number_at(pdl_vref v, size_t i, double *out, pdl_err *err) {
 }
 
 /* v . w and |v|. */
-static bool products(pdl_vref v, const double *w, size_t n, double *dot, double *length, pdl_err *err) {
+static bool products(pdl_vref v, const double *w, size_t n, double *dot, double *length,
+                     pdl_err *err) {
     double x, sum = 0, square = 0;
     if (!pdl_is_list(v) || pdl_list_len(v) != n)
         return pdl_err_host(err, "ValueError", "the vectors do not all have %zu numbers", n);
@@ -48,7 +49,8 @@ static bool products(pdl_vref v, const double *w, size_t n, double *dot, double 
 }
 
 /* As with tfidf, six digits. */
-static bool rank(pdl_vref vectors, const double *w, size_t n, double length, pdl_hit *hits, pdl_err *err) {
+static bool rank(pdl_vref vectors, const double *w, size_t n, double length, pdl_hit *hits,
+                 pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(vectors); i++) {
         double dot = 0, own = 0;
         pdl_val rounded;
@@ -65,7 +67,8 @@ bool pdl_g_nearest(PDL_ARGS) {
     pdl_vref vectors = argv[0], query = argv[1];
     if (!pdl_arg_int(argv[2], &k, err)) return false;
     if (!pdl_is_list(vectors) || !pdl_is_list(query))
-        return pdl_err_host(err, "TypeError", "nearest: vectors and vector should be arrays of numbers");
+        return pdl_err_host(err, "TypeError",
+                            "nearest: vectors and vector should be arrays of numbers");
     size_t n = pdl_list_len(query);
     double *w = PDL_NEW_N(double, n), length = 0;
     pdl_hit *hits = PDL_NEW_N(pdl_hit, pdl_list_len(vectors));

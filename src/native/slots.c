@@ -1,7 +1,7 @@
 /* slots.c -- templates whose slots are {name}: their names, and filling them (spec patterns 1).
  *
- * A name is letters, digits and `_` of any script; any other brace is plain text. One pass: what is filled in
- * is not looked at again.
+ * A name is letters, digits and `_` of any script; any other brace is plain text. One pass: what is
+ * filled in is not looked at again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,10 +11,11 @@
 
 #include "base/banned.h"
 
-/* The next slot of s at or after *pos: its name, *at where its brace stands; *pos goes behind it. False: no
- * more. */
+/* The next slot of s at or after *pos: its name, *at where its brace stands; *pos goes behind it.
+ * False: no more. */
 static bool next_slot(pdl_str s, size_t *pos, size_t *at, pdl_str *name) {
-    for (size_t open = *pos; (open = pdl_str_find(s, PDL_STR("{"), open)) != PDL_NOT_FOUND; open++) {
+    for (size_t open = *pos; (open = pdl_str_find(s, PDL_STR("{"), open)) != PDL_NOT_FOUND;
+         open++) {
         const char *p = s.p + open + 1, *end = s.p + s.n, *before = p;
         while (p < end) {
             before = p;
@@ -69,7 +70,8 @@ bool pdl_g_fill(PDL_ARGS) {
         ok = pdl_buf_add(&b, pdl_str_sub(s, from, at), err) && put_value(v, &b, err);
         from = pos;
     }
-    ok = ok && pdl_buf_add(&b, pdl_str_sub(s, from, s.n), err) && pdl_text_like(&b, pdl_absent(), out, err);
+    ok = ok && pdl_buf_add(&b, pdl_str_sub(s, from, s.n), err) &&
+         pdl_text_like(&b, pdl_absent(), out, err);
     pdl_buf_fini(&b);
     pdl_drop(text);
     return ok;

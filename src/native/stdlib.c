@@ -1,14 +1,15 @@
-/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of one's
- * own, text shown at once; and the table of its natives (others: slots.c, find_object.c, calculate.c,
- * tfidf.c).
+/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of
+ * one's own, text shown at once; and the table of its natives (others: slots.c, find_object.c,
+ * calculate.c, tfidf.c).
  *
- * A judge answers `true` or `false`. The raw response tells for each token of the answer which others the
- * model weighed:
+ * A judge answers `true` or `false`. The raw response tells for each token of the answer which
+ * others the model weighed:
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
  *
- * The last token that the answer starts with is the place where the model decided (models put white space and
- * role tokens first). There the two words compete: p(true) / (p(true) + p(false)). Spec execution 1.5.
+ * The last token that the answer starts with is the place where the model decided (models put white
+ * space and role tokens first). There the two words compete: p(true) / (p(true) + p(false)). Spec
+ * execution 1.5.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,7 +54,8 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
     return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
 }
 
-/* Probability of word among the tokens weighed: of the first that begins it, else of the least likely one. */
+/* Probability of word among the tokens weighed: of the first that begins it, else of the least
+ * likely one. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
@@ -71,7 +73,8 @@ static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
 /* The tokens weighed where the answer was decided. */
 static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *err) {
     pdl_vref logprobs, content;
-    if (!member(choice, "logprobs", &logprobs, err) || !member_list(logprobs, "content", &content, err))
+    if (!member(choice, "logprobs", &logprobs, err) ||
+        !member_list(logprobs, "content", &content, err))
         return false;
     for (size_t i = pdl_list_len(content); i-- > 0;) {
         bool hit = false;
@@ -81,14 +84,16 @@ static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *er
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
 
-/* log of the share of `true` (or, if own, of the answer that was given) in the weight of both words. */
+/* log of the share of `true` (or, if own, of the answer that was given) in the weight of both
+ * words. */
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;
     if (pdl_list_len(choices) == 0)
         return pdl_err_host(err, "IndexError,LookupError", "list index out of range");
     pdl_vref choice = pdl_list_at(choices, 0);
-    if (!member(choice, "message", &message, err) || !member(message, "content", &content, err)) return false;
+    if (!member(choice, "message", &message, err) || !member(message, "content", &content, err))
+        return false;
     bool yes = pdl_text_is(content, "true");
     if (!yes && !pdl_text_is(content, "false")) {
         pdl_buf b = PDL_BUF;
@@ -122,9 +127,11 @@ static pdl_err_kind kind_named(pdl_vref name) {
     return kind == PDL_E_expression ? PDL_E_runtime : kind;
 }
 
-/* Not an error of the expression: the text is the whole message. A caught pdl_error goes on as it was. */
+/* Not an error of the expression: the text is the whole message. A caught pdl_error goes on as it
+ * was. */
 static bool g_fail(PDL_ARGS) {
-    pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0], status = pdl_absent();
+    pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
+             status = pdl_absent();
     pdl_err_kind kind = PDL_E_runtime;
     if (!pdl_is_absent(caught)) {
         if (!member(caught, "message", &message, err)) return false;
@@ -157,7 +164,8 @@ static bool g_show(PDL_ARGS) {
         pdl_buf b = PDL_BUF;
         pdl_buf_put(&b, pdl_str_get(text));
         pdl_buf_put(&b, pdl_is_absent(end) ? PDL_STR("\n") : pdl_str_get(end));
-        env->show(env->user, pdl_buf_str(&b), pdl_label_of(argv[0]) | (pdl_is_absent(argv[1]) ? 0 : pdl_label_of(argv[1])));
+        env->show(env->user, pdl_buf_str(&b),
+                  pdl_label_of(argv[0]) | (pdl_is_absent(argv[1]) ? 0 : pdl_label_of(argv[1])));
         pdl_buf_fini(&b);
         *out = pdl_textz("");
     }
@@ -166,7 +174,7 @@ static bool g_show(PDL_ARGS) {
     return ok;
 }
 
-/* --- effects ---------------------------------------------------------------------------------------------- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 static bool are_texts(pdl_vref v) {
     for (size_t i = 0; i < pdl_list_len(v); i++)
@@ -176,15 +184,20 @@ static bool are_texts(pdl_vref v) {
 
 /* A text or a list of texts to be embedded by a model. */
 static bool g_embed(PDL_ARGS) {
-    pdl_vref model = argv[0], input = argv[1], params = argc > 2 && pdl_given(argv[2]) ? argv[2] : pdl_absent();
+    pdl_vref model = argv[0], input = argv[1],
+             params = argc > 2 && pdl_given(argv[2]) ? argv[2] : pdl_absent();
     if (!pdl_is_str(model))
-        return pdl_err_host(err, "TypeError", "embed: model should be a string, not %s", pdl_py_type(model));
+        return pdl_err_host(err, "TypeError", "embed: model should be a string, not %s",
+                            pdl_py_type(model));
     if (!pdl_is_str(input) && !(pdl_is_list(input) && are_texts(input)))
-        return pdl_err_host(err, "TypeError", "embed: input should be a string or an array of strings");
+        return pdl_err_host(err, "TypeError",
+                            "embed: input should be a string or an array of strings");
     if (!pdl_is_absent(params) && !pdl_is_dict(params))
-        return pdl_err_host(err, "TypeError", "embed: parameters should be an object, not %s", pdl_py_type(params));
+        return pdl_err_host(err, "TypeError", "embed: parameters should be an object, not %s",
+                            pdl_py_type(params));
     pdl_val r = pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(model));
-    pdl_val list = pdl_is_str(input) ? pdl_list_push(pdl_list_new(1), pdl_keep(input)) : pdl_keep(input);
+    pdl_val list =
+        pdl_is_str(input) ? pdl_list_push(pdl_list_new(1), pdl_keep(input)) : pdl_keep(input);
     r = pdl_dict_putz(r, "input", list);
     r = pdl_dict_putz(r, "parameters", pdl_is_absent(params) ? pdl_dict_new(0) : pdl_keep(params));
     *out = pdl_tuple_new((pdl_val[]){pdl_textz("embed"), r}, 2);
@@ -192,8 +205,8 @@ static bool g_embed(PDL_ARGS) {
 }
 
 static const pdl_native natives[] = {
-    {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0, "Log probability of the judge's answer.",
-     "bool_confidence", PDL_NS_DEF},
+    {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0,
+     "Log probability of the judge's answer.", "bool_confidence", PDL_NS_DEF},
     {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
      "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
     {"pdl_check", g_check, "value, type", 2, 2, PDL_N_IMPURE,
@@ -202,8 +215,8 @@ static const pdl_native natives[] = {
      "Vectors of texts, from a model: {embeddings, usage, model}.", "embed", PDL_NS_DEF},
     {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE,
      "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
-    {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0, "The text with each slot {name} replaced by its value.",
-     "fill", PDL_NS_DEF},
+    {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0,
+     "The text with each slot {name} replaced by its value.", "fill", PDL_NS_DEF},
     {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
      "The first JSON object in a text that has keys of these types: {value, start, end}, or null.",
      "find_object", PDL_NS_DEF},
@@ -211,24 +224,29 @@ static const pdl_native natives[] = {
      "What a tool call asks for: {run, name, arguments, id, bare}.", "find_tool", PDL_NS_DEF},
     {"pdl_nearest", pdl_g_nearest, "vectors, vector, k", 3, 3, 0,
      "The k vectors nearest to a vector: [{index, score}], by cosine.", "nearest", PDL_NS_DEF},
-    {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.", "reward",
-     PDL_NS_DEF},
+    {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.",
+     "reward", PDL_NS_DEF},
     {"pdl_write_termsafe", g_show, "text, end", 1, 2, PDL_N_IMPURE,
      "Prints a text at once; it is part of no result.", "show", PDL_NS_DEF},
-    {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots", PDL_NS_DEF},
-    {"pdl_tfidf", pdl_g_tfidf, "texts, query, k", 3, 3, 0,
-     "The k texts most like the query: [{index, score}], by TF-IDF and cosine.", "tfidf", PDL_NS_DEF},
-    {"pdl_tool_call", pdl_g_tool_call, "server, name, arguments", 3, 3, PDL_N_IMPURE | PDL_N_EFFECT,
-     "Calls a tool of a server; arguments: an object, or a list of names of variables.", "tool_call",
+    {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots",
      PDL_NS_DEF},
+    {"pdl_tfidf", pdl_g_tfidf, "texts, query, k", 3, 3, 0,
+     "The k texts most like the query: [{index, score}], by TF-IDF and cosine.", "tfidf",
+     PDL_NS_DEF},
+    {"pdl_tool_call", pdl_g_tool_call, "server, name, arguments", 3, 3, PDL_N_IMPURE | PDL_N_EFFECT,
+     "Calls a tool of a server; arguments: an object, or a list of names of variables.",
+     "tool_call", PDL_NS_DEF},
     {"pdl_tool_error", pdl_g_tool_error, "error", 1, 1, 0, "What is wrong, as text for a model.",
      "tool_error", PDL_NS_DEF},
-    {"pdl_tool_request", pdl_g_tool_request, "server, method, params", 3, 3, PDL_N_IMPURE | PDL_N_EFFECT,
-     "The result of a request to a tool server.", "tool_request", PDL_NS_DEF},
+    {"pdl_tool_request", pdl_g_tool_request, "server, method, params", 3, 3,
+     PDL_N_IMPURE | PDL_N_EFFECT, "The result of a request to a tool server.", "tool_request",
+     PDL_NS_DEF},
     {"pdl_tool_result", pdl_g_tool_result, "reply", 1, 1, 0,
-     "The value in the reply of a tool server, or its failure as an error.", "tool_result", PDL_NS_DEF},
+     "The value in the reply of a tool server, or its failure as an error.", "tool_result",
+     PDL_NS_DEF},
     {"pdl_tool_text", pdl_g_tool_text, "reply", 1, 1, 0,
-     "The reply of a tool server as text for a model, or its failure as an error.", "tool_text", PDL_NS_DEF},
+     "The reply of a tool server as text for a model, or its failure as an error.", "tool_text",
+     PDL_NS_DEF},
 };
 
 pdl_rows pdl_rows_stdlib(void) { return (pdl_rows){natives, PDL_N_COUNT(natives)}; }

@@ -1,5 +1,5 @@
-/* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding, replacing,
- * joining.
+/* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding,
+ * replacing, joining.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "native/room.h"
@@ -8,7 +8,8 @@
 #include "base/banned.h"
 
 bool pdl_too_long(pdl_err *err) {
-    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                       PDL_MAX_TEXT);
 }
 
 bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err) {
@@ -25,7 +26,7 @@ pdl_val pdl_piece_like(pdl_str s, pdl_vref like) {
                           pdl_label_of(like));
 }
 
-/* --- strip ---------------------------------------------------------------------------------------------- */
+/* --- strip ------------------------------------------------------------------------------------ */
 
 /* Start of the code point that ends at `end`. */
 static size_t back_one(pdl_str s, size_t end) {
@@ -57,7 +58,7 @@ pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool ri
     return pdl_str_sub(s, from, to);
 }
 
-/* --- lines ---------------------------------------------------------------------------------------------- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* Length of the line terminator at s[i], 0 when there is none. */
 static size_t terminator(pdl_str s, size_t i) {
@@ -82,14 +83,15 @@ bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole) {
     return true;
 }
 
-/* --- building ------------------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill, pdl_err *err) {
     size_t unit = fill.n ? fill.n : 1;
-    if (left > PDL_MAX_TEXT / unit || right > PDL_MAX_TEXT / unit
-        || (left + right) * unit > PDL_MAX_TEXT - s.n)
+    if (left > PDL_MAX_TEXT / unit || right > PDL_MAX_TEXT / unit ||
+        (left + right) * unit > PDL_MAX_TEXT - s.n)
         return pdl_too_long(err);
-    return pdl_buf_fill(out, fill, left, err) && pdl_buf_add(out, s, err) && pdl_buf_fill(out, fill, right, err);
+    return pdl_buf_fill(out, fill, left, err) && pdl_buf_add(out, s, err) &&
+           pdl_buf_fill(out, fill, right, err);
 }
 
 /* `with` between all code points and at both ends, at most count times. */
@@ -105,14 +107,16 @@ static bool replace_nothing(pdl_str s, pdl_str with, size_t count, pdl_buf *out,
     }
 }
 
-bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_buf *out, pdl_err *err) {
+bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_buf *out,
+                      pdl_err *err) {
     size_t left = count < 0 ? SIZE_MAX : (size_t)count, from = 0;
     if (old.n == 0) return replace_nothing(s, with, left, out, err);
     for (; left; left--) {
         if (!pdl_check_cancel_at(left, err)) return false;
         size_t at = pdl_str_find(s, old, from);
         if (at == PDL_NOT_FOUND) break;
-        if (!pdl_buf_add(out, pdl_str_sub(s, from, at), err) || !pdl_buf_add(out, with, err)) return false;
+        if (!pdl_buf_add(out, pdl_str_sub(s, from, at), err) || !pdl_buf_add(out, with, err))
+            return false;
         from = at + old.n;
     }
     return pdl_buf_add(out, pdl_str_sub(s, from, s.n), err);
@@ -121,8 +125,8 @@ bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_b
 static bool add_joined(pdl_vref x, size_t i, bool safe, pdl_buf *out, pdl_err *err) {
     if (pdl_is_str(x) && (!safe || pdl_is_safe(x))) return pdl_buf_add(out, pdl_str_get(x), err);
     if (!safe)
-        return pdl_err_host(err, "TypeError", "sequence item %zu: expected str instance, %s found", i,
-                            pdl_type_name(x));
+        return pdl_err_host(err, "TypeError", "sequence item %zu: expected str instance, %s found",
+                            i, pdl_type_name(x));
     pdl_val escaped;
     if (!pdl_escape_html(x, &escaped, err)) return false;
     bool ok = pdl_buf_add(out, pdl_str_get(escaped), err);
@@ -134,8 +138,8 @@ bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *out, pdl_er
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     size_t n = pdl_list_len(items);
     for (size_t i = 0; i < n; i++) {
-        if (pdl_check_cancel_at(i, err) && (i == 0 || pdl_buf_add(&b, pdl_str_get(sep), err))
-            && add_joined(pdl_list_at(items, i), i, safe, &b, err))
+        if (pdl_check_cancel_at(i, err) && (i == 0 || pdl_buf_add(&b, pdl_str_get(sep), err)) &&
+            add_joined(pdl_list_at(items, i), i, safe, &b, err))
             continue;
         pdl_buf_fini(&b);
         return false;

@@ -19,18 +19,22 @@ static bool t_false(PDL_ARGS) { YIELD(pdl_is_bool(argv[0]) && !pdl_bool_of(argv[
 static bool t_float(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_FLOAT)); }
 static bool t_integer(PDL_ARGS) { YIELD(pdl_is_int(argv[0])); }
 static bool t_none(PDL_ARGS) { YIELD(pdl_is_null(argv[0])); }
-static bool t_number(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->number : pdl_is_number(argv[0])); }
+static bool t_number(PDL_ARGS) {
+    YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->number : pdl_is_number(argv[0]));
+}
 static bool t_string(PDL_ARGS) { YIELD(pdl_is_str(argv[0])); }
 static bool t_true(PDL_ARGS) { YIELD(pdl_is_bool(argv[0]) && pdl_bool_of(argv[0])); }
 static bool t_undefined(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_UNDEFINED)); }
-static bool t_mapping(PDL_ARGS) { YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->mapping : pdl_is_dict(argv[0])); }
+static bool t_mapping(PDL_ARGS) {
+    YIELD(pdl_is(argv[0], PDL_V_HANDLE) ? pdl_handle_of(argv[0])->mapping : pdl_is_dict(argv[0]));
+}
 
 /* Jinja's undefined has a __call__, so that calling it fails with its explanation. */
 static bool t_callable(PDL_ARGS) {
     pdl_tag t = pdl_tag_of(argv[0]);
     bool handle = t == PDL_V_HANDLE && pdl_handle_of(argv[0])->callable;
-    bool cell = t == PDL_V_CELL && !pdl_is_namespace(argv[0])
-                && !pdl_str_is(pdl_str_of(pdl_type_name(argv[0])), "jinja2.utils.Cycler");
+    bool cell = t == PDL_V_CELL && !pdl_is_namespace(argv[0]) &&
+                !pdl_str_is(pdl_str_of(pdl_type_name(argv[0])), "jinja2.utils.Cycler");
     YIELD(t == PDL_V_FUNC || t == PDL_V_NATIVE || t == PDL_V_UNDEFINED || handle || cell);
 }
 
@@ -51,7 +55,8 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Two values are the same object; small integers and one-character strings are shared by the host language.
+/* Two values are the same object; small integers and one-character strings are shared by the host
+ * language.
  */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
@@ -72,7 +77,8 @@ static bool remainder_is(pdl_vref a, pdl_vref b, int64_t want, pdl_val *out, pdl
     if (pdl_is_str(a)) { /* the operator formats */
         pdl_val args[1] = {pdl_keep(b)};
         pdl_val tuple = pdl_tuple_new(args, 1);
-        bool ok = pdl_format_percent(a, pdl_is(b, PDL_V_TUPLE) || pdl_is_dict(b) ? b : tuple, false, &r, err);
+        bool ok = pdl_format_percent(a, pdl_is(b, PDL_V_TUPLE) || pdl_is_dict(b) ? b : tuple, false,
+                                     &r, err);
         pdl_drop(tuple);
         if (!ok) return false;
     } else if (!pdl_val_arith(PDL_OP_MOD, a, b, &r, err)) {
@@ -88,7 +94,8 @@ static bool t_even(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 0, out, 
 static bool t_divisibleby(PDL_ARGS) { return remainder_is(argv[0], argv[1], 0, out, err); }
 
 /* Some cased letter, and none of the other case. */
-static bool is_cased(const pdl_native_env *env, pdl_vref v, pdl_native_fn *fn, pdl_val *out, pdl_err *err) {
+static bool is_cased(const pdl_native_env *env, pdl_vref v, pdl_native_fn *fn, pdl_val *out,
+                     pdl_err *err) {
     pdl_val s;
     if (!pdl_arg_text(env, v, &s, err)) return false;
     bool ok = fn(env, &s, 1, pdl_absent(), out, err);
@@ -124,8 +131,8 @@ static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
-    bool found = pdl_is_str(name)
-                 && (test ? pdl_test_find(pdl_str_get(name)) : pdl_filter_find(pdl_str_get(name))) != NULL;
+    bool found = pdl_is_str(name) && (test ? pdl_test_find(pdl_str_get(name))
+                                           : pdl_filter_find(pdl_str_get(name))) != NULL;
     YIELD(found);
 }
 static bool t_filter(PDL_ARGS) { return named(argv[0], false, out, err); }
@@ -153,10 +160,12 @@ static const pdl_native tests[] = {
     {"ge", t_ge, "a, b", 2, 2, 0, "The first is not smaller.", "ge", PDL_NS_POS},
     {"greaterthan", t_gt, "a, b", 2, 2, 0, "The first is larger.", "gt", PDL_NS_POS},
     {"gt", t_gt, "a, b", 2, 2, 0, "The first is larger.", "gt", PDL_NS_POS},
-    {"in", t_in, "value, seq", 2, 2, 0, "An item or a part of the argument.", "test_in", PDL_NS_DEF},
-    {"integer", t_integer, "value", 1, 1, UNDEF, "An integer; true and false are none.", "test_integer",
+    {"in", t_in, "value, seq", 2, 2, 0, "An item or a part of the argument.", "test_in",
      PDL_NS_DEF},
-    {"iterable", t_iterable, "value", 1, 1, UNDEF, "Has items to go through.", "test_iterable", PDL_NS_DEF},
+    {"integer", t_integer, "value", 1, 1, UNDEF, "An integer; true and false are none.",
+     "test_integer", PDL_NS_DEF},
+    {"iterable", t_iterable, "value", 1, 1, UNDEF, "Has items to go through.", "test_iterable",
+     PDL_NS_DEF},
     {"le", t_le, "a, b", 2, 2, 0, "The first is not larger.", "le", PDL_NS_POS},
     {"lessthan", t_lt, "a, b", 2, 2, 0, "The first is smaller.", "lt", PDL_NS_POS},
     {"lower", t_lower, "value", 1, 1, 0, "Text in lower case.", "test_lower", PDL_NS_DEF},
@@ -167,13 +176,15 @@ static const pdl_native tests[] = {
     {"number", t_number, "value", 1, 1, UNDEF, "An integer, a float, true or false.", "test_number",
      PDL_NS_DEF},
     {"odd", t_odd, "value", 1, 1, 0, "An odd number.", "test_odd", PDL_NS_DEF},
-    {"sameas", t_sameas, "value, other", 2, 2, UNDEF, "The very same value.", "test_sameas", PDL_NS_DEF},
+    {"sameas", t_sameas, "value, other", 2, 2, UNDEF, "The very same value.", "test_sameas",
+     PDL_NS_DEF},
     {"sequence", t_sequence, "value", 1, 1, UNDEF, "Has a length and items by number or key.",
      "test_sequence", PDL_NS_DEF},
     {"string", t_string, "value", 1, 1, UNDEF, "Text.", "test_string", PDL_NS_DEF},
     {"test", t_test, "value", 1, 1, 0, "The name of a test.", "test_test", PDL_NS_ENV},
     {"true", t_true, "value", 1, 1, UNDEF, "The value true.", "test_true", PDL_NS_DEF},
-    {"undefined", t_undefined, "value", 1, 1, UNDEF, "Does not exist.", "test_undefined", PDL_NS_DEF},
+    {"undefined", t_undefined, "value", 1, 1, UNDEF, "Does not exist.", "test_undefined",
+     PDL_NS_DEF},
     {"upper", t_upper, "value", 1, 1, 0, "Text in upper case.", "test_upper", PDL_NS_DEF},
 };
 

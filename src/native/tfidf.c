@@ -1,7 +1,7 @@
 /* tfidf.c -- which texts are most like a query: TF-IDF weights, cosine (spec patterns 11).
  *
- * Words are runs of two or more word characters of the lower-cased text. Each text is a list of (word,
- * count), sorted by word; weight = count * idf, vectors of length 1.
+ * Words are runs of two or more word characters of the lower-cased text. Each text is a list of
+ * (word, count), sorted by word; weight = count * idf, vectors of length 1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,8 +1,9 @@
-/* tools.c -- functions for lib/stdlib.pdl and for the programs that stand for tool servers: what a tool call
- * of a model asks for, and the effects behind the functions of a server (mcp/mcp.h has their requests).
+/* tools.c -- functions for lib/stdlib.pdl and for the programs that stand for tool servers: what a
+ * tool call of a model asks for, and the effects behind the functions of a server (mcp/mcp.h has
+ * their requests).
  *
- * A tool is a PDL function; or a record with `run`, whose name stands in `name` or in `function.name`; or an
- * imported tool server, an object with `tools` and `call_tool`.
+ * A tool is a PDL function; or a record with `run`, whose name stands in `name` or in
+ * `function.name`; or an imported tool server, an object with `tools` and `call_tool`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@ static pdl_str text_at(pdl_vref d, const char *key) {
     return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
 }
 
-/* --- effects -------------------------------------------------------------------------------------------- */
+/* --- effects ---------------------------------------------------------------------------------- */
 
 static bool is_text_arg(pdl_vref v, const char *name, pdl_err *err) {
     return pdl_is_str(v) ||
@@ -26,8 +27,8 @@ static bool is_text_arg(pdl_vref v, const char *name, pdl_err *err) {
 }
 
 /* (tool, {server, op, ...}); takes arguments. */
-static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pdl_vref name, const char *with,
-                           pdl_val arguments) {
+static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pdl_vref name,
+                           const char *with, pdl_val arguments) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(4), "server", pdl_keep(server));
     r = pdl_dict_putz(r, "op", pdl_textz(op));
     r = pdl_dict_putz(r, what, pdl_keep(name));
@@ -56,7 +57,8 @@ bool pdl_g_tool_call(PDL_ARGS) {
     } else if (pdl_is_dict(argv[2])) {
         arguments = pdl_keep(argv[2]);
     } else {
-        return pdl_err_host(err, "TypeError", "arguments should be an object, not %s", pdl_py_type(argv[2]));
+        return pdl_err_host(err, "TypeError", "arguments should be an object, not %s",
+                            pdl_py_type(argv[2]));
     }
     *out = tool_effect(argv[0], "call", "name", argv[1], "arguments", arguments);
     return true;
@@ -69,7 +71,8 @@ bool pdl_g_tool_request(PDL_ARGS) {
 }
 
 static bool has_succeeded(pdl_vref reply, pdl_err *err) {
-    if (!pdl_is_dict(reply)) return pdl_err_host(err, "TypeError", "a tool gave %s", pdl_py_type(reply));
+    if (!pdl_is_dict(reply))
+        return pdl_err_host(err, "TypeError", "a tool gave %s", pdl_py_type(reply));
     pdl_vref failed = pdl_dict_getz(reply, "is_error");
     pdl_str says = text_at(reply, "text");
     if (!pdl_is_bool(failed) || !pdl_bool_of(failed)) return true;
@@ -79,7 +82,8 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
 
 bool pdl_g_tool_result(PDL_ARGS) {
     if (!has_succeeded(argv[0], err)) return false;
-    pdl_vref structured = pdl_dict_getz(argv[0], "structured"), text = pdl_dict_getz(argv[0], "text");
+    pdl_vref structured = pdl_dict_getz(argv[0], "structured"),
+             text = pdl_dict_getz(argv[0], "text");
     pdl_vref v = pdl_given(structured) ? structured : text;
     *out = pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
     return true;
@@ -94,24 +98,29 @@ static void put_part(pdl_vref part, pdl_buf *out) {
         pdl_buf_put(out, text);
         return;
     }
-    pdl_str type = text_at(part, "type"), mime = text_at(part, "mimeType"), uri = text_at(part, "uri");
-    pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime), uri.n ? " " : "",
-                 PDL_FMT(uri));
+    pdl_str type = text_at(part, "type"), mime = text_at(part, "mimeType"),
+            uri = text_at(part, "uri");
+    pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime),
+                 uri.n ? " " : "", PDL_FMT(uri));
 }
 
 bool pdl_g_tool_text(PDL_ARGS) {
     if (!has_succeeded(argv[0], err)) return false;
-    pdl_vref content = pdl_dict_getz(argv[0], "content"), structured = pdl_dict_getz(argv[0], "structured");
+    pdl_vref content = pdl_dict_getz(argv[0], "content"),
+             structured = pdl_dict_getz(argv[0], "structured");
     pdl_buf b = PDL_BUF;
     for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++)
         put_part(pdl_list_at(content, i), &b);
-    bool ok = b.len || !pdl_given(structured) || pdl_json_write(structured, PDL_JSON_SPACED, 0, &b, err);
-    if (ok) *out = pdl_text_of_buf(&b);
-    else pdl_buf_fini(&b);
+    bool ok =
+        b.len || !pdl_given(structured) || pdl_json_write(structured, PDL_JSON_SPACED, 0, &b, err);
+    if (ok)
+        *out = pdl_text_of_buf(&b);
+    else
+        pdl_buf_fini(&b);
     return ok;
 }
 
-/* --- tool calls of models ------------------------------------------------------------------------------- */
+/* --- tool calls of models --------------------------------------------------------------------- */
 
 /* The name of a tool as models know it, empty when it has none. */
 static pdl_str name_of(pdl_vref tool) {
@@ -129,7 +138,7 @@ static bool server_has(pdl_vref server, pdl_str name) {
 
 typedef struct found {
     pdl_vref run;
-    const char *how; /* "named", "value", "server" */
+    const char *how;  /* "named", "value", "server" */
     pdl_str near[16]; /* names that were looked at, for the message */
     size_t n_near;
 } found;
@@ -157,9 +166,12 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
 static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err) {
     pdl_err why = {0};
     *out = pdl_absent();
-    if (pdl_is_dict(v)) *out = pdl_keep(v);
-    else if (!pdl_given(v) || (pdl_is_str(v) && !pdl_str_trim(pdl_str_get(v)).n)) *out = pdl_dict_new(0);
-    else if (pdl_is_str(v) && !pdl_json_read(pdl_str_get(v), 0, out, NULL, &why)) *out = pdl_absent();
+    if (pdl_is_dict(v))
+        *out = pdl_keep(v);
+    else if (!pdl_given(v) || (pdl_is_str(v) && !pdl_str_trim(pdl_str_get(v)).n))
+        *out = pdl_dict_new(0);
+    else if (pdl_is_str(v) && !pdl_json_read(pdl_str_get(v), 0, out, NULL, &why))
+        *out = pdl_absent();
     if (pdl_is_dict(*out)) return true;
     pdl_drop(*out);
     pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the arguments of %.*s are not a JSON object%s%s",
@@ -170,8 +182,9 @@ static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err)
 
 static bool no_tool(pdl_str name, const found *f, pdl_err *err) {
     pdl_str near = pdl_str_nearest(name, f->near, f->n_near);
-    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no tool '%.*s'%s%.*s%s", PDL_FMT(name),
-                       near.n ? "; did the call mean '" : "", PDL_FMT(near), near.n ? "'?" : "");
+    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no tool '%.*s'%s%.*s%s",
+                       PDL_FMT(name), near.n ? "; did the call mean '" : "", PDL_FMT(near),
+                       near.n ? "'?" : "");
 }
 
 bool pdl_g_find_tool(PDL_ARGS) {
@@ -180,9 +193,11 @@ bool pdl_g_find_tool(PDL_ARGS) {
     found f = {.run = pdl_absent()};
     pdl_val arguments;
     if (!name.n)
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "a tool call should have function.name");
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "a tool call should have function.name");
     if (!pdl_is_list(argv[1]))
-        return pdl_err_host(err, "TypeError", "tools should be a list, not %s", pdl_py_type(argv[1]));
+        return pdl_err_host(err, "TypeError", "tools should be a list, not %s",
+                            pdl_py_type(argv[1]));
     if (!find_tool(argv[1], name, &f)) return no_tool(name, &f, err);
     if (!pdl_is(f.run, PDL_V_FUNC))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the tool %.*s has no function to run",
@@ -213,7 +228,7 @@ bool pdl_g_tool_error(PDL_ARGS) {
     return true;
 }
 
-/* --- declarations --------------------------------------------------------------------------------------- */
+/* --- declarations ----------------------------------------------------------------------------- */
 
 static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
     if (pdl_is(tool, PDL_V_FUNC)) {
@@ -226,7 +241,8 @@ static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
         if (pdl_is_list(more)) *list = pdl_list_concat(*list, more);
     } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "run"), PDL_V_FUNC)) {
         pdl_vref inner = pdl_dict_getz(tool, "function");
-        pdl_vref params = pdl_dict_getz(tool, "parameters"), about = pdl_dict_getz(tool, "description");
+        pdl_vref params = pdl_dict_getz(tool, "parameters"),
+                 about = pdl_dict_getz(tool, "description");
         pdl_val f = pdl_is_dict(inner) ? pdl_keep(inner) : pdl_dict_new(3);
         if (!pdl_is_dict(inner)) {
             f = pdl_dict_putz(f, "name", pdl_text(name_of(tool)));

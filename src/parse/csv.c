@@ -1,7 +1,9 @@
-/* csv.c -- rows of comma-separated fields, with the tolerance of Python's csv.reader in its default dialect.
+/* csv.c -- rows of comma-separated fields, with the tolerance of Python's csv.reader in its default
+ * dialect.
  *
- * A quote opens a quoted part only as the first character of a field; in a quoted part a doubled quote is one
- * quote; text behind the closing quote belongs to the field. A run of CRs may stand before the end of a line.
+ * A quote opens a quoted part only as the first character of a field; in a quoted part a doubled
+ * quote is one quote; text behind the closing quote belongs to the field. A run of CRs may stand
+ * before the end of a line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -51,9 +53,10 @@ static bool end_row(pdl_scan *s, pdl_err *err) {
     bool cr = false;
     while (scan_accept(s, '\r')) cr = true;
     if (scan_done(s) || scan_accept(s, '\n') || !cr) return true;
-    return pdl_err_host(err, "Error",
-                        "new-line character seen in unquoted field - do you need to open the file in "
-                        "universal-newline mode?");
+    return pdl_err_host(
+        err, "Error",
+        "new-line character seen in unquoted field - do you need to open the file in "
+        "universal-newline mode?");
 }
 
 static bool read_row(pdl_scan *s, pdl_buf *b, pdl_val *row, pdl_err *err) {

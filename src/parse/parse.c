@@ -48,8 +48,8 @@ bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out) {
 
 static void free_regex(void *p) { pdl_regex_free(p); }
 
-pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode, const pdl_str *groups,
-                             size_t n_groups, bool object_spec) {
+pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
+                             const pdl_str *groups, size_t n_groups, bool object_spec) {
     pdl_parser *p = pdl_parser_word(a, PDL_PARSE_REGEX);
     pdl_err err = {0};
     p->mode = mode;
@@ -124,8 +124,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
     return read_value(p, v, true, out, err);
 }
 
-/* The message, as Python shows the exception: Class('message'). A class is not shown for what is worded by
- * us. */
+/* The message, as Python shows the exception: Class('message'). A class is not shown for what is
+ * worded by us. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->foreign) {
         pdl_buf_putf(b, "%s(", err->foreign);
@@ -155,8 +155,8 @@ bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
         pdl_buf_putf(&b, "Attempted to parse ill-formed %s: ", words[p->kind]);
         put_why(err, p->kind != PDL_PARSE_YAML && pdl_is_str(v), &b);
     } else if (err->foreign && pdl_str_is(pdl_str_of(err->foreign), "IndexError")) {
-        pdl_buf_putf(&b, "No group named %.*s found by %.*s in ", PDL_FMT(p->groups[missing_group(p)]),
-                     PDL_FMT(p->regex));
+        pdl_buf_putf(&b, "No group named %.*s found by %.*s in ",
+                     PDL_FMT(p->groups[missing_group(p)]), PDL_FMT(p->regex));
         pdl_buf_put(&b, pdl_str_get(v));
     } else {
         pdl_buf_putf(&b, "Fail to parse with regex %.*s: ", PDL_FMT(p->regex));

@@ -20,7 +20,13 @@ typedef enum {
     PDL_PARSE_CSV,
     PDL_PARSE_REGEX
 } pdl_parser_kind;
-typedef enum { PDL_PM_SEARCH, PDL_PM_MATCH, PDL_PM_FULLMATCH, PDL_PM_SPLIT, PDL_PM_FINDALL } pdl_parser_mode;
+typedef enum {
+    PDL_PM_SEARCH,
+    PDL_PM_MATCH,
+    PDL_PM_FULLMATCH,
+    PDL_PM_SPLIT,
+    PDL_PM_FINDALL
+} pdl_parser_mode;
 
 /* A parser as the program says it. Lives in an arena; a compiled regex is released with it. */
 typedef struct pdl_parser {
@@ -45,19 +51,21 @@ const char *pdl_parser_mode_name(pdl_parser_mode m);
 bool pdl_parser_mode_find(pdl_str name, pdl_parser_mode *out); /* any letter case */
 
 /* A regex parser; group names (from an object spec, in order) are borrowed and must outlive it. */
-pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode, const pdl_str *groups,
-                             size_t n_groups, bool object_spec);
+pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
+                             const pdl_str *groups, size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
-/* Apply to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the full message
- * users see ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), foreign the Python class. */
+/* Apply to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the full
+ * message users see ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), foreign the
+ * Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* The same with the bare message of the Python exception, without the sentence around it: for conformance
- * tests. */
+/* The same with the bare message of the Python exception, without the sentence around it: for
+ * conformance tests. */
 PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* The tolerant JSON reader alone: strict first, else repaired; never fails on text except on limits. */
+/* The tolerant JSON reader alone: strict first, else repaired; never fails on text except on
+ * limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
 
 #endif

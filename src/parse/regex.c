@@ -20,7 +20,9 @@ typedef struct {
 
 static bool walk_next(walk *w, bool *hit, pdl_err *err) {
     pdl_regex_mode mode = w->was_empty ? PDL_RE_SEARCH_ON : PDL_RE_SEARCH;
-    if (!pdl_check_cancel(err) || !pdl_regex_match(w->re, w->text, w->from, mode, hit, w->spans, err)) return false;
+    if (!pdl_check_cancel(err) ||
+        !pdl_regex_match(w->re, w->text, w->from, mode, hit, w->spans, err))
+        return false;
     if (*hit) {
         w->from = w->spans[0].end;
         w->was_empty = w->spans[0].start == w->spans[0].end;
@@ -72,7 +74,8 @@ static bool match_once(const pdl_parser *p, walk *w, pdl_val *out, pdl_err *err)
 static pdl_val found(const walk *w) {
     if (w->groups <= 1) return group_val(w, w->groups, pdl_textz(""));
     pdl_val list = pdl_list_new(w->groups);
-    for (size_t i = 1; i <= w->groups; i++) list = pdl_list_push(list, group_val(w, i, pdl_textz("")));
+    for (size_t i = 1; i <= w->groups; i++)
+        list = pdl_list_push(list, group_val(w, i, pdl_textz("")));
     return pdl_list_as_tuple(list);
 }
 
@@ -90,7 +93,8 @@ static bool find_all(walk *w, bool split, pdl_val *out, pdl_err *err) {
             continue;
         }
         list = pdl_list_push(list, pdl_text(pdl_str_sub(w->text, last, w->spans[0].start)));
-        for (size_t i = 1; i <= w->groups; i++) list = pdl_list_push(list, group_val(w, i, pdl_null()));
+        for (size_t i = 1; i <= w->groups; i++)
+            list = pdl_list_push(list, group_val(w, i, pdl_null()));
         last = w->spans[0].end;
     }
     if (split) list = pdl_list_push(list, pdl_text(pdl_str_sub(w->text, last, w->text.n)));

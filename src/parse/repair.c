@@ -37,26 +37,33 @@ typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
     size_t key_start; /* of the key read last */
-    bool again;    /* a key came twice: the next item of the list is a dict that begins with it */
-    size_t barren, barren_to; /* no key begins from here on: braces that hold nothing are not searched again and again */
+    bool again; /* a key came twice: the next item of the list is a dict that begins with it */
+    size_t barren,
+        /* no key begins from here on: braces that hold nothing are not searched again and again */
+        barren_to;
     size_t looked; /* characters searched for the ends of parentheses */
     bool tried;    /* the strict reader had its turn: at one container only */
     size_t steps;  /* so far */
     pdl_err *err;
 } reader;
 
-/* What a step left: a value for the innermost container, a container just opened, the innermost one ended. */
+/* What a step left: a value for the innermost container, a container just opened, the innermost one
+ * ended. */
 typedef enum { GOT_VALUE, GOT_BOX, GOT_END } step;
 
 static box *top(reader *r) { return &r->open.p[r->open.n - 1]; }
 
 static bool open_box(reader *r, box_kind kind, char closer, bool implicit) {
     if (r->open.n == PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels",
-                           PDL_MAX_JSON_DEPTH);
+        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0},
+                           "JSON is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
     bool dict = kind == BOX_DICT, of_value = r->open.n && top(r)->waiting;
     box *b = pdl_vec_push(&r->open);
-    *b = (box){.kind = kind, .closer = closer, .implicit = implicit, .of_value = of_value, .start = r->rp.pos};
+    *b = (box){.kind = kind,
+               .closer = closer,
+               .implicit = implicit,
+               .of_value = of_value,
+               .start = r->rp.pos};
     b->box = dict ? pdl_dict_new(0) : pdl_list_new(0);
     b->key = pdl_absent();
     r->rp.lists += !dict;
@@ -72,7 +79,7 @@ static box pop(reader *r) {
     return b;
 }
 
-/* --- between tokens ------------------------------------------------------------------------------------ */
+/* --- between tokens --------------------------------------------------------------------------- */
 
 /* A comment at the cursor. In a container a comment after '#' also ends before what closes it. */
 static bool skip_comment(reader *r, bool in_key) {
@@ -86,7 +93,9 @@ static bool skip_comment(reader *r, bool in_key) {
     if (c != '#' && !(c == '/' && d == '/')) return false;
     bool hash = c == '#';
     for (; (c = rp_peek(p)) >= 0 && c != '\n' && c != '\r'; p->pos++)
-        if (hash && ((c == ']' && p->lists) || (c == '}' && p->values) || (c == ':' && (in_key || p->keys)))) break;
+        if (hash && ((c == ']' && p->lists) || (c == '}' && p->values) ||
+                     (c == ':' && (in_key || p->keys))))
+            break;
     return true;
 }
 
@@ -99,11 +108,12 @@ static void skip_char(pdl_rp *p) {
     if (p->pos < p->src.n) pdl_rp_cp(p, p->pos, &p->pos);
 }
 
-/* --- values ----------------------------------------------------------------------------------------------
+/* --- values
+ * ----------------------------------------------------------------------------------------------
  */
 
-/* The value at the cursor, or the opening of a container; what begins none is skipped. At the end of the text, and at a lone
- * slash, it is the empty text. */
+/* The value at the cursor, or the opening of a container; what begins none is skipped. At the end
+ * of the text, and at a lone slash, it is the empty text. */
 static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -228,7 +238,8 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* A dict without members that holds something is a list in wrong braces: read it again as one. The cursor is at its end. */
+/* A dict without members that holds something is a list in wrong braces: read it again as one. The
+ * cursor is at its end. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
     pdl_rp *p = &r->rp;
@@ -263,14 +274,16 @@ static bool dict_ends(reader *r) {
     }
 }
 
-/* In a list a key that came before begins a new dict, unless it stands as keys do: quoted, between a comma and a colon. */
+/* In a list a key that came before begins a new dict, unless it stands as keys do: quoted, between
+ * a comma and a colon. */
 static bool begins_again(reader *r, size_t from, pdl_vref key) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
     if (!p->lists || b->of_value || pdl_is_absent(pdl_dict_find(b->box, key))) return false;
     size_t before = from;
     while (before && rp_blank(rp_at(p, before - 1))) before--;
-    bool usual = pdl_rp_quote(p, from) && before && rp_at(p, before - 1) == ',' && rp_at(p, rp_skip_blanks(p, p->pos)) == ':';
+    bool usual = pdl_rp_quote(p, from) && before && rp_at(p, before - 1) == ',' &&
+                 rp_at(p, rp_skip_blanks(p, p->pos)) == ':';
     return !usual;
 }
 
@@ -332,14 +345,16 @@ static step step_list(reader *r, pdl_val *out) {
         p->pos++;
     }
     if (!pdl_rp_quote(p, p->pos) || !pdl_rp_item_is_key(p)) return read_value(r, PDL_RP_ITEM, out);
-    if (b->of_value && pdl_list_len(b->box) && all_scalars(b->box)) { /* the list was not closed, the dict goes on */
+    if (b->of_value && pdl_list_len(b->box) &&
+        all_scalars(b->box)) { /* the list was not closed, the dict goes on */
         b->closer = 0;
         return GOT_END;
     }
     return open_box(r, BOX_DICT, '}', true) ? GOT_BOX : GOT_END;
 }
 
-/* --- containers --------------------------------------------------------------------------------------------
+/* --- containers
+ * --------------------------------------------------------------------------------------------
  */
 
 /* An item of the list that a last member is: lists of one length are rows. */
@@ -350,7 +365,8 @@ static void note_row(box *b, pdl_vref v) {
     b->width = n;
 }
 
-/* The items behind the last row of a list made rows, when they are as many as rows have. Takes list. */
+/* The items behind the last row of a list made rows, when they are as many as rows have. Takes
+ * list. */
 static pdl_val in_rows(pdl_val list, size_t width) {
     size_t n = pdl_list_len(list), from = n;
     while (from && !pdl_is_list(pdl_list_at(list, from - 1))) from--;
@@ -371,7 +387,8 @@ static pdl_val in_rows(pdl_val list, size_t width) {
 /* More items for the list that the last member of a dict is: rows stay rows. */
 static void extend_last(box *b, pdl_val more) {
     size_t n = pdl_dict_len(b->box), m = pdl_list_len(more);
-    pdl_val key = pdl_keep(pdl_dict_key_at(b->box, n - 1)), list = pdl_keep(pdl_dict_val_at(b->box, n - 1));
+    pdl_val key = pdl_keep(pdl_dict_key_at(b->box, n - 1)),
+            list = pdl_keep(pdl_dict_val_at(b->box, n - 1));
     b->box = pdl_dict_put(b->box, pdl_keep(key), pdl_null()); /* it grows in place */
     if (!b->extended) {
         b->extended = true;
@@ -380,7 +397,8 @@ static void extend_last(box *b, pdl_val more) {
     }
     bool rows = m > 0, in_width = b->width && !b->mixed;
     for (size_t i = 0; i < m; i++) rows = rows && pdl_is_list(pdl_list_at(more, i));
-    pdl_val from = in_width && !rows && m ? pdl_list_push(pdl_list_new(1), pdl_keep(more)) : pdl_keep(more);
+    pdl_val from =
+        in_width && !rows && m ? pdl_list_push(pdl_list_new(1), pdl_keep(more)) : pdl_keep(more);
     if (!in_width && rows && m == 1) {
         pdl_drop(from);
         from = pdl_keep(pdl_list_at(more, 0));
@@ -394,7 +412,8 @@ static void extend_last(box *b, pdl_val more) {
     b->box = pdl_dict_put(b->box, key, list);
 }
 
-/* Behind the value of a member: a comma or a quote is passed over; a bracket that closes a list around the dict ends it. */
+/* Behind the value of a member: a comma or a quote is passed over; a bracket that closes a list
+ * around the dict ends it. */
 static void put_member(reader *r, pdl_val v) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -407,8 +426,8 @@ static void put_member(reader *r, pdl_val v) {
     if (c == ',' || c == '\'' || c == '"') p->pos++;
 }
 
-/* Give the innermost container a value. An empty item that nothing separates from what follows is noise,
- * with the character behind it; so are three dots. */
+/* Give the innermost container a value. An empty item that nothing separates from what follows is
+ * noise, with the character behind it; so are three dots. */
 static void put_value(reader *r, pdl_val v) {
     box *b = top(r);
     if (b->kind == BOX_DICT) {
@@ -430,9 +449,12 @@ static void put_value(reader *r, pdl_val v) {
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);
-    bool stays = r->again || (b.kind != BOX_DICT && !b.closer) || (b.kind == BOX_DICT && rp_peek(p) == ']');
+    bool stays =
+        r->again || (b.kind != BOX_DICT && !b.closer) || (b.kind == BOX_DICT && rp_peek(p) == ']');
     if (!stays) skip_char(p);
-    if (b.kind == BOX_DICT && r->open.n && top(r)->kind != BOX_DICT && !r->again && rp_peek(p) == '}') p->pos++;
+    if (b.kind == BOX_DICT && r->open.n && top(r)->kind != BOX_DICT && !r->again &&
+        rp_peek(p) == '}')
+        p->pos++;
     if (b.kind != BOX_PAREN || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
     pdl_val only = pdl_keep(pdl_list_at(b.box, 0));
     pdl_drop(b.box);
@@ -451,7 +473,8 @@ static void put_extension(reader *r, pdl_val v) {
 /* Behind a member stands the bracket of a list around the dict? */
 static bool ends_at_bracket(const reader *r) {
     const box *b = &r->open.p[r->open.n - 1];
-    return b->kind == BOX_DICT && pdl_dict_len(b->box) && !b->waiting && r->rp.lists && rp_peek(&r->rp) == ']';
+    return b->kind == BOX_DICT && pdl_dict_len(b->box) && !b->waiting && r->rp.lists &&
+           rp_peek(&r->rp) == ']';
 }
 
 /* Read until the outermost open container is complete. */
@@ -459,7 +482,9 @@ static bool run(reader *r, pdl_val *out) {
     pdl_val v;
     for (;;) {
         size_t depth = r->open.n;
-        step s = ends_at_bracket(r) ? GOT_END : top(r)->kind == BOX_DICT ? step_dict(r, &v) : step_list(r, &v);
+        step s = ends_at_bracket(r)         ? GOT_END
+                 : top(r)->kind == BOX_DICT ? step_dict(r, &v)
+                                            : step_list(r, &v);
         if (r->err->kind != PDL_E_NONE) return false;
         if (!pdl_check_cancel_at(++r->steps, r->err)) {
             if (s == GOT_VALUE) pdl_drop(v);
@@ -487,8 +512,7 @@ static bool read_box(reader *r, pdl_val *out) {
     return read_value(r, PDL_RP_ITEM, &none) == GOT_BOX && run(r, out);
 }
 
-/* --- the whole text
- * ------------------------------------------------------------------------------------------ */
+/* --- the whole text --------------------------------------------------------------------------- */
 
 /* Same classes all the way down: then a later value is a better version of the earlier one. */
 static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
@@ -501,7 +525,8 @@ static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
         if (pdl_dict_len(a) != pdl_dict_len(b)) return false;
         for (size_t i = 0; i < pdl_dict_len(a); i++) {
             pdl_vref other = pdl_dict_find(b, pdl_dict_key_at(a, i));
-            if (pdl_is_absent(other) || !same_shape(pdl_dict_val_at(a, i), other, depth + 1)) return false;
+            if (pdl_is_absent(other) || !same_shape(pdl_dict_val_at(a, i), other, depth + 1))
+                return false;
         }
     }
     return true;
@@ -514,7 +539,8 @@ static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
         pdl_drop(v);
         return found;
     }
-    if (n && (is_empty(pdl_list_at(found, n - 1)) || (!listed && same_shape(pdl_list_at(found, n - 1), v, 0))))
+    if (n && (is_empty(pdl_list_at(found, n - 1)) ||
+              (!listed && same_shape(pdl_list_at(found, n - 1), v, 0))))
         return pdl_list_set(found, n - 1, v);
     return pdl_list_push(found, v);
 }
@@ -526,8 +552,8 @@ static bool comma_near(const pdl_rp *p) {
     return rp_at(p, rp_skip_blanks(p, p->pos)) == ',' || (i && rp_at(p, i - 1) == ',');
 }
 
-/* Does something other than a comma follow the container that the text begins with? Brackets are matched outside of
- * strings. */
+/* Does something other than a comma follow the container that the text begins with? Brackets are
+ * matched outside of strings. */
 static bool goes_on(const pdl_rp *p) {
     PDL_VEC(char) open = {0};
     size_t i = 0;
@@ -551,15 +577,16 @@ static bool goes_on(const pdl_rp *p) {
     return closed && next < p->src.n && p->src.p[next] != ',';
 }
 
-/* The first container, when it is strict JSON and text follows; false (without an error but for limits) when not. */
+/* The first container, when it is strict JSON and text follows; false (without an error but for
+ * limits) when not. */
 static bool read_strict(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     pdl_err *err = r->err;
     size_t end;
     if (r->tried || (p->pos == 0 && !goes_on(p))) return false;
     r->tried = true;
-    if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX, out, &end,
-                       err)) {
+    if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX,
+                       out, &end, err)) {
         if (err->kind != PDL_E_limit && !err->final) pdl_err_fini(err);
         return false;
     }
@@ -605,7 +632,8 @@ static bool line_ends(const pdl_rp *p, size_t i) {
 
 enum { MAX_LOOKS = 64 }; /* so often the whole text is searched for the ends of parentheses */
 
-/* A parenthesis of the text outside of containers: data only when it stands alone on its lines, otherwise prose. */
+/* A parenthesis of the text outside of containers: data only when it stands alone on its lines,
+ * otherwise prose. */
 static bool is_data(reader *r) {
     const pdl_rp *p = &r->rp;
     size_t i = p->pos;
@@ -663,7 +691,8 @@ static bool read_all(reader *r, pdl_val *found) {
 static bool read_braceless(pdl_str text, pdl_val *out) {
     size_t end = text.n;
     while (end && rp_blank((unsigned char)text.p[end - 1])) end--;
-    if (pdl_str_trim(text).n < 2 || pdl_str_trim(text).p[0] != '"' || text.p[end - 1] != '}') return false;
+    if (pdl_str_trim(text).n < 2 || pdl_str_trim(text).p[0] != '"' || text.p[end - 1] != '}')
+        return false;
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};
     pdl_buf_putc(&b, '{');

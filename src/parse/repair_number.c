@@ -77,7 +77,8 @@ bool pdl_rp_literal(pdl_rp *r, pdl_val *out) {
     } words[] = {{"true", 1}, {"false", 0}, {"null", -1}, {"none", -1}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t n = strlen(words[i].word), end = r->pos + n;
-        if (!pdl_str_eq_nocase(pdl_str_sub(r->src, r->pos, end), pdl_str_of(words[i].word))) continue;
+        if (!pdl_str_eq_nocase(pdl_str_sub(r->src, r->pos, end), pdl_str_of(words[i].word)))
+            continue;
         int c = rp_at(r, end);
         if (c >= 0 && !rp_blank(c) && !strchr(",]})", c)) return false;
         r->pos = end;

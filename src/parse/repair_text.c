@@ -1,7 +1,8 @@
 /* repair_text.c -- strings and bare words in text that is not quite JSON.
  *
- * The question at each quote is whether it ends the string or belongs to it, and at each separator whether
- * the closing quote was forgotten before it. Both are decided by what follows up to the next quotes.
+ * The question at each quote is whether it ends the string or belongs to it, and at each separator
+ * whether the closing quote was forgotten before it. Both are decided by what follows up to the
+ * next quotes.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,10 +39,12 @@ uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
     return cp;
 }
 
-/* --- looking ahead -------------------------------------------------------------------------------------- */
+/* --- looking ahead ---------------------------------------------------------------------------- */
 
 /* Curly quotes have the places of two control characters among the remembered answers. */
-static int slot_of(pdl_str what) { return what.n == 1 ? (unsigned char)what.p[0] & 127 : what.p[2] == LEFT.p[2] ? 1 : 2; }
+static int slot_of(pdl_str what) {
+    return what.n == 1 ? (unsigned char)what.p[0] & 127 : what.p[2] == LEFT.p[2] ? 1 : 2;
+}
 
 static size_t find_text(pdl_rp *r, pdl_str what, size_t i) {
     pdl_rp_memo *m = &r->memo[slot_of(what)];
@@ -62,7 +65,8 @@ static bool escaped(const pdl_rp *r, size_t i, size_t from) {
     return back % 2 == 1;
 }
 
-/* The next `what` at or behind i without a backslash of its own; the text's length when there is none. */
+/* The next `what` at or behind i without a backslash of its own; the text's length when there is
+ * none. */
 static size_t find_plain(pdl_rp *r, pdl_str what, size_t i) {
     pdl_rp_memo *m = &r->plain[slot_of(what)];
     if (m->known && m->from <= i && i <= m->at) return m->at;
@@ -79,7 +83,8 @@ static size_t nearer(size_t a, size_t b) { return a < b ? a : b; }
 
 /* The next quote of any kind. */
 static size_t next_quote(pdl_rp *r, size_t i) {
-    return nearer(nearer(find_byte(r, '"', i), find_byte(r, '\'', i)), nearer(find_plain(r, LEFT, i), find_plain(r, RIGHT, i)));
+    return nearer(nearer(find_byte(r, '"', i), find_byte(r, '\'', i)),
+                  nearer(find_plain(r, LEFT, i), find_plain(r, RIGHT, i)));
 }
 
 static bool starts_at(const pdl_rp *r, size_t i, pdl_str s) {
@@ -92,7 +97,9 @@ size_t pdl_rp_quote(const pdl_rp *r, size_t i) {
     return starts_at(r, i, LEFT) || starts_at(r, i, RIGHT) ? 3 : 0;
 }
 
-static pdl_str quote_at(const pdl_rp *r, size_t i) { return pdl_str_sub(r->src, i, i + pdl_rp_quote(r, i)); }
+static pdl_str quote_at(const pdl_rp *r, size_t i) {
+    return pdl_str_sub(r->src, i, i + pdl_rp_quote(r, i));
+}
 
 /* Blanks and comments. */
 static size_t skip_remarks(pdl_rp *r, size_t i) {
@@ -144,7 +151,7 @@ static bool member_follows(pdl_rp *r, size_t q, size_t n) {
 
 static bool ends_with(const pdl_buf *b, pdl_str s) { return pdl_str_ends(pdl_buf_str(b), s); }
 
-/* --- escapes ----------------------------------------------------------------------------------------- */
+/* --- escapes ---------------------------------------------------------------------------------- */
 
 /* n hex digits at i, or -1. */
 static int32_t hex_at(const pdl_rp *r, size_t i, size_t n) {
@@ -173,8 +180,8 @@ static bool read_code(pdl_rp *r) {
     return true;
 }
 
-/* A run of backslashes at the cursor, two at least: pairs become one each when they are all that there is, or the quote behind
- * them ends the string. */
+/* A run of backslashes at the cursor, two at least: pairs become one each when they are all that
+ * there is, or the quote behind them ends the string. */
 static bool read_run(token *t) {
     pdl_rp *r = t->r;
     size_t end = r->pos;
@@ -220,10 +227,10 @@ static bool read_escape(token *t) {
     return true;
 }
 
-/* --- does the quote at the cursor end the string? ------------------------------------------------------ */
+/* --- does the quote at the cursor end the string? --------------------------------------------- */
 
-/* From the quote at q on, is the number of closing quotes before the next bracket even? The count is kept: it is asked again
- * from one quote to the next. */
+/* From the quote at q on, is the number of closing quotes before the next bracket even? The count
+ * is kept: it is asked again from one quote to the next. */
 static bool even_quotes(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t bracket = find_byte(r, ']', q);
@@ -241,17 +248,22 @@ static bool even_quotes(token *t, size_t q) {
     return r->count % 2 == 0;
 }
 
-/* Where the text behind the quote stops to be its own: at the next quote, or at what closes or separates what is open. */
+/* Where the text behind the quote stops to be its own: at the next quote, or at what closes or
+ * separates what is open. */
 static size_t stop_behind(token *t, size_t i) {
     pdl_rp *r = t->r;
     bool letters = false;
     for (; i < r->src.n && !starts_at(r, i, t->close) && !starts_at(r, i, t->open); i++) {
         int c = rp_at(r, i);
         size_t next;
-        if (!letters && ((c | 32) >= 'a' && (c | 32) <= 'z')) letters = true;
-        else if (!letters && c >= 0xc0) letters = pdl_cp_is_alpha(pdl_rp_cp(r, i, &next));
-        bool in_key = t->place == PDL_RP_KEY || r->keys, in_value = t->place == PDL_RP_VALUE || r->values;
-        if ((in_key && (c == ':' || c == '}')) || (in_value && c == '}') || (r->lists && (c == ']' || c == ',')) ||
+        if (!letters && ((c | 32) >= 'a' && (c | 32) <= 'z'))
+            letters = true;
+        else if (!letters && c >= 0xc0)
+            letters = pdl_cp_is_alpha(pdl_rp_cp(r, i, &next));
+        bool in_key = t->place == PDL_RP_KEY || r->keys,
+             in_value = t->place == PDL_RP_VALUE || r->values;
+        if ((in_key && (c == ':' || c == '}')) || (in_value && c == '}') ||
+            (r->lists && (c == ']' || c == ',')) ||
             (!letters && t->place == PDL_RP_VALUE && c == ','))
             break;
     }
@@ -263,7 +275,9 @@ static bool key_ends_behind(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t i = find_plain(r, t->close, q + t->close.n) + t->close.n;
     for (int c; (c = rp_at(r, i)) >= 0 && c != ':'; i++)
-        if (c == ',' || c == ']' || c == '}' || (starts_at(r, i, t->close) && rp_at(r, i - 1) != '\\')) return false;
+        if (c == ',' || c == ']' || c == '}' ||
+            (starts_at(r, i, t->close) && rp_at(r, i - 1) != '\\'))
+            return false;
     return rp_at(r, i) == ':';
 }
 
@@ -285,7 +299,9 @@ static bool ends_before_quote(token *t, size_t q) {
 
 static bool ends_at_quote(token *t) {
     pdl_rp *r = t->r;
-    if (t->in_class && t->place == PDL_RP_VALUE && find_byte(r, ']', r->pos + t->close.n) < r->src.n) return false;
+    if (t->in_class && t->place == PDL_RP_VALUE &&
+        find_byte(r, ']', r->pos + t->close.n) < r->src.n)
+        return false;
     if (t->doubled && starts_at(r, r->pos + t->close.n, t->close)) {
         r->pos += t->close.n;
         return true;
@@ -304,14 +320,16 @@ static bool ends_at_quote(token *t) {
     return !starts_at(r, i, t->close) || rp_at(r, i - 1) == '\\' || ends_before_quote(t, i);
 }
 
-/* --- was the closing quote forgotten? ------------------------------------------------------------------ */
+/* --- was the closing quote forgotten? --------------------------------------------------------- */
 
-/* `key: value` without quotes behind a comma: is what follows the colon at i - 1 plainly a value? */
+/* `key: value` without quotes behind a comma: is what follows the colon at i - 1 plainly a
+ * value? */
 static bool value_at(pdl_rp *r, size_t i) {
     static const char *const words[] = {"true", "false", "null"};
     i = rp_skip_blanks(r, i);
     int c = rp_at(r, i);
-    if (pdl_rp_quote(r, i) || c == '{' || c == '[' || c == '-' || (c >= '0' && c <= '9')) return true;
+    if (pdl_rp_quote(r, i) || c == '{' || c == '[' || c == '-' || (c >= '0' && c <= '9'))
+        return true;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
         if (!starts_at(r, i, pdl_str_of(words[k]))) continue;
         int end = rp_at(r, i + strlen(words[k]));
@@ -348,7 +366,8 @@ static bool brace_ends(token *t) {
         return find_byte(r, '}', i) <= i + 1 && rp_at(r, r->pos + 1) != '\\';
     }
     i = rp_skip_blanks(r, q + t->close.n);
-    if (rp_at(r, r->pos + 1) == '\\' || i >= r->src.n || rp_at(r, i) == ',' || rp_at(r, i) == '}') return false;
+    if (rp_at(r, r->pos + 1) == '\\' || i >= r->src.n || rp_at(r, i) == ',' || rp_at(r, i) == '}')
+        return false;
     i = find_plain(r, t->open, i);
     if (i >= r->src.n) return false;
     i = rp_skip_blanks(r, i + t->open.n);
@@ -366,12 +385,14 @@ static bool colon_ends(token *t) {
     return c == ',' || c == '}';
 }
 
-/* Do only the fence of a code block, or nothing, follow the brace at the cursor, and no end of the string? */
+/* Do only the fence of a code block, or nothing, follow the brace at the cursor, and no end of the
+ * string? */
 static bool is_last_brace(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1);
     if (i >= r->src.n || !starts_at(r, i, PDL_STR("```"))) return i >= r->src.n;
-    for (i = find_plain(r, t->close, i + 3); i < r->src.n; i = find_plain(r, t->close, i + t->close.n)) {
+    for (i = find_plain(r, t->close, i + 3); i < r->src.n;
+         i = find_plain(r, t->close, i + t->close.n)) {
         int c = rp_at(r, rp_skip_blanks(r, i + t->close.n));
         if (c < 0 || strchr(",}]", c)) return false;
     }
@@ -402,7 +423,9 @@ static bool copy_container(token *t) {
     pdl_rp *r = t->r;
     int c = rp_peek(r);
     bool opens = t->container && (c == '{' || c == '[' || c == '(');
-    if (t->place != PDL_RP_VALUE || (!opens && (c != '{' || !bare_key_end(r, rp_skip_blanks(r, r->pos + 1))))) return false;
+    if (t->place != PDL_RP_VALUE ||
+        (!opens && (c != '{' || !bare_key_end(r, rp_skip_blanks(r, r->pos + 1)))))
+        return false;
     size_t end = container_end(r, r->pos);
     if (!end) return false;
     pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos, end));
@@ -426,7 +449,7 @@ static bool stops(token *t, int c) {
     return c == ']' && r->lists && !behind_quote && find_plain(r, t->close, r->pos) == r->src.n;
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 static void copy_char(token *t) {
     pdl_rp *r = t->r;
@@ -445,7 +468,9 @@ static void copy_run(token *t) {
     pdl_rp *r = t->r;
     size_t from = r->pos, i = from;
     bool blanks = t->bare || t->in_class;
-    for (int c; (c = rp_at(r, i)) > 0 && c < 0x80 && !strchr("\"'\\,:{}[]", c) && !(blanks && rp_blank(c));) i++;
+    for (int c; (c = rp_at(r, i)) > 0 && c < 0x80 && !strchr("\"'\\,:{}[]", c) &&
+                !(blanks && rp_blank(c));)
+        i++;
     pdl_buf_put(&r->text, pdl_str_sub(r->src, from, i));
     r->pos = i;
 }
@@ -562,7 +587,8 @@ pdl_val pdl_rp_string(pdl_rp *r, pdl_rp_place place) {
 
 static token bare(pdl_rp *r, pdl_rp_place place) {
     pdl_buf_clear(&r->text);
-    return (token){.r = r, .place = place, .open = PDL_STR("\""), .close = PDL_STR("\""), .bare = true};
+    return (token){
+        .r = r, .place = place, .open = PDL_STR("\""), .close = PDL_STR("\""), .bare = true};
 }
 
 pdl_val pdl_rp_word(pdl_rp *r, pdl_rp_place place) {

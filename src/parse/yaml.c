@@ -11,13 +11,15 @@ enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shows longer lines in part, which is le
 /* The 1-based line of text, without its end. */
 static pdl_str line_at(pdl_str text, uint32_t line) {
     size_t from = 0, to;
-    while (line-- > 1 && (to = pdl_str_find(text, PDL_STR("\n"), from)) != PDL_NOT_FOUND) from = to + 1;
+    while (line-- > 1 && (to = pdl_str_find(text, PDL_STR("\n"), from)) != PDL_NOT_FOUND)
+        from = to + 1;
     to = pdl_str_find(text, PDL_STR("\n"), from);
     return pdl_str_sub(text, from, to);
 }
 
 /* What str() of PyYAML's exception prints: the problem, its place, the line and a caret. */
-static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_t line, uint32_t column) {
+static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_t line,
+                          uint32_t column) {
     pdl_str source = line_at(text, line);
     if (pdl_str_ends(pdl_str_of(problem), PDL_STR("that cannot start any token")))
         PDL_PUT(b, "while scanning for the next token\n");
@@ -31,7 +33,8 @@ static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_
 bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err) {
     uint32_t line = 0, column = 0;
     if (pdl_yaml_read(text, out, &line, &column, err)) return true;
-    bool has_place = as_python && err->foreign && strcmp(err->foreign, "ReaderError") == 0; /* "... position 3" */
+    bool has_place = as_python && err->foreign &&
+                     strcmp(err->foreign, "ReaderError") == 0; /* "... position 3" */
     if (line && !has_place) {
         pdl_buf b = PDL_BUF;
         if (as_python)

@@ -1,5 +1,5 @@
-/* answer.c -- see answer.h. A model that gives the result is taken at its word: its reason to end, its calls, its
- * logprobs. Else calls are those of the last message that the program contributed.
+/* answer.c -- see answer.h. A model that gives the result is taken at its word: its reason to end,
+ * its calls, its logprobs. Else calls are those of the last message that the program contributed.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/answer.h"
 
@@ -17,17 +17,19 @@ static pdl_vref extra_of(const pdl_message *m) {
     return pdl_is(e, PDL_V_PROMISE) ? pdl_promise_of(e)->value : e;
 }
 
-/* The message with which the program ends: of the model that gives the result, else the result itself or the last
- * that was contributed. Fields beside role and content; absent: none. */
+/* The message with which the program ends: of the model that gives the result, else the result
+ * itself or the last that was contributed. Fields beside role and content; absent: none. */
 static pdl_vref last_message(const choice *c) {
-    pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run), context = pdl_run_context(c->run);
+    pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run),
+             context = pdl_run_context(c->run);
     pdl_message m;
     if (pdl_is_dict(model)) return pdl_dict_getz(model, "message");
     if (pdl_is(result, PDL_V_CONTEXT) && pdl_context_last(result, &m)) return extra_of(&m);
-    return pdl_is(context, PDL_V_CONTEXT) && pdl_context_last(context, &m) ? extra_of(&m) : pdl_absent();
+    return pdl_is(context, PDL_V_CONTEXT) && pdl_context_last(context, &m) ? extra_of(&m)
+                                                                           : pdl_absent();
 }
 
-/* --- calls of tools ------------------------------------------------------------------------------------- */
+/* --- calls of tools --------------------------------------------------------------------------- */
 
 /* Arguments as the text that clients read. */
 static pdl_val text_of_arguments(pdl_vref v) {
@@ -51,7 +53,8 @@ static pdl_val complete_call(const choice *c, pdl_vref call, size_t i) {
         pdl_buf_putf(&b, "call_%s_%u_%zu", c->work->id, (unsigned)c->index, i);
         d = pdl_dict_putz(d, "id", pdl_text_of_buf(&b));
     }
-    if (!pdl_is_str(pdl_dict_getz(call, "type"))) d = pdl_dict_putz(d, "type", pdl_textz("function"));
+    if (!pdl_is_str(pdl_dict_getz(call, "type")))
+        d = pdl_dict_putz(d, "type", pdl_textz("function"));
     if (!pdl_is_dict(f)) return d;
     pdl_val args = text_of_arguments(pdl_dict_getz(f, "arguments"));
     return pdl_dict_putz(d, "function", pdl_dict_putz(pdl_keep(f), "arguments", args));
@@ -70,10 +73,11 @@ static pdl_val calls_of(const choice *c, pdl_vref message) {
     return pdl_absent();
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static pdl_val said_in(pdl_vref message) {
-    static const char *const names[] = {"refusal", "reasoning_content", "thinking_blocks", "annotations"};
+    static const char *const names[] = {"refusal", "reasoning_content", "thinking_blocks",
+                                        "annotations"};
     pdl_val d = pdl_dict_new(1);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         pdl_vref v = pdl_dict_getz(message, names[i]);
@@ -89,7 +93,8 @@ static pdl_vref content_of(const choice *c) {
     return pdl_is(v, PDL_V_CONTEXT) && pdl_context_last(v, &m) ? m.content : v;
 }
 
-/* Of a model's text that is the answer as it stands: with words of the program around it they would tell of other places. */
+/* Of a model's text that is the answer as it stands: with words of the program around it they would
+ * tell of other places. */
 static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     pdl_vref message = pdl_dict_getz(model, "message"), logprobs = pdl_dict_getz(model, "logprobs");
     pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();

@@ -1,5 +1,5 @@
-/* answer.h -- what a choice answers: a text, calls of tools, and what else the model said that gives the result.
- * SPDX-License-Identifier: Apache-2.0 */
+/* answer.h -- what a choice answers: a text, calls of tools, and what else the model said that
+ * gives the result. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_SERVE_ANSWER_H
 #define PDL_SERVE_ANSWER_H
 
@@ -7,10 +7,10 @@
 
 typedef struct answer {
     pdl_buf text;
-    pdl_val calls;        /* of tools, in OpenAI's form: a list that is not empty; or absent */
-    pdl_val said;         /* dict: refusal, reasoning_content, ... as far as they are there */
-    pdl_val logprobs;     /* of the tokens of text; or null */
-    const char *finish;   /* finish_reason */
+    pdl_val calls;      /* of tools, in OpenAI's form: a list that is not empty; or absent */
+    pdl_val said;       /* dict: refusal, reasoning_content, ... as far as they are there */
+    pdl_val logprobs;   /* of the tokens of text; or null */
+    const char *finish; /* finish_reason */
 } answer;
 
 /* Of a choice whose run is over. Error: the result is not text. */

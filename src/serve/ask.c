@@ -1,6 +1,6 @@
-/* ask.c -- what a request for a completion asks: read, checked, and as variables of a run: pdl_context (the
- * messages), `messages` (the same as a list), `question` (text of the last message of the user), `request` (all
- * other fields).
+/* ask.c -- what a request for a completion asks: read, checked, and as variables of a run:
+ * pdl_context (the messages), `messages` (the same as a list), `question` (text of the last message
+ * of the user), `request` (all other fields).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -52,7 +52,8 @@ static pdl_val with_contents(pdl_vref list) {
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_val m = pdl_keep(pdl_list_at(list, i));
         pdl_vref content = pdl_dict_getz(m, "content");
-        if (pdl_is_absent(content) || pdl_is_null(content)) m = pdl_dict_putz(m, "content", pdl_textz(""));
+        if (pdl_is_absent(content) || pdl_is_null(content))
+            m = pdl_dict_putz(m, "content", pdl_textz(""));
         out = pdl_list_push(out, m);
     }
     return out;
@@ -77,7 +78,9 @@ static pdl_val question_of(pdl_vref messages) {
 
 /* Absent and null: one. */
 static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) {
-    int64_t most = s->opt.max_runs < PDL_MAX_SERVE_CHOICES ? s->opt.max_runs : PDL_MAX_SERVE_CHOICES, k = 1;
+    int64_t most =
+                s->opt.max_runs < PDL_MAX_SERVE_CHOICES ? s->opt.max_runs : PDL_MAX_SERVE_CHOICES,
+            k = 1;
     bool given = !pdl_is_absent(v) && !pdl_is_null(v);
     if (!given || (pdl_is_int(v) && pdl_int_get(v, &k) && k >= 1 && k <= most)) {
         *n = (uint32_t)k;
@@ -87,14 +90,17 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
-/* Limits under names that programs can give on to a model: null where the request has none, unless the command gave one. */
+/* Limits under names that programs can give on to a model: null where the request has none, unless
+ * the command gave one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     int64_t most = pdl_serve_cutoff_max_tokens(chat);
     pdl_vref stop = pdl_dict_getz(chat, "stop");
     bool stops = !pdl_is_absent(stop) && !pdl_is_null(stop);
-    if (most || pdl_is_absent(pdl_dict_getz(v, "max_tokens"))) v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
+    if (most || pdl_is_absent(pdl_dict_getz(v, "max_tokens")))
+        v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
     if (stops || pdl_is_absent(pdl_dict_getz(v, "stop")))
-        v = pdl_dict_putz(v, "stop", stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user) : pdl_null());
+        v = pdl_dict_putz(v, "stop",
+                          stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user) : pdl_null());
     return v;
 }
 
@@ -103,7 +109,8 @@ pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref give
     pdl_val v = pdl_dict_new(8);
     v = with_limits(pdl_dict_merge(v, s->variables), chat);
     v = pdl_dict_putz(v, "question", pdl_with_label(question_of(messages), PDL_LABEL_user));
-    v = pdl_dict_putz(v, "request", pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user));
+    v = pdl_dict_putz(v, "request",
+                      pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user));
     v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
     pdl_drop(key);
     return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user));
@@ -126,7 +133,8 @@ static bool read_body(pdl_exchange *x, pdl_val *out) {
 }
 
 /* The fields, model, messages, limits and choices of a chat. */
-static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const pdl_served **model, uint32_t *n) {
+static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const pdl_served **model,
+                       uint32_t *n) {
     pdl_buf why = PDL_BUF;
     bool ok = pdl_serve_ask_fields(x, chat) &&
               (*model = model_of(s, x, pdl_dict_getz(chat, "model"))) != NULL &&
@@ -134,7 +142,8 @@ static bool check_chat(const pdl_serve *s, pdl_exchange *x, pdl_vref chat, const
     if (ok && !pdl_serve_cutoff_is_stop(pdl_dict_getz(chat, "stop"))) {
         pdl_serve_answer_wrong(
             x, "stop", "invalid_value",
-            PDL_STR("stop should be a text or a list of up to 4 texts, of at most 1000 bytes each"));
+            PDL_STR(
+                "stop should be a text or a list of up to 4 texts, of at most 1000 bytes each"));
         ok = false;
     }
     if (ok && !read_n(s, pdl_dict_getz(chat, "n"), n, &why)) {
@@ -149,8 +158,10 @@ bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const form *f, request *o
     request a = {.chat = pdl_absent()};
     bool ok = true;
     if (!read_body(x, &a.body)) return false;
-    if (f->read) ok = f->read(s, x, a.body, &a.chat);
-    else a.chat = pdl_keep(a.body);
+    if (f->read)
+        ok = f->read(s, x, a.body, &a.chat);
+    else
+        a.chat = pdl_keep(a.body);
     if (ok && check_chat(s, x, a.chat, &a.model, &a.n)) {
         *out = a;
         return true;

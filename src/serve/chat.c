@@ -1,4 +1,5 @@
-/* chat.c -- POST /v1/chat/completions: a request waits for its turn, its runs begin, what they print goes out.
+/* chat.c -- POST /v1/chat/completions: a request waits for its turn, its runs begin, what they
+ * print goes out.
  *
  *            read            a slot for each choice         all runs are over, or one failed
  *     client ----> [waiting] ------------------> [going] ----------------> answered, gone
@@ -22,21 +23,27 @@ enum {
     SILENCE_MS = 15000,
 };
 
-/* --- lists ---------------------------------------------------------------------------------------------- */
+/* --- lists ------------------------------------------------------------------------------------ */
 
 static void append(works *l, work *w) {
     w->prev = l->last;
     w->next = NULL;
-    if (l->last) l->last->next = w;
-    else l->first = w;
+    if (l->last)
+        l->last->next = w;
+    else
+        l->first = w;
     l->last = w;
 }
 
 static void take_out(works *l, work *w) {
-    if (w->prev) w->prev->next = w->next;
-    else l->first = w->next;
-    if (w->next) w->next->prev = w->prev;
-    else l->last = w->prev;
+    if (w->prev)
+        w->prev->next = w->next;
+    else
+        l->first = w->next;
+    if (w->next)
+        w->next->prev = w->prev;
+    else
+        l->last = w->prev;
 }
 
 void pdl_serve_works_move_last(works *l, work *w) {
@@ -44,7 +51,7 @@ void pdl_serve_works_move_last(works *l, work *w) {
     append(l, w);
 }
 
-/* --- answers in pieces ---------------------------------------------------------------------------------- */
+/* --- answers in pieces ------------------------------------------------------------------------ */
 
 static void send(work *w, pdl_buf *b) {
     if (w->x) pdl_exchange_put(w->x, pdl_buf_str(b));
@@ -62,7 +69,8 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* An answer begins with its first text, so that an error before has its status; or when it has been silent for so long. */
+/* An answer begins with its first text, so that an error before has its status; or when it has been
+ * silent for so long. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
@@ -112,10 +120,11 @@ static void finish_pieces(work *w) {
     if (w->x) pdl_exchange_end(w->x);
 }
 
-/* --- the end -------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 static void put_whole(work *w, pdl_val v) {
-    if (w->form->put_whole) w->form->put_whole(w, v);
+    if (w->form->put_whole)
+        w->form->put_whole(w, v);
     else
         pdl_serve_answer_json(w->x, v);
 }
@@ -123,13 +132,14 @@ static void put_whole(work *w, pdl_val v) {
 static void succeed(work *w) {
     pdl_err err = {0};
     pdl_val whole;
-    if (w->stream) finish_pieces(w);
-    else if (w->form->whole(w, &whole, &err)) put_whole(w, whole);
+    if (w->stream)
+        finish_pieces(w);
+    else if (w->form->whole(w, &whole, &err))
+        put_whole(w, whole);
     else
         pdl_serve_failure_tell(w, &err);
     pdl_err_fini(&err);
 }
-
 
 /* x NULL: the request came as a line, which is gone. */
 static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
@@ -170,8 +180,10 @@ static void release(work *w) {
 }
 
 void pdl_serve_chat_free(work *w) {
-    if (w->waits) leave_queue(w);
-    else take_out(&w->s->going, w);
+    if (w->waits)
+        leave_queue(w);
+    else
+        take_out(&w->s->going, w);
     release(w);
 }
 
@@ -180,10 +192,11 @@ void pdl_serve_chat_over(pdl_exchange *x) {
     if (w) pdl_serve_chat_free(w); /* the client has gone */
 }
 
-/* --- the beginning -------------------------------------------------------------------------------------- */
+/* --- the beginning ---------------------------------------------------------------------------- */
 
 static void overloaded(work *w, const char *why) {
-    if (w->form->refuse) w->form->refuse(w, pdl_str_of(why));
+    if (w->form->refuse)
+        w->form->refuse(w, pdl_str_of(why));
     else
         pdl_serve_answer_error(w->x, 503, "server_error", "overloaded", pdl_str_of(why));
 }
@@ -231,7 +244,8 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const reques
     w->n = a->n;
     w->created = pdl_clock_wall_ns() / 1000000000;
     w->stream = f->begin && pdl_serve_ask_is_true(w->asked, "stream");
-    w->wants_usage = pdl_serve_ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
+    w->wants_usage =
+        pdl_serve_ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
     pdl_serve_make_id(s, f->id, w->id, sizeof w->id);
     if (x) pdl_exchange_set(x, w);
     return w;
@@ -239,7 +253,8 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const reques
 
 static pdl_val variables_of(const work *w, uint32_t i) {
     if (w->form->variables) return w->form->variables(w);
-    pdl_val messages = w->form->messages ? w->form->messages(w, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
+    pdl_val messages =
+        w->form->messages ? w->form->messages(w, i) : pdl_keep(pdl_dict_getz(w->asked, "messages"));
     pdl_val vars = pdl_serve_ask_variables(w->s, w->asked, messages);
     pdl_drop(messages);
     return vars;
@@ -258,11 +273,17 @@ static void spawn(work *w) {
                       .fresh = true,
                       .cut = pdl_serve_cutoff_of(w->asked),
                       .shown = PDL_BUF};
-        c->run = pdl_session_spawn(s->opt.session, &(pdl_spawn){
-            .code = w->form->code ? w->form->code(w) : s->codes[w->model - s->opt.models], .dir = w->model->dir, .variables = vars, .slot = c->slot,
-            .group = w->choices[0].slot, .stream = w->stream ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
-            .sink = {c, on_event, false},
-        });
+        c->run = pdl_session_spawn(
+            s->opt.session,
+            &(pdl_spawn){
+                .code = w->form->code ? w->form->code(w) : s->codes[w->model - s->opt.models],
+                .dir = w->model->dir,
+                .variables = vars,
+                .slot = c->slot,
+                .group = w->choices[0].slot,
+                .stream = w->stream ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
+                .sink = {c, on_event, false},
+            });
         pdl_drop(vars);
     }
 }
@@ -276,11 +297,13 @@ static void queue(work *w) {
     limit_time(w);
 }
 
-/* Those that came before go before: one that wants many slots is not passed by those that want one. */
+/* Those that came before go before: one that wants many slots is not passed by those that want
+ * one. */
 static bool must_wait(const pdl_serve *s, uint32_t n) { return s->waiting.first || s->n_slots < n; }
 
 static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
-    return s->n_waiting < s->opt.max_waiting && s->bytes_waiting + bytes_of(x) <= PDL_MAX_SERVE_WAITING_BYTES;
+    return s->n_waiting < s->opt.max_waiting &&
+           s->bytes_waiting + bytes_of(x) <= PDL_MAX_SERVE_WAITING_BYTES;
 }
 
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const request *r) {
@@ -308,7 +331,7 @@ void pdl_serve_chat_admit(pdl_serve *s) {
     }
 }
 
-/* --- turns ---------------------------------------------------------------------------------------------- */
+/* --- turns ------------------------------------------------------------------------------------ */
 
 static bool can_go_on(const choice *c) {
     return !c->over && (c->fresh || c->work->late || pdl_run_is_ready(c->run));
@@ -345,7 +368,8 @@ void pdl_serve_chat_step(work *w) {
     for (uint32_t i = 0; ok && i < w->n; i++)
         if (can_go_on(&w->choices[i])) ok = step_choice(&w->choices[i]);
     if (ok && w->n_over < w->n) {
-        if (w->stream && !w->silence) w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
+        if (w->stream && !w->silence)
+            w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
         limit_time(w);
         return;
     }

@@ -1,5 +1,5 @@
-/* completion.c -- the form of a text completion: /v1/completions. The prompt is a message of the user; several prompts are as many
- * choices, in their order.
+/* completion.c -- the form of a text completion: /v1/completions. The prompt is a message of the
+ * user; several prompts are as many choices, in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- what is asked -------------------------------------------------------------------------------------- */
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 static pdl_val message_of(pdl_vref prompt) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user"));
@@ -67,13 +67,15 @@ static pdl_vref prompt_at(const work *w, uint32_t i) {
 
 static pdl_val messages_of(const work *w, uint32_t i) { return message_of(prompt_at(w, i)); }
 
-/* --- logprobs in the older form -------------------------------------------------------------------------- */
+/* --- logprobs in the older form --------------------------------------------------------------- */
 
 static pdl_val top_of(pdl_vref list) {
     pdl_val d = pdl_dict_new(1);
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
-        pdl_vref t = pdl_list_at(list, i), token = pdl_is_dict(t) ? pdl_dict_getz(t, "token") : pdl_absent();
-        if (pdl_is_str(token)) d = pdl_dict_put(d, pdl_keep(token), pdl_keep(pdl_dict_getz(t, "logprob")));
+        pdl_vref t = pdl_list_at(list, i),
+                 token = pdl_is_dict(t) ? pdl_dict_getz(t, "token") : pdl_absent();
+        if (pdl_is_str(token))
+            d = pdl_dict_put(d, pdl_keep(token), pdl_keep(pdl_dict_getz(t, "logprob")));
     }
     return d;
 }
@@ -82,10 +84,12 @@ static pdl_val top_of(pdl_vref list) {
 static pdl_val logprobs_of(pdl_vref v) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);
-    pdl_val tokens = pdl_list_new(1), values = pdl_list_new(1), tops = pdl_list_new(1), offsets = pdl_list_new(1);
+    pdl_val tokens = pdl_list_new(1), values = pdl_list_new(1), tops = pdl_list_new(1),
+            offsets = pdl_list_new(1);
     int64_t offset = 0;
     for (size_t i = 0; i < pdl_list_len(content); i++) {
-        pdl_vref t = pdl_list_at(content, i), token = pdl_is_dict(t) ? pdl_dict_getz(t, "token") : pdl_absent();
+        pdl_vref t = pdl_list_at(content, i),
+                 token = pdl_is_dict(t) ? pdl_dict_getz(t, "token") : pdl_absent();
         if (!pdl_is_str(token)) continue;
         tokens = pdl_list_push(tokens, pdl_keep(token));
         values = pdl_list_push(values, pdl_keep(pdl_dict_getz(t, "logprob")));
@@ -99,7 +103,7 @@ static pdl_val logprobs_of(pdl_vref v) {
     return pdl_dict_putz(d, "text_offset", offsets);
 }
 
-/* --- what is answered ----------------------------------------------------------------------------------- */
+/* --- what is answered ------------------------------------------------------------------------- */
 
 static pdl_val head(const work *w) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "id", pdl_textz(w->id));
@@ -119,7 +123,8 @@ static pdl_val one_choice(const choice *c, pdl_str text, pdl_val logprobs, const
 /* A completion has no calls of tools. */
 static const char *finish_of(const answer *a) { return pdl_is_list(a->calls) ? "stop" : a->finish; }
 
-static void put_piece(const choice *c, pdl_str text, pdl_val logprobs, const char *finish, pdl_buf *out) {
+static void put_piece(const choice *c, pdl_str text, pdl_val logprobs, const char *finish,
+                      pdl_buf *out) {
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, text, logprobs, finish));
     pdl_serve_form_put_event((pdl_str){0}, pdl_dict_putz(head(c->work), "choices", list), out);
 }
@@ -127,7 +132,8 @@ static void put_piece(const choice *c, pdl_str text, pdl_val logprobs, const cha
 static bool echoes(const work *w) { return pdl_serve_ask_is_true(w->asked, "echo"); }
 
 static void begin(work *w, pdl_buf *out) {
-    for (uint32_t i = 0; echoes(w) && i < w->n; i++) put_piece(&w->choices[i], pdl_str_get(prompt_at(w, i)), pdl_null(), NULL, out);
+    for (uint32_t i = 0; echoes(w) && i < w->n; i++)
+        put_piece(&w->choices[i], pdl_str_get(prompt_at(w, i)), pdl_null(), NULL, out);
 }
 
 static void text(choice *c, pdl_str s, pdl_buf *out) { put_piece(c, s, pdl_null(), NULL, out); }
@@ -141,7 +147,9 @@ static void finish(work *w, pdl_buf *out) {
         pdl_val d = pdl_dict_putz(head(w), "choices", pdl_list_new(0));
         pdl_serve_form_put_event(
             (pdl_str){0},
-            pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")), out);
+            pdl_dict_putz(d, "usage",
+                          pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")),
+            out);
     }
     PDL_PUT(out, "data: [DONE]\n\n");
 }
@@ -157,7 +165,8 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
         pdl_buf b = PDL_BUF;
         if (echoes(w)) pdl_buf_put(&b, pdl_str_get(prompt_at(w, i)));
         pdl_buf_put(&b, pdl_buf_str(&a.text));
-        list = pdl_list_push(list, one_choice(&w->choices[i], pdl_buf_str(&b), logprobs_of(a.logprobs), finish_of(&a)));
+        list = pdl_list_push(list, one_choice(&w->choices[i], pdl_buf_str(&b),
+                                              logprobs_of(a.logprobs), finish_of(&a)));
         pdl_buf_fini(&b);
         pdl_serve_answer_fini(&a);
     }
@@ -178,4 +187,6 @@ static const form completion = {
     .whole = whole,
 };
 
-void pdl_serve_answer_completion(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &completion); }
+void pdl_serve_answer_completion(pdl_serve *s, pdl_exchange *x) {
+    pdl_serve_chat_begin(s, x, &completion);
+}

@@ -1,5 +1,6 @@
-/* conversation.c -- see conversation.h. A ring: the oldest goes when a new one comes and there are too many, or too much is said in them.
- * Conversations that go on from each other share their messages; each is counted as a whole, so what is really held is less.
+/* conversation.c -- see conversation.h. A ring: the oldest goes when a new one comes and there are
+ * too many, or too much is said in them. Conversations that go on from each other share their
+ * messages; each is counted as a whole, so what is really held is less.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +63,8 @@ void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages)
         pdl_drop(messages);
         return;
     }
-    while (c->n && (c->n == MOST || c->bytes + bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES)) drop_oldest(c);
+    while (c->n && (c->n == MOST || c->bytes + bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES))
+        drop_oldest(c);
     entry *e = at(c, c->n++);
     *e = (entry){.messages = messages, .bytes = bytes};
     memcpy(e->id, id.p, id.n);

@@ -1,5 +1,6 @@
-/* conversation.h -- what was said until a response, so that the next request can go on from it (previous_response_id). The newest are
- * kept, up to a number and a size; they end with the process.
+/* conversation.h -- what was said until a response, so that the next request can go on from it
+ * (previous_response_id). The newest are kept, up to a number and a size; they end with the
+ * process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

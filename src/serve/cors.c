@@ -1,5 +1,6 @@
-/* cors.c -- pages of other origins (--allow-origin). A browser asks first (a preflight: OPTIONS without a token) and hides answers that do
- * not name the origin of the page. What a preflight wants to send is allowed: the token decides, not the headers.
+/* cors.c -- pages of other origins (--allow-origin). A browser asks first (a preflight: OPTIONS
+ * without a token) and hides answers that do not name the origin of the page. What a preflight
+ * wants to send is allowed: the token decides, not the headers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +12,8 @@
 bool pdl_serve_cors_allows(const pdl_serve *s, pdl_str origin) {
     pdl_str list = s->opt.origins;
     while (origin.n && list.n) {
-        size_t comma = pdl_str_find(list, PDL_STR(","), 0), n = comma == PDL_NOT_FOUND ? list.n : comma;
+        size_t comma = pdl_str_find(list, PDL_STR(","), 0),
+               n = comma == PDL_NOT_FOUND ? list.n : comma;
         pdl_str one = pdl_str_trim(pdl_str_sub(list, 0, n));
         if (pdl_str_is(one, "*") || pdl_str_eq_nocase(one, origin)) return true;
         list = pdl_str_sub(list, n + 1, list.n);
@@ -26,18 +28,22 @@ static void add(pdl_exchange *x, const char *name, pdl_str value) {
 }
 
 bool pdl_serve_cors_head(pdl_serve *s, pdl_exchange *x) {
-    pdl_str origin = pdl_exchange_header(x, "Origin"), headers = pdl_exchange_header(x, "Access-Control-Request-Headers");
+    pdl_str origin = pdl_exchange_header(x, "Origin"),
+            headers = pdl_exchange_header(x, "Access-Control-Request-Headers");
     if (!s->opt.origins.n) return false;
     pdl_exchange_add_header(x, "Vary", "Origin");
     if (!pdl_serve_cors_allows(s, origin)) return false;
     add(x, "Access-Control-Allow-Origin", origin);
     pdl_exchange_add_header(x, "Access-Control-Expose-Headers", "x-request-id, retry-after");
-    if (!pdl_str_is(pdl_exchange_method(x), "OPTIONS") || !pdl_exchange_header(x, "Access-Control-Request-Method").n) return false;
+    if (!pdl_str_is(pdl_exchange_method(x), "OPTIONS") ||
+        !pdl_exchange_header(x, "Access-Control-Request-Method").n)
+        return false;
     pdl_exchange_add_header(x, "Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS");
     if (headers.n) add(x, "Access-Control-Allow-Headers", headers);
     pdl_exchange_add_header(x, "Access-Control-Max-Age", "600");
     /* A page of the internet that asks a server of this machine or network. */
-    if (pdl_exchange_header(x, "Access-Control-Request-Private-Network").n) pdl_exchange_add_header(x, "Access-Control-Allow-Private-Network", "true");
+    if (pdl_exchange_header(x, "Access-Control-Request-Private-Network").n)
+        pdl_exchange_add_header(x, "Access-Control-Allow-Private-Network", "true");
     pdl_exchange_answer(x, 204, NULL, 0, (pdl_str){0});
     return true;
 }

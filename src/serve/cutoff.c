@@ -1,5 +1,5 @@
-/* cutoff.c -- see cutoff.h. Of text that comes in pieces the end is held back as long as it may begin a stop sequence.
- * SPDX-License-Identifier: Apache-2.0 */
+/* cutoff.c -- see cutoff.h. Of text that comes in pieces the end is held back as long as it may
+ * begin a stop sequence. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/cutoff.h"
 
 #include <string.h>
@@ -34,8 +34,9 @@ cutoff pdl_serve_cutoff_of(pdl_vref body) {
     int64_t n = pdl_serve_cutoff_max_tokens(body);
     pdl_vref stop = pdl_dict_getz(body, "stop");
     bool any = n <= 0 || (uint64_t)n > SIZE_MAX / CUT_BYTES_OF_TOKEN;
-    return (cutoff){.stops = pdl_is_null(stop) ? pdl_absent() : stop, .limit = any ? SIZE_MAX : (size_t)n * CUT_BYTES_OF_TOKEN,
-                 .held = PDL_BUF};
+    return (cutoff){.stops = pdl_is_null(stop) ? pdl_absent() : stop,
+                    .limit = any ? SIZE_MAX : (size_t)n * CUT_BYTES_OF_TOKEN,
+                    .held = PDL_BUF};
 }
 
 void pdl_serve_cutoff_fini(cutoff *c) { pdl_buf_fini(&c->held); }
@@ -86,8 +87,10 @@ void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out) {
     pdl_buf_put(&c->held, taken);
     pdl_str all = pdl_buf_str(&c->held);
     size_t at = n_stops(c) ? find_stop(c, all) : PDL_NOT_FOUND;
-    if (at != PDL_NOT_FOUND) c->why = "stop";
-    else if (full) c->why = "length";
+    if (at != PDL_NOT_FOUND)
+        c->why = "stop";
+    else if (full)
+        c->why = "length";
     size_t sure = at != PDL_NOT_FOUND ? at : full ? all.n : all.n - may_begin(c, all);
     pdl_buf_put(out, pdl_str_sub(all, 0, sure));
     pdl_buf rest = PDL_BUF;

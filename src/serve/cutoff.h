@@ -8,23 +8,24 @@
 
 enum {
     CUT_MAX_STOPS = 4,
-    CUT_MAX_STOP = 1000,     /* bytes of a stop sequence: as much may be held back */
-    CUT_BYTES_OF_TOKEN = 4   /* a text that no model made has no tokens: an estimate, as for rates */
+    CUT_MAX_STOP = 1000,   /* bytes of a stop sequence: as much may be held back */
+    CUT_BYTES_OF_TOKEN = 4 /* a text that no model made has no tokens: an estimate, as for rates */
 };
 
 /* All-zero but for limit and stops: nothing has come. */
 typedef struct cutoff {
-    pdl_vref stops;       /* list of texts, borrowed; or absent */
-    size_t limit;         /* bytes of text that count; SIZE_MAX: any number */
+    pdl_vref stops; /* list of texts, borrowed; or absent */
+    size_t limit;   /* bytes of text that count; SIZE_MAX: any number */
     size_t used;
-    pdl_buf held;         /* may be the beginning of a stop sequence */
-    const char *why;      /* finish_reason once the text has ended; NULL before */
+    pdl_buf held;    /* may be the beginning of a stop sequence */
+    const char *why; /* finish_reason once the text has ended; NULL before */
 } cutoff;
 
 /* stop and max_tokens of a request; borrows body. */
 cutoff pdl_serve_cutoff_of(pdl_vref body);
 void pdl_serve_cutoff_fini(cutoff *c);
-/* More text; what is certain to be part of the answer is appended to out. counts: it counts against the limit. */
+/* More text; what is certain to be part of the answer is appended to out. counts: it counts against
+ * the limit. */
 void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
 /* The rest of it: no more text comes. */
 void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);

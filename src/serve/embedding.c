@@ -1,4 +1,5 @@
-/* embedding.c -- the form of vectors: /v1/embeddings, of programs whose result is a list of vectors, one for each text of `request.input`.
+/* embedding.c -- the form of vectors: /v1/embeddings, of programs whose result is a list of
+ * vectors, one for each text of `request.input`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* --- what is asked -------------------------------------------------------------------------------------- */
+/* --- what is asked ---------------------------------------------------------------------------- */
 
 /* Texts as a list, owned; absent: they are none. */
 static pdl_val texts_of(pdl_vref input) {
@@ -24,7 +25,8 @@ static pdl_val texts_of(pdl_vref input) {
 static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked) {
     (void)s;
     pdl_vref format = pdl_dict_getz(body, "encoding_format");
-    bool known = pdl_is_absent(format) || pdl_is_null(format) || pdl_text_is(format, "float") || pdl_text_is(format, "base64");
+    bool known = pdl_is_absent(format) || pdl_is_null(format) || pdl_text_is(format, "float") ||
+                 pdl_text_is(format, "base64");
     pdl_val texts = texts_of(pdl_dict_getz(body, "input"));
     if (pdl_is_absent(texts)) {
         pdl_serve_answer_wrong(
@@ -41,7 +43,8 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     pdl_val messages = pdl_list_new(pdl_list_len(texts)), n = pdl_textz("n");
     for (size_t i = 0; i < pdl_list_len(texts); i++) {
         pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user"));
-        messages = pdl_list_push(messages, pdl_dict_putz(m, "content", pdl_keep(pdl_list_at(texts, i))));
+        messages =
+            pdl_list_push(messages, pdl_dict_putz(m, "content", pdl_keep(pdl_list_at(texts, i))));
     }
     pdl_val d = pdl_dict_del(pdl_keep(body), n);
     pdl_drop(n);
@@ -49,7 +52,7 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     return true;
 }
 
-/* --- what is answered ----------------------------------------------------------------------------------- */
+/* --- what is answered ------------------------------------------------------------------------- */
 
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
@@ -79,7 +82,8 @@ static pdl_val packed(pdl_vref vector) {
     return pdl_text_of_buf(&text);
 }
 
-/* The vectors in a result: it, or what stdlib.embed gives. One vector of its own is the list of it. Owned. */
+/* The vectors in a result: it, or what stdlib.embed gives. One vector of its own is the list of it.
+ * Owned. */
 static pdl_val vectors_of(pdl_vref result) {
     pdl_vref inside = pdl_is_dict(result) ? pdl_dict_getz(result, "embeddings") : result;
     if (is_vector(inside)) return pdl_list_push(pdl_list_new(1), pdl_keep(inside));
@@ -88,16 +92,21 @@ static pdl_val vectors_of(pdl_vref result) {
 
 static bool check_vectors(pdl_vref vectors, size_t wanted, pdl_err *err) {
     if (pdl_list_len(vectors) != wanted)
-        return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "the program should give %zu vectors, but gives %zu", wanted, pdl_list_len(vectors));
+        return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                           "the program should give %zu vectors, but gives %zu", wanted,
+                           pdl_list_len(vectors));
     for (size_t i = 0; i < wanted; i++)
         if (!is_vector(pdl_list_at(vectors, i)))
-            return pdl_err_set(err, PDL_E_type, (pdl_loc){0}, "vector %zu of the program is not a list of numbers", i);
+            return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                               "vector %zu of the program is not a list of numbers", i);
     return true;
 }
 
-/* Tokens that a result tells of, as that of stdlib.embed does; else those of the calls of models. */
+/* Tokens that a result tells of, as that of stdlib.embed does; else those of the calls of
+ * models. */
 static pdl_val usage_of(const work *w, pdl_vref result) {
-    pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"), d = pdl_dict_new(2);
+    pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"),
+            d = pdl_dict_new(2);
     pdl_vref own = pdl_is_dict(result) ? pdl_dict_getz(result, "usage") : pdl_absent();
     pdl_vref n = pdl_is_dict(own) ? pdl_dict_getz(own, "prompt_tokens") : pdl_absent();
     pdl_val prompt = pdl_keep(pdl_is_int(n) ? n : pdl_dict_getz(all, "prompt_tokens"));
@@ -132,4 +141,6 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 
 static const form embedding = {.id = "embd-", .read = read_asked, .whole = whole};
 
-void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &embedding); }
+void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x) {
+    pdl_serve_chat_begin(s, x, &embedding);
+}

@@ -1,5 +1,5 @@
-/* failure.c -- see failure.h. A run is not repeated by clients on their own, since it would be paid for again: only where a service asks
- * for patience.
+/* failure.c -- see failure.h. A run is not repeated by clients on their own, since it would be paid
+ * for again: only where a service asks for patience.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "serve/failure.h"
 
@@ -17,27 +17,22 @@ typedef struct failure {
     const char *type;
 } failure;
 
-/* What a service refused is no fault of this server or its client. All others are the program's: 500. */
+/* What a service refused is no fault of this server or its client. All others are the program's:
+ * 500. */
 static const failure failures[] = {
-    {PDL_E_auth, 502, "upstream_error"},
-    {PDL_E_permission, 502, "upstream_error"},
-    {PDL_E_not_found, 502, "upstream_error"},
-    {PDL_E_context_window, 502, "upstream_error"},
-    {PDL_E_content_policy, 502, "upstream_error"},
-    {PDL_E_bad_request, 502, "upstream_error"},
-    {PDL_E_unavailable, 502, "upstream_error"},
-    {PDL_E_server, 502, "upstream_error"},
-    {PDL_E_connection, 502, "upstream_error"},
-    {PDL_E_protocol, 502, "upstream_error"},
-    {PDL_E_stream, 502, "upstream_error"},
-    {PDL_E_rate_limit, 429, "rate_limit_error"},
-    {PDL_E_quota, 429, "insufficient_quota"},
-    {PDL_E_timeout, 504, "timeout"},
+    {PDL_E_auth, 502, "upstream_error"},           {PDL_E_permission, 502, "upstream_error"},
+    {PDL_E_not_found, 502, "upstream_error"},      {PDL_E_context_window, 502, "upstream_error"},
+    {PDL_E_content_policy, 502, "upstream_error"}, {PDL_E_bad_request, 502, "upstream_error"},
+    {PDL_E_unavailable, 502, "upstream_error"},    {PDL_E_server, 502, "upstream_error"},
+    {PDL_E_connection, 502, "upstream_error"},     {PDL_E_protocol, 502, "upstream_error"},
+    {PDL_E_stream, 502, "upstream_error"},         {PDL_E_rate_limit, 429, "rate_limit_error"},
+    {PDL_E_quota, 429, "insufficient_quota"},      {PDL_E_timeout, 504, "timeout"},
 };
 
 static failure failure_of(const pdl_err *why) {
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {
-        bool ours = why->kind == PDL_E_bad_request && !why->status; /* a request that was not made */
+        bool ours =
+            why->kind == PDL_E_bad_request && !why->status; /* a request that was not made */
         if (failures[i].kind == why->kind && !ours) return failures[i];
     }
     return (failure){why->kind, 500, "server_error"};
@@ -72,7 +67,8 @@ void pdl_serve_failure_tell(work *w, const pdl_err *why) {
     pdl_buf shown = PDL_BUF, b = PDL_BUF;
     if (!w->x && !w->form->refuse) return;
     if (w->x) pdl_serve_record_error(w->x, code);
-    pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
+    pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"),
+                       &shown);
     if (w->form->refuse) {
         w->form->refuse(w, pdl_buf_str(&shown));
     } else if (!w->begun) {

@@ -1,5 +1,6 @@
-/* fields.c -- fields of a request for a completion: their types and ranges, as OpenAI's interface has them. What is wrong is told with the
- * name of the field (param) and OpenAI's code, so that clients can tell it from errors of the program.
+/* fields.c -- fields of a request for a completion: their types and ranges, as OpenAI's interface
+ * has them. What is wrong is told with the name of the field (param) and OpenAI's code, so that
+ * clients can tell it from errors of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,8 @@
 
 enum { AS_BOOL = 1, AS_INT = 2, AS_NUMBER = 4, AS_TEXT = 8, AS_LIST = 16, AS_OBJECT = 32 };
 
-/* null and what is not there fit always. min and max where there is a number; INFINITY: no limit. */
+/* null and what is not there fit always. min and max where there is a number; INFINITY: no
+ * limit. */
 static const struct {
     const char *name;
     int types;
@@ -46,7 +48,7 @@ static const struct {
 
 static const char *const roles[] = {"system", "developer", "user", "assistant", "tool", "function"};
 
-/* --- types ---------------------------------------------------------------------------------------------- */
+/* --- types ------------------------------------------------------------------------------------ */
 
 static int types_of(pdl_vref v) {
     if (pdl_is_bool(v)) return AS_BOOL;
@@ -62,10 +64,11 @@ static void put_types(int types, pdl_buf *b) {
         int type;
         const char *name;
     } names[] = {{AS_BOOL, "a boolean"}, {AS_INT, "an integer"}, {AS_NUMBER, "a decimal"},
-                 {AS_TEXT, "a string"}, {AS_LIST, "an array"}, {AS_OBJECT, "an object"}};
+                 {AS_TEXT, "a string"},  {AS_LIST, "an array"},  {AS_OBJECT, "an object"}};
     size_t start = b->len;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (types & names[i].type) pdl_buf_putf(b, "%s%s", b->len > start ? " or " : "", names[i].name);
+        if (types & names[i].type)
+            pdl_buf_putf(b, "%s%s", b->len > start ? " or " : "", names[i].name);
     if (b->len == start) PDL_PUT(b, "null");
 }
 
@@ -86,7 +89,8 @@ static bool wrong_type(pdl_exchange *x, const char *param, int types, pdl_vref v
     return refuse(x, param, "invalid_type", &b);
 }
 
-static bool is_in_range(pdl_exchange *x, const char *param, bool whole, pdl_vref v, double min, double max) {
+static bool is_in_range(pdl_exchange *x, const char *param, bool whole, pdl_vref v, double min,
+                        double max) {
     int64_t n = 0;
     bool fits = !pdl_is_int(v) || pdl_int_get(v, &n);
     double d = pdl_is_int(v) ? (fits ? (double)n : INFINITY) : pdl_float_of(v);
@@ -98,15 +102,15 @@ static bool is_in_range(pdl_exchange *x, const char *param, bool whole, pdl_vref
     if (k > 2 && limit[k - 2] == '.' && limit[k - 1] == '0') k -= 2;
     const char *kind = whole ? "integer" : "decimal";
     pdl_buf b = PDL_BUF, code = PDL_BUF;
-    pdl_buf_putf(&b, "Invalid '%s': %s %s value. Expected a value %s %.*s", param, kind, low ? "below minimum" : "above maximum", low ? ">=" : "<=",
-                 (int)k, limit);
+    pdl_buf_putf(&b, "Invalid '%s': %s %s value. Expected a value %s %.*s", param, kind,
+                 low ? "below minimum" : "above maximum", low ? ">=" : "<=", (int)k, limit);
     pdl_buf_putf(&code, "%s_%s_value", kind, low ? "below_min" : "above_max");
     (void)refuse(x, param, pdl_buf_z(&code), &b);
     pdl_buf_fini(&code);
     return false;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static bool has_role(pdl_exchange *x, pdl_vref role, size_t i) {
     enum { SHOWN = 40 };
@@ -114,7 +118,8 @@ static bool has_role(pdl_exchange *x, pdl_vref role, size_t i) {
     pdl_buf b = PDL_BUF;
     snprintf(param, sizeof param, "messages[%zu].role", i);
     if (!pdl_is_str(role)) return wrong_type(x, param, AS_TEXT, role);
-    pdl_buf_putf(&b, "Invalid value: '%.*s'. Supported values are: ", PDL_FMT(pdl_utf8_cut(pdl_str_get(role), SHOWN)));
+    pdl_buf_putf(&b, "Invalid value: '%.*s'. Supported values are: ",
+                 PDL_FMT(pdl_utf8_cut(pdl_str_get(role), SHOWN)));
     for (size_t k = 0; k < sizeof roles / sizeof roles[0]; k++) {
         if (pdl_str_is(pdl_str_get(role), roles[k])) {
             pdl_buf_fini(&b);
@@ -154,7 +159,9 @@ bool pdl_serve_ask_messages(pdl_exchange *x, pdl_vref list) {
         pdl_vref m = pdl_list_at(list, i);
         snprintf(param, sizeof param, "messages[%zu]", i);
         if (!pdl_is_dict(m)) return wrong_type(x, param, AS_OBJECT, m);
-        if (!has_role(x, pdl_dict_getz(m, "role"), i) || !has_content(x, pdl_dict_getz(m, "content"), i)) return false;
+        if (!has_role(x, pdl_dict_getz(m, "role"), i) ||
+            !has_content(x, pdl_dict_getz(m, "content"), i))
+            return false;
     }
     return true;
 }
@@ -164,8 +171,11 @@ bool pdl_serve_ask_fields(pdl_exchange *x, pdl_vref body) {
         pdl_vref v = pdl_dict_getz(body, fields[i].name);
         bool number = fields[i].types & (AS_INT | AS_NUMBER);
         if (pdl_is_absent(v) || pdl_is_null(v)) continue;
-        if (!(types_of(v) & fields[i].types)) return wrong_type(x, fields[i].name, fields[i].types, v);
-        if (number && !is_in_range(x, fields[i].name, fields[i].types == AS_INT, v, fields[i].min, fields[i].max)) return false;
+        if (!(types_of(v) & fields[i].types))
+            return wrong_type(x, fields[i].name, fields[i].types, v);
+        if (number && !is_in_range(x, fields[i].name, fields[i].types == AS_INT, v, fields[i].min,
+                                   fields[i].max))
+            return false;
     }
     return true;
 }

@@ -1,7 +1,8 @@
-/* form.h -- a way in which programs are asked and answer: as a chat, a completion, a response, ... Each is a row of functions.
+/* form.h -- a way in which programs are asked and answer: as a chat, a completion, a response, ...
+ * Each is a row of functions.
  *
- * What is asked becomes a chat first, so that programs see the same of all forms. Answers in pieces are events; a form without begin has
- * none. Private to the room.
+ * What is asked becomes a chat first, so that programs see the same of all forms. Answers in pieces
+ * are events; a form without begin has none. Private to the room.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,13 +12,14 @@
 #include "serve/answer.h"
 
 typedef struct form {
-    const char *id;       /* how ids of its answers begin */
-    /* What is asked as a chat: a dict with messages and the other fields, owned; body is borrowed. False: it is wrong, and answered.
-     * NULL: it is a chat. */
+    const char *id; /* how ids of its answers begin */
+    /* What is asked as a chat: a dict with messages and the other fields, owned; body is borrowed.
+     * False: it is wrong, and answered. NULL: it is a chat. */
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
     /* The messages of choice i, owned. NULL: those of the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
-    /* What runs see instead of a chat's variables, owned, and the code that runs instead of the program's. NULL: as in a chat. */
+    /* What runs see instead of a chat's variables, owned, and the code that runs instead of the
+     * program's. NULL: as in a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
     /* In pieces: before the first text, more text, a choice is over, all are. */
@@ -29,7 +31,8 @@ typedef struct form {
     void (*fail)(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
     /* The whole answer; all choices are over. Error: a result is not what the form can carry. */
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
-    /* Where it goes (v is taken), and how a failure is told. NULL: as the answer of an exchange, with its status. */
+    /* Where it goes (v is taken), and how a failure is told. NULL: as the answer of an exchange,
+     * with its status. */
     void (*put_whole)(work *w, pdl_val v);
     void (*refuse)(work *w, pdl_str message);
 } form;
@@ -43,8 +46,10 @@ void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x);
 /* One event with v (taken) as its data; name: of the event, empty: none. */
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 /* A failure as a piece {error: ...}. */
-void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
-/* {prompt_tokens, completion_tokens, total_tokens} of the calls of models that all choices made; their names are the form's. */
+void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,
+                         pdl_buf *out);
+/* {prompt_tokens, completion_tokens, total_tokens} of the calls of models that all choices made;
+ * their names are the form's. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *completion);
 
 #endif

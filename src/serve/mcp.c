@@ -1,5 +1,5 @@
-/* mcp.c -- see mcp.h. A call of a tool is a run like any other: it waits for its turn, has its time, and ends when its client goes.
- * SPDX-License-Identifier: Apache-2.0 */
+/* mcp.c -- see mcp.h. A call of a tool is a run like any other: it waits for its turn, has its
+ * time, and ends when its client goes. SPDX-License-Identifier: Apache-2.0 */
 #include "serve/mcp.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ enum { NOT_JSON = -32700, NO_REQUEST = -32600, NO_METHOD = -32601, WRONG_PARAMS 
 /* Versions of the protocol in which tools are the same; the newest first. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
-/* --- answers -------------------------------------------------------------------------------------------- */
+/* --- answers ---------------------------------------------------------------------------------- */
 
 /* Takes v. */
 static void deliver(pdl_serve *s, pdl_exchange *x, pdl_val v) {
@@ -42,17 +42,20 @@ static void refuse(pdl_serve *s, pdl_exchange *x, pdl_vref id, int code, pdl_str
 
 /* What a tool says; structured: the same as an object, taken, or absent. */
 static pdl_val result_of(pdl_str text, bool failed, pdl_val structured) {
-    pdl_val part = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text")), "text", pdl_text(text));
+    pdl_val part = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text")), "text",
+                                 pdl_text(text));
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "content", pdl_list_push(pdl_list_new(1), part));
     if (!pdl_is_absent(structured)) d = pdl_dict_putz(d, "structuredContent", structured);
     return pdl_dict_putz(d, "isError", pdl_bool(failed));
 }
 
-/* --- calls of tools ------------------------------------------------------------------------------------- */
+/* --- calls of tools --------------------------------------------------------------------------- */
 
 static const tool *tool_of(const work *w) { return &w->s->tools[w->model - w->s->opt.models]; }
 
-static pdl_val variables(const work *w) { return pdl_serve_tool_variables(w->s, tool_of(w), w->asked); }
+static pdl_val variables(const work *w) {
+    return pdl_serve_tool_variables(w->s, tool_of(w), w->asked);
+}
 
 static pdl_code *code_of(const work *w) { return tool_of(w)->code; }
 
@@ -85,7 +88,12 @@ static void tell_failure(work *w, pdl_str message) {
     deliver(w->s, w->x, answer_of(w->body, "result", result_of(message, true, pdl_absent())));
 }
 
-static const form mcp = {.id = "mcp-", .variables = variables, .code = code_of, .whole = whole, .put_whole = put_whole, .refuse = tell_failure};
+static const form mcp = {.id = "mcp-",
+                         .variables = variables,
+                         .code = code_of,
+                         .whole = whole,
+                         .put_whole = put_whole,
+                         .refuse = tell_failure};
 
 static const pdl_served *find_model(const pdl_serve *s, pdl_vref name) {
     for (size_t i = 0; pdl_is_str(name) && i < s->opt.n_models; i++)
@@ -99,14 +107,17 @@ static void call_tool(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref param
     const pdl_served *model = find_model(s, name);
     bool none = pdl_is_absent(given) || pdl_is_null(given);
     if (!model || !(none || pdl_is_dict(given))) {
-        refuse(s, x, id, WRONG_PARAMS, model ? PDL_STR("the arguments of a tool are an object") : PDL_STR("there is no tool of this name"));
+        refuse(s, x, id, WRONG_PARAMS,
+               model ? PDL_STR("the arguments of a tool are an object")
+                     : PDL_STR("there is no tool of this name"));
         return;
     }
     pdl_val arguments = none ? pdl_dict_new(0) : pdl_keep(given);
     pdl_buf why = PDL_BUF;
     if (pdl_serve_tool_takes(&s->tools[model - s->opt.models], arguments, &why)) {
-        pdl_serve_chat_start(s, x, &mcp,
-                             &(request){.body = pdl_keep(id), .chat = arguments, .model = model, .n = 1});
+        pdl_serve_chat_start(
+            s, x, &mcp,
+            &(request){.body = pdl_keep(id), .chat = arguments, .model = model, .n = 1});
     } else {
         deliver(s, x, answer_of(id, "result", result_of(pdl_buf_str(&why), true, pdl_absent())));
         pdl_drop(arguments);
@@ -114,7 +125,7 @@ static void call_tool(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref param
     pdl_buf_fini(&why);
 }
 
-/* --- other methods -------------------------------------------------------------------------------------- */
+/* --- other methods ---------------------------------------------------------------------------- */
 
 static void initialize(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref params) {
     pdl_vref wanted = pdl_is_dict(params) ? pdl_dict_getz(params, "protocolVersion") : pdl_absent();
@@ -123,7 +134,8 @@ static void initialize(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref para
         if (pdl_text_is(wanted, versions[i])) version = versions[i];
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "protocolVersion", pdl_textz(version));
     d = pdl_dict_putz(d, "capabilities", pdl_dict_putz(pdl_dict_new(1), "tools", pdl_dict_new(0)));
-    pdl_val info = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl")), "version", pdl_textz(PDL_VERSION));
+    pdl_val info = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl")),
+                                 "version", pdl_textz(PDL_VERSION));
     deliver(s, x, answer_of(id, "result", pdl_dict_putz(d, "serverInfo", info)));
 }
 
@@ -135,14 +147,18 @@ static void ping(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref params) {
 static void list_tools(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref params) {
     pdl_val list = pdl_list_new(s->opt.n_models);
     (void)params;
-    for (size_t i = 0; i < s->opt.n_models; i++) list = pdl_list_push(list, pdl_keep(s->tools[i].card));
+    for (size_t i = 0; i < s->opt.n_models; i++)
+        list = pdl_list_push(list, pdl_keep(s->tools[i].card));
     deliver(s, x, answer_of(id, "result", pdl_dict_putz(pdl_dict_new(1), "tools", list)));
 }
 
 static const struct {
     const char *name;
     void (*answer)(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref params);
-} methods[] = {{"initialize", initialize}, {"ping", ping}, {"tools/list", list_tools}, {"tools/call", call_tool}};
+} methods[] = {{"initialize", initialize},
+               {"ping", ping},
+               {"tools/list", list_tools},
+               {"tools/call", call_tool}};
 
 /* A client over lines does not want an answer any more; one over HTTP hangs up. */
 static void cancel(pdl_serve *s, pdl_vref params) {
@@ -155,15 +171,17 @@ static void cancel(pdl_serve *s, pdl_vref params) {
         }
 }
 
-/* --- messages ------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* A notification, or an answer to a question that was not asked. */
 static void take_silently(pdl_serve *s, pdl_exchange *x, pdl_vref message) {
-    if (!x && pdl_text_is(pdl_dict_getz(message, "method"), "notifications/cancelled")) cancel(s, pdl_dict_getz(message, "params"));
+    if (!x && pdl_text_is(pdl_dict_getz(message, "method"), "notifications/cancelled"))
+        cancel(s, pdl_dict_getz(message, "params"));
     if (x) pdl_exchange_answer(x, 202, NULL, 0, (pdl_str){"", 0});
 }
 
-static void take_request(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref method, pdl_vref params) {
+static void take_request(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref method,
+                         pdl_vref params) {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (pdl_text_is(method, methods[i].name)) {
             methods[i].answer(s, x, id, params);
@@ -173,12 +191,18 @@ static void take_request(pdl_serve *s, pdl_exchange *x, pdl_vref id, pdl_vref me
 }
 
 void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val m) {
-    pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent(), method = pdl_is_dict(m) ? pdl_dict_getz(m, "method") : pdl_absent();
+    pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent(),
+             method = pdl_is_dict(m) ? pdl_dict_getz(m, "method") : pdl_absent();
     bool named = pdl_is_str(id) || pdl_is_int(id);
-    if (!pdl_is_dict(m) || !pdl_text_is(pdl_dict_getz(m, "jsonrpc"), "2.0")) refuse(s, x, pdl_absent(), NO_REQUEST, PDL_STR("a message is an object of JSON-RPC 2.0"));
-    else if (pdl_is_str(method) && named) take_request(s, x, id, method, pdl_dict_getz(m, "params"));
-    else if (pdl_is_str(method) ? pdl_is_absent(id) : named) take_silently(s, x, m);
-    else refuse(s, x, pdl_absent(), NO_REQUEST, PDL_STR("a request has a method, and an id that is a string or a number"));
+    if (!pdl_is_dict(m) || !pdl_text_is(pdl_dict_getz(m, "jsonrpc"), "2.0"))
+        refuse(s, x, pdl_absent(), NO_REQUEST, PDL_STR("a message is an object of JSON-RPC 2.0"));
+    else if (pdl_is_str(method) && named)
+        take_request(s, x, id, method, pdl_dict_getz(m, "params"));
+    else if (pdl_is_str(method) ? pdl_is_absent(id) : named)
+        take_silently(s, x, m);
+    else
+        refuse(s, x, pdl_absent(), NO_REQUEST,
+               PDL_STR("a request has a method, and an id that is a string or a number"));
     pdl_drop(m);
 }
 

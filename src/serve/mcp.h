@@ -1,5 +1,6 @@
-/* mcp.h -- programs as tools of the Model Context Protocol: one message in, one or none out. Over HTTP (POST /mcp) without sessions, or over
- * standard input and output, a line for each message. Private to the room.
+/* mcp.h -- programs as tools of the Model Context Protocol: one message in, one or none out. Over
+ * HTTP (POST /mcp) without sessions, or over standard input and output, a line for each message.
+ * Private to the room.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

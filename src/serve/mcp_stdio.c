@@ -1,5 +1,5 @@
-/* mcp_stdio.c -- see mcp.h: messages as lines. Answers that a client does not take are kept up to a size; then its lines are not read.
- * SPDX-License-Identifier: Apache-2.0 */
+/* mcp_stdio.c -- see mcp.h: messages as lines. Answers that a client does not take are kept up to a
+ * size; then its lines are not read. SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ struct stdio {
     pdl_watch *reads, *writes;
     pdl_lines lines;
     pdl_buf unsent;
-    size_t sent;          /* of unsent */
-    bool over;            /* the client has closed its end */
+    size_t sent; /* of unsent */
+    bool over;   /* the client has closed its end */
 };
 
 static size_t pending(const struct stdio *t) { return t->unsent.len - t->sent; }
@@ -58,7 +58,8 @@ static void on_readable(void *user, int events) {
     bool ok = n > 0 ? pdl_lines_feed(&t->lines, (pdl_str){bytes, (size_t)n}, on_line, t, &err)
                     : pdl_lines_end(&t->lines, on_line, t, &err);
     if (!ok)
-        pdl_serve_mcp_refuse_text(t->s, NULL); /* a line is too long: where the next begins is not known */
+        pdl_serve_mcp_refuse_text(
+            t->s, NULL); /* a line is too long: where the next begins is not known */
     pdl_err_fini(&err);
     if (n <= 0 || !ok) end_input(t);
 }
@@ -72,7 +73,8 @@ static void on_writable(void *user, int events) {
     if (n < 0) { /* nobody reads */
         t->sent = t->unsent.len;
         pdl_serve_stop(t->s);
-    } else t->sent += (size_t)n;
+    } else
+        t->sent += (size_t)n;
     if (!pending(t)) {
         pdl_buf_fini(&t->unsent);
         t->unsent = PDL_BUF;
@@ -84,12 +86,17 @@ static void on_writable(void *user, int events) {
 
 bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err) {
     struct stdio *t = PDL_NEW(struct stdio);
-    *t = (struct stdio){.s = s, .in = in, .out = out, .lines = {.max_line = PDL_MAX_SERVE_BYTES}, .unsent = PDL_BUF};
+    *t = (struct stdio){.s = s,
+                        .in = in,
+                        .out = out,
+                        .lines = {.max_line = PDL_MAX_SERVE_BYTES},
+                        .unsent = PDL_BUF};
     s->stdio = t;
     t->reads = pdl_watch_start(s->loop, in, PDL_WATCH_READ, on_readable, t);
     t->writes = pdl_watch_start(s->loop, out, 0, on_writable, t);
     if (t->reads && t->writes) return true;
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "--mcp wants pipes or a terminal as standard input and output");
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                       "--mcp wants pipes or a terminal as standard input and output");
 }
 
 void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v) {

@@ -1,5 +1,5 @@
-/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. What clients can make many of is no label: a path is that
- * of its route, a model one of those that are offered.
+/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. What clients can
+ * make many of is no label: a path is that of its route, a model one of those that are offered.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,8 +11,10 @@
 
 #include "base/banned.h"
 
-static const double second_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600};
-static const double token_bounds[] = {1, 10, 50, 100, 500, 1000, 5000, 10000, 50000, 100000, 1000000};
+static const double second_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1,
+                                       2.5,   5,    10,    30,   60,  300,  600};
+static const double token_bounds[] = {1,    10,    50,    100,    500,    1000,
+                                      5000, 10000, 50000, 100000, 1000000};
 enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
@@ -60,7 +62,7 @@ void pdl_serve_metrics_free(metrics *m) {
     pdl_free(m);
 }
 
-/* --- counting ------------------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
 static void observe(histogram *h, const double *bounds, size_t n, double value) {
     size_t i = 0;
@@ -72,7 +74,8 @@ static void observe(histogram *h, const double *bounds, size_t n, double value) 
 
 static void count_request(metrics *m, const route *r, int status) {
     size_t i = 0;
-    while (i < m->requests.n && (m->requests.p[i].route != r || m->requests.p[i].status != status)) i++;
+    while (i < m->requests.n && (m->requests.p[i].route != r || m->requests.p[i].status != status))
+        i++;
     if (i == m->requests.n) *pdl_vec_push(&m->requests) = (counter){r, status, 0};
     m->requests.p[i].n++;
 }
@@ -89,7 +92,8 @@ static void count_error(metrics *m, const char *kind) {
     m->errors.p[i].n++;
 }
 
-void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds) {
+void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, int status,
+                             double seconds) {
     count_request(m, r->route, status);
     if (r->error[0]) count_error(m, r->error);
     observe(&m->seconds, second_bounds, N_SECONDS, seconds);
@@ -99,7 +103,7 @@ void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, in
     observe(&m->completion[i], token_bounds, N_TOKENS, (double)r->completion);
 }
 
-/* --- writing -------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void put_head(pdl_buf *b, const char *name, const char *type, const char *help) {
     pdl_buf_putf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -107,7 +111,8 @@ static void put_head(pdl_buf *b, const char *name, const char *type, const char 
 
 static void put_label(pdl_buf *b, pdl_str value) {
     for (size_t i = 0; i < value.n; i++) {
-        if (value.p[i] == '\n') PDL_PUT(b, "\\n");
+        if (value.p[i] == '\n')
+            PDL_PUT(b, "\\n");
         else {
             if (value.p[i] == '"' || value.p[i] == '\\') pdl_buf_putc(b, '\\');
             pdl_buf_putc(b, value.p[i]);
@@ -122,7 +127,8 @@ static void put_number(pdl_buf *b, double v) {
 }
 
 /* A line of a histogram without the value; model.p NULL: it has no label. */
-static void put_series(pdl_buf *b, const char *name, const char *suffix, pdl_str model, const double *bound, bool last) {
+static void put_series(pdl_buf *b, const char *name, const char *suffix, pdl_str model,
+                       const double *bound, bool last) {
     pdl_buf_putf(b, "%s%s", name, suffix);
     bool labels = model.p || bound || last;
     if (labels) pdl_buf_putc(b, '{');
@@ -132,14 +138,17 @@ static void put_series(pdl_buf *b, const char *name, const char *suffix, pdl_str
         pdl_buf_putf(b, "\"%s", bound || last ? "," : "");
     }
     if (bound || last) PDL_PUT(b, "le=\"");
-    if (bound) put_number(b, *bound);
-    else if (last) PDL_PUT(b, "+Inf");
+    if (bound)
+        put_number(b, *bound);
+    else if (last)
+        PDL_PUT(b, "+Inf");
     if (bound || last) pdl_buf_putc(b, '"');
     if (labels) pdl_buf_putc(b, '}');
     pdl_buf_putc(b, ' ');
 }
 
-static void put_histogram(pdl_buf *b, const char *name, pdl_str model, const histogram *h, const double *bounds, size_t n) {
+static void put_histogram(pdl_buf *b, const char *name, pdl_str model, const histogram *h,
+                          const double *bounds, size_t n) {
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         sum += h->at_most[i];
@@ -155,9 +164,11 @@ static void put_histogram(pdl_buf *b, const char *name, pdl_str model, const his
     pdl_buf_putf(b, "%llu\n", (unsigned long long)h->n);
 }
 
-static void put_tokens(const pdl_serve *s, pdl_buf *b, const char *name, const char *help, const histogram *of) {
+static void put_tokens(const pdl_serve *s, pdl_buf *b, const char *name, const char *help,
+                       const histogram *of) {
     put_head(b, name, "histogram", help);
-    for (size_t i = 0; i < s->opt.n_models; i++) put_histogram(b, name, s->opt.models[i].name, &of[i], token_bounds, N_TOKENS);
+    for (size_t i = 0; i < s->opt.n_models; i++)
+        put_histogram(b, name, s->opt.models[i].name, &of[i], token_bounds, N_TOKENS);
 }
 
 static void put_gauge(pdl_buf *b, const char *name, const char *help, size_t value) {
@@ -172,29 +183,36 @@ static size_t length(const works *l) {
 }
 
 static void put_counters(const metrics *m, pdl_buf *b) {
-    put_head(b, "pdl_requests_total", "counter", "Requests that are over, by route and status; 499: the client went away.");
+    put_head(b, "pdl_requests_total", "counter",
+             "Requests that are over, by route and status; 499: the client went away.");
     for (size_t i = 0; i < m->requests.n; i++) {
         const counter *c = &m->requests.p[i];
-        pdl_buf_putf(b, "pdl_requests_total{method=\"%s\",path=\"%s\",status=\"%d\"} %llu\n", c->route ? c->route->method : "",
-                     c->route ? c->route->path : "", c->status, (unsigned long long)c->n);
+        pdl_buf_putf(b, "pdl_requests_total{method=\"%s\",path=\"%s\",status=\"%d\"} %llu\n",
+                     c->route ? c->route->method : "", c->route ? c->route->path : "", c->status,
+                     (unsigned long long)c->n);
     }
     put_head(b, "pdl_errors_total", "counter", "Requests that ended with an error, by its kind.");
     for (size_t i = 0; i < m->errors.n; i++)
-        pdl_buf_putf(b, "pdl_errors_total{kind=\"%s\"} %llu\n", m->errors.p[i].kind, (unsigned long long)m->errors.p[i].n);
+        pdl_buf_putf(b, "pdl_errors_total{kind=\"%s\"} %llu\n", m->errors.p[i].kind,
+                     (unsigned long long)m->errors.p[i].n);
 }
 
 void pdl_serve_show_metrics(pdl_serve *s, pdl_exchange *x) {
-    static const pdl_answer_header type = {"Content-Type", "text/plain; version=0.0.4; charset=utf-8"};
+    static const pdl_answer_header type = {"Content-Type",
+                                           "text/plain; version=0.0.4; charset=utf-8"};
     const metrics *m = s->metrics;
     pdl_buf b = PDL_BUF;
     put_counters(m, &b);
     put_gauge(&b, "pdl_requests_open", "Requests whose program runs.", length(&s->going));
     put_gauge(&b, "pdl_requests_waiting", "Requests that wait for their turn.", s->n_waiting);
-    put_gauge(&b, "pdl_connections_open", "Connections of clients.", pdl_httpd_connections(s->httpd));
-    put_head(&b, "pdl_request_seconds", "histogram", "From the headers of a request to the end of its answer.");
+    put_gauge(&b, "pdl_connections_open", "Connections of clients.",
+              pdl_httpd_connections(s->httpd));
+    put_head(&b, "pdl_request_seconds", "histogram",
+             "From the headers of a request to the end of its answer.");
     put_histogram(&b, "pdl_request_seconds", (pdl_str){0}, &m->seconds, second_bounds, N_SECONDS);
     put_tokens(s, &b, "pdl_prompt_tokens", "Tokens of prompts in a request.", m->prompt);
-    put_tokens(s, &b, "pdl_completion_tokens", "Tokens of completions in a request.", m->completion);
+    put_tokens(s, &b, "pdl_completion_tokens", "Tokens of completions in a request.",
+               m->completion);
     pdl_exchange_answer(x, 200, &type, 1, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }

@@ -30,7 +30,8 @@ void pdl_serve_record_begin(pdl_serve *s, pdl_exchange *x, const route *r) {
     pdl_str given = pdl_exchange_header(x, "X-Request-Id");
     c->began_ns = pdl_clock_ns();
     c->route = r;
-    if (is_plain(given) && given.n < sizeof c->id) memcpy(c->id, given.p, given.n);
+    if (is_plain(given) && given.n < sizeof c->id)
+        memcpy(c->id, given.p, given.n);
     else
         pdl_serve_make_id(s, "req_", c->id, sizeof c->id);
     pdl_exchange_set_record(x, c);
@@ -54,15 +55,15 @@ void pdl_serve_record_tokens(pdl_exchange *x, int64_t prompt, int64_t completion
     r->completion += completion;
 }
 
-/* --- the log -------------------------------------------------------------------------------------------- */
+/* --- the log ---------------------------------------------------------------------------------- */
 
 static void put_time(pdl_buf *b) {
     int64_t ns = pdl_clock_wall_ns();
     time_t t = (time_t)(ns / 1000000000);
     struct tm tm;
     if (!gmtime_r(&t, &tm)) tm = (struct tm){0};
-    pdl_buf_putf(b, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-                 (int)(ns / 1000000 % 1000));
+    pdl_buf_putf(b, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+                 tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ns / 1000000 % 1000));
 }
 
 static void put_text(pdl_buf *b, const char *key, pdl_str text) {
@@ -76,8 +77,10 @@ static void put_begin(pdl_buf *b, const char *peer) {
     pdl_buf_putf(b, "\",\"client\":\"%s\"", peer);
 }
 
-/* One object a line. Paths and methods are what a client sent: secrets of this process are replaced, and a line has an end. */
-static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *r, int status, double seconds) {
+/* One object a line. Paths and methods are what a client sent: secrets of this process are
+ * replaced, and a line has an end. */
+static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *r, int status,
+                       double seconds) {
     enum { SHOWN = 512, PEER = 64 };
     pdl_buf b = PDL_BUF, path = PDL_BUF;
     char peer[PEER], number[PDL_NUM_MAX];
@@ -88,10 +91,12 @@ static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *
     pdl_buf_putf(&b, ",\"id\":\"%s\"", r->id);
     put_text(&b, "method", pdl_str_sub(pdl_exchange_method(x), 0, 32));
     put_text(&b, "path", pdl_utf8_cut(pdl_buf_str(&path), SHOWN));
-    pdl_buf_putf(&b, ",\"status\":%d,\"seconds\":%.*s,\"bytes_in\":%zu,\"bytes_out\":%llu", status, (int)n, number, pdl_exchange_body(x).n,
-                 (unsigned long long)pdl_exchange_sent(x));
+    pdl_buf_putf(&b, ",\"status\":%d,\"seconds\":%.*s,\"bytes_in\":%zu,\"bytes_out\":%llu", status,
+                 (int)n, number, pdl_exchange_body(x).n, (unsigned long long)pdl_exchange_sent(x));
     if (r->model) put_text(&b, "model", r->model->name);
-    if (r->model) pdl_buf_putf(&b, ",\"prompt_tokens\":%lld,\"completion_tokens\":%lld", (long long)r->prompt, (long long)r->completion);
+    if (r->model)
+        pdl_buf_putf(&b, ",\"prompt_tokens\":%lld,\"completion_tokens\":%lld", (long long)r->prompt,
+                     (long long)r->completion);
     if (r->error[0]) put_text(&b, "error", pdl_str_of(r->error));
     PDL_PUT(&b, "}\n");
     s->opt.log(s->opt.log_user, pdl_buf_str(&b));
@@ -106,7 +111,8 @@ void pdl_serve_record_refused(void *user, const char *peer, int status, const ch
     if (!s->opt.log) return;
     pdl_buf b = PDL_BUF;
     put_begin(&b, peer);
-    pdl_buf_putf(&b, ",\"status\":%d,\"error\":\"%s\",\"message\":\"%s\"}\n", status, none.error, why);
+    pdl_buf_putf(&b, ",\"status\":%d,\"error\":\"%s\",\"message\":\"%s\"}\n", status, none.error,
+                 why);
     s->opt.log(s->opt.log_user, pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }

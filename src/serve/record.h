@@ -1,5 +1,5 @@
-/* record.h -- inside of serve: what is known of each request in the end. The request log and the metrics are made from it.
- * SPDX-License-Identifier: Apache-2.0 */
+/* record.h -- inside of serve: what is known of each request in the end. The request log and the
+ * metrics are made from it. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_SERVE_RECORD_H
 #define PDL_SERVE_RECORD_H
 
@@ -7,11 +7,13 @@
 
 typedef struct record {
     uint64_t began_ns;
-    const route *route;        /* NULL: there is none */
-    const pdl_served *model;   /* NULL: none was asked, or it is not there */
+    const route *route;         /* NULL: there is none */
+    const pdl_served *model;    /* NULL: none was asked, or it is not there */
     int64_t prompt, completion; /* tokens */
-    char id[64];               /* x-request-id: what the client sent, where it is fit to be shown, else one of ours */
-    char error[32];            /* its kind; "": none */
+    char id
+        /* x-request-id: what the client sent, where it is fit to be shown, else one of ours */
+        [64];
+    char error[32]; /* its kind; "": none */
 } record;
 
 /* The headers have arrived; r may be NULL. Adds x-request-id to the answer. */
@@ -29,7 +31,8 @@ void pdl_serve_record_end(pdl_serve *s, pdl_exchange *x);
 typedef struct metrics metrics;
 metrics *pdl_serve_metrics_new(size_t n_models);
 void pdl_serve_metrics_free(metrics *m); /* NULL is fine */
-void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, int status, double seconds);
+void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, int status,
+                             double seconds);
 void pdl_serve_show_metrics(pdl_serve *s, pdl_exchange *x);
 
 /* cors.c: may a page of another origin read the answer (--allow-origin)? */

@@ -28,7 +28,8 @@ pdl_val pdl_serve_form_usage(const work *w, const char *prompt_name, const char 
 }
 
 /* Takes v. */
-static pdl_val one_choice(const choice *of, const char *what, pdl_val v, pdl_vref logprobs, const char *finish) {
+static pdl_val one_choice(const choice *of, const char *what, pdl_val v, pdl_vref logprobs,
+                          const char *finish) {
     pdl_val c = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int(of->index));
     c = pdl_dict_putz(c, what, v);
     c = pdl_dict_putz(c, "logprobs", pdl_keep(logprobs));
@@ -70,17 +71,20 @@ void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out) {
     pdl_drop(v);
 }
 
-static void put_piece(const choice *c, pdl_val delta, pdl_vref logprobs, const char *finish, pdl_buf *out) {
+static void put_piece(const choice *c, pdl_val delta, pdl_vref logprobs, const char *finish,
+                      pdl_buf *out) {
     pdl_val list = pdl_list_push(pdl_list_new(1), one_choice(c, "delta", delta, logprobs, finish));
     pdl_val d = pdl_dict_putz(head(c->work, "chat.completion.chunk"), "choices", list);
-    if (c->work->wants_usage) d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
+    if (c->work->wants_usage)
+        d = pdl_dict_putz(d, "usage", pdl_null()); /* as OpenAI: the last piece has it */
     pdl_serve_form_put_event((pdl_str){0}, d, out);
 }
 
 static void begin(work *w, pdl_buf *out) {
     for (uint32_t i = 0; i < w->n; i++) {
         pdl_val delta = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
-        put_piece(&w->choices[i], pdl_dict_putz(delta, "content", pdl_textz("")), pdl_null(), NULL, out);
+        put_piece(&w->choices[i], pdl_dict_putz(delta, "content", pdl_textz("")), pdl_null(), NULL,
+                  out);
     }
 }
 
@@ -92,7 +96,8 @@ static void text(choice *c, pdl_str s, pdl_buf *out) {
 static pdl_val numbered(pdl_vref calls) {
     pdl_val out = pdl_list_new(pdl_list_len(calls));
     for (size_t i = 0; i < pdl_list_len(calls); i++)
-        out = pdl_list_push(out, pdl_dict_putz(pdl_keep(pdl_list_at(calls, i)), "index", pdl_int((int64_t)i)));
+        out = pdl_list_push(
+            out, pdl_dict_putz(pdl_keep(pdl_list_at(calls, i)), "index", pdl_int((int64_t)i)));
     return out;
 }
 
@@ -100,8 +105,10 @@ static pdl_val numbered(pdl_vref calls) {
 static void end(choice *c, const answer *a, pdl_buf *out) {
     pdl_val delta = pdl_keep(a->said);
     if (pdl_is_list(a->calls)) delta = pdl_dict_putz(delta, "tool_calls", numbered(a->calls));
-    if (pdl_dict_len(delta) || !pdl_is_null(a->logprobs)) put_piece(c, delta, a->logprobs, NULL, out);
-    else pdl_drop(delta);
+    if (pdl_dict_len(delta) || !pdl_is_null(a->logprobs))
+        put_piece(c, delta, a->logprobs, NULL, out);
+    else
+        pdl_drop(delta);
     put_piece(c, pdl_dict_new(0), pdl_null(), a->finish, out);
 }
 
@@ -110,12 +117,15 @@ static void finish(work *w, pdl_buf *out) {
         pdl_val d = pdl_dict_putz(head(w, "chat.completion.chunk"), "choices", pdl_list_new(0));
         pdl_serve_form_put_event(
             (pdl_str){0},
-            pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")), out);
+            pdl_dict_putz(d, "usage",
+                          pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")),
+            out);
     }
     PDL_PUT(out, "data: [DONE]\n\n");
 }
 
-void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out) {
+void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,
+                         pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     (void)w;
     pdl_serve_put_error(message, type, code, &b);

@@ -1,5 +1,6 @@
-/* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message, thoughts, calls of functions. In pieces each
- * item begins, grows and ends by events that are numbered, and the last event repeats the whole.
+/* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message,
+ * thoughts, calls of functions. In pieces each item begins, grows and ends by events that are
+ * numbered, and the last event repeats the whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +14,7 @@
 
 enum { PREFIX = 5 }; /* of ids, "resp_" */
 
-/* --- the object ----------------------------------------------------------------------------------------- */
+/* --- the object ------------------------------------------------------------------------------- */
 
 /* Fields that say again what was asked, with what stands for nothing. */
 static const struct {
@@ -21,10 +22,20 @@ static const struct {
     enum { AS_NULL, AS_TEXT, AS_LIST, AS_DICT, AS_TRUE } other;
     const char *text;
 } echoed[] = {
-    {"instructions", AS_NULL, NULL}, {"max_output_tokens", AS_NULL, NULL}, {"metadata", AS_DICT, NULL}, {"parallel_tool_calls", AS_TRUE, NULL},
-    {"previous_response_id", AS_NULL, NULL}, {"reasoning", AS_NULL, NULL}, {"store", AS_TRUE, NULL}, {"temperature", AS_NULL, NULL},
-    {"text", AS_NULL, NULL}, {"tool_choice", AS_TEXT, "auto"}, {"tools", AS_LIST, NULL}, {"top_p", AS_NULL, NULL},
-    {"truncation", AS_TEXT, "disabled"}, {"user", AS_NULL, NULL},
+    {"instructions", AS_NULL, NULL},
+    {"max_output_tokens", AS_NULL, NULL},
+    {"metadata", AS_DICT, NULL},
+    {"parallel_tool_calls", AS_TRUE, NULL},
+    {"previous_response_id", AS_NULL, NULL},
+    {"reasoning", AS_NULL, NULL},
+    {"store", AS_TRUE, NULL},
+    {"temperature", AS_NULL, NULL},
+    {"text", AS_NULL, NULL},
+    {"tool_choice", AS_TEXT, "auto"},
+    {"tools", AS_LIST, NULL},
+    {"top_p", AS_NULL, NULL},
+    {"truncation", AS_TEXT, "disabled"},
+    {"user", AS_NULL, NULL},
 };
 
 static pdl_val echo_of(pdl_vref body, size_t i) {
@@ -42,8 +53,10 @@ static pdl_val echo_of(pdl_vref body, size_t i) {
 
 static pdl_val usage_of(const work *w) {
     pdl_val d = pdl_serve_form_usage(w, "input_tokens", "output_tokens");
-    d = pdl_dict_putz(d, "input_tokens_details", pdl_dict_putz(pdl_dict_new(1), "cached_tokens", pdl_int(0)));
-    return pdl_dict_putz(d, "output_tokens_details", pdl_dict_putz(pdl_dict_new(1), "reasoning_tokens", pdl_int(0)));
+    d = pdl_dict_putz(d, "input_tokens_details",
+                      pdl_dict_putz(pdl_dict_new(1), "cached_tokens", pdl_int(0)));
+    return pdl_dict_putz(d, "output_tokens_details",
+                         pdl_dict_putz(pdl_dict_new(1), "reasoning_tokens", pdl_int(0)));
 }
 
 /* Why it is incomplete; NULL: it is not. */
@@ -66,16 +79,21 @@ static pdl_val response_of(const work *w, const char *status, pdl_val error) {
     d = pdl_dict_putz(d, "created_at", pdl_int(w->created));
     d = pdl_dict_putz(d, "status", pdl_textz(status));
     d = pdl_dict_putz(d, "error", pdl_is_absent(error) ? pdl_null() : error);
-    d = pdl_dict_putz(d, "incomplete_details", reason ? pdl_dict_putz(pdl_dict_new(1), "reason", pdl_textz(reason)) : pdl_null());
+    d = pdl_dict_putz(d, "incomplete_details",
+                      reason ? pdl_dict_putz(pdl_dict_new(1), "reason", pdl_textz(reason))
+                             : pdl_null());
     d = pdl_dict_putz(d, "model", pdl_text(w->model->name));
     d = pdl_dict_putz(d, "output", pdl_is_list(w->output) ? pdl_keep(w->output) : pdl_list_new(0));
-    for (size_t i = 0; i < sizeof echoed / sizeof echoed[0]; i++) d = pdl_dict_putz(d, echoed[i].name, echo_of(w->body, i));
+    for (size_t i = 0; i < sizeof echoed / sizeof echoed[0]; i++)
+        d = pdl_dict_putz(d, echoed[i].name, echo_of(w->body, i));
     return pdl_dict_putz(d, "usage", w->finish ? usage_of(w) : pdl_null());
 }
 
-/* --- items ---------------------------------------------------------------------------------------------- */
+/* --- items ------------------------------------------------------------------------------------ */
 
-static pdl_val typed(const char *type) { return pdl_dict_putz(pdl_dict_new(6), "type", pdl_textz(type)); }
+static pdl_val typed(const char *type) {
+    return pdl_dict_putz(pdl_dict_new(6), "type", pdl_textz(type));
+}
 
 /* Ids of items are made of that of the response. */
 static pdl_val item_id(const work *w, const char *prefix, size_t i) {
@@ -84,7 +102,9 @@ static pdl_val item_id(const work *w, const char *prefix, size_t i) {
     return pdl_textz(id);
 }
 
-static size_t n_items(const work *w) { return pdl_is_list(w->output) ? pdl_list_len(w->output) : 0; }
+static size_t n_items(const work *w) {
+    return pdl_is_list(w->output) ? pdl_list_len(w->output) : 0;
+}
 
 static pdl_val text_part(pdl_str text, pdl_vref logprobs) {
     pdl_val d = pdl_dict_putz(typed("output_text"), "text", pdl_text(text));
@@ -93,7 +113,9 @@ static pdl_val text_part(pdl_str text, pdl_vref logprobs) {
     return pdl_dict_putz(d, "logprobs", pdl_is_list(list) ? pdl_keep(list) : pdl_list_new(0));
 }
 
-static pdl_val refusal_part(pdl_vref refusal) { return pdl_dict_putz(typed("refusal"), "refusal", pdl_keep(refusal)); }
+static pdl_val refusal_part(pdl_vref refusal) {
+    return pdl_dict_putz(typed("refusal"), "refusal", pdl_keep(refusal));
+}
 
 /* part: its only part, taken; absent: it has none yet. */
 static pdl_val message_item(const work *w, const char *status, pdl_val part) {
@@ -116,7 +138,8 @@ static pdl_val call_item(const work *w, pdl_vref call, const char *status, bool 
     pdl_val d = pdl_dict_putz(typed("function_call"), "id", item_id(w, "fc", n_items(w)));
     d = pdl_dict_putz(d, "call_id", pdl_keep(pdl_dict_getz(call, "id")));
     d = pdl_dict_putz(d, "name", pdl_keep(pdl_dict_getz(f, "name")));
-    d = pdl_dict_putz(d, "arguments", arguments ? pdl_keep(pdl_dict_getz(f, "arguments")) : pdl_textz(""));
+    d = pdl_dict_putz(d, "arguments",
+                      arguments ? pdl_keep(pdl_dict_getz(f, "arguments")) : pdl_textz(""));
     return pdl_dict_putz(d, "status", pdl_textz(status));
 }
 
@@ -125,7 +148,7 @@ static void add_item(work *w, pdl_val item) {
     w->output = pdl_list_push(pdl_is_list(w->output) ? w->output : pdl_list_new(2), item);
 }
 
-/* --- the conversation ----------------------------------------------------------------------------------- */
+/* --- the conversation ------------------------------------------------------------------------- */
 
 static bool is_kept(const work *w) {
     pdl_vref store = pdl_dict_getz(w->body, "store");
@@ -144,7 +167,7 @@ static void keep_conversation(const work *w, const answer *a, pdl_str text) {
     pdl_serve_conversations_put(w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m));
 }
 
-/* --- in pieces ------------------------------------------------------------------------------------------ */
+/* --- in pieces -------------------------------------------------------------------------------- */
 
 /* Takes d, the fields beside type and number. */
 static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
@@ -159,7 +182,8 @@ static void put_item(work *w, const char *type, pdl_vref item, pdl_buf *out) {
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* {item_id, output_index} of the item that comes next, and content_index where it has parts; then one field (taken). */
+/* {item_id, output_index} of the item that comes next, and content_index where it has parts; then
+ * one field (taken). */
 static pdl_val place(const work *w, const char *prefix, bool part, const char *name, pdl_val v) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "item_id", item_id(w, prefix, n_items(w)));
     d = pdl_dict_putz(d, "output_index", pdl_int((int64_t)n_items(w)));
@@ -170,7 +194,9 @@ static pdl_val place(const work *w, const char *prefix, bool part, const char *n
 static void begin(work *w, pdl_buf *out) {
     static const char *const types[] = {"response.created", "response.in_progress"};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        put(w, types[i], pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, "in_progress", pdl_absent())), out);
+        put(w, types[i],
+            pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, "in_progress", pdl_absent())),
+            out);
 }
 
 static void open_message(work *w, pdl_val part, pdl_buf *out) {
@@ -202,7 +228,8 @@ static void end_text(choice *c, const answer *a, pdl_buf *out) {
     work *w = c->work;
     pdl_val part = text_part(pdl_buf_str(&c->shown), a->logprobs);
     pdl_val d = place(w, "msg", true, "text", pdl_keep(pdl_dict_getz(part, "text")));
-    put(w, "response.output_text.done", pdl_dict_putz(d, "logprobs", pdl_keep(pdl_dict_getz(part, "logprobs"))), out);
+    put(w, "response.output_text.done",
+        pdl_dict_putz(d, "logprobs", pdl_keep(pdl_dict_getz(part, "logprobs"))), out);
     close_message(w, part, out);
 }
 
@@ -223,28 +250,33 @@ static void put_reasoning(work *w, pdl_vref thought, pdl_buf *out) {
 }
 
 static void put_call(work *w, pdl_vref call, pdl_buf *out) {
-    pdl_val empty = call_item(w, call, "in_progress", false), item = call_item(w, call, "completed", true);
+    pdl_val empty = call_item(w, call, "in_progress", false),
+            item = call_item(w, call, "completed", true);
     pdl_vref arguments = pdl_dict_getz(item, "arguments");
     put_item(w, "response.output_item.added", empty, out);
     pdl_drop(empty);
-    put(w, "response.function_call_arguments.delta", place(w, "fc", false, "delta", pdl_keep(arguments)), out);
+    put(w, "response.function_call_arguments.delta",
+        place(w, "fc", false, "delta", pdl_keep(arguments)), out);
     pdl_val d = place(w, "fc", false, "arguments", pdl_keep(arguments));
-    put(w, "response.function_call_arguments.done", pdl_dict_putz(d, "name", pdl_keep(pdl_dict_getz(item, "name"))), out);
+    put(w, "response.function_call_arguments.done",
+        pdl_dict_putz(d, "name", pdl_keep(pdl_dict_getz(item, "name"))), out);
     put_item(w, "response.output_item.done", item, out);
     add_item(w, item);
 }
 
-/* --- the end -------------------------------------------------------------------------------------------- */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* A call that is one of a function; programs may say anything. */
 static bool is_function(pdl_vref call) {
     pdl_vref f = pdl_dict_getz(call, "function");
-    return pdl_is_dict(f) && pdl_is_str(pdl_dict_getz(f, "name")) && pdl_is_str(pdl_dict_getz(f, "arguments"));
+    return pdl_is_dict(f) && pdl_is_str(pdl_dict_getz(f, "name")) &&
+           pdl_is_str(pdl_dict_getz(f, "arguments"));
 }
 
 static void end(choice *c, const answer *a, pdl_buf *out) {
     work *w = c->work;
-    pdl_vref refusal = pdl_dict_getz(a->said, "refusal"), thought = pdl_dict_getz(a->said, "reasoning_content");
+    pdl_vref refusal = pdl_dict_getz(a->said, "refusal"),
+             thought = pdl_dict_getz(a->said, "reasoning_content");
     bool else_nothing = !pdl_is_list(a->calls) && !pdl_is_str(refusal);
     if (!w->open && else_nothing) open_message(w, text_part((pdl_str){"", 0}, pdl_null()), out);
     if (w->open) end_text(c, a, out);
@@ -258,26 +290,32 @@ static void end(choice *c, const answer *a, pdl_buf *out) {
 
 static void finish(work *w, pdl_buf *out) {
     const char *type = reason_of(w) ? "response.incomplete" : "response.completed";
-    put(w, type, pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, status_of(w), pdl_absent())), out);
+    put(w, type,
+        pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, status_of(w), pdl_absent())),
+        out);
 }
 
 static void fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out) {
     (void)type;
     pdl_val e = pdl_dict_putz(pdl_dict_new(2), "code", pdl_textz(code));
     e = pdl_dict_putz(e, "message", pdl_text(message));
-    put(w, "response.failed", pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, "failed", e)), out);
+    put(w, "response.failed",
+        pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, "failed", e)), out);
 }
 
 static bool whole(work *w, pdl_val *out, pdl_err *err) {
     answer a;
     if (!pdl_serve_answer_read(&w->choices[0], &a, err)) return false;
-    pdl_vref refusal = pdl_dict_getz(a.said, "refusal"), thought = pdl_dict_getz(a.said, "reasoning_content");
+    pdl_vref refusal = pdl_dict_getz(a.said, "refusal"),
+             thought = pdl_dict_getz(a.said, "reasoning_content");
     pdl_str said = pdl_buf_str(&a.text);
     if (pdl_is_str(thought)) add_item(w, reasoning_item(w, thought));
-    if (said.n || (!pdl_is_list(a.calls) && !pdl_is_str(refusal))) add_item(w, message_item(w, "completed", text_part(said, a.logprobs)));
+    if (said.n || (!pdl_is_list(a.calls) && !pdl_is_str(refusal)))
+        add_item(w, message_item(w, "completed", text_part(said, a.logprobs)));
     if (pdl_is_str(refusal)) add_item(w, message_item(w, "completed", refusal_part(refusal)));
     for (size_t i = 0; pdl_is_list(a.calls) && i < pdl_list_len(a.calls); i++)
-        if (is_function(pdl_list_at(a.calls, i))) add_item(w, call_item(w, pdl_list_at(a.calls, i), "completed", true));
+        if (is_function(pdl_list_at(a.calls, i)))
+            add_item(w, call_item(w, pdl_list_at(a.calls, i), "completed", true));
     w->finish = a.finish;
     keep_conversation(w, &a, said);
     *out = response_of(w, status_of(w), pdl_absent());
@@ -296,4 +334,6 @@ static const form response = {
     .whole = whole,
 };
 
-void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x) { pdl_serve_chat_begin(s, x, &response); }
+void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x) {
+    pdl_serve_chat_begin(s, x, &response);
+}

@@ -1,7 +1,8 @@
 /* route.c -- who may ask, and what for: a table of paths.
  *
- * Without a token only programs of this machine are served. A page in a browser is such a program too, so
- * requests that pages of other places send (Origin), or that come under a foreign name (Host), are refused.
+ * Without a token only programs of this machine are served. A page in a browser is such a program
+ * too, so requests that pages of other places send (Origin), or that come under a foreign name
+ * (Host), are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,10 +16,10 @@
 
 #include "base/banned.h"
 
+/* --- answers ---------------------------------------------------------------------------------- */
 
-/* --- answers -------------------------------------------------------------------------------------------- */
-
-static void put_error_at(pdl_str message, const char *type, const char *param, const char *code, pdl_buf *out) {
+static void put_error_at(pdl_str message, const char *type, const char *param, const char *code,
+                         pdl_buf *out) {
     pdl_buf whole = PDL_BUF;
     pdl_err err = {0};
     pdl_utf8_repair(&whole, message); /* whatever is in it: clients read JSON */
@@ -37,7 +38,8 @@ void pdl_serve_put_error(pdl_str message, const char *type, const char *code, pd
 
 static const pdl_answer_header json = {"Content-Type", "application/json"};
 
-static void answer_at(pdl_exchange *x, int status, const char *type, const char *param, const char *code, pdl_str message) {
+static void answer_at(pdl_exchange *x, int status, const char *type, const char *param,
+                      const char *code, pdl_str message) {
     static const struct {
         int status;
         pdl_answer_header header;
@@ -77,7 +79,7 @@ void pdl_serve_answer_json(pdl_exchange *x, pdl_val v) {
     pdl_drop(v);
 }
 
-/* --- who ------------------------------------------------------------------------------------------------ */
+/* --- who -------------------------------------------------------------------------------------- */
 
 /* Without its port: "127.0.0.1:8000", "[::1]:8000". */
 static pdl_str host_of(pdl_str s) {
@@ -132,7 +134,7 @@ static bool may_ask(const pdl_serve *s, pdl_exchange *x) {
     return false;
 }
 
-/* --- what ----------------------------------------------------------------------------------------------- */
+/* --- what ------------------------------------------------------------------------------------- */
 
 static pdl_val model_card(const pdl_served *m) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "id", pdl_text(m->name));
@@ -143,7 +145,8 @@ static pdl_val model_card(const pdl_served *m) {
 
 static void list_models(pdl_serve *s, pdl_exchange *x) {
     pdl_val list = pdl_list_new(s->opt.n_models);
-    for (size_t i = 0; i < s->opt.n_models; i++) list = pdl_list_push(list, model_card(&s->opt.models[i]));
+    for (size_t i = 0; i < s->opt.n_models; i++)
+        list = pdl_list_push(list, model_card(&s->opt.models[i]));
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "object", pdl_textz("list"));
     pdl_serve_answer_json(x, pdl_dict_putz(d, "data", list));
 }
@@ -161,7 +164,8 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
-/* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its end has a name behind it. */
+/* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its
+ * end has a name behind it. */
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
@@ -172,7 +176,8 @@ static const route routes[] = {
     {"POST", "/mcp", false, pdl_serve_answer_mcp, "programs as tools (MCP)"},
     {"POST", "/v1/responses", false, pdl_serve_answer_response, "the same, in the newer form"},
     {"POST", "/v1/completions", false, pdl_serve_answer_completion, "the same, in the older form"},
-    {"POST", "/v1/embeddings", false, pdl_serve_answer_embeddings, "runs a program that makes vectors"},
+    {"POST", "/v1/embeddings", false, pdl_serve_answer_embeddings,
+     "runs a program that makes vectors"},
 };
 enum { N_ROUTES = sizeof routes / sizeof routes[0] };
 
@@ -194,7 +199,8 @@ static bool is_at(const route *r, pdl_str path) {
 }
 
 static bool takes_method(const route *r, pdl_str method) {
-    return pdl_str_is(method, r->method) || (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
+    return pdl_str_is(method, r->method) ||
+           (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
 /* NULL: there is none. *any: one that is there for another method. */
@@ -230,7 +236,8 @@ static void answer_no_route(pdl_exchange *x, bool other_methods) {
     if (other_methods) {
         pdl_exchange_add_header(x, "Allow", pdl_buf_z(&allow));
         pdl_buf_putf(&b, ": this path takes %s", pdl_buf_z(&allow));
-    } else PDL_PUT(&b, ": there is nothing at this path");
+    } else
+        PDL_PUT(&b, ": there is nothing at this path");
     pdl_serve_answer_error(x, other_methods ? 405 : 404, SERVE_INVALID, NULL, pdl_buf_str(&b));
     pdl_buf_fini(&allow);
     pdl_buf_fini(&b);
@@ -241,7 +248,8 @@ static bool is_readable(pdl_exchange *x) {
     pdl_str encoding = pdl_exchange_header(x, "Content-Encoding");
     if (!encoding.n || pdl_str_eq_nocase(encoding, PDL_STR("identity"))) return true;
     pdl_exchange_add_header(x, "Accept-Encoding", "identity");
-    pdl_serve_answer_error(x, 415, SERVE_INVALID, NULL, PDL_STR("the body is compressed; send it as it is"));
+    pdl_serve_answer_error(x, 415, SERVE_INVALID, NULL,
+                           PDL_STR("the body is compressed; send it as it is"));
     return false;
 }
 
@@ -251,10 +259,14 @@ void pdl_serve_head(void *user, pdl_exchange *x) {
     pdl_serve_record_begin(s, x, r);
     if (pdl_serve_cors_head(s, x)) return;
     if (!(any && any->open) && !may_ask(s, x)) return;
-    if (!r) answer_no_route(x, any != NULL);
-    else if (!pdl_exchange_has_body(x)) return;
-    else if (strcmp(r->method, "GET") == 0) r->answer(s, x); /* its body means nothing */
-    else (void)is_readable(x);
+    if (!r)
+        answer_no_route(x, any != NULL);
+    else if (!pdl_exchange_has_body(x))
+        return;
+    else if (strcmp(r->method, "GET") == 0)
+        r->answer(s, x); /* its body means nothing */
+    else
+        (void)is_readable(x);
 }
 
 void pdl_serve_route(void *user, pdl_exchange *x) {

@@ -6,8 +6,8 @@
 #include "io/clock.h"
 #include "serve/conversation.h"
 #include "serve/mcp.h"
-#include "serve/tool.h"
 #include "serve/record.h"
+#include "serve/tool.h"
 
 #include "base/banned.h"
 
@@ -69,7 +69,8 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* A turn, after which the work is the last in the list, unless it has ended: a step ends no work but its own, and begins none. */
+/* A turn, after which the work is the last in the list, unless it has ended: a step ends no work
+ * but its own, and begins none. */
 static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
     pdl_serve_chat_step(w);
@@ -77,8 +78,9 @@ static void step_one(pdl_serve *s, work *w) {
         w->computes = pdl_serve_chat_is_ready(w); /* it did not come to wait for anything */
 }
 
-/* Turns for the works that can go on, true when one can go on at once. Those that waited for something come first, and all of them have
- * theirs; those that compute take turns, until it is time to look at the sockets again. */
+/* Turns for the works that can go on, true when one can go on at once. Those that waited for
+ * something come first, and all of them have theirs; those that compute take turns, until it is
+ * time to look at the sockets again. */
 static bool step_all(pdl_serve *s) {
     uint64_t end = pdl_clock_ns() + TURN_NS;
     work *last = s->going.last;

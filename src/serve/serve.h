@@ -1,9 +1,11 @@
-/* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20); and as tools (MCP).
+/* serve.h -- programs as models: an OpenAI-compatible interface over HTTP (spec providers 20); and
+ * as tools (MCP).
  *
- * Every request for a completion is a run of the program on the one loop of a session (n runs where it asks for n
- * choices); `messages` of the request are its first context. Clients do not wait for each other: runs take turns, a
- * run whose client takes nothing rests, and one whose client has gone ends. Where all places are taken, requests wait
- * in a queue, and when that is full they are refused.
+ * Every request for a completion is a run of the program on the one loop of a session (n runs where
+ * it asks for n choices); `messages` of the request are its first context. Clients do not wait for
+ * each other: runs take turns, a run whose client takes nothing rests, and one whose client has
+ * gone ends. Where all places are taken, requests wait in a queue, and when that is full they are
+ * refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,22 +25,28 @@ typedef struct pdl_served {
     int64_t created;      /* seconds since the epoch */
 } pdl_served;
 
-/* All-zero apart from session, models and host is the default. Borrowed for the life of the server. */
+/* All-zero apart from session, models and host is the default. Borrowed for the life of the
+ * server. */
 typedef struct pdl_serve_options {
     pdl_session *session;
     const pdl_served *models; /* n_models, names differ */
     size_t n_models;
-    const char *host;     /* where to listen */
-    uint16_t port;        /* 0: any that is free */
-    pdl_str token;        /* that requests must bear; empty: none, only clients of this machine are served */
+    const char *host; /* where to listen */
+    uint16_t port;    /* 0: any that is free */
+    pdl_str
+        token; /* that requests must bear; empty: none, only clients of this machine are served */
     pdl_vref variables;   /* of every run; dict or absent */
     uint32_t max_runs;    /* at a time, at most PDL_SPAWN_SLOTS; 0: that many */
     uint32_t max_waiting; /* requests that wait for their turn; 0: none, they are refused */
     uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
-    pdl_str origins;      /* of pages that may ask and read answers, with commas; * is any; empty: none but those of this server */
+    pdl_str
+        /* of pages that may ask and read answers, with commas; * is any; empty: none but those of
+         * this server */
+        origins;
     void (*log)(void *user, pdl_str line); /* a line of JSON for each request; NULL: none */
     void *log_user;
-    /* Programs are tools of a client that speaks MCP on these descriptors, and there is no HTTP. 0: over HTTP */
+    /* Programs are tools of a client that speaks MCP on these descriptors, and there is no HTTP. 0:
+     * over HTTP */
     int mcp_in, mcp_out;
     const pdl_debug *debug;
 } pdl_serve_options;

@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-/* --- parameters ----------------------------------------------------------------------------------------- */
+/* --- parameters ------------------------------------------------------------------------------- */
 
 /* Names that are looked for, as a schema of an object. */
 typedef struct tool_inputs {
-    pdl_val properties;   /* dict of empty schemas: any value */
-    pdl_val required;     /* dict of names */
+    pdl_val properties; /* dict of empty schemas: any value */
+    pdl_val required;   /* dict of names */
 } inputs;
 
 static void add_input(void *user, pdl_str name, bool optional) {
@@ -33,8 +33,10 @@ static pdl_val object_schema(pdl_val properties, pdl_val required) {
 }
 
 static pdl_val question_schema(void) {
-    pdl_val q = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("string")), "description", pdl_textz("what is asked"));
-    return object_schema(pdl_dict_putz(pdl_dict_new(1), "question", q), pdl_list_push(pdl_list_new(1), pdl_textz("question")));
+    pdl_val q = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("string")),
+                              "description", pdl_textz("what is asked"));
+    return object_schema(pdl_dict_putz(pdl_dict_new(1), "question", q),
+                         pdl_list_push(pdl_list_new(1), pdl_textz("question")));
 }
 
 /* Of the variables that the program uses and nobody defines. */
@@ -43,13 +45,21 @@ static pdl_val schema_of_names(const pdl_serve *s, const pdl_served *m) {
     pdl_finder finder = {.file = m->program->source->name};
     finder.path = pdl_session_path(s->opt.session, &finder.n_path);
     PDL_VEC(pdl_str) given = {0};
-    for (size_t k = 0; k < pdl_dict_len(s->variables); k++) *pdl_vec_push(&given) = pdl_str_get(pdl_dict_key_at(s->variables, k));
+    for (size_t k = 0; k < pdl_dict_len(s->variables); k++)
+        *pdl_vec_push(&given) = pdl_str_get(pdl_dict_key_at(s->variables, k));
     pdl_program_check(m->program, &(pdl_check_options){
-        .open = pdl_find_open, .user = &finder, .names = given.p, .n_names = given.n, .no_lint = true, .input = add_input, .input_user = &i,
-    });
+                                      .open = pdl_find_open,
+                                      .user = &finder,
+                                      .names = given.p,
+                                      .n_names = given.n,
+                                      .no_lint = true,
+                                      .input = add_input,
+                                      .input_user = &i,
+                                  });
     pdl_vec_fini(&given);
     pdl_val required = pdl_list_new(pdl_dict_len(i.required));
-    for (size_t k = 0; k < pdl_dict_len(i.required); k++) required = pdl_list_push(required, pdl_keep(pdl_dict_key_at(i.required, k)));
+    for (size_t k = 0; k < pdl_dict_len(i.required); k++)
+        required = pdl_list_push(required, pdl_keep(pdl_dict_key_at(i.required, k)));
     pdl_drop(i.required);
     if (pdl_dict_len(i.properties)) return object_schema(i.properties, required);
     pdl_drop(i.properties);
@@ -63,16 +73,18 @@ static const pdl_b_function *function_of(const pdl_served *m) {
 }
 
 static pdl_val schema_of_function(const pdl_b_function *f) {
-    return f->params.is_null ? object_schema(pdl_dict_new(0), pdl_list_new(0)) : pdl_type_schema(f->params.all, true);
+    return f->params.is_null ? object_schema(pdl_dict_new(0), pdl_list_new(0))
+                             : pdl_type_schema(f->params.all, true);
 }
 
-/* --- making --------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static pdl_val card_of(const pdl_serve *s, const pdl_served *m) {
     const pdl_b_function *f = function_of(m);
     const pdl_block_rare *more = m->program->main->more;
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "name", pdl_text(m->name));
-    if (more && more->description.s.p) d = pdl_dict_putz(d, "description", pdl_text(more->description.s));
+    if (more && more->description.s.p)
+        d = pdl_dict_putz(d, "description", pdl_text(more->description.s));
     return pdl_dict_putz(d, "inputSchema", f ? schema_of_function(f) : schema_of_names(s, m));
 }
 
@@ -96,7 +108,8 @@ tool *pdl_serve_tools_new(pdl_serve *s) {
         const pdl_served *m = &s->opt.models[i];
         tools[i].card = card_of(s, m);
         tools[i].wrapper = function_of(m) ? wrapper_of(m) : NULL;
-        tools[i].code = tools[i].wrapper ? pdl_session_compile(s->opt.session, tools[i].wrapper) : s->codes[i];
+        tools[i].code =
+            tools[i].wrapper ? pdl_session_compile(s->opt.session, tools[i].wrapper) : s->codes[i];
     }
     return tools;
 }
@@ -110,10 +123,12 @@ void pdl_serve_tools_free(pdl_serve *s) {
     pdl_free(s->tools);
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
-    pdl_vref schema = pdl_dict_getz(t->card, "inputSchema"), required = pdl_dict_getz(schema, "required"), known = pdl_dict_getz(schema, "properties");
+    pdl_vref schema = pdl_dict_getz(t->card, "inputSchema"),
+             required = pdl_dict_getz(schema, "required"),
+             known = pdl_dict_getz(schema, "properties");
     for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
         pdl_vref name = pdl_list_at(required, i);
         if (!pdl_is_absent(pdl_dict_find(arguments, name))) continue;
@@ -130,13 +145,16 @@ bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
 }
 
 pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments) {
-    pdl_val v = pdl_dict_merge(pdl_dict_new(8), s->variables), given = pdl_with_label(pdl_keep(arguments), PDL_LABEL_user);
+    pdl_val v = pdl_dict_merge(pdl_dict_new(8), s->variables),
+            given = pdl_with_label(pdl_keep(arguments), PDL_LABEL_user);
     if (t->wrapper) return pdl_dict_putz(v, "pdl_arguments", given);
     for (size_t i = 0; i < pdl_dict_len(given); i++)
-        v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(given, i)), pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user));
+        v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(given, i)),
+                         pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user));
     pdl_vref question = pdl_dict_getz(given, "question");
     if (pdl_is_str(question)) {
-        pdl_val m = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user")), "content", pdl_keep(question));
+        pdl_val m = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user")),
+                                  "content", pdl_keep(question));
         v = pdl_dict_putz(v, "pdl_context", pdl_list_push(pdl_list_new(1), m));
     }
     pdl_drop(given);

@@ -1,5 +1,5 @@
-/* event.h -- pdl_event: the only report of a run (layout section 1). Borrowed by sinks for the call.
- * SPDX-License-Identifier: Apache-2.0 */
+/* event.h -- pdl_event: the only report of a run (layout section 1). Borrowed by sinks for the
+ * call. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_TRACE_EVENT_H
 #define PDL_TRACE_EVENT_H
 
@@ -28,26 +28,28 @@ typedef enum {
 
 typedef struct pdl_event {
     pdl_event_kind kind;
-    pdl_entry entry;         /* block_begin */
-    uint32_t fiber;          /* 1: the main fiber */
+    pdl_entry entry; /* block_begin */
+    uint32_t fiber;  /* 1: the main fiber */
     /* block_begin: the fiber that runs the map of which this fiber is an iteration; 0: none */
     uint32_t parent;
-    struct pdl_program *program; /* block_begin: the program that the block belongs to; NULL: unknown */
+    struct pdl_program
+        *program; /* block_begin: the program that the block belongs to; NULL: unknown */
     const pdl_block *block;
     pdl_path *path;
-    pdl_vref value;          /* absent: none */
+    pdl_vref value; /* absent: none */
     /* block_begin: incoming messages; block_end: what a leaf adds to them; absent: none */
     pdl_vref context;
-    pdl_str key;             /* field */
+    pdl_str key; /* field */
     pdl_str text;
-    pdl_str role;            /* message */
-    uint32_t number;         /* attempt; index of a case from 1; number of an iteration; descriptor of out */
+    pdl_str role; /* message */
+    uint32_t
+        number; /* attempt; index of a case from 1; number of an iteration; descriptor of out */
     pdl_look look;
-    bool foreign;            /* text, out, note: not the program's own words; a terminal is not to obey them */
+    bool foreign; /* text, out, note: not the program's own words; a terminal is not to obey them */
     const pdl_err *err;
     const struct pdl_effect *effect;
     const struct pdl_reply *reply;
-    int64_t nanos;           /* wall time, stamped by the fan-out; 0 until then */
+    int64_t nanos; /* wall time, stamped by the fan-out; 0 until then */
 } pdl_event;
 
 const char *pdl_event_name(pdl_event_kind k);

@@ -1,9 +1,9 @@
-/* fold.c -- see fold.h: from events to nodes. When nodes are written and given back is in fold_node.c, what they look like in
- * fold_write.c.
+/* fold.c -- see fold.h: from events to nodes. When nodes are written and given back is in
+ * fold_node.c, what they look like in fold_write.c.
  *
- * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the first of
- * an iteration of a map, of the map's node, which is the innermost one of the fiber that waits for the
- * iteration.
+ * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the
+ * first of an iteration of a map, of the map's node, which is the innermost one of the fiber that
+ * waits for the iteration.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,12 +14,16 @@
 
 #include "base/banned.h"
 
-/* --- nodes ---------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
-static fold_node *top_of(const pdl_fold *f, uint32_t fiber) { return pdl_idmap_find(&f->tops, (uintptr_t)fiber); }
+static fold_node *top_of(const pdl_fold *f, uint32_t fiber) {
+    return pdl_idmap_find(&f->tops, (uintptr_t)fiber);
+}
 static void set_top(pdl_fold *f, uint32_t fiber, fold_node *n) {
-    if (n) pdl_idmap_put(&f->tops, (uintptr_t)fiber, n);
-    else pdl_idmap_del(&f->tops, (uintptr_t)fiber);
+    if (n)
+        pdl_idmap_put(&f->tops, (uintptr_t)fiber, n);
+    else
+        pdl_idmap_del(&f->tops, (uintptr_t)fiber);
 }
 
 static void set_path(fold_node *n, pdl_path *p) {
@@ -28,8 +32,8 @@ static void set_path(fold_node *n, pdl_path *p) {
     n->path = kept;
 }
 
-/* Are both places in iterations of one loop, and is the second one earlier? The iterations of a map run in any
- * order. Looked for as far up as a body is deep. */
+/* Are both places in iterations of one loop, and is the second one earlier? The iterations of a map
+ * run in any order. Looked for as far up as a body is deep. */
 static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     enum { NEAR = 64 };
     for (int i = 0; a && b && i < NEAR; i++, a = a->up, b = b->up)
@@ -37,8 +41,8 @@ static bool iterates_before(const pdl_path *a, const pdl_path *b) {
     return false;
 }
 
-/* A block with definitions is copied by the reference before it runs: the one that stays as written has no
- * id. */
+/* A block with definitions is copied by the reference before it runs: the one that stays as written
+ * has no id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_path *last = b->more->defs.n ? NULL : pdl_idmap_find(&f->last, (uintptr_t)b);
     if (b->more->defs.n || iterates_before(last, p)) return;
@@ -81,7 +85,10 @@ static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry e
         if (b->more->expectations.p[i].feedback_block == part) return 3;
     switch ((int)b->kind) {
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? 1 : 2;
-    case PDL_BLOCK_lastOf: case PDL_BLOCK_array: case PDL_BLOCK_object: case PDL_BLOCK_sequence: return 2;
+    case PDL_BLOCK_lastOf:
+    case PDL_BLOCK_array:
+    case PDL_BLOCK_object:
+    case PDL_BLOCK_sequence: return 2;
     case PDL_BLOCK_repeat:
     case PDL_BLOCK_map: return pdl_fold_is_loop_body(b, part) ? 2 : 1;
     case PDL_BLOCK_match: return 3;
@@ -100,7 +107,8 @@ static void begin_node(fold_node *n, const pdl_event *e) {
     n->silent = !shows(up, e) || n->depth > FOLD_DEEPEST;
     if (up && up->block->kind == PDL_BLOCK_repeat && pdl_fold_is_loop_body(up->block, e->block))
         n->number = up->begun++;
-    if (n->silent && up && up->fiber != e->fiber) n->parent = NULL; /* it may be released before n ends */
+    if (n->silent && up && up->fiber != e->fiber)
+        n->parent = NULL; /* it may be released before n ends */
     if (e->block->kind == PDL_BLOCK_model && !n->silent) n->context = pdl_keep(e->context);
 }
 
@@ -115,7 +123,8 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
     if (up && up->block->kind == PDL_BLOCK_match) note_taken(f, up->block, e->block);
     if (!n->silent && up)
         pdl_fold_node_link(n);
-    else if (!n->silent && !f->root) f->root = n;
+    else if (!n->silent && !f->root)
+        f->root = n;
     set_top(f, e->fiber, n);
 }
 
@@ -153,7 +162,8 @@ static void note_failure(fold_node *n, const pdl_event *e) {
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
     n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
-    if (n->part_failed) return; /* what is called was refused: the block stands without its message */
+    if (n->part_failed)
+        return; /* what is called was refused: the block stands without its message */
     n->failure = pdl_str_dup(pdl_str_of(e->err && e->err->msg ? e->err->msg : ""));
 }
 
@@ -229,18 +239,22 @@ static fold_fact *find_fact(fold_node *n, const char *key) {
 
 /* How a call went: the reply's value, {attempts, structured} or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
-    static const char *const names[][2] = {{"attempts", "pdl__attempts"}, {"structured", "pdl__structured"}};
+    static const char *const names[][2] = {{"attempts", "pdl__attempts"},
+                                           {"structured", "pdl__structured"}};
     for (size_t i = 0; pdl_is_dict(how) && i < sizeof names / sizeof names[0]; i++) {
         pdl_vref v = pdl_dict_getz(how, names[i][0]);
         if (pdl_is_absent(v)) continue;
         fold_fact *old = find_fact(n, names[i][1]);
-        if (old && pdl_is_list(old->value) && pdl_is_list(v)) old->value = pdl_list_concat(old->value, v);
-        else if (!old) *pdl_vec_push(&n->facts) = (fold_fact){intern_key(f, pdl_str_of(names[i][1])), 0, pdl_keep(v)};
+        if (old && pdl_is_list(old->value) && pdl_is_list(v))
+            old->value = pdl_list_concat(old->value, v);
+        else if (!old)
+            *pdl_vec_push(&n->facts) =
+                (fold_fact){intern_key(f, pdl_str_of(names[i][1])), 0, pdl_keep(v)};
     }
 }
 
-/* A model block ends before its reply is there. A failure that nobody handles is told to no block that still
- * runs. */
+/* A model block ends before its reply is there. A failure that nobody handles is told to no block
+ * that still runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->path && e->block ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
     if (!n) return;
@@ -253,7 +267,8 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
 
 static void on_event(void *user, const pdl_event *e) {
     pdl_fold *f = user;
-    if (e->kind != PDL_EVENT_usage) pdl_fold_queue_turn(f); /* a reply and its usage belong together */
+    if (e->kind != PDL_EVENT_usage)
+        pdl_fold_queue_turn(f); /* a reply and its usage belong together */
     switch (e->kind) {
     case PDL_EVENT_block_begin: on_begin(f, e); return;
     case PDL_EVENT_block_end: on_end(f, e); return;
@@ -285,7 +300,8 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const c
 pdl_sink pdl_fold_sink(pdl_fold *f) { return (pdl_sink){f, on_event, true}; }
 
 static void free_maps(pdl_fold *f) {
-    for (size_t i = 0; i < pdl_idmap_places(&f->last); i++) pdl_path_drop(pdl_idmap_at(&f->last, i));
+    for (size_t i = 0; i < pdl_idmap_places(&f->last); i++)
+        pdl_path_drop(pdl_idmap_at(&f->last, i));
     pdl_idmap *const maps[] = {&f->tops, &f->calls, &f->last, &f->taken, &f->funcs, &f->holes};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) pdl_idmap_fini(maps[i]);
 }

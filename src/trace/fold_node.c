@@ -1,15 +1,18 @@
 /* fold_node.c -- when the nodes of a trace are written and given back.
  *
- * A trace of a long run is larger than memory should be, and its form works against writing it as it happens: in JSON the
- * parts of a block stand before its result, what a loop is made of before its iterations, blocks that were not executed
- * show the id that they got elsewhere, later. So the tree is written from the leaves: as soon as a block is over, all its
- * parts are written and the promises in its values are filled, it becomes text (fold_write.c) in which the texts of its
- * parts are copied or, when they are long, put aside and named (fold_text.c); its values and parts are then released.
- * Iterations of a loop are added to one text in their order and released as well. What remains in memory is what is open:
- * the blocks that run, those whose model has not answered, and per block of the program what the end needs. At the end the
- * text of the root is given out, and what it names is read back from the file, each byte once. A run that is killed leaves
- * nothing, since that file has no name. Cost: every byte of short text is copied once per level until it is long enough to be
- * put aside, and a node that waits is looked at again after 1, 2, 4 ... events.
+ * A trace of a long run is larger than memory should be, and its form works against writing it as
+ * it happens: in JSON the parts of a block stand before its result, what a loop is made of before
+ * its iterations, blocks that were not executed show the id that they got elsewhere, later. So the
+ * tree is written from the leaves: as soon as a block is over, all its parts are written and the
+ * promises in its values are filled, it becomes text (fold_write.c) in which the texts of its parts
+ * are copied or, when they are long, put aside and named (fold_text.c); its values and parts are
+ * then released. Iterations of a loop are added to one text in their order and released as well.
+ * What remains in memory is what is open: the blocks that run, those whose model has not answered,
+ * and per block of the program what the end needs. At the end the text of the root is given out,
+ * and what it names is read back from the file, each byte once. A run that is killed leaves
+ * nothing, since that file has no name. Cost: every byte of short text is copied once per level
+ * until it is long enough to be put aside, and a node that waits is looked at again after 1, 2, 4
+ * ... events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,10 +22,10 @@
 
 #include "base/banned.h"
 
-enum { LOOKS = 2 };     /* nodes of the queue that are looked at for each event */
+enum { LOOKS = 2 };      /* nodes of the queue that are looked at for each event */
 enum { MAX_TRIES = 20 }; /* then the pauses get no longer */
 
-/* --- life --------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up) {
     fold_node *n = PDL_NEW(fold_node);
@@ -39,17 +42,23 @@ fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up) {
 void pdl_fold_node_link(fold_node *n) {
     fold_node *up = n->parent;
     n->prev = up->last;
-    if (up->last) up->last->next = n;
-    else up->first = n;
+    if (up->last)
+        up->last->next = n;
+    else
+        up->first = n;
     up->last = n;
     up->n_left++;
 }
 
 static void unlink_child(fold_node *up, fold_node *n) {
-    if (n->prev) n->prev->next = n->next;
-    else up->first = n->next;
-    if (n->next) n->next->prev = n->prev;
-    else up->last = n->prev;
+    if (n->prev)
+        n->prev->next = n->next;
+    else
+        up->first = n->next;
+    if (n->next)
+        n->next->prev = n->prev;
+    else
+        up->last = n->prev;
     n->next = n->prev = up->cursor = NULL;
 }
 
@@ -76,8 +85,10 @@ static void release_content(pdl_fold *f, fold_node *n) {
 }
 
 static void node_free(pdl_fold *f, fold_node *n) {
-    if (n->newer) n->newer->older = n->older;
-    else f->all = n->older;
+    if (n->newer)
+        n->newer->older = n->older;
+    else
+        f->all = n->older;
     if (n->older) n->older->newer = n->newer;
     release_content(f, n);
     pdl_buf_fini(&n->text);
@@ -85,7 +96,8 @@ static void node_free(pdl_fold *f, fold_node *n) {
     pdl_free(n);
 }
 
-/* Children first; a node that still runs or is in the queue stays until that has changed. C depth: FOLD_DEEPEST. */
+/* Children first; a node that still runs or is in the queue stays until that has changed. C depth:
+ * FOLD_DEEPEST. */
 static void give_up(pdl_fold *f, fold_node *n) {
     for (fold_node *c = n->first, *next; c; c = next) {
         next = c->next;
@@ -116,13 +128,15 @@ void pdl_fold_nodes_free(pdl_fold *f) {
     while (f->all) node_free(f, f->all);
 }
 
-/* --- the queue ---------------------------------------------------------------------------------------------- */
+/* --- the queue -------------------------------------------------------------------------------- */
 
 static void queue_push(pdl_fold *f, fold_node *n) {
     n->queued = true;
     n->queue_next = NULL;
-    if (f->queue_end) f->queue_end->queue_next = n;
-    else f->queue = n;
+    if (f->queue_end)
+        f->queue_end->queue_next = n;
+    else
+        f->queue = n;
     f->queue_end = n;
 }
 
@@ -138,8 +152,8 @@ static fold_node *queue_pop(pdl_fold *f) {
 static bool is_final(pdl_vref v) {
     if (pdl_is_absent(v) || !pdl_may_hold_promise(v)) return true;
     pdl_vref blocking = pdl_promise_blocking(v);
-    return pdl_is_absent(blocking) ||
-           (pdl_is(blocking, PDL_V_PROMISE) && pdl_promise_of(blocking)->state == PDL_PROMISE_FAILED);
+    return pdl_is_absent(blocking) || (pdl_is(blocking, PDL_V_PROMISE) &&
+                                       pdl_promise_of(blocking)->state == PDL_PROMISE_FAILED);
 }
 
 static bool is_ready(const fold_node *n) {
@@ -149,7 +163,7 @@ static bool is_ready(const fold_node *n) {
     return true;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void write_now(pdl_fold *f, fold_node *n) {
     pdl_cancel_grace grace;
@@ -209,7 +223,8 @@ static void write_if_ready(pdl_fold *f, fold_node *n) {
         write_now(f, n);
         if (!up) return;
         up->n_left--;
-        if (pdl_fold_is_loop_body(up->block, n->block) && n->number == up->collected) collect(f, up);
+        if (pdl_fold_is_loop_body(up->block, n->block) && n->number == up->collected)
+            collect(f, up);
         n = up;
     }
 }
@@ -232,8 +247,11 @@ void pdl_fold_queue_turn(pdl_fold *f) {
     f->tick++;
     for (int i = 0; i < LOOKS && f->queue; i++) {
         fold_node *n = queue_pop(f);
-        if (n->given_up) give_up(f, n);
-        else if (n->due > f->tick) queue_push(f, n);
-        else write_if_ready(f, n);
+        if (n->given_up)
+            give_up(f, n);
+        else if (n->due > f->tick)
+            queue_push(f, n);
+        else
+            write_if_ready(f, n);
     }
 }

@@ -1,10 +1,11 @@
 /* fold_text.c -- the text of a trace: JSON with holes.
  *
- * The JSON of a trace is ASCII without control characters, so a byte below 4 can begin a hole: that byte, which is the
- * kind, and 16 bytes. HOLE_ASIDE is text that was put aside: where it stands and how long it is. HOLE_WRITTEN is a block
- * that was not executed where it stands; it shows the id of its last execution elsewhere, which is known at the end only:
- * an index of pdl_fold.written. HOLE_TAKEN is such a thing of a case. In the tree of a node that is being written holes
- * are objects of a class of their own, which no program can make.
+ * The JSON of a trace is ASCII without control characters, so a byte below 4 can begin a hole: that
+ * byte, which is the kind, and 16 bytes. HOLE_ASIDE is text that was put aside: where it stands and
+ * how long it is. HOLE_WRITTEN is a block that was not executed where it stands; it shows the id of
+ * its last execution elsewhere, which is known at the end only: an index of pdl_fold.written.
+ * HOLE_TAKEN is such a thing of a case. In the tree of a node that is being written holes are
+ * objects of a class of their own, which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +30,7 @@ typedef struct hole {
 
 static const pdl_class hole_class = {.type_name = "hole"};
 
-/* --- making ----------------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static void hole_bytes(char *to, int kind, uint64_t a, uint64_t b) {
     to[0] = (char)kind;
@@ -64,8 +65,8 @@ static size_t entry_of(pdl_fold *f, const pdl_block *b, pdl_str name) {
         const char *known = f->written.p[i - 1].name;
         if (known ? name.p && pdl_str_is(name, known) : !name.p) return i - 1;
     }
-    *pdl_vec_push(&f->written) =
-        (fold_written){.block = b, .name = name.p ? pdl_str_dup(name) : NULL, .next = first, .text = PDL_BUF};
+    *pdl_vec_push(&f->written) = (fold_written){
+        .block = b, .name = name.p ? pdl_str_dup(name) : NULL, .next = first, .text = PDL_BUF};
     pdl_idmap_put(&f->holes, (uintptr_t)b, (void *)(uintptr_t)f->written.n);
     return f->written.n - 1;
 }
@@ -93,7 +94,8 @@ static bool put_hole(void *user, pdl_vref v, pdl_buf *out) {
 }
 
 bool pdl_fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err) {
-    const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
+    const int flags =
+        PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
     return pdl_json_write_part(v, flags, level, put_hole, NULL, out, err);
 }
 
@@ -101,7 +103,8 @@ size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
     uint64_t at;
     char bytes[HOLE_BYTES];
     pdl_str aside = pdl_str_sub(pdl_buf_str(text), from, text->len);
-    if (aside.n < SHORT || f->err.kind || !pdl_spill_add(&f->spill, aside, &at, &f->err)) return from;
+    if (aside.n < SHORT || f->err.kind || !pdl_spill_add(&f->spill, aside, &at, &f->err))
+        return from;
     hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
     pdl_buf_cut(text, from);
     pdl_buf_put(text, (pdl_str){bytes, sizeof bytes});
@@ -120,9 +123,10 @@ void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {
     loop->items_aside = pdl_fold_shorten(f, &loop->items, loop->items_aside);
 }
 
-/* --- secrets that became known when text was written already ------------------------------------------------ */
+/* --- secrets that became known when text was written already ---------------------------------- */
 
-/* Strings of the JSON that is given out go through the register once more. Invariant: string has no closing quote. */
+/* Strings of the JSON that is given out go through the register once more. Invariant: string has no
+ * closing quote. */
 typedef struct late {
     pdl_fold_put_fn *put;
     void *user;
@@ -166,7 +170,7 @@ static bool put_late(void *user, pdl_str s, pdl_err *err) {
     return ok;
 }
 
-/* --- filling ---------------------------------------------------------------------------------------------- */
+/* --- filling ---------------------------------------------------------------------------------- */
 
 typedef struct fold_writer {
     pdl_fold *fold;
@@ -217,7 +221,8 @@ static bool fill_aside(writer *w, uint64_t at, uint64_t n) {
     bool ok = true;
     while (n && ok) {
         size_t want = n < CHUNK ? (size_t)n : CHUNK, done = 0;
-        ok = pdl_spill_read(&w->fold->spill, at, chunk, want, w->err) && fill(w, (pdl_str){chunk, want}, &done);
+        ok = pdl_spill_read(&w->fold->spill, at, chunk, want, w->err) &&
+             fill(w, (pdl_str){chunk, want}, &done);
         at += done;
         n -= done;
     }
@@ -247,6 +252,10 @@ bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err)
     return ok;
 }
 
-static bool add_to_buf(void *user, pdl_str piece, pdl_err *err) { return pdl_buf_add(user, piece, err); }
+static bool add_to_buf(void *user, pdl_str piece, pdl_err *err) {
+    return pdl_buf_add(user, piece, err);
+}
 
-bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err) { return pdl_fold_write(f, add_to_buf, out, err); }
+bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err) {
+    return pdl_fold_write(f, add_to_buf, out, err);
+}

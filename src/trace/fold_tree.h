@@ -19,79 +19,81 @@ typedef struct fold_fact {
     pdl_val value;
 } fold_fact;
 
-/* Invariants: a node that is written has text and neither facts nor children; n_left children are not written. */
+/* Invariants: a node that is written has text and neither facts nor children; n_left children are
+ * not written. */
 typedef struct fold_node {
     const pdl_block *block;
-    struct fold_node *parent;      /* NULL: the root, or its parent was given up */
+    struct fold_node *parent;                     /* NULL: the root, or its parent was given up */
     struct fold_node *first, *last, *next, *prev; /* children that show, in order of execution */
-    struct fold_node *cursor;      /* where the search for a child goes on */
-    struct fold_node *older, *newer; /* list of all nodes */
-    struct fold_node *queue_next;  /* list of the nodes that are over and wait */
-    uint64_t due;                  /* in the queue: not looked at before this event */
+    struct fold_node *cursor;                     /* where the search for a child goes on */
+    struct fold_node *older, *newer;              /* list of all nodes */
+    struct fold_node *queue_next;                 /* list of the nodes that are over and wait */
+    uint64_t due; /* in the queue: not looked at before this event */
     pdl_entry entry;
     uint32_t fiber;
-    uint32_t number;               /* of an iteration */
-    uint32_t begun, collected;     /* of a loop: iterations that began (repeat), that are in items */
+    uint32_t number;           /* of an iteration */
+    uint32_t begun, collected; /* of a loop: iterations that began (repeat), that are in items */
     uint32_t n_left;
-    unsigned depth;                /* executions around it */
-    unsigned level;                /* containers of the JSON around it */
+    unsigned depth; /* executions around it */
+    unsigned level; /* containers of the JSON around it */
     unsigned tries;
     pdl_path *path;
-    pdl_path *call;                /* a model: its place in calls, kept; NULL: none */
+    pdl_path *call; /* a model: its place in calls, kept; NULL: none */
     int64_t start, end;
     PDL_VEC(fold_fact) facts;
-    pdl_val context;               /* models: incoming messages */
-    int64_t usage[3];              /* calls, completion, prompt */
-    char *failure;                 /* owned: the innermost block that failed */
-    pdl_buf text;                  /* its JSON with holes (fold_text.c) */
-    pdl_buf items;                 /* of a loop: the first iterations, likewise */
-    size_t items_aside;            /* so much of items names what was put aside: it is not put aside again */
-    bool over;                     /* ended or failed */
+    pdl_val context;    /* models: incoming messages */
+    int64_t usage[3];   /* calls, completion, prompt */
+    char *failure;      /* owned: the innermost block that failed */
+    pdl_buf text;       /* its JSON with holes (fold_text.c) */
+    pdl_buf items;      /* of a loop: the first iterations, likewise */
+    size_t items_aside; /* so much of items names what was put aside: it is not put aside again */
+    bool over;          /* ended or failed */
     bool part_failed;
-    bool fell_back;                /* its fallback gave the result */
-    bool silent;                   /* does not show */
-    bool waits;                    /* a model: for its reply */
+    bool fell_back; /* its fallback gave the result */
+    bool silent;    /* does not show */
+    bool waits;     /* a model: for its reply */
     bool queued, written;
-    bool given_up;                 /* belongs to an attempt that failed: freed where nobody points to it */
+    bool given_up; /* belongs to an attempt that failed: freed where nobody points to it */
 } fold_node;
 
 /* A block that was not executed where it stands, under a name. */
 typedef struct fold_written {
     const pdl_block *block;
-    char *name; /* owned; NULL: none */
-    size_t next; /* entry + 1 of the same block; 0: none */
+    char *name;   /* owned; NULL: none */
+    size_t next;  /* entry + 1 of the same block; 0: none */
     pdl_buf text; /* made when it is first needed, after the end */
 } fold_written;
 
 struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
-    size_t n_secrets;  /* size of the register when the first node was written */
-    bool began;        /* a node was written */
+    size_t n_secrets; /* size of the register when the first node was written */
+    bool began;       /* a node was written */
     fold_node *root;
     fold_node *all;
     fold_node *queue, *queue_end;
-    uint64_t tick;     /* events so far */
-    pdl_idmap tops;    /* fiber -> innermost node that runs */
-    pdl_idmap calls;   /* path of a model block that waits -> node */
-    pdl_idmap last;    /* block -> path of its last execution (kept) */
-    pdl_idmap taken;   /* case without a test that was taken -> itself */
-    pdl_idmap funcs;   /* function block that made a closure -> itself */
-    pdl_idmap holes;   /* block -> its first entry in written, + 1 */
+    uint64_t tick;   /* events so far */
+    pdl_idmap tops;  /* fiber -> innermost node that runs */
+    pdl_idmap calls; /* path of a model block that waits -> node */
+    pdl_idmap last;  /* block -> path of its last execution (kept) */
+    pdl_idmap taken; /* case without a test that was taken -> itself */
+    pdl_idmap funcs; /* function block that made a closure -> itself */
+    pdl_idmap holes; /* block -> its first entry in written, + 1 */
     PDL_VEC(fold_written) written;
     PDL_VEC(pdl_program *) programs;
     PDL_VEC(char *) keys;
     pdl_spill spill;
-    pdl_err err;       /* the first problem with the spill or a text: there will be no trace */
+    pdl_err err; /* the first problem with the spill or a text: there will be no trace */
 };
 
-/* --- fold_node.c: when a node is written and given back ------------------------------------------------- */
+/* --- fold_node.c: when a node is written and given back --------------------------------------- */
 
 /* A node that begins below up (NULL: none). Takes nothing. */
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
 /* Link n as the last child of its parent. */
 void pdl_fold_node_link(fold_node *n);
-/* n is over: write it and what becomes complete with it, or put it into the queue. Frees it where it does not show. */
+/* n is over: write it and what becomes complete with it, or put it into the queue. Frees it where
+ * it does not show. */
 void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 /* Look at nodes that wait. */
 void pdl_fold_queue_turn(pdl_fold *f);
@@ -103,22 +105,24 @@ void pdl_fold_write_rest(pdl_fold *f);
 void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);
 void pdl_fold_nodes_free(pdl_fold *f);
 
-/* --- fold_write.c: what a node looks like --------------------------------------------------------------- */
+/* --- fold_write.c: what a node looks like ----------------------------------------------------- */
 
 /* Makes n->text; all its parts are written. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n);
 /* The JSON of a block that was not executed, as it stands at the end. */
-PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,
+                                    pdl_err *err);
 /* Is child an iteration of the loop b? */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 
-/* --- fold_text.c: text with holes ------------------------------------------------------------------------ */
+/* --- fold_text.c: text with holes ------------------------------------------------------------- */
 
 /* Values that stand for text in a tree (owned). */
 pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is written */
 pdl_val pdl_fold_hole_items(const pdl_buf *items); /* the same as a list */
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
-pdl_val pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
+pdl_val
+pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
 
 /* Append v as JSON inside `level` containers. */
 PDL_MUST bool pdl_fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err);

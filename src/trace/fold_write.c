@@ -1,5 +1,5 @@
-/* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds what was
- * recorded.
+/* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds
+ * what was recorded.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +21,10 @@ typedef struct view_of {
     pdl_str name; /* of an entry of defs; p NULL: none */
 } view_of;
 
-/* --- values --------------------------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
-/* The form of a value in traces (owned), or absent when it can stay: closures are their block, contexts lists
- * of messages. */
+/* The form of a value in traces (owned), or absent when it can stay: closures are their block,
+ * contexts lists of messages. */
 static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth);
 
 static pdl_val shown_list(pdl_fold *f, pdl_vref v, unsigned depth) {
@@ -86,14 +86,15 @@ static pdl_val settled(pdl_fold *f, pdl_vref v) {
 
 static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
     for (size_t i = 0; i < n->facts.n; i++)
-        if (n->facts.p[i].index == index && strcmp(n->facts.p[i].key, key) == 0) return n->facts.p[i].value;
+        if (n->facts.p[i].index == index && strcmp(n->facts.p[i].key, key) == 0)
+            return n->facts.p[i].value;
     return pdl_absent();
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------- */
+/* --- parts ------------------------------------------------------------------------------------ */
 
-/* The execution of a part, looked for from where the last one was found: parts run in the order in which they
- * are asked for. */
+/* The execution of a part, looked for from where the last one was found: parts run in the order in
+ * which they are asked for. */
 static fold_node *child_node(fold_node *n, const pdl_block *child) {
     for (fold_node *c = n->cursor; c; c = c->next)
         if (c->block == child) return n->cursor = c;
@@ -107,9 +108,10 @@ bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child) {
     return b->kind == PDL_BLOCK_map && PDL_AS(map, b)->body == child;
 }
 
-/* A block that was not executed here, in the form of traces; it carries the id of its last execution
- * elsewhere, as in the reference. */
-static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
+/* A block that was not executed here, in the form of traces; it carries the id of its last
+ * execution elsewhere, as in the reference. */
+static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, const char *key,
+                    uint32_t index) {
     const view_of *v = user;
     fold_node *c = pdl_fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
     (void)key;
@@ -133,7 +135,7 @@ static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
     return pdl_dict_putz(dict, "def", pdl_text(name));
 }
 
-/* --- what was not executed ------------------------------------------------------------------------------ */
+/* --- what was not executed -------------------------------------------------------------------- */
 
 /* A view of the whole program as it stands at the end. */
 typedef struct end_of {
@@ -143,27 +145,34 @@ typedef struct end_of {
 
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
 
-static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child, const char *key, uint32_t index) {
+static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *child,
+                             const char *key, uint32_t index) {
     const end_of *e = user;
     (void)b;
     (void)key;
     (void)index;
-    return child->kind == PDL_BLOCK_scalar ? pdl_absent() : written_value(e->fold, child, (pdl_str){0});
+    return child->kind == PDL_BLOCK_scalar ? pdl_absent()
+                                           : written_value(e->fold, child, (pdl_str){0});
 }
 
 static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const end_of *e = user;
-    if (place == PDL_DUMP_HEAD) return with_id(b, pdl_idmap_find(&e->fold->last, (uintptr_t)b), dict);
+    if (place == PDL_DUMP_HEAD)
+        return with_id(b, pdl_idmap_find(&e->fold->last, (uintptr_t)b), dict);
     return place == PDL_DUMP_FIELDS ? with_name(e->name, b, dict) : dict;
 }
 
-static bool is_of_taking(const char *key) { return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0; }
+static bool is_of_taking(const char *key) {
+    return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0;
+}
 
 /* Of what was not executed here a case without a test shows that it was taken elsewhere. */
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const end_of *e = user;
     if (b->kind != PDL_BLOCK_match || !is_of_taking(key)) return pdl_absent();
-    return pdl_idmap_find(&e->fold->taken, (uintptr_t)&PDL_AS(match, b)->cases.p[index]) ? pdl_bool(true) : pdl_absent();
+    return pdl_idmap_find(&e->fold->taken, (uintptr_t)&PDL_AS(match, b)->cases.p[index])
+               ? pdl_bool(true)
+               : pdl_absent();
 }
 
 /* C depth: bounded by the nesting of the source. */
@@ -180,10 +189,10 @@ bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *ou
     return ok;
 }
 
-/* --- match ---------------------------------------------------------------------------------------------- */
+/* --- match ------------------------------------------------------------------------------------ */
 
-/* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent: it was
- * not looked at. */
+/* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent:
+ * it was not looked at. */
 static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
@@ -199,13 +208,15 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
 
 static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const view_of *v = user;
-    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0) return case_value(v->node, key, index);
-    if (b->kind == PDL_BLOCK_if && v->node->part_failed) return pdl_absent(); /* kept when a branch has ended */
+    if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0)
+        return case_value(v->node, key, index);
+    if (b->kind == PDL_BLOCK_if && v->node->part_failed)
+        return pdl_absent(); /* kept when a branch has ended */
     bool of_case = b->kind == PDL_BLOCK_match && strcmp(key, "if") == 0;
     return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
 }
 
-/* --- what is added to the fields ------------------------------------------------------------------------ */
+/* --- what is added to the fields -------------------------------------------------------------- */
 
 static pdl_val timing(const fold_node *n) {
     int64_t end = n->over && !n->part_failed ? n->end : 0;
@@ -250,8 +261,10 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
         dict = pdl_dict_putz(dict, "input", default_input(v));
     pdl_val usage = pdl_dict_new(3);
     for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
-    if (n->fell_back) pdl_drop(usage); /* that of the fallback is its own */
-    else dict = pdl_dict_putz(dict, "pdl__usage", usage);
+    if (n->fell_back)
+        pdl_drop(usage); /* that of the fallback is its own */
+    else
+        dict = pdl_dict_putz(dict, "pdl__usage", usage);
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++) {
         pdl_vref x = fact_of(n, notes[i], 0);
@@ -317,13 +330,18 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     switch ((int)b->kind) {
     case PDL_BLOCK_model: return model_fields(v, dict);
     case PDL_BLOCK_call: {
-        pdl_val args = PDL_AS(call, b)->args ? pdl_absent() : settled(v->fold, fact_of(n, "args", 0));
+        pdl_val args =
+            PDL_AS(call, b)->args ? pdl_absent() : settled(v->fold, fact_of(n, "args", 0));
         if (!pdl_is_absent(args)) dict = put_recorded(dict, "args", pdl_dict_new(0), args);
         return called(v, dict);
     }
-    case PDL_BLOCK_include: case PDL_BLOCK_import: return called(v, dict);
-    case PDL_BLOCK_repeat: case PDL_BLOCK_map:
-        return n->failure && !n->first && !n->items.len ? dict : pdl_dict_putz(dict, "pdl__trace", iterations(v));
+    case PDL_BLOCK_include:
+    case PDL_BLOCK_import: return called(v, dict);
+    case PDL_BLOCK_repeat:
+    case PDL_BLOCK_map:
+        return n->failure && !n->first && !n->items.len
+                   ? dict
+                   : pdl_dict_putz(dict, "pdl__trace", iterations(v));
     case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
     case PDL_BLOCK_match: return cut_cases(n, dict);
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
@@ -359,7 +377,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
     return dict;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 
 static pdl_val error_block(const fold_node *n, pdl_val program) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("error"));
@@ -371,18 +389,21 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
-/* Where the reference loses the block around what failed: definitions, and a text of one block, not of a list. */
+/* Where the reference loses the block around what failed: definitions, and a text of one block, not
+ * of a list. */
 static bool is_lost(const fold_node *n) {
     const fold_node *c = n->last;
     if (!n->part_failed || !c || !(c->failure || c->part_failed)) return false;
     if (c->entry == PDL_ENTRY_DEF) return true;
-    const pdl_blocks *text = n->block->kind == PDL_BLOCK_text ? &PDL_AS(text, n->block)->items : NULL;
+    const pdl_blocks *text =
+        n->block->kind == PDL_BLOCK_text ? &PDL_AS(text, n->block)->items : NULL;
     return text && text->single && c->block == text->p[0];
 }
 
 /* The entry of defs that n is, if it is one. */
 static pdl_str def_name(const fold_node *n) {
-    const pdl_blocks *defs = n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->more->defs : NULL;
+    const pdl_blocks *defs =
+        n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->more->defs : NULL;
     for (uint32_t i = 0; defs && i < defs->n; i++)
         if (defs->p[i] == n->block) return defs->names[i];
     return (pdl_str){0};
@@ -392,7 +413,8 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
     view_of v = {f, n, n->block->kind == PDL_BLOCK_function ? def_name(n) : (pdl_str){0}};
     pdl_dump_view view = {&v, part, value, more};
     if (!n->failure) return pdl_block_dump(n->block, &view);
-    return error_block(n, pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
+    return error_block(n,
+                       pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
 }
 
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
@@ -406,7 +428,8 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
     pdl_val v = pdl_hide_val(f->secrets, node_value(f, n));
-    if (!pdl_fold_put_json(v, n->level, &n->text, f->err.kind ? &err : &f->err)) PDL_PUT(&n->text, "null");
+    if (!pdl_fold_put_json(v, n->level, &n->text, f->err.kind ? &err : &f->err))
+        PDL_PUT(&n->text, "null");
     pdl_err_fini(&err);
     pdl_drop(v);
     (void)pdl_fold_shorten(f, &n->text, 0);

@@ -10,7 +10,8 @@ typedef struct pdl_sink {
     void *user;
     void (*event)(void *user, const pdl_event *e);
     bool
-        wants_blocks; /* block_*, field, attempt events; without any such sink the machine does not make them */
+        /* block_*, field, attempt events; without any such sink the machine does not make them */
+        wants_blocks;
 } pdl_sink;
 
 /* At most PDL_MAX_SINKS sinks in order. */
@@ -19,7 +20,8 @@ typedef struct pdl_sinks {
     pdl_sink p[PDL_MAX_SINKS];
     size_t n;
     bool wants_blocks;
-    /* when e happens, in ns since the epoch: the wall clock, in a replay that of the recording; NULL: 0 */
+    /* when e happens, in ns since the epoch: the wall clock, in a replay that of the recording;
+     * NULL: 0 */
     int64_t (*now)(void *user, const pdl_event *e);
     void *now_user;
 } pdl_sinks;

@@ -1,5 +1,5 @@
-/* spill.h -- text that is put aside in order and read again later: in memory while it is little, then in a file without a
- * name. Private to trace.
+/* spill.h -- text that is put aside in order and read again later: in memory while it is little,
+ * then in a file without a name. Private to trace.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_TRACE_SPILL_H
 #define PDL_TRACE_SPILL_H
@@ -7,7 +7,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. All-zero with fd -1 is empty. */
+/* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. All-zero with fd
+ * -1 is empty. */
 typedef struct pdl_spill {
     int fd; /* -1: none yet */
     uint64_t in_file;

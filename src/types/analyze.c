@@ -1,7 +1,9 @@
-/* analyze.c -- problems of a value in the words of the reference (spec language-syntax 3.5). See schema.h.
+/* analyze.c -- problems of a value in the words of the reference (spec language-syntax 3.5). See
+ * schema.h.
  *
- * A second, simpler walk over value and schema, after validation has failed. Where the reference also tells
- * values that are fine (integers under number, null under a union with null) this one does not.
+ * A second, simpler walk over value and schema, after validation has failed. Where the reference
+ * also tells values that are fine (integers under number, null under a union with null) this one
+ * does not.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +27,10 @@ static pdl_loc item_place(const pdl_node *item) {
     return loc;
 }
 
-/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it has none. */
-static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth, const pdl_node **end) {
+/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it
+ * has none. */
+static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth,
+                        const pdl_node **end) {
     if (!at) {
         *end = n;
         return (pdl_loc){0};
@@ -74,7 +78,8 @@ static void put_str(pdl_buf *out, pdl_vref v) {
 }
 
 /* "VALUE text" or "VALUE text REPR". */
-static void tell(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text, pdl_vref more) {
+static void tell(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text,
+                 pdl_vref more) {
     pdl_buf b = PDL_BUF;
     put_str(&b, v);
     pdl_buf_put(&b, pdl_str_of(text));
@@ -91,7 +96,7 @@ static void tell_name(pdl_analysis *an, const pdl_step *at, const char *text, pd
     pdl_buf_fini(&b);
 }
 
-/* --- scalars -------------------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *word, *text;
@@ -113,7 +118,8 @@ static int class_of(pdl_vref word, int n) {
 
 /* As classes of Python, where a boolean is an int, and as the validator: either is enough. */
 static bool fits_class(pdl_vref v, pdl_vref word) {
-    return pdl_json_is(v, pdl_str_get(word), PDL_D20) || (pdl_is_bool(v) && pdl_text_is(word, "integer"));
+    return pdl_json_is(v, pdl_str_get(word), PDL_D20) ||
+           (pdl_is_bool(v) && pdl_text_is(word, "integer"));
 }
 
 /* Python's `v in list`: true is 1. */
@@ -127,10 +133,11 @@ static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *
     pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
     int row = class_of(word, N_CLASSES);
     if (row >= 0 && !fits_class(v, word)) tell(an, at, v, classes[row].text, pdl_absent());
-    if (pdl_is_list(choices) && !is_among(v, choices)) tell(an, at, v, " should be one of: ", choices);
+    if (pdl_is_list(choices) && !is_among(v, choices))
+        tell(an, at, v, " should be one of: ", choices);
 }
 
-/* --- containers ----------------------------------------------------------------------------------------- */
+/* --- containers ------------------------------------------------------------------------------- */
 
 static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_list(v)) {
@@ -154,7 +161,8 @@ static bool is_matched(pdl_analysis *an, pdl_vref s, pdl_vref key) {
     return false;
 }
 
-static void walk_extras(pdl_analysis *an, pdl_vref s, pdl_vref props, pdl_vref v, const pdl_step *at) {
+static void walk_extras(pdl_analysis *an, pdl_vref s, pdl_vref props, pdl_vref v,
+                        const pdl_step *at) {
     pdl_vref more = pdl_dict_getz(s, "additionalProperties");
     if (!pdl_is_bool(more) || pdl_bool_of(more)) return;
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
@@ -173,7 +181,8 @@ static void walk_object(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step
     pdl_vref required = pdl_dict_getz(s, "required"), props = pdl_dict_getz(s, "properties");
     for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
         pdl_vref name = pdl_list_at(required, i);
-        if (pdl_is_absent(pdl_dict_find(v, name))) tell_name(an, at, "Missing required field: ", name);
+        if (pdl_is_absent(pdl_dict_find(v, name)))
+            tell_name(an, at, "Missing required field: ", name);
     }
     if (pdl_is_dict(props)) walk_extras(an, s, props, v, at);
     for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {
@@ -190,7 +199,7 @@ static void walk_object(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step
     }
 }
 
-/* --- unions --------------------------------------------------------------------------------------------- */
+/* --- unions ----------------------------------------------------------------------------------- */
 
 static bool is_type(pdl_vref s, const char *word) {
     return pdl_is_dict(s) && pdl_text_is(pdl_dict_getz(s, "type"), word);
@@ -235,11 +244,14 @@ static void walk_union_object(pdl_analysis *an, pdl_vref s, pdl_vref members, pd
             best = m;
         }
     }
-    if (most) walk(an, best, v, at);
-    else tell(an, at, v, " should be of type: ", s);
+    if (most)
+        walk(an, best, v, at);
+    else
+        tell(an, at, v, " should be of type: ", s);
 }
 
-static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v, const pdl_step *at) {
+static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v,
+                       const pdl_step *at) {
     pdl_dyn dyn = {an->c->schema->first, NULL};
     if (pdl_check_quiet(an->c, s, v, &dyn, NULL)) return;
     pdl_vref other = beside_null(members);
@@ -249,8 +261,10 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
         pdl_vref array = pdl_absent();
         for (size_t i = 0; i < pdl_list_len(members); i++)
             if (is_type(pdl_list_at(members, i), "array")) array = pdl_list_at(members, i);
-        if (pdl_is_absent(array)) tell(an, at, v, " should not be a list", pdl_absent());
-        else walk(an, array, v, at);
+        if (pdl_is_absent(array))
+            tell(an, at, v, " should not be a list", pdl_absent());
+        else
+            walk(an, array, v, at);
     } else if (pdl_is_dict(v)) {
         walk_union_object(an, s, members, v, at);
     } else { /* a member of the right type that fails otherwise: the validator says it better */
@@ -268,11 +282,16 @@ static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     an->c->depth++;
     pdl_vref word = pdl_dict_getz(s, "type"), target = local_target(an, s),
              members = pdl_dict_getz(s, "anyOf");
-    if (class_of(word, N_SCALARS) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum"))) walk_base(an, s, v, at);
-    else if (!pdl_is_absent(target)) walk(an, target, v, at);
-    else if (pdl_text_is(word, "array")) walk_array(an, s, v, at);
-    else if (pdl_text_is(word, "object")) walk_object(an, s, v, at);
-    else if (pdl_is_list(members)) walk_union(an, s, members, v, at);
+    if (class_of(word, N_SCALARS) >= 0 || pdl_is_list(pdl_dict_getz(s, "enum")))
+        walk_base(an, s, v, at);
+    else if (!pdl_is_absent(target))
+        walk(an, target, v, at);
+    else if (pdl_text_is(word, "array"))
+        walk_array(an, s, v, at);
+    else if (pdl_text_is(word, "object"))
+        walk_object(an, s, v, at);
+    else if (pdl_is_list(members))
+        walk_union(an, s, members, v, at);
     an->c->depth--;
 }
 

@@ -1,7 +1,8 @@
-/* check.c -- pdl_type_check: the fast answer for PDL's own types, the words when it is no. See type.h.
+/* check.c -- pdl_type_check: the fast answer for PDL's own types, the words when it is no. See
+ * type.h.
  *
- * Arguments of every PDL call pass here, so types without JSON Schema parts are checked on the type's tree.
- * Only a failure builds the JSON Schema and asks the validator and the analyzer.
+ * Arguments of every PDL call pass here, so types without JSON Schema parts are checked on the
+ * type's tree. Only a failure builds the JSON Schema and asks the validator and the analyzer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* --- the fast answer ------------------------------------------------------------------------------------ */
+/* --- the fast answer -------------------------------------------------------------------------- */
 
 static bool fits_base(pdl_base_type b, pdl_vref v) {
     switch (b) {
@@ -32,7 +33,9 @@ static bool fits_base(pdl_base_type b, pdl_vref v) {
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
-    pdl_steps steps; /* containers: a value of forty lists may have 2^40 places for a type that is as deep */
+    pdl_steps
+        /* containers: a value of forty lists may have 2^40 places for a type that is as deep */
+        steps;
 } fitter;
 
 static bool fits(fitter *at, const pdl_type *t, pdl_vref v);
@@ -58,7 +61,8 @@ static bool fits_object(fitter *at, const pdl_type *t, pdl_vref v) {
         if (!(t->params ? fits_param(at, f->type, x) : fits(at, f->type, x))) return false;
     }
     size_t n = pdl_dict_len(v);
-    return found == n || (t->params && found + 1 == n && !pdl_is_absent(pdl_dict_getz(v, "pdl_context")));
+    return found == n ||
+           (t->params && found + 1 == n && !pdl_is_absent(pdl_dict_getz(v, "pdl_context")));
 }
 
 /* Depth: that of the type. */
@@ -74,7 +78,9 @@ static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     }
     if (!pdl_is_list(v) || !pdl_steps_go_on(&at->steps)) return false;
     for (size_t i = 0; t->item && i < pdl_list_len(v); i++)
-        if (!fits(at, t->item, pdl_list_at(v, i)) || (i % PDL_CANCEL_EVERY == PDL_CANCEL_EVERY - 1 && pdl_give_up())) return false;
+        if (!fits(at, t->item, pdl_list_at(v, i)) ||
+            (i % PDL_CANCEL_EVERY == PDL_CANCEL_EVERY - 1 && pdl_give_up()))
+            return false;
     return true;
 }
 
@@ -95,10 +101,11 @@ static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
     return ok;
 }
 
-/* --- the slow one --------------------------------------------------------------------------------------- */
+/* --- the slow one ----------------------------------------------------------------------------- */
 
 static bool invalid_type(pdl_err *err, const pdl_type *t, pdl_str why) {
-    return pdl_err_set(err, PDL_E_schema, pdl_node_loc(t->node), "Invalid type in spec: %.*s", PDL_FMT(why));
+    return pdl_err_set(err, PDL_E_schema, pdl_node_loc(t->node), "Invalid type in spec: %.*s",
+                       PDL_FMT(why));
 }
 
 /* err was set below: say whose fault it is. */
@@ -126,8 +133,9 @@ static void say_validator(pdl_analysis *an, pdl_vref v, pdl_fails *fails) {
 }
 
 /* v against the ready schema s. */
-static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v, const pdl_node *args_node,
-                         pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err) {
+static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v,
+                         const pdl_node *args_node, pdl_arena *scratch, bool *ok,
+                         pdl_problems *problems, pdl_err *err) {
     pdl_check c;
     pdl_check_init(&c, s, scratch, err);
     pdl_dyn dyn = {s->first, NULL};
@@ -149,7 +157,8 @@ static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v, con
     return true;
 }
 
-/* The arguments as the schema sees them: without pdl_context, functions that fit as empty objects. Owned. */
+/* The arguments as the schema sees them: without pdl_context, functions that fit as empty objects.
+ * Owned. */
 static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
     pdl_val d = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
@@ -161,15 +170,15 @@ static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
             want = t->fields[j].type;
         }
         if (!known && pdl_text_is(key, "pdl_context")) continue;
-        bool as_object =
-            pdl_is(x, PDL_V_FUNC) && want && want->kind == PDL_TYPE_base && want->base == PDL_BASE_object;
+        bool as_object = pdl_is(x, PDL_V_FUNC) && want && want->kind == PDL_TYPE_base &&
+                         want->base == PDL_BASE_object;
         d = pdl_dict_put(d, pdl_keep(key), as_object ? pdl_dict_new(0) : pdl_keep(x));
     }
     return d;
 }
 
-static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch, bool *ok,
-                       pdl_problems *problems, pdl_err *err) {
+static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
+                       bool *ok, pdl_problems *problems, pdl_err *err) {
     if (t->ready) return check_schema(t, t->ready, v, args_node, scratch, ok, problems, err);
     if (t->bad.p) return invalid_type(err, t, t->bad);
     pdl_schema *s = NULL;
@@ -182,17 +191,19 @@ static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
     return good;
 }
 
-static bool check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err) {
+static bool check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
+                  bool *ok, pdl_problems *problems, pdl_err *err) {
     if (!pdl_check_gave_up(err)) return false;
-    if (!t->params || !pdl_is_dict(v)) return check_slow(t, v, args_node, scratch, ok, problems, err);
+    if (!t->params || !pdl_is_dict(v))
+        return check_slow(t, v, args_node, scratch, ok, problems, err);
     pdl_val args = seen_args(t, v);
     bool good = check_slow(t, args, args_node, scratch, ok, problems, err);
     pdl_drop(args);
     return good;
 }
 
-bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch, bool *ok,
-                    pdl_problems *problems, pdl_err *err) {
+bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
+                    bool *ok, pdl_problems *problems, pdl_err *err) {
     if (problems) *problems = (pdl_problems){0};
     if (!t || fits_fast(t, v, scratch)) {
         *ok = true;

@@ -1,7 +1,7 @@
 /* keywords.c -- the keywords of JSON Schema: one row each, and what they assert. See schema.h.
  *
- * An asserting function returns whether its keyword holds and notes failures in the reference's order. With
- * fails being collected it goes on after a failure, otherwise it may stop.
+ * An asserting function returns whether its keyword holds and notes failures in the reference's
+ * order. With fails being collected it goes on after a failure, otherwise it may stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,9 +24,11 @@ static bool go_on(const pdl_kw_at *k, bool ok) { return !k->c->stopped && (ok ||
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 static bool is_false(pdl_vref v) { return pdl_is_bool(v) && !pdl_bool_of(v); }
 static bool is_true(pdl_vref v) { return pdl_is_bool(v) && pdl_bool_of(v); }
-static pdl_vref beside(const pdl_kw_at *k, const char *key) { return pdl_dict_getz(k->schema, key); }
+static pdl_vref beside(const pdl_kw_at *k, const char *key) {
+    return pdl_dict_getz(k->schema, key);
+}
 
-/* --- what was seen -------------------------------------------------------------------------------------- */
+/* --- what was seen ---------------------------------------------------------------------------- */
 
 static void see(pdl_seen *s, size_t i) {
     if (s && i < s->n) s->bits[i / 64] |= (uint64_t)1 << (i % 64);
@@ -44,17 +46,18 @@ static bool apply(const pdl_kw_at *k, pdl_vref schema, const pdl_dyn *dyn, bool 
         tmp.bits = pdl_arena_new_n(k->c->arena, uint64_t, tmp.n / 64 + 1);
     }
     pdl_seen *seen = k->seen ? &tmp : NULL;
-    bool ok =
-        quiet ? pdl_check_quiet(k->c, schema, k->v, dyn, seen) : pdl_check_run(k->c, schema, k->v, dyn, seen);
+    bool ok = quiet ? pdl_check_quiet(k->c, schema, k->v, dyn, seen)
+                    : pdl_check_run(k->c, schema, k->v, dyn, seen);
     for (size_t i = 0; ok && seen && i <= tmp.n / 64; i++) k->seen->bits[i] |= tmp.bits[i];
     return ok;
 }
 
-/* --- any value ------------------------------------------------------------------------------------------ */
+/* --- any value -------------------------------------------------------------------------------- */
 
 static bool kw_type(const pdl_kw_at *k) {
     unsigned draft = k->dyn->res->draft;
-    if (pdl_is_str(k->want)) return pdl_json_is(k->v, pdl_str_get(k->want), draft) || bad(k, PDL_FAIL_type);
+    if (pdl_is_str(k->want))
+        return pdl_json_is(k->v, pdl_str_get(k->want), draft) || bad(k, PDL_FAIL_type);
     if (!pdl_is_list(k->want)) return true;
     for (size_t i = 0; i < pdl_list_len(k->want); i++) {
         pdl_vref word = pdl_list_at(k->want, i);
@@ -70,9 +73,11 @@ static bool kw_enum(const pdl_kw_at *k) {
     return bad(k, PDL_FAIL_enum);
 }
 
-static bool kw_const(const pdl_kw_at *k) { return pdl_json_eq(k->v, k->want) || bad(k, PDL_FAIL_const); }
+static bool kw_const(const pdl_kw_at *k) {
+    return pdl_json_eq(k->v, k->want) || bad(k, PDL_FAIL_const);
+}
 
-/* --- numbers -------------------------------------------------------------------------------------------- */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 static int compared(const pdl_kw_at *k) {
     return is_number(k->v) && is_number(k->want) ? pdl_num_cmp(k->v, k->want) : 2;
@@ -102,8 +107,8 @@ static bool kw_below(const pdl_kw_at *k) {
     return (cmp != 1 && cmp != 0) || bad(k, PDL_FAIL_below);
 }
 
-/* A float divisor is divided by as Python does, so 0.3 is not a multiple of 0.1; where that overflows,
- * exactly. */
+/* A float divisor is divided by as Python does, so 0.3 is not a multiple of 0.1; where that
+ * overflows, exactly. */
 static bool is_multiple(pdl_vref v, pdl_vref of) {
     if (pdl_is(of, PDL_V_FLOAT)) {
         double a = pdl_num_to_double(v), b = pdl_float_of(of), q = a / b;
@@ -127,7 +132,7 @@ static bool kw_multiple(const pdl_kw_at *k) {
     return is_multiple(k->v, k->want) || bad(k, PDL_FAIL_multiple);
 }
 
-/* --- sizes ---------------------------------------------------------------------------------------------- */
+/* --- sizes ------------------------------------------------------------------------------------ */
 
 static bool at_least(const pdl_kw_at *k, size_t n, pdl_fail_kind kind) {
     if (!is_number(k->want) || pdl_num_cmp(pdl_int((int64_t)n), k->want) >= 0) return true;
@@ -163,7 +168,7 @@ static bool kw_pattern(const pdl_kw_at *k) {
     return pdl_check_match(k->c, k->want, pdl_str_get(k->v)) || bad(k, PDL_FAIL_pattern);
 }
 
-/* --- arrays --------------------------------------------------------------------------------------------- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 
 /* Items [from, to) against one schema. */
 static bool each_item(const pdl_kw_at *k, pdl_vref schema, size_t from, size_t to) {
@@ -267,7 +272,7 @@ static bool kw_unevaluated_items(const pdl_kw_at *k) {
     return ok;
 }
 
-/* --- objects -------------------------------------------------------------------------------------------- */
+/* --- objects ---------------------------------------------------------------------------------- */
 
 static bool kw_properties(const pdl_kw_at *k) {
     if (!pdl_is_dict(k->v) || !pdl_is_dict(k->want)) return true;
@@ -294,7 +299,8 @@ static bool kw_pattern_properties(const pdl_kw_at *k) {
             pdl_vref key = pdl_dict_key_at(k->v, i);
             if (!matches(k, pdl_dict_key_at(k->want, p), key)) continue;
             see(k->seen, i);
-            if (!pdl_check_in(k->c, pdl_dict_val_at(k->want, p), pdl_dict_val_at(k->v, i), k->dyn, key, 0))
+            if (!pdl_check_in(k->c, pdl_dict_val_at(k->want, p), pdl_dict_val_at(k->v, i), k->dyn,
+                              key, 0))
                 ok = false;
         }
     return ok && !k->c->stopped;
@@ -397,7 +403,7 @@ static bool kw_unevaluated_properties(const pdl_kw_at *k) {
     return ok;
 }
 
-/* --- combinations --------------------------------------------------------------------------------------- */
+/* --- combinations ----------------------------------------------------------------------------- */
 
 static bool kw_all_of(const pdl_kw_at *k) {
     bool ok = true;
@@ -413,7 +419,8 @@ static void find_holding(const pdl_kw_at *k, size_t *i, pdl_fails *inner) {
     const pdl_step *start = c->path_start;
     if (outer) c->fails = inner;
     c->path_start = c->path;
-    while (*i < pdl_list_len(k->want) && !c->stopped && !apply(k, pdl_list_at(k->want, *i), k->dyn, false))
+    while (*i < pdl_list_len(k->want) && !c->stopped &&
+           !apply(k, pdl_list_at(k->want, *i), k->dyn, false))
         (*i)++;
     c->fails = outer;
     c->path_start = start;
@@ -474,7 +481,7 @@ static bool kw_if(const pdl_kw_at *k) {
     return pdl_is_absent(next) || apply(k, next, k->dyn, false);
 }
 
-/* --- references ----------------------------------------------------------------------------------------- */
+/* --- references ------------------------------------------------------------------------------- */
 
 static bool go_to(const pdl_kw_at *k, pdl_vref target, const pdl_resource *res) {
     if (!res->meta) {
@@ -493,14 +500,16 @@ static bool kw_ref(const pdl_kw_at *k) {
     pdl_vref target;
     const pdl_resource *res;
     if (!pdl_is_str(k->want)) return true;
-    return pdl_check_ref(k->c, pdl_str_get(k->want), k->dyn, &target, &res) && go_to(k, target, res);
+    return pdl_check_ref(k->c, pdl_str_get(k->want), k->dyn, &target, &res) &&
+           go_to(k, target, res);
 }
 
 static bool kw_dynamic_ref(const pdl_kw_at *k) {
     pdl_vref target;
     const pdl_resource *res;
     if (!pdl_is_str(k->want)) return true;
-    return pdl_check_dynamic_ref(k->c, pdl_str_get(k->want), k->dyn, &target, &res) && go_to(k, target, res);
+    return pdl_check_dynamic_ref(k->c, pdl_str_get(k->want), k->dyn, &target, &res) &&
+           go_to(k, target, res);
 }
 
 static bool kw_recursive_ref(const pdl_kw_at *k) {
@@ -509,7 +518,7 @@ static bool kw_recursive_ref(const pdl_kw_at *k) {
     return pdl_check_recursive_ref(k->c, k->dyn, &target, &res) && go_to(k, target, res);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------- */
 
 enum {
     ALL = PDL_D4 | PDL_D6 | PDL_D7 | PDL_D19 | PDL_D20,
@@ -594,8 +603,10 @@ const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft) {
     size_t lo = 0, hi = sizeof keywords / sizeof *keywords;
     while (lo < hi) { /* the first row that is not before name */
         size_t mid = (lo + hi) / 2;
-        if (pdl_str_cmp(pdl_str_of(keywords[mid].name), name) < 0) lo = mid + 1;
-        else hi = mid;
+        if (pdl_str_cmp(pdl_str_of(keywords[mid].name), name) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     for (; lo < sizeof keywords / sizeof *keywords && pdl_str_is(name, keywords[lo].name); lo++)
         if (keywords[lo].drafts & draft) return &keywords[lo];

@@ -1,7 +1,8 @@
-/* meta.c -- a schema made ready: shape of its keywords, embedded resources, anchors, regexes. See schema.h.
+/* meta.c -- a schema made ready: shape of its keywords, embedded resources, anchors, regexes. See
+ * schema.h.
  *
- * One walk does all of it, following the keywords that hold schemas. Of several faults the one nearest to the
- * top is told, as the reference does.
+ * One walk does all of it, following the keywords that hold schemas. Of several faults the one
+ * nearest to the top is told, as the reference does.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +30,12 @@ typedef struct walk {
 static const struct {
     const char *uri;
     unsigned draft;
-} drafts[] = {
-    {"json-schema.org/draft/2020-12/schema", PDL_D20}, {"json-schema.org/draft/2019-09/schema", PDL_D19},
-    {"json-schema.org/draft-07/schema", PDL_D7},       {"json-schema.org/draft-06/schema", PDL_D6},
-    {"json-schema.org/draft-04/schema", PDL_D4},       {"json-schema.org/draft-03/schema", PDL_D4}};
+} drafts[] = {{"json-schema.org/draft/2020-12/schema", PDL_D20},
+              {"json-schema.org/draft/2019-09/schema", PDL_D19},
+              {"json-schema.org/draft-07/schema", PDL_D7},
+              {"json-schema.org/draft-06/schema", PDL_D6},
+              {"json-schema.org/draft-04/schema", PDL_D4},
+              {"json-schema.org/draft-03/schema", PDL_D4}};
 
 static unsigned draft_of_uri(pdl_str uri) {
     size_t at = pdl_str_find(uri, PDL_STR("://"), 0);
@@ -54,7 +57,7 @@ pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri) {
     return r;
 }
 
-/* --- faults --------------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
 static void put_repr(pdl_buf *b, pdl_vref v) { pdl_val_show(v, true, 2000, b); }
 
@@ -120,7 +123,8 @@ static void check_type_word(walk *w, pdl_vref v) {
             pdl_vref x = pdl_list_at(v, i);
             if (is_type_name(x)) continue;
             fault(w, x,
-                  " is not one of ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']");
+                  " is not one of ['array', 'boolean', 'integer', 'null', 'number', 'object', "
+                  "'string']");
             return;
         }
         if (w->lenient || pdl_json_unique(v, w->a)) return;
@@ -166,7 +170,7 @@ static void check_id(walk *w, pdl_vref v, unsigned draft) {
     if (at != PDL_NOT_FOUND && at + 1 < s.n) fault(w, v, " does not match '^[^#]*#?$'");
 }
 
-/* --- the walk ------------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static void walk_schema(walk *w, pdl_vref v, pdl_resource *res);
 
@@ -188,7 +192,8 @@ static void walk_schema_map(walk *w, pdl_vref v, pdl_resource *res, pdl_kw_shape
             check_strings(w, x, false);
         else if (shape == PDL_KW_bool_map) {
             if (!pdl_is_bool(x)) fault(w, x, " is not of type 'boolean'");
-        } else walk_schema(w, x, res);
+        } else
+            walk_schema(w, x, res);
         w->n_path--;
     }
 }
@@ -198,8 +203,10 @@ static void walk_keyword(walk *w, const pdl_keyword *k, pdl_vref v, pdl_resource
     case PDL_KW_schema: walk_schema(w, v, res); break;
     case PDL_KW_schemas: walk_schemas(w, v, res); break;
     case PDL_KW_items:
-        if (pdl_is_list(v)) walk_schemas(w, v, res);
-        else walk_schema(w, v, res);
+        if (pdl_is_list(v))
+            walk_schemas(w, v, res);
+        else
+            walk_schema(w, v, res);
         break;
     case PDL_KW_bool_or_schema:
         if (!pdl_is_bool(v)) walk_schema(w, v, res);
@@ -248,8 +255,10 @@ static pdl_resource *new_resource(walk *w, pdl_vref root, pdl_str uri, unsigned 
     r->root = root;
     r->draft = draft;
     if (w->s) {
-        if (w->s->last) w->s->last->next = r;
-        else w->s->first = r;
+        if (w->s->last)
+            w->s->last->next = r;
+        else
+            w->s->first = r;
         w->s->last = r;
         if (uri.n) pdl_map_put(&w->s->ids, uri, r);
     }
@@ -259,10 +268,11 @@ static pdl_resource *new_resource(walk *w, pdl_vref root, pdl_str uri, unsigned 
 /* Names given to schema v inside of res; the resource that v is in. */
 static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
     unsigned draft = draft_of(v, res->draft);
-    bool is_root = w->s && res->draft && pdl_is_dict(res->root) && pdl_obj_of(res->root) == pdl_obj_of(v);
+    bool is_root =
+        w->s && res->draft && pdl_is_dict(res->root) && pdl_obj_of(res->root) == pdl_obj_of(v);
     pdl_vref id = pdl_dict_getz(v, draft == PDL_D4 ? "id" : "$id");
-    bool alone =
-        draft >= PDL_D19 || pdl_is_absent(pdl_dict_getz(v, "$ref")); /* before 2019 $ref hides the rest */
+    bool alone = draft >= PDL_D19 ||
+                 pdl_is_absent(pdl_dict_getz(v, "$ref")); /* before 2019 $ref hides the rest */
     if (pdl_is_str(id) && alone) {
         pdl_str s = pdl_str_get(id), uri, fragment;
         pdl_uri_resolve(w->a, res->uri, s, &uri, &fragment);
@@ -291,7 +301,8 @@ static void walk_schema(walk *w, pdl_vref v, pdl_resource *res) {
     if (pdl_is_bool(v) && res->draft != PDL_D4) return;
     if (!pdl_is_dict(v)) {
         fault(w, v,
-              res->draft == PDL_D4 ? " is not of type 'object'" : " is not of type 'object', 'boolean'");
+              res->draft == PDL_D4 ? " is not of type 'object'"
+                                   : " is not of type 'object', 'boolean'");
         return;
     }
     if (w->depth >= PDL_MAX_SCHEMA_DEPTH) {
@@ -303,7 +314,8 @@ static void walk_schema(walk *w, pdl_vref v, pdl_resource *res) {
     res = name_schema(w, v, res);
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
-        const pdl_keyword *k = pdl_is_str(key) ? pdl_keyword_find(pdl_str_get(key), res->draft) : NULL;
+        const pdl_keyword *k =
+            pdl_is_str(key) ? pdl_keyword_find(pdl_str_get(key), res->draft) : NULL;
         if (k) walk_keyword(w, k, pdl_dict_val_at(v, i), res);
     }
     w->n_path--;
@@ -313,9 +325,10 @@ static void walk_schema(walk *w, pdl_vref v, pdl_resource *res) {
 static bool finish(walk *w, pdl_err *err) {
     bool ok = true;
     if (w->too_deep)
-        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "schema is nested more than %d levels deep",
-                         (int)PDL_MAX_SCHEMA_DEPTH);
-    else if (w->faulty) ok = pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&w->fault));
+        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                         "schema is nested more than %d levels deep", (int)PDL_MAX_SCHEMA_DEPTH);
+    else if (w->faulty)
+        ok = pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&w->fault));
     pdl_buf_fini(&w->fault);
     return ok;
 }
@@ -327,8 +340,8 @@ bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err) {
     return finish(&w, err);
 }
 
-bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient, pdl_schema **out,
-                     pdl_err *err) {
+bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient,
+                     pdl_schema **out, pdl_err *err) {
     pdl_schema *s = pdl_arena_new(a, pdl_schema);
     s->arena = a;
     s->held = pdl_keep(v);

@@ -1,7 +1,8 @@
-/* read.c -- spec node or value -> pdl_type. See type.h; the forms are those of spec language-syntax 3.1, in
- * that order.
+/* read.c -- spec node or value -> pdl_type. See type.h; the forms are those of spec language-syntax
+ * 3.1, in that order.
  *
- * A node is turned into a value first, so that there is one reader; the node walks along for the places.
+ * A node is turned into a value first, so that there is one reader; the node walks along for the
+ * places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,11 +49,11 @@ typedef struct reader {
 static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type **out);
 
 static bool fail_word(reader *r, pdl_str word, const pdl_node *n) {
-    pdl_err_set(
-        r->err, PDL_E_schema, pdl_node_loc(n),
-        "%.*s is not a type: expected one of null, boolean, string, number, integer, array, object, or a"
-        " list, an object of types, or a JSON Schema with `type` or `enum`",
-        PDL_FMT(pdl_utf8_cut(word, 80)));
+    pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
+                "%.*s is not a type: expected one of null, boolean, string, number, integer, "
+                "array, object, or a"
+                " list, an object of types, or a JSON Schema with `type` or `enum`",
+                PDL_FMT(pdl_utf8_cut(word, 80)));
     for (size_t i = 0; i < sizeof foreign_words / sizeof *foreign_words; i++) {
         if (!pdl_str_eq_nocase(word, pdl_str_of(foreign_words[i].word))) continue;
         pdl_err_hint(r->err, "%s", foreign_words[i].hint);
@@ -122,8 +123,8 @@ static bool keys_are_text(reader *r, pdl_vref d, const pdl_node *n) {
         if (pdl_is_str(pdl_dict_key_at(d, i))) continue;
         pdl_buf b = PDL_BUF;
         pdl_val_show(pdl_dict_key_at(d, i), true, 80, &b);
-        pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n), "the name of a field should be a string, not %s",
-                    pdl_buf_z(&b));
+        pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
+                    "the name of a field should be a string, not %s", pdl_buf_z(&b));
         pdl_buf_fini(&b);
         return false;
     }
@@ -146,7 +147,8 @@ static bool read_fields(reader *r, pdl_vref d, const pdl_node *n, pdl_type *t) {
     return true;
 }
 
-static bool read_object(reader *r, pdl_vref d, const pdl_node *n, bool wrapped, const pdl_type **out) {
+static bool read_object(reader *r, pdl_vref d, const pdl_node *n, bool wrapped,
+                        const pdl_type **out) {
     pdl_type *t = new_type(r, PDL_TYPE_object, n);
     t->wrapped = wrapped;
     if (!keys_are_text(r, d, n) || !read_fields(r, d, n, t)) return false;
@@ -154,8 +156,8 @@ static bool read_object(reader *r, pdl_vref d, const pdl_node *n, bool wrapped, 
     return true;
 }
 
-static bool read_around(reader *r, pdl_type_kind kind, pdl_vref v, const pdl_node *inner, const pdl_node *n,
-                        const pdl_type **out) {
+static bool read_around(reader *r, pdl_type_kind kind, pdl_vref v, const pdl_node *inner,
+                        const pdl_node *n, const pdl_type **out) {
     pdl_type *t = new_type(r, kind, n);
     if (!read_type(r, v, inner, &t->item)) return false;
     if (t->item && !t->item->plain) t->plain = false;
@@ -172,7 +174,8 @@ static bool is_type_words(pdl_vref v) {
 }
 
 /* A JSON Schema kept as it is, `key` in front. */
-static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *n, const pdl_type **out) {
+static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *n,
+                        const pdl_type **out) {
     if (!keys_are_text(r, d, n)) return false;
     pdl_type *t = new_type(r, PDL_TYPE_schema, n);
     pdl_val s = pdl_dict_new(pdl_dict_len(d));
@@ -185,10 +188,12 @@ static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *
     return true;
 }
 
-/* The text of a wrong word says what is wrong with it; what the user may have meant stands around it. */
+/* The text of a wrong word says what is wrong with it; what the user may have meant stands around
+ * it. */
 static void hint_form(reader *r, pdl_vref d) {
-    static const char *const schema_words[] = {"anyOf", "oneOf",   "allOf",   "const",      "$ref",
-                                               "not",   "minimum", "pattern", "properties", "items"};
+    static const char *const schema_words[] = {"anyOf",      "oneOf", "allOf",   "const",
+                                               "$ref",       "not",   "minimum", "pattern",
+                                               "properties", "items"};
     if (r->err->hint) return;
     if (!pdl_is_absent(pdl_dict_getz(d, "enum"))) {
         pdl_err_hint(r->err, "a JSON Schema with `enum` takes a list");
@@ -196,7 +201,8 @@ static void hint_form(reader *r, pdl_vref d) {
     }
     for (size_t i = 0; i < sizeof schema_words / sizeof *schema_words; i++)
         if (!pdl_is_absent(pdl_dict_getz(d, schema_words[i]))) {
-            pdl_err_hint(r->err, "a JSON Schema needs `type` or `enum` beside `%s`", schema_words[i]);
+            pdl_err_hint(r->err, "a JSON Schema needs `type` or `enum` beside `%s`",
+                         schema_words[i]);
             return;
         }
 }
@@ -205,13 +211,14 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
     size_t len = pdl_dict_len(d);
     if (pdl_is_list(pdl_dict_getz(d, "enum"))) return read_schema(r, d, "enum", n, out);
     pdl_vref only = len == 1 ? pdl_dict_getz(d, "optional") : pdl_absent();
-    if (!pdl_is_absent(only)) return read_around(r, PDL_TYPE_optional, only, entry_node(n, d, 0), n, out);
+    if (!pdl_is_absent(only))
+        return read_around(r, PDL_TYPE_optional, only, entry_node(n, d, 0), n, out);
     pdl_vref words = pdl_dict_getz(d, "type");
     if (!pdl_is_absent(words) && is_type_words(words)) return read_schema(r, d, "type", n, out);
     only = len == 1 ? pdl_dict_getz(d, "object") : pdl_absent();
     if (!pdl_is_absent(only) && pdl_is_dict(only)) {
-        /* {object: {enum: [red]}} is no mapping of types (red is none) but an object with a field named
-         * object. */
+        /* {object: {enum: [red]}} is no mapping of types (red is none) but an object with a field
+         * named object. */
         const pdl_node *inner = entry_node(n, d, 0);
         pdl_err first = {0}, *err = r->err;
         r->err = &first;
@@ -219,7 +226,8 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
         bool ok = read_object(r, only, inner, true, &t);
         r->err = err;
         if (ok) {
-            ((pdl_type *)(uintptr_t)t)->node = n; /* made just now; places follow the tree as written */
+            ((pdl_type *)(uintptr_t)t)->node =
+                n; /* made just now; places follow the tree as written */
             *out = t;
             return true;
         }
@@ -254,9 +262,8 @@ static bool read_list(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
         pdl_err_set(r->err, PDL_E_schema, pdl_node_loc(n),
                     "invalid PDL type %s: a list type has exactly one element type", pdl_buf_z(&b));
         pdl_buf_fini(&b);
-        pdl_err_hint(
-            r->err,
-            "write [string] for a list of strings, {type: [string, integer]} for one of several types");
+        pdl_err_hint(r->err, "write [string] for a list of strings, {type: [string, integer]} for "
+                             "one of several types");
         return false;
     }
     const pdl_node *inner = n && n->kind == PDL_NODE_SEQ && n->n == 1 ? n->items[0] : NULL;
@@ -271,8 +278,8 @@ static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
     if (pdl_is_str(v)) return read_word(r, v, n, out);
     if (!pdl_is_list(v) && !pdl_is_dict(v)) return fail_value(r, v, n);
     if (r->depth >= PDL_MAX_SCHEMA_DEPTH)
-        return pdl_err_set(r->err, PDL_E_limit, pdl_node_loc(n), "type is nested more than %d levels deep",
-                           (int)PDL_MAX_SCHEMA_DEPTH);
+        return pdl_err_set(r->err, PDL_E_limit, pdl_node_loc(n),
+                           "type is nested more than %d levels deep", (int)PDL_MAX_SCHEMA_DEPTH);
     r->depth++;
     bool ok = pdl_is_list(v) ? read_list(r, v, n, out) : read_mapping(r, v, n, out);
     r->depth--;
@@ -296,8 +303,8 @@ static void make_ready(pdl_arena *a, pdl_type *t) {
     pdl_drop(s);
 }
 
-static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params, const pdl_type **out,
-                       pdl_err *err) {
+static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
+                       const pdl_type **out, pdl_err *err) {
     reader r = {.a = a, .err = err};
     const pdl_type *t = NULL;
     bool ok = params ? read_object(&r, v, n, false, &t) : read_type(&r, v, n, &t);
@@ -327,7 +334,8 @@ bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_er
     return ok;
 }
 
-bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type **out, pdl_err *err) {
+bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type **out,
+                          pdl_err *err) {
     pdl_val v = pdl_null();
     if (params && !pdl_yaml_to_val(params, &v, err)) return false;
     if (pdl_is_null(v)) v = pdl_dict_new(0);
@@ -335,12 +343,13 @@ bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type *
     if (!pdl_is_dict(v))
         ok = pdl_err_set(err, PDL_E_schema, pdl_node_loc(params),
                          "the parameters of a function should be an object of types");
-    else ok = read_whole(a, v, params, true, out, err);
+    else
+        ok = read_whole(a, v, params, true, out, err);
     pdl_drop(v);
     return ok;
 }
 
-/* --- looking inside ------------------------------------------------------------------------------------- */
+/* --- looking inside --------------------------------------------------------------------------- */
 
 bool pdl_type_is_any(const pdl_type *t) { return !t || t->kind == PDL_TYPE_any; }
 bool pdl_type_is_object(const pdl_type *t) { return t && t->kind == PDL_TYPE_object; }
@@ -350,8 +359,8 @@ pdl_str pdl_type_field_name(const pdl_type *t, size_t i) { return pdl_str_get(t-
 const pdl_type *pdl_type_field(const pdl_type *t, size_t i) { return t->fields[i].type; }
 bool pdl_type_field_optional(const pdl_type *t, size_t i) { return t->fields[i].optional; }
 
-void pdl_type_deprecated(const pdl_type *t, void (*fn)(void *user, const char *old, const char *now),
-                         void *user) {
+void pdl_type_deprecated(const pdl_type *t,
+                         void (*fn)(void *user, const char *old, const char *now), void *user) {
     if (!t) return;
     if (t->old) fn(user, t->old, pdl_base_names[t->base]);
     pdl_type_deprecated(t->item, fn, user); /* depth of a type: PDL_MAX_SCHEMA_DEPTH */

@@ -8,7 +8,8 @@
 
 static bool fail_ref(pdl_check *c, pdl_str ref) {
     c->stopped = true;
-    return pdl_err_set(c->err, PDL_E_schema, (pdl_loc){0}, "Unresolvable reference: %.*s", PDL_FMT(ref));
+    return pdl_err_set(c->err, PDL_E_schema, (pdl_loc){0}, "Unresolvable reference: %.*s",
+                       PDL_FMT(ref));
 }
 
 static const pdl_resource *find_in(const pdl_schema *s, pdl_str uri) {
@@ -35,7 +36,8 @@ static const pdl_resource *fetch(pdl_check *c, pdl_str uri, unsigned draft) {
 
 static const pdl_resource *find_resource(pdl_check *c, pdl_str uri, unsigned draft) {
     const pdl_resource *r = find_in(c->schema, uri);
-    for (const pdl_remote_doc *d = c->docs; d && !r; d = d->next) r = uri.n ? find_in(d->s, uri) : NULL;
+    for (const pdl_remote_doc *d = c->docs; d && !r; d = d->next)
+        r = uri.n ? find_in(d->s, uri) : NULL;
     for (const pdl_resource *m = c->metas; m && !r; m = m->next)
         if (pdl_str_eq(m->uri, uri)) r = m;
     if (r) return r;
@@ -50,7 +52,8 @@ const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_re
     if (!pdl_is_dict(v) || res->meta) return res;
     /* Most documents have no parts with names. */
     bool parts = c->schema->first != c->schema->last;
-    for (const pdl_remote_doc *d = c->docs; d && !parts; d = d->next) parts = d->s->first != d->s->last;
+    for (const pdl_remote_doc *d = c->docs; d && !parts; d = d->next)
+        parts = d->s->first != d->s->last;
     if (!parts) return res;
     pdl_vref id = pdl_dict_getz(v, "$id");
     if (pdl_is_absent(id)) id = pdl_dict_getz(v, "id");
@@ -85,11 +88,13 @@ static bool follow(pdl_check *c, pdl_str pointer, pdl_vref *at, const pdl_resour
         pdl_str step = decode_step(c->arena, pdl_str_sub(pointer, i, end));
         int64_t index = 0;
         i = end + 1;
-        if (pdl_is_dict(v)) v = pdl_dict_gets(v, step);
+        if (pdl_is_dict(v))
+            v = pdl_dict_gets(v, step);
         else if (pdl_is_list(v) && pdl_num_read_int(step, &index) && index >= 0 &&
                  (size_t)index < pdl_list_len(v))
             v = pdl_list_at(v, (size_t)index);
-        else v = pdl_absent();
+        else
+            v = pdl_absent();
         if (pdl_is_absent(v)) return false;
         *res = pdl_check_enter(c, v, *res);
     }
@@ -152,7 +157,8 @@ bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vr
     return true;
 }
 
-bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target, const pdl_resource **res) {
+bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
+                             const pdl_resource **res) {
     if (!resolve(c, PDL_STR("#"), dyn->res, target, res, NULL)) return false;
     if (!(*res)->recursive) return true;
     for (const pdl_dyn *d = dyn; d; d = d->up) {

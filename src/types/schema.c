@@ -1,10 +1,12 @@
-/* schema.c -- pdl_type -> JSON Schema, and -> the value as written. See type.h; spec language-syntax 3.2.
- * SPDX-License-Identifier: Apache-2.0 */
+/* schema.c -- pdl_type -> JSON Schema, and -> the value as written. See type.h; spec
+ * language-syntax 3.2. SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
 #include "base/banned.h"
 
-static pdl_val type_word(const char *word) { return pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(word)); }
+static pdl_val type_word(const char *word) {
+    return pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz(word));
+}
 
 static pdl_val object_schema(const pdl_type *t, bool closed) {
     pdl_val props = pdl_dict_new(t->n_fields), required = pdl_list_new(t->n_fields);

@@ -1,9 +1,9 @@
 /* schema.h -- private to the room: a JSON Schema made ready for checking, and the parts of a check.
  *
- * pdl_schema_open walks a schema once: it checks the shape of each keyword (what the metaschema says), finds
- * the embedded resources ($id), anchors, and compiles the regexes. A check (pdl_check) then interprets the
- * schema value itself, in one of two modes: valid or not (stops at the first failure), or with the failures
- * collected.
+ * pdl_schema_open walks a schema once: it checks the shape of each keyword (what the metaschema
+ * says), finds the embedded resources ($id), anchors, and compiles the regexes. A check (pdl_check)
+ * then interprets the schema value itself, in one of two modes: valid or not (stops at the first
+ * failure), or with the failures collected.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,9 +44,9 @@ typedef struct pdl_schema {
     pdl_map ids;     /* resources by uri */
 } pdl_schema;
 
-/* Schema v ready for checks, in arena a; pdl_schema_close before the arena goes. uri: where it was fetched
- * from, or empty. lenient: shapes are not checked. Error: PDL_E_schema with the validator's words,
- * PDL_E_limit. */
+/* Schema v ready for checks, in arena a; pdl_schema_close before the arena goes. uri: where it was
+ * fetched from, or empty. lenient: shapes are not checked. Error: PDL_E_schema with the validator's
+ * words, PDL_E_limit. */
 PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient,
                               pdl_schema **out, pdl_err *err);
 void pdl_schema_close(pdl_schema *s);
@@ -55,7 +55,7 @@ pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri);
 /* Is v a schema of this draft? False with PDL_E_schema. */
 PDL_MUST bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err);
 
-/* --- failures ------------------------------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 /* What failed; words.c has a row of text for each. */
 typedef enum {
@@ -129,7 +129,7 @@ void pdl_step_put(const pdl_step *s, pdl_buf *out);
 /* Its sentence, appended. */
 void pdl_fail_words(const pdl_fail *f, pdl_buf *out);
 
-/* --- a check -------------------------------------------------------------------------------------------- */
+/* --- a check ---------------------------------------------------------------------------------- */
 
 typedef pdl_vref pdl_remote_fn(void *user, pdl_str uri);
 
@@ -147,8 +147,8 @@ typedef struct pdl_check {
     pdl_err *err;
     bool stopped; /* err is set: unwind */
     unsigned depth;
-    uint64_t steps; /* schema objects visited; at most PDL_CHECK_STEPS */
-    size_t n_fails; /* at most PDL_CHECK_FAILS are kept */
+    uint64_t steps;   /* schema objects visited; at most PDL_CHECK_STEPS */
+    size_t n_fails;   /* at most PDL_CHECK_FAILS are kept */
     pdl_fails *fails; /* NULL: only valid or not */
     const pdl_step *path, *path_start;
     pdl_remote_fn *remote;
@@ -171,14 +171,17 @@ typedef struct pdl_seen {
 
 void pdl_check_init(pdl_check *c, const pdl_schema *s, pdl_arena *scratch, pdl_err *err);
 void pdl_check_fini(pdl_check *c);
-/* Does v satisfy schema, a part of the resource dyn->res? False also when stopped. seen may be NULL. */
+/* Does v satisfy schema, a part of the resource dyn->res? False also when stopped. seen may be
+ * NULL. */
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
 /* As pdl_check_run, one step into the value. */
-bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key, size_t i);
+bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
+                  size_t i);
 /* As pdl_check_run without collecting. */
 bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
 /* Note a failure (NULL when not collecting). */
-pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want, pdl_vref schema);
+pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want,
+                         pdl_vref schema);
 /* Compiled pattern, NULL when stopped. */
 const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern);
 bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s);
@@ -193,7 +196,7 @@ PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref
 /* The resource that v is the root of, else res. */
 const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
 
-/* --- keywords (keywords.c) ------------------------------------------------------------------------------ */
+/* --- keywords (keywords.c) -------------------------------------------------------------------- */
 
 /* What the metaschema says about a keyword's value. */
 typedef enum {
@@ -251,7 +254,7 @@ void pdl_uri_resolve(pdl_arena *a, pdl_str base, pdl_str ref, pdl_str *uri, pdl_
 /* %XX decoded, in arena a. */
 pdl_str pdl_uri_unquote(pdl_arena *a, pdl_str s);
 
-/* --- a type's inside ------------------------------------------------------------------------------------ */
+/* --- a type's inside -------------------------------------------------------------------------- */
 
 typedef enum {
     PDL_TYPE_any,
@@ -283,8 +286,10 @@ struct pdl_type {
     pdl_base_type base;
     const char *old; /* base: deprecated word as written, or NULL */
     bool wrapped;    /* object: written as {object: ..} */
-    bool params;     /* of a function: the extra argument pdl_context passes, functions count as objects */
-    bool plain;      /* nothing below is a JSON Schema: checked without building one */
+    bool
+        /* of a function: the extra argument pdl_context passes, functions count as objects */
+        params;
+    bool plain;           /* nothing below is a JSON Schema: checked without building one */
     const pdl_node *node; /* NULL: made from a value */
     const pdl_type *item; /* list, optional; NULL: any */
     pdl_type_entry *fields;

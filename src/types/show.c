@@ -38,13 +38,16 @@ static void show_schema(pdl_vref s, pdl_buf *out) {
     for (size_t i = 0; pdl_is_list(alternatives) && i < pdl_list_len(alternatives); i++) {
         pdl_vref x = pdl_list_at(alternatives, i);
         if (i) PDL_PUT(out, " | ");
-        if (!by_value && pdl_is_str(x)) pdl_buf_put(out, pdl_str_get(x));
-        else show_json(x, out);
+        if (!by_value && pdl_is_str(x))
+            pdl_buf_put(out, pdl_str_get(x));
+        else
+            show_json(x, out);
     }
     bool first = true;
     for (size_t i = 0; i < pdl_dict_len(s); i++) {
         pdl_vref key = pdl_dict_key_at(s, i);
-        if (pdl_text_is(key, by_value ? "enum" : "type") || pdl_text_is(key, "description")) continue;
+        if (pdl_text_is(key, by_value ? "enum" : "type") || pdl_text_is(key, "description"))
+            continue;
         pdl_buf_put(out, first ? PDL_STR(" (") : PDL_STR(", "));
         first = false;
         pdl_val_show(key, false, 80, out);

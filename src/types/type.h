@@ -1,6 +1,7 @@
 /* type.h -- pdl_type: what a `spec` denotes; read, check, show. Spec: language-syntax 3.
  *
- * Types live in an arena and are immutable. A type made from a program keeps the place of each part.
+ * Types live in an arena and are immutable. A type made from a program keeps the place of each
+ * part.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,20 +16,21 @@
 
 typedef struct pdl_type pdl_type;
 
-/* Read a spec node (short forms, JSON Schema). *out is NULL ("any value") for null. Error: PDL_E_schema at
- * the part that is wrong, with a hint; PDL_E_limit. An invalid JSON Schema inside is told by the check, not
- * here. */
+/* Read a spec node (short forms, JSON Schema). *out is NULL ("any value") for null. Error:
+ * PDL_E_schema at the part that is wrong, with a hint; PDL_E_limit. An invalid JSON Schema inside
+ * is told by the check, not here. */
 PDL_MUST bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_err *err);
 /* The same from a value (parameters of tools, tests). */
 PDL_MUST bool pdl_type_from_val(pdl_arena *a, pdl_vref v, const pdl_type **out, pdl_err *err);
 
 /* The type of a function's arguments: an object with these fields, closed. `params` is the node of
  * `function:` (mapping name -> type). */
-PDL_MUST bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type **out, pdl_err *err);
+PDL_MUST bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type **out,
+                                   pdl_err *err);
 
 /* Calls back for each deprecated type word ("str", "string") in t, in order: the command warns. */
-void pdl_type_deprecated(const pdl_type *t, void (*fn)(void *user, const char *old, const char *now),
-                         void *user);
+void pdl_type_deprecated(const pdl_type *t,
+                         void (*fn)(void *user, const char *old, const char *now), void *user);
 
 bool pdl_type_is_any(const pdl_type *t);    /* NULL or null: everything fits */
 bool pdl_type_is_object(const pdl_type *t); /* in PDL form: for parser regex groups */
@@ -45,9 +47,10 @@ pdl_val pdl_type_as_written(const pdl_type *t);
 
 /* One problem of a check. Path segments name where in the value (".a", "[2]"). */
 typedef struct pdl_problem {
-    pdl_loc loc;   /* where to print it: the part of the type node for the path, else the type's place */
-    pdl_str path;  /* ".a[2].b", "" at the top */
-    pdl_str text;  /* "3 should be of type <class 'str'>" */
+    pdl_loc
+        loc; /* where to print it: the part of the type node for the path, else the type's place */
+    pdl_str path; /* ".a[2].b", "" at the top */
+    pdl_str text; /* "3 should be of type <class 'str'>" */
     bool
         at_header; /* neither the type's tree nor args_node knows a step of the path: print it at the place of the header
                        line (the key `spec`, `args`, `return`), as the reference does; loc is then that of the value node */
@@ -58,19 +61,19 @@ typedef struct pdl_problems {
     size_t n;
 } pdl_problems;
 
-/* Check v (no promises inside). *ok false: problems lists them (spec 3.5), made in scratch. loc_of tells, for
- * function calls, where the arguments were written: NULL uses the places of the type. `args_node` (may be
- * NULL): node whose tree mirrors the value, for places. Error (PDL_E_schema, "Invalid type in spec: ..."):
- * the schema itself is invalid. PDL_E_limit: too deep. */
-PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
-                             bool *ok, pdl_problems *problems, pdl_err *err);
+/* Check v (no promises inside). *ok false: problems lists them (spec 3.5), made in scratch. loc_of
+ * tells, for function calls, where the arguments were written: NULL uses the places of the type.
+ * `args_node` (may be NULL): node whose tree mirrors the value, for places. Error (PDL_E_schema,
+ * "Invalid type in spec: ..."): the schema itself is invalid. PDL_E_limit: too deep. */
+PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
+                             pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err);
 
-/* Validate v against a raw JSON Schema value (draft 2020-12 or as $schema says): the validator alone, for the
- * public suite and tool arguments. `remote` (may be NULL) resolves absolute URIs to schemas (borrowed) or
- * absent. */
-PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v, pdl_vref (*remote)(void *user, pdl_str uri),
-                                  void *user, bool *ok, pdl_problems *problems, pdl_arena *scratch,
-                                  pdl_err *err);
+/* Validate v against a raw JSON Schema value (draft 2020-12 or as $schema says): the validator
+ * alone, for the public suite and tool arguments. `remote` (may be NULL) resolves absolute URIs to
+ * schemas (borrowed) or absent. */
+PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v,
+                                  pdl_vref (*remote)(void *user, pdl_str uri), void *user, bool *ok,
+                                  pdl_problems *problems, pdl_arena *scratch, pdl_err *err);
 
 /* Short text for messages and hover: "[integer]", "{a: string, b?: number}". */
 void pdl_type_show(const pdl_type *t, pdl_buf *out);

@@ -72,8 +72,10 @@ static void put_path(const uri *b, const uri *r, pdl_buf *out) {
     }
     pdl_buf merged = PDL_BUF;
     size_t slash = pdl_str_rfind(b->path, PDL_STR("/"));
-    if (b->authority.p && b->path.n == 0) PDL_PUT(&merged, "/");
-    else if (slash != PDL_NOT_FOUND) pdl_buf_put(&merged, pdl_str_sub(b->path, 0, slash + 1));
+    if (b->authority.p && b->path.n == 0)
+        PDL_PUT(&merged, "/");
+    else if (slash != PDL_NOT_FOUND)
+        pdl_buf_put(&merged, pdl_str_sub(b->path, 0, slash + 1));
     pdl_buf_put(&merged, r->path);
     remove_dots(pdl_buf_str(&merged), out);
     pdl_buf_fini(&merged);
@@ -100,8 +102,10 @@ void pdl_uri_resolve(pdl_arena *a, pdl_str base, pdl_str ref, pdl_str *out, pdl_
             PDL_PUT(&t, "//");
             pdl_buf_put(&t, r.authority);
         }
-        if (r.authority.p) remove_dots(r.path, &t);
-        else pdl_buf_put(&t, r.path); /* urn:x:y */
+        if (r.authority.p)
+            remove_dots(r.path, &t);
+        else
+            pdl_buf_put(&t, r.path); /* urn:x:y */
     } else {
         if (b.authority.p) {
             PDL_PUT(&t, "//");

@@ -1,5 +1,5 @@
-/* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords: keywords.c. See
- * schema.h.
+/* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords:
+ * keywords.c. See schema.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* --- JSON's view of values ------------------------------------------------------------------------------ */
+/* --- JSON's view of values -------------------------------------------------------------------- */
 
 static bool is_integral(pdl_vref v, unsigned draft) {
     if (pdl_is_int(v)) return true;
@@ -49,7 +49,8 @@ static bool eq_at(pdl_vref a, pdl_vref b, unsigned depth, pdl_steps *steps) {
         if (pdl_dict_len(a) != pdl_dict_len(b)) return false;
         for (size_t i = 0; i < pdl_dict_len(a); i++) {
             pdl_vref other = pdl_dict_find(b, pdl_dict_key_at(a, i));
-            if (pdl_is_absent(other) || !eq_at(pdl_dict_val_at(a, i), other, depth + 1, steps)) return false;
+            if (pdl_is_absent(other) || !eq_at(pdl_dict_val_at(a, i), other, depth + 1, steps))
+                return false;
         }
         return true;
     }
@@ -67,7 +68,8 @@ static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
     if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return 1;
     uint64_t h = 17;
     if (is_sequence(v)) {
-        for (size_t i = 0; i < pdl_list_len(v); i++) h = h * 31 + hash_at(pdl_list_at(v, i), depth + 1, steps);
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            h = h * 31 + hash_at(pdl_list_at(v, i), depth + 1, steps);
         return pdl_hash_u64(h);
     }
     if (pdl_is_dict(v)) {
@@ -97,7 +99,7 @@ bool pdl_json_unique(pdl_vref list, pdl_arena *scratch) {
     return unique;
 }
 
-/* --- the walk ------------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 void pdl_check_init(pdl_check *c, const pdl_schema *s, pdl_arena *scratch, pdl_err *err) {
     *c = (pdl_check){.schema = s, .arena = scratch, .err = err};
@@ -116,9 +118,11 @@ static void add_path(pdl_check *c, pdl_fail *f) {
     for (const pdl_step *s = c->path; s != c->path_start; s = s->up) f->path[--i] = *s;
 }
 
-pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want, pdl_vref schema) {
+pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want,
+                         pdl_vref schema) {
     if (!c->fails || c->stopped) return NULL;
-    if (c->fails->first && c->n_fails >= PDL_CHECK_FAILS) return NULL; /* each list has at least one */
+    if (c->fails->first && c->n_fails >= PDL_CHECK_FAILS)
+        return NULL; /* each list has at least one */
     c->n_fails++;
     pdl_fail *f = pdl_arena_new(c->arena, pdl_fail);
     f->kind = kind;
@@ -126,13 +130,16 @@ pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref 
     f->want = want;
     f->schema = schema;
     add_path(c, f);
-    if (c->fails->last) c->fails->last->next = f;
-    else c->fails->first = f;
+    if (c->fails->last)
+        c->fails->last->next = f;
+    else
+        c->fails->first = f;
     c->fails->last = f;
     return f;
 }
 
-bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key, size_t i) {
+bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
+                  size_t i) {
     pdl_step step = {c->path, key, i};
     c->path = &step;
     bool ok = pdl_check_run(c, schema, v, dyn, NULL);
@@ -140,7 +147,8 @@ bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn,
     return ok;
 }
 
-bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen) {
+bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn,
+                     pdl_seen *seen) {
     pdl_fails *fails = c->fails;
     c->fails = NULL;
     bool ok = pdl_check_run(c, schema, v, dyn, seen);
@@ -151,7 +159,8 @@ bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *d
 const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern) {
     pdl_str p = pdl_str_get(pattern);
     const pdl_regex *re = pdl_map_find(&c->schema->regexes, p);
-    for (const pdl_remote_doc *d = c->docs; d && !re; d = d->next) re = pdl_map_find(&d->s->regexes, p);
+    for (const pdl_remote_doc *d = c->docs; d && !re; d = d->next)
+        re = pdl_map_find(&d->s->regexes, p);
     if (!re && !c->stopped) {
         c->stopped = true;
         pdl_err_set(c->err, PDL_E_schema, (pdl_loc){0}, "'%.*s' is not a 'regex'", PDL_FMT(p));
@@ -191,9 +200,11 @@ static bool looks_back(pdl_vref schema, pdl_vref v, unsigned draft) {
     return pdl_is_list(v) && !pdl_is_absent(pdl_dict_getz(schema, "unevaluatedItems"));
 }
 
-static bool run_object(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen) {
+static bool run_object(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn,
+                       pdl_seen *seen) {
     unsigned draft = dyn->res->draft;
-    pdl_kw_at at = {.c = c, .want = pdl_absent(), .schema = schema, .v = v, .dyn = dyn, .seen = seen};
+    pdl_kw_at at = {
+        .c = c, .want = pdl_absent(), .schema = schema, .v = v, .dyn = dyn, .seen = seen};
     if (draft < PDL_D19) { /* there $ref stands alone */
         at.want = pdl_dict_getz(schema, "$ref");
         if (pdl_is_str(at.want)) return pdl_keyword_find(PDL_STR("$ref"), draft)->fn(&at);
@@ -230,8 +241,8 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
     }
     if (c->depth >= PDL_MAX_SCHEMA_DEPTH) {
         c->stopped = true;
-        return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema leads more than %d levels deep",
-                           (int)PDL_MAX_SCHEMA_DEPTH);
+        return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0},
+                           "schema leads more than %d levels deep", (int)PDL_MAX_SCHEMA_DEPTH);
     }
     pdl_dyn here = {pdl_check_enter(c, schema, dyn->res), dyn};
     c->depth++;
@@ -240,7 +251,7 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
     return ok;
 }
 
-/* --- the validator alone -------------------------------------------------------------------------------- */
+/* --- the validator alone ---------------------------------------------------------------------- */
 
 static void put_one_problem(pdl_arena *a, const pdl_fail *f, pdl_problems *out) {
     pdl_buf text = PDL_BUF, path = PDL_BUF;

@@ -1,5 +1,5 @@
-/* words.c -- which failure of a validation is told, and its sentence (those of Python's jsonschema). See
- * schema.h.
+/* words.c -- which failure of a validation is told, and its sentence (those of Python's
+ * jsonschema). See schema.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "types/schema.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- the most relevant one ------------------------------------------------------------------------------ */
+/* --- the most relevant one -------------------------------------------------------------------- */
 
 static int cmp_step(const pdl_step *a, const pdl_step *b) {
     bool ta = pdl_is_str(a->key), tb = pdl_is_str(b->key);
@@ -24,13 +24,14 @@ static bool matches_type(const pdl_fail *f) {
     if (pdl_is_str(t)) return pdl_json_is(f->v, pdl_str_get(t), PDL_D20);
     if (!pdl_is_list(t)) return false;
     for (size_t i = 0; i < pdl_list_len(t); i++)
-        if (pdl_is_str(pdl_list_at(t, i)) && pdl_json_is(f->v, pdl_str_get(pdl_list_at(t, i)), PDL_D20))
+        if (pdl_is_str(pdl_list_at(t, i)) &&
+            pdl_json_is(f->v, pdl_str_get(pdl_list_at(t, i)), PDL_D20))
             return true;
     return false;
 }
 
-/* More relevant is greater: nearer to the top, later among siblings, not of a union, not of the type asked
- * for. */
+/* More relevant is greater: nearer to the top, later among siblings, not of a union, not of the
+ * type asked for. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {
@@ -60,10 +61,10 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
     return best;
 }
 
-/* --- its sentence --------------------------------------------------------------------------------------- */
+/* --- its sentence ----------------------------------------------------------------------------- */
 
-/* @v repr of the value, @w repr of what the keyword wants, @W str of it, @x the name, @l the list, @t type
- * words,
+/* @v repr of the value, @w repr of what the keyword wants, @W str of it, @x the name, @l the list,
+ * @t type words,
  * @n the count, @b "was" or "were", @d "does" or "do". Rows in order of pdl_fail_kind. */
 static const char *const sentences[] = {
     [PDL_FAIL_false] = "False schema does not allow @v",
@@ -85,7 +86,8 @@ static const char *const sentences[] = {
     [PDL_FAIL_unique] = "@v has non-unique elements",
     [PDL_FAIL_contains] = "@v does not contain items matching the given schema",
     [PDL_FAIL_none] = "None of @v are valid under the given schema",
-    [PDL_FAIL_few] = "Too few items match the given schema (expected at least @w but only @n matched)",
+    [PDL_FAIL_few] =
+        "Too few items match the given schema (expected at least @w but only @n matched)",
     [PDL_FAIL_many] = "Too many items match the given schema (expected at most @w)",
     [PDL_FAIL_not] = "@v should not be valid under @w",
     [PDL_FAIL_any] = "@v is not valid under any of the given schemas",
@@ -98,8 +100,8 @@ static const char *const sentences[] = {
     [PDL_FAIL_items_old] = "Additional items are not allowed (@l @b unexpected)",
     [PDL_FAIL_uneval_items] = "Unevaluated items are not allowed (@l @b unexpected)",
     [PDL_FAIL_uneval_props] = "Unevaluated properties are not allowed (@s @b unexpected)",
-    [PDL_FAIL_uneval_schema] =
-        "Unevaluated properties are not valid under the given schema (@l @b unevaluated and invalid)",
+    [PDL_FAIL_uneval_schema] = "Unevaluated properties are not valid under the given schema (@l @b "
+                               "unevaluated and invalid)",
     [PDL_FAIL_said] = "@o",
 };
 
@@ -186,8 +188,10 @@ static void put_part(pdl_buf *out, const pdl_fail *f, char what) {
 
 void pdl_fail_words(const pdl_fail *f, pdl_buf *out) {
     for (const char *s = sentences[f->kind]; *s; s++) {
-        if (*s == '@') put_part(out, f, *++s);
-        else pdl_buf_putc(out, *s);
+        if (*s == '@')
+            put_part(out, f, *++s);
+        else
+            pdl_buf_putc(out, *s);
     }
 }
 

@@ -1,5 +1,5 @@
-/* arith.c -- binary operators on any operands (int.h): numbers first, then what sequences make of them.
- * SPDX-License-Identifier: Apache-2.0 */
+/* arith.c -- binary operators on any operands (int.h): numbers first, then what sequences make of
+ * them. SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/int.h"
@@ -9,16 +9,16 @@
 #include "base/banned.h"
 
 static const char *const symbols[] = {
-    [PDL_OP_ADD] = "+", [PDL_OP_SUB] = "-",  [PDL_OP_MUL] = "*", [PDL_OP_DIV] = "/", [PDL_OP_FLOORDIV] = "//",
-    [PDL_OP_MOD] = "%", [PDL_OP_POW] = "** or pow()",
+    [PDL_OP_ADD] = "+",       [PDL_OP_SUB] = "-", [PDL_OP_MUL] = "*",           [PDL_OP_DIV] = "/",
+    [PDL_OP_FLOORDIV] = "//", [PDL_OP_MOD] = "%", [PDL_OP_POW] = "** or pow()",
 };
 
 static bool unsupported(pdl_arith op, pdl_vref a, pdl_vref b, pdl_err *err) {
-    return pdl_err_host(err, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", symbols[op],
-                        pdl_type_full(a), pdl_type_full(b));
+    return pdl_err_host(err, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'",
+                        symbols[op], pdl_type_full(a), pdl_type_full(b));
 }
 
-/* --- addition ----------------------------------------------------------------------------------------- */
+/* --- addition --------------------------------------------------------------------------------- */
 
 static bool append_escaped(pdl_val v, pdl_str s, pdl_val *out, pdl_err *err) {
     static const struct {
@@ -55,7 +55,8 @@ static bool add_strings(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 static bool add_bytes(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_str x = pdl_bytes_get(a), y = pdl_bytes_get(b);
     if (y.n > PDL_MAX_TEXT - x.n)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "bytes are longer than %zu", PDL_MAX_TEXT);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "bytes are longer than %zu",
+                           PDL_MAX_TEXT);
     pdl_buf buf = PDL_BUF;
     pdl_buf_put(&buf, x);
     pdl_buf_put(&buf, y);
@@ -83,19 +84,20 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* --- repetition --------------------------------------------------------------------------------------- */
+/* --- repetition ------------------------------------------------------------------------------- */
 
 /* How often: n clamped to what the limit allows; false when it is more. unit: size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
-    if (!pdl_int_get(n, &k)) return pdl_err_host(err, "OverflowError", "cannot fit 'int' into an index-sized integer");
+    if (!pdl_int_get(n, &k))
+        return pdl_err_host(err, "OverflowError", "cannot fit 'int' into an index-sized integer");
     if (k <= 0 || unit == 0) {
         *out = 0;
         return true;
     }
     if ((uint64_t)k > max / unit)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "repetition makes more than %zu items or bytes",
-                           max);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "repetition makes more than %zu items or bytes", max);
     *out = (size_t)k;
     return true;
 }
@@ -141,7 +143,7 @@ static bool repeat(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
                                                     : repeat_text(v, n, out, err);
 }
 
-/* --- others ------------------------------------------------------------------------------------------- */
+/* --- others ----------------------------------------------------------------------------------- */
 
 static bool is_keys(pdl_vref v) {
     return pdl_is(v, PDL_V_VIEW) && pdl_view_kind_of(v) != PDL_VIEW_VALUES;
@@ -155,8 +157,10 @@ static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
     for (size_t i = 0; ok && i < pdl_list_len(items); i++) {
         pdl_vref x = pdl_list_at(items, i);
         ok = pdl_is_hashable(x);
-        if (ok) *dict = pdl_dict_put(*dict, pdl_keep(x), pdl_null());
-        else pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(x));
+        if (ok)
+            *dict = pdl_dict_put(*dict, pdl_keep(x), pdl_null());
+        else
+            pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(x));
     }
     pdl_drop(items);
     return ok;
@@ -168,12 +172,15 @@ static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     bool ok = add_keys(a, &left, err) && add_keys(b, &right, err);
     for (size_t i = 0; ok && i < pdl_dict_len(left); i++) {
         pdl_vref k = pdl_dict_key_at(left, i);
-        if (pdl_is_absent(pdl_dict_find(right, k))) rest = pdl_dict_put(rest, pdl_keep(k), pdl_null());
+        if (pdl_is_absent(pdl_dict_find(right, k)))
+            rest = pdl_dict_put(rest, pdl_keep(k), pdl_null());
     }
     pdl_drop(left);
     pdl_drop(right);
-    if (ok) *out = pdl_set_from_dict(rest);
-    else pdl_drop(rest);
+    if (ok)
+        *out = pdl_set_from_dict(rest);
+    else
+        pdl_drop(rest);
     return ok;
 }
 

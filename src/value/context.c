@@ -1,9 +1,9 @@
-/* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or independent
- * composition.
+/* context.c -- see context.h. Nodes of a rope: one message, or two parts in dependent or
+ * independent composition.
  *
- * Walks keep their own stack. Index access makes a flat array of the messages once per node; the node that
- * extends another one extends its array too (a loop that looks at pdl_context[-1] in every turn stays
- * linear).
+ * Walks keep their own stack. Index access makes a flat array of the messages once per node; the
+ * node that extends another one extends its array too (a loop that looks at pdl_context[-1] in
+ * every turn stays linear).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* Messages in order, borrowed from the nodes that hold the array: n may be more than the count of a holder,
- * which then must not look beyond its own. */
+/* Messages in order, borrowed from the nodes that hold the array: n may be more than the count of a
+ * holder, which then must not look beyond its own. */
 typedef struct {
     uint32_t refs;
     PDL_VEC(ctx *) all;
@@ -73,7 +73,7 @@ static pdl_val wrap_up(ctx *c, pdl_label label, unsigned flags) {
     return pdl_with_label(pdl_from_obj(PDL_V_CONTEXT, &c->ext.head, flags & CARRIED), label);
 }
 
-/* --- making ------------------------------------------------------------------------------------------ */
+/* --- making ----------------------------------------------------------------------------------- */
 
 static ctx *new_node(ctx_kind kind) {
     ctx *c = pdl_ext_new(PDL_V_CONTEXT, &context_class, sizeof(ctx));
@@ -102,7 +102,9 @@ pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path
 }
 
 /* How many elements x adds to a group of this kind. */
-static size_t len_within(const ctx *x, ctx_kind kind) { return x->kind == kind ? x->len : x->count ? 1 : 0; }
+static size_t len_within(const ctx *x, ctx_kind kind) {
+    return x->kind == kind ? x->len : x->count ? 1 : 0;
+}
 
 static pdl_val compose(ctx_kind kind, pdl_val a, pdl_val b) {
     if (!ctx_of(a)->count) {
@@ -142,7 +144,7 @@ size_t pdl_context_len(pdl_vref c) { return ctx_of(c)->len; }
 
 size_t pdl_context_count(pdl_vref c) { return ctx_of(c)->count; }
 
-/* --- walking ----------------------------------------------------------------------------------------- */
+/* --- walking ---------------------------------------------------------------------------------- */
 
 typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;
 
@@ -183,7 +185,7 @@ static event walk_next(walk *w, ctx **out) {
 
 static void walk_fini(walk *w) { pdl_vec_fini(&w->todo); }
 
-/* --- the flat array ---------------------------------------------------------------------------------- */
+/* --- the flat array --------------------------------------------------------------------------- */
 
 static void append_messages(flat_list *f, ctx *c) {
     if (c->flat) {
@@ -201,7 +203,8 @@ static void append_messages(flat_list *f, ctx *c) {
 /* The array of base, ready to be extended behind base's own messages; or a new one with them. */
 static flat_list *flat_from(ctx *base) {
     flat_list *f = base->flat;
-    if (f && f->refs == 1) f->all.n = base->count; /* what stood behind belonged to nodes that are gone */
+    if (f && f->refs == 1)
+        f->all.n = base->count; /* what stood behind belonged to nodes that are gone */
     if (f && f->all.n == base->count) {
         f->refs++;
         return f;
@@ -243,9 +246,11 @@ static ctx *message_at(ctx *c, size_t i) {
     return flatten(x)->all.p[i];
 }
 
-/* --- messages ---------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
-static pdl_message view(const ctx *c) { return (pdl_message){c->role, c->content, c->extra, c->defsite, c->source}; }
+static pdl_message view(const ctx *c) {
+    return (pdl_message){c->role, c->content, c->extra, c->defsite, c->source};
+}
 
 static pdl_val defsite_text(const ctx *c) {
     pdl_buf b = PDL_BUF;
@@ -285,8 +290,8 @@ static pdl_val wire_of(ctx *c) {
         if (!pdl_text_is(k, "pdl__defsite"))
             d = pdl_dict_put(d, pdl_keep(k), pdl_keep(pdl_dict_val_at(c->extra, i)));
     }
-    bool waits =
-        pdl_may_hold_promise(c->role) || pdl_may_hold_promise(c->content) || pdl_may_hold_promise(c->extra);
+    bool waits = pdl_may_hold_promise(c->role) || pdl_may_hold_promise(c->content) ||
+                 pdl_may_hold_promise(c->extra);
     if (!waits) c->wire = pdl_keep(d);
     return d;
 }
@@ -302,7 +307,8 @@ pdl_val pdl_context_messages(pdl_vref c) {
 /* Is this what pdl_context_messages would make of it? */
 static bool is_wire(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_dict_len(v) < 2) return false;
-    return pdl_text_is(pdl_dict_key_at(v, 0), "role") && pdl_text_is(pdl_dict_key_at(v, 1), "content") &&
+    return pdl_text_is(pdl_dict_key_at(v, 0), "role") &&
+           pdl_text_is(pdl_dict_key_at(v, 1), "content") &&
            (pdl_dict_len(v) == 2 || pdl_is_absent(pdl_dict_getz(v, "pdl__defsite")));
 }
 
@@ -330,7 +336,7 @@ bool pdl_context_last(pdl_vref c, pdl_message *out) {
     return true;
 }
 
-/* --- from what users write --------------------------------------------------------------------------- */
+/* --- from what users write -------------------------------------------------------------------- */
 
 static pdl_val from_dict(pdl_vref d) {
     pdl_vref role = pdl_dict_getz(d, "role"), content = pdl_dict_getz(d, "content");
@@ -341,7 +347,8 @@ static pdl_val from_dict(pdl_vref d) {
         if (pdl_is_absent(extra)) extra = pdl_dict_new(2);
         extra = pdl_dict_put(extra, pdl_keep(k), pdl_keep(pdl_dict_val_at(d, i)));
     }
-    return pdl_with_label(pdl_context_one(pdl_keep(role), pdl_keep(content), extra, NULL), pdl_label_of(d));
+    return pdl_with_label(pdl_context_one(pdl_keep(role), pdl_keep(content), extra, NULL),
+                          pdl_label_of(d));
 }
 
 static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
@@ -357,8 +364,8 @@ static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
         return pdl_err_host(err, "TypeError", "'<class '%s'>' object is not a valid context",
                             pdl_type_name(v));
     if (depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "context is nested deeper than %d levels",
-                           PDL_MAX_VALUE_DEPTH);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "context is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
     pdl_val all = pdl_context_empty(), one;
     for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
         if (!from_any(pdl_list_at(v, i), depth + 1, &one, err)) {
@@ -373,7 +380,7 @@ static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
 
 bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err) { return from_any(v, 0, out, err); }
 
-/* --- printing and comparing -------------------------------------------------------------------------- */
+/* --- printing and comparing ------------------------------------------------------------------- */
 
 static bool print_pair(pdl_printer *p, const char *name, pdl_vref v) {
     pdl_buf_put(p->out, pdl_str_of(name));
@@ -381,7 +388,8 @@ static bool print_pair(pdl_printer *p, const char *name, pdl_vref v) {
 }
 
 static bool print_message(pdl_printer *p, const ctx *c) {
-    if (!print_pair(p, "{'role': ", c->role) || !print_pair(p, ", 'content': ", c->content)) return false;
+    if (!print_pair(p, "{'role': ", c->role) || !print_pair(p, ", 'content': ", c->content))
+        return false;
     if (c->defsite) {
         pdl_val t = defsite_text(c);
         bool ok = print_pair(p, ", 'pdl__defsite': ", t);
@@ -407,8 +415,8 @@ bool pdl_print_context(pdl_printer *p, pdl_vref v) {
         if (e == EV_MESSAGE)
             ok = print_message(p, at);
         else
-            pdl_buf_putc(p->out,
-                         e == EV_OPEN ? (at->kind == DEP ? '[' : '{') : (at->kind == DEP ? ']' : '}'));
+            pdl_buf_putc(p->out, e == EV_OPEN ? (at->kind == DEP ? '[' : '{')
+                                              : (at->kind == DEP ? ']' : '}'));
         comma = e != EV_OPEN;
     }
     walk_fini(&w);
@@ -464,9 +472,10 @@ static bool plain_eq(void *user, pdl_vref a, pdl_vref b) {
 
 bool pdl_context_eq(pdl_vref a, pdl_vref b) { return pdl_context_eq_by(a, b, plain_eq, NULL); }
 
-/* --- promises ---------------------------------------------------------------------------------------- */
+/* --- promises --------------------------------------------------------------------------------- */
 
-static bool resolve_part(pdl_val *part, pdl_resolve_fn *fn, void *user, pdl_label *label, pdl_err *err) {
+static bool resolve_part(pdl_val *part, pdl_resolve_fn *fn, void *user, pdl_label *label,
+                         pdl_err *err) {
     pdl_val now;
     if (pdl_may_hold_promise(*part)) {
         if (!fn(user, *part, &now, err)) return false;

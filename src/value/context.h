@@ -1,9 +1,10 @@
 /* context.h -- the background context: messages in dependent (ordered) or independent (unordered)
  * composition.
  *
- * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an independent group.
- * It is a persistent rope: adding a message is O(1) and shares what is there; index access flattens once.
- * Nested dependent-in-dependent and independent-in-independent are flattened; empty parts vanish.
+ * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an
+ * independent group. It is a persistent rope: adding a message is O(1) and shares what is there;
+ * index access flattens once. Nested dependent-in-dependent and independent-in-independent are
+ * flattened; empty parts vanish.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,9 +17,11 @@
 
 /* What a message holds. Borrowed view, lives as long as the context. */
 typedef struct pdl_message {
-    pdl_vref role;     /* str */
-    pdl_vref content;  /* any value */
-    pdl_vref extra;    /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
+    pdl_vref role;    /* str */
+    pdl_vref content; /* any value */
+    pdl_vref
+        /* dict of further keys (name, tool_call_id, tool_calls, provider extras) or absent */
+        extra;
     pdl_path *defsite; /* id of the block that made it, or NULL */
     pdl_vref source;   /* promise of a model's text that it was made from, or absent */
 } pdl_message;
@@ -26,7 +29,8 @@ typedef struct pdl_message {
 pdl_val pdl_context_empty(void);
 /* One message. Takes role, content, extra (absent: none); borrows defsite (NULL: none). */
 pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
-/* The message of a model's reply: content is the promise of its text, which stays known when it is resolved. */
+/* The message of a model's reply: content is the promise of its text, which stays known when it is
+ * resolved. */
 pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
 /* a then b / a beside b. Take both. */
 pdl_val pdl_context_dep(pdl_val a, pdl_val b);
@@ -38,12 +42,14 @@ size_t pdl_context_len(pdl_vref c);
 /* All messages in written order, groups flattened. */
 size_t pdl_context_count(pdl_vref c);
 
-/* The i-th message of the flattened list as an ordinary dict: role, content, pdl__defsite, then extras. */
+/* The i-th message of the flattened list as an ordinary dict: role, content, pdl__defsite, then
+ * extras. */
 pdl_val pdl_context_at(pdl_vref c, size_t i);
 /* All of them as a list of dicts. */
 pdl_val pdl_context_to_list(pdl_vref c);
-/* The messages as a model gets them: dicts of role, content and the extras, without ids of blocks. The dicts are
- * made once and shared, so asking again after one message more costs a reference per message. */
+/* The messages as a model gets them: dicts of role, content and the extras, without ids of blocks.
+ * The dicts are made once and shared, so asking again after one message more costs a reference per
+ * message. */
 pdl_val pdl_context_messages(pdl_vref c);
 /* Is v a list (not empty) of such dicts already? */
 bool pdl_messages_are_plain(pdl_vref v);
@@ -52,8 +58,9 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
 /* Last message; false when empty. Cheap. */
 bool pdl_context_last(pdl_vref c, pdl_message *out);
 
-/* A context from what users write: a context, a message dict (role, content, ...), a list of such, a tuple. A
- * string is not accepted here. Error: TypeError "'<class 'int'>' object is not a valid context". */
+/* A context from what users write: a context, a message dict (role, content, ...), a list of such,
+ * a tuple. A string is not accepted here. Error: TypeError "'<class 'int'>' object is not a valid
+ * context". */
 PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Python-like repr: {..} for one, [m1,m2] dependent, {m1,m2} independent (spec 4.6). */
@@ -64,10 +71,11 @@ bool pdl_context_eq(pdl_vref a, pdl_vref b);
 typedef bool pdl_eq_fn(void *user, pdl_vref a, pdl_vref b);
 bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
 
-/* Replace what may hold promises inside messages by fn's result (taken), in place: a filled promise and its
- * value are the same to every observer. out: the context without PDL_F_PROMISE, with the labels of the
- * results. */
+/* Replace what may hold promises inside messages by fn's result (taken), in place: a filled promise
+ * and its value are the same to every observer. out: the context without PDL_F_PROMISE, with the
+ * labels of the results. */
 typedef bool pdl_resolve_fn(void *user, pdl_vref v, pdl_val *out, pdl_err *err);
-PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out,
+                                  pdl_err *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* --- hashing ------------------------------------------------------------------------------------------ */
+/* --- hashing ---------------------------------------------------------------------------------- */
 
 static bool hashable(pdl_vref v, size_t depth, pdl_steps *steps) {
     pdl_tag t = pdl_tag_of(v);
@@ -52,7 +52,7 @@ uint32_t pdl_val_hash(pdl_vref v) {
     return hash(v, &steps);
 }
 
-/* --- entries ------------------------------------------------------------------------------------------ */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 static pdl_dictobj *dict_new(size_t cap) {
     if (cap >= UINT32_MAX / 4) PDL_BUG("dict of %zu entries", cap);
@@ -88,7 +88,8 @@ static pdl_shape *shape_with(const pdl_dictobj *d, pdl_val key, uint32_t hash) {
 
 static void append(pdl_dictobj *d, pdl_val key, pdl_val x, uint32_t hash) {
     d->shape = shape_with(d, key, hash);
-    if (d->n == d->cap) d->cap = (uint32_t)pdl_items_grow(&d->vals, d->few, d->cap, (size_t)d->n + 1);
+    if (d->n == d->cap)
+        d->cap = (uint32_t)pdl_items_grow(&d->vals, d->few, d->cap, (size_t)d->n + 1);
     d->vals[d->n++] = x;
 }
 
@@ -98,7 +99,7 @@ static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
     pdl_drop(old);
 }
 
-/* --- doors -------------------------------------------------------------------------------------------- */
+/* --- doors ------------------------------------------------------------------------------------ */
 
 pdl_val pdl_dict_new(size_t cap) { return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, 0); }
 
@@ -163,8 +164,10 @@ pdl_val pdl_dict_del(pdl_val v, pdl_vref key) {
 pdl_vref pdl_dict_find(pdl_vref v, pdl_vref key) {
     const pdl_dictobj *d = pdl_dictobj_of(v);
     uint32_t i = PDL_NO_KEY;
-    if (pdl_is_str(key)) i = pdl_shape_find_str(d->shape, pdl_str_get(key), str_hash(pdl_strobj_of(key)));
-    else if (d->n && pdl_is_hashable(key)) i = pdl_shape_find(d->shape, key, pdl_val_hash(key));
+    if (pdl_is_str(key))
+        i = pdl_shape_find_str(d->shape, pdl_str_get(key), str_hash(pdl_strobj_of(key)));
+    else if (d->n && pdl_is_hashable(key))
+        i = pdl_shape_find(d->shape, key, pdl_val_hash(key));
     return i == PDL_NO_KEY ? pdl_absent() : d->vals[i];
 }
 

@@ -1,6 +1,6 @@
-/* eq.c -- Python's == and bool() (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH; the number of steps is not, since two values
- * of forty objects each may have 2^40 pairs of parts: a walk that is cancelled gives up (cancel.h) and says "not equal".
- * SPDX-License-Identifier: Apache-2.0 */
+/* eq.c -- Python's == and bool() (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH; the number
+ * of steps is not, since two values of forty objects each may have 2^40 pairs of parts: a walk that
+ * is cancelled gives up (cancel.h) and says "not equal". SPDX-License-Identifier: Apache-2.0 */
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"
@@ -51,8 +51,8 @@ static bool eq_views(pdl_vref a, pdl_vref b, eq_walk *w) {
 static bool eq_ranges(pdl_vref a, pdl_vref b) {
     size_t n = pdl_range_len(a);
     if (n != pdl_range_len(b)) return false;
-    return n == 0 ||
-           (pdl_range_at(a, 0) == pdl_range_at(b, 0) && pdl_range_at(a, n - 1) == pdl_range_at(b, n - 1));
+    return n == 0 || (pdl_range_at(a, 0) == pdl_range_at(b, 0) &&
+                      pdl_range_at(a, n - 1) == pdl_range_at(b, n - 1));
 }
 
 static bool eq_times(pdl_vref a, pdl_vref b) {

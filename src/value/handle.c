@@ -31,7 +31,8 @@ static void text(const pdl_obj *o, bool repr, pdl_buf *out) {
 
 static const pdl_class handle_class = {"object", child, fini, text};
 
-pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth, int64_t len) {
+pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth,
+                       int64_t len) {
     pdl_handle *h = pdl_ext_new(PDL_V_HANDLE, &handle_class, sizeof *h);
     h->id = id;
     h->type_name = type_name;

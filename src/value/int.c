@@ -51,7 +51,9 @@ static pdl_val from_mpz(mpz_t z) {
 }
 
 /* int64 of a bool or small int. */
-static int64_t small(pdl_vref v) { return pdl_is_bool(v) ? (int64_t)pdl_bool_of(v) : pdl_int_of(v); }
+static int64_t small(pdl_vref v) {
+    return pdl_is_bool(v) ? (int64_t)pdl_bool_of(v) : pdl_int_of(v);
+}
 
 /* Any integer as a fresh mpz: clear it. */
 static void to_mpz(pdl_vref v, mpz_t z) {
@@ -68,7 +70,7 @@ static bool is_integer(pdl_vref v) {
 
 static bool is_number(pdl_vref v) { return is_integer(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* --- doubles ------------------------------------------------------------------------------------------ */
+/* --- doubles ---------------------------------------------------------------------------------- */
 
 /* Nearest double, ties to even; +-inf when too large. mpz_get_d would truncate. */
 static double mpz_nearest(mpz_srcptr z) {
@@ -101,7 +103,8 @@ static bool to_double(pdl_vref v, double *out, pdl_err *err) {
     return true;
 }
 
-/* q * 2^-shift to double; q > 0 has at least 55 bits or is exact. Subnormals are rounded once, by hand. */
+/* q * 2^-shift to double; q > 0 has at least 55 bits or is exact. Subnormals are rounded once, by
+ * hand. */
 static double scale_back(uint64_t q, int64_t shift) {
     int bits = 64 - __builtin_clzll(q);
     if (bits - 1 - shift >= -1022) {
@@ -137,10 +140,11 @@ static double mpz_quotient(mpz_t a, mpz_t b) {
     return neg ? -d : d;
 }
 
-/* --- integers ----------------------------------------------------------------------------------------- */
+/* --- integers --------------------------------------------------------------------------------- */
 
 static bool too_large(pdl_err *err) {
-    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "integer is longer than %d bits", PDL_MAX_INT_BITS);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "integer is longer than %d bits",
+                       PDL_MAX_INT_BITS);
 }
 
 static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
@@ -149,7 +153,8 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     if (!pdl_is(a, PDL_V_BIGINT) && !pdl_is(b, PDL_V_BIGINT)) {
         int64_t x = small(a), y = small(b), top = (int64_t)1 << EXACT;
         if (-top <= x && x <= top && -top <= y && y <= top) {
-            *out = pdl_float((double)x / (double)y); /* both exact, so rounded once; 0 / -5 is -0.0 */
+            *out =
+                pdl_float((double)x / (double)y); /* both exact, so rounded once; 0 / -5 is -0.0 */
             return true;
         }
     }
@@ -191,7 +196,8 @@ static bool pow_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 /* The operators that overflow or have a big operand. */
 static bool arith_big(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     size_t na = pdl_int_bit_length(a), nb = pdl_int_bit_length(b);
-    if ((op == PDL_OP_MUL ? na + nb : (na > nb ? na : nb) + 1) > PDL_MAX_INT_BITS) return too_large(err);
+    if ((op == PDL_OP_MUL ? na + nb : (na > nb ? na : nb) + 1) > PDL_MAX_INT_BITS)
+        return too_large(err);
     mpz_t x, y;
     to_mpz(a, x);
     to_mpz(b, y);
@@ -247,14 +253,15 @@ static bool arith_ints(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_e
                             op == PDL_OP_MOD ? "integer modulo by zero"
                                              : "integer division or modulo by zero");
     int64_t r;
-    if (!pdl_is(a, PDL_V_BIGINT) && !pdl_is(b, PDL_V_BIGINT) && arith_small(op, small(a), small(b), &r)) {
+    if (!pdl_is(a, PDL_V_BIGINT) && !pdl_is(b, PDL_V_BIGINT) &&
+        arith_small(op, small(a), small(b), &r)) {
         *out = pdl_int(r);
         return true;
     }
     return arith_big(op, a, b, out, err);
 }
 
-/* --- floats ------------------------------------------------------------------------------------------- */
+/* --- floats ----------------------------------------------------------------------------------- */
 
 /* Python's divmod for floats: the remainder has the sign of y, the quotient is integral. */
 static void float_divmod(double x, double y, double *div, double *mod) {
@@ -318,9 +325,10 @@ static bool arith_floats(pdl_arith op, double x, double y, pdl_val *out, pdl_err
     PDL_BUG("operator %d", (int)op);
 }
 
-/* --- doors -------------------------------------------------------------------------------------------- */
+/* --- doors ------------------------------------------------------------------------------------ */
 
-bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out, pdl_err *err) {
+bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out,
+                   pdl_err *err) {
     *handled = is_number(a) && is_number(b);
     if (!*handled) return true;
     pdl_val r;
@@ -346,7 +354,8 @@ static pdl_val negated(pdl_vref a) {
 
 bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err) {
     if (!is_number(a))
-        return pdl_err_host(err, "TypeError", "bad operand type for unary -: '%s'", pdl_type_full(a));
+        return pdl_err_host(err, "TypeError", "bad operand type for unary -: '%s'",
+                            pdl_type_full(a));
     *out = pdl_with_label(negated(a), pdl_label_of(a));
     return true;
 }
@@ -441,7 +450,7 @@ size_t pdl_int_bit_count(pdl_vref v) {
     return n;
 }
 
-/* --- text --------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
     if (!pdl_is(v, PDL_V_BIGINT) && base == 10) {
@@ -521,7 +530,8 @@ static int digit_value(uint32_t cp) {
     return d < 0 ? 99 : d;
 }
 
-/* Digits of s with single underscores between them, in ASCII. False when there is anything else, or none. */
+/* Digits of s with single underscores between them, in ASCII. False when there is anything else, or
+ * none. */
 static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
     bool may_underscore = after_prefix; /* 0x_1 is fine, _1 is not */
     const char *end = s.p + s.n;
@@ -558,10 +568,11 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
     return ok;
 }
 
-/* --- hash --------------------------------------------------------------------------------------------- */
+/* --- hash ------------------------------------------------------------------------------------- */
 
-#define MERSENNE                                                                                             \
-    (((uint64_t)1 << 61) - 1) /* modulus of hashes of what does not fit int64, as floats are m * 2^e */
+#define MERSENNE                                                                                   \
+    (((uint64_t)1 << 61) -                                                                         \
+     1) /* modulus of hashes of what does not fit int64, as floats are m * 2^e */
 
 static uint32_t float_hash(double d) {
     if (d >= -0x1p63 && d < 0x1p63) {

@@ -1,8 +1,8 @@
 /* int.h -- arithmetic on PDL numbers with Python's rules. int.c is the only user of GMP.
  *
- * Integers are int64 until an operation overflows, then big; results are normalised back. Booleans count as
- * integers. Errors carry Python's class and text ("division by zero", "unsupported operand type(s) for +:
- * ...").
+ * Integers are int64 until an operation overflows, then big; results are normalised back. Booleans
+ * count as integers. Errors carry Python's class and text ("division by zero", "unsupported operand
+ * type(s) for +: ...").
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,24 +12,32 @@
 #include "value/val.h"
 
 typedef enum {
-    PDL_OP_ADD, PDL_OP_SUB, PDL_OP_MUL, PDL_OP_DIV, PDL_OP_FLOORDIV, PDL_OP_MOD, PDL_OP_POW
+    PDL_OP_ADD,
+    PDL_OP_SUB,
+    PDL_OP_MUL,
+    PDL_OP_DIV,
+    PDL_OP_FLOORDIV,
+    PDL_OP_MOD,
+    PDL_OP_POW
 } pdl_arith;
 
 /* a op b for numbers (bool, int, float) only; *handled is false when an operand is not a number. */
-PDL_MUST bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out,
+                            pdl_err *err);
 pdl_val pdl_int_xor(pdl_vref a, pdl_vref b); /* of integers, in two's complement */
 PDL_MUST bool pdl_num_neg(pdl_vref a, pdl_val *out, pdl_err *err); /* of a number */
 pdl_val pdl_num_abs(pdl_vref a);
 
-/* Every binary operator of expressions, on any operands: numbers, str + str, list + list, * repetition,
- * % formatting excepted (native/format.h does `str % x`), contexts + and *. Python's messages. */
+/* Every binary operator of expressions, on any operands: numbers, str + str, list + list, *
+ * repetition, % formatting excepted (native/format.h does `str % x`), contexts + and *. Python's
+ * messages. */
 PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err);
 
 /* -1, 0, 1; or 2 when one is NaN. Exact for int against float. Numbers and bools only. */
 int pdl_num_cmp(pdl_vref a, pdl_vref b);
 
-/* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks, base
- * prefix when base is 0 or matches). False when it is not one. */
+/* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
+ * base prefix when base is 0 or matches). False when it is not one. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
 /* Decimal digits only (optional '-'): JSON and YAML integers of any size. */
 bool pdl_int_read_decimal(pdl_str s, pdl_val *out);
@@ -46,8 +54,8 @@ size_t pdl_int_bit_count(pdl_vref v);
 /* Digits in base (2, 8, 10, 16), '-' in front, lower case, no prefix. */
 void pdl_int_write(pdl_vref v, int base, struct pdl_buf *out);
 uint32_t pdl_int_hash(pdl_vref v);
-/* From now on GMP takes its memory from base/alloc.h: its own end for want of memory is an abort. Once, before
- * there are large integers; it is a setting of the process. */
+/* From now on GMP takes its memory from base/alloc.h: its own end for want of memory is an abort.
+ * Once, before there are large integers; it is a setting of the process. */
 void pdl_int_use_alloc(void);
 /* Used by val.c to release a BIGINT. */
 void pdl_bigint_fini(pdl_obj *o);

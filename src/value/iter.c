@@ -112,7 +112,8 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
                            PDL_MAX_RANGE_ITEMS);
     }
-    size_t each = sizeof(pdl_val) + (pdl_is_str(v) ? sizeof(pdl_strobj) + 8 : 0); /* characters are objects */
+    size_t each =
+        sizeof(pdl_val) + (pdl_is_str(v) ? sizeof(pdl_strobj) + 8 : 0); /* characters are objects */
     if (!pdl_err_memory(err, it.n * each)) {
         pdl_iter_fini(&it);
         return false;
@@ -124,7 +125,9 @@ bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err) {
         ok = pdl_check_cancel_at(it.i, err);
     }
     pdl_iter_fini(&it);
-    if (ok) *out = pdl_with_label(list, pdl_label_of(v));
-    else pdl_drop(list);
+    if (ok)
+        *out = pdl_with_label(list, pdl_label_of(v));
+    else
+        pdl_drop(list);
     return ok;
 }

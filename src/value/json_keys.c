@@ -1,5 +1,5 @@
-/* json_keys.c -- see json_keys.h. Two small direct-mapped caches; what is in use is known by bits, so that making and
- * releasing them costs nothing for a document without objects.
+/* json_keys.c -- see json_keys.h. Two small direct-mapped caches; what is in use is known by bits,
+ * so that making and releasing them costs nothing for a document without objects.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/json_keys.h"
 
@@ -45,7 +45,8 @@ uint64_t pdl_json_begin(const char *p, const char *end) {
         return word;
     }
     uint64_t word = pdl_word64(p), quotes = pdl_word_zeros(word ^ PDL_EACH_BYTE('"'));
-    return quotes ? word & (((quotes & -quotes) >> 7) - 1) : word; /* what stands before the first */
+    return quotes ? word & (((quotes & -quotes) >> 7) - 1)
+                  : word; /* what stands before the first */
 }
 
 /* Shapes stand at one of two neighbouring places. */

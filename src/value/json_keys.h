@@ -11,7 +11,8 @@ pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text);
 
 /* The first bytes of the first key of an object, which begins at p: what shapes are found by. */
 uint64_t pdl_json_begin(const char *p, const char *end);
-/* The shape of the last object that began so, as a guess, or NULL. The text of its keys needs no escapes. */
+/* The shape of the last object that began so, as a guess, or NULL. The text of its keys needs no
+ * escapes. */
 pdl_shape *pdl_json_shape_guess(const pdl_json_keys *keys, uint64_t begin);
 /* The next guess for what begins so is the shape of dict. */
 void pdl_json_shape_learn(pdl_json_keys *keys, uint64_t begin, pdl_vref dict);

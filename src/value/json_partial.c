@@ -1,5 +1,5 @@
-/* json_partial.c -- see json_partial.h. A pass over the text remembers the last place up to which everything is certain and
- * what is open there; the text up to it, closed, is read as JSON.
+/* json_partial.c -- see json_partial.h. A pass over the text remembers the last place up to which
+ * everything is certain and what is open there; the text up to it, closed, is read as JSON.
  *
  *   {"a": [1, 2, "x\n          certain up to `\n`, open: " ] }     ->  {"a": [1, 2, "x\n"]}
  *
@@ -21,8 +21,11 @@ typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, BEHIND } expected;
 
 /* A container that is open. */
 typedef struct level {
-    char end;     /* '}' or ']' */
-    pdl_val keys; /* of an object: dict of those that came; a second one of the same name would contradict the first */
+    char end; /* '}' or ']' */
+    pdl_val
+        /* of an object: dict of those that came; a second one of the same name would contradict the
+         * first */
+        keys;
 } level;
 
 typedef struct partial_walker {
@@ -62,7 +65,8 @@ static size_t escape_length(pdl_str s) {
     if (s.n < 2) return 0;
     if (s.p[1] != 'u') return 2;
     if (s.n < 6) return 0;
-    bool high = (s.p[2] | 32) == 'd' && (s.p[3] == '8' || s.p[3] == '9' || (s.p[3] | 32) == 'a' || (s.p[3] | 32) == 'b');
+    bool high = (s.p[2] | 32) == 'd' &&
+                (s.p[3] == '8' || s.p[3] == '9' || (s.p[3] | 32) == 'a' || (s.p[3] | 32) == 'b');
     return !high ? 6 : s.n < 12 ? 0 : 12; /* two halves of a character belong together */
 }
 
@@ -78,9 +82,11 @@ static bool walk_text(walker *w, bool value) {
         }
         size_t n = c == '\\' ? escape_length(pdl_str_sub(w->s, w->pos, w->s.n)) : 1;
         bool plain = c != '\\' && (unsigned char)c >= 0x20;
-        if (n == 0 || (!plain && !may_stand_in_text(pdl_str_sub(w->s, w->pos, w->pos + n)))) return false;
+        if (n == 0 || (!plain && !may_stand_in_text(pdl_str_sub(w->s, w->pos, w->pos + n))))
+            return false;
         w->pos += n;
-        bool inside = w->pos < w->s.n && ((unsigned char)w->s.p[w->pos] & 0xc0) == 0x80; /* of a character */
+        bool inside =
+            w->pos < w->s.n && ((unsigned char)w->s.p[w->pos] & 0xc0) == 0x80; /* of a character */
         if (value && !inside) mark(w, true);
     }
     return false;

@@ -1,10 +1,11 @@
 /* json_read.c -- see json_read.h. An explicit stack of open containers.
  *
- * An object is guessed to have the keys of the last one that began with the same key: it is made at once, and as long
- * as the text agrees, keys are compared and not read, and values are read into their place. What stands in other open
- * containers is kept on one stack of values until its container closes, which then is made in its exact size:
- * allocation is most of the work here. What reads takes the cursor and returns it behind what it read, or NULL when it
- * failed: in a register it is much cheaper than in the reader. Messages and places are those of Python's json, whose
+ * An object is guessed to have the keys of the last one that began with the same key: it is made at
+ * once, and as long as the text agrees, keys are compared and not read, and values are read into
+ * their place. What stands in other open containers is kept on one stack of values until its
+ * container closes, which then is made in its exact size: allocation is most of the work here. What
+ * reads takes the cursor and returns it behind what it read, or NULL when it failed: in a register
+ * it is much cheaper than in the reader. Messages and places are those of Python's json, whose
  * scanner looks for the parts of the grammar in this order.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -28,18 +29,21 @@
 enum {
     INLINE_DEPTH = 16,
     INLINE_VALUES = 48,
-    FAST_DIGITS = 19,     /* any so many digits fit 64 bits */
-    MAX_INT_DIGITS = 18,  /* any so many digits fit an int64 */
-    MANY_PLACES = 10000,  /* behind the point: more than a float has */
+    FAST_DIGITS = 19,      /* any so many digits fit 64 bits */
+    MAX_INT_DIGITS = 18,   /* any so many digits fit an int64 */
+    MANY_PLACES = 10000,   /* behind the point: more than a float has */
     MAX_INTERNED_TEXT = 8, /* short texts repeat */
-    CHECK_EVERY = 1 << 16         /* bytes after which it is asked whether to go on */
+    CHECK_EVERY = 1 << 16  /* bytes after which it is asked whether to go on */
 };
 
 /* A container that is not closed yet. The outermost one is the document, a list of one value. */
 typedef struct {
-    size_t from;        /* its first value on the stack; those of an unguessed dict are key, value, key, value... */
-    pdl_dictobj *guess; /* owned: a dict with the guessed keys, and with values for the n first of them */
-    uint64_t begin;     /* of a dict: its first key, for the next guess */
+    size_t
+        /* its first value on the stack; those of an unguessed dict are key, value, key, value... */
+        from;
+    pdl_dictobj
+        *guess; /* owned: a dict with the guessed keys, and with values for the n first of them */
+    uint64_t begin; /* of a dict: its first key, for the next guess */
     bool is_dict;
 } open_box;
 
@@ -57,7 +61,7 @@ typedef struct {
     pdl_val few_values[INLINE_VALUES];
 } reader;
 
-/* --- errors ---------------------------------------------------------------------------------------- */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what) {
     size_t line = 1, col = 1, cp = 0;
@@ -70,15 +74,16 @@ PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what)
             col = 1;
         }
     }
-    pdl_err_set(r->err, PDL_E_syntax, (pdl_loc){0}, "%s: line %zu column %zu (char %zu)", what, line, col,
-                cp);
+    pdl_err_set(r->err, PDL_E_syntax, (pdl_loc){0}, "%s: line %zu column %zu (char %zu)", what,
+                line, col, cp);
     r->err->foreign = pdl_str_dup(PDL_STR("JSONDecodeError"));
     return NULL;
 }
 
-/* --- strings --------------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
-/* Four hex digits at p; something must stand behind them (Python's scanner wants the closing quote there). */
+/* Four hex digits at p; something must stand behind them (Python's scanner wants the closing quote
+ * there). */
 static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     if (r->end - p <= 4) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
     uint32_t v = 0;
@@ -106,7 +111,8 @@ static const char *read_unicode(reader *r, const char *p, pdl_buf *b) {
     return p;
 }
 
-static const char *read_escape(reader *r, const char *p, pdl_buf *b, const char *quote) { /* p: backslash */
+static const char *read_escape(reader *r, const char *p, pdl_buf *b,
+                               const char *quote) { /* p: backslash */
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     if (r->end - p < 2) return fail_at(r, quote, "Unterminated string starting at");
     char c = p[1];
@@ -117,15 +123,18 @@ static const char *read_escape(reader *r, const char *p, pdl_buf *b, const char 
     return p + 2;
 }
 
-/* The rest of a string that holds escapes, up to its closing quote; what stands before p is plain. */
-static const char *read_escaped(reader *r, const char *quote, const char *p, pdl_buf *b, bool *ascii) {
+/* The rest of a string that holds escapes, up to its closing quote; what stands before p is
+ * plain. */
+static const char *read_escaped(reader *r, const char *quote, const char *p, pdl_buf *b,
+                                bool *ascii) {
     const char *from = quote + 1;
     for (;;) {
         pdl_buf_put(b, (pdl_str){from, (size_t)(p - from)});
         if (p == r->end) return fail_at(r, quote, "Unterminated string starting at");
         if (*p == '"') return p;
         bool control = *p != '\\';
-        if (control && !(r->flags & PDL_JSON_CONTROL)) return fail_at(r, p, "Invalid control character at");
+        if (control && !(r->flags & PDL_JSON_CONTROL))
+            return fail_at(r, p, "Invalid control character at");
         from = p;
         if (!control && !(from = read_escape(r, p, b, quote))) return NULL;
         p = pdl_plain_end(from + control, r->end, ascii);
@@ -134,13 +143,14 @@ static const char *read_escaped(reader *r, const char *quote, const char *p, pdl
 
 static bool check_text(reader *r, const char *quote, pdl_str s, bool ascii) {
     if (s.n > PDL_MAX_TEXT)
-        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           PDL_MAX_TEXT);
     return ascii || pdl_utf8_check(s) == PDL_NOT_FOUND ||
            fail_at(r, quote, "Invalid UTF-8 in string starting at");
 }
 
-static const char *read_string_with_escapes(reader *r, const char *quote, const char *p, bool ascii, bool is_key,
-                                            pdl_val *out) {
+static const char *read_string_with_escapes(reader *r, const char *quote, const char *p, bool ascii,
+                                            bool is_key, pdl_val *out) {
     pdl_buf b = PDL_BUF;
     p = read_escaped(r, quote, p, &b, &ascii);
     if (p && !check_text(r, quote, pdl_buf_str(&b), ascii)) p = NULL;
@@ -160,9 +170,11 @@ static const char *read_string(reader *r, const char *quote, bool is_key, pdl_va
     return p + 1;
 }
 
-/* --- numbers and words ------------------------------------------------------------------------------- */
+/* --- numbers and words ------------------------------------------------------------------------ */
 
-static inline bool is_digit(const char *p, const char *end) { return p < end && (unsigned)(*p - '0') <= 9; }
+static inline bool is_digit(const char *p, const char *end) {
+    return p < end && (unsigned)(*p - '0') <= 9;
+}
 
 /* Digits at p, behind others whose value is *v. It may wrap: then there are too many. */
 static inline const char *read_digits(const char *p, const char *end, uint64_t *v) {
@@ -186,9 +198,10 @@ static int read_exponent(const char **p, const char *end) {
     return minus ? -e : e;
 }
 
-/* A fraction or exponent stands at p, behind n digits of the number that begins at `from`; their value is `digits`
- * unless there were too many. */
-static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n, pdl_val *out) {
+/* A fraction or exponent stands at p, behind n digits of the number that begins at `from`; their
+ * value is `digits` unless there were too many. */
+static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n,
+                              pdl_val *out) {
     ptrdiff_t exp10 = 0;
     if (!digits) n = 0; /* a zero before the point is no digit that counts */
     if (*p == '.' && is_digit(p + 1, r->end)) {
@@ -202,9 +215,12 @@ static const char *read_float(reader *r, const char *from, const char *p, uint64
     }
     exp10 += read_exponent(&p, r->end);
     double d;
-    if (n <= FAST_DIGITS && exp10 > -MANY_PLACES && pdl_num_decimal(digits, (int)exp10, &d)) *out = pdl_float(*from == '-' ? -d : d);
-    else if (pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d)) *out = pdl_float(d);
-    else return fail_at(r, from, "Expecting value");
+    if (n <= FAST_DIGITS && exp10 > -MANY_PLACES && pdl_num_decimal(digits, (int)exp10, &d))
+        *out = pdl_float(*from == '-' ? -d : d);
+    else if (pdl_num_read_double((pdl_str){from, (size_t)(p - from)}, &d))
+        *out = pdl_float(d);
+    else
+        return fail_at(r, from, "Expecting value");
     return p;
 }
 
@@ -242,17 +258,24 @@ static bool accept(const reader *r, const char **p, pdl_str word) {
 
 static const char *read_word(reader *r, const char *p, pdl_val *out) {
     bool python = r->flags & PDL_JSON_PYTHON;
-    if (accept(r, &p, PDL_STR("null"))) *out = pdl_null();
-    else if (accept(r, &p, PDL_STR("true"))) *out = pdl_bool(true);
-    else if (accept(r, &p, PDL_STR("false"))) *out = pdl_bool(false);
-    else if (python && accept(r, &p, PDL_STR("NaN"))) *out = pdl_float((double)NAN);
-    else if (python && accept(r, &p, PDL_STR("Infinity"))) *out = pdl_float(HUGE_VAL);
-    else if (python && accept(r, &p, PDL_STR("-Infinity"))) *out = pdl_float(-HUGE_VAL);
-    else return *p == '-' ? read_number(r, p, out) : fail_at(r, p, "Expecting value");
+    if (accept(r, &p, PDL_STR("null")))
+        *out = pdl_null();
+    else if (accept(r, &p, PDL_STR("true")))
+        *out = pdl_bool(true);
+    else if (accept(r, &p, PDL_STR("false")))
+        *out = pdl_bool(false);
+    else if (python && accept(r, &p, PDL_STR("NaN")))
+        *out = pdl_float((double)NAN);
+    else if (python && accept(r, &p, PDL_STR("Infinity")))
+        *out = pdl_float(HUGE_VAL);
+    else if (python && accept(r, &p, PDL_STR("-Infinity")))
+        *out = pdl_float(-HUGE_VAL);
+    else
+        return *p == '-' ? read_number(r, p, out) : fail_at(r, p, "Expecting value");
     return p;
 }
 
-/* --- open containers --------------------------------------------------------------------------------- */
+/* --- open containers -------------------------------------------------------------------------- */
 
 /* Grow a stack that begins inside the reader. */
 PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
@@ -300,8 +323,8 @@ static void open_dict(reader *r, open_box *box, const char *p) { /* p: the quote
 static bool open_new(reader *r, bool is_dict) {
     size_t depth = (size_t)(r->box - r->open);
     if (depth == PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0}, "JSON is nested deeper than %d levels",
-                           PDL_MAX_JSON_DEPTH);
+        return pdl_err_set(r->err, PDL_E_limit, (pdl_loc){0},
+                           "JSON is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
     if (PDL_UNLIKELY(depth + 1 == r->open_cap)) {
         r->open = grow(r->open, r->open == r->few_open, &r->open_cap, sizeof *r->open);
         r->box = r->open + depth;
@@ -333,10 +356,11 @@ static void close_box(reader *r) {
     pdl_obj *o = is_dict ? close_dict(r, box) : close_list(r, box);
     r->n = box->from;
     r->box--;
-    *add_value(r) = pdl_from_obj(is_dict ? PDL_V_DICT : PDL_V_LIST, o, 0); /* values from texts have no flags */
+    *add_value(r) =
+        pdl_from_obj(is_dict ? PDL_V_DICT : PDL_V_LIST, o, 0); /* values from texts have no flags */
 }
 
-/* --- structure --------------------------------------------------------------------------------------- */
+/* --- structure -------------------------------------------------------------------------------- */
 
 /* Anything above a space is none: one comparison for most. */
 static inline bool is_blank(char c) {
@@ -358,7 +382,8 @@ static inline const char *match_key(const reader *r, const char *p, const pdl_di
 
 static const char *read_unguessed_key(reader *r, const char *p) {
     if (r->box->guess) unguess(r, r->box);
-    if (p == r->end || *p != '"') return fail_at(r, p, "Expecting property name enclosed in double quotes");
+    if (p == r->end || *p != '"')
+        return fail_at(r, p, "Expecting property name enclosed in double quotes");
     return read_string(r, p, true, push_value(r));
 }
 
@@ -368,10 +393,12 @@ static inline const char *read_key(reader *r, const char *p) {
     const char *q = guess ? match_key(r, p, guess) : NULL;
     if (PDL_UNLIKELY(!q) && !(q = read_unguessed_key(r, p))) return NULL;
     q = skip_blanks(r, q);
-    return q == r->end || *q != ':' ? fail_at(r, q, "Expecting ':' delimiter") : skip_blanks(r, q + 1);
+    return q == r->end || *q != ':' ? fail_at(r, q, "Expecting ':' delimiter")
+                                    : skip_blanks(r, q + 1);
 }
 
-/* A container begins at the cursor. *done: it was empty and is a value; else its first value is next. */
+/* A container begins at the cursor. *done: it was empty and is a value; else its first value is
+ * next. */
 static inline const char *begin_box(reader *r, const char *p, bool *done) {
     bool is_dict = *p == '{';
     p = skip_blanks(r, p + 1);
@@ -385,7 +412,8 @@ static inline const char *begin_box(reader *r, const char *p, bool *done) {
     return p;
 }
 
-/* A value begins at the cursor. *done: it is complete; else a container was opened and its first value is next. */
+/* A value begins at the cursor. *done: it is complete; else a container was opened and its first
+ * value is next. */
 static inline const char *begin_value(reader *r, const char *p, bool *done) {
     if (p == r->end) return fail_at(r, p, "Expecting value");
     char c = *p;
@@ -396,14 +424,17 @@ static inline const char *begin_value(reader *r, const char *p, bool *done) {
     return c >= '0' && c <= '9' ? read_number(r, p, out) : read_word(r, p, out);
 }
 
-static void set_check(reader *r, const char *p) { r->check_at = r->end - p > CHECK_EVERY ? p + CHECK_EVERY : r->end; }
+static void set_check(reader *r, const char *p) {
+    r->check_at = r->end - p > CHECK_EVERY ? p + CHECK_EVERY : r->end;
+}
 
 PDL_COLD static bool check_end(reader *r, const char *p) {
     set_check(r, p);
     return pdl_check_cancel(r->err);
 }
 
-/* Behind a value of the innermost container. *done: the container was closed and is a value itself now. */
+/* Behind a value of the innermost container. *done: the container was closed and is a value itself
+ * now. */
 static inline const char *end_value(reader *r, const char *p, bool *done) {
     p = skip_blanks(r, p);
     if (PDL_UNLIKELY(p == r->end)) return fail_at(r, p, "Expecting ',' delimiter");
@@ -460,8 +491,10 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
     r.n = 0;
     r.cap = INLINE_VALUES;
     const char *p = read_document(&r, r.start);
-    if (p) *out = r.values[0];
-    else drop_values(&r);
+    if (p)
+        *out = r.values[0];
+    else
+        drop_values(&r);
     if (p && end) *end = (size_t)(p - r.start);
     if (r.open != r.few_open) pdl_free(r.open);
     if (r.values != r.few_values) pdl_free(r.values);

@@ -6,20 +6,22 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_PYTHON = 1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as
+    PDL_JSON_PYTHON =
+        1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as
                             Python's json does */
-    PDL_JSON_PREFIX = 2, /* stop after the first value; *end tells where */
+    PDL_JSON_PREFIX = 2,  /* stop after the first value; *end tells where */
     PDL_JSON_CONTROL = 4, /* accept control characters (raw line breaks) inside strings */
 };
 
-/* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position. Integers of any
- * size. Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError prints them: "Expecting ','
- * delimiter: line 1 column 7 (char 6)", foreign "JSONDecodeError"; depth beyond PDL_MAX_JSON_DEPTH:
- * PDL_E_limit. *end (may be NULL): bytes consumed. */
+/* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position.
+ * Integers of any size. Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError
+ * prints them: "Expecting ',' delimiter: line 1 column 7 (char 6)", foreign "JSONDecodeError";
+ * depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit. *end (may be NULL): bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
-/* What documents of one kind share (the lines of a JSONL file, the chunks of a stream): the texts of keys, and which
- * keys objects have. All-zero is empty. Small direct-mapped caches, so memory stays bounded. */
+/* What documents of one kind share (the lines of a JSONL file, the chunks of a stream): the texts
+ * of keys, and which keys objects have. All-zero is empty. Small direct-mapped caches, so memory
+ * stays bounded. */
 enum { PDL_JSON_KEYS = 64, PDL_JSON_SHAPES = 16 };
 typedef struct pdl_json_keys {
     uint64_t used;   /* bits: slots in use */
@@ -30,8 +32,8 @@ typedef struct pdl_json_keys {
 } pdl_json_keys;
 
 /* As pdl_json_read, taking keys from and leaving them in keys. */
-PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out, size_t *end,
-                                 pdl_err *err);
+PDL_MUST bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *out,
+                                 size_t *end, pdl_err *err);
 void pdl_json_keys_fini(pdl_json_keys *keys);
 
 #endif

@@ -1,5 +1,5 @@
-/* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of Python's
- * json.dumps.
+/* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of
+ * Python's json.dumps.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/json_write.h"
 
@@ -29,18 +29,18 @@ typedef struct {
     int flags;
     const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
-    size_t check_at; /* check for cancellation and memory once out is longer */
+    size_t check_at;          /* check for cancellation and memory once out is longer */
     pdl_json_other_fn *other; /* NULL: none */
     void *user;
 } writer;
 
-/* --- strings --------------------------------------------------------------------------------------- */
+/* --- strings ---------------------------------------------------------------------------------- */
 
 /* 0: as it is; 'u': \u00XX; else the letter behind the backslash. */
 static const char escapes[0x60] = {
-    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b', 't', 'n', 'u', 'f', 'r', 'u', 'u',
-    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u',
-    ['"'] = '"', ['\\'] = '\\',
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b',         't',           'n', 'u',
+    'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u',         'u',           'u', 'u',
+    'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\',
 };
 
 /* Under PDL_JSON_ASCII. */
@@ -57,7 +57,8 @@ static const char *skip_plain(const char *p, const char *end, int flags) {
 
 static void put_u(uint32_t unit, pdl_buf *out) { /* one UTF-16 code unit */
     static const char hex[] = "0123456789abcdef";
-    char t[6] = {'\\', 'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15], hex[unit & 15]};
+    char t[6] = {'\\',          'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
+                 hex[unit & 15]};
     pdl_buf_put(out, (pdl_str){t, sizeof t});
 }
 
@@ -101,7 +102,7 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
-/* --- scalars ----------------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 static bool fail_type(writer *w, const char *before, const char *name, const char *after) {
     pdl_err_set(w->err, PDL_E_type, (pdl_loc){0}, "%s%s%s", before, name, after);
@@ -116,11 +117,14 @@ static bool put_float(writer *w, double d) {
         return true;
     }
     if (!(w->flags & PDL_JSON_NAN)) {
-        pdl_err_set(w->err, PDL_E_type, (pdl_loc){0}, "Out of range float values are not JSON compliant");
+        pdl_err_set(w->err, PDL_E_type, (pdl_loc){0},
+                    "Out of range float values are not JSON compliant");
         w->err->foreign = pdl_str_dup(PDL_STR("ValueError"));
         return false;
     }
-    pdl_buf_put(w->out, isnan(d) ? PDL_STR("NaN") : d > 0 ? PDL_STR("Infinity") : PDL_STR("-Infinity"));
+    pdl_buf_put(w->out, isnan(d) ? PDL_STR("NaN")
+                        : d > 0  ? PDL_STR("Infinity")
+                                 : PDL_STR("-Infinity"));
     return true;
 }
 
@@ -156,7 +160,7 @@ static bool put_str_of(writer *w, pdl_vref v) { /* str(v), quoted */
     return ok;
 }
 
-/* --- containers -------------------------------------------------------------------------------------- */
+/* --- containers ------------------------------------------------------------------------------- */
 
 static bool put_value(writer *w, pdl_vref v);
 
@@ -177,8 +181,8 @@ static void put_comma(writer *w) {
 
 static bool enter(writer *w, char bracket) {
     if (w->depth >= PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
-                           PDL_MAX_JSON_DEPTH);
+        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0},
+                           "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
     w->depth++;
     pdl_buf_putc(w->out, bracket);
     put_break(w);
@@ -223,7 +227,8 @@ static bool put_key(writer *w, pdl_vref key) {
         if (is_scalar)
             pdl_buf_putc(w->out, '"');
         else if (!(w->flags & PDL_JSON_LOOSE))
-            return fail_type(w, "keys must be str, int, float, bool or None, not ", pdl_type_name(key), "");
+            return fail_type(w, "keys must be str, int, float, bool or None, not ",
+                             pdl_type_name(key), "");
         else {
             pdl_buf_cut(w->out, w->out->len - 1);
             if (!put_str_of(w, key)) return false;
@@ -245,7 +250,8 @@ static int compare_keys(const void *a, const void *b) {
     return c ? c : x->i < y->i ? -1 : x->i > y->i;
 }
 
-/* Positions of the entries of d in the order of the text of their keys (owned); NULL when a key fails. */
+/* Positions of the entries of d in the order of the text of their keys (owned); NULL when a key
+ * fails. */
 PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
     sort_key *keys = PDL_NEW_N(sort_key, n);
     bool ok = true;
@@ -273,7 +279,8 @@ static bool put_entries(writer *w, pdl_vref d, size_t n, const sort_key *order) 
     for (size_t i = 0; i < n; i++) {
         size_t at = order ? order[i].i : i;
         if (i) put_comma(w);
-        if (!put_key(w, pdl_dict_key_at(d, at)) || !put_value(w, pdl_dict_val_at(d, at))) return false;
+        if (!put_key(w, pdl_dict_key_at(d, at)) || !put_value(w, pdl_dict_val_at(d, at)))
+            return false;
     }
     return true;
 }
@@ -299,8 +306,10 @@ static bool put_dict(writer *w, pdl_vref d) {
 /* A set, range, view or context as a list. */
 PDL_APART static bool put_listed(writer *w, pdl_vref v) {
     pdl_val list;
-    if (pdl_is(v, PDL_V_CONTEXT)) list = pdl_context_to_list(v);
-    else if (!pdl_val_to_list(v, &list, w->err)) return false;
+    if (pdl_is(v, PDL_V_CONTEXT))
+        list = pdl_context_to_list(v);
+    else if (!pdl_val_to_list(v, &list, w->err))
+        return false;
     bool ok = put_list(w, list);
     pdl_drop(list);
     return ok;
@@ -311,8 +320,8 @@ static bool put_other(writer *w, pdl_vref v) {
     if (w->other && w->other(w->user, v, w->out)) return true;
     if (t == PDL_V_HANDLE && !pdl_is_absent(pdl_handle_of(v)->json)) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
-            return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
-                               PDL_MAX_JSON_DEPTH);
+            return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0},
+                               "value is nested deeper than %d levels", PDL_MAX_JSON_DEPTH);
         w->depth++; /* a form that is a handle again must not recurse unbounded */
         bool ok = put_value(w, pdl_handle_of(v)->json);
         w->depth--;
@@ -327,7 +336,8 @@ static bool put_other(writer *w, pdl_vref v) {
 
 PDL_COLD static bool check_room(writer *w) {
     if (w->out->len - w->start > PDL_MAX_TEXT)
-        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           PDL_MAX_TEXT);
     w->check_at = w->out->len + PDL_BUF_CHECK_EVERY;
     return pdl_buf_check(w->out, w->err);
 }
@@ -368,16 +378,27 @@ static bool put_value(writer *w, pdl_vref v) {
     return put_other(w, v);
 }
 
-bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other, void *user, pdl_buf *out,
-                         pdl_err *err) {
-    writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY, .err = err, .flags = flags, .depth = depth,
-                .other = other, .user = user};
+bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other,
+                         void *user, pdl_buf *out, pdl_err *err) {
+    writer w = {.out = out,
+                .start = out->len,
+                .check_at = out->len + PDL_BUF_CHECK_EVERY,
+                .err = err,
+                .flags = flags,
+                .depth = depth,
+                .other = other,
+                .user = user};
     size_t limit = pdl_buf_unlimit(out);
     return pdl_buf_relimit(out, limit, w.start, put_value(&w, v), err);
 }
 
 bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err) {
-    writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY, .err = err, .flags = flags, .unit = unit};
+    writer w = {.out = out,
+                .start = out->len,
+                .check_at = out->len + PDL_BUF_CHECK_EVERY,
+                .err = err,
+                .flags = flags,
+                .unit = unit};
     size_t limit = pdl_buf_unlimit(out);
     return pdl_buf_relimit(out, limit, w.start, put_value(&w, v), err);
 }
@@ -389,7 +410,7 @@ bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *er
     return pdl_json_write_lines(v, flags, indent ? &unit : NULL, out, err);
 }
 
-/* --- the question ------------------------------------------------------------------------------------ */
+/* --- the question ----------------------------------------------------------------------------- */
 
 static bool is_json(pdl_vref v, unsigned depth, unsigned *visits) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
@@ -399,7 +420,8 @@ static bool is_json(pdl_vref v, unsigned depth, unsigned *visits) {
     if (t <= PDL_V_STR) return true;
     if (depth >= PDL_MAX_JSON_DEPTH || ++*visits > MAX_VISITS) return false;
     if (t == PDL_V_HANDLE)
-        return !pdl_is_absent(pdl_handle_of(v)->json) && is_json(pdl_handle_of(v)->json, depth + 1, visits);
+        return !pdl_is_absent(pdl_handle_of(v)->json) &&
+               is_json(pdl_handle_of(v)->json, depth + 1, visits);
     if (t == PDL_V_LIST || t == PDL_V_TUPLE) {
         for (size_t i = 0, n = pdl_list_len(v); i < n; i++)
             if (!is_json(pdl_list_at(v, i), depth + 1, visits)) return false;

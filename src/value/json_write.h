@@ -16,22 +16,25 @@ enum {
                               lists. Otherwise only tuples pass, and anything else is an error (TypeError "Object of type date is
                               not JSON serializable") */
     PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
-    PDL_JSON_CUT = 32,   /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
+    PDL_JSON_CUT =
+        32, /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
 };
 
 enum { PDL_JSON_MAX_INDENT = 100 };
 
-/* indent: 0 for one line, else spaces a level, at most PDL_JSON_MAX_INDENT (separators then "," newline and ": "). Keys that are numbers,
- * bools, null are converted as Python's json does. Error: type, limit. */
+/* indent: 0 for one line, else spaces a level, at most PDL_JSON_MAX_INDENT (separators then ","
+ * newline and ": "). Keys that are numbers, bools, null are converted as Python's json does. Error:
+ * type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
 /* The same with any text as the indentation of a level, which may be empty; NULL for one line. */
-PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
+                                   pdl_err *err);
 
-/* In one line, as a part of JSON that stands inside `depth` containers. What is neither JSON nor has a form in it is asked for
- * first: other writes it and returns true, or returns false. */
+/* In one line, as a part of JSON that stands inside `depth` containers. What is neither JSON nor
+ * has a form in it is asked for first: other writes it and returns true, or returns false. */
 typedef bool pdl_json_other_fn(void *user, pdl_vref v, pdl_buf *out);
-PDL_MUST bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other, void *user, pdl_buf *out,
-                                  pdl_err *err);
+PDL_MUST bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other,
+                                  void *user, pdl_buf *out, pdl_err *err);
 
 /* The string s quoted and escaped. flags: PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);

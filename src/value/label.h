@@ -1,27 +1,27 @@
-/* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is OR.
- * SPDX-License-Identifier: Apache-2.0 */
+/* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is
+ * OR. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_VALUE_LABEL_H
 #define PDL_VALUE_LABEL_H
 
 #include "value/val.h"
 
 /*   X(id, doc)   The program's own text has the empty set: it is trusted. */
-#define PDL_LABELS(X)                                            \
-    X(user, "typed by the user, or standard input")              \
-    X(data, "given on the command line or in a data file")       \
-    X(file, "read from a file")                                  \
-    X(model, "written by a model")                               \
-    X(tool, "result of a tool or MCP server")                    \
-    X(command, "output of a command")                            \
-    X(code, "result of a code block")                            \
-    X(net, "fetched from the network")                           \
+#define PDL_LABELS(X)                                                                              \
+    X(user, "typed by the user, or standard input")                                                \
+    X(data, "given on the command line or in a data file")                                         \
+    X(file, "read from a file")                                                                    \
+    X(model, "written by a model")                                                                 \
+    X(tool, "result of a tool or MCP server")                                                      \
+    X(command, "output of a command")                                                              \
+    X(code, "result of a code block")                                                              \
+    X(net, "fetched from the network")                                                             \
     X(clock, "time or random number")
 
 enum {
 #define X(id, doc) PDL_LABEL_BIT_##id,
     PDL_LABELS(X)
 #undef X
-    PDL_LABEL_COUNT
+        PDL_LABEL_COUNT
 };
 enum {
 #define X(id, doc) PDL_LABEL_##id = 1 << PDL_LABEL_BIT_##id,
@@ -29,8 +29,8 @@ enum {
 #undef X
 };
 
-/* foreign: not the user's own; shown on a terminal it must not control it. relay: what may say again what a run has heard from
- * a model or a tool, when it has. */
+/* foreign: not the user's own; shown on a terminal it must not control it. relay: what may say
+ * again what a run has heard from a model or a tool, when it has. */
 enum {
     PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
     PDL_LABEL_relay = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code

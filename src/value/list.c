@@ -1,5 +1,5 @@
-/* list.c -- lists and tuples (val.h). A sole owner is changed in place, else a copy that keeps the items.
- * SPDX-License-Identifier: Apache-2.0 */
+/* list.c -- lists and tuples (val.h). A sole owner is changed in place, else a copy that keeps the
+ * items. SPDX-License-Identifier: Apache-2.0 */
 #include "value/obj.h"
 
 #include "base/banned.h"
@@ -53,7 +53,9 @@ static pdl_val own(pdl_val v, size_t n) {
     return v;
 }
 
-pdl_val pdl_list_new(size_t cap) { return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_V_LIST, cap)->head, 0); }
+pdl_val pdl_list_new(size_t cap) {
+    return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_V_LIST, cap)->head, 0);
+}
 
 static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
     pdl_listobj *l = seq_new(tag, n);
@@ -73,7 +75,8 @@ pdl_val pdl_list_of_items(const pdl_val *items, size_t n) { return seq_of(PDL_V_
 
 bool pdl_list_may_grow(pdl_vref list, pdl_err *err) {
     const pdl_listobj *l = pdl_listobj_of(list);
-    return PDL_LIKELY(l->n < l->cap) || pdl_err_memory(err, ((size_t)l->cap + l->cap / 2) * sizeof *l->items);
+    return PDL_LIKELY(l->n < l->cap) ||
+           pdl_err_memory(err, ((size_t)l->cap + l->cap / 2) * sizeof *l->items);
 }
 
 pdl_val pdl_list_push(pdl_val list, pdl_val x) {

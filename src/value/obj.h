@@ -12,13 +12,16 @@ static inline void pdl_obj_count(int n) { (void)n; }
 void pdl_obj_count(int n);
 #endif
 
-/* The memory at p, of pdl_alloc, as a new object with refs 1; contents behind the head undefined. */
+/* The memory at p, of pdl_alloc, as a new object with refs 1; contents behind the head
+ * undefined. */
 static inline void *pdl_obj_head(pdl_tag tag, void *p) {
     *(pdl_obj *)p = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     pdl_obj_count(1);
     return p;
 }
-static inline void *pdl_obj_new(pdl_tag tag, size_t size) { return pdl_obj_head(tag, pdl_alloc(size)); }
+static inline void *pdl_obj_new(pdl_tag tag, size_t size) {
+    return pdl_obj_head(tag, pdl_alloc(size));
+}
 /* Give back the memory of an object made by pdl_obj_new; its parts are released already. */
 static inline void pdl_obj_free(pdl_obj *o) {
     pdl_obj_count(-1);
@@ -64,11 +67,12 @@ static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     return c;
 }
 
-/* More room for the items of a container, at least need: *items is few or memory of its own. Returns the new room. */
+/* More room for the items of a container, at least need: *items is few or memory of its own.
+ * Returns the new room. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
 
-/* A dict with these keys to which n values are to be added, vals[n++], none of them labelled or with flags; it is a
- * value when it has as many as shape has keys. Takes shape. */
+/* A dict with these keys to which n values are to be added, vals[n++], none of them labelled or
+ * with flags; it is a value when it has as many as shape has keys. Takes shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
 /* Give up such a dict; its values are the caller's. */
 void pdl_dict_abandon(pdl_dictobj *d);

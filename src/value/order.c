@@ -19,14 +19,15 @@ static bool holds(char op, int cmp) {
 
 static bool not_supported(pdl_vref a, pdl_vref b, char op, pdl_err *err) {
     const char *sign = op == '<' ? "<" : op == '>' ? ">" : op == 'l' ? "<=" : ">=";
-    return pdl_err_host(err, "TypeError", "'%s' not supported between instances of '%s' and '%s'", sign,
-                        pdl_type_full(a), pdl_type_full(b));
+    return pdl_err_host(err, "TypeError", "'%s' not supported between instances of '%s' and '%s'",
+                        sign, pdl_type_full(a), pdl_type_full(b));
 }
 
 /* The first items that differ decide. */
 static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err) {
     if (depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded in comparison");
+        return pdl_err_host(err, "RecursionError",
+                            "maximum recursion depth exceeded in comparison");
     size_t na = pdl_list_len(a), nb = pdl_list_len(b);
     for (size_t i = 0; i < na && i < nb; i++) {
         pdl_vref x = pdl_list_at(a, i), y = pdl_list_at(b, i);
@@ -56,7 +57,8 @@ static bool order_times(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err
     if (pdl_tag_of(a) != pdl_tag_of(b)) /* datetime, which is a kind of date, is asked first */
         return pdl_err_host(err, "TypeError", "can't compare datetime.datetime to datetime.date");
     if (pdl_time_is_zoned(a) != pdl_time_is_zoned(b))
-        return pdl_err_host(err, "TypeError", "can't compare offset-naive and offset-aware datetimes");
+        return pdl_err_host(err, "TypeError",
+                            "can't compare offset-naive and offset-aware datetimes");
     *out = holds(op, pdl_time_cmp(a, b));
     return true;
 }
@@ -86,7 +88,8 @@ static bool order(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_
         return true;
     }
     if (is_time(a) && is_time(b)) return order_times(a, b, op, out, err);
-    if (ta == tb && (ta == PDL_V_LIST || ta == PDL_V_TUPLE)) return order_lists(a, b, op, depth, out, err);
+    if (ta == tb && (ta == PDL_V_LIST || ta == PDL_V_TUPLE))
+        return order_lists(a, b, op, depth, out, err);
     if (ta == tb && ta == PDL_V_BYTES) {
         *out = holds(op, pdl_str_cmp(pdl_bytes_get(a), pdl_bytes_get(b)));
         return true;
@@ -106,10 +109,13 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
     return order(a, b, op, 0, out, err);
 }
 
-/* --- in ----------------------------------------------------------------------------------------------- */
+/* --- in --------------------------------------------------------------------------------------- */
 
 static bool in_keys(pdl_vref x, pdl_vref dict, bool of_set, bool *out, pdl_err *err) {
-    if (of_set && pdl_is(x, PDL_V_SET)) { /* looked up as the frozen set that it equals, which no set of ours holds */
+    if (of_set &&
+        pdl_is(x,
+               /* looked up as the frozen set that it equals, which no set of ours holds */
+               PDL_V_SET)) {
         *out = false;
         return true;
     }
@@ -127,7 +133,8 @@ static bool in_bytes(pdl_vref x, pdl_str s, bool *out, pdl_err *err) {
         return true;
     }
     if (!pdl_is_int(x) && !pdl_is_bool(x))
-        return pdl_err_host(err, "TypeError", "a bytes-like object is required, not '%s'", pdl_type_full(x));
+        return pdl_err_host(err, "TypeError", "a bytes-like object is required, not '%s'",
+                            pdl_type_full(x));
     if (!pdl_int_get(x, &i) || i < 0 || i > 255)
         return pdl_err_host(err, "ValueError", "byte must be in range(0, 256)");
     *out = s.n && memchr(s.p, (int)i, s.n) != NULL;
@@ -173,7 +180,8 @@ static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     pdl_tag t = pdl_tag_of(c);
     if (t == PDL_V_STR) {
         if (!pdl_is_str(x))
-            return pdl_err_host(err, "TypeError", "'in <string>' requires string as left operand, not %s",
+            return pdl_err_host(err, "TypeError",
+                                "'in <string>' requires string as left operand, not %s",
                                 pdl_type_full(x));
         *out = pdl_str_find(pdl_str_get(c), pdl_str_get(x), 0) != PDL_NOT_FOUND;
         return true;
@@ -196,7 +204,8 @@ static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
         return true;
     }
     if (t == PDL_V_VIEW || t == PDL_V_CONTEXT) return in_walk(x, c, out, err);
-    return pdl_err_host(err, "TypeError", "argument of type '%s' is not iterable", pdl_type_full(c));
+    return pdl_err_host(err, "TypeError", "argument of type '%s' is not iterable",
+                        pdl_type_full(c));
 }
 
 bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {

@@ -1,6 +1,8 @@
-/* path.h -- the id of a block in a run ("text.2.if.then.data") as a shared, persistent list of segments.
+/* path.h -- the id of a block in a run ("text.2.if.then.data") as a shared, persistent list of
+ * segments.
  *
- * Depth is the depth of the run, so ids are never stored as text where recursion could multiply them.
+ * Depth is the depth of the run, so ids are never stored as text where recursion could multiply
+ * them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,10 +15,10 @@
 /* Reference counted, immutable. */
 typedef struct pdl_path {
     uint32_t refs;
-    uint32_t n;             /* index segment when name is NULL; number behind name when numbered (retry0) */
-    const char *name;       /* static or interned text, or NULL */
+    uint32_t n; /* index segment when name is NULL; number behind name when numbered (retry0) */
+    const char *name; /* static or interned text, or NULL */
     bool numbered;
-    struct pdl_path *up;    /* owned; NULL: the root */
+    struct pdl_path *up; /* owned; NULL: the root */
 } pdl_path;
 
 /* One more segment behind up (borrowed; may be NULL). */
@@ -26,8 +28,8 @@ pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
 pdl_path *pdl_path_keep(pdl_path *p);
 void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
 
-/* The segments of p below `from` (one of its own ups, by identity; NULL or another: all of p) put behind onto. All
- * borrowed. */
+/* The segments of p below `from` (one of its own ups, by identity; NULL or another: all of p) put
+ * behind onto. All borrowed. */
 pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from);
 
 /* Dot-joined text; nothing for NULL. */

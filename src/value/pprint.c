@@ -1,7 +1,7 @@
 /* pprint.c -- Python's pprint.pformat (text.h): width 80, indent 1, keys sorted.
  *
- * A value is written on one line if that fits, else by kind over several. The test whether it fits stops as
- * soon as it does not, so that each value costs a line at most.
+ * A value is written on one line if that fits, else by kind over several. The test whether it fits
+ * stops as soon as it does not, so that each value costs a line at most.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,13 +28,13 @@ typedef struct {
 
 static bool enter(printer *p) {
     if (p->depth >= MAX_DEPTH)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
-                           MAX_DEPTH);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0},
+                           "value is nested deeper than %d levels", MAX_DEPTH);
     p->depth++;
     return true;
 }
 
-/* --- order of keys ------------------------------------------------------------------------------------- */
+/* --- order of keys ---------------------------------------------------------------------------- */
 
 typedef struct {
     pdl_vref key;
@@ -46,7 +46,8 @@ static int compare(const void *a, const void *b) {
     const sort_key *x = a, *y = b;
     pdl_err err = {0};
     bool less = false, more = false;
-    if (pdl_val_order(x->key, y->key, '<', &less, &err) && pdl_val_order(y->key, x->key, '<', &more, &err)) {
+    if (pdl_val_order(x->key, y->key, '<', &less, &err) &&
+        pdl_val_order(y->key, x->key, '<', &more, &err)) {
         if (less != more) return less ? -1 : 1;
     } else {
         pdl_err_fini(&err);
@@ -64,7 +65,7 @@ static sort_key *sorted(pdl_vref d) { /* owned */
     return keys;
 }
 
-/* --- one line ------------------------------------------------------------------------------------------ */
+/* --- one line --------------------------------------------------------------------------------- */
 
 typedef enum { DONE, TOO_LONG, FAILED } result;
 
@@ -133,7 +134,8 @@ static result put_if_fits(printer *p, pdl_vref v, int room) {
     return r;
 }
 
-/* --- strings and bytes over several lines ----------------------------------------------------------------
+/* --- strings and bytes over several lines
+ * ----------------------------------------------------------------
  */
 
 typedef struct {
@@ -152,7 +154,8 @@ static size_t repr_columns(pdl_str s) {
 }
 
 static bool is_line_end(uint32_t c) {
-    return (c >= '\n' && c <= '\r') || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
+    return (c >= '\n' && c <= '\r') || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 ||
+           c == 0x2029;
 }
 
 /* End of the line that begins at from, its end included (str.splitlines(True)). */
@@ -266,7 +269,8 @@ static void put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top
     if (wrap) pdl_buf_putc(p->out, ')');
 }
 
-/* --- containers over several lines ------------------------------------------------------------------------
+/* --- containers over several lines
+ * ------------------------------------------------------------------------
  */
 
 static bool put(printer *p, pdl_vref v, int indent, int allowance);
@@ -335,7 +339,8 @@ static bool put_tall(printer *p, pdl_vref v, int indent, int allowance) {
 
 PDL_COLD static bool check_room(printer *p) {
     if (p->out->len > PDL_MAX_TEXT)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           PDL_MAX_TEXT);
     p->check_at = p->out->len + PDL_BUF_CHECK_EVERY;
     return pdl_buf_check(p->out, p->err);
 }

@@ -1,5 +1,5 @@
-/* printer.h -- inside of text.c and context.c: one walk of str()/repr() with its depth and its ceiling.
- * SPDX-License-Identifier: Apache-2.0 */
+/* printer.h -- inside of text.c and context.c: one walk of str()/repr() with its depth and its
+ * ceiling. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_VALUE_PRINTER_H
 #define PDL_VALUE_PRINTER_H
 
@@ -14,8 +14,8 @@ typedef struct pdl_printer {
     size_t check_at; /* check for cancellation and memory once out is longer; at most stop */
 } pdl_printer;
 
-/* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never inside
- * containers. */
+/* str() when `repr` is false: differs for strings, dates, undefined, extension objects; never
+ * inside containers. */
 PDL_MUST bool pdl_print(pdl_printer *p, pdl_vref v, bool repr);
 PDL_MUST bool pdl_print_context(pdl_printer *p, pdl_vref c);
 

@@ -1,5 +1,5 @@
-/* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth (joins of
- * joins).
+/* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth
+ * (joins of joins).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/promise.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* --- life -------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------- */
 
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const pdl_promise *p = (const pdl_promise *)(const void *)o;
@@ -42,7 +42,8 @@ pdl_val pdl_promise_new(uint32_t id) {
 pdl_val pdl_promise_join(pdl_val pieces) {
     pdl_promise *p = new_promise(0);
     p->pieces = pieces;
-    return pdl_with_label(pdl_from_obj(PDL_V_PROMISE, &p->ext.head, PDL_F_PROMISE), pdl_label_of(pieces));
+    return pdl_with_label(pdl_from_obj(PDL_V_PROMISE, &p->ext.head, PDL_F_PROMISE),
+                          pdl_label_of(pieces));
 }
 
 void pdl_promise_fill(pdl_promise *p, pdl_val v) {
@@ -60,7 +61,7 @@ void pdl_promise_fail(pdl_promise *p, const pdl_err *err) {
     pdl_err_copy(&p->err, err);
 }
 
-/* --- what blocks ------------------------------------------------------------------------------------- */
+/* --- what blocks ------------------------------------------------------------------------------ */
 
 typedef struct {
     PDL_VEC(pdl_vref) todo;
@@ -123,7 +124,7 @@ pdl_vref pdl_promise_blocking(pdl_vref v) {
     return found;
 }
 
-/* --- resolving --------------------------------------------------------------------------------------- */
+/* --- resolving -------------------------------------------------------------------------------- */
 
 static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
 
@@ -132,7 +133,8 @@ typedef struct {
     size_t i;
 } join_frame;
 
-/* One join made into text: joins inside joins are entries of a stack, their text goes into the same buffer.
+/* One join made into text: joins inside joins are entries of a stack, their text goes into the same
+ * buffer.
  */
 typedef struct {
     PDL_VEC(join_frame) open;
@@ -175,7 +177,8 @@ static bool add_pieces(joiner *j, pdl_err *err) {
         }
         if (!add_piece(j, pdl_list_at(top->pieces, top->i++), err)) return false;
         if (j->text.len > PDL_MAX_TEXT)
-            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                               PDL_MAX_TEXT);
     }
     return true;
 }

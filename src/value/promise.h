@@ -1,7 +1,8 @@
 /* promise.h -- a value that a reply will fill (architecture D2).
  *
- * A promise moves like any value. It is filled or failed once. A text join that contains promises is itself a
- * promise whose pieces are in a list; its text is made when all pieces are there. Who waits is known to vm.
+ * A promise moves like any value. It is filled or failed once. A text join that contains promises
+ * is itself a promise whose pieces are in a list; its text is made when all pieces are there. Who
+ * waits is known to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,26 +16,32 @@ typedef enum { PDL_PROMISE_PENDING, PDL_PROMISE_FILLED, PDL_PROMISE_FAILED } pdl
 typedef struct pdl_promise {
     pdl_ext ext;
     pdl_promise_state state;
-    uint32_t id;        /* effect the reply of which fills it; 0: a join */
-    pdl_val value;      /* FILLED: the value; else absent */
-    pdl_err err;        /* FAILED */
-    pdl_val pieces;     /* a join: list of pieces (text or promises) in order; else absent */
-    pdl_val answer;     /* FILLED with the text of a model: the choice of its reply, when the run keeps it; else absent */
+    uint32_t id;    /* effect the reply of which fills it; 0: a join */
+    pdl_val value;  /* FILLED: the value; else absent */
+    pdl_err err;    /* FAILED */
+    pdl_val pieces; /* a join: list of pieces (text or promises) in order; else absent */
+    pdl_val
+        /* FILLED with the text of a model: the choice of its reply, when the run keeps it; else
+         * absent */
+        answer;
 } pdl_promise;
 
 pdl_val pdl_promise_new(uint32_t id);
 /* Takes pieces, a list. Pieces are stringified when the join is made into text. */
 pdl_val pdl_promise_join(pdl_val pieces);
-static inline pdl_promise *pdl_promise_of(pdl_vref v) { return (pdl_promise *)(void *)pdl_obj_of(v); }
-void pdl_promise_fill(pdl_promise *p, pdl_val v); /* takes v; p is pending */
+static inline pdl_promise *pdl_promise_of(pdl_vref v) {
+    return (pdl_promise *)(void *)pdl_obj_of(v);
+}
+void pdl_promise_fill(pdl_promise *p, pdl_val v);          /* takes v; p is pending */
 void pdl_promise_fail(pdl_promise *p, const pdl_err *err); /* copies err */
 
-/* The first promise inside v, to any depth of containers, that is not filled with a ready value (borrowed),
- * or absent when v is ready. A failed promise counts as not ready. Iterative in join depth. */
+/* The first promise inside v, to any depth of containers, that is not filled with a ready value
+ * (borrowed), or absent when v is ready. A failed promise counts as not ready. Iterative in join
+ * depth. */
 pdl_vref pdl_promise_blocking(pdl_vref v);
 
-/* v with every filled promise replaced by its value, to any depth. v must be ready (pdl_promise_blocking
- * absent). Shares what has no promises inside. Error: limit. */
+/* v with every filled promise replaced by its value, to any depth. v must be ready
+ * (pdl_promise_blocking absent). Shares what has no promises inside. Error: limit. */
 PDL_MUST bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* pyvalues.c -- sets, bytes, ranges, views and undefined (pyvalues.h); dates are in time.c, iter.c iterates.
- * SPDX-License-Identifier: Apache-2.0 */
+/* pyvalues.c -- sets, bytes, ranges, views and undefined (pyvalues.h); dates are in time.c, iter.c
+ * iterates. SPDX-License-Identifier: Apache-2.0 */
 #include "value/pyvalues.h"
 
 #include "value/obj.h"
@@ -16,7 +16,9 @@ static pdl_val box(pdl_tag tag, uint8_t bits, pdl_val in) {
 pdl_val pdl_set_from_dict(pdl_val dict) { return box(PDL_V_SET, 0, dict); }
 pdl_vref pdl_set_dict(pdl_vref set) { return pdl_boxobj_of(set)->in; }
 
-pdl_val pdl_view_new(pdl_val dict, pdl_view_kind kind) { return box(PDL_V_VIEW, (uint8_t)kind, dict); }
+pdl_val pdl_view_new(pdl_val dict, pdl_view_kind kind) {
+    return box(PDL_V_VIEW, (uint8_t)kind, dict);
+}
 pdl_view_kind pdl_view_kind_of(pdl_vref v) { return (pdl_view_kind)pdl_obj_of(v)->bits; }
 pdl_vref pdl_view_dict(pdl_vref v) { return pdl_boxobj_of(v)->in; }
 

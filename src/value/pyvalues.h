@@ -1,5 +1,5 @@
-/* pyvalues.h -- what expressions, YAML and code yield beyond JSON: set, bytes, date, datetime, range, dict
- * views, undefined. Tuples are in val.h.
+/* pyvalues.h -- what expressions, YAML and code yield beyond JSON: set, bytes, date, datetime,
+ * range, dict views, undefined. Tuples are in val.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_VALUE_PYVALUES_H
 #define PDL_VALUE_PYVALUES_H
@@ -21,13 +21,14 @@ typedef struct {
     int zone_seconds; /* east of UTC */
 } pdl_time;
 
-/* False when the fields are not a date of the proleptic Gregorian calendar: PDL error ValueError with
- * Python's text ("day is out of range for month", "month must be in 1..12"). */
+/* False when the fields are not a date of the proleptic Gregorian calendar: PDL error ValueError
+ * with Python's text ("day is out of range for month", "month must be in 1..12"). */
 PDL_MUST bool pdl_date_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 pdl_time pdl_time_get(pdl_vref v); /* of a date or datetime */
-bool pdl_time_read(pdl_str iso, bool *is_date, pdl_time *out); /* as fromisoformat reads what str() writes */
-void pdl_time_iso(pdl_vref v, char sep, pdl_buf *out);         /* str(): sep ' '; isoformat(): 'T' */
+bool pdl_time_read(pdl_str iso, bool *is_date,
+                   pdl_time *out); /* as fromisoformat reads what str() writes */
+void pdl_time_iso(pdl_vref v, char sep, pdl_buf *out); /* str(): sep ' '; isoformat(): 'T' */
 PDL_MUST bool pdl_time_strftime(pdl_vref v, pdl_str format, pdl_val *out, pdl_err *err);
 
 pdl_val pdl_range_new(int64_t start, int64_t stop, int64_t step); /* step != 0 */
@@ -40,14 +41,14 @@ pdl_val pdl_view_new(pdl_val dict, pdl_view_kind kind); /* takes dict */
 pdl_view_kind pdl_view_kind_of(pdl_vref v);
 pdl_vref pdl_view_dict(pdl_vref v);
 
-/* Undefined with its explanation, "'x' is undefined". Takes why (str); name of the missing thing for
- * did-you-mean. */
+/* Undefined with its explanation, "'x' is undefined". Takes why (str); name of the missing thing
+ * for did-you-mean. */
 pdl_val pdl_undefined(pdl_val why);
 pdl_vref pdl_undefined_why(pdl_vref v);
 
-/* Sequence protocol over everything iterable: list, tuple, str (code points), dict (keys), set, range, view,
- * context, bytes. pdl_iter_next gives owned items. All-zero is an ended iterator. Error of init: TypeError
- * "'int' object is not iterable". */
+/* Sequence protocol over everything iterable: list, tuple, str (code points), dict (keys), set,
+ * range, view, context, bytes. pdl_iter_next gives owned items. All-zero is an ended iterator.
+ * Error of init: TypeError "'int' object is not iterable". */
 typedef struct pdl_iter {
     pdl_val over; /* kept */
     size_t i, n;

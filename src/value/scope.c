@@ -1,6 +1,6 @@
-/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use (a bit map tells
- * which). Leaves hold the bindings of 16 neighbouring ids: names of one program are dense, so look-up is two
- * or three loads.
+/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use (a bit map
+ * tells which). Leaves hold the bindings of 16 neighbouring ids: names of one program are dense, so
+ * look-up is two or three loads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,8 @@ typedef struct {
     uint32_t seq; /* order of first definition */
 } entry;
 
-/* Head of both kinds of node. Invariant: as many slots as bits in map, in the order of the bits; n <= cap. */
+/* Head of both kinds of node. Invariant: as many slots as bits in map, in the order of the bits; n
+ * <= cap. */
 typedef struct node {
     uint32_t refs;
     uint16_t map;
@@ -49,7 +50,9 @@ struct pdl_scope {
 static inline leaf *leaf_of(node *n) { return (leaf *)(void *)n; }
 static inline inner *inner_of(node *n) { return (inner *)(void *)n; }
 
-static inline unsigned digit(pdl_name name, unsigned level) { return (name >> (BITS * level)) & (WIDTH - 1); }
+static inline unsigned digit(pdl_name name, unsigned level) {
+    return (name >> (BITS * level)) & (WIDTH - 1);
+}
 
 /* Position of the slot of digit d among those in use. */
 static inline unsigned slot_of(const node *n, unsigned d) {
@@ -185,7 +188,8 @@ static void heighten(pdl_scope *s, pdl_name name) {
     }
 }
 
-/* The entry of name in an owned scope, made (with an absent value) if there is none; its nodes are owned. */
+/* The entry of name in an owned scope, made (with an absent value) if there is none; its nodes are
+ * owned. */
 static entry *entry_own(pdl_scope *s, pdl_name name) {
     heighten(s, name);
     if (!s->top) s->top = node_new(s->height == 0, 2);
@@ -272,7 +276,8 @@ static int by_seq(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v), void *user) {
+void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
+                    void *user) {
     if (!s || !s->top) return;
     pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope it looks at */
     entries all = {0};

@@ -1,8 +1,8 @@
 /* scope.h -- persistent map from interned names to values (architecture D4).
  *
- * Extending shares everything with the old scope; a sole owner is extended in place, so a loop that rebinds
- * a variable runs in constant memory. Look-up is a radix trie over dense name ids: a few loads.
- * NULL is the empty scope. Iteration is in order of first definition.
+ * Extending shares everything with the old scope; a sole owner is extended in place, so a loop that
+ * rebinds a variable runs in constant memory. Look-up is a radix trie over dense name ids: a few
+ * loads. NULL is the empty scope. Iteration is in order of first definition.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,13 +29,14 @@ pdl_scope *pdl_scope_del(pdl_scope *s, pdl_name name);
 size_t pdl_scope_count(const pdl_scope *s);
 
 /* Calls back in order of definition until fn returns false. */
-void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v), void *user);
+void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
+                    void *user);
 
 /* As a dict from names to values (`pdl_scope`, import results). */
 pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
 
-/* Scope as a child of an extension object: an internal value with its own tag is not needed; objects that own
- * scopes (closures) hand them to pdl_scope_drop in fini, which defers nested releases to the same work
- * list. */
+/* Scope as a child of an extension object: an internal value with its own tag is not needed;
+ * objects that own scopes (closures) hand them to pdl_scope_drop in fini, which defers nested
+ * releases to the same work list. */
 
 #endif

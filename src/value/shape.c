@@ -115,7 +115,8 @@ uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash) {
 
 pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash) {
     if (!s) s = pdl_shape_new(FIRST_CAP);
-    if (s->n == s->cap) s = resized(s, s->cap < FIRST_CAP ? FIRST_CAP : (size_t)s->cap + s->cap / 2);
+    if (s->n == s->cap)
+        s = resized(s, s->cap < FIRST_CAP ? FIRST_CAP : (size_t)s->cap + s->cap / 2);
     size_t need = (size_t)s->n + 1;
     if (need > SMALL && (!s->slots || need > ((size_t)s->mask + 1) * 2 / 3)) reindex(s, need);
     s->keys[s->n] = (pdl_shape_key){key, hash};

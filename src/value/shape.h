@@ -1,7 +1,8 @@
-/* shape.h -- private to the room: which keys a dict has, in which order. Dicts with the same keys share one.
+/* shape.h -- private to the room: which keys a dict has, in which order. Dicts with the same keys
+ * share one.
  *
- * Rows of a table have the same keys; each then holds its values and one pointer. A shape is changed in place by the
- * only dict that has it, and copied by one of several.
+ * Rows of a table have the same keys; each then holds its values and one pointer. A shape is
+ * changed in place by the only dict that has it, and copied by one of several.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +16,8 @@ typedef struct pdl_shape_key {
     uint32_t hash;
 } pdl_shape_key;
 
-/* Invariants: n <= cap; slots is NULL while n is small, else mask + 1 indices into keys plus one, 0 free. */
+/* Invariants: n <= cap; slots is NULL while n is small, else mask + 1 indices into keys plus one, 0
+ * free. */
 typedef struct pdl_shape {
     uint32_t refs;
     uint32_t n, cap;

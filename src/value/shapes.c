@@ -10,7 +10,8 @@
 static bool same_keys(const pdl_shape *a, const pdl_shape *b) {
     if (a->n != b->n) return false;
     for (uint32_t i = 0; i < a->n; i++)
-        if (a->keys[i].hash != b->keys[i].hash || !pdl_val_eq(a->keys[i].key, b->keys[i].key)) return false;
+        if (a->keys[i].hash != b->keys[i].hash || !pdl_val_eq(a->keys[i].key, b->keys[i].key))
+            return false;
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost O(n).
- * SPDX-License-Identifier: Apache-2.0 */
+/* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost
+ * O(n). SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -9,7 +9,9 @@
 
 #include "base/banned.h"
 
-enum { LARGE = 1 << 16 }; /* bytes: from here on a copy costs more than what a buffer has too much */
+enum {
+    LARGE = 1 << 16
+}; /* bytes: from here on a copy costs more than what a buffer has too much */
 
 /* Object with room for cap bytes and the NUL. */
 static pdl_strobj *str_new(size_t cap) {
@@ -48,7 +50,8 @@ pdl_val pdl_textf(const char *fmt, ...) {
     return pdl_text_of_buf(&b);
 }
 
-/* The memory of a large buffer becomes the object: the content moves up by a head, no second copy is made. */
+/* The memory of a large buffer becomes the object: the content moves up by a head, no second copy
+ * is made. */
 static pdl_val adopt(pdl_buf *b) {
     size_t n = b->len, head = sizeof(pdl_strobj);
     if (n > PDL_MAX_TEXT) PDL_BUG("text of %zu bytes", n);
@@ -93,7 +96,8 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
     pdl_strobj *s = pdl_strobj_of(v);
     if (more.n > PDL_MAX_TEXT - s->n) {
         pdl_drop(v);
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           PDL_MAX_TEXT);
     }
     size_t need = s->n + more.n;
     if (need > s->cap && !pdl_err_memory(err, need / 2)) { /* growth is by half */
@@ -115,8 +119,7 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
         if (need > s->cap) s = str_grow(s, need);
         if (more.n) memmove(s->p + s->n, inside ? s->p + at : more.p, more.n);
     }
-    if (s->n_cp != UINT32_MAX)
-        s->n_cp += (uint32_t)pdl_utf8_count((pdl_str){s->p + s->n, more.n});
+    if (s->n_cp != UINT32_MAX) s->n_cp += (uint32_t)pdl_utf8_count((pdl_str){s->p + s->n, more.n});
     s->n = (uint32_t)need;
     s->p[need] = 0;
     s->hash = 0;

@@ -1,5 +1,5 @@
-/* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the text.
- * SPDX-License-Identifier: Apache-2.0 */
+/* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the
+ * text. SPDX-License-Identifier: Apache-2.0 */
 #include "value/text.h"
 
 #include "base/limits.h"
@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* --- strings and bytes ------------------------------------------------------------------------------- */
+/* --- strings and bytes ------------------------------------------------------------------------ */
 
 static const char hex[] = "0123456789abcdef";
 
@@ -93,7 +93,7 @@ static void put_bytes(pdl_str s, pdl_buf *out) {
     pdl_buf_putc(out, quote);
 }
 
-/* --- dates ------------------------------------------------------------------------------------------- */
+/* --- dates ------------------------------------------------------------------------------------ */
 
 static void put_zone(int seconds, pdl_buf *out) {
     if (seconds == 0) {
@@ -120,19 +120,20 @@ static void put_time(pdl_vref v, bool repr, pdl_buf *out) {
         pdl_buf_putf(out, "datetime.date(%d, %d, %d)", t.year, t.month, t.day);
         return;
     }
-    pdl_buf_putf(out, "datetime.datetime(%d, %d, %d, %d, %d", t.year, t.month, t.day, t.hour, t.minute);
+    pdl_buf_putf(out, "datetime.datetime(%d, %d, %d, %d, %d", t.year, t.month, t.day, t.hour,
+                 t.minute);
     if (t.second || t.usec) pdl_buf_putf(out, ", %d", t.second);
     if (t.usec) pdl_buf_putf(out, ", %d", t.usec);
     if (t.has_zone) put_zone(t.zone_seconds, out);
     pdl_buf_putc(out, ')');
 }
 
-/* --- containers -------------------------------------------------------------------------------------- */
+/* --- containers ------------------------------------------------------------------------------- */
 
 static bool enter(pdl_printer *p) {
     if (p->depth >= PDL_MAX_VALUE_DEPTH)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
-                           PDL_MAX_VALUE_DEPTH);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0},
+                           "value is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
     p->depth++;
     return true;
 }
@@ -210,7 +211,7 @@ static void put_range(pdl_vref v, pdl_buf *out) {
     pdl_buf_putc(out, ')');
 }
 
-/* --- the walk ---------------------------------------------------------------------------------------- */
+/* --- the walk --------------------------------------------------------------------------------- */
 
 static void put_ext(pdl_vref v, bool repr, pdl_buf *out) {
     const pdl_class *cls = pdl_class_of(v);
@@ -243,7 +244,8 @@ static void put_string(pdl_vref v, bool repr, pdl_buf *out) {
 
 static void put_number(pdl_vref v, pdl_buf *out) {
     char t[PDL_NUM_MAX];
-    size_t n = pdl_is(v, PDL_V_FLOAT) ? pdl_num_double(pdl_float_of(v), t) : pdl_num_int(pdl_int_of(v), t);
+    size_t n =
+        pdl_is(v, PDL_V_FLOAT) ? pdl_num_double(pdl_float_of(v), t) : pdl_num_int(pdl_int_of(v), t);
     pdl_buf_put(out, (pdl_str){t, n});
 }
 
@@ -263,7 +265,8 @@ static void set_check(pdl_printer *p) {
 
 PDL_COLD static bool check_room(pdl_printer *p) {
     if (p->out->len > p->stop)
-        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+        return pdl_err_set(p->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           PDL_MAX_TEXT);
     set_check(p);
     return pdl_buf_check(p->out, p->err);
 }
@@ -277,7 +280,9 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT: PDL_PUT(out, "<absent>"); return true;
     case PDL_V_NULL: PDL_PUT(out, "None"); return true;
-    case PDL_V_BOOL: pdl_buf_put(out, pdl_bool_of(v) ? PDL_STR("True") : PDL_STR("False")); return true;
+    case PDL_V_BOOL:
+        pdl_buf_put(out, pdl_bool_of(v) ? PDL_STR("True") : PDL_STR("False"));
+        return true;
     case PDL_V_INT:
     case PDL_V_FLOAT: put_number(v, out); return true;
     case PDL_V_BIGINT: pdl_int_write(v, 10, out); return true;
@@ -307,7 +312,7 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     PDL_BUG("value with tag %d", (int)pdl_tag_of(v));
 }
 
-/* --- doors ------------------------------------------------------------------------------------------- */
+/* --- doors ------------------------------------------------------------------------------------ */
 
 static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
     size_t start = out->len;
@@ -330,7 +335,8 @@ bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
     }
     if (pdl_is(v, PDL_V_FUNC)) return true;
     pdl_err why = {0};
-    if (pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &why)) return true;
+    if (pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &why))
+        return true;
     if (why.kind == PDL_E_limit || why.final) {
         pdl_err_move(err, &why);
         return false;
@@ -349,7 +355,8 @@ static bool as_value(pdl_vref v, print_fn *print, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = print(v, &b, err);
     if (ok && b.len > PDL_MAX_TEXT)
-        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes", PDL_MAX_TEXT);
+        ok = pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                         PDL_MAX_TEXT);
     if (ok) *out = pdl_with_label(pdl_text_of_buf(&b), pdl_label_of(v));
     pdl_buf_fini(&b);
     return ok;
@@ -359,7 +366,9 @@ bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err) {
     return as_value(v, pdl_stringify, out, err);
 }
 
-bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err) { return as_value(v, pdl_val_str, out, err); }
+bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err) {
+    return as_value(v, pdl_val_str, out, err);
+}
 
 void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     size_t start = out->len;

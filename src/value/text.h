@@ -1,7 +1,7 @@
 /* text.h -- value -> text: the two printers of PDL (spec language-syntax 4.6).
  *
- * stringify: pieces of text blocks, printed results, contributions. str/repr: Python's, for interpolation
- * inside longer strings, `~`, join. Promises must have been resolved.
+ * stringify: pieces of text blocks, printed results, contributions. str/repr: Python's, for
+ * interpolation inside longer strings, `~`, join. Promises must have been resolved.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,8 +11,8 @@
 #include "base/buf.h"
 #include "value/val.h"
 
-/* String: itself; closure: nothing; JSON if the whole value is JSON (", " ": " separators, ASCII escapes, NaN
- * and Infinity), else Python str of the whole value. Error: limit. */
+/* String: itself; closure: nothing; JSON if the whole value is JSON (", " ": " separators, ASCII
+ * escapes, NaN and Infinity), else Python str of the whole value. Error: limit. */
 PDL_MUST bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* The same as a value; a string is returned as it is (kept). */
 PDL_MUST bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err);

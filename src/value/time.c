@@ -1,5 +1,5 @@
-/* time.c -- dates and datetimes of pyvalues.h: proleptic Gregorian calendar, years 1 to 9999, no time zone
- * data.
+/* time.c -- dates and datetimes of pyvalues.h: proleptic Gregorian calendar, years 1 to 9999, no
+ * time zone data.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <time.h>
 
@@ -20,7 +20,9 @@ static const int days_before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 3
 
 static bool is_leap(int y) { return y % 4 == 0 && (y % 100 != 0 || y % 400 == 0); }
 
-static int days_in(int y, int m) { return days_before[m] - days_before[m - 1] + (m == 2 && is_leap(y)); }
+static int days_in(int y, int m) {
+    return days_before[m] - days_before[m - 1] + (m == 2 && is_leap(y));
+}
 
 /* Day of the year from 0. */
 static int year_day(const pdl_time *t) {
@@ -42,7 +44,8 @@ static instant instant_of(pdl_vref v) {
     pdl_time t = pdl_time_get(v);
     instant at = {day_number(&t), 0};
     if (pdl_is(v, PDL_V_DATE)) return at;
-    int64_t s = (int64_t)t.hour * 3600 + t.minute * 60 + t.second - (t.has_zone ? t.zone_seconds : 0);
+    int64_t s =
+        (int64_t)t.hour * 3600 + t.minute * 60 + t.second - (t.has_zone ? t.zone_seconds : 0);
     enum { DAY = 86400 };
     while (s < 0) s += DAY, at.day--;
     while (s >= DAY) s -= DAY, at.day++;
@@ -63,13 +66,16 @@ uint32_t pdl_time_hash(pdl_vref v) {
     return pdl_hash_u64((uint64_t)at.day * 86400000000u + (uint64_t)at.usec);
 }
 
-static bool bad(pdl_err *err, const char *why) { return pdl_err_host(err, "ValueError", "%s", why); }
+static bool bad(pdl_err *err, const char *why) {
+    return pdl_err_host(err, "ValueError", "%s", why);
+}
 
 static bool date_ok(const pdl_time *t, pdl_err *err) {
     if (t->year < 1 || t->year > 9999)
         return pdl_err_host(err, "ValueError", "year %d is out of range", t->year);
     if (t->month < 1 || t->month > 12) return bad(err, "month must be in 1..12");
-    if (t->day < 1 || t->day > days_in(t->year, t->month)) return bad(err, "day is out of range for month");
+    if (t->day < 1 || t->day > days_in(t->year, t->month))
+        return bad(err, "day is out of range for month");
     return true;
 }
 
@@ -79,8 +85,8 @@ static bool clock_ok(const pdl_time *t, pdl_err *err) {
     if (t->second < 0 || t->second > 59) return bad(err, "second must be in 0..59");
     if (t->usec < 0 || t->usec > 999999) return bad(err, "microsecond must be in 0..999999");
     if (t->has_zone && (t->zone_seconds <= -86400 || t->zone_seconds >= 86400))
-        return bad(
-            err, "offset must be a timedelta strictly between -timedelta(hours=24) and timedelta(hours=24).");
+        return bad(err, "offset must be a timedelta strictly between -timedelta(hours=24) and "
+                        "timedelta(hours=24).");
     return true;
 }
 
@@ -103,7 +109,7 @@ bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Exactly n digits at *s. */
 static bool digits(pdl_str *s, size_t n, int *out) {
@@ -184,7 +190,7 @@ bool pdl_time_read(pdl_str iso, bool *is_date, pdl_time *out) {
     return true;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 /* "+05:30", with seconds when there are any; sep 0: no colons. */
 static void put_zone(const pdl_time *t, bool colons, pdl_buf *out) {
@@ -230,7 +236,8 @@ static void put_directive(const struct tm *tm, pdl_str d, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){text, len});
 }
 
-/* Length of the directive at the start of s: %, glibc's flag, width of two digits, E or O, and a letter. */
+/* Length of the directive at the start of s: %, glibc's flag, width of two digits, E or O, and a
+ * letter. */
 static size_t directive_len(pdl_str s) {
     size_t i = 1;
     if (i < s.n && pdl_byte_in(s.p[i], PDL_STR("-_0^#"))) i++;

@@ -17,7 +17,9 @@
 size_t pdl_live_objects(void) { return 0; }
 #else
 static _Atomic size_t live; /* debug builds only: the leak report */
-void pdl_obj_count(int n) { (void)atomic_fetch_add_explicit(&live, (size_t)n, memory_order_relaxed); }
+void pdl_obj_count(int n) {
+    (void)atomic_fetch_add_explicit(&live, (size_t)n, memory_order_relaxed);
+}
 size_t pdl_live_objects(void) { return atomic_load(&live); }
 #endif
 
@@ -29,7 +31,7 @@ void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size) {
     return e;
 }
 
-/* --- release ---------------------------------------------------------------------------------------- */
+/* --- release ---------------------------------------------------------------------------------- */
 
 typedef struct {
     pdl_obj *o;
@@ -60,7 +62,8 @@ static bool walk_grow(walk *w) {
     return true;
 }
 
-/* Where there is no memory to remember o it stays: what releases memory must not fail for want of it. */
+/* Where there is no memory to remember o it stays: what releases memory must not fail for want of
+ * it. */
 static void walk_push(walk *w, pdl_obj *o) {
     if (w->n < w->cap || walk_grow(w)) w->p[w->n++] = (frame){o, 0};
 }
@@ -128,7 +131,8 @@ static inline bool drop_child(pdl_val c) {
     return false;
 }
 
-/* Drop children of o from *i on until one dies that has children of its own: it, or NULL behind the last. */
+/* Drop children of o from *i on until one dies that has children of its own: it, or NULL behind the
+ * last. */
 static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     size_t n;
     const pdl_val *items = first_children(o, &n);
@@ -144,8 +148,9 @@ static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     }
 }
 
-/* Drop some children of the top frame. The frame goes before the last of them are walked, and the one of its own kind is walked
- * behind the others: so a chain of any length, as long contexts are, takes a few frames. */
+/* Drop some children of the top frame. The frame goes before the last of them are walked, and the
+ * one of its own kind is walked behind the others: so a chain of any length, as long contexts are,
+ * takes a few frames. */
 static void walk_step(walk *w) {
     enum { AT_ONCE = 4 };
     pdl_obj *o = w->p[w->n - 1].o, *dying[AT_ONCE];
@@ -186,15 +191,26 @@ void pdl_leak_on_exit(void) {
     if (!active) active = &no_more;
 }
 
-/* --- names ------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static const char *const type_names[PDL_V_COUNT] = {
-    [PDL_V_ABSENT] = "NoneType", [PDL_V_NULL] = "NoneType", [PDL_V_BOOL] = "bool",
-    [PDL_V_INT] = "int",         [PDL_V_FLOAT] = "float",   [PDL_V_BIGINT] = "int",
-    [PDL_V_STR] = "str",         [PDL_V_LIST] = "list",     [PDL_V_DICT] = "dict",
-    [PDL_V_TUPLE] = "tuple",     [PDL_V_SET] = "set",       [PDL_V_BYTES] = "bytes",
-    [PDL_V_DATE] = "date",       [PDL_V_DATETIME] = "datetime", [PDL_V_RANGE] = "range",
-    [PDL_V_CONTEXT] = "DependentContext", [PDL_V_UNDEFINED] = "Undefined",
+    [PDL_V_ABSENT] = "NoneType",
+    [PDL_V_NULL] = "NoneType",
+    [PDL_V_BOOL] = "bool",
+    [PDL_V_INT] = "int",
+    [PDL_V_FLOAT] = "float",
+    [PDL_V_BIGINT] = "int",
+    [PDL_V_STR] = "str",
+    [PDL_V_LIST] = "list",
+    [PDL_V_DICT] = "dict",
+    [PDL_V_TUPLE] = "tuple",
+    [PDL_V_SET] = "set",
+    [PDL_V_BYTES] = "bytes",
+    [PDL_V_DATE] = "date",
+    [PDL_V_DATETIME] = "datetime",
+    [PDL_V_RANGE] = "range",
+    [PDL_V_CONTEXT] = "DependentContext",
+    [PDL_V_UNDEFINED] = "Undefined",
     [PDL_V_FUNC] = "ClosureBlock",
 };
 

@@ -1,16 +1,17 @@
 /* val.h -- pdl_val: data as PDL sees it. Immutable, reference counted, labelled.
  *
- * A value is a 16-byte handle: tag, flags, label set, and a scalar or a pointer to a counted object. A
- * pdl_val is owned (drop it or hand it on), a pdl_vref is borrowed. In a normal build both are the same
- * struct; under PDL_CHECK_OWNERSHIP they are different pointer types, so that the compiler finds wrong
- * hand-overs (make check-own); therefore only this room touches members: others use the accessors.
+ * A value is a 16-byte handle: tag, flags, label set, and a scalar or a pointer to a counted
+ * object. A pdl_val is owned (drop it or hand it on), a pdl_vref is borrowed. In a normal build
+ * both are the same struct; under PDL_CHECK_OWNERSHIP they are different pointer types, so that the
+ * compiler finds wrong hand-overs (make check-own); therefore only this room touches members:
+ * others use the accessors.
  *
- * Values never change once shared. An operation that "changes" a container takes its handle and returns the
- * new one: in place when refs == 1, on a copy otherwise. Values cannot form cycles (the one exception, cells
- * of Jinja's namespace(), refuse to hold themselves).
+ * Values never change once shared. An operation that "changes" a container takes its handle and
+ * returns the new one: in place when refs == 1, on a copy otherwise. Values cannot form cycles (the
+ * one exception, cells of Jinja's namespace(), refuse to hold themselves).
  *
- * Labels (architecture D3) are a bit set of origins (label.h): joining is an OR. Containers carry the join of
- * what was put in; operators join their operands.
+ * Labels (architecture D3) are a bit set of origins (label.h): joining is an OR. Containers carry
+ * the join of what was put in; operators join their operands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,7 @@ typedef enum {
     PDL_V_ABSENT, /* "no argument given", "no value": never seen by programs */
     PDL_V_NULL,
     PDL_V_BOOL,
-    PDL_V_INT,    /* fits int64 */
+    PDL_V_INT, /* fits int64 */
     PDL_V_FLOAT,
     PDL_V_BIGINT, /* integer that does not fit int64 (int.c) */
     PDL_V_STR,
@@ -135,8 +136,8 @@ static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
 
 void pdl_release(pdl_obj *o); /* refs reached 0; iterative, any depth */
 
-/* The process is about to end: what containers hold is left to the system from now on, which is faster than walking
- * through millions of values. For this thread. */
+/* The process is about to end: what containers hold is left to the system from now on, which is
+ * faster than walking through millions of values. For this thread. */
 void pdl_leak_on_exit(void);
 
 /* One more owner. */
@@ -161,13 +162,16 @@ static inline bool pdl_is_bool(pdl_vref v) { return pdl_tag_of(v) == PDL_V_BOOL;
 static inline bool pdl_is_int(pdl_vref v) {
     return pdl_tag_of(v) == PDL_V_INT || pdl_tag_of(v) == PDL_V_BIGINT;
 }
-static inline bool pdl_may_hold_promise(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_PROMISE) != 0; }
+static inline bool pdl_may_hold_promise(pdl_vref v) {
+    return (pdl_flags_of(v) & PDL_F_PROMISE) != 0;
+}
 
 /* Extension objects: kinds whose inside is known to a room above. */
 typedef struct pdl_class {
     const char *type_name; /* as in Python's <class 'NAME'>: "function", "Namespace" */
-    /* The i-th child value (borrowed) or absent when there are no more; may be NULL. Used to release
-     * deep structures without recursion: release() must not drop what child() enumerated. */
+    /* The i-th child value (borrowed) or absent when there are no more; may be NULL. Used to
+     * release deep structures without recursion: release() must not drop what child()
+     * enumerated. */
     pdl_vref (*child)(const pdl_obj *o, size_t i);
     /* Release everything but the children and the object's own memory; may be NULL. */
     void (*fini)(pdl_obj *o);
@@ -188,13 +192,15 @@ static inline const pdl_class *pdl_class_of(pdl_vref v) {
 /* New extension object of size bytes (zeroed behind the head), refs 1. */
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
 
-/* Live counted objects of this process: tests assert that it returns to its start. Debug builds only, else
+/* Live counted objects of this process: tests assert that it returns to its start. Debug builds
+ * only, else
  * 0. */
 size_t pdl_live_objects(void);
 
-/* --- strings (string.c) ------------------------------------------------------------------------- */
+/* --- strings (string.c) ----------------------------------------------------------------------- */
 
-/* Text object; data behind it. Invariants: p[n] == 0; n_cp code points or UINT32_MAX when not counted yet. */
+/* Text object; data behind it. Invariants: p[n] == 0; n_cp code points or UINT32_MAX when not
+ * counted yet. */
 typedef struct pdl_strobj {
     pdl_obj head;
     uint32_t n, cap;
@@ -203,11 +209,11 @@ typedef struct pdl_strobj {
     char p[];
 } pdl_strobj;
 
-pdl_val pdl_text(pdl_str s);                 /* copy of valid UTF-8 of at most PDL_MAX_TEXT bytes */
+pdl_val pdl_text(pdl_str s); /* copy of valid UTF-8 of at most PDL_MAX_TEXT bytes */
 pdl_val pdl_textz(const char *z);
 PDL_PRINTF(1, 2) pdl_val pdl_textf(const char *fmt, ...);
 struct pdl_buf;
-pdl_val pdl_text_of_buf(struct pdl_buf *b);  /* content of b, which becomes empty */
+pdl_val pdl_text_of_buf(struct pdl_buf *b); /* content of b, which becomes empty */
 
 static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v */
     const pdl_strobj *s = (const pdl_strobj *)(const void *)pdl_obj_of(v);
@@ -215,18 +221,19 @@ static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v 
 }
 /* The text value whose bytes pdl_str_get gave as p; one more owner. */
 pdl_val pdl_text_around(const char *p);
-size_t pdl_text_len_cp(pdl_vref v);          /* code points; cached */
+size_t pdl_text_len_cp(pdl_vref v); /* code points; cached */
 static inline bool pdl_text_is(pdl_vref v, const char *z) {
     return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z);
 }
 
-/* v with more behind it: in place for a sole owner. Takes v. Error PDL_E_limit (v is then dropped). */
+/* v with more behind it: in place for a sole owner. Takes v. Error PDL_E_limit (v is then
+ * dropped). */
 PDL_MUST bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err);
 
 /* Code points [from, to) as a new string. */
 pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp);
 
-/* --- lists and tuples (list.c) -------------------------------------------------------------------- */
+/* --- lists and tuples (list.c) ---------------------------------------------------------------- */
 
 typedef struct pdl_listobj {
     pdl_obj head;
@@ -235,19 +242,21 @@ typedef struct pdl_listobj {
     pdl_val few[];  /* of a list made for few items */
 } pdl_listobj;
 
-pdl_val pdl_list_new(size_t cap);                       /* empty list */
-pdl_val pdl_tuple_new(const pdl_val *items, size_t n);  /* takes each item */
+pdl_val pdl_list_new(size_t cap);                      /* empty list */
+pdl_val pdl_tuple_new(const pdl_val *items, size_t n); /* takes each item */
 /* Is there memory for one item more? For lists that grow by the will of a program. */
 PDL_MUST bool pdl_list_may_grow(pdl_vref list, pdl_err *err);
-pdl_val pdl_list_push(pdl_val list, pdl_val x);         /* takes both, returns the longer list */
-pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x);/* i < length; takes both */
+pdl_val pdl_list_push(pdl_val list, pdl_val x);          /* takes both, returns the longer list */
+pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x); /* i < length; takes both */
 pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);
-pdl_val pdl_list_remove(pdl_val list, size_t i);        /* takes list; i < length */
-pdl_val pdl_list_concat(pdl_val a, pdl_vref b);         /* takes a; both lists (or both tuples) */
-pdl_val pdl_list_as_tuple(pdl_val list);                /* takes list */
+pdl_val pdl_list_remove(pdl_val list, size_t i); /* takes list; i < length */
+pdl_val pdl_list_concat(pdl_val a, pdl_vref b);  /* takes a; both lists (or both tuples) */
+pdl_val pdl_list_as_tuple(pdl_val list);         /* takes list */
 
 #ifndef PDL_CHECK_OWNERSHIP
-static inline size_t pdl_list_len(pdl_vref v) { return ((const pdl_listobj *)(const void *)v.u.o)->n; }
+static inline size_t pdl_list_len(pdl_vref v) {
+    return ((const pdl_listobj *)(const void *)v.u.o)->n;
+}
 /* Borrowed; i < length. For lists and tuples. */
 static inline pdl_vref pdl_list_at(pdl_vref v, size_t i) {
     return ((const pdl_listobj *)(const void *)v.u.o)->items[i];
@@ -257,34 +266,39 @@ size_t pdl_list_len(pdl_vref v);
 pdl_vref pdl_list_at(pdl_vref v, size_t i);
 #endif
 
-/* --- dicts (dict.c): insertion-ordered; keys are scalars, strings or tuples of such ------------------ */
+/* --- dicts (dict.c): insertion-ordered; keys are scalars, strings or tuples of such ----------- */
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
 /* takes all; replaces the value, keeps the position */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
-pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x);         /* takes d and x */
+pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
-    return pdl_dict_puts(d, pdl_str_of(key), x); /* here, so that the lengths of literals are known */
+    return pdl_dict_puts(d, pdl_str_of(key),
+                         x); /* here, so that the lengths of literals are known */
 }
-pdl_val pdl_dict_del(pdl_val d, pdl_vref key);                    /* takes d; absent key: unchanged. O(n) */
+pdl_val pdl_dict_del(pdl_val d, pdl_vref key); /* takes d; absent key: unchanged. O(n) */
 /* Borrowed value, or absent. 1, 1.0 and true are the same key. */
 pdl_vref pdl_dict_find(pdl_vref d, pdl_vref key);
 pdl_vref pdl_dict_gets(pdl_vref d, pdl_str key);
-static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) { return pdl_dict_gets(d, pdl_str_of(key)); }
+static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) {
+    return pdl_dict_gets(d, pdl_str_of(key));
+}
 /* The i-th entry in order, i < length; borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
 /* Right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
-/* Equality and hashes of large values check for cancellation and then give up: see base/cancel.h. */
+/* Equality and hashes of large values check for cancellation and then give up: see
+ * base/cancel.h. */
 /* May v be a key? (str, numbers, bool, null, bytes, dates, tuples of such) */
 bool pdl_is_hashable(pdl_vref v);
 uint32_t pdl_val_hash(pdl_vref v); /* of a hashable value; equal values have equal hashes */
 
-/* --- comparison (eq.c, order.c) ------------------------------------------------------------------- */
+/* --- comparison (eq.c, order.c) --------------------------------------------------------------- */
 
-/* Python's ==; never fails; 1 == 1.0 == true. Depth beyond PDL_MAX_VALUE_DEPTH compares unequal; so does what is given up. */
+/* Python's ==; never fails; 1 == 1.0 == true. Depth beyond PDL_MAX_VALUE_DEPTH compares unequal; so
+ * does what is given up. */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
 /* Python's bool(); undefined is false, promises must have been forced. */
 bool pdl_val_truth(pdl_vref v);

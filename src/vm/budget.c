@@ -1,6 +1,6 @@
-/* budget.c -- the field `budget` of a block: everything that the block asks of the outside is charged to it, until
- * the block ends or its fallback begins. Counting is done where effects are answered (room limits).
- * SPDX-License-Identifier: Apache-2.0 */
+/* budget.c -- the field `budget` of a block: everything that the block asks of the outside is
+ * charged to it, until the block ends or its fallback begins. Counting is done where effects are
+ * answered (room limits). SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/banned.h"
@@ -25,10 +25,12 @@ bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err) {
 static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *out, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     if (!pdl_is_int(v) && !pdl_is(v, PDL_V_FLOAT))
-        return pdl_err_set(err, PDL_E_type, loc, "%s of budget is expected to be a number but got a value of type %s",
+        return pdl_err_set(err, PDL_E_type, loc,
+                           "%s of budget is expected to be a number but got a value of type %s",
                            pdl_budget_item_name(item), pdl_type_name(v));
     *out = pdl_num_to_double(v);
-    return *out >= 0 || pdl_err_set(err, PDL_E_type, loc, "%s of budget is negative: write 0 or more, or leave it out",
+    return *out >= 0 || pdl_err_set(err, PDL_E_type, loc,
+                                    "%s of budget is negative: write 0 or more, or leave it out",
                                     pdl_budget_item_name(item));
 }
 
@@ -40,8 +42,8 @@ pdl_step pdl_op_budget(pdl_fiber *f, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {
         limit[i] = -1;
-        if (!read_limit(*under(f, PDL_BUDGET_COUNT - 1 - i), (pdl_budget_item)i, b->info->block->more->budget->loc, &limit[i],
-                        err))
+        if (!read_limit(*under(f, PDL_BUDGET_COUNT - 1 - i), (pdl_budget_item)i,
+                        b->info->block->more->budget->loc, &limit[i], err))
             return PDL_STEP_FAIL;
     }
     pdl_vm_cut_stack(f, f->stack.n - PDL_BUDGET_COUNT);

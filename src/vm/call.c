@@ -1,5 +1,5 @@
-/* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the run.
- * SPDX-License-Identifier: Apache-2.0 */
+/* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the
+ * run. SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"
@@ -25,7 +25,9 @@ static void closure_fini(pdl_obj *o) {
 }
 
 static const pdl_class closure_class = {
-    .type_name = "ClosureBlock", .child = closure_child, .fini = closure_fini,
+    .type_name = "ClosureBlock",
+    .child = closure_child,
+    .fini = closure_fini,
 };
 
 /* {"type": "function", "function": {"name", "description", "parameters"}} (spec execution 6.4). */
@@ -33,7 +35,8 @@ static pdl_val signature_of(const pdl_func_info *info) {
     const pdl_b_function *b = info->block;
     pdl_val f = pdl_dict_new(3);
     if (info->name_text.n) f = pdl_dict_putz(f, "name", pdl_text(info->name_text));
-    if (b->head.more->description.s.p) f = pdl_dict_putz(f, "description", pdl_text(b->head.more->description.s));
+    if (b->head.more->description.s.p)
+        f = pdl_dict_putz(f, "description", pdl_text(b->head.more->description.s));
     f = pdl_dict_putz(f, "parameters",
                       b->params.is_null ? pdl_dict_new(0) : pdl_type_schema(b->params.all, true));
     pdl_val s = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
@@ -63,8 +66,8 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
 }
 
-/* The scope of the body: that of the definition, its own name, and unbound parameters so that outer variables
- * do not show. */
+/* The scope of the body: that of the definition, its own name, and unbound parameters so that outer
+ * variables do not show. */
 static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
     pdl_scope *s = pdl_scope_keep(c->scope);
     if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
@@ -73,26 +76,31 @@ static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
 
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
     bool full = f->frames.n == f->frames.cap;
-    if (full && !pdl_err_memory(err, (f->frames.cap + f->frames.cap / 2) * sizeof *f->frames.p)) return true;
+    if (full && !pdl_err_memory(err, (f->frames.cap + f->frames.cap / 2) * sizeof *f->frames.p))
+        return true;
     if (f->frames.n < PDL_MAX_CALL_DEPTH) return !pdl_run_has_memory(f->run, err);
-    pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "calls are nested more than %d deep", PDL_MAX_CALL_DEPTH);
+    pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "calls are nested more than %d deep",
+                PDL_MAX_CALL_DEPTH);
     return true;
 }
 
-/* --- call blocks ---------------------------------------------------------------------------------------- */
+/* --- call blocks ------------------------------------------------------------------------------ */
 
 static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pdl_err *err) {
     pdl_buf src = PDL_BUF;
     const pdl_tree *t = b->func;
-    if (t->kind == PDL_TREE_EXPR) pdl_buf_put(&src, t->expr->source);
-    else pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
+    if (t->kind == PDL_TREE_EXPR)
+        pdl_buf_put(&src, t->expr->source);
+    else
+        pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
     const char *type = pdl_type_name(v);
-    bool named = pdl_is_str(v) &&
-                 pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
+    bool named =
+        pdl_is_str(v) &&
+        pdl_is(pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(v))), PDL_V_FUNC);
     pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "call"),
-                "Type error: %s is of type <class '%s'> but should be a function.%s%s%s", pdl_buf_z(&src),
-                type, named ? " You might want to call `${ " : "", named ? pdl_buf_z(&src) : "",
-                named ? " }`." : "");
+                "Type error: %s is of type <class '%s'> but should be a function.%s%s%s",
+                pdl_buf_z(&src), type, named ? " You might want to call `${ " : "",
+                named ? pdl_buf_z(&src) : "", named ? " }`." : "");
     pdl_buf_fini(&src);
     return PDL_STEP_FAIL;
 }
@@ -102,8 +110,8 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Untyped parameters take promises as they are; a typed one is looked at, and so is everything when arguments
- * do not fit by name. */
+/* Untyped parameters take promises as they are; a typed one is looked at, and so is everything when
+ * arguments do not fit by name. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
     const pdl_params *p = &c->info->block->params;
@@ -150,11 +158,13 @@ pdl_step pdl_op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     }
     if (!pdl_is_dict(*args)) {
         pdl_err_set(err, PDL_E_type, b->args ? b->args->loc : b->head.loc,
-                    "args of a call should be an object but got a value of type %s", pdl_type_name(*args));
+                    "args of a call should be an object but got a value of type %s",
+                    pdl_type_name(*args));
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));
-    pdl_val ctx, given = pdl_keep(*args); /* the context comes out only when nothing waits any more */
+    pdl_val ctx,
+        given = pdl_keep(*args); /* the context comes out only when nothing waits any more */
     s = take_context(f, &given, &ctx, err);
     if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
     if (s == PDL_STEP_DONE && too_deep(f, err)) s = PDL_STEP_FAIL;
@@ -166,7 +176,8 @@ pdl_step pdl_op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_scope *scope = body_scope(c, *top(f));
     for (uint32_t i = 0; i < c->info->n_params; i++) {
         pdl_vref v = pdl_dict_gets(given, c->info->block->params.names[i]);
-        if (!pdl_is_absent(v)) scope = pdl_scope_put(scope, c->info->params[i], pdl_keep(v));
+        if (!pdl_is_absent(v))
+            scope = pdl_scope_put(scope, c->info->params[i], pdl_keep(v));
         else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i])))
             scope = pdl_scope_del(scope, c->info->params[i]);
     }
@@ -183,7 +194,7 @@ pdl_step pdl_op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- calls from expressions ----------------------------------------------------------------------------- */
+/* --- calls from expressions ------------------------------------------------------------------- */
 
 static void drop_all(const pdl_val *v, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_drop(v[i]);
@@ -200,13 +211,15 @@ static void push_instance(pdl_fiber *f, pdl_closure *c) {
     f->frames.p[f->frames.n - 1].place = place;
     pdl_blk *b = pdl_vec_push(&f->blks);
     *b = (pdl_blk){
-        .path = pdl_path_numbered(c->path, "instance", c->instances++), .ctx_in = pdl_null(),
-        .role_in = pdl_null(), .acc = pdl_absent(),
+        .path = pdl_path_numbered(c->path, "instance", c->instances++),
+        .ctx_in = pdl_null(),
+        .role_in = pdl_null(),
+        .acc = pdl_absent(),
     };
 }
 
-pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
-                             const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, size_t n_pos,
+                             const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
     pdl_closure *c = closure_of(func);
     const pdl_func_info *info = c->info;
     bool ok = !too_deep(f, err);
@@ -229,8 +242,10 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
             scope = pdl_scope_del(scope, info->params[i]);
     for (size_t i = 0; i < n_pos; i++) scope = pdl_scope_put(scope, info->params[i], pos[i]);
     for (size_t i = 0; i < n_kw; i++) {
-        if (pdl_str_is(kw[i], "pdl_context")) pdl_drop(kwv[i]);
-        else scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
+        if (pdl_str_is(kw[i], "pdl_context"))
+            pdl_drop(kwv[i]);
+        else
+            scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
     }
     pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
     pdl_vm_frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
@@ -246,7 +261,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     return PDL_STEP_DONE;
 }
 
-/* --- returns -------------------------------------------------------------------------------------------- */
+/* --- returns ---------------------------------------------------------------------------------- */
 
 static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
     pdl_run *r = f->run;
@@ -275,8 +290,10 @@ static void end_plain(pdl_fiber *f, bool keep_bg) {
     pdl_val v = pop(f), bg = f->bg;
     f->bg = pdl_absent();
     pdl_vm_frame_pop(f);
-    if (keep_bg) set_val(&f->bg, bg);
-    else pdl_drop(bg);
+    if (keep_bg)
+        set_val(&f->bg, bg);
+    else
+        pdl_drop(bg);
     push(f, v);
 }
 
@@ -304,14 +321,15 @@ pdl_step pdl_op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
         if (s == PDL_STEP_DONE) end_plain(f, true);
         break;
     case FRAME_PDL: end_plain(f, false); break;
-    case FRAME_MACRO: case FRAME_TEMPLATE: end_plain(f, false); break;
+    case FRAME_MACRO:
+    case FRAME_TEMPLATE: end_plain(f, false); break;
     case FRAME_INCLUDE: end_include(f); break;
     case FRAME_IMPORT: end_import(f, fr); break;
     }
     return s;
 }
 
-/* --- calls from outside --------------------------------------------------------------------------------- */
+/* --- calls from outside ----------------------------------------------------------------------- */
 
 void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
                      void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
@@ -336,7 +354,8 @@ void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
     pdl_str *names = PDL_NEW_N(pdl_str, n_kw);
-    for (size_t i = 0; i < n; i++) vals[i] = pdl_with_label(pdl_keep(pdl_list_at(args, i)), pdl_label_of(args));
+    for (size_t i = 0; i < n; i++)
+        vals[i] = pdl_with_label(pdl_keep(pdl_list_at(args, i)), pdl_label_of(args));
     for (size_t i = 0; i < n_kw; i++) {
         names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
         vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));

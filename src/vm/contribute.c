@@ -1,4 +1,5 @@
-/* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec execution
+/* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec
+ * execution
  * 4.7, 4.8).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
@@ -10,7 +11,7 @@
 typedef struct aggregator {
     pdl_ext ext;
     bool is_file;
-    pdl_val messages;   /* context aggregator */
+    pdl_val messages; /* context aggregator */
     pdl_val path, mode, encoding, prefix, suffix;
     bool flush;
 } aggregator;
@@ -36,7 +37,8 @@ static aggregator *agg_new(bool file) {
 }
 
 bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out) {
-    if (!pdl_is(v, PDL_V_AGGREGATOR) || !pdl_str_is(name, "messages") || agg_of(v)->is_file) return false;
+    if (!pdl_is(v, PDL_V_AGGREGATOR) || !pdl_str_is(name, "messages") || agg_of(v)->is_file)
+        return false;
     *out = pdl_keep(agg_of(v)->messages);
     return true;
 }
@@ -53,9 +55,10 @@ static pdl_val write_request(const aggregator *a, pdl_val text, bool close) {
 
 static bool need_text(pdl_vref v, const char *field, pdl_err *err) {
     if (pdl_is_str(v)) return true;
-    return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                       "%s of a file aggregator is expected to be a string but got a value of type %s", field,
-                       pdl_type_name(v));
+    return pdl_err_set(
+        err, PDL_E_type, (pdl_loc){0},
+        "%s of a file aggregator is expected to be a string but got a value of type %s", field,
+        pdl_type_name(v));
 }
 
 pdl_step pdl_op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
@@ -98,7 +101,8 @@ void pdl_vm_files_close(pdl_run *r) {
     for (size_t i = 0; i < r->files.n; i++) {
         if (r->main) {
             pdl_vm_start_effect(r->main, PDL_EFFECT_write,
-                                write_request(agg_of(r->files.p[i]), pdl_textz(""), true), (pdl_loc){0});
+                                write_request(agg_of(r->files.p[i]), pdl_textz(""), true),
+                                (pdl_loc){0});
             pdl_drop(pop(r->main));
         }
         pdl_drop(r->files.p[i]);
@@ -141,13 +145,14 @@ static pdl_step to_name(pdl_fiber *f, const pdl_contribute *c, pdl_vref v, pdl_e
     pdl_vref a = pdl_scope_find(f->scope, name);
     if (pdl_is_absent(a)) {
         pdl_err_set(err, PDL_E_expression, c->loc,
-                    "Error during the evaluation of ${ %.*s }: '%.*s' is undefined", PDL_FMT(c->name),
-                    PDL_FMT(c->name));
+                    "Error during the evaluation of ${ %.*s }: '%.*s' is undefined",
+                    PDL_FMT(c->name), PDL_FMT(c->name));
         return PDL_STEP_FAIL;
     }
     if (!pdl_is(a, PDL_V_AGGREGATOR)) {
         pdl_err_set(err, PDL_E_type, c->loc,
-                    "An aggregator was expected but got a value of type <class '%s'>.", pdl_type_name(a));
+                    "An aggregator was expected but got a value of type <class '%s'>.",
+                    pdl_type_name(a));
         return PDL_STEP_FAIL;
     }
     if (agg_of(a)->is_file) return to_file(f, agg_of(a), v, err);
@@ -179,17 +184,19 @@ static pdl_step to_context(pdl_fiber *f, pdl_vref v, pdl_err *err) {
 
 pdl_step pdl_op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err) {
     if (c->target == PDL_TO_INVALID) {
-        pdl_err_set(err, PDL_E_type, c->loc,
-                    "Contributions are expected to be strings or dictionaries of length 1 but got {elem}");
+        pdl_err_set(
+            err, PDL_E_type, c->loc,
+            "Contributions are expected to be strings or dictionaries of length 1 but got {elem}");
         return PDL_STEP_FAIL;
     }
-    if (c->target == PDL_TO_RESULT) { /* the visible result; the variable of `def` keeps the block's own */
+    if (c->target ==
+        PDL_TO_RESULT) { /* the visible result; the variable of `def` keeps the block's own */
         pdl_val v = pop(f);
         set_top(f, v);
         return PDL_STEP_DONE;
     }
-    pdl_step s =
-        pdl_inflight_await(f, 0, false, err); /* no action before the calls in front of it have ended */
+    pdl_step s = pdl_inflight_await(f, 0, false,
+                                    err); /* no action before the calls in front of it have ended */
     if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
@@ -198,7 +205,8 @@ pdl_step pdl_op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_valu
     case PDL_TO_STDERR: s = to_stream(f, v, 2, err); break;
     case PDL_TO_CONTEXT: s = to_context(f, v, err); break;
     case PDL_TO_NAME: s = to_name(f, c, v, err); break;
-    case PDL_TO_RESULT: case PDL_TO_INVALID: break;
+    case PDL_TO_RESULT:
+    case PDL_TO_INVALID: break;
     }
     if (s == PDL_STEP_DONE && with_value) pdl_drop(pop(f));
     return s;

@@ -1,9 +1,9 @@
 /* effect_key.c -- where an effect stands in a run: the key of a recording (spec execution 6.3).
  *
- * A place is the chain of what led to the effect: the id of the block whose expression called a function, the
- * number of the call there, what stands below in the function's body, and so on to the block that asks. The
- * numbers of trace ids (instance4) count calls over the whole run and so depend on how fibers take turns;
- * they are no part of a place.
+ * A place is the chain of what led to the effect: the id of the block whose expression called a
+ * function, the number of the call there, what stands below in the function's body, and so on to
+ * the block that asks. The numbers of trace ids (instance4) count calls over the whole run and so
+ * depend on how fibers take turns; they are no part of a place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,16 +11,17 @@
 
 #include "base/banned.h"
 
-/* The record that counts what an expression starts. A plain value has a record of its own only when the run
- * is traced, so it never counts. */
+/* The record that counts what an expression starts. A plain value has a record of its own only when
+ * the run is traced, so it never counts. */
 pdl_blk *pdl_vm_place_block(pdl_fiber *f) {
     size_t k = f->blks.n;
-    while (k > 1 && f->blks.p[k - 1].info && f->blks.p[k - 1].info->block->kind == PDL_BLOCK_scalar) k--;
+    while (k > 1 && f->blks.p[k - 1].info && f->blks.p[k - 1].info->block->kind == PDL_BLOCK_scalar)
+        k--;
     return k ? &f->blks.p[k - 1] : NULL;
 }
 
-/* Its id; an iteration of a map, which has no block of its own, is told from the others by its number.
- * Owned. */
+/* Its id; an iteration of a map, which has no block of its own, is told from the others by its
+ * number. Owned. */
 pdl_path *pdl_vm_place_path(pdl_fiber *f) {
     pdl_vm_block_path(f);
     pdl_blk *b = pdl_vm_place_block(f);
@@ -29,8 +30,8 @@ pdl_path *pdl_vm_place_path(pdl_fiber *f) {
                                                    : pdl_path_keep(b->path);
 }
 
-/* The chain of the innermost call from an expression, and the id below which blocks stand in its body.
- * Borrowed; both NULL outside of calls. Each frame is looked at once: its chain is kept. */
+/* The chain of the innermost call from an expression, and the id below which blocks stand in its
+ * body. Borrowed; both NULL outside of calls. Each frame is looked at once: its chain is kept. */
 static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     size_t known = f->frames.n;
     while (known && !f->frames.p[known - 1].chain) known--;

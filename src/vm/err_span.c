@@ -1,5 +1,5 @@
-/* err_span.c -- exact places of errors inside of texts: the part of a template, the line of a code block.
- * SPDX-License-Identifier: Apache-2.0 */
+/* err_span.c -- exact places of errors inside of texts: the part of a template, the line of a code
+ * block. SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 #include "vm/fiber.h"
 
@@ -38,8 +38,8 @@ static int64_t line_of(const pdl_err *err) {
     return line;
 }
 
-/* Where line1 of text is, without its indent. False: it is not there, or something is put in before it and
- * lines may have moved. */
+/* Where line1 of text is, without its indent. False: it is not there, or something is put in before
+ * it and lines may have moved. */
 static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
     size_t at = 0;
     if (line1 < 1) return false;
@@ -60,6 +60,7 @@ static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
     size_t from, to;
-    if (code && code->node && pdl_node_is_str(code->node) && find_line(code->node->text, line_of(err), &from, &to))
+    if (code && code->node && pdl_node_is_str(code->node) &&
+        find_line(code->node->text, line_of(err), &from, &to))
         err->mark = pdl_node_text_loc(code->node, from, to);
 }

@@ -1,5 +1,5 @@
-/* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves with DONE
- * (the fiber ended), WAIT or FAIL.
+/* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves
+ * with DONE (the fiber ended), WAIT or FAIL.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
@@ -7,15 +7,14 @@
 
 #include "base/banned.h"
 
-
 /* An instruction that must wait is executed again: pc goes back to it. */
-#define STEP(call)                                  \
-    do {                                            \
-        pdl_step s_ = (call);                       \
-        if (PDL_UNLIKELY(s_ != PDL_STEP_DONE)) {    \
-            if (s_ == PDL_STEP_WAIT) f->pc--;       \
-            return s_;                              \
-        }                                           \
+#define STEP(call)                                                                                 \
+    do {                                                                                           \
+        pdl_step s_ = (call);                                                                      \
+        if (PDL_UNLIKELY(s_ != PDL_STEP_DONE)) {                                                   \
+            if (s_ == PDL_STEP_WAIT) f->pc--;                                                      \
+            return s_;                                                                             \
+        }                                                                                          \
     } while (0)
 
 static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pdl_err *err) {
@@ -46,7 +45,8 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     const pdl_srcsite *site = &f->code->sites.p[f->code->where.p[f->pc - 1].site];
     if (i->op == PDL_OP_FAIL_TO_READ) {
         pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
-        if (site->expr->fault->hint.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->fault->hint));
+        if (site->expr->fault->hint.n)
+            pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->fault->hint));
         return PDL_STEP_FAIL;
     }
     pdl_vref what = f->code->consts.p[i->c];
@@ -175,7 +175,8 @@ static pdl_step op_autoescape(pdl_fiber *f, pdl_err *err) {
 static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
     pdl_val ns = *under(f, 1);
     if (!pdl_is_namespace(ns)) {
-        pdl_err_host(err, "TemplateRuntimeError", "cannot assign attribute on non-namespace object");
+        pdl_err_host(err, "TemplateRuntimeError",
+                     "cannot assign attribute on non-namespace object");
         return PDL_STEP_FAIL;
     }
     pdl_val x = pop(f);
@@ -200,7 +201,8 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
-/* Of a loop, or a call that returns. What never waits lets signals and other fibers in, and ends with its budget. */
+/* Of a loop, or a call that returns. What never waits lets signals and other fibers in, and ends
+ * with its budget. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;
@@ -210,7 +212,8 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
         pdl_fiber_ready(f);
         return PDL_STEP_WAIT;
     }
-    return PDL_LIKELY(!f->budget) || pdl_budget_check_time(f, 1, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
+    return PDL_LIKELY(!f->budget) || pdl_budget_check_time(f, 1, err) ? PDL_STEP_DONE
+                                                                      : PDL_STEP_FAIL;
 }
 
 /* Flat switch: one case an opcode. */
@@ -226,7 +229,9 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_SWAP: swap(f); break;
         case PDL_OP_ROT3: rot3(f); break;
         case PDL_OP_NAME: STEP(op_name(f, i, err)); break;
-        case PDL_OP_GIVEN: push(f, pdl_bool(!pdl_is(pdl_scope_find(f->scope, i->c), PDL_V_UNDEFINED))); break;
+        case PDL_OP_GIVEN:
+            push(f, pdl_bool(!pdl_is(pdl_scope_find(f->scope, i->c), PDL_V_UNDEFINED)));
+            break;
         case PDL_OP_SCOPE: pdl_op_scope(f); break;
         case PDL_OP_STDLIB: STEP(pdl_op_stdlib(f, err)); break;
         case PDL_OP_CONTEXT: op_context(f); break;
@@ -260,13 +265,20 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_CALL: STEP(pdl_op_call(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_METHOD: STEP(pdl_op_method(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FILTER: STEP(pdl_op_filter(f, f->code->ptrs.p[i->c], false, false, err)); break;
-        case PDL_OP_TEST: STEP(pdl_op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err)); break;
+        case PDL_OP_TEST:
+            STEP(pdl_op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err));
+            break;
         case PDL_OP_REBIND: STEP(pdl_op_rebind(f, f->code->ptrs.p[i->c])); break;
-        case PDL_OP_FAIL_TO_READ: case PDL_OP_RAISE: case PDL_OP_ERROR: STEP(op_fail(f, i, err)); break;
-        case PDL_OP_BUF_PUSH: *pdl_vec_push(&f->bufs) = (pdl_outbuf){.text = PDL_BUF_INIT(PDL_MAX_TEXT)}; break;
+        case PDL_OP_FAIL_TO_READ:
+        case PDL_OP_RAISE:
+        case PDL_OP_ERROR: STEP(op_fail(f, i, err)); break;
+        case PDL_OP_BUF_PUSH:
+            *pdl_vec_push(&f->bufs) = (pdl_outbuf){.text = PDL_BUF_INIT(PDL_MAX_TEXT)};
+            break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
-            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1].text, pdl_str_get(f->code->consts.p[i->c]), err))
+            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1].text, pdl_str_get(f->code->consts.p[i->c]),
+                             err))
                 return PDL_STEP_FAIL;
             break;
         case PDL_OP_OUT: STEP(pdl_op_out(f, i->a == 1, err)); break;
@@ -281,7 +293,8 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             pdl_val item;
             if (pdl_vm_loop_next(f, &item))
                 push(f, item);
-            else f->pc = i->c;
+            else
+                f->pc = i->c;
             break;
         }
         case PDL_OP_LIST_ADD: {
@@ -333,7 +346,9 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             STEP(pdl_op_join_list(f, (pdl_join_kind)i->a, f->code->consts.p[i->c], err));
             break;
         case PDL_OP_RESULT_NONE: set_top(f, pdl_textz("")); break;
-        case PDL_OP_CONTRIBUTE: STEP(pdl_op_contribute(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_CONTRIBUTE:
+            STEP(pdl_op_contribute(f, f->code->ptrs.p[i->c], i->a == 1, err));
+            break;
         case PDL_OP_PARSE: STEP(pdl_op_parse(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_CHECK: STEP(pdl_op_check(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
         case PDL_OP_AWAIT: STEP(pdl_vm_force(f, top(f), err)); break;
@@ -370,7 +385,9 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_SOURCE_FOUND:
             if (pdl_op_source_found(f)) f->pc = i->c;
             break;
-        case PDL_OP_SOURCE_MISSING: STEP(pdl_op_source_missing(f, f->code->ptrs.p[i->c], err)); break;
+        case PDL_OP_SOURCE_MISSING:
+            STEP(pdl_op_source_missing(f, f->code->ptrs.p[i->c], err));
+            break;
         case PDL_OP_INCLUDE: STEP(pdl_op_include(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_MODULE: pdl_op_module(f); break;
         case PDL_OP_TOOL_LIST: pdl_op_tool_list(f, f->code->ptrs.p[i->c]); break;
@@ -381,7 +398,9 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_AGGREGATOR: STEP(pdl_op_aggregator(f, i->a == 1, err)); break;
         case PDL_OP_MODEL: STEP(pdl_op_model(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_CODE: STEP(pdl_op_code(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_CODE_END: STEP(pdl_op_code_end(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_CODE_END:
+            STEP(pdl_op_code_end(f, f->code->ptrs.p[i->c], i->a == 1, err));
+            break;
         case PDL_OP_JINJA: STEP(pdl_op_jinja(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_PDL_CODE: STEP(pdl_op_pdl_code(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_COMMAND: STEP(pdl_op_command(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;

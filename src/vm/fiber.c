@@ -170,8 +170,10 @@ void pdl_fiber_free(pdl_fiber *f) {
     pdl_idmap_del(&r->fibers, f->id);
     pdl_path_drop(f->base);
     pdl_path_drop(f->base_from);
-    if (f->prev_all) f->prev_all->next_all = f->next_all;
-    else r->all = f->next_all;
+    if (f->prev_all)
+        f->prev_all->next_all = f->next_all;
+    else
+        r->all = f->next_all;
     if (f->next_all) f->next_all->prev_all = f->prev_all;
     while (f->frames.n) pdl_vm_frame_pop(f);
     pdl_vm_cut_stack(f, 0);
@@ -202,14 +204,17 @@ void pdl_fiber_ready(pdl_fiber *f) {
     f->queued = true;
     f->next_ready = NULL;
     pdl_run *r = f->run;
-    if (r->ready_last) r->ready_last->next_ready = f;
-    else r->ready_first = f;
+    if (r->ready_last)
+        r->ready_last->next_ready = f;
+    else
+        r->ready_first = f;
     r->ready_last = f;
 }
 
-/* --- ids ------------------------------------------------------------------------------------------ */
+/* --- ids -------------------------------------------------------------------------------------- */
 
-static pdl_path *seg_path(pdl_path *up, const pdl_blockinfo *info, uint32_t iter) { /* owned; borrows up */
+static pdl_path *seg_path(pdl_path *up, const pdl_blockinfo *info,
+                          uint32_t iter) { /* owned; borrows up */
     pdl_path *p = NULL, *q;
     switch (info->seg) {
     case PDL_SEG_NONE: return pdl_path_keep(up);
@@ -259,12 +264,13 @@ pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d) {
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i);
         if (pdl_is_str(k))
-            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_keep(pdl_dict_val_at(d, i)));
+            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)),
+                              pdl_keep(pdl_dict_val_at(d, i)));
     }
     return s;
 }
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err) {
     pdl_buf b = PDL_BUF;
@@ -306,7 +312,8 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     const pdl_srcsite *site = &f->code->sites.p[w->site];
     if (f->code->jinja && !err->final) {
         bool limit = err->kind == PDL_E_limit;
-        if (err->kind == PDL_E_budget) err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */
+        if (err->kind == PDL_E_budget)
+            err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */
         else
             pdl_vm_code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
         if (limit) err->kind = PDL_E_limit;
@@ -321,7 +328,10 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     }
 }
 
-struct nearest { pdl_fiber *f; PDL_VEC(pdl_str) names; };
+struct nearest {
+    pdl_fiber *f;
+    PDL_VEC(pdl_str) names;
+};
 
 static bool add_name(void *user, pdl_name name, pdl_vref v) {
     struct nearest *n = user;
@@ -332,7 +342,8 @@ static bool add_name(void *user, pdl_name name, pdl_vref v) {
 
 static void suggest_name(pdl_fiber *f, pdl_err *err) {
     pdl_str msg = pdl_str_of(err->msg);
-    if (err->hint || msg.n < 3 || msg.p[0] != '\'' || !pdl_str_ends(msg, PDL_STR("' is undefined"))) return;
+    if (err->hint || msg.n < 3 || msg.p[0] != '\'' || !pdl_str_ends(msg, PDL_STR("' is undefined")))
+        return;
     struct nearest n = {.f = f};
     pdl_scope_each(f->scope, add_name, &n);
     pdl_str name = pdl_str_sub(msg, 1, msg.n - sizeof "' is undefined" + 1);
@@ -346,8 +357,10 @@ static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {
     if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
         pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;
-        if (pdl_is_str(name)) pdl_err_frame_add(err, fr->loc, "call to %.*s", PDL_FMT(pdl_str_get(name)));
-        else pdl_err_frame_add(err, fr->loc, "call to a function");
+        if (pdl_is_str(name))
+            pdl_err_frame_add(err, fr->loc, "call to %.*s", PDL_FMT(pdl_str_get(name)));
+        else
+            pdl_err_frame_add(err, fr->loc, "call to a function");
     } else if (fr->kind == FRAME_INCLUDE || fr->kind == FRAME_IMPORT) {
         pdl_err_frame_add(err, fr->loc, fr->kind == FRAME_INCLUDE ? "include" : "import");
     }
@@ -355,7 +368,9 @@ static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {
 
 /* Places of errors point into the sources of their program, which must outlive them. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
-    enum { LOOK_BACK = 8 }; /* a loop that fails fails in the same few programs; one too many costs little */
+    enum {
+        LOOK_BACK = 8
+    }; /* a loop that fails fails in the same few programs; one too many costs little */
     for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->failed_code.p[i] == code) return;
     *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);

@@ -1,5 +1,5 @@
-/* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random numbers of
- * the run.
+/* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random
+ * numbers of the run.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
@@ -26,33 +26,40 @@ void pdl_run_globals(pdl_run *r) {
     r->globals = s;
 }
 
-/* --- pdl_usage: a snapshot with three attributes -------------------------------------------------------- */
+/* --- pdl_usage: a snapshot with three attributes ---------------------------------------------- */
 
 typedef struct usage_obj {
     pdl_ext ext;
     pdl_usage u;
 } usage_obj;
 
-static const usage_obj *usage_of(pdl_vref v) { return (const usage_obj *)(const void *)pdl_obj_of(v); }
+static const usage_obj *usage_of(pdl_vref v) {
+    return (const usage_obj *)(const void *)pdl_obj_of(v);
+}
 
 static bool usage_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const pdl_usage *u = &usage_of(self)->u;
-    if (pdl_str_is(name, "model_calls")) *out = pdl_int(u->calls);
-    else if (pdl_str_is(name, "completion_tokens")) *out = pdl_int(u->completion);
-    else if (pdl_str_is(name, "prompt_tokens")) *out = pdl_int(u->prompt);
-    else return false;
+    if (pdl_str_is(name, "model_calls"))
+        *out = pdl_int(u->calls);
+    else if (pdl_str_is(name, "completion_tokens"))
+        *out = pdl_int(u->completion);
+    else if (pdl_str_is(name, "prompt_tokens"))
+        *out = pdl_int(u->prompt);
+    else
+        return false;
     return true;
 }
 
 static void usage_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     const pdl_usage *u = &((const usage_obj *)(const void *)o)->u;
     pdl_buf_putf(out, "%smodel_calls=%lld%s completion_tokens=%lld%s prompt_tokens=%lld%s",
-                 repr ? "PdlUsage(" : "", (long long)u->calls, repr ? "," : "", (long long)u->completion,
-                 repr ? "," : "", (long long)u->prompt, repr ? ")" : "");
+                 repr ? "PdlUsage(" : "", (long long)u->calls, repr ? "," : "",
+                 (long long)u->completion, repr ? "," : "", (long long)u->prompt, repr ? ")" : "");
 }
 
 static const pdl_attr_class usage_class = {
-    .base = {.type_name = "PdlUsage", .text = usage_text}, .attr = usage_attr,
+    .base = {.type_name = "PdlUsage", .text = usage_text},
+    .attr = usage_attr,
 };
 
 pdl_val pdl_vm_usage_value(pdl_run *r) {
@@ -87,7 +94,8 @@ struct module_job {
 static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v) {
     if (name != job->f->run->names.defaults) return false;
     pdl_vref given = pdl_scope_find(job->frame->scope, name);
-    return pdl_tag_of(given) == pdl_tag_of(v) && !pdl_is_absent(given) && pdl_obj_of(given) == pdl_obj_of(v);
+    return pdl_tag_of(given) == pdl_tag_of(v) && !pdl_is_absent(given) &&
+           pdl_obj_of(given) == pdl_obj_of(v);
 }
 
 static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
@@ -103,13 +111,15 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
     pdl_val context = pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg);
     struct module_job job = {f, fr, pdl_dict_putz(pdl_dict_new(8), "pdl_context", context), true};
     pdl_scope_each(f->scope, add_to_module, &job);
-    if (!pdl_is_absent(fr->library)) job.dict = pdl_dict_putz(job.dict, "stdlib", pdl_keep(fr->library));
+    if (!pdl_is_absent(fr->library))
+        job.dict = pdl_dict_putz(job.dict, "stdlib", pdl_keep(fr->library));
     job.first = false;
     pdl_scope_each(f->scope, add_to_module, &job);
     return job.dict;
 }
 
-/* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program defined. */
+/* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program
+ * defined. */
 void pdl_op_scope(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_val lib = pop(f), d = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(f->ctx));
@@ -117,18 +127,23 @@ void pdl_op_scope(pdl_fiber *f) {
     size_t n = pdl_dict_len(names), i = 0;
     for (; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(names, i);
-        if (pdl_is_absent(pdl_scope_find(r->initial, pdl_intern(r->opt.names, pdl_str_get(key))))) break;
+        if (pdl_is_absent(pdl_scope_find(r->initial, pdl_intern(r->opt.names, pdl_str_get(key)))))
+            break;
         d = pdl_dict_put(d, pdl_keep(key), pdl_keep(pdl_dict_val_at(names, i)));
     }
-    if (pdl_is(lib, PDL_V_UNDEFINED)) pdl_drop(lib); /* in the library itself */
-    else d = pdl_dict_putz(d, "stdlib", lib);
+    if (pdl_is(lib, PDL_V_UNDEFINED))
+        pdl_drop(lib); /* in the library itself */
+    else
+        d = pdl_dict_putz(d, "stdlib", lib);
     if (!is_imported(f)) d = pdl_dict_putz(d, "pdl_usage", pdl_vm_usage_value(r));
-    for (; i < n; i++) d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(names, i)), pdl_keep(pdl_dict_val_at(names, i)));
+    for (; i < n; i++)
+        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(names, i)),
+                         pdl_keep(pdl_dict_val_at(names, i)));
     pdl_drop(names);
     push(f, d);
 }
 
-/* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same ----------- */
+/* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same --- */
 
 double pdl_run_random(void *user) {
     pdl_run *r = user;
@@ -141,7 +156,8 @@ double pdl_run_random(void *user) {
         pdl_path_drop(place);
         pdl_promise *p = pdl_promise_of(v);
         int64_t s = 0;
-        if (p->state == PDL_PROMISE_FILLED && !pdl_int_get(p->value, &s)) s = (int64_t)pdl_int_hash(p->value);
+        if (p->state == PDL_PROMISE_FILLED && !pdl_int_get(p->value, &s))
+            s = (int64_t)pdl_int_hash(p->value);
         if (p->state == PDL_PROMISE_FAILED && !r->rng_err.kind) pdl_err_copy(&r->rng_err, &p->err);
         pdl_rand_seed(&r->rng, (uint64_t)s);
         r->rng_ready = true;

@@ -17,7 +17,8 @@ static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
         return false;
     }
     bool ok = pdl_list_len(list) == p->n;
-    for (uint32_t i = 0; ok && i < p->n; i++) ok = pdl_vm_pattern_match(f, p->items[i], pdl_list_at(list, i));
+    for (uint32_t i = 0; ok && i < p->n; i++)
+        ok = pdl_vm_pattern_match(f, p->items[i], pdl_list_at(list, i));
     pdl_drop(list);
     return ok;
 }

@@ -1,6 +1,6 @@
-/* memory.c -- memory runs out while a program runs. A run keeps some aside: it is given back when an allocation fails, and the
- * next block, call or turn of a loop is then an error of the program, with its place. Where even that was not
- * enough, the last words of the process name the place.
+/* memory.c -- memory runs out while a program runs. A run keeps some aside: it is given back when
+ * an allocation fails, and the next block, call or turn of a loop is then an error of the program,
+ * with its place. Where even that was not enough, the last words of the process name the place.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
@@ -10,8 +10,11 @@
 #include "base/banned.h"
 
 enum {
-    RESERVE = 2 * PDL_ALLOC_LARGE, /* for one instruction, whose large requests ask first, and the way out of the program */
-    WORDS = 1 << 16,   /* what a message needs */
+    RESERVE =
+        2 *
+        /* for one instruction, whose large requests ask first, and the way out of the program */
+        PDL_ALLOC_LARGE,
+    WORDS = 1 << 16, /* what a message needs */
 };
 
 /* pdl_alloc_watch.give */
@@ -33,7 +36,8 @@ static void say(void *user, size_t n) {
     pdl_free(r->words);
     r->words = NULL;
     pdl_loc at = r->current ? pdl_fiber_loc(r->current) : (pdl_loc){0};
-    pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)", at.src ? "" : "pdl: error: ", n);
+    pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)",
+                at.src ? "" : "pdl: error: ", n);
     pdl_err_print(&err, true, &b);
     fflush(stdout); /* what was printed before stands before */
     (void)pdl_write_termsafe(stderr, pdl_buf_str(&b));

@@ -1,5 +1,5 @@
-/* ops_block.c -- what blocks do around their bodies: records, background, messages, printing, joins.
- * SPDX-License-Identifier: Apache-2.0 */
+/* ops_block.c -- what blocks do around their bodies: records, background, messages, printing,
+ * joins. SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/limits.h"
@@ -16,8 +16,12 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     switch (fr->kind) {
     case FRAME_MAIN: return f->parent || f == f->run->main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
     case FRAME_CALL: return PDL_ENTRY_CALL;
-    case FRAME_INCLUDE: case FRAME_IMPORT: return PDL_ENTRY_INCLUDE;
-    case FRAME_EXPR: case FRAME_MACRO: case FRAME_TEMPLATE: case FRAME_PDL: return PDL_ENTRY_SILENT;
+    case FRAME_INCLUDE:
+    case FRAME_IMPORT: return PDL_ENTRY_INCLUDE;
+    case FRAME_EXPR:
+    case FRAME_MACRO:
+    case FRAME_TEMPLATE:
+    case FRAME_PDL: return PDL_ENTRY_SILENT;
     }
     PDL_BUG("frame kind %d", (int)fr->kind);
 }
@@ -66,7 +70,10 @@ pdl_val pdl_vm_background_add(pdl_val a, pdl_val b) {
 void pdl_op_enter(pdl_fiber *f, const pdl_blockinfo *info) {
     pdl_blk *b = pdl_vec_push(&f->blks);
     *b = (pdl_blk){
-        .info = info, .ctx_in = pdl_keep(f->ctx), .role_in = f->role, .acc = pdl_absent(),
+        .info = info,
+        .ctx_in = pdl_keep(f->ctx),
+        .role_in = f->role,
+        .acc = pdl_absent(),
         .print_in = f->print,
     };
     f->role = pdl_keep(pdl_is_absent(info->role) ? b->role_in : info->role);
@@ -102,10 +109,13 @@ void pdl_op_child(pdl_fiber *f) {
         set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->bg)));
         if (wants_all)
             b->acc = pdl_vm_background_add(b->acc, f->bg);
-        else pdl_drop(f->bg);
+        else
+            pdl_drop(f->bg);
     } else {
-        if (wants_all) b->acc = pdl_is_absent(b->acc) ? f->bg : pdl_context_ind(b->acc, f->bg);
-        else pdl_drop(f->bg);
+        if (wants_all)
+            b->acc = pdl_is_absent(b->acc) ? f->bg : pdl_context_ind(b->acc, f->bg);
+        else
+            pdl_drop(f->bg);
     }
     f->bg = pdl_absent();
 }
@@ -134,7 +144,7 @@ pdl_step pdl_op_set_context(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------- */
+/* --- messages --------------------------------------------------------------------------------- */
 
 static pdl_path *own_path(pdl_fiber *f, const pdl_blockinfo *info) {
     return info ? pdl_vm_part_path(f, info) : pdl_path_keep(pdl_vm_block_path(f));
@@ -149,7 +159,8 @@ static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_er
     return ok;
 }
 
-pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo *info, pdl_err *err) {
+pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo *info,
+                        pdl_err *err) {
     bool streams = (f->print & PRINT_CONTEXT) != 0;
     if (form == PDL_MESSAGE_SILENT && !streams) {
         set_val(&f->bg, pdl_absent());
@@ -197,7 +208,7 @@ pdl_step pdl_op_to_message(pdl_fiber *f) {
     return PDL_STEP_DONE;
 }
 
-/* --- printing ------------------------------------------------------------------------------------------- */
+/* --- printing --------------------------------------------------------------------------------- */
 
 static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     if (pdl_is_str(v)) {
@@ -213,14 +224,15 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
 
 pdl_step pdl_op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
-    pdl_val v = pdl_keep(*top(f)); /* the result stays what it is: a promise knows which model it comes from */
+    pdl_val v = pdl_keep(
+        *top(f)); /* the result stays what it is: a promise knows which model it comes from */
     pdl_step s = pdl_vm_force(f, &v, err);
     if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
     pdl_drop(v);
     return s;
 }
 
-/* --- joins ---------------------------------------------------------------------------------------------- */
+/* --- joins ------------------------------------------------------------------------------------ */
 
 static pdl_step join_pending(pdl_fiber *f, size_t n) {
     pdl_val pieces = pdl_list_new(n);
@@ -269,11 +281,12 @@ static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the 
     return step_of(ok);
 }
 
-/* The text so far becomes a join with a further piece. The pieces are a list that grows in place. */
+/* The text so far becomes a join with a further piece. The pieces are a list that grows in
+ * place. */
 static void piece_add(pdl_fiber *f, pdl_val x) {
     pdl_val acc = *top(f);
-    bool is_join = pdl_is(acc, PDL_V_PROMISE) && pdl_promise_of(acc)->state == PDL_PROMISE_PENDING &&
-                   !pdl_promise_of(acc)->id;
+    bool is_join = pdl_is(acc, PDL_V_PROMISE) &&
+                   pdl_promise_of(acc)->state == PDL_PROMISE_PENDING && !pdl_promise_of(acc)->id;
     if (is_join && pdl_obj_of(acc)->refs == 1) {
         pdl_promise *p = pdl_promise_of(acc);
         p->pieces = pdl_list_push(p->pieces, x);
@@ -305,7 +318,8 @@ static void stream_separator(pdl_fiber *f, pdl_vref sep) {
 
 pdl_step pdl_op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
-    if (f->print & PRINT_RESULT) pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
+    if (f->print & PRINT_RESULT)
+        pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     if (f->print & PRINT_CONTEXT) stream_separator(f, sep);
     if (pdl_may_hold_promise(*top(f))) {
         piece_add(f, pdl_keep(sep));
@@ -339,16 +353,18 @@ static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
 
 static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     pdl_val list = *top(f);
-    for (size_t i = 0, n = pdl_list_len(list); i < n; i++) { /* only the top of each element is looked at */
+    for (size_t i = 0, n = pdl_list_len(list); i < n;
+         i++) { /* only the top of each element is looked at */
         pdl_vref x = pdl_list_at(list, i);
         if (pdl_is(x, PDL_V_PROMISE))
             return pdl_vm_force(f, top(f), err) == PDL_STEP_DONE
                        ? list_object(f, err)
                        : (err->kind ? PDL_STEP_FAIL : PDL_STEP_WAIT);
         if (!pdl_is_dict(x)) {
-            pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                        "objects are expected to be joined as an object, but element %zu is of type %s",
-                        i + 1, pdl_type_name(x));
+            pdl_err_set(
+                err, PDL_E_type, (pdl_loc){0},
+                "objects are expected to be joined as an object, but element %zu is of type %s",
+                i + 1, pdl_type_name(x));
             return PDL_STEP_FAIL;
         }
     }
@@ -368,7 +384,8 @@ pdl_step pdl_op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_er
         set_top(f, n ? pdl_keep(pdl_list_at(list, n - 1)) : pdl_null());
         return PDL_STEP_DONE;
     }
-    case PDL_JOIN_ARRAY: case PDL_JOIN_REDUCE: return PDL_STEP_DONE;
+    case PDL_JOIN_ARRAY:
+    case PDL_JOIN_REDUCE: return PDL_STEP_DONE;
     }
     PDL_BUG("join %d", (int)kind);
 }
@@ -379,7 +396,8 @@ pdl_step pdl_op_factor(pdl_fiber *f, pdl_err *err) {
     pdl_vref v = *top(f);
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
         pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                    "factor is expected to be a number but got a value of type %s", pdl_type_name(v));
+                    "factor is expected to be a number but got a value of type %s",
+                    pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
     f->run->score += pdl_num_to_double(v);

@@ -14,7 +14,8 @@ static bool is_word(char c) {
 
 /* Does name occur as a word of text? */
 static bool has_word(pdl_str text, pdl_str name) {
-    for (size_t at = 0; name.n && (at = pdl_str_find(text, name, at)) != PDL_NOT_FOUND; at += name.n) {
+    for (size_t at = 0; name.n && (at = pdl_str_find(text, name, at)) != PDL_NOT_FOUND;
+         at += name.n) {
         bool left = at == 0 || !is_word(text.p[at - 1]);
         bool right = at + name.n == text.n || !is_word(text.p[at + name.n]);
         if (left && right) return true;
@@ -75,9 +76,9 @@ pdl_step pdl_op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     if (!pdl_is_str(text)) {
-        pdl_err_set(
-            err, PDL_E_code, b->head.loc,
-            "Python Code error: Traceback (most recent call last):\nTypeError: compile() arg 1 must be a string, bytes or AST object");
+        pdl_err_set(err, PDL_E_code, b->head.loc,
+                    "Python Code error: Traceback (most recent call last):\nTypeError: compile() "
+                    "arg 1 must be a string, bytes or AST object");
         return PDL_STEP_FAIL;
     }
     pdl_val vars = variables(f, scope, pdl_str_get(text));
@@ -140,7 +141,7 @@ pdl_step pdl_op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_er
     return PDL_STEP_DONE;
 }
 
-/* --- commands ------------------------------------------------------------------------------------------- */
+/* --- commands --------------------------------------------------------------------------------- */
 
 struct words {
     pdl_val *argv;
@@ -159,13 +160,16 @@ static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
         if (!pdl_is_str(v))
             return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'",
                                 pdl_type_name(v));
-        return pdl_shlex_split(pdl_str_get(v), add_word, &(struct words){argv, pdl_label_of(v)}, err);
+        return pdl_shlex_split(pdl_str_get(v), add_word, &(struct words){argv, pdl_label_of(v)},
+                               err);
     }
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         pdl_vref w = pdl_list_at(v, i);
-        if (pdl_is_str(w)) *argv = pdl_list_push(*argv, pdl_keep(w));
+        if (pdl_is_str(w))
+            *argv = pdl_list_push(*argv, pdl_keep(w));
         else
-            return pdl_err_host(err, "TypeError", "expected str, bytes or os.PathLike object, not %s",
+            return pdl_err_host(err, "TypeError",
+                                "expected str, bytes or os.PathLike object, not %s",
                                 pdl_type_name(w));
     }
     return true;

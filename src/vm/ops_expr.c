@@ -1,6 +1,6 @@
-/* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are promises
- * are waited for first, to any depth; objects of a code worker are used through effects, which leave a
- * promise.
+/* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are
+ * promises are waited for first, to any depth; objects of a code worker are used through effects,
+ * which leave a promise.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
@@ -13,7 +13,9 @@ double pdl_run_random(void *user);
 
 static double env_random(void *user) { return pdl_run_random(((pdl_fiber *)user)->run); }
 
-static void env_show(void *user, pdl_str text, pdl_label label) { pdl_out_write(user, text, 1, label); }
+static void env_show(void *user, pdl_str text, pdl_label label) {
+    pdl_out_write(user, text, 1, label);
+}
 
 /* A field that is wrong is told by its path, since the value is not in the program. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {
@@ -48,7 +50,11 @@ static pdl_vref env_variable(void *user, pdl_str name) {
 
 void pdl_vm_native_env_init(pdl_fiber *f) {
     f->env = (pdl_native_env){
-        .random = env_random, .show = env_show, .check = env_check, .variable = env_variable, .user = f,
+        .random = env_random,
+        .show = env_show,
+        .check = env_check,
+        .variable = env_variable,
+        .user = f,
     };
 }
 
@@ -75,7 +81,8 @@ pdl_step pdl_op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
-    bool formats = i->a == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
+    bool formats =
+        i->a == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
     if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
     if (formats ? pdl_vm_has_object(b) : is_handle(a) || is_handle(b)) {
         pdl_vm_start_binary(f, pdl_vm_arith_text((pdl_arith)i->a), false);
@@ -116,8 +123,8 @@ pdl_step pdl_op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     if (!pdl_is_int(v) && !pdl_is_bool(v) && !pdl_is(v, PDL_V_FLOAT)) {
-        pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'", op == PDL_OP_NEG ? "-" : "+",
-                     pdl_type_full(v));
+        pdl_err_host(err, "TypeError", "bad operand type for unary %s: '%s'",
+                     op == PDL_OP_NEG ? "-" : "+", pdl_type_full(v));
         return PDL_STEP_FAIL;
     }
     if (op == PDL_OP_NEG) {
@@ -165,9 +172,10 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     }
 }
 
-/* Lenient undefined: == and != compare it with undefined only, `in` sees it as empty; everything else
- * fails. */
-static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out, pdl_err *err) {
+/* Lenient undefined: == and != compare it with undefined only, `in` sees it as empty; everything
+ * else fails. */
+static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
+                              pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
     bool equality = op == PDL_XOP_EQ || op == PDL_XOP_NE;
     bool member = op == PDL_XOP_IN || op == PDL_XOP_NOTIN;
@@ -215,7 +223,8 @@ pdl_step pdl_op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         return PDL_STEP_DONE;
     } else if (i->a == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja)
         ok = in_strict_list(a, b, &out, err);
-    else ok = compare((pdl_xop)i->a, a, b, &out, err);
+    else
+        ok = compare((pdl_xop)i->a, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
     replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
     return PDL_STEP_DONE;
@@ -229,7 +238,7 @@ pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
     return pdl_undefined(pdl_textf("'%.*s' is undefined", PDL_FMT(s)));
 }
 
-/* --- access ------------------------------------------------------------------------------------------- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 /* The two attributes that templates are made of: a key of an object, a counter of a loop. */
 static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
@@ -290,13 +299,14 @@ pdl_step pdl_op_slice(pdl_fiber *f, pdl_err *err) {
         pdl_vm_start_slice(f);
         return PDL_STEP_DONE;
     }
-    if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err)) return PDL_STEP_FAIL;
+    if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err))
+        return PDL_STEP_FAIL;
     pdl_vm_cut_stack(f, f->stack.n - 3);
     set_top(f, out);
     return PDL_STEP_DONE;
 }
 
-/* --- text ----------------------------------------------------------------------------------------------- */
+/* --- text ------------------------------------------------------------------------------------- */
 
 bool pdl_vm_put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err) {
     if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
@@ -338,7 +348,8 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     }
     if (ok) {
         pdl_vm_cut_stack(f, f->stack.n - n);
-        push(f, pdl_with_flags(pdl_with_label(pdl_text_of_buf(&b), label), escape ? PDL_F_SAFE : 0));
+        push(f,
+             pdl_with_flags(pdl_with_label(pdl_text_of_buf(&b), label), escape ? PDL_F_SAFE : 0));
     } else {
         pdl_vm_mark_part(f, n - 1 - i, err);
     }
@@ -350,9 +361,11 @@ pdl_step pdl_op_concat(pdl_fiber *f, size_t n, pdl_err *err) {
     return join_str(f, n, f->autoescape && any_safe(f, n), err);
 }
 
-pdl_step pdl_op_str_join(pdl_fiber *f, size_t n, pdl_err *err) { return join_str(f, n, false, err); }
+pdl_step pdl_op_str_join(pdl_fiber *f, size_t n, pdl_err *err) {
+    return join_str(f, n, false, err);
+}
 
-/* --- containers ----------------------------------------------------------------------------------------- */
+/* --- containers ------------------------------------------------------------------------------- */
 
 pdl_step pdl_op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
@@ -364,7 +377,8 @@ pdl_step pdl_op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
         }
         pdl_vref k = *under(f, 2 * (n - i) - 1);
         if (!refuse_undefined(k, err) || !pdl_is_hashable(k)) {
-            if (!err->kind && pdl_check_gave_up(err)) pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
+            if (!err->kind && pdl_check_gave_up(err))
+                pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
             pdl_drop(d);
             return PDL_STEP_FAIL;
         }
@@ -376,10 +390,10 @@ pdl_step pdl_op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
     return step_of(pdl_check_gave_up(err));
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
-/* Arguments of a call as laid on the stack, *list and **dict spread out. Borrowed from the stack or, when
- * spread, owned by the vectors. */
+/* Arguments of a call as laid on the stack, *list and **dict spread out. Borrowed from the stack
+ * or, when spread, owned by the vectors. */
 typedef struct spread {
     pdl_val *pos;
     size_t n_pos;
@@ -399,11 +413,13 @@ static void spread_fini(spread *s) {
 
 static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
     if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
-        for (size_t i = 0; i < pdl_list_len(list); i++) *pdl_vec_push(&s->all) = pdl_list_at(list, i);
+        for (size_t i = 0; i < pdl_list_len(list); i++)
+            *pdl_vec_push(&s->all) = pdl_list_at(list, i);
         return true;
     }
     if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* as in a loop */
-    if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err)) return spread_star(s, s->walked, lenient, err);
+    if (refuse_undefined(list, err) && pdl_val_to_list(list, &s->walked, err))
+        return spread_star(s, s->walked, lenient, err);
     s->walked = pdl_absent();
     if (pdl_is(list, PDL_V_UNDEFINED)) return false;
     pdl_err_fini(err);
@@ -414,7 +430,8 @@ static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
 static bool is_new_keyword(const pdl_callsig *sh, pdl_str name, pdl_err *err) {
     for (size_t i = 0; i < sh->n_kw; i++)
         if (pdl_str_eq(sh->kw[i], name))
-            return pdl_err_host(err, "TypeError", "got multiple values for keyword argument '%.*s'", PDL_FMT(name));
+            return pdl_err_host(err, "TypeError", "got multiple values for keyword argument '%.*s'",
+                                PDL_FMT(name));
     return true;
 }
 
@@ -424,12 +441,17 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
     size_t n = sh->n_pos + sh->n_kw + sh->star + sh->starstar;
     pdl_val *base = f->stack.p + f->stack.n - n - first;
     *s = (spread){
-        .pos = base, .n_pos = first + sh->n_pos, .kw = sh->kw, .kwv = base + first + sh->n_pos,
-        .n_kw = sh->n_kw, .walked = pdl_absent(),
+        .pos = base,
+        .n_pos = first + sh->n_pos,
+        .kw = sh->kw,
+        .kwv = base + first + sh->n_pos,
+        .n_kw = sh->n_kw,
+        .walked = pdl_absent(),
     };
     if (!sh->star && !sh->starstar) return true;
     for (size_t i = 0; i < s->n_pos; i++) *pdl_vec_push(&s->all) = base[i];
-    if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], f->code->jinja, err)) return false;
+    if (sh->star && !spread_star(s, base[first + sh->n_pos + sh->n_kw], f->code->jinja, err))
+        return false;
     s->n_pos = s->all.n;
     for (size_t i = 0; i < sh->n_kw; i++) {
         *pdl_vec_push(&s->all) = s->kwv[i];
@@ -456,7 +478,9 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
     return true;
 }
 
-size_t pdl_vm_arg_count(const pdl_callsig *s) { return (size_t)s->n_pos + s->n_kw + s->star + s->starstar; }
+size_t pdl_vm_arg_count(const pdl_callsig *s) {
+    return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
+}
 
 /* A native of the value below the shape's arguments, and of these. */
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
@@ -464,7 +488,8 @@ static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *
     const pdl_native_env *env = native_env(f);
     if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they lie as they are wanted */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
-        return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw, out, err);
+        return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw,
+                               out, err);
     }
     spread s;
     bool ok = lay_out(f, sh, 1, &s, err) &&
@@ -484,11 +509,13 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
 /* The promise of the effect that a native asks for, see PDL_N_EFFECT; takes asked. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *err) {
     pdl_effect_kind kind;
-    pdl_step st =
-        pdl_vm_force(f, &asked, err); /* the native is called once more when something is not there yet */
+    pdl_step st = pdl_vm_force(
+        f, &asked, err); /* the native is called once more when something is not there yet */
     if (st == PDL_STEP_DONE) {
-        if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind)) PDL_BUG("effect of a native");
-        pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
+        if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind))
+            PDL_BUG("effect of a native");
+        pdl_loc loc =
+            f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
         pdl_vm_start_effect(f, kind, pdl_keep(pdl_list_at(asked, 1)), loc);
         *out = pop(f);
     }
@@ -496,7 +523,8 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *
     return st;
 }
 
-/* A call pushed a frame above its arguments, perhaps with a value for its routine: takes n values from under it. */
+/* A call pushed a frame above its arguments, perhaps with a value for its routine: takes n values
+ * from under it. */
 static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     pdl_val value = has_value ? pop(f) : pdl_absent();
@@ -506,8 +534,8 @@ static pdl_step drop_under_frame(pdl_fiber *f, size_t n, bool has_value) {
     return PDL_STEP_DONE;
 }
 
-/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove from below
- * afterwards. */
+/* Calls callee with the arguments laid out; pushes the result or a frame. drop: values to remove
+ * from below afterwards. */
 static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop, pdl_err *err) {
     pdl_val out = pdl_absent();
     bool handled = false;
@@ -516,7 +544,8 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_val *kept = PDL_NEW_N(pdl_val, s->n_pos + s->n_kw);
         for (size_t i = 0; i < s->n_pos; i++) kept[i] = pdl_keep(s->pos[i]);
         for (size_t i = 0; i < s->n_kw; i++) kept[s->n_pos + i] = pdl_keep(s->kwv[i]);
-        pdl_step st = pdl_vm_call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
+        pdl_step st =
+            pdl_vm_call_closure(f, func, kept, s->n_pos, s->kw, kept + s->n_pos, s->n_kw, err);
         pdl_free(kept);
         return st == PDL_STEP_DONE ? drop_under_frame(f, drop, false) : st;
     }
@@ -530,28 +559,33 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         size_t n = 0;
         if (!pdl_is_absent(receiver)) with[n++] = receiver;
         if (s->n_pos > PDL_NATIVE_MAX_ARGS)
-            return step_of(pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
+            return step_of(
+                pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));
         for (size_t i = 0; i < s->n_pos; i++) with[n++] = s->pos[i];
-        if (!pdl_native_call(row, native_env(f), with, n, s->kw, s->kwv, s->n_kw, &out, err)) return PDL_STEP_FAIL;
+        if (!pdl_native_call(row, native_env(f), with, n, s->kw, s->kwv, s->n_kw, &out, err))
+            return PDL_STEP_FAIL;
         if (row->flags & PDL_N_EFFECT) {
             pdl_step st = call_effect(f, out, &out, err);
             if (st != PDL_STEP_DONE) return st;
-        } else if (row->flags & PDL_N_MUTATES) { /* called through a value: there is no variable to change */
+        } else if (row->flags &
+                   PDL_N_MUTATES) { /* called through a value: there is no variable to change */
             pdl_val v = pdl_keep(pdl_list_at(out, 1));
             pdl_drop(out);
             out = v;
         }
     } else if (pdl_is(callee, PDL_V_CELL)) {
         size_t before = f->stack.n;
-        pdl_step st =
-            pdl_vm_cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw, &handled, &out, err);
+        pdl_step st = pdl_vm_cell_call(f, callee, s->pos, s->n_pos, s->kw, s->kwv, s->n_kw,
+                                       &handled, &out, err);
         if (st != PDL_STEP_DONE) return st;
         if (!handled)
-            return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
+            return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable",
+                                        pdl_type_full(callee)));
         if (pdl_is_absent(out)) return drop_under_frame(f, drop, f->stack.n > before);
     } else {
         if (!refuse_undefined(callee, err)) return PDL_STEP_FAIL;
-        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
+        return step_of(
+            pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_full(callee)));
     }
     pdl_vm_cut_stack(f, f->stack.n - drop);
     push(f, out);
@@ -601,7 +635,8 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     pdl_step st = PDL_STEP_FAIL;
     spread s;
     if (lay_out(f, sh, 0, &s, err)) {
-        if (sh->root) { /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
+        /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
+        if (sh->root) {
             st = call_value(f, out, &s, n, err);
             if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
         } else {
@@ -652,8 +687,10 @@ pdl_step pdl_op_rebind(pdl_fiber *f, const pdl_callsig *sh) {
             pdl_err ignored = {0};
             ok = pdl_item(at[depth], *under(f, n - 1 - depth), &out, &ignored);
             pdl_err_fini(&ignored);
-            if (ok) at[depth + 1] = out;
-            else depth--;
+            if (ok)
+                at[depth + 1] = out;
+            else
+                depth--;
         }
         for (size_t k = n; ok && k-- > 0;) {
             pdl_vref key = *under(f, n - 1 - k);
@@ -669,8 +706,10 @@ pdl_step pdl_op_rebind(pdl_fiber *f, const pdl_callsig *sh) {
         }
         if (!n) pdl_drop(at[0]);
         if (ok) {
-            if (sh->local) set_val(local(f, sh->local - 1), x);
-            else f->scope = pdl_scope_put(f->scope, sh->root, x);
+            if (sh->local)
+                set_val(local(f, sh->local - 1), x);
+            else
+                f->scope = pdl_scope_put(f->scope, sh->root, x);
             x = pdl_absent();
         }
     }
@@ -682,7 +721,8 @@ pdl_step pdl_op_rebind(pdl_fiber *f, const pdl_callsig *sh) {
 
 pdl_step pdl_op_filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
-        pdl_err_host(err, "TemplateRuntimeError", "No %s named '%.*s' found.", test ? "test" : "filter", PDL_FMT(sh->name));
+        pdl_err_host(err, "TemplateRuntimeError", "No %s named '%.*s' found.",
+                     test ? "test" : "filter", PDL_FMT(sh->name));
         return PDL_STEP_FAIL;
     }
     size_t n = pdl_vm_arg_count(sh);
@@ -734,7 +774,8 @@ pdl_step pdl_op_out_filter(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
     const pdl_val *argv = under(f, n - 1);
     for (size_t i = 0; i < n; i++) to->label |= pdl_label_of(argv[i]);
-    if (!pdl_native_write(sh->row, sh->writer, native_env(f), argv, n, &to->text, err)) return PDL_STEP_FAIL;
+    if (!pdl_native_write(sh->row, sh->writer, native_env(f), argv, n, &to->text, err))
+        return PDL_STEP_FAIL;
     pdl_vm_cut_stack(f, f->stack.n - n);
     return PDL_STEP_DONE;
 }

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends a suffix unless it is
- * there. */
+/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends a suffix
+ * unless it is there. */
 static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
     bool here = !dir.n || pdl_str_is(dir, ".");
     if (!here && !(name.n && name.p[0] == '/')) {
@@ -27,7 +27,7 @@ static pdl_val shown_path(pdl_str path) {
     return shown;
 }
 
-/* --- read ----------------------------------------------------------------------------------------------- */
+/* --- read ------------------------------------------------------------------------------------- */
 
 pdl_step pdl_op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
@@ -58,8 +58,8 @@ pdl_step pdl_op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s != PDL_STEP_DONE) return s;
     bool many = b->multiline.given && b->multiline.value;
-    pdl_str dflt =
-        many ? PDL_STR("Enter/Paste your content. Ctrl-D to save it.") : PDL_STR("How can I help you?: ");
+    pdl_str dflt = many ? PDL_STR("Enter/Paste your content. Ctrl-D to save it.")
+                        : PDL_STR("How can I help you?: ");
     pdl_val prompt = pdl_text(b->prompt.s.p ? b->prompt.s : dflt);
     pdl_out_write(f, pdl_str_get(prompt), 1, 0);
     if (many) pdl_out_write(f, PDL_STR("\n"), 1, 0);
@@ -79,7 +79,7 @@ pdl_step pdl_op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- include and import --------------------------------------------------------------------------------- */
+/* --- include and import ----------------------------------------------------------------------- */
 
 /* The path to ask for in a place. False when there is none: the run has no folders for imports. */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
@@ -91,7 +91,8 @@ static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place
     } else if (place == PDL_IN_FILE) { /* the folder of the file that holds the block */
         pdl_str file = b->loc.src ? b->loc.src->name : (pdl_str){0};
         size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-        join_path(slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash), name, suffix, out);
+        join_path(slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash), name, suffix,
+                  out);
     } else {
         join_path((pdl_str){0}, name, suffix, out);
     }
@@ -100,7 +101,8 @@ static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place
 
 static pdl_val folders_of(const pdl_run *r) {
     pdl_val folders = pdl_list_new(r->opt.n_path);
-    for (size_t i = 0; i < r->opt.n_path; i++) folders = pdl_list_push(folders, pdl_text(r->opt.path[i]));
+    for (size_t i = 0; i < r->opt.n_path; i++)
+        folders = pdl_list_push(folders, pdl_text(r->opt.path[i]));
     return folders;
 }
 
@@ -141,8 +143,8 @@ static void bad_file(pdl_err *err, pdl_val errors, const char *verb, pdl_str pat
         pdl_err_fini(err);
         pdl_buf b = PDL_BUF;
         pdl_val_show(errors, true, (size_t)1 << 30, &b);
-        pdl_err_set(err, PDL_E_include, loc, "Attempting to %s invalid yaml: %.*s\n%s", verb, PDL_FMT(path),
-                    pdl_buf_z(&b));
+        pdl_err_set(err, PDL_E_include, loc, "Attempting to %s invalid yaml: %.*s\n%s", verb,
+                    PDL_FMT(path), pdl_buf_z(&b));
         pdl_buf_fini(&b);
         pdl_drop(errors);
     } else {
@@ -159,20 +161,25 @@ static size_t include_depth(const pdl_fiber *f) {
 }
 
 /* The program in the text of a file. */
-static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path, pdl_vref text, pdl_err *err) {
+static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_str path,
+                       pdl_vref text, pdl_err *err) {
     pdl_run *r = f->run;
     pdl_val errors = pdl_absent();
     pdl_code *code = NULL;
     if (include_depth(f) >= PDL_MAX_INCLUDE_DEPTH) {
-        pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep", PDL_MAX_INCLUDE_DEPTH);
+        pdl_err_set(err, PDL_E_limit, b->loc, "files are included more than %d deep",
+                    PDL_MAX_INCLUDE_DEPTH);
         return NULL;
     }
-    if (r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors, err)) return code;
+    if (r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors,
+                     err))
+        return code;
     if (err->kind != PDL_E_limit) bad_file(err, errors, verb, path, b->loc);
     return NULL;
 }
 
-/* path text on top: the text of a file that was searched for is {path, text}, and says where it was found. */
+/* path text on top: the text of a file that was searched for is {path, text}, and says where it was
+ * found. */
 static void open_source(pdl_fiber *f) {
     pdl_vref found = *top(f);
     if (!pdl_is_dict(found)) return;
@@ -199,7 +206,8 @@ void pdl_op_module(pdl_fiber *f) {
 pdl_step pdl_op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
     pdl_vref module = pdl_dict_find(f->run->imports, *under(f, 1));
     if (pdl_is_bool(module)) /* its import has not ended */
-        return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s", PDL_FMT(pdl_str_get(*under(f, 2)))));
+        return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s",
+                                   PDL_FMT(pdl_str_get(*under(f, 2)))));
     if (!pdl_is_dict(module)) return PDL_STEP_DONE;
     pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(module));
@@ -208,7 +216,8 @@ pdl_step pdl_op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* A module sees the globals and, as an extension, the parameters that its importer gives to models. */
+/* A module sees the globals and, as an extension, the parameters that its importer gives to
+ * models. */
 static pdl_scope *module_scope(const pdl_fiber *f) {
     pdl_name defaults = f->run->names.defaults;
     pdl_vref given = pdl_scope_find(f->scope, defaults);
@@ -221,7 +230,8 @@ pdl_step pdl_op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_code *code = build(f, b, "import", pdl_str_get(path), *under(f, 2), err);
     if (!code) return PDL_STEP_FAIL;
     bool tools = !pdl_is_absent(declarations);
-    code->library = tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
+    code->library =
+        tools || f->code->library || pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR("lib/"));
     code->signatures = pdl_keep(declarations);
     pdl_val library = pop(f);
     pdl_drop(pop(f));
@@ -254,7 +264,8 @@ pdl_step pdl_op_stdlib(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_code *code = NULL;
-    if (!r->opt.build(r->opt.build_user, PDL_STR("stdlib"), r->opt.stdlib, false, &code, &errors, err))
+    if (!r->opt.build(r->opt.build_user, PDL_STR("stdlib"), r->opt.stdlib, false, &code, &errors,
+                      err))
         PDL_BUG("the standard library does not load: %s", err->msg);
     pdl_val bg = f->bg; /* an expression leaves the background of the last block alone */
     f->bg = pdl_absent();
@@ -271,29 +282,32 @@ pdl_step pdl_op_stdlib(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- lang: pdl ------------------------------------------------------------------------------------------ */
+/* --- lang: pdl -------------------------------------------------------------------------------- */
 
 /* What the reference says of a program that is no text. */
 static bool no_text(pdl_vref v, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is_dict(v))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(v));
-    return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'", pdl_type_name(v));
+    return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'read'",
+                        pdl_type_name(v));
 }
 
 /* text scope -> runs the program in the text. */
 pdl_step pdl_op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
-        return step_of(pdl_err_set(err, PDL_E_limit, b->head.loc, "programs run programs more than %d deep",
-                                PDL_MAX_INCLUDE_DEPTH));
+        return step_of(pdl_err_set(err, PDL_E_limit, b->head.loc,
+                                   "programs run programs more than %d deep",
+                                   PDL_MAX_INCLUDE_DEPTH));
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref scope = *top(f), text = *under(f, 1);
     pdl_val errors = pdl_absent();
     pdl_code *code = NULL;
-    bool ok = pdl_is_str(text) ? f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text),
-                                                   wants_blocks(f->run), &code, &errors, err)
-                               : no_text(text, err);
+    bool ok = pdl_is_str(text)
+                  ? f->run->opt.build(f->run->opt.build_user, PDL_STR(""), pdl_str_get(text),
+                                      wants_blocks(f->run), &code, &errors, err)
+                  : no_text(text, err);
     if (!ok) {
         pdl_buf m = PDL_BUF;
         if (!pdl_is_absent(errors)) {
@@ -310,7 +324,8 @@ pdl_step pdl_op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_drop(errors);
         return PDL_STEP_FAIL;
     }
-    pdl_scope *vars = pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    pdl_scope *vars =
+        pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
     pdl_vm_cut_stack(f, f->stack.n - 2);
     pdl_vm_frame_push(f, FRAME_PDL, code, 0, b->head.loc);
     pdl_code_drop(code);

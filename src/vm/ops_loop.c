@@ -19,7 +19,9 @@ static bool as_sequence(pdl_vref v, pdl_val *out, pdl_err *err) {
                        "Values inside the For block must be lists but got <class '%s'>.", name);
 }
 
-static size_t seq_len(pdl_vref v) { return pdl_is(v, PDL_V_RANGE) ? pdl_range_len(v) : pdl_list_len(v); }
+static size_t seq_len(pdl_vref v) {
+    return pdl_is(v, PDL_V_RANGE) ? pdl_range_len(v) : pdl_list_len(v);
+}
 static pdl_val seq_at(pdl_vref v, size_t i) {
     return pdl_is(v, PDL_V_RANGE) ? pdl_int(pdl_range_at(v, i)) : pdl_keep(pdl_list_at(v, i));
 }
@@ -48,11 +50,13 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
 /* The place of the k-th list of the loop's `for`. */
 static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
     const pdl_block *b = blk(f)->info->block;
-    const pdl_fors *fors = b->kind == PDL_BLOCK_map ? PDL_AS(map, b)->fors : PDL_AS(repeat, b)->fors;
+    const pdl_fors *fors =
+        b->kind == PDL_BLOCK_map ? PDL_AS(map, b)->fors : PDL_AS(repeat, b)->fors;
     return fors->lists[k]->loc;
 }
 
-static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool has_for, pdl_err *err) {
+static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool has_for,
+                      pdl_err *err) {
     for (uint32_t i = 0; i < l->n; i++) {
         pdl_vref name = base[2 * i], list = base[2 * i + 1];
         if (pdl_is(list, PDL_V_UNDEFINED)) return pdl_undefined_error(list, err);
@@ -65,8 +69,10 @@ static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool ha
                                "names inside the For block must be strings but got <class '%s'>",
                                pdl_type_name(name));
         l->names[i] = pdl_intern(f->run->opt.names, pdl_str_get(name));
-        if (i == 0) l->len = seq_len(l->lists[0]);
-        else if (seq_len(l->lists[i]) != l->len) has_for = false;
+        if (i == 0)
+            l->len = seq_len(l->lists[0]);
+        else if (seq_len(l->lists[i]) != l->len)
+            has_for = false;
     }
     if (l->n && has_for) return true;
     if (!l->n && !has_for) return true;
@@ -77,7 +83,8 @@ static bool fill_loop(pdl_fiber *f, pdl_vm_loop *l, const pdl_val *base, bool ha
 /* The field `for` as it was evaluated: pairs of name and list. */
 static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_val d = pdl_dict_new(n);
-    for (uint32_t i = 0; i < n; i++) d = pdl_dict_put(d, pdl_keep(pairs[2 * i]), pdl_keep(pairs[2 * i + 1]));
+    for (uint32_t i = 0; i < n; i++)
+        d = pdl_dict_put(d, pdl_keep(pairs[2 * i]), pdl_keep(pairs[2 * i + 1]));
     pdl_vm_send_field(f, "for", d, 0);
     pdl_drop(d);
 }
@@ -96,7 +103,8 @@ pdl_step pdl_op_for_list(pdl_fiber *f, pdl_err *err) {
 pdl_step pdl_op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     size_t n = 2 * (size_t)info->n + info->has_max;
     pdl_step s = info->has_max ? pdl_vm_force(f, top(f), err) : PDL_STEP_DONE;
-    for (size_t k = info->has_max; s == PDL_STEP_DONE && k < n; k++) s = await_list(f, under(f, k), err);
+    for (size_t k = info->has_max; s == PDL_STEP_DONE && k < n; k++)
+        s = await_list(f, under(f, k), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vm_loop l = {.n = info->n, .max = -1, .blk = (uint32_t)f->blks.n - 1, .index = info->index};
     if (info->has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
@@ -134,7 +142,7 @@ void pdl_op_for_end(pdl_fiber *f) {
     pdl_vm_loop_fini(f, &l);
 }
 
-/* --- map ------------------------------------------------------------------------------------------------ */
+/* --- map -------------------------------------------------------------------------------------- */
 
 /* iterations open at a time when maxWorkers says nothing: memory, not order */
 enum { OPEN_UNBOUNDED = 16384 };
@@ -142,12 +150,14 @@ enum { OPEN_UNBOUNDED = 16384 };
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     /* Calls of an iteration that nobody waits for any more are told to stop. */
     for (size_t i = 0; i < c->calls.n; i++) {
-        pdl_inflight *call =
-            pdl_is_absent(c->calls.p[i].failed) ? pdl_idmap_find(&r->calls, c->calls.p[i].id) : NULL;
+        pdl_inflight *call = pdl_is_absent(c->calls.p[i].failed)
+                                 ? pdl_idmap_find(&r->calls, c->calls.p[i].id)
+                                 : NULL;
         if (call) call->fiber = 0;
     }
     c->cancelled = true;
-    if (c->queued) c->state = FIBER_DONE; /* the scheduler frees it when it comes to it */
+    if (c->queued)
+        c->state = FIBER_DONE; /* the scheduler frees it when it comes to it */
     else
         pdl_fiber_free(c);
 }
@@ -170,7 +180,8 @@ static void bind_iteration(pdl_fiber *c, const pdl_vm_loop *l, size_t i) {
     if (l->index) c->scope = pdl_scope_put(c->scope, l->index, pdl_int((int64_t)i));
 }
 
-static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m, const pdl_map_info *info) {
+static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
+                            const pdl_map_info *info) {
     size_t i = m->started++;
     pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     pdl_fiber *c = pdl_fiber_new(f->run, fr->code, info->entry);
@@ -256,9 +267,10 @@ static bool begin_map(pdl_vm_loop *l, pdl_err *err) {
     size_t n = l->len;
     if (l->max >= 0 && (uint64_t)l->max < n) n = (size_t)l->max;
     if (n > PDL_MAX_RANGE_ITEMS)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
-                           "a map of more than %d iterations: give it a `for` list or maxIterations",
-                           PDL_MAX_RANGE_ITEMS);
+        return pdl_err_set(
+            err, PDL_E_limit, (pdl_loc){0},
+            "a map of more than %d iterations: give it a `for` list or maxIterations",
+            PDL_MAX_RANGE_ITEMS);
     m->n = n;
     m->failed = (size_t)-1;
     m->results = PDL_NEW_N(pdl_val, n);
@@ -272,7 +284,8 @@ pdl_step pdl_op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     const pdl_count *w = &info->block->workers;
     size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
     size_t before = m->started;
-    while (m->started < m->n && m->open < most && m->failed == (size_t)-1) start_iteration(f, l, m, info);
+    while (m->started < m->n && m->open < most && m->failed == (size_t)-1)
+        start_iteration(f, l, m, info);
     if (f->budget && !pdl_budget_check_time(f, m->started - before, err)) return PDL_STEP_FAIL;
     bool all = m->failed == (size_t)-1 ? m->ended == m->n : m->open == 0;
     if (!all) {
@@ -292,16 +305,23 @@ pdl_step pdl_op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- fold ----------------------------------------------------------------------------------------------- */
+/* --- fold ------------------------------------------------------------------------------------- */
 
-/* The fold is a loop over the list: its function is kept with it, the value so far is on the stack. */
+/* The fold is a loop over the list: its function is kept with it, the value so far is on the
+ * stack. */
 pdl_step pdl_op_reduce(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, under(f, 1), err);
     if (s != PDL_STEP_DONE) return s;
     size_t n = pdl_list_len(*top(f));
-    if (!n) return step_of(pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
-    pdl_vm_loop l = {
-        .n = 1, .max = -1, .len = n, .i = 1, .lists = PDL_NEW_N(pdl_val, 1), .blk = (uint32_t)f->blks.n - 1};
+    if (!n)
+        return step_of(
+            pdl_err_host(err, "TypeError", "reduce() of empty iterable with no initial value"));
+    pdl_vm_loop l = {.n = 1,
+                     .max = -1,
+                     .len = n,
+                     .i = 1,
+                     .lists = PDL_NEW_N(pdl_val, 1),
+                     .blk = (uint32_t)f->blks.n - 1};
     l.lists[0] = pop(f);
     l.func = pop(f);
     push(f, pdl_keep(pdl_list_at(l.lists[0], 0)));
@@ -318,9 +338,10 @@ pdl_step pdl_op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err) {
     }
     bool python = pdl_is(l->func, PDL_V_HANDLE);
     if (!python && !pdl_is(l->func, PDL_V_FUNC))
-        return step_of(pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(l->func)));
-    pdl_step s =
-        python ? pdl_vm_force(f, top(f), err) : PDL_STEP_DONE; /* a function of Python sees a value */
+        return step_of(
+            pdl_err_host(err, "TypeError", "'%s' object is not callable", pdl_type_name(l->func)));
+    pdl_step s = python ? pdl_vm_force(f, top(f), err)
+                        : PDL_STEP_DONE; /* a function of Python sees a value */
     if (s != PDL_STEP_DONE) return s;
     pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(l->lists[0], l->i++))};
     if (!python) return pdl_vm_call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);

@@ -1,11 +1,12 @@
-/* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply (spec
- * execution 8, providers 1).
+/* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply
+ * (spec execution 8, providers 1).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
 #include "base/banned.h"
 
-/* Messages without the ids of their blocks. traced: the same with them, for the trace; absent when nobody looks. */
+/* Messages without the ids of their blocks. traced: the same with them, for the trace; absent when
+ * nobody looks. */
 static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *traced, pdl_err *err) {
     pdl_val ctx;
     *traced = pdl_absent();
@@ -14,8 +15,10 @@ static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *tra
         if (wants_blocks(f->run)) *traced = pdl_keep(input);
         return true;
     }
-    if (pdl_is_str(input)) ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
-    else if (!pdl_context_from(input, &ctx, err)) return false;
+    if (pdl_is_str(input))
+        ctx = pdl_context_one(pdl_keep(f->role), pdl_keep(input), pdl_absent(), NULL);
+    else if (!pdl_context_from(input, &ctx, err))
+        return false;
     *out = pdl_context_messages(ctx);
     if (wants_blocks(f->run)) *traced = pdl_context_to_list(ctx);
     pdl_drop(ctx);
@@ -44,9 +47,11 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
 }
 
 /* Parameters with the defaults for the model filled in; there are none without a model. */
-static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out, pdl_err *err) {
+static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out,
+                          pdl_err *err) {
     if (!pdl_is_dict(given) && !pdl_is_null(given))
-        return pdl_err_host(err, "TypeError", "parameters should be an object, not %s", pdl_type_name(given));
+        return pdl_err_host(err, "TypeError", "parameters should be an object, not %s",
+                            pdl_type_name(given));
     pdl_val p = pdl_is_null(given) ? pdl_dict_new(0) : pdl_keep(given);
     if (!pdl_vm_declare_tools(&p, err)) return false;
     pdl_vref list = pdl_scope_find(f->scope, f->run->names.defaults);
@@ -61,7 +66,8 @@ static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
     bool structured = !b->structured.given || b->structured.value;
     pdl_vref format = pdl_dict_getz(params, "response_format");
     bool asked = !pdl_is_absent(format) && !pdl_is_null(format);
-    if (!structured || !b->head.more->spec || pdl_type_is_any(b->head.more->spec) || asked) return pdl_null();
+    if (!structured || !b->head.more->spec || pdl_type_is_any(b->head.more->spec) || asked)
+        return pdl_null();
     return pdl_type_schema(b->head.more->spec, false);
 }
 
@@ -73,7 +79,8 @@ static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
     set_val(&f->bg, pdl_context_reply(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
     if (!b->response.s.p) return;
     c->raw = pdl_promise_new(c->id);
-    f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
+    f->scope =
+        pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
 /* Does the last message tell of the error: is the context part of the input? */
@@ -82,7 +89,8 @@ static bool tells_error(pdl_vref messages) {
     pdl_vref last = n ? pdl_list_at(messages, n - 1) : pdl_absent();
     pdl_vref content = pdl_is_dict(last) ? pdl_dict_getz(last, "content") : pdl_absent();
     if (!pdl_is_str(content)) return false;
-    return pdl_str_starts(pdl_str_get(content), PDL_STR(TRACED_ERROR)) || pdl_str_is(pdl_str_get(content), TRACED_AGAIN);
+    return pdl_str_starts(pdl_str_get(content), PDL_STR(TRACED_ERROR)) ||
+           pdl_str_is(pdl_str_get(content), TRACED_AGAIN);
 }
 
 /* The messages with those that a failed attempt left. Takes messages. */
@@ -100,9 +108,11 @@ static pdl_vref processor_model(pdl_vref processor) {
 }
 
 static bool check_processor(const pdl_b_model *b, pdl_vref v, pdl_err *err) {
-    return pdl_is_dict(v) || pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "processor"),
-                                         "processor should be an object {type, model, backend} but is of type <class '%s'>",
-                                         pdl_type_name(v));
+    return pdl_is_dict(v) ||
+           pdl_err_set(
+               err, PDL_E_type, pdl_field_loc(&b->head, "processor"),
+               "processor should be an object {type, model, backend} but is of type <class '%s'>",
+               pdl_type_name(v));
 }
 
 /* model: its name, or the processor of a block without one. */
@@ -118,7 +128,8 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     pdl_val schema = schema_of(b, params);
     r = pdl_dict_putz(r, "parameters", params);
     r = pdl_dict_putz(r, "schema", schema);
-    if (!pdl_is_null(schema) && b->head.more->parser) r = pdl_dict_putz(r, "parsed", pdl_bool(true));
+    if (!pdl_is_null(schema) && b->head.more->parser)
+        r = pdl_dict_putz(r, "parsed", pdl_bool(true));
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }
 
@@ -134,7 +145,8 @@ pdl_step pdl_op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     }
     if (!b->model && !check_processor(b, model, err)) return PDL_STEP_FAIL;
     pdl_vref name = b->model ? model : processor_model(model);
-    if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err)) return model_error(err, name, b->head.loc);
+    if (!parameters_of(f, b->model ? name : pdl_absent(), given, &params, err))
+        return model_error(err, name, b->head.loc);
     if (!messages_of(f, input, &messages, &traced, err)) {
         pdl_drop(params);
         return model_error(err, name, b->head.loc);

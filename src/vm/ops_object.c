@@ -1,5 +1,5 @@
-/* ops_object.c -- operators and filters on objects that live in the code worker: the worker is asked, and the promise of its
- * answer takes the place of the operands (worker.h has the requests).
+/* ops_object.c -- operators and filters on objects that live in the code worker: the worker is
+ * asked, and the promise of its answer takes the place of the operands (worker.h has the requests).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/handle.h"
 #include "vm/fiber.h"
@@ -11,7 +11,8 @@ static void ask(pdl_fiber *f, pdl_val request) {
                         f->code->sites.p[f->code->where.p[f->pc - 1].site].loc);
 }
 
-/* {op, id, object}: the handle stays in the request, so that the object is there until the answer is. Takes handle. */
+/* {op, id, object}: the handle stays in the request, so that the object is there until the answer
+ * is. Takes handle. */
 static pdl_val about(const char *op, pdl_val handle) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(6), "op", pdl_textz(op));
     r = pdl_dict_putz(r, "id", pdl_int((int64_t)pdl_handle_of(handle)->id));
@@ -38,14 +39,14 @@ void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args,
     ask(f, with_args(r, args, kwargs));
 }
 
-/* --- operators ------------------------------------------------------------------------------------------ */
+/* --- operators -------------------------------------------------------------------------------- */
 
 bool pdl_vm_has_object(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
 
 const char *pdl_vm_arith_text(pdl_arith op) {
     static const char *const text[] = {
-        [PDL_OP_ADD] = "+", [PDL_OP_SUB] = "-", [PDL_OP_MUL] = "*", [PDL_OP_DIV] = "/", [PDL_OP_FLOORDIV] = "//",
-        [PDL_OP_MOD] = "%", [PDL_OP_POW] = "**",
+        [PDL_OP_ADD] = "+",       [PDL_OP_SUB] = "-", [PDL_OP_MUL] = "*",  [PDL_OP_DIV] = "/",
+        [PDL_OP_FLOORDIV] = "//", [PDL_OP_MOD] = "%", [PDL_OP_POW] = "**",
     };
     return text[op];
 }
@@ -62,8 +63,9 @@ void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated) {
 static const struct {
     const char *test, *operator;
 } operators[] = {
-    {"!=", "!="}, {"<", "<"}, {"<=", "<="}, {"==", "=="}, {">", ">"}, {">=", ">="}, {"eq", "=="}, {"equalto", "=="},
-    {"ge", ">="}, {"greaterthan", ">"}, {"gt", ">"}, {"in", "in"}, {"le", "<="}, {"lessthan", "<"}, {"lt", "<"}, {"ne", "!="},
+    {"!=", "!="}, {"<", "<"},        {"<=", "<="}, {"==", "=="},         {">", ">"},  {">=", ">="},
+    {"eq", "=="}, {"equalto", "=="}, {"ge", ">="}, {"greaterthan", ">"}, {"gt", ">"}, {"in", "in"},
+    {"le", "<="}, {"lessthan", "<"}, {"lt", "<"},  {"ne", "!="},
 };
 
 /* NULL: it is none. */
@@ -77,9 +79,9 @@ bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated) {
     if (sh->n_pos != 1 || pdl_vm_arg_count(sh) != 1 ||
         (!pdl_vm_has_object(*top(f)) && !pdl_vm_has_object(*under(f, 1))))
         return false;
-    const char *operator = operator_of(sh->name);
+    const char *operator= operator_of(sh->name);
     if (operator) pdl_vm_start_binary(f, operator, negated);
-    return operator != NULL;
+    return operator!= NULL;
 }
 
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator) {
@@ -96,7 +98,7 @@ void pdl_vm_start_slice(pdl_fiber *f) {
     ask(f, with_args(about("slice", pop(f)), bounds, pdl_absent()));
 }
 
-/* --- filters -------------------------------------------------------------------------------------------- */
+/* --- filters ---------------------------------------------------------------------------------- */
 
 /* What a filter does with objects. */
 typedef enum {
@@ -110,11 +112,27 @@ static const struct {
     const char *filter;
     unsigned use;
 } uses[] = {
-    {"abs", COUNTS},          {"batch", WALKS},         {"first", WALKS},          {"float", COUNTS},
-    {"format", COUNTS},       {"groupby", WALKS | LOOKS}, {"int", COUNTS},        {"join", WALKS | LOOKS},   {"list", WALKS},
-    {"map", WALKS | LOOKS},   {"max", WALKS | COUNTS},  {"min", WALKS | COUNTS},   {"reject", WALKS | TESTS},
-    {"rejectattr", WALKS | LOOKS | TESTS}, {"round", COUNTS},   {"select", WALKS | TESTS},         {"selectattr", WALKS | LOOKS | TESTS},
-    {"slice", WALKS},         {"sort", WALKS | COUNTS}, {"sum", WALKS | COUNTS},   {"unique", WALKS | LOOKS},
+    {"abs", COUNTS},
+    {"batch", WALKS},
+    {"first", WALKS},
+    {"float", COUNTS},
+    {"format", COUNTS},
+    {"groupby", WALKS | LOOKS},
+    {"int", COUNTS},
+    {"join", WALKS | LOOKS},
+    {"list", WALKS},
+    {"map", WALKS | LOOKS},
+    {"max", WALKS | COUNTS},
+    {"min", WALKS | COUNTS},
+    {"reject", WALKS | TESTS},
+    {"rejectattr", WALKS | LOOKS | TESTS},
+    {"round", COUNTS},
+    {"select", WALKS | TESTS},
+    {"selectattr", WALKS | LOOKS | TESTS},
+    {"slice", WALKS},
+    {"sort", WALKS | COUNTS},
+    {"sum", WALKS | COUNTS},
+    {"unique", WALKS | LOOKS},
 };
 
 static unsigned use_of(pdl_str filter) {
@@ -123,7 +141,8 @@ static unsigned use_of(pdl_str filter) {
     return 0;
 }
 
-/* The argument of a filter that names attributes: a keyword, or where the filter has it. Absent: none. */
+/* The argument of a filter that names attributes: a keyword, or where the filter has it. Absent:
+ * none. */
 static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     for (size_t i = 0; i < sh->n_kw; i++)
@@ -133,7 +152,8 @@ static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     return positional ? args[at] : pdl_absent();
 }
 
-/* The attribute `key` of an object: what was fetched, or a promise that is fetched now. Borrowed. */
+/* The attribute `key` of an object: what was fetched, or a promise that is fetched now.
+ * Borrowed. */
 static pdl_val fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
     pdl_vref known = pdl_is_absent(h->fetched) ? pdl_absent() : pdl_dict_find(h->fetched, key);
@@ -145,9 +165,10 @@ static pdl_val fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     return promise;
 }
 
-/* Follows a path from v; objects on the way have their attribute when this is done. *open: the promise that it waits for, or
- * absent. Borrowed. */
-static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_val *open, pdl_err *err) {
+/* Follows a path from v; objects on the way have their attribute when this is done. *open: the
+ * promise that it waits for, or absent. Borrowed. */
+static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_val *open,
+                   pdl_err *err) {
     pdl_val at = pdl_keep(v), next;
     *open = pdl_absent();
     for (size_t i = 0; i < pdl_list_len(path); i++) {
@@ -172,12 +193,14 @@ static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_val
     return true;
 }
 
-/* Attributes of all items along all paths: first all are asked for, then waited for. forget: of a filter that is done. */
+/* Attributes of all items along all paths: first all are asked for, then waited for. forget: of a
+ * filter that is done. */
 static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, pdl_err *err) {
     pdl_val first = pdl_absent(), open;
     for (size_t i = 0; i < pdl_list_len(items); i++)
         for (size_t k = 0; k < pdl_list_len(paths); k++) {
-            if (!follow(f, pdl_list_at(items, i), pdl_list_at(paths, k), forget, &open, err)) return PDL_STEP_FAIL;
+            if (!follow(f, pdl_list_at(items, i), pdl_list_at(paths, k), forget, &open, err))
+                return PDL_STEP_FAIL;
             if (pdl_is_absent(first)) first = open;
         }
     if (pdl_is_absent(first) || forget) return PDL_STEP_DONE;
@@ -189,8 +212,8 @@ static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, 
 
 static pdl_step look_at(pdl_fiber *f, const pdl_callsig *sh, bool forget, pdl_err *err) {
     pdl_vref x = *under(f, pdl_vm_arg_count(sh)), attribute = attribute_of(f, sh);
-    if (!pdl_vm_has_object(x) || !(pdl_is_list(x) || pdl_is(x, PDL_V_TUPLE)) || pdl_is_absent(attribute) ||
-        pdl_is_null(attribute))
+    if (!pdl_vm_has_object(x) || !(pdl_is_list(x) || pdl_is(x, PDL_V_TUPLE)) ||
+        pdl_is_absent(attribute) || pdl_is_null(attribute))
         return PDL_STEP_DONE;
     pdl_val paths = pdl_attribute_paths(attribute, pdl_str_is(sh->name, "unique"));
     pdl_step s = look(f, x, paths, forget, err);
@@ -204,36 +227,41 @@ bool pdl_vm_any_object(const pdl_fiber *f, size_t n) {
     return any;
 }
 
-/* The test of a filter that picks items, when it is an operator with its operand; the one that maps, when it calculates. */
+/* The test of a filter that picks items, when it is an operator with its operand; the one that
+ * maps, when it calculates. */
 static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsigned use) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     if (sh->n_kw) return NULL;
     if (use & TESTS) {
         size_t at = use & LOOKS ? 1 : 0;
-        return sh->n_pos == at + 2 && pdl_is_str(args[at]) ? operator_of(pdl_str_get(args[at])) : NULL;
+        return sh->n_pos == at + 2 && pdl_is_str(args[at]) ? operator_of(pdl_str_get(args[at]))
+                                                           : NULL;
     }
     bool maps = pdl_str_is(sh->name, "map") && sh->n_pos && pdl_is_str(args[0]);
     return maps && (use_of(pdl_str_get(args[0])) & COUNTS) ? "" : NULL;
 }
 
 /* Does the worker do the filter? *operator: what it picks by. */
-static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use, const char **operator) {
+static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
+                          const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
-    *operator = NULL;
+    *operator= NULL;
     if (sh->star || sh->starstar) return false;
     if (pdl_str_is(sh->name, "format")) return true;
     if (!pdl_vm_has_object(x)) return false;
     if (use & COUNTS) return pdl_is(x, PDL_V_HANDLE) || (use & WALKS);
-    *operator = counts_items(f, sh, use);
-    return *operator != NULL;
+    *operator= counts_items(f, sh, use);
+    return *operator!= NULL;
 }
 
 /* The filter, or the method, as the worker does it, in place of the value and the arguments. */
-static void count_there(pdl_fiber *f, const char *name, const pdl_callsig *sh, const char *operator) {
+static void count_there(pdl_fiber *f, const char *name, const pdl_callsig *sh,
+                        const char *operator) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_val args = pdl_list_new(1 + sh->n_pos), kwargs = pdl_dict_new(sh->n_kw);
     for (size_t i = 0; i <= sh->n_pos; i++) args = pdl_list_push(args, pdl_keep(*under(f, n - i)));
-    for (size_t i = 0; i < sh->n_kw; i++) kwargs = pdl_dict_puts(kwargs, sh->kw[i], pdl_keep(*under(f, n - 1 - sh->n_pos - i)));
+    for (size_t i = 0; i < sh->n_kw; i++)
+        kwargs = pdl_dict_puts(kwargs, sh->kw[i], pdl_keep(*under(f, n - 1 - sh->n_pos - i)));
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
     pdl_val r = pdl_dict_putz(pdl_dict_new(4), "op", pdl_textz("filter"));
     r = pdl_dict_putz(r, "name", pdl_textz(name));
@@ -246,7 +274,8 @@ pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_
     unsigned use = use_of(sh->name);
     const char *operator;
     *done = false;
-    if (pdl_is(*x, PDL_V_HANDLE) && (use & WALKS)) { /* what cannot be walked is refused by its owner */
+    if (pdl_is(*x, PDL_V_HANDLE) &&
+        (use & WALKS)) { /* what cannot be walked is refused by its owner */
         pdl_vm_start_iter(f, pdl_keep(*x));
         pdl_val items = pop(f);
         x = under(f, pdl_vm_arg_count(sh));
@@ -261,13 +290,14 @@ pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_
 
 bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh) {
     size_t n = pdl_vm_arg_count(sh);
-    bool formats = pdl_is_str(*under(f, n)) && pdl_str_is(sh->name, "format") && !sh->star && !sh->starstar &&
-                   pdl_vm_any_object(f, n);
+    bool formats = pdl_is_str(*under(f, n)) && pdl_str_is(sh->name, "format") && !sh->star &&
+                   !sh->starstar && pdl_vm_any_object(f, n);
     if (formats) count_there(f, "str.format", sh, NULL);
     return formats;
 }
 
 void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_err ignored = {0};
-    if ((use_of(sh->name) & LOOKS) && look_at(f, sh, true, &ignored) != PDL_STEP_DONE) pdl_err_fini(&ignored);
+    if ((use_of(sh->name) & LOOKS) && look_at(f, sh, true, &ignored) != PDL_STEP_DONE)
+        pdl_err_fini(&ignored);
 }

@@ -1,5 +1,5 @@
-/* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja code
- * block.
+/* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja
+ * code block.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
@@ -14,29 +14,31 @@ pdl_step pdl_op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     if (only_text && !pdl_is_str(v)) { /* the result of a filter block is output as it is */
-        pdl_err_host(err, "TypeError", "sequence item 0: expected str instance, %s found", pdl_type_name(v));
+        pdl_err_host(err, "TypeError", "sequence item 0: expected str instance, %s found",
+                     pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
     pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
     to->label |= pdl_label_of(v);
     bool escaped = f->autoescape && !only_text;
-    if (!(escaped ? pdl_vm_put_escaped(f, v, &to->text, err) : pdl_vm_put_str(f, v, &to->text, err)))
+    if (!(escaped ? pdl_vm_put_escaped(f, v, &to->text, err)
+                  : pdl_vm_put_str(f, v, &to->text, err)))
         return PDL_STEP_FAIL;
     pdl_drop(pop(f));
     return PDL_STEP_DONE;
 }
 
-/* --- loops ---------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 typedef struct loop_obj {
     pdl_ext ext;
-    pdl_val items;      /* list */
-    size_t i;           /* items begun; the current one is i - 1 */
-    uint32_t depth;     /* from 0 */
+    pdl_val items;  /* list */
+    size_t i;       /* items begun; the current one is i - 1 */
+    uint32_t depth; /* from 0 */
     bool recursive, autoescape;
-    uint32_t entry;     /* of the body, for loop(...) */
+    uint32_t entry; /* of the body, for loop(...) */
     const pdl_code *code;
-    pdl_val changed;    /* arguments of the last changed(), or absent */
+    pdl_val changed; /* arguments of the last changed(), or absent */
 } loop_obj;
 
 static pdl_vref loop_child(const pdl_obj *o, size_t i) {
@@ -78,8 +80,9 @@ static const pdl_attr_class loop_class = {
 };
 
 static loop_obj *loop_of(pdl_vref v) {
-    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &loop_class.base ? (loop_obj *)(void *)pdl_obj_of(v)
-                                                                        : NULL;
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &loop_class.base
+               ? (loop_obj *)(void *)pdl_obj_of(v)
+               : NULL;
 }
 
 static pdl_val item_or_undefined(const loop_obj *l, size_t i, const char *what) {
@@ -91,19 +94,32 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const loop_obj *l = loop_of(self);
     if (!l) return false;
     int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
-    if (pdl_str_is(name, "index")) *out = pdl_int(i + 1);
-    else if (pdl_str_is(name, "index0")) *out = pdl_int(i);
-    else if (pdl_str_is(name, "revindex")) *out = pdl_int(n - i);
-    else if (pdl_str_is(name, "revindex0")) *out = pdl_int(n - i - 1);
-    else if (pdl_str_is(name, "first")) *out = pdl_bool(i == 0);
-    else if (pdl_str_is(name, "last")) *out = pdl_bool(i + 1 == n);
-    else if (pdl_str_is(name, "length")) *out = pdl_int(n);
-    else if (pdl_str_is(name, "depth")) *out = pdl_int((int64_t)l->depth + 1);
-    else if (pdl_str_is(name, "depth0")) *out = pdl_int(l->depth);
-    else if (pdl_str_is(name, "previtem")) *out = item_or_undefined(l, (size_t)(i - 1), "previous");
-    else if (pdl_str_is(name, "nextitem")) *out = item_or_undefined(l, (size_t)(i + 1), "next");
-    else if (pdl_str_is(name, "cycle") || pdl_str_is(name, "changed")) *out = bound_new(self, name);
-    else return false;
+    if (pdl_str_is(name, "index"))
+        *out = pdl_int(i + 1);
+    else if (pdl_str_is(name, "index0"))
+        *out = pdl_int(i);
+    else if (pdl_str_is(name, "revindex"))
+        *out = pdl_int(n - i);
+    else if (pdl_str_is(name, "revindex0"))
+        *out = pdl_int(n - i - 1);
+    else if (pdl_str_is(name, "first"))
+        *out = pdl_bool(i == 0);
+    else if (pdl_str_is(name, "last"))
+        *out = pdl_bool(i + 1 == n);
+    else if (pdl_str_is(name, "length"))
+        *out = pdl_int(n);
+    else if (pdl_str_is(name, "depth"))
+        *out = pdl_int((int64_t)l->depth + 1);
+    else if (pdl_str_is(name, "depth0"))
+        *out = pdl_int(l->depth);
+    else if (pdl_str_is(name, "previtem"))
+        *out = item_or_undefined(l, (size_t)(i - 1), "previous");
+    else if (pdl_str_is(name, "nextitem"))
+        *out = item_or_undefined(l, (size_t)(i + 1), "next");
+    else if (pdl_str_is(name, "cycle") || pdl_str_is(name, "changed"))
+        *out = bound_new(self, name);
+    else
+        return false;
     return true;
 }
 
@@ -155,7 +171,8 @@ pdl_step pdl_op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_val v = *top(f), list;
     if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja)
         return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
-    if (pdl_is(v, PDL_V_UNDEFINED)) list = pdl_list_new(0);
+    if (pdl_is(v, PDL_V_UNDEFINED))
+        list = pdl_list_new(0);
     else if (!pdl_val_to_list(v, &list, err)) {
         pdl_err_fini(err);
         pdl_err_host(err, "TypeError", "cannot unpack non-iterable %s object", pdl_type_name(v));
@@ -164,8 +181,11 @@ pdl_step pdl_op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
     size_t got = pdl_list_len(list);
     if (got != n) {
         pdl_drop(list);
-        if (got > n) pdl_err_host(err, "ValueError", "too many values to unpack (expected %zu)", n);
-        else pdl_err_host(err, "ValueError", "not enough values to unpack (expected %zu, got %zu)", n, got);
+        if (got > n)
+            pdl_err_host(err, "ValueError", "too many values to unpack (expected %zu)", n);
+        else
+            pdl_err_host(err, "ValueError", "not enough values to unpack (expected %zu, got %zu)",
+                         n, got);
         return PDL_STEP_FAIL;
     }
     pdl_drop(pop(f));
@@ -174,14 +194,14 @@ pdl_step pdl_op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- macros --------------------------------------------------------------------------------------------- */
+/* --- macros ----------------------------------------------------------------------------------- */
 
 typedef struct macro_obj {
     pdl_ext ext;
     const pdl_macro_info *info;
-    pdl_code *code;     /* kept */
-    pdl_scope *scope;   /* at the definition */
-    bool nested;        /* defined inside a loop or macro: it sees that scope, not the template's */
+    pdl_code *code;   /* kept */
+    pdl_scope *scope; /* at the definition */
+    bool nested;      /* defined inside a loop or macro: it sees that scope, not the template's */
 } macro_obj;
 
 static void macro_fini(pdl_obj *o) {
@@ -192,25 +212,32 @@ static void macro_fini(pdl_obj *o) {
 
 static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out);
 static const pdl_attr_class macro_class = {
-    .base = {.type_name = "Macro", .fini = macro_fini}, .attr = macro_attr,
+    .base = {.type_name = "Macro", .fini = macro_fini},
+    .attr = macro_attr,
 };
 
 static macro_obj *macro_of(pdl_vref v) {
-    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &macro_class.base ? (macro_obj *)(void *)pdl_obj_of(v)
-                                                                         : NULL;
+    return pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &macro_class.base
+               ? (macro_obj *)(void *)pdl_obj_of(v)
+               : NULL;
 }
 
 static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const pdl_macro_info *i = macro_of(self)->info;
-    if (pdl_str_is(name, "name")) *out = pdl_text(i->name);
-    else if (pdl_str_is(name, "caller")) *out = pdl_bool(i->uses_caller);
-    else if (pdl_str_is(name, "catch_varargs")) *out = pdl_bool(i->uses_varargs);
-    else if (pdl_str_is(name, "catch_kwargs")) *out = pdl_bool(i->uses_kwargs);
+    if (pdl_str_is(name, "name"))
+        *out = pdl_text(i->name);
+    else if (pdl_str_is(name, "caller"))
+        *out = pdl_bool(i->uses_caller);
+    else if (pdl_str_is(name, "catch_varargs"))
+        *out = pdl_bool(i->uses_varargs);
+    else if (pdl_str_is(name, "catch_kwargs"))
+        *out = pdl_bool(i->uses_kwargs);
     else if (pdl_str_is(name, "arguments")) {
         pdl_val l = pdl_list_new(i->n_params);
         for (uint32_t k = 0; k < i->n_params; k++) l = pdl_list_push(l, pdl_text(i->params[k]));
         *out = pdl_list_as_tuple(l);
-    } else return false;
+    } else
+        return false;
     return true;
 }
 
@@ -219,8 +246,8 @@ pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     m->info = info;
     m->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
     m->scope = pdl_scope_keep(f->scope);
-    m->nested =
-        f->saves.n > f->frames.p[f->frames.n - 1].saves || f->frames.p[f->frames.n - 1].kind == FRAME_MACRO;
+    m->nested = f->saves.n > f->frames.p[f->frames.n - 1].saves ||
+                f->frames.p[f->frames.n - 1].kind == FRAME_MACRO;
     return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
 }
 
@@ -236,13 +263,15 @@ static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
 
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
-    if (f->frames.n < PDL_MAX_CALL_DEPTH && (fr->kind != FRAME_MACRO || fr->depth < PDL_MAX_MACRO_DEPTH))
+    if (f->frames.n < PDL_MAX_CALL_DEPTH &&
+        (fr->kind != FRAME_MACRO || fr->depth < PDL_MAX_MACRO_DEPTH))
         return !pdl_run_has_memory(f->run, err);
     pdl_err_host(err, "RecursionError", "maximum recursion depth exceeded");
     return true;
 }
 
-/* What a macro of the template's top level sees: the template's variables now, those of loops excepted. */
+/* What a macro of the template's top level sees: the template's variables now, those of loops
+ * excepted. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {
@@ -264,26 +293,31 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     return pdl_scope_keep(m->scope);
 }
 
-static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
-                           const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos,
+                           const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
     const pdl_macro_info *info = m->info;
     pdl_interner *in = f->run->opt.names;
     pdl_scope *scope = template_scope(f, m);
     size_t given = n_pos < info->n_params ? n_pos : info->n_params;
-    for (size_t i = 0; i < given; i++) scope = pdl_scope_put(scope, info->names[i], pdl_keep(pos[i]));
+    for (size_t i = 0; i < given; i++)
+        scope = pdl_scope_put(scope, info->names[i], pdl_keep(pos[i]));
     for (size_t i = given; i < info->n_params; i++)
-        scope = pdl_scope_put(
-            scope, info->names[i],
-            pdl_undefined(pdl_textf("parameter '%.*s' was not provided", PDL_FMT(info->params[i]))));
+        scope = pdl_scope_put(scope, info->names[i],
+                              pdl_undefined(pdl_textf("parameter '%.*s' was not provided",
+                                                      PDL_FMT(info->params[i]))));
     pdl_val extra = pdl_dict_new(0), caller = pdl_absent();
     pdl_str unknown = {0};
     for (size_t i = 0; i < n_kw; i++) {
         size_t k = 0; /* what was given by its place cannot be given again */
         while (k < info->n_params && !pdl_str_eq(info->params[k], kw[i])) k++;
-        if (k >= given && k < info->n_params) scope = pdl_scope_put(scope, info->names[k], pdl_keep(kwv[i]));
-        else if (pdl_str_is(kw[i], "caller")) set_val(&caller, pdl_keep(kwv[i]));
-        else if (info->uses_kwargs) extra = pdl_dict_puts(extra, kw[i], pdl_keep(kwv[i]));
-        else unknown = kw[i];
+        if (k >= given && k < info->n_params)
+            scope = pdl_scope_put(scope, info->names[k], pdl_keep(kwv[i]));
+        else if (pdl_str_is(kw[i], "caller"))
+            set_val(&caller, pdl_keep(kwv[i]));
+        else if (info->uses_kwargs)
+            extra = pdl_dict_puts(extra, kw[i], pdl_keep(kwv[i]));
+        else
+            unknown = kw[i];
     }
     bool ok = true;
     if (unknown.p)
@@ -293,17 +327,19 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
         ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes not more than %u argument(s)",
                           PDL_FMT(info->name), info->n_params);
     else if (!pdl_is_absent(caller) && !info->uses_caller)
-        ok = pdl_err_host(
-            err, "TypeError",
-            "macro '%.*s' was invoked with two values for the special caller argument. This is most likely "
-            "a bug.",
-            PDL_FMT(info->name));
+        ok = pdl_err_host(err, "TypeError",
+                          "macro '%.*s' was invoked with two values for the special caller "
+                          "argument. This is most likely "
+                          "a bug.",
+                          PDL_FMT(info->name));
     if (info->uses_varargs) {
         pdl_val rest = pdl_list_new(0);
-        for (size_t i = info->n_params; i < n_pos; i++) rest = pdl_list_push(rest, pdl_keep(pos[i]));
+        for (size_t i = info->n_params; i < n_pos; i++)
+            rest = pdl_list_push(rest, pdl_keep(pos[i]));
         scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("varargs")), pdl_list_as_tuple(rest));
     }
-    if (info->uses_kwargs) scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(extra));
+    if (info->uses_kwargs)
+        scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(extra));
     if (info->uses_caller)
         scope = pdl_scope_put(scope, f->run->names.caller,
                               pdl_is_absent(caller) ? pdl_undefined(pdl_textz("No caller defined"))
@@ -321,26 +357,31 @@ static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_
 }
 
 /* loop(items) of a recursive loop: its body runs as a routine with the items on the stack. */
-static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos, size_t n_pos,
-                          pdl_err *err) {
+static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_val *pos,
+                          size_t n_pos, pdl_err *err) {
     if (!l->recursive) {
-        pdl_err_host(err, "TypeError", "The loop must have the 'recursive' marker to be called recursively.");
+        pdl_err_host(err, "TypeError",
+                     "The loop must have the 'recursive' marker to be called recursively.");
         return PDL_STEP_FAIL;
     }
     if (n_pos != 1) {
         pdl_err_host(err, "TypeError",
-                     "LoopContext.__call__() takes 2 positional arguments but %zu were given", n_pos + 1);
+                     "LoopContext.__call__() takes 2 positional arguments but %zu were given",
+                     n_pos + 1);
         return PDL_STEP_FAIL;
     }
     if (too_deep(f, err)) return PDL_STEP_FAIL;
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
     push_macro(f, l->code, l->entry);
     f->frames.p[f->frames.n - 1].func = loop;
-    push(f, items); /* above the arguments; call_value lowers the frame's base and this moves with it */
+    push(
+        f,
+        items); /* above the arguments; call_value lowers the frame's base and this moves with it */
     return PDL_STEP_DONE;
 }
 
-static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_val *out, pdl_err *err) {
+static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_val *out,
+                        pdl_err *err) {
     const bound_obj *b = (const bound_obj *)(const void *)pdl_obj_of(callee);
     loop_obj *l = loop_of(b->self);
     pdl_str name = pdl_str_get(b->name);
@@ -360,8 +401,9 @@ static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_v
     return true;
 }
 
-pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos, const pdl_str *kw,
-                          const pdl_val *kwv, size_t n_kw, bool *handled, pdl_val *out, pdl_err *err) {
+pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos,
+                          const pdl_str *kw, const pdl_val *kwv, size_t n_kw, bool *handled,
+                          pdl_val *out, pdl_err *err) {
     macro_obj *m = macro_of(callee);
     loop_obj *l = loop_of(callee);
     *handled = true;
@@ -373,7 +415,7 @@ pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size
     return pdl_cell_call(callee, n_pos, handled, out, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
 }
 
-/* --- jinja code blocks ---------------------------------------------------------------------------------- */
+/* --- jinja code blocks ------------------------------------------------------------------------ */
 
 /* A template compiled once: found again by its text and options. */
 struct pdl_template {
@@ -397,17 +439,20 @@ void pdl_vm_templates_fini(pdl_run *r) {
     pdl_idmap_fini(&r->templates);
 }
 
-static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options, pdl_err *err) {
+static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref options,
+                                         pdl_err *err) {
     uint32_t hash = pdl_hash_str(pdl_str_get(text));
     struct pdl_template *first = pdl_idmap_find(&r->templates, hash);
     for (struct pdl_template *t = first; t; t = t->same_hash)
         if (pdl_val_eq(t->text, text) &&
-            (pdl_is_absent(options) ? pdl_is_absent(t->options)
-                                    : !pdl_is_absent(t->options) && pdl_val_eq(t->options, options)))
+            (pdl_is_absent(options)
+                 ? pdl_is_absent(t->options)
+                 : !pdl_is_absent(t->options) && pdl_val_eq(t->options, options)))
             return t;
     pdl_arena *a = pdl_arena_make();
     pdl_xoptions opt = {0};
-    if (!pdl_is_absent(options) && !pdl_is_null(options) && !pdl_expr_options(a, options, &opt, err)) {
+    if (!pdl_is_absent(options) && !pdl_is_null(options) &&
+        !pdl_expr_options(a, options, &opt, err)) {
         pdl_arena_free(a);
         return NULL;
     }
@@ -416,8 +461,9 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     t->text = pdl_keep(text);
     t->options = pdl_keep(options);
     t->autoescape = opt.autoescape;
-    t->code = pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &pdl_known_xnames), true, NULL,
-                               (pdl_loc){0}, r->opt.names);
+    t->code =
+        pdl_compile_expr(pdl_expr_read_template(a, pdl_str_get(text), &opt, &pdl_known_xnames),
+                         true, NULL, (pdl_loc){0}, r->opt.names);
     t->same_hash = first;
     pdl_idmap_put(&r->templates, hash, t);
     *pdl_vec_push(&r->template_list) = t;
@@ -431,13 +477,16 @@ pdl_step pdl_op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     bool bad_scope = !pdl_is_absent(scope) && !pdl_is_null(scope) && !pdl_is_dict(scope);
     struct pdl_template *t =
         bad_scope || !pdl_is_str(text) ? NULL : template_get(f->run, text, options, err);
-    if (bad_scope) pdl_err_host(err, "TypeError", "'%s' object is not a mapping", pdl_type_name(scope));
-    else if (!pdl_is_str(text)) pdl_err_host(err, "TypeError", "Can't compile non template nodes");
+    if (bad_scope)
+        pdl_err_host(err, "TypeError", "'%s' object is not a mapping", pdl_type_name(scope));
+    else if (!pdl_is_str(text))
+        pdl_err_host(err, "TypeError", "Can't compile non template nodes");
     if (!t) {
         pdl_vm_code_error("Jinja", "TypeError", b->head.loc, err);
         return PDL_STEP_FAIL;
     }
-    pdl_scope *vars = pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    pdl_scope *vars =
+        pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_vm_frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
     pdl_scope_drop(f->scope);

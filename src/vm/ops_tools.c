@@ -6,10 +6,11 @@
 
 #include "base/banned.h"
 
-/* The parameter `tools` with declarations in place of what can be called, and `tool_choice` likewise. Takes
- * and gives *params; on failure it is released. */
+/* The parameter `tools` with declarations in place of what can be called, and `tool_choice`
+ * likewise. Takes and gives *params; on failure it is released. */
 bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err) {
-    pdl_vref tools = pdl_dict_getz(*params, "tools"), choice = pdl_dict_getz(*params, "tool_choice");
+    pdl_vref tools = pdl_dict_getz(*params, "tools"),
+             choice = pdl_dict_getz(*params, "tool_choice");
     if (pdl_is(choice, PDL_V_FUNC)) {
         pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", pdl_keep(pdl_func_of(choice)->name));
         pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
@@ -39,8 +40,8 @@ void pdl_op_tool_list(pdl_fiber *f, const pdl_block *b) {
 pdl_step pdl_op_tool_module(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
     if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
-        return step_of(
-            pdl_err_set(err, PDL_E_include, b->loc, "the tool server %.*s gave no list of tools", PDL_FMT(server)));
+        return step_of(pdl_err_set(err, PDL_E_include, b->loc,
+                                   "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);
     pdl_buf text = PDL_BUF;
     pdl_val declarations = pdl_toolbox_write(server, tools, &f->run->tool_names, &text);

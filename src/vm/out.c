@@ -1,8 +1,8 @@
 /* out.c -- output in the order of the program (architecture D2): one cursor over a tree of queues.
  *
- * Text behind a model call that is still open waits; a call under the cursor prints its pieces as they come.
- * An iteration of a map has a queue of its own, which stands in its parent's at the place of the iteration.
- * Nothing is queued when the cursor is at the end: text goes straight out.
+ * Text behind a model call that is still open waits; a call under the cursor prints its pieces as
+ * they come. An iteration of a map has a queue of its own, which stands in its parent's at the
+ * place of the iteration. Nothing is queued when the cursor is at the end: text goes straight out.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +15,14 @@ typedef enum { ITEM_TEXT, ITEM_WRITE, ITEM_MESSAGE, ITEM_CALL, ITEM_QUEUE } item
 typedef struct pdl_outitem {
     item_kind kind;
     struct pdl_outitem *next;
-    pdl_val text;           /* TEXT, WRITE, MESSAGE */
-    pdl_val role;           /* MESSAGE */
+    pdl_val text; /* TEXT, WRITE, MESSAGE */
+    pdl_val role; /* MESSAGE */
     pdl_look look;
     bool foreign;
     uint32_t descriptor;
     pdl_inflight *call; /* CALL: NULL when it was forgotten */
     bool visible, message, begun;
-    pdl_outq *queue;        /* QUEUE */
+    pdl_outq *queue; /* QUEUE */
 } outitem;
 
 struct pdl_outq {
@@ -44,8 +44,10 @@ static outitem *add(pdl_outq *q, item_kind kind) {
     outitem *i = PDL_NEW(outitem);
     i->kind = kind;
     i->text = i->role = pdl_absent();
-    if (q->last) q->last->next = i;
-    else q->first = i;
+    if (q->last)
+        q->last->next = i;
+    else
+        q->first = i;
     q->last = i;
     q->n_added++;
     return i;
@@ -89,7 +91,10 @@ static void send(pdl_run *r, pdl_event e) {
 }
 
 static void send_message(pdl_run *r, pdl_vref role, pdl_str text, pdl_look look) {
-    send(r, (pdl_event){.kind = PDL_EVENT_message, .text = text, .look = look, .foreign = true,
+    send(r, (pdl_event){.kind = PDL_EVENT_message,
+                        .text = text,
+                        .look = look,
+                        .foreign = true,
                         .role = pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("")});
 }
 
@@ -98,8 +103,11 @@ static void send_item(pdl_run *r, const outitem *i) {
         send_message(r, i->role, pdl_str_get(i->text), PDL_LOOK_PLAIN);
         return;
     }
-    send(r, (pdl_event){.kind = i->kind == ITEM_TEXT ? PDL_EVENT_text : PDL_EVENT_out, .text = pdl_str_get(i->text),
-                        .look = i->look, .foreign = i->foreign, .number = i->descriptor});
+    send(r, (pdl_event){.kind = i->kind == ITEM_TEXT ? PDL_EVENT_text : PDL_EVENT_out,
+                        .text = pdl_str_get(i->text),
+                        .look = i->look,
+                        .foreign = i->foreign,
+                        .number = i->descriptor});
 }
 
 /* Pieces of the call under the cursor. True when it has ended well. */
@@ -108,10 +116,13 @@ static bool pass_call(pdl_run *r, outitem *i) {
     if (!c) return true;
     if (c->pieces.len && i->visible) {
         if (i->message && !i->begun)
-            send_message(r, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(), PDL_STR(""),
-                         PDL_LOOK_MODEL);
+            send_message(r, c->done && !c->failed ? pdl_promise_of(c->role)->value : pdl_absent(),
+                         PDL_STR(""), PDL_LOOK_MODEL);
         i->begun = true;
-        send(r, (pdl_event){.kind = PDL_EVENT_text, .text = pdl_buf_str(&c->pieces), .look = PDL_LOOK_MODEL, .foreign = true,
+        send(r, (pdl_event){.kind = PDL_EVENT_text,
+                            .text = pdl_buf_str(&c->pieces),
+                            .look = PDL_LOOK_MODEL,
+                            .foreign = true,
                             .number = 1});
     }
     pdl_buf_clear(&c->pieces);
@@ -121,8 +132,8 @@ static bool pass_call(pdl_run *r, outitem *i) {
     return false;
 }
 
-/* Sends what may be sent of q. True when it is empty and ended. Nesting of maps is nesting of the source: C
- * recursion is bounded by it. */
+/* Sends what may be sent of q. True when it is empty and ended. Nesting of maps is nesting of the
+ * source: C recursion is bounded by it. */
 static bool flush(pdl_run *r, pdl_outq *q) {
     while (q->first) {
         outitem *i = q->first;
@@ -154,7 +165,8 @@ void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     if (!text.n && look == PDL_LOOK_PLAIN) return;
     bool foreign = pdl_out_is_foreign(f->run, label);
     if (at_cursor(f->out) && !f->run->draining) {
-        send(f->run, (pdl_event){.kind = PDL_EVENT_text, .text = text, .look = look, .foreign = foreign});
+        send(f->run,
+             (pdl_event){.kind = PDL_EVENT_text, .text = text, .look = look, .foreign = foreign});
         return;
     }
     outitem *i = add(f->out, ITEM_TEXT);

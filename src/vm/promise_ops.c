@@ -63,7 +63,8 @@ pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *er
 }
 
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from) {
-    while (f->calls.n && f->calls.p[f->calls.n - 1].number >= from) pdl_drop(f->calls.p[--f->calls.n].failed);
+    while (f->calls.n && f->calls.p[f->calls.n - 1].number >= from)
+        pdl_drop(f->calls.p[--f->calls.n].failed);
 }
 
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
@@ -82,15 +83,19 @@ void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
     from->n_open = 0;
 }
 
-/* --- calls ---------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------ */
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
     pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
     if (!c) return;
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-        .kind = PDL_EVENT_piece, .effect = e, .text = text, .value = pdl_absent(), .context = pdl_absent(),
-    });
+                                      .kind = PDL_EVENT_piece,
+                                      .effect = e,
+                                      .text = text,
+                                      .value = pdl_absent(),
+                                      .context = pdl_absent(),
+                                  });
     c->label |= pdl_effect_label(e);
     /* what code prints goes straight out: L4 made it wait for all that stands before */
     if (c->kind == PDL_EFFECT_code) {
@@ -103,7 +108,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_out_flush(r);
 }
 
-/* What a world says of a model call beside its answer, or of its failure. Owned; absent: nothing. */
+/* What a world says of a model call beside its answer, or of its failure. Owned; absent:
+ * nothing. */
 static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -136,8 +142,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     if (c) pdl_inflight_answered(c, reply);
 }
 
-/* Of a run with a range of ids for itself that is used up they come again. LIMIT: when all are in use at the same time, which
- * takes a million open calls, those of the next range follow. */
+/* Of a run with a range of ids for itself that is used up they come again. LIMIT: when all are in
+ * use at the same time, which takes a million open calls, those of the next range follow. */
 static uint32_t next_id(pdl_run *r) {
     uint32_t last = r->opt.first_id + r->opt.n_ids;
     bool ends = r->opt.n_ids && r->calls.n < r->opt.n_ids;
@@ -199,8 +205,11 @@ static void launch(pdl_run *r, pdl_inflight *c) {
     if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed)
         pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-        .kind = PDL_EVENT_effect, .effect = e, .value = pdl_absent(), .context = pdl_absent(),
-    });
+                                      .kind = PDL_EVENT_effect,
+                                      .effect = e,
+                                      .value = pdl_absent(),
+                                      .context = pdl_absent(),
+                                  });
     PDL_TRACE(r->opt.debug, effect, "%s %u starts", pdl_effect_kind_name(e->kind), e->id);
     r->opt.world->ops->start(r->opt.world, e);
 }
@@ -220,7 +229,8 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path_drop(place);
 }
 
-void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place, uint32_t seq) {
+void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
+                           uint32_t seq) {
     pdl_run *r = f->run;
     pdl_effect_sink sink = {r, on_piece, on_reply};
     assert(pdl_effect_is_request(c->kind, request));
@@ -264,14 +274,15 @@ static void run_stage(pdl_run *r, pdl_stage *s) {
     bool ok = true;
     if (s->parse) {
         ok = pdl_parse(s->block->more->parser->parser, v, &parsed, &err);
-        if (ok) set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
+        if (ok)
+            set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
         else {
             err.label |= pdl_label_of(v);
             pdl_err_at(&err, s->loc);
         }
     } else if (s->check) {
-        ok = pdl_vm_check_value(r, s->block->more->spec, v, &(pdl_checked){spec_checking, .loc = s->loc},
-                                &err);
+        ok = pdl_vm_check_value(r, s->block->more->spec, v,
+                                &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
     if (ok) {
         pdl_promise_fill(pdl_promise_of(s->out), v);
@@ -302,13 +313,18 @@ static void count_usage(pdl_inflight *c, pdl_vref usage) {
     u->prompt += prompt;
     u->completion += completion;
     pdl_sinks_send(&c->run->opt.sinks, &(pdl_event){
-        .kind = PDL_EVENT_usage, .block = c->block, .path = c->path, .value = usage, .context = pdl_absent(),
-    });
+                                           .kind = PDL_EVENT_usage,
+                                           .block = c->block,
+                                           .path = c->path,
+                                           .value = usage,
+                                           .context = pdl_absent(),
+                                       });
 }
 
 static pdl_val choice_of(pdl_vref raw) {
     pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
-    pdl_vref first = pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+    pdl_vref first =
+        pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
     return pdl_is_dict(first) ? pdl_keep(first) : pdl_absent();
 }
 
@@ -322,10 +338,13 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
         pdl_err_fini(&ignored);
     pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), c->label));
     if (c->run->opt.keep_answers) pdl_promise_of(c->text)->answer = choice_of(raw);
-    pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role) ? pdl_with_label(pdl_keep(role), c->label) : pdl_textz("assistant"));
+    pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role)
+                                                  ? pdl_with_label(pdl_keep(role), c->label)
+                                                  : pdl_textz("assistant"));
     pdl_promise_fill(pdl_promise_of(c->extra), pdl_with_label(message_extra(message), c->label));
     if (!pdl_is_absent(c->raw))
-        pdl_promise_fill(pdl_promise_of(c->raw), pdl_with_label(pdl_is_absent(raw) ? pdl_null() : pdl_keep(raw), c->label));
+        pdl_promise_fill(pdl_promise_of(c->raw),
+                         pdl_with_label(pdl_is_absent(raw) ? pdl_null() : pdl_keep(raw), c->label));
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
@@ -339,17 +358,21 @@ static void tell_owner(pdl_inflight *c, pdl_val failed) {
     size_t lo = 0, hi = f->calls.n; /* ordered by number */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (f->calls.p[mid].number < c->number) lo = mid + 1;
-        else hi = mid;
+        if (f->calls.p[mid].number < c->number)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     f->n_open--;
-    bool known = lo < f->calls.n && f->calls.p[lo].id == c->id; /* not made by an attempt that was given up */
+    bool known = lo < f->calls.n &&
+                 f->calls.p[lo].id == c->id; /* not made by an attempt that was given up */
     if (known) {
         if (!pdl_is_absent(failed)) {
             f->calls.p[lo].failed = failed;
             failed = pdl_absent();
         } else {
-            memmove(&f->calls.p[lo], &f->calls.p[lo + 1], (f->calls.n - lo - 1) * sizeof f->calls.p[0]);
+            memmove(&f->calls.p[lo], &f->calls.p[lo + 1],
+                    (f->calls.n - lo - 1) * sizeof f->calls.p[0]);
             f->calls.n--;
         }
     }
@@ -363,7 +386,8 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_copy(&err, why);
     err.label |= c->label;
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) pdl_vm_mark_code(c->block, &err);
-    bool raised = err.kind == PDL_E_code || err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
+    bool raised = err.kind == PDL_E_code ||
+                  err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
     if (c->expr && raised && !err.final) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
@@ -381,9 +405,13 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     if (c->kind == PDL_EFFECT_model) r->open_models--;
     PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id,
               reply->err.kind ? ": " : "", reply->err.kind ? reply->err.msg : "");
-    if (reply->err.kind) fail_call(c, &reply->err);
-    else if (c->kind == PDL_EFFECT_model) fill_model(c, reply->value);
-    else pdl_promise_fill(pdl_promise_of(c->value), pdl_with_label(pdl_keep(reply->value), c->label));
+    if (reply->err.kind)
+        fail_call(c, &reply->err);
+    else if (c->kind == PDL_EFFECT_model)
+        fill_model(c, reply->value);
+    else
+        pdl_promise_fill(pdl_promise_of(c->value),
+                         pdl_with_label(pdl_keep(reply->value), c->label));
     pdl_val failed = c->failed ? pdl_keep(c->text) : pdl_absent();
     for (pdl_stage *s = c->stages; s; s = s->next) {
         run_stage(r, s);
@@ -404,18 +432,25 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     pdl_run_queue_models(r);
 }
 
-/* --- what is pending on a promise --------------------------------------------------------------------- */
+/* --- what is pending on a promise ------------------------------------------------------------- */
 
-/* A stage behind the promise on top, which a call will fill: the top becomes the promise of the stage. */
+/* A stage behind the promise on top, which a call will fill: the top becomes the promise of the
+ * stage. */
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
     pdl_promise *p = pdl_promise_of(*top(f));
-    pdl_inflight *c = p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
+    pdl_inflight *c =
+        p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
     if (!c || c->kind != PDL_EFFECT_model) return false;
     pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
     *s = (pdl_stage){
-        .block = b, .in = *top(f), .out = pdl_promise_new(c->id), .parse = parse, .check = !parse,
-        .func_name = pdl_absent(), .loc = loc,
+        .block = b,
+        .in = *top(f),
+        .out = pdl_promise_new(c->id),
+        .parse = parse,
+        .check = !parse,
+        .func_name = pdl_absent(),
+        .loc = loc,
     };
     *top(f) = pdl_keep(s->out);
     while (*end) end = &(*end)->next;
@@ -453,15 +488,19 @@ static bool report_problems(const pdl_problems *problems, const pdl_checked *of,
     return false;
 }
 
-bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of, pdl_err *err) {
+bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of,
+                        pdl_err *err) {
     pdl_mark m = pdl_arena_mark(r->scratch);
     pdl_problems problems = {0};
     bool fits = false;
     bool done = pdl_type_check(t, v, of->args, r->scratch, &fits, &problems, err);
     PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", of->loc.src ? (int)of->loc.src->name.n : 0,
-              of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc), fits ? "fits" : "does not fit");
-    if (!done) pdl_err_at(err, of->loc);
-    else if (!fits) report_problems(&problems, of, err);
+              of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc),
+              fits ? "fits" : "does not fit");
+    if (!done)
+        pdl_err_at(err, of->loc);
+    else if (!fits)
+        report_problems(&problems, of, err);
     if (!done || !fits) err->label |= pdl_label_of(v);
     pdl_arena_reset(r->scratch, m);
     return done && fits;
@@ -473,8 +512,8 @@ pdl_step pdl_op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return step_of(
-        pdl_vm_check_value(f->run, b->more->spec, *top(f), &(pdl_checked){spec_checking, .loc = loc}, err));
+    return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f),
+                                      &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
@@ -482,6 +521,7 @@ pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_er
     if (!b->more->spec || pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"), NULL};
+    pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"),
+                      NULL};
     return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f), &of, err));
 }

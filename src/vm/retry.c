@@ -6,39 +6,98 @@
 
 #include "base/banned.h"
 
-/* --- exception names ------------------------------------------------------------------------------------ */
+/* --- exception names -------------------------------------------------------------------------- */
 
 /* Built-in exceptions of Python with their base; PDL's own at the end. */
 static const struct {
     const char *name, *base;
 } classes[] = {
-    {"BaseException", NULL}, {"Exception", "BaseException"}, {"GeneratorExit", "BaseException"}, {"KeyboardInterrupt", "BaseException"},
-    {"SystemExit", "BaseException"}, {"ArithmeticError", "Exception"}, {"FloatingPointError", "ArithmeticError"},
-    {"OverflowError", "ArithmeticError"}, {"ZeroDivisionError", "ArithmeticError"}, {"AssertionError", "Exception"},
-    {"AttributeError", "Exception"}, {"BufferError", "Exception"}, {"EOFError", "Exception"}, {"ImportError", "Exception"},
-    {"ModuleNotFoundError", "ImportError"}, {"LookupError", "Exception"}, {"IndexError", "LookupError"}, {"KeyError", "LookupError"},
-    {"MemoryError", "Exception"}, {"NameError", "Exception"}, {"UnboundLocalError", "NameError"}, {"OSError", "Exception"},
-    {"IOError", "OSError"}, {"EnvironmentError", "OSError"}, {"BlockingIOError", "OSError"}, {"ChildProcessError", "OSError"},
-    {"ConnectionError", "OSError"}, {"BrokenPipeError", "ConnectionError"}, {"ConnectionAbortedError", "ConnectionError"},
-    {"ConnectionRefusedError", "ConnectionError"}, {"ConnectionResetError", "ConnectionError"}, {"FileExistsError", "OSError"},
-    {"FileNotFoundError", "OSError"}, {"InterruptedError", "OSError"}, {"IsADirectoryError", "OSError"},
-    {"NotADirectoryError", "OSError"}, {"PermissionError", "OSError"}, {"ProcessLookupError", "OSError"}, {"TimeoutError", "OSError"},
-    {"ReferenceError", "Exception"}, {"RuntimeError", "Exception"}, {"NotImplementedError", "RuntimeError"},
-    {"RecursionError", "RuntimeError"}, {"StopIteration", "Exception"}, {"StopAsyncIteration", "Exception"},
-    {"SyntaxError", "Exception"}, {"IndentationError", "SyntaxError"}, {"TabError", "IndentationError"}, {"SystemError", "Exception"},
-    {"TypeError", "Exception"}, {"ValueError", "Exception"}, {"UnicodeError", "ValueError"}, {"UnicodeDecodeError", "UnicodeError"},
-    {"UnicodeEncodeError", "UnicodeError"}, {"UnicodeTranslateError", "UnicodeError"}, {"Warning", "Exception"},
-    {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"RuntimeWarning", "Warning"}, {"SyntaxWarning", "Warning"},
-    {"FutureWarning", "Warning"}, {"ImportWarning", "Warning"}, {"UnicodeWarning", "Warning"}, {"BytesWarning", "Warning"},
-    {"ResourceWarning", "Warning"}, {"PendingDeprecationWarning", "Warning"}, {"ExceptionGroup", "Exception"},
+    {"BaseException", NULL},
+    {"Exception", "BaseException"},
+    {"GeneratorExit", "BaseException"},
+    {"KeyboardInterrupt", "BaseException"},
+    {"SystemExit", "BaseException"},
+    {"ArithmeticError", "Exception"},
+    {"FloatingPointError", "ArithmeticError"},
+    {"OverflowError", "ArithmeticError"},
+    {"ZeroDivisionError", "ArithmeticError"},
+    {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"},
+    {"BufferError", "Exception"},
+    {"EOFError", "Exception"},
+    {"ImportError", "Exception"},
+    {"ModuleNotFoundError", "ImportError"},
+    {"LookupError", "Exception"},
+    {"IndexError", "LookupError"},
+    {"KeyError", "LookupError"},
+    {"MemoryError", "Exception"},
+    {"NameError", "Exception"},
+    {"UnboundLocalError", "NameError"},
+    {"OSError", "Exception"},
+    {"IOError", "OSError"},
+    {"EnvironmentError", "OSError"},
+    {"BlockingIOError", "OSError"},
+    {"ChildProcessError", "OSError"},
+    {"ConnectionError", "OSError"},
+    {"BrokenPipeError", "ConnectionError"},
+    {"ConnectionAbortedError", "ConnectionError"},
+    {"ConnectionRefusedError", "ConnectionError"},
+    {"ConnectionResetError", "ConnectionError"},
+    {"FileExistsError", "OSError"},
+    {"FileNotFoundError", "OSError"},
+    {"InterruptedError", "OSError"},
+    {"IsADirectoryError", "OSError"},
+    {"NotADirectoryError", "OSError"},
+    {"PermissionError", "OSError"},
+    {"ProcessLookupError", "OSError"},
+    {"TimeoutError", "OSError"},
+    {"ReferenceError", "Exception"},
+    {"RuntimeError", "Exception"},
+    {"NotImplementedError", "RuntimeError"},
+    {"RecursionError", "RuntimeError"},
+    {"StopIteration", "Exception"},
+    {"StopAsyncIteration", "Exception"},
+    {"SyntaxError", "Exception"},
+    {"IndentationError", "SyntaxError"},
+    {"TabError", "IndentationError"},
+    {"SystemError", "Exception"},
+    {"TypeError", "Exception"},
+    {"ValueError", "Exception"},
+    {"UnicodeError", "ValueError"},
+    {"UnicodeDecodeError", "UnicodeError"},
+    {"UnicodeEncodeError", "UnicodeError"},
+    {"UnicodeTranslateError", "UnicodeError"},
+    {"Warning", "Exception"},
+    {"UserWarning", "Warning"},
+    {"DeprecationWarning", "Warning"},
+    {"RuntimeWarning", "Warning"},
+    {"SyntaxWarning", "Warning"},
+    {"FutureWarning", "Warning"},
+    {"ImportWarning", "Warning"},
+    {"UnicodeWarning", "Warning"},
+    {"BytesWarning", "Warning"},
+    {"ResourceWarning", "Warning"},
+    {"PendingDeprecationWarning", "Warning"},
+    {"ExceptionGroup", "Exception"},
     {"JSONDecodeError", "ValueError"},
     /* of model calls, as users of LiteLLM and OpenAI's client know them */
-    {"BadRequestError", "Exception"}, {"AuthenticationError", "Exception"}, {"PermissionDeniedError", "Exception"},
-    {"NotFoundError", "Exception"}, {"RateLimitError", "Exception"}, {"ContextWindowExceededError", "BadRequestError"},
-    {"ContentPolicyViolationError", "BadRequestError"}, {"UnsupportedParamsError", "BadRequestError"}, {"Timeout", "TimeoutError"},
-    {"ServiceUnavailableError", "Exception"}, {"InternalServerError", "Exception"}, {"APIConnectionError", "ConnectionError"},
-    {"PDLException", "Exception"}, {"PDLRuntimeError", "PDLException"}, {"PDLRuntimeExpressionError", "PDLRuntimeError"},
-    {"PDLRuntimeParserError", "PDLRuntimeError"}, {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
+    {"BadRequestError", "Exception"},
+    {"AuthenticationError", "Exception"},
+    {"PermissionDeniedError", "Exception"},
+    {"NotFoundError", "Exception"},
+    {"RateLimitError", "Exception"},
+    {"ContextWindowExceededError", "BadRequestError"},
+    {"ContentPolicyViolationError", "BadRequestError"},
+    {"UnsupportedParamsError", "BadRequestError"},
+    {"Timeout", "TimeoutError"},
+    {"ServiceUnavailableError", "Exception"},
+    {"InternalServerError", "Exception"},
+    {"APIConnectionError", "ConnectionError"},
+    {"PDLException", "Exception"},
+    {"PDLRuntimeError", "PDLException"},
+    {"PDLRuntimeExpressionError", "PDLRuntimeError"},
+    {"PDLRuntimeParserError", "PDLRuntimeError"},
+    {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
 };
 
 static const char *base_of(pdl_str name) {
@@ -106,7 +165,8 @@ bool pdl_vm_err_matches(const pdl_err *err, pdl_str name) {
             pdl_str_is(name, "PDLException") || pdl_str_is(name, "PDLRuntimeError") ||
             pdl_str_is(name, "PDLRuntimeProcessBlocksError"))
             return true;
-        if (pdl_str_is(name, pdl_class_of_kind(e->kind)) || pdl_str_is(name, pdl_err_kind_name(e->kind)))
+        if (pdl_str_is(name, pdl_class_of_kind(e->kind)) ||
+            pdl_str_is(name, pdl_err_kind_name(e->kind)))
             return true;
         pdl_str list = pdl_str_of(e->foreign ? e->foreign : host_class(e));
         for (size_t from = 0; from <= list.n;) { /* "ZeroDivisionError,ArithmeticError,..." */
@@ -119,7 +179,7 @@ bool pdl_vm_err_matches(const pdl_err *err, pdl_str name) {
     return false;
 }
 
-/* --- settings ------------------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 static bool number(pdl_vref v, const char *field, double *out, pdl_err *err) {
     if (pdl_is_int(v) || pdl_is_bool(v) || pdl_is(v, PDL_V_FLOAT)) {
@@ -145,8 +205,9 @@ static bool read_jitter(pdl_attempts *a, pdl_vref v, pdl_err *err) {
 }
 
 static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
-    pdl_val list =
-        pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE) ? pdl_keep(v) : pdl_list_push(pdl_list_new(1), pdl_keep(v));
+    pdl_val list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)
+                       ? pdl_keep(v)
+                       : pdl_list_push(pdl_list_new(1), pdl_keep(v));
     a->exceptions = list;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref x = pdl_list_at(list, i);
@@ -154,8 +215,8 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
         pdl_buf b = PDL_BUF;
         pdl_val_show(x, true, 80, &b);
         if (!pdl_is_str(x) || !pdl_vm_is_exception_name(pdl_str_get(x)))
-            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "Invalid exception in the retry configuration: %s",
-                        pdl_buf_z(&b));
+            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                        "Invalid exception in the retry configuration: %s", pdl_buf_z(&b));
         pdl_buf_fini(&b);
         if (err->kind) return false;
     }
@@ -190,8 +251,10 @@ pdl_step pdl_op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     a->backoff = 1.0;
     a->exceptions = a->extra = a->answer = a->repair = a->pdl_error = pdl_absent();
     bool ok = true;
-    if (i->c == 1) a->tries = pdl_int_of(*top(f)) < 0 ? -1 : pdl_int_of(*top(f));
-    else if (i->c) ok = read_object(a, f->stack.p + f->stack.n - i->c, err);
+    if (i->c == 1)
+        a->tries = pdl_int_of(*top(f)) < 0 ? -1 : pdl_int_of(*top(f));
+    else if (i->c)
+        ok = read_object(a, f->stack.p + f->stack.n - i->c, err);
     if (!ok) {
         pdl_vm_attempts_free(a);
         return PDL_STEP_FAIL;
@@ -203,7 +266,7 @@ pdl_step pdl_op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* --- after a failure ------------------------------------------------------------------------------------ */
+/* --- after a failure -------------------------------------------------------------------------- */
 
 static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
     if (a->err.final || pdl_budget_is_spent(&a->err, f->budget)) return false;
@@ -254,7 +317,8 @@ static void trace_error(pdl_fiber *f, pdl_attempts *a) {
     pdl_message last;
     pdl_buf was = PDL_BUF;
     if (pdl_context_last(ctx, &last)) pdl_val_show(last.content, false, (size_t)1 << 30, &was);
-    bool again = was.len && pdl_str_ends(pdl_str_trim(pdl_buf_str(&was)), pdl_str_trim(pdl_buf_str(&b)));
+    bool again =
+        was.len && pdl_str_ends(pdl_str_trim(pdl_buf_str(&was)), pdl_str_trim(pdl_buf_str(&b)));
     pdl_val text = pdl_text(again ? PDL_STR(TRACED_AGAIN) : pdl_buf_str(&b));
     add_context(f, a, "assistant", pdl_with_label(text, a->err.label));
     pdl_buf_fini(&b);
@@ -267,10 +331,12 @@ static pdl_val message(const char *role, pdl_val text) {
     return pdl_dict_putz(m, "content", text);
 }
 
-/* The text of an error without the places in the program, which say nothing to a model: "FILE:LINE - " before lines. */
+/* The text of an error without the places in the program, which say nothing to a model: "FILE:LINE
+ * - " before lines. */
 static void put_reasons(pdl_str msg, pdl_buf *out) {
     for (pdl_str rest = msg; rest.n;) {
-        size_t end = pdl_str_find(rest, PDL_STR("\n"), 0), at = pdl_str_find(pdl_str_sub(rest, 0, end), PDL_STR(" - "), 0), i = at;
+        size_t end = pdl_str_find(rest, PDL_STR("\n"), 0),
+               at = pdl_str_find(pdl_str_sub(rest, 0, end), PDL_STR(" - "), 0), i = at;
         pdl_str line = pdl_str_sub(rest, 0, end);
         while (at != PDL_NOT_FOUND && i && line.p[i - 1] >= '0' && line.p[i - 1] <= '9') i--;
         bool placed = at != PDL_NOT_FOUND && i && i < at && line.p[i - 1] == ':';
@@ -286,8 +352,9 @@ static const pdl_promise *filled(pdl_vref v) {
     return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
 }
 
-/* What the model answered and why its block's parser or spec refuses it, for the next attempt of a block with an input of
- * its own: the context, where the error stands as well, does not reach it. */
+/* What the model answered and why its block's parser or spec refuses it, for the next attempt of a
+ * block with an input of its own: the context, where the error stands as well, does not reach
+ * it. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
     const pdl_block *b = blk(f)->info->block;
     const pdl_promise *p = filled(a->answer);
@@ -296,7 +363,8 @@ static void repair(pdl_fiber *f, pdl_attempts *a) {
     pdl_val list = pdl_list_new(2);
     pdl_buf answer = PDL_BUF, why = PDL_BUF;
     pdl_val_show(p->value, false, (size_t)1 << 30, &answer);
-    if (pdl_str_trim(pdl_buf_str(&answer)).n) list = pdl_list_push(list, message("assistant", pdl_text(pdl_buf_str(&answer))));
+    if (pdl_str_trim(pdl_buf_str(&answer)).n)
+        list = pdl_list_push(list, message("assistant", pdl_text(pdl_buf_str(&answer))));
     PDL_PUT(&why, "This answer cannot be used:\n");
     put_reasons(pdl_str_of(a->err.msg), &why);
     PDL_PUT(&why, "Answer again, with the corrected answer and nothing else.");
@@ -310,7 +378,8 @@ static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
     if (a->has_max && d > a->max_delay) d = a->max_delay;
     if (a->jitter_max > a->jitter_min)
         d += a->jitter_min + pdl_run_random(f->run) * (a->jitter_max - a->jitter_min);
-    else d += a->jitter_min;
+    else
+        d += a->jitter_min;
     return d > 0 ? d : 0;
 }
 
@@ -325,7 +394,8 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
     pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, blk(f)->info->block->loc);
 }
 
-/* pdl_error: {message, kind, file, line, status} and for models the fields of the providers spec. */
+/* pdl_error: {message, kind, file, line, status} and for models the fields of the providers
+ * spec. */
 static pdl_val error_value(const pdl_err *e) {
     pdl_val d = pdl_dict_new(5);
     d = pdl_dict_putz(d, "message", pdl_with_label(pdl_textz(e->msg ? e->msg : ""), e->label));
@@ -354,7 +424,8 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
     a->in_fallback = true;
     if (blk(f)->budget)
-        pdl_vm_set_budget(f, blk(f)->budget->up); /* what may help is not limited by what was spent */
+        pdl_vm_set_budget(f,
+                          blk(f)->budget->up); /* what may help is not limited by what was spent */
     path_again(blk(f));
     f->print = blk(f)->print;
 }
@@ -400,17 +471,19 @@ void pdl_op_retry_again(pdl_fiber *f, uint32_t attempt) {
 void pdl_op_catch_end(pdl_fiber *f) {
     pdl_attempts *a = blk(f)->attempts;
     pdl_name name = f->run->names.error;
-    if (pdl_is_absent(a->pdl_error)) f->scope = pdl_scope_del(f->scope, name);
-    else f->scope = pdl_scope_put(f->scope, name, pdl_keep(a->pdl_error));
+    if (pdl_is_absent(a->pdl_error))
+        f->scope = pdl_scope_del(f->scope, name);
+    else
+        f->scope = pdl_scope_put(f->scope, name, pdl_keep(a->pdl_error));
     pdl_err_fini(&a->err);
     a->in_fallback = false;
     path_again(blk(f));
 }
 
-/* --- expectations --------------------------------------------------------------------------------------- */
+/* --- expectations ----------------------------------------------------------------------------- */
 
-static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, pdl_str *kw, pdl_val *kwv,
-                            size_t *n) {
+static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, pdl_str *kw,
+                            pdl_val *kwv, size_t *n) {
     for (uint32_t i = 0; i < c->info->n_params; i++) {
         if (c->info->params[i] != name) continue;
         pdl_vref v = pdl_scope_find(f->scope, name);
@@ -420,14 +493,16 @@ static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, p
     }
 }
 
-/* result expectation feedback -> result answer: calls the feedback function by keyword, silently. */
+/* result expectation feedback -> result answer: calls the feedback function by keyword,
+ * silently. */
 pdl_step pdl_op_expect(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val func = *top(f);
     if (!pdl_is(func, PDL_V_FUNC))
-        return step_of(pdl_err_host(err, "TypeError", "feedback should be a function but is of type %s",
-                                 pdl_type_name(func)));
+        return step_of(pdl_err_host(err, "TypeError",
+                                    "feedback should be a function but is of type %s",
+                                    pdl_type_name(func)));
     const pdl_closure *c = closure_of(func);
     pdl_str kw[5] = {PDL_STR("expectation"), PDL_STR("response")};
     pdl_val kwv[5] = {pdl_keep(*under(f, 1)), pdl_keep(*under(f, 2))};
@@ -459,8 +534,8 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
         instruction = pdl_list_at(answer, 1);
     }
     if (pdl_is(score, PDL_V_FLOAT)) f->run->score += pdl_float_of(score);
-    bool again =
-        pdl_is_str(instruction) && pdl_str_get(instruction).n && (a->tries < 0 || a->done < a->tries);
+    bool again = pdl_is_str(instruction) && pdl_str_get(instruction).n &&
+                 (a->tries < 0 || a->done < a->tries);
     if (!again) return;
     add_context(f, a, "user", pdl_keep(instruction));
     a->unmet = true;

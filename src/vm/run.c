@@ -1,5 +1,5 @@
-/* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls awaited),
- * cancellation.
+/* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls
+ * awaited), cancellation.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
@@ -78,16 +78,18 @@ void pdl_run_free(pdl_run *r) {
     pdl_free(r);
 }
 
-/* Variables of the command line; pdl_context among them is the first context, a list of messages being
- * enough. The standard library and the usage record are always the run's. */
+/* Variables of the command line; pdl_context among them is the first context, a list of messages
+ * being enough. The standard library and the usage record are always the run's. */
 static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     for (size_t i = 0; i < pdl_dict_len(vars); i++) {
         pdl_vref k = pdl_dict_key_at(vars, i), v = pdl_dict_val_at(vars, i);
         pdl_err ignored = {0};
         pdl_val ctx;
-        if (pdl_text_is(k, "pdl_context") && pdl_context_from(v, &ctx, &ignored)) set_val(&f->ctx, ctx);
+        if (pdl_text_is(k, "pdl_context") && pdl_context_from(v, &ctx, &ignored))
+            set_val(&f->ctx, ctx);
         else if (pdl_is_str(k) && !pdl_text_is(k, "stdlib") && !pdl_text_is(k, "pdl_usage"))
-            f->scope = pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(v));
+            f->scope =
+                pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, pdl_str_get(k)), pdl_keep(v));
         pdl_err_fini(&ignored);
     }
 }
@@ -103,8 +105,10 @@ void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
     if (pdl_is_dict(variables)) bind_variables(f, variables);
     r->initial = pdl_scope_keep(f->scope);
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-        .kind = PDL_EVENT_run_begin, .value = pdl_absent(), .context = pdl_absent(),
-    });
+                                      .kind = PDL_EVENT_run_begin,
+                                      .value = pdl_absent(),
+                                      .context = pdl_absent(),
+                                  });
     pdl_fiber_ready(f);
 }
 
@@ -115,13 +119,17 @@ static void fail_run(pdl_run *r, pdl_err *err) {
         cancel_calls(r);
         pdl_vm_files_close(r);
         pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-            .kind = PDL_EVENT_run_end, .err = &r->err, .value = pdl_absent(), .context = pdl_absent(),
-        });
+                                          .kind = PDL_EVENT_run_end,
+                                          .err = &r->err,
+                                          .value = pdl_absent(),
+                                          .context = pdl_absent(),
+                                      });
     }
     pdl_err_fini(err);
 }
 
-/* The promise of a model's text that v is, or that a text made of it alone is; absent: v is something else. */
+/* The promise of a model's text that v is, or that a text made of it alone is; absent: v is
+ * something else. */
 static pdl_vref sole_source(pdl_vref v) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
         pdl_vref pieces = pdl_promise_of(v)->pieces;
@@ -135,7 +143,8 @@ static pdl_vref sole_source(pdl_vref v) {
 static void keep_answer(pdl_run *r, pdl_vref result) {
     pdl_message m;
     pdl_vref source = sole_source(result);
-    if (pdl_is_absent(source) && !pdl_is_absent(r->main->bg) && pdl_context_last(r->main->bg, &m)) source = m.source;
+    if (pdl_is_absent(source) && !pdl_is_absent(r->main->bg) && pdl_context_last(r->main->bg, &m))
+        source = m.source;
     if (!pdl_is_absent(source)) set_val(&r->answer, pdl_keep(pdl_promise_of(source)->answer));
 }
 
@@ -152,8 +161,10 @@ static pdl_step finish(pdl_run *r, pdl_err *err) {
     f->state = FIBER_DONE;
     r->finished = true;
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-        .kind = PDL_EVENT_run_end, .value = r->result, .context = pdl_absent(),
-    });
+                                      .kind = PDL_EVENT_run_end,
+                                      .value = r->result,
+                                      .context = pdl_absent(),
+                                  });
     return PDL_STEP_DONE;
 }
 
@@ -183,7 +194,8 @@ static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
     case FIBER_WAIT_CALL: return "waits for a call";
     case FIBER_WAIT_CALLS: return "waits for the calls it made";
     case FIBER_WAIT_MAP: return "waits for iterations";
-    case FIBER_DONE: case FIBER_FAILED: break;
+    case FIBER_DONE:
+    case FIBER_FAILED: break;
     }
     PDL_BUG("fiber %u waits in state %d", f->id, (int)f->state);
 }
@@ -191,17 +203,20 @@ static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
 static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
     if (s == PDL_STEP_WAIT && f->state == FIBER_WAIT_CALL)
         PDL_TRACE(r->opt.debug, sched, "fiber %u waits for call %u", f->id, f->wait_id);
-    else PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
+    else
+        PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* An error ends nothing before the calls made before it have ended: with streaming their replies are shown, as they were paid for,
- * and the error of one of them comes first. Left out: calls made before the handler that will see the error. */
+/* An error ends nothing before the calls made before it have ended: with streaming their replies
+ * are shown, as they were paid for, and the error of one of them comes first. Left out: calls made
+ * before the handler that will see the error. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
-    if (f->run->opt.stream == PDL_STREAM_NONE || err->final || err->kind == PDL_E_budget) return PDL_STEP_DONE;
+    if (f->run->opt.stream == PDL_STREAM_NONE || err->final || err->kind == PDL_E_budget)
+        return PDL_STEP_DONE;
     if (f->parent && !f->handlers.n) pdl_vm_map_child_fails(f);
     pdl_err first = {0};
-    pdl_step s =
-        pdl_inflight_await(f, f->handlers.n ? f->handlers.p[f->handlers.n - 1].calls_from : 0, true, &first);
+    pdl_step s = pdl_inflight_await(
+        f, f->handlers.n ? f->handlers.p[f->handlers.n - 1].calls_from : 0, true, &first);
     if (s == PDL_STEP_WAIT) pdl_err_move(&f->raised, err);
     if (s == PDL_STEP_FAIL) {
         pdl_err_fini(err);
@@ -212,7 +227,8 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
 
 static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     pdl_step s = PDL_STEP_FAIL;
-    if (f->raised.kind) pdl_err_move(err, &f->raised);
+    if (f->raised.kind)
+        pdl_err_move(err, &f->raised);
     else
         s = f == r->main && !f->frames.n ? finish(r, err) : pdl_fiber_run(f, err);
     while (s == PDL_STEP_FAIL) {
@@ -235,7 +251,8 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     if (f == r->main) {
         if (s == PDL_STEP_FAIL) {
             fail_run(r, &f->err);
-        } else if (!r->finished) { /* RETURN of the main frame: leave it, the result stays on the stack */
+        } else if (
+            !r->finished) { /* RETURN of the main frame: leave it, the result stays on the stack */
             pdl_val v = pop(f);
             pdl_scope *scope = pdl_scope_keep(f->scope);
             pdl_val bg = f->bg;
@@ -253,8 +270,8 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     fiber_ended(f);
 }
 
-/* PDL_STRESS=sched:SEED: which of the first ready fibers goes on. What a program says may not depend on
- * it. */
+/* PDL_STRESS=sched:SEED: which of the first ready fibers goes on. What a program says may not
+ * depend on it. */
 static size_t random_place(pdl_run *r) {
     enum { WINDOW = 64 };
     size_t n = 0;
@@ -269,12 +286,15 @@ static size_t random_place(pdl_run *r) {
 static pdl_fiber *next_ready(pdl_run *r) {
     pdl_fiber *f = r->ready_first, *before = NULL;
     if (!f) return NULL;
-    for (size_t skip = r->opt.debug && r->opt.debug->sched_seed ? random_place(r) : 0; skip; skip--) {
+    for (size_t skip = r->opt.debug && r->opt.debug->sched_seed ? random_place(r) : 0; skip;
+         skip--) {
         before = f;
         f = f->next_ready;
     }
-    if (before) before->next_ready = f->next_ready;
-    else r->ready_first = f->next_ready;
+    if (before)
+        before->next_ready = f->next_ready;
+    else
+        r->ready_first = f->next_ready;
     if (r->ready_last == f) r->ready_last = before;
     f->queued = false;
     return f;
@@ -299,7 +319,8 @@ static pdl_step run_turns(pdl_run *r) {
         r->current = f;
         if (f->cancelled)
             pdl_fiber_free(f);
-        else run_fiber(r, f);
+        else
+            run_fiber(r, f);
         r->current = NULL;
         if (r->yielded) {
             r->yielded = false;
@@ -345,7 +366,8 @@ static uint32_t awaited(const pdl_fiber *f) {
     if (f->state == FIBER_WAIT_CALL) return f->wait_id;
     if (f->state != FIBER_WAIT_CALLS) return 0;
     for (size_t i = 0; i < f->calls.n; i++)
-        if (f->calls.p[i].number >= f->wait_from && pdl_is_absent(f->calls.p[i].failed)) return f->calls.p[i].id;
+        if (f->calls.p[i].number >= f->wait_from && pdl_is_absent(f->calls.p[i].failed))
+            return f->calls.p[i].id;
     return 0;
 }
 
@@ -383,7 +405,9 @@ bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->st
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
 bool pdl_run_is_tainted(const pdl_run *r) { return r->heard; }
-bool pdl_run_result_is_untrusted(const pdl_run *r) { return pdl_out_is_foreign(r, pdl_label_of(r->result)); }
+bool pdl_run_result_is_untrusted(const pdl_run *r) {
+    return pdl_out_is_foreign(r, pdl_label_of(r->result));
+}
 pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
 pdl_vref pdl_run_answer(const pdl_run *r) { return r->answer; }

@@ -1,8 +1,8 @@
 /* vm.h -- door of the machine: one run of one program.
  *
- * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and the queue of
- * its output. It knows neither models nor files: everything outside is a pdl_effect given to the world of the
- * options. Single-threaded.
+ * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and
+ * the queue of its output. It knows neither models nor files: everything outside is a pdl_effect
+ * given to the world of the options. Single-threaded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,39 +21,46 @@ typedef struct pdl_run pdl_run;
 typedef enum { PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT } pdl_stream;
 typedef enum { PDL_STEP_DONE, PDL_STEP_WAIT, PDL_STEP_FAIL } pdl_step;
 
-/* Text met while running (include, import, lang: pdl) becomes code: implemented above (yaml + lang +
- * compile). Owned result in *out. On failure *errors is a list of message lines (owned value) when the
- * program does not respect the schema, and err is set. */
-typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out, pdl_val *errors,
-                          pdl_err *err);
+/* Text met while running (include, import, lang: pdl) becomes code: implemented above (yaml + lang
+ * + compile). Owned result in *out. On failure *errors is a list of message lines (owned value)
+ * when the program does not respect the schema, and err is set. */
+typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pdl_code **out,
+                          pdl_val *errors, pdl_err *err);
 
 /* Fills in default parameters of a model (installed from the model room). Takes params. */
-typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out, pdl_err *err);
+typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
+                             pdl_err *err);
 
 typedef struct pdl_run_options {
-    pdl_interner *names;      /* borrowed; must outlive the run */
-    pdl_world *world;         /* borrowed */
+    pdl_interner *names; /* borrowed; must outlive the run */
+    pdl_world *world;    /* borrowed */
     pdl_sinks sinks;
     pdl_stream stream;
-    pdl_str dir;              /* directory of the main program, "" for the working directory; borrowed */
-    const pdl_str *path;      /* further folders for import; borrowed */
+    pdl_str dir;         /* directory of the main program, "" for the working directory; borrowed */
+    const pdl_str *path; /* further folders for import; borrowed */
     size_t n_path;
-    uint32_t jobs;            /* model calls open at a time; 0: the default limit */
+    uint32_t jobs; /* model calls open at a time; 0: the default limit */
     pdl_build_fn *build;
     void *build_user;
     pdl_defaults_fn *defaults;
-    const pdl_debug *debug;   /* may be NULL */
-    uint32_t first_id;        /* ids of effects begin behind it: runs that share a world */
-    uint32_t n_ids;           /* ... and end with first_id + n_ids: they come again then, those in use aside. 0: they need not */
+    const pdl_debug *debug; /* may be NULL */
+    uint32_t first_id;      /* ids of effects begin behind it: runs that share a world */
+    uint32_t
+        /* ... and end with first_id + n_ids: they come again then, those in use aside. 0: they need
+         * not */
+        n_ids;
     /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
     pdl_path *place;
-    uint32_t turns;           /* of loops, between two looks at the world; 0: 20000 */
-    pdl_secrets *secrets;     /* is told of the keys of each call before it is seen by anyone; borrowed, NULL: nobody is */
-    pdl_budget *budget;       /* what the whole run is charged to; kept; NULL: nothing */
-    pdl_str stdlib;           /* text of the standard library; empty: none */
+    uint32_t turns; /* of loops, between two looks at the world; 0: 20000 */
+    pdl_secrets *
+        /* is told of the keys of each call before it is seen by anyone; borrowed, NULL: nobody
+         * is */
+        secrets;
+    pdl_budget *budget; /* what the whole run is charged to; kept; NULL: nothing */
+    pdl_str stdlib;     /* text of the standard library; empty: none */
     /* not 0 when the run is to end: checked where one operation takes long; may be NULL */
     pdl_cancel_flag *cancel;
-    bool keep_answers;        /* of models, as long as their texts: pdl_run_answer */
+    bool keep_answers; /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
@@ -62,8 +69,8 @@ void pdl_run_free(pdl_run *r); /* cancels what is open; NULL is fine */
 /* Begin running code (kept) with these variables (a dict, borrowed; absent: none). Once a run. */
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 
-/* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the world, then
- * step again. */
+/* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the
+ * world, then step again. */
 pdl_step pdl_run_step(pdl_run *r);
 /* From a sink: let the step end at the next turn of a loop, since nobody takes what is printed. */
 void pdl_run_yield(pdl_run *r);
@@ -72,15 +79,18 @@ bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* End the run with this error (Ctrl-C): open effects are cancelled, the next step says FAIL. Takes the
- * content of err. */
+/* End the run with this error (Ctrl-C): open effects are cancelled, the next step says FAIL. Takes
+ * the content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
 
 /* A strand that waits for a reply. */
 typedef struct pdl_wait {
     pdl_loc at;      /* where it stands */
     uint32_t effect; /* id of what it waits for */
-    const pdl_block *const *blocks; /* n_blocks in which it stands, innermost first; of a map's iteration also those around the map */
+    const pdl_block *const *
+        /* n_blocks in which it stands, innermost first; of a map's iteration also those around the
+         * map */
+        blocks;
     size_t n_blocks;
 } pdl_wait;
 /* After WAIT: those that wait, oldest first. */
@@ -88,12 +98,14 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
 
 /* After DONE. Borrowed. */
 pdl_vref pdl_run_result(const pdl_run *r);
-bool pdl_run_is_tainted(const pdl_run *r);          /* has a model or a tool answered? */
-bool pdl_run_result_is_untrusted(const pdl_run *r); /* is the result other than the program's own words? */
-pdl_val pdl_run_scope(const pdl_run *r);   /* final variables, owned dict */
+bool pdl_run_is_tainted(const pdl_run *r); /* has a model or a tool answered? */
+bool pdl_run_result_is_untrusted(
+    const pdl_run *r);                   /* is the result other than the program's own words? */
+pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
-/* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the reply of the model that gives the result: the
- * result is its text, or the last message that the program contributed is. Absent: another block gives it. Borrowed. */
+/* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the reply of the model
+ * that gives the result: the result is its text, or the last message that the program contributed
+ * is. Absent: another block gives it. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
 /* {model_calls, completion_tokens, prompt_tokens} */

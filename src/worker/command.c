@@ -68,8 +68,8 @@ static void ended(void *user, const pdl_proc_result *r) {
     job *j = user;
     if (r->too_large) {
         pdl_err err = {0};
-        pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "Shell Code error: output is longer than %d bytes",
-                    PDL_MAX_COMMAND_BYTES);
+        pdl_err_set(&err, PDL_E_limit, (pdl_loc){0},
+                    "Shell Code error: output is longer than %d bytes", PDL_MAX_COMMAND_BYTES);
         pdl_worker_job_refuse(j, &err);
         return;
     }
@@ -87,7 +87,8 @@ static void ended(void *user, const pdl_proc_result *r) {
 static void not_started(job *j, pdl_err *err) {
     const char *foreign = err->foreign ? err->foreign : "OSError";
     if (strncmp(foreign, "FileNotFoundError", 17) == 0) {
-        refuse(j, "FileNotFoundError,OSError,Exception", "FileNotFoundError(2, 'No such file or directory')");
+        refuse(j, "FileNotFoundError,OSError,Exception",
+               "FileNotFoundError(2, 'No such file or directory')");
     } else if (strncmp(foreign, "PermissionError", 15) == 0) {
         refuse(j, "PermissionError,OSError,Exception", "PermissionError(13, 'Permission denied')");
     } else {
@@ -102,15 +103,20 @@ static void not_started(job *j, pdl_err *err) {
 }
 
 void pdl_command_start(job *j) {
-    pdl_vref argv = pdl_is_dict(j->e->request) ? pdl_dict_getz(j->e->request, "argv") : pdl_absent();
+    pdl_vref argv =
+        pdl_is_dict(j->e->request) ? pdl_dict_getz(j->e->request, "argv") : pdl_absent();
     if (!check_argv(j, argv)) return;
     size_t n = pdl_list_len(argv);
     const char **words = PDL_NEW_N(const char *, n + 1);
     /* strings end with a NUL */
     for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p;
     pdl_err err = {0};
-    pdl_proc_options po = {.argv = words, .user = j, .done = ended, .inherit_stdin = true,
-                           .timeout_ms = j->w->opt.time_limit_ms, .max_memory = j->w->opt.max_memory};
+    pdl_proc_options po = {.argv = words,
+                           .user = j,
+                           .done = ended,
+                           .inherit_stdin = true,
+                           .timeout_ms = j->w->opt.time_limit_ms,
+                           .max_memory = j->w->opt.max_memory};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);
     pdl_free(words);
 }

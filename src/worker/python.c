@@ -1,5 +1,5 @@
-/* python.c -- the Python process: start, requests, what it sends, its end. The protocol is described in
- * worker.py.
+/* python.c -- the Python process: start, requests, what it sends, its end. The protocol is
+ * described in worker.py.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "worker/room.h"
 
@@ -18,18 +18,18 @@
 
 enum {
     IPYTHON_MS = 5000,
-    LEAVE_MS = 2000,      /* how long an idle process may take to end in peace */
-    NAG_MS = 500,         /* between the interrupts of a block that was given up */
-    N_NAGS = 4,           /* then the process is ended */
-    FAREWELL_MS = 1000,   /* from the end of its messages to its own */
+    LEAVE_MS = 2000,    /* how long an idle process may take to end in peace */
+    NAG_MS = 500,       /* between the interrupts of a block that was given up */
+    N_NAGS = 4,         /* then the process is ended */
+    FAREWELL_MS = 1000, /* from the end of its messages to its own */
 };
 
 /* worker.py and later.py, made by tools/embed. */
 extern const unsigned char pdl_worker_py[], pdl_worker_later_py[];
 extern const size_t pdl_worker_py_len, pdl_worker_later_py_len;
 
-/* Reads worker.py and later.py from descriptor 3; the second is compiled when it is needed. The working
- * directory must not offer modules. */
+/* Reads worker.py and later.py from descriptor 3; the second is compiled when it is needed. The
+ * working directory must not offer modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"
                            "import os\n"
@@ -55,7 +55,7 @@ static bool is_alive(const worker *w) {
     return w->proc && pdl_proc_is_running(w->proc) && w->broken.kind == PDL_E_NONE;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------ */
+/* --- end -------------------------------------------------------------------------------------- */
 
 static void forget_questions(worker *w) {
     /* released by their answer, or at the end */
@@ -101,20 +101,19 @@ static void fail_jobs(worker *w, const char *foreign, const char *msg) {
 static void ended(void *user, const pdl_proc_result *r) {
     worker *w = user;
     char msg[200];
-    if (w->broken.kind != PDL_E_NONE) snprintf(msg, sizeof msg, "Python Code error: %s", w->broken.msg);
+    if (w->broken.kind != PDL_E_NONE)
+        snprintf(msg, sizeof msg, "Python Code error: %s", w->broken.msg);
     else if (r->signal)
-        snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (signal %d)",
-                 r->signal);
+        snprintf(msg, sizeof msg,
+                 "Python Code error: the Python process ended unexpectedly (signal %d)", r->signal);
     else
-        snprintf(msg, sizeof msg, "Python Code error: the Python process ended unexpectedly (status %d)",
-                 r->status);
+        snprintf(msg, sizeof msg,
+                 "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
     let_go(w);
     fail_jobs(w, "RuntimeError,Exception", msg);
 }
 
-static void wait_a_moment(void) {
-    nanosleep(&(struct timespec){0, 500000}, NULL);
-}
+static void wait_a_moment(void) { nanosleep(&(struct timespec){0, 500000}, NULL); }
 
 /* Has the child ended within ms? It stays to be collected by the loop. */
 static bool gone_within(int pid, int ms) {
@@ -130,20 +129,26 @@ static bool gone_within(int pid, int ms) {
 void pdl_python_close(worker *w) {
     if (is_alive(w)) {
         int pid = pdl_proc_pid(w->proc);
-        if (w->busy_at_close) pdl_proc_kill(w->proc, SIGTERM);
-        else send_raw(w, PDL_STR("{\"t\":\"bye\"}"));
+        if (w->busy_at_close)
+            pdl_proc_kill(w->proc, SIGTERM);
+        else
+            send_raw(w, PDL_STR("{\"t\":\"bye\"}"));
         gone_within(pid, w->busy_at_close ? LEAVE_MS / 10 : LEAVE_MS);
     }
     if (w->proc) let_go(w);
     free_questions(w);
 }
 
-/* --- questions ------------------------------------------------------------------------------------------ */
+/* --- questions -------------------------------------------------------------------------------- */
 
 static question *question_new(worker *w, uint64_t id, uint64_t job_id) {
     question *q = PDL_NEW(question);
     *q = (question){
-        .w = w, .id = id, .job = job_id, .generation = w->generation, .next = w->questions,
+        .w = w,
+        .id = id,
+        .job = job_id,
+        .generation = w->generation,
+        .next = w->questions,
         .link = &w->questions,
     };
     if (q->next) q->next->link = &q->next;
@@ -238,7 +243,7 @@ static void answer_cancel(question *q) {
     q->generation = 0; /* who was asked may still answer: nobody listens */
 }
 
-/* --- messages from Python ------------------------------------------------------------------------------- */
+/* --- messages from Python --------------------------------------------------------------------- */
 
 static uint64_t number_at(pdl_vref m, const char *key) {
     pdl_vref v = pdl_dict_getz(m, key);
@@ -264,8 +269,8 @@ static void on_out(worker *w, job *j, pdl_str text) {
     if (!pdl_buf_add(&j->out, text, &err)) {
         pdl_err_fini(&err);
         pdl_buf_clear(&j->out);
-        pdl_err_set(&w->broken, PDL_E_limit, (pdl_loc){0}, "the output of a block is longer than %d bytes",
-                    PDL_MAX_COMMAND_BYTES);
+        pdl_err_set(&w->broken, PDL_E_limit, (pdl_loc){0},
+                    "the output of a block is longer than %d bytes", PDL_MAX_COMMAND_BYTES);
         pdl_proc_kill(w->proc, SIGKILL);
         return;
     }
@@ -330,7 +335,8 @@ static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
     pdl_drop(ref);
     if (ok) args = pdl_with_label(args, pdl_effect_label(j->e));
     if (ok) kwargs = pdl_with_label(kwargs, pdl_effect_label(j->e));
-    if (ok && pdl_is(func, PDL_V_FUNC) && pdl_is_list(args) && pdl_is_dict(kwargs) && j->e->call_in) {
+    if (ok && pdl_is(func, PDL_V_FUNC) && pdl_is_list(args) && pdl_is_dict(kwargs) &&
+        j->e->call_in) {
         j->e->call_in->start(j->e->call_in->user, func, args, kwargs, on_value, q);
         return true;
     }
@@ -363,8 +369,10 @@ static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *er
     }
     if (pdl_str_is(type, "call")) return on_call(w, q, j, m, err);
     if (pdl_str_is(type, "program")) return on_program(w, q, j, m, err);
-    if (w->opt.ask_input) w->opt.ask_input(w->opt.user, j->e, on_input, q);
-    else on_input(q, PDL_STR(""), true);
+    if (w->opt.ask_input)
+        w->opt.ask_input(w->opt.user, j->e, on_input, q);
+    else
+        on_input(q, PDL_STR(""), true);
     return true;
 }
 
@@ -377,7 +385,8 @@ static void on_ready(worker *w) {
 
 static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
     pdl_str type = text_at(m, "t");
-    bool is_question = pdl_str_is(type, "call") || pdl_str_is(type, "input") || pdl_str_is(type, "program");
+    bool is_question =
+        pdl_str_is(type, "call") || pdl_str_is(type, "input") || pdl_str_is(type, "program");
     job *j = pdl_worker_job_find(w, number_at(m, is_question ? "block" : "id"));
     if (is_question) return on_question(w, type, j, m, err);
     if (pdl_str_is(type, "out")) {
@@ -391,8 +400,8 @@ static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
         on_fail(j, m);
         return true;
     }
-    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a message of kind %.*s",
-                       PDL_FMT(type));
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the Python process sent a message of kind %.*s", PDL_FMT(type));
 }
 
 static bool on_message(void *user, pdl_str text, pdl_err *err) {
@@ -412,7 +421,8 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
     return ok;
 }
 
-/* Code that writes on our descriptor: what follows is no message, and its length would be waited for. */
+/* Code that writes on our descriptor: what follows is no message, and its length would be waited
+ * for. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
     if (f->in.len < 5 || f->in.p[4] == '{') return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
@@ -423,7 +433,8 @@ static void on_farewell(void *user) {
     worker *w = user;
     w->farewell = NULL;
     if (w->broken.kind == PDL_E_NONE)
-        pdl_err_set(&w->broken, PDL_E_protocol, (pdl_loc){0}, "the Python process closed descriptor 4");
+        pdl_err_set(&w->broken, PDL_E_protocol, (pdl_loc){0},
+                    "the Python process closed descriptor 4");
     pdl_proc_kill(w->proc, SIGKILL);
 }
 
@@ -435,12 +446,17 @@ static void on_msg(void *user, pdl_str bytes) {
         w->farewell = pdl_timer_start(w->loop, FAREWELL_MS, on_farewell, w);
         return;
     }
-    bool ok = pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err);
-    if (w->proc) pdl_proc_drain_errors(w->proc); /* what it wrote before it said that it has ended: the run may end with it */
+    bool ok =
+        pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err);
+    if (w->proc)
+        pdl_proc_drain_errors(
+            w->proc); /* what it wrote before it said that it has ended: the run may end with it */
     if (ok) return;
     /* Its messages make no sense any more: the end of the process tells the jobs. */
-    if (w->broken.kind == PDL_E_NONE) pdl_err_move(&w->broken, &err);
-    else pdl_err_fini(&err);
+    if (w->broken.kind == PDL_E_NONE)
+        pdl_err_move(&w->broken, &err);
+    else
+        pdl_err_fini(&err);
     if (w->proc) pdl_proc_kill(w->proc, SIGKILL);
 }
 
@@ -461,14 +477,21 @@ static void on_stderr(void *user, pdl_str bytes) {
     w->opt.errors(w->opt.user, bytes);
 }
 
-/* --- requests ------------------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static bool launch(worker *w, pdl_err *err) {
     for (size_t i = 0; i < w->pythons.n; i++) {
         const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
         pdl_proc_options po = {
-            .argv = argv, .inherit_stderr = !w->opt.errors, .extra_fds = 1, .user = w, .on_out = on_stdout,
-            .on_err = on_stderr, .on_msg = on_msg, .done = ended, .max_memory = w->opt.max_memory,
+            .argv = argv,
+            .inherit_stderr = !w->opt.errors,
+            .extra_fds = 1,
+            .user = w,
+            .on_out = on_stdout,
+            .on_err = on_stderr,
+            .on_msg = on_msg,
+            .done = ended,
+            .max_memory = w->opt.max_memory,
         };
         if (!*w->pythons.p[i]) continue;
         if (pdl_proc_start(w->loop, &po, &w->proc, err)) {
@@ -480,7 +503,8 @@ static bool launch(worker *w, pdl_err *err) {
         PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
         pdl_err_fini(err);
     }
-    pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "Python Code error: no python3 found (set PDL_PYTHON)");
+    pdl_err_set(err, PDL_E_code, (pdl_loc){0},
+                "Python Code error: no python3 found (set PDL_PYTHON)");
     err->foreign = pdl_str_dup(PDL_STR("FileNotFoundError,OSError,Exception"));
     return false;
 }
@@ -503,7 +527,8 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     pdl_str dir = pdl_is_str(cwd) ? pdl_str_get(cwd) : w->opt.dir;
     if (!pdl_is_dict(vars))
         return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "a code effect without variables");
-    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"%s\",\"dir\":", (unsigned long long)j->id,
+    pdl_buf_putf(&o->body,
+                 "{\"t\":\"code\",\"id\":%llu,\"lang\":\"%s\",\"dir\":", (unsigned long long)j->id,
                  ipython ? "ipython" : "python");
     pdl_json_quote(dir.n ? dir : PDL_STR("."), 0, &o->body);
     if (ipython)
@@ -525,18 +550,20 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     return true;
 }
 
-/* The request of an object effect as it is, with the number of this process in place of the handle's id. */
+/* The request of an object effect as it is, with the number of this process in place of the
+ * handle's id. */
 static bool put_object(job *j, wire_out *o, pdl_err *err) {
     worker *w = j->w;
     pdl_val r = pdl_keep(j->e->request);
     pdl_vref id = pdl_dict_getz(r, "id");
-    pdl_buf_putf(&o->body,
-                 "{\"t\":\"code\",\"id\":%llu,\"lang\":\"object\",\"request\":", (unsigned long long)j->id);
+    pdl_buf_putf(&o->body, "{\"t\":\"code\",\"id\":%llu,\"lang\":\"object\",\"request\":",
+                 (unsigned long long)j->id);
     if (pdl_is(id, PDL_V_INT)) {
         uint64_t n = (uint64_t)pdl_int_of(id);
         if (n >> HANDLE_BITS != w->generation) {
             pdl_drop(r);
-            return pdl_err_host(err, "RuntimeError", "the object is gone: its Python process ended");
+            return pdl_err_host(err, "RuntimeError",
+                                "the object is gone: its Python process ended");
         }
         r = pdl_dict_putz(r, "id", pdl_int((int64_t)(n & ((1ull << HANDLE_BITS) - 1))));
     }
@@ -550,15 +577,17 @@ static void on_limit(void *user) {
     worker *w = j->w;
     char msg[120];
     j->limit = NULL;
-    snprintf(msg, sizeof msg, "Python Code error: TimeoutError: the block ran longer than %g seconds",
+    snprintf(msg, sizeof msg,
+             "Python Code error: TimeoutError: the block ran longer than %g seconds",
              (double)w->opt.time_limit_ms / 1000);
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
     err.foreign = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
     let_go(w);
     pdl_worker_job_refuse(j, &err);
-    fail_jobs(w, "RuntimeError,Exception",
-              "Python Code error: the Python process was ended: another block ran longer than allowed");
+    fail_jobs(
+        w, "RuntimeError,Exception",
+        "Python Code error: the Python process was ended: another block ran longer than allowed");
 }
 
 void pdl_python_start(job *j) {
@@ -592,20 +621,22 @@ static bool has_question(const worker *w, const job *j) {
     return false;
 }
 
-/* Is it this block that computes, if one does that somebody still wants? Blocks begin in the order of jobs and
- * go on in any order once they have asked. */
+/* Is it this block that computes, if one does that somebody still wants? Blocks begin in the order
+ * of jobs and go on in any order once they have asked. */
 static bool has_the_turn(const worker *w, const job *j) {
     bool before = true;
     for (size_t i = 0; i < w->jobs.n; i++) {
         const job *other = w->jobs.p[i];
-        if (other == j) before = false;
-        else if (other->python && other->e && (before ? !has_question(w, other) : j->asked)) return false;
+        if (other == j)
+            before = false;
+        else if (other->python && other->e && (before ? !has_question(w, other) : j->asked))
+            return false;
     }
     return true;
 }
 
-/* Ends a block that was given up: by interrupts, which reach what the code started too when it is this block
- * that runs; then, when the block does not care, with the process. */
+/* Ends a block that was given up: by interrupts, which reach what the code started too when it is
+ * this block that runs; then, when the block does not care, with the process. */
 static void nag(void *user) {
     job *j = user;
     worker *w = j->w;
@@ -615,11 +646,14 @@ static void nag(void *user) {
     if (j->n_nags >= N_NAGS && busy) {
         let_go(w);
         fail_jobs(w, "RuntimeError,Exception",
-                  "Python Code error: the Python process was ended: a block that was given up did not end");
+                  "Python Code error: the Python process was ended: a block that was given up did "
+                  "not end");
         return;
     }
-    if (w->ready && busy) pdl_proc_kill(w->proc, SIGINT);
-    else if (w->ready) pdl_proc_signal(w->proc, SIGINT);
+    if (w->ready && busy)
+        pdl_proc_kill(w->proc, SIGINT);
+    else if (w->ready)
+        pdl_proc_signal(w->proc, SIGINT);
     j->n_nags++;
     j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
 }
@@ -639,6 +673,8 @@ void pdl_python_cancel(job *j) {
     pdl_buf_putf(&b, "{\"t\":\"cancel\",\"id\":%llu}", (unsigned long long)j->id);
     send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    if (waits) j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
-    else nag(j);
+    if (waits)
+        j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
+    else
+        nag(j);
 }

@@ -17,25 +17,26 @@
 
 typedef struct worker worker;
 
-/* An effect under way. Invariant: it is in worker.jobs until its reply; e is NULL once it was cancelled. */
+/* An effect under way. Invariant: it is in worker.jobs until its reply; e is NULL once it was
+ * cancelled. */
 typedef struct job {
     worker *w;
     pdl_effect *e;
-    uint64_t id;        /* on the wire */
-    bool python;        /* known to the Python process */
-    bool asked;         /* a question: others may have taken turns meanwhile */
-    uint64_t started;   /* ns */
+    uint64_t id;      /* on the wire */
+    bool python;      /* known to the Python process */
+    bool asked;       /* a question: others may have taken turns meanwhile */
+    uint64_t started; /* ns */
     pdl_timer *limit;
-    pdl_timer *nag;     /* it was given up and has not ended */
+    pdl_timer *nag; /* it was given up and has not ended */
     int n_nags;
-    pdl_proc *proc;     /* of a command */
-    pdl_buf out;        /* stdout of code so far */
+    pdl_proc *proc; /* of a command */
+    pdl_buf out;    /* stdout of code so far */
 } job;
 
 /* A question of Python that the run has not answered yet. */
 typedef struct question {
     worker *w;
-    uint64_t id;        /* on the wire */
+    uint64_t id; /* on the wire */
     uint64_t job;
     uint32_t generation;
     struct question *next, **link;
@@ -64,18 +65,18 @@ struct worker {
     /* the Python process */
     pdl_proc *proc;
     pdl_frame frame;
-    bool ready;             /* it handles signals */
-    pdl_timer *farewell;    /* it closed its end: when it must be gone */
-    uint32_t generation;    /* number of the process, part of the ids of handles */
-    size_t n_python;        /* jobs it works on */
+    bool ready;          /* it handles signals */
+    pdl_timer *farewell; /* it closed its end: when it must be gone */
+    uint32_t generation; /* number of the process, part of the ids of handles */
+    size_t n_python;     /* jobs it works on */
     question *questions;
-    PDL_VEC(held) held;     /* ascending ids */
+    PDL_VEC(held) held; /* ascending ids */
     uint64_t next_held;
-    size_t n_released;      /* slots of held that are absent */
+    size_t n_released;       /* slots of held that are absent */
     PDL_VEC(uint64_t) drops; /* handles that are gone, not told yet */
     lease *lease;
-    bool busy_at_close;     /* code was running when the world was closed */
-    pdl_err broken;         /* why the stream of messages cannot be trusted any more */
+    bool busy_at_close; /* code was running when the world was closed */
+    pdl_err broken;     /* why the stream of messages cannot be trusted any more */
 };
 
 /* worker.c */
@@ -94,7 +95,8 @@ void pdl_command_start(job *j);
 /* wire.c */
 typedef struct wire_out {
     worker *w;
-    pdl_buf body, refs; /* refs: entries of the object that describes functions and opaque values of body */
+    pdl_buf body,
+        refs; /* refs: entries of the object that describes functions and opaque values of body */
     pdl_err *err;
     unsigned depth;
 } wire_out;

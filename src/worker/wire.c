@@ -1,6 +1,6 @@
-/* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND, ...};
- * functions and objects without a Python form are numbers in a table, described once in a message beside its
- * values.
+/* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND,
+ * ...}; functions and objects without a Python form are numbers in a table, described once in a
+ * message beside its values.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "worker/room.h"
 
@@ -18,14 +18,16 @@
 
 #include "base/banned.h"
 
-enum { DECIMAL_BITS = 13000 }; /* newer Pythons refuse longer decimal numbers: those travel in hexadecimal */
+enum {
+    DECIMAL_BITS = 13000
+}; /* newer Pythons refuse longer decimal numbers: those travel in hexadecimal */
 
 void pdl_worker_wire_fini(wire_out *o) {
     pdl_buf_fini(&o->body);
     pdl_buf_fini(&o->refs);
 }
 
-/* --- values to Python ----------------------------------------------------------------------------------- */
+/* --- values to Python ------------------------------------------------------------------------- */
 
 static bool put_hex(wire_out *o, pdl_str bytes) {
     static const char digits[] = "0123456789abcdef";
@@ -127,8 +129,8 @@ static bool put_handle(wire_out *o, pdl_vref v) {
     return true;
 }
 
-/* One field of the description of a held value; the text is written by pdl_worker_wire_put, so the buffers change places
- * meanwhile. */
+/* One field of the description of a held value; the text is written by pdl_worker_wire_put, so the
+ * buffers change places meanwhile. */
 static bool put_about(wire_out *o, const char *key, pdl_vref v) {
     pdl_buf body = o->body;
     o->body = o->refs;
@@ -143,10 +145,12 @@ static bool put_about(wire_out *o, const char *key, pdl_vref v) {
 
 static bool put_func_about(wire_out *o, pdl_vref v) {
     const pdl_func *f = pdl_func_of(v);
-    pdl_vref inner = pdl_is_dict(f->signature) ? pdl_dict_getz(f->signature, "function") : pdl_absent();
+    pdl_vref inner =
+        pdl_is_dict(f->signature) ? pdl_dict_getz(f->signature, "function") : pdl_absent();
     pdl_vref about = pdl_is_dict(inner) ? pdl_dict_getz(inner, "description") : pdl_absent();
     return put_about(o, "name", f->name) && put_about(o, "signature", f->signature) &&
-           put_about(o, "params", f->params) && (pdl_is_absent(about) || put_about(o, "description", about));
+           put_about(o, "params", f->params) &&
+           (pdl_is_absent(about) || put_about(o, "description", about));
 }
 
 static bool put_other_about(wire_out *o, pdl_vref v) {
@@ -170,8 +174,8 @@ static bool put_held(wire_out *o, pdl_vref v) {
     *h = (held){++w->next_held, pdl_keep(v)};
     uint64_t id = h->id;
     pdl_buf_putf(&o->body, "{\"$pdl\":\"ref\",\"id\":%llu}", (unsigned long long)id);
-    pdl_buf_putf(&o->refs, "%s\"%llu\":{\"kind\":\"%s\"", o->refs.len ? "," : "", (unsigned long long)id,
-                 func ? "func" : "other");
+    pdl_buf_putf(&o->refs, "%s\"%llu\":{\"kind\":\"%s\"", o->refs.len ? "," : "",
+                 (unsigned long long)id, func ? "func" : "other");
     if (!(func ? put_func_about(o, v) : put_other_about(o, v))) return false;
     pdl_buf_putc(&o->refs, '}');
     return true;
@@ -192,7 +196,9 @@ static bool put_kind(wire_out *o, pdl_vref v) {
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT:
     case PDL_V_NULL: PDL_PUT(&o->body, "null"); return true;
-    case PDL_V_BOOL: pdl_buf_put(&o->body, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false")); return true;
+    case PDL_V_BOOL:
+        pdl_buf_put(&o->body, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
+        return true;
     case PDL_V_INT:
     case PDL_V_BIGINT: return put_int(o, v);
     case PDL_V_FLOAT: return pdl_json_write(v, PDL_JSON_NAN, 0, &o->body, o->err);
@@ -223,24 +229,27 @@ static bool put_kind(wire_out *o, pdl_vref v) {
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
     if (o->depth >= PDL_MAX_VALUE_DEPTH - 100) /* the message and the tags add levels */
         return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
-                           "a value for code is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH - 100);
+                           "a value for code is nested deeper than %d levels",
+                           PDL_MAX_VALUE_DEPTH - 100);
     if (o->body.len > PDL_MAX_FRAME_BYTES / 2)
-        return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0}, "the values for code are larger than %d bytes",
-                           PDL_MAX_FRAME_BYTES / 2);
+        return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
+                           "the values for code are larger than %d bytes", PDL_MAX_FRAME_BYTES / 2);
     o->depth++;
     bool ok = put_kind(o, v);
     o->depth--;
     return ok;
 }
 
-/* --- what Python holds ---------------------------------------------------------------------------------- */
+/* --- what Python holds ------------------------------------------------------------------------ */
 
 static held *find_held(worker *w, uint64_t id) {
     size_t lo = 0, hi = w->held.n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (w->held.p[mid].id < id) lo = mid + 1;
-        else hi = mid;
+        if (w->held.p[mid].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo < w->held.n && w->held.p[lo].id == id ? &w->held.p[lo] : NULL;
 }
@@ -271,7 +280,7 @@ void pdl_worker_wire_forget(worker *w) {
     w->n_released = 0;
 }
 
-/* --- values from Python --------------------------------------------------------------------------------- */
+/* --- values from Python ----------------------------------------------------------------------- */
 
 static bool bad(pdl_err *err, const char *what) {
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a bad %s", what);
@@ -297,7 +306,8 @@ static bool is_a(pdl_vref kinds, const char *kind) {
 }
 
 static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
-    pdl_vref id = pdl_dict_getz(j, "id"), len = pdl_dict_getz(j, "len"), form = pdl_dict_getz(j, "json");
+    pdl_vref id = pdl_dict_getz(j, "id"), len = pdl_dict_getz(j, "len"),
+             form = pdl_dict_getz(j, "json");
     pdl_vref truth = pdl_dict_getz(j, "truth"), is = pdl_dict_getz(j, "is");
     if (!pdl_is(id, PDL_V_INT)) return bad(err, "handle");
     uint64_t n = (uint64_t)pdl_int_of(id) | (uint64_t)w->generation << HANDLE_BITS;
@@ -355,7 +365,8 @@ static bool get_dict(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     d = pdl_dict_new(pdl_list_len(items));
     for (size_t i = 0; i < pdl_list_len(items); i++) {
         pdl_vref pair = pdl_list_at(items, i);
-        if (!pdl_is_list(pair) || pdl_list_len(pair) != 2 || !pdl_is_hashable(pdl_list_at(pair, 0))) {
+        if (!pdl_is_list(pair) || pdl_list_len(pair) != 2 ||
+            !pdl_is_hashable(pdl_list_at(pair, 0))) {
             pdl_drop(items);
             pdl_drop(d);
             return bad(err, "dict");
@@ -439,7 +450,8 @@ static bool get_context(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
 }
 
 static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_err *err) {
-    pdl_vref iso = pdl_dict_getz(j, "iso"), hex = pdl_dict_getz(j, "hex"), why = pdl_dict_getz(j, "why");
+    pdl_vref iso = pdl_dict_getz(j, "iso"), hex = pdl_dict_getz(j, "hex"),
+             why = pdl_dict_getz(j, "why");
     if (pdl_str_is(kind, "tuple")) {
         if (!get_list(w, pdl_dict_getz(j, "items"), out, err)) return false;
         *out = pdl_list_as_tuple(*out);

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* --- jobs ----------------------------------------------------------------------------------------------- */
+/* --- jobs ------------------------------------------------------------------------------------- */
 
 static job *job_new(worker *w, pdl_effect *e) {
     job *j = PDL_NEW(job);
@@ -47,17 +47,21 @@ static pdl_effect *job_end(job *j) {
 void pdl_worker_job_answer(job *j, pdl_val value) {
     double seconds = (double)(pdl_clock_ns() - j->started) / 1e9;
     pdl_effect *e = job_end(j);
-    if (e) pdl_effect_answer(e, value, seconds);
-    else pdl_drop(value);
+    if (e)
+        pdl_effect_answer(e, value, seconds);
+    else
+        pdl_drop(value);
 }
 
 void pdl_worker_job_refuse(job *j, pdl_err *err) {
     pdl_effect *e = job_end(j);
-    if (e) pdl_effect_refuse(e, err);
-    else pdl_err_fini(err);
+    if (e)
+        pdl_effect_refuse(e, err);
+    else
+        pdl_err_fini(err);
 }
 
-/* --- the world ------------------------------------------------------------------------------------------ */
+/* --- the world -------------------------------------------------------------------------------- */
 
 static worker *worker_of(pdl_world *w) { return (worker *)(void *)w; }
 
@@ -75,7 +79,8 @@ static void start(pdl_world *base, pdl_effect *e) {
         pdl_command_start(job_new(w, e));
     else if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object)
         pdl_python_start(job_new(w, e));
-    else refuse_kind(e);
+    else
+        refuse_kind(e);
 }
 
 static void cancel(pdl_world *base, uint32_t id) {
@@ -87,7 +92,8 @@ static void cancel(pdl_world *base, uint32_t id) {
         j->e = NULL;
         if (j->python)
             pdl_python_cancel(j);
-        else job_end(j); /* kills the command */
+        else
+            job_end(j); /* kills the command */
         return;
     }
 }

@@ -1,10 +1,10 @@
 /* worker.h -- the world that answers CODE, OBJECT and COMMAND: code runs outside (architecture D7).
  *
- * One Python process, started at the first code block and kept for the life of the world, runs the python and
- * ipython blocks; commands are processes of their own. The process is spoken to in length-prefixed JSON over
- * descriptors 3 and 4, so that what user code prints and reads is never part of the protocol. Code may call
- * back: while a block waits for an answer of the run, the process serves other blocks, so that blocks and PDL
- * functions may nest to any depth.
+ * One Python process, started at the first code block and kept for the life of the world, runs the
+ * python and ipython blocks; commands are processes of their own. The process is spoken to in
+ * length-prefixed JSON over descriptors 3 and 4, so that what user code prints and reads is never
+ * part of the protocol. Code may call back: while a block waits for an answer of the run, the
+ * process serves other blocks, so that blocks and PDL functions may nest to any depth.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,55 +15,60 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
-/* Ends a program started by code. result is taken; absent on failure. Call it once, never after the world is
- * closed. */
+/* Ends a program started by code. result is taken; absent on failure. Call it once, never after the
+ * world is closed. */
 typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *err);
 
-/* Answers a read of standard input by code: a line without its end (borrowed); eof: there is none. Call it
- * once, never after the world is closed. */
+/* Answers a read of standard input by code: a line without its end (borrowed); eof: there is none.
+ * Call it once, never after the world is closed. */
 typedef void pdl_worker_answer_fn(void *answer_user, pdl_str line, bool eof);
 
-/* All-zero is the default. Everything is borrowed and must outlive the world, unless it says copied. */
+/* All-zero is the default. Everything is borrowed and must outlive the world, unless it says
+ * copied. */
 typedef struct pdl_worker_options {
     /* candidates, tried in order until one starts: paths or names searched in PATH; copied */
     const char *const *pythons;
-    size_t n_pythons;           /* 0: "python3" */
-    pdl_str dir;                /* program directory, used where a request has no cwd; copied */
-    /* of one python block, also while it waits for the run, and of one command; 0: none. The process is killed,
-     * the next block starts a new one */
+    size_t n_pythons; /* 0: "python3" */
+    pdl_str dir;      /* program directory, used where a request has no cwd; copied */
+    /* of one python block, also while it waits for the run, and of one command; 0: none. The
+     * process is killed, the next block starts a new one */
     uint64_t time_limit_ms;
-    size_t max_memory;          /* address space of the Python process and of a command, in bytes; 0: as ours */
-    uint64_t ipython_ms;        /* of one ipython block; 0: 5000 */
-    const pdl_debug *debug;     /* category worker; may be NULL */
-    void *user;                 /* of the callbacks */
-    /* What the Python process writes on its standard error, which is then no terminal. NULL: it has ours. */
+    size_t
+        max_memory; /* address space of the Python process and of a command, in bytes; 0: as ours */
+    uint64_t ipython_ms;    /* of one ipython block; 0: 5000 */
+    const pdl_debug *debug; /* category worker; may be NULL */
+    void *user;             /* of the callbacks */
+    /* What the Python process writes on its standard error, which is then no terminal. NULL: it has
+     * ours. */
     void (*errors)(void *user, pdl_str bytes);
-    /* Code of the effect `code` reads standard input: make it an INPUT effect and answer. NULL: end of
-     * input. */
-    void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user);
+    /* Code of the effect `code` reads standard input: make it an INPUT effect and answer. NULL: end
+     * of input. */
+    void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
+                      void *answer_user);
     /* Code uses the pdl package. request (taken) is a dict:
      *   op      "run": execute a program; "parse": only check that it is one (result: anything)
      *   text    the program; name: file name for messages and null; dir: directory of the program or null
      *   scope   dict of initial variables; config: dict as given to exec_str (yield_result, role, ...);
      *           output: "result" | "all"
-     * done gets the result, or for "all" a dict {result, scope, trace, replay, usage}. NULL: refused with an
-     * error. */
-    void (*run_program)(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done,
-                        void *done_user);
-    /* Attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL: records travel as opaque
-     * objects. */
+     * done gets the result, or for "all" a dict {result, scope, trace, replay, usage}. NULL:
+     * refused with an error. */
+    void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
+                        pdl_worker_done_fn *done, void *done_user);
+    /* Attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL: records travel as
+     * opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);
 } pdl_worker_options;
 
 /* Requests and replies:
  *
  * code     {lang: "python" | "ipython", code, vars: dict, cwd} -> {result, rebound: dict, stdout} vars: the
- *          variables that travel, ready (no open promises); cwd: directory appended to the module path.
- *          rebound: those lists, dicts and sets of vars that the code changed in place. stdout: all that it
- *          printed, which was also delivered in pieces as it came. Failure: PDL_E_code "Python Code error: "
- *          + traceback (frames of the user's code only), foreign = class and its bases
- *          ("ZeroDivisionError,ArithmeticError,Exception"), detail {"line": N}. sys.exit(n): PDL_E_exit,
- *          status n, final. ipython never fails on account of the code: its text is the result.
+ *          variables that travel, ready (no open promises); cwd: directory appended to the module
+ *          path. rebound: those lists, dicts and sets of vars that the code changed in place.
+ *          stdout: all that it printed, which was also delivered in pieces as it came. Failure:
+ *          PDL_E_code "Python Code error: " + traceback (frames of the user's code only), foreign =
+ *          class and its bases ("ZeroDivisionError,ArithmeticError,Exception"), detail {"line": N}.
+ *          sys.exit(n): PDL_E_exit, status n, final. ipython never fails on account of the code:
+ *          its text is the result.
  * object   on a handle. Where a handle is meant, `id` is its number. Failures: PDL_E_code with the text of
  *          the exception, foreign = its class. {op: "attr", id, name}    attribute, else item; UndefinedError
  *          "'T object' has no attribute 'n'" when there is neither {op: "item", id, key}     item, else
@@ -76,16 +81,16 @@ typedef struct pdl_worker_options {
  *          min, sum, sort {op: "drop", id}          -> null
  * command  {argv} -> {stdout, stderr, status}; status: exit status, or minus the signal. "\r\n" becomes "\n".
  *          Cannot be started: PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such file or
- *          directory')", foreign "FileNotFoundError,OSError". Too slow: "Shell Code error: TimeoutExpired: ...",
- *          foreign "TimeoutExpired,...".
+ *          directory')", foreign "FileNotFoundError,OSError". Too slow: "Shell Code error:
+ *          TimeoutExpired: ...", foreign "TimeoutExpired,...".
  *
- * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as callables
- * (effect->call_in starts them); contexts as lists of messages; records with their attributes; handles as the
- * objects they stand for; the rest opaque. Back come the same kinds, everything else as a handle; a PDL
- * function or opaque value that comes back is the same value.
+ * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as
+ * callables (effect->call_in starts them); contexts as lists of messages; records with their
+ * attributes; handles as the objects they stand for; the rest opaque. Back come the same kinds,
+ * everything else as a handle; a PDL function or opaque value that comes back is the same value.
  *
- * Borrows loop, which must outlive the world. Handles may outlive it. Closing ends the process (and what it
- * started). */
+ * Borrows loop, which must outlive the world. Handles may outlive it. Closing ends the process (and
+ * what it started). */
 pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt);
 
 /* Process id of the Python process, 0 when none runs (tests, traces). */

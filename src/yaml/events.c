@@ -1,5 +1,5 @@
-/* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are bytes of
- * the source: translated here.
+/* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are
+ * bytes of the source: translated here.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "yaml/events.h"
 
@@ -13,11 +13,13 @@
 
 #include "base/banned.h"
 
-/* Starting again costs the text up to the place: a fixed number of times is free, then the work is bounded.
+/* Starting again costs the text up to the place: a fixed number of times is free, then the work is
+ * bounded.
  */
 enum { FREE_RESTARTS = 16, RESTART_BYTES = 64 << 20 };
 
-/* One byte given to libyaml that the source does not have, in front of source byte off. Sorted by off. */
+/* One byte given to libyaml that the source does not have, in front of source byte off. Sorted by
+ * off. */
 typedef struct insert {
     uint32_t off;
     char c;
@@ -33,15 +35,16 @@ struct pdl_yreader {
     pdl_buf patched;       /* the source with bytes overwritten; empty: none */
     pdl_buf joined;        /* text of the last scalar, where it had surrogates */
     size_t at_cp, at_byte; /* cursor of the translation in the given text */
-    uint32_t gap;       /* end of the last scalar: from here on there are blanks, comments and indicators */
-    size_t tab;         /* first tab not looked at, or PDL_NOT_FOUND */
+    uint32_t
+        gap;    /* end of the last scalar: from here on there are blanks, comments and indicators */
+    size_t tab; /* first tab not looked at, or PDL_NOT_FOUND */
     uint32_t directive; /* behind the last '%' overwritten: a document start must follow */
     unsigned restarts;
     size_t work;
 };
 
-bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt,
-                   ...) {
+bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign,
+                   const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     uint32_t end = off < src->text.n ? off + 1 : off;
@@ -52,21 +55,24 @@ bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char
     return false;
 }
 
-/* --- the text given to libyaml ------------------------------------------------------------------- */
+/* --- the text given to libyaml ---------------------------------------------------------------- */
 
 static pdl_str given(const pdl_yreader *r) {
-    return r->given.len ? pdl_buf_str(&r->given) : r->patched.len ? pdl_buf_str(&r->patched) : r->src->text;
+    return r->given.len     ? pdl_buf_str(&r->given)
+           : r->patched.len ? pdl_buf_str(&r->patched)
+                            : r->src->text;
 }
 
-/* libyaml reads s. Its reader copies the text, decoding and checking each character, which pdl_yaml_check_chars has
- * done already and was a tenth of the time of loading. So its scanner finds the text as what was read up to the end of
- * the file; the count of characters need only be large enough. The scanner looks at most PDL_SOURCE_PAD bytes behind
- * the end, where NULs stand. */
+/* libyaml reads s. Its reader copies the text, decoding and checking each character, which
+ * pdl_yaml_check_chars has done already and was a tenth of the time of loading. So its scanner
+ * finds the text as what was read up to the end of the file; the count of characters need only be
+ * large enough. The scanner looks at most PDL_SOURCE_PAD bytes behind the end, where NULs stand. */
 static void begin_parser(yaml_parser_t *p, pdl_str s) {
     if (!yaml_parser_initialize(p)) pdl_out_of_memory(sizeof *p);
     yaml_parser_set_input_string(p, (const unsigned char *)s.p, 0);
     yaml_parser_set_encoding(p, YAML_UTF8_ENCODING);
-    p->buffer.pointer = (yaml_char_t *)(uintptr_t)s.p; /* only read; what is released is buffer.start */
+    p->buffer.pointer =
+        (yaml_char_t *)(uintptr_t)s.p; /* only read; what is released is buffer.start */
     p->buffer.last = p->buffer.pointer + s.n;
     p->unread = s.n + 1;
     p->eof = 1;
@@ -165,8 +171,8 @@ static void overwrite(pdl_yreader *r, size_t off, char c) {
     r->patched.p[off] = c;
 }
 
-/* In the reference a tag goes on over ",[]", which libyaml ends it at. Such tags are unknown ones, so libyaml
- * may see other characters there; pdl_yreader_tag tells the real name. */
+/* In the reference a tag goes on over ",[]", which libyaml ends it at. Such tags are unknown ones,
+ * so libyaml may see other characters there; pdl_yreader_tag tells the real name. */
 static bool respell_tag(pdl_yreader *r, uint32_t start, uint32_t end) {
     static const char chars[] = "-;/?:@&=+$,_.!~*'()[]%";
     pdl_str s = r->src->text;
@@ -174,7 +180,8 @@ static bool respell_tag(pdl_yreader *r, uint32_t start, uint32_t end) {
     for (size_t i = start; i < end && (s.p[i] == '!' || s.p[i] == '&');) {
         bool tag = s.p[i] == '!' && !(i + 1 < s.n && s.p[i + 1] == '<');
         for (i++; i < s.n && s.p[i] != ' ' && s.p[i] != '\n' && s.p[i] != '\t'; i++) {
-            bool word = (s.p[i] >= '0' && s.p[i] <= '9') || ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z');
+            bool word =
+                (s.p[i] >= '0' && s.p[i] <= '9') || ((s.p[i] | 32) >= 'a' && (s.p[i] | 32) <= 'z');
             if (tag && !word && !strchr(chars, s.p[i])) break;
             if (tag && strchr(",[]", s.p[i]) && (!r->patched.len || r->patched.p[i] == s.p[i])) {
                 if (!any && !may_restart(r, start)) return false;
@@ -192,18 +199,17 @@ void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out) {
     pdl_str s = r->src->text;
     pdl_buf_put(out, e->tag);
     if (!r->patched.len) return;
-    for (; i < s.n && s.p[i] != '!'; i++) {
-    } /* an anchor may stand in front */
-    for (k = i; k < s.n && s.p[k] != ' ' && s.p[k] != '\n'; k++) {
-    }
-    for (size_t n = out->len; n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\'');
-         n--, k--)
+    for (; i < s.n && s.p[i] != '!'; i++) {} /* an anchor may stand in front */
+    for (k = i; k < s.n && s.p[k] != ' ' && s.p[k] != '\n'; k++) {}
+    for (size_t n = out->len;
+         n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\''); n--, k--)
         out->p[n - 1] = s.p[k - 1];
 }
 
-/* --- surrogates: libyaml refuses "\ud83d\ude00", which is one character -------------------------------- */
+/* --- surrogates: libyaml refuses "\ud83d\ude00", which is one character ----------------------- */
 
-/* The escape at off of a double-quoted scalar, its length in *n: the code point of \xXX, \uXXXX, \UXXXXXXXX;
+/* The escape at off of a double-quoted scalar, its length in *n: the code point of \xXX, \uXXXX,
+ * \UXXXXXXXX;
  * 0 else. */
 static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
     char kind = off + 1 < s.n ? s.p[off + 1] : '\0';
@@ -212,9 +218,12 @@ static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
     *n = 2;
     for (size_t i = off + 2; i < off + 2 + digits; i++) {
         char c = i < s.n ? s.p[i] : '\0', low = (char)(c | 32);
-        if (c >= '0' && c <= '9') cp = cp << 4 | (uint32_t)(c - '0');
-        else if (low >= 'a' && low <= 'f') cp = cp << 4 | (uint32_t)(low - 'a' + 10);
-        else return 0;
+        if (c >= '0' && c <= '9')
+            cp = cp << 4 | (uint32_t)(c - '0');
+        else if (low >= 'a' && low <= 'f')
+            cp = cp << 4 | (uint32_t)(low - 'a' + 10);
+        else
+            return 0;
     }
     *n += digits;
     return cp;
@@ -223,8 +232,8 @@ static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
 static bool is_high(uint32_t cp) { return cp >= 0xd800 && cp <= 0xdbff; }
 static bool is_low(uint32_t cp) { return cp >= 0xdc00 && cp <= 0xdfff; }
 
-/* From off to the end of its scalar every surrogate is spelled as U+FFFD, which has the same length;
- * join_surrogates tells them apart. */
+/* From off to the end of its scalar every surrogate is spelled as U+FFFD, which has the same
+ * length; join_surrogates tells them apart. */
 static bool respell_surrogates(pdl_yreader *r, uint32_t off) {
     pdl_str s = r->src->text;
     size_t n = 0;
@@ -233,14 +242,15 @@ static bool respell_surrogates(pdl_yreader *r, uint32_t off) {
         n = 1;
         uint32_t cp = s.p[i] == '\\' ? escape_at(s, i, &n) : 0;
         if (!is_high(cp) && !is_low(cp)) continue;
-        for (size_t k = i + 2; k < i + n; k++) overwrite(r, k, i + n - k <= 4 ? "dfff"[i + n - k - 1] : '0');
+        for (size_t k = i + 2; k < i + n; k++)
+            overwrite(r, k, i + n - k <= 4 ? "dfff"[i + n - k - 1] : '0');
         r->again = true;
     }
     return r->again;
 }
 
-/* Text of a scalar in which surrogates were respelled: each U+FFFD of it, in order, is one in the source or a
- * surrogate; two that are a pair become their character. */
+/* Text of a scalar in which surrogates were respelled: each U+FFFD of it, in order, is one in the
+ * source or a surrogate; two that are a pair become their character. */
 static pdl_str join_surrogates(pdl_yreader *r, const pdl_yevent *e) {
     pdl_str s = r->src->text, rest = e->text, mark = PDL_STR("\xef\xbf\xbd");
     size_t n = 0, m = 0;
@@ -248,13 +258,16 @@ static pdl_str join_surrogates(pdl_yreader *r, const pdl_yevent *e) {
     for (size_t i = e->start; i < e->end && i < s.n; i += n) {
         n = 1;
         uint32_t cp = 0;
-        if (s.p[i] == '\\') cp = escape_at(s, i, &n);
-        else if (pdl_str_starts(pdl_str_sub(s, i, s.n), mark)) cp = 0xfffd;
+        if (s.p[i] == '\\')
+            cp = escape_at(s, i, &n);
+        else if (pdl_str_starts(pdl_str_sub(s, i, s.n), mark))
+            cp = 0xfffd;
         bool half = is_high(cp) || is_low(cp);
         if (!half && cp != 0xfffd) continue;
         size_t at = pdl_str_find(rest, mark, 0);
         if (at == PDL_NOT_FOUND) break;
-        uint32_t low = is_high(cp) && i + n < s.n && s.p[i + n] == '\\' ? escape_at(s, i + n, &m) : 0;
+        uint32_t low =
+            is_high(cp) && i + n < s.n && s.p[i + n] == '\\' ? escape_at(s, i + n, &m) : 0;
         pdl_buf_put(&r->joined, pdl_str_sub(rest, 0, at));
         rest = pdl_str_sub(rest, at + mark.n, rest.n);
         if (is_low(low)) {
@@ -271,7 +284,7 @@ static pdl_str join_surrogates(pdl_yreader *r, const pdl_yevent *e) {
     return pdl_buf_str(&r->joined);
 }
 
-/* --- places --------------------------------------------------------------------------------------- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 static bool tail(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
 
@@ -291,16 +304,17 @@ static uint32_t look_up_byte(pdl_yreader *r, size_t cp) {
             r->at_cp++;
         }
         for (; r->at_cp > cp && b; r->at_cp--)
-            for (b--; b && tail(s.p[b]); b--) {
-            }
+            for (b--; b && tail(s.p[b]); b--) {}
         r->at_byte = b;
     }
     if (r->inserts.n) {
         size_t lo = 0, hi = r->inserts.n; /* the i-th inserted byte stands at its off + i */
         while (lo < hi) {
             size_t mid = (lo + hi) / 2;
-            if (r->inserts.p[mid].off + mid < b) lo = mid + 1;
-            else hi = mid;
+            if (r->inserts.p[mid].off + mid < b)
+                lo = mid + 1;
+            else
+                hi = mid;
         }
         b -= lo;
     }
@@ -312,13 +326,16 @@ static inline uint32_t byte_of(pdl_yreader *r, size_t cp) {
     return PDL_LIKELY(same) ? (uint32_t)cp : look_up_byte(r, cp);
 }
 
-static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *foreign, const char *text) {
+static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *foreign,
+                    const char *text) {
     return pdl_yaml_fail(err, r->src, off, foreign, "%s", text);
 }
 
-/* --- what libyaml is too kind about ----------------------------------------------------------------- */
+/* --- what libyaml is too kind about ----------------------------------------------------------- */
 
-static char src_at(const pdl_yreader *r, size_t i) { return i < r->src->text.n ? r->src->text.p[i] : '\0'; }
+static char src_at(const pdl_yreader *r, size_t i) {
+    return i < r->src->text.n ? r->src->text.p[i] : '\0';
+}
 
 /* Is byte `at` of a stretch without scalars (from r->gap on) inside a comment or a directive? */
 static bool in_comment(const pdl_yreader *r, size_t at) {
@@ -334,8 +351,8 @@ static size_t tab_from(const pdl_yreader *r, size_t off) {
     return pdl_str_find(r->src->text, PDL_STR("\t"), off);
 }
 
-/* The reference takes a tab for no separator: the first one in a gap or a plain scalar before `to` is an
- * error. */
+/* The reference takes a tab for no separator: the first one in a gap or a plain scalar before `to`
+ * is an error. */
 static bool gap_tabs_from(pdl_yreader *r, size_t to, pdl_err *err) {
     while (r->tab < to) {
         if (!in_comment(r, r->tab))
@@ -347,7 +364,8 @@ static bool gap_tabs_from(pdl_yreader *r, size_t to, pdl_err *err) {
 }
 
 static inline bool gap_tabs(pdl_yreader *r, size_t to, pdl_err *err) {
-    return r->tab >= to || gap_tabs_from(r, to, err); /* no tab: PDL_NOT_FOUND, the largest number */
+    return r->tab >= to ||
+           gap_tabs_from(r, to, err); /* no tab: PDL_NOT_FOUND, the largest number */
 }
 
 static size_t content_start(const pdl_yreader *r, const pdl_yevent *e) {
@@ -379,12 +397,12 @@ static const char line_end[] = "expected a comment or a line break";
 /* Header of a block scalar: libyaml wants no blank before a comment and takes tabs. */
 static bool check_header(pdl_yreader *r, size_t i, pdl_err *err) {
     size_t first;
-    for (i++; src_at(r, i) && strchr("+-0123456789", src_at(r, i)); i++) {
-    }
+    for (i++; src_at(r, i) && strchr("+-0123456789", src_at(r, i)); i++) {}
     if (src_at(r, i) == '#') return bad_char(r, (uint32_t)i, header_end, err);
     first = i;
     while (src_at(r, i) == ' ') i++;
-    if (src_at(r, i) == '\t') return bad_char(r, (uint32_t)i, i == first ? header_end : line_end, err);
+    if (src_at(r, i) == '\t')
+        return bad_char(r, (uint32_t)i, i == first ? header_end : line_end, err);
     return true;
 }
 
@@ -412,7 +430,8 @@ static bool check_directives(pdl_yreader *r, uint32_t from, uint32_t to, pdl_err
                 if (!part && src_at(r, p++) != '.')
                     return bad_char(r, (uint32_t)p - 1, "expected a digit or '.'", err);
             }
-            if (!strchr(" \n", src_at(r, p))) return bad_char(r, (uint32_t)p, "expected a digit or ' '", err);
+            if (!strchr(" \n", src_at(r, p)))
+                return bad_char(r, (uint32_t)p, "expected a digit or ' '", err);
             while (src_at(r, p) == ' ') p++;
             if (!strchr("#\n", src_at(r, p))) return bad_char(r, (uint32_t)p, line_end, err);
         }
@@ -423,7 +442,7 @@ static bool check_directives(pdl_yreader *r, uint32_t from, uint32_t to, pdl_err
     return true;
 }
 
-/* --- errors ------------------------------------------------------------------------------------------ */
+/* --- errors ----------------------------------------------------------------------------------- */
 
 /* How the reference names tokens; what libyaml calls them. */
 static const char *token_name(yaml_token_type_t t) {
@@ -460,15 +479,15 @@ static const char *token_name(yaml_token_type_t t) {
 /* Name of the token at a code point: read once more, as tokens. */
 static const char *token_at(const pdl_yreader *r, size_t cp) {
     /* A collection that begins here was taken already. */
-    bool inside =
-        r->parser.context && r->parser.context_mark.index == cp && strstr(r->parser.context, "block");
+    bool inside = r->parser.context && r->parser.context_mark.index == cp &&
+                  strstr(r->parser.context, "block");
     yaml_parser_t p;
     yaml_token_t t;
     const char *name = "<stream end>";
     begin_parser(&p, given(r));
     for (bool more = true; more && yaml_parser_scan(&p, &t);) {
-        bool hit =
-            t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN && t.type != YAML_STREAM_START_TOKEN;
+        bool hit = t.start_mark.index == cp && t.type != YAML_BLOCK_END_TOKEN &&
+                   t.type != YAML_STREAM_START_TOKEN;
         if (hit && inside &&
             (t.type == YAML_BLOCK_MAPPING_START_TOKEN || t.type == YAML_BLOCK_SEQUENCE_START_TOKEN))
             inside = hit = false;
@@ -480,8 +499,8 @@ static const char *token_at(const pdl_yreader *r, size_t cp) {
     return name;
 }
 
-/* libyaml's problem -> the reference's. `with`: what follows the text: nothing, the repr of the character at
- * the place, or the name of the token there. */
+/* libyaml's problem -> the reference's. `with`: what follows the text: nothing, the repr of the
+ * character at the place, or the name of the token there. */
 typedef enum { ALONE, CHAR, TOKEN } with;
 static const struct {
     const char *theirs, *ours;
@@ -495,20 +514,22 @@ static const struct {
     {"did not find expected ',' or ']'", "expected ',' or ']', but got ", TOKEN, 0},
     {"did not find expected ',' or '}'", "expected ',' or '}', but got ", TOKEN, 0},
     {"found duplicate %YAML directive", "found duplicate YAML directive", ALONE, 0},
-    {"found incompatible YAML document", "found incompatible YAML document (version 1.* is required)", ALONE,
-     0},
-    {"block sequence entries are not allowed in this context", "sequence entries are not allowed here", ALONE,
-     0},
+    {"found incompatible YAML document",
+     "found incompatible YAML document (version 1.* is required)", ALONE, 0},
+    {"block sequence entries are not allowed in this context",
+     "sequence entries are not allowed here", ALONE, 0},
     {"mapping keys are not allowed in this context", "mapping keys are not allowed here", ALONE, 0},
-    {"mapping values are not allowed in this context", "mapping values are not allowed here", ALONE, 0},
+    {"mapping values are not allowed in this context", "mapping values are not allowed here", ALONE,
+     0},
     {"found unexpected document indicator", "found unexpected document separator", ALONE, 0},
     {"did not find expected alphabetic or numeric character",
      "expected alphabetic or numeric character, but found ", CHAR, 0},
-    {"could not find expected directive name", "expected alphabetic or numeric character, but found ", CHAR,
+    {"could not find expected directive name",
+     "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"found unexpected non-alphabetical character",
+     "expected alphabetic or numeric character, but found ", CHAR, 0},
+    {"did not find expected digit or '.' character", "expected a digit or '.', but found ", CHAR,
      0},
-    {"found unexpected non-alphabetical character", "expected alphabetic or numeric character, but found ",
-     CHAR, 0},
-    {"did not find expected digit or '.' character", "expected a digit or '.', but found ", CHAR, 0},
     {"did not find expected version number", "expected a digit, but found ", CHAR, 0},
     {"did not find expected whitespace or line break", "expected ' ', but found ", CHAR, 0},
     {"did not find expected whitespace", "expected ' ', but found ", CHAR, 0},
@@ -518,8 +539,8 @@ static const struct {
     {"found unknown escape character", "found unknown escape character ", CHAR, 1},
     {"found an indentation indicator equal to 0",
      "expected indentation indicator in the range 1-9, but found 0", ALONE, 0},
-    {"found a tab character that violates indentation", "found character '\\t' that cannot start any token",
-     ALONE, 0},
+    {"found a tab character that violates indentation",
+     "found character '\\t' that cannot start any token", ALONE, 0},
     {"found a tab character where an indentation space is expected",
      "found character '\\t' that cannot start any token", ALONE, 0},
 };
@@ -539,9 +560,12 @@ static bool odd_problem(pdl_yreader *r, const char *problem, uint32_t off, pdl_s
     } else if (strcmp(problem, "did not find expected hexdecimal number") == 0) {
         char kind = off ? s.p[off - 1] : 'x';
         size_t digits = kind == 'x' ? 2 : kind == 'u' ? 4 : 8, k = off;
-        while (k < s.n && k - off < digits && strchr("0123456789abcdefABCDEF", s.p[k]) && s.p[k]) k++;
+        while (k < s.n && k - off < digits && strchr("0123456789abcdefABCDEF", s.p[k]) && s.p[k])
+            k++;
         pdl_buf_putf(b, "expected escape sequence of %zu hexadecimal numbers, but found ", digits);
-        pdl_str_repr(k < s.n ? pdl_str_sub(s, k, k + pdl_utf8_len((unsigned char)s.p[k])) : PDL_STR("\0"), b);
+        pdl_str_repr(k < s.n ? pdl_str_sub(s, k, k + pdl_utf8_len((unsigned char)s.p[k]))
+                             : PDL_STR("\0"),
+                     b);
     } else if (strcmp(problem, "found undefined tag handle") == 0) {
         size_t end = off + 1;
         while (end < s.n && s.p[end] != '!' && !strchr(" \n", s.p[end])) end++;
@@ -553,8 +577,8 @@ static bool odd_problem(pdl_yreader *r, const char *problem, uint32_t off, pdl_s
     return true;
 }
 
-/* Width of the indentation found before a tab, in the reference's way of detecting it: is the tab then
- * content? */
+/* Width of the indentation found before a tab, in the reference's way of detecting it: is the tab
+ * then content? */
 static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
     pdl_str s = r->src->text;
     int parent = r->parser.indent < 0 ? 0 : r->parser.indent,
@@ -575,13 +599,16 @@ static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
 static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     const char *p = r->parser.problem;
     pdl_str s = r->src->text;
-    if (strcmp(p, "did not find expected whitespace or line break") == 0 && strchr(",[]", src_at(r, off)))
+    if (strcmp(p, "did not find expected whitespace or line break") == 0 &&
+        strchr(",[]", src_at(r, off)))
         return src_at(r, off) && respell_tag(r, context, off + 1);
-    if (strcmp(p, "found invalid Unicode character escape code") == 0) return respell_surrogates(r, off);
+    if (strcmp(p, "found invalid Unicode character escape code") == 0)
+        return respell_surrogates(r, off);
     if (strcmp(p, "found unexpected ':'") == 0) return pdl_yreader_space(r, off);
     if (strcmp(p, "found a tab character where an indentation space is expected") == 0)
         return tab_is_content(r, off, context);
-    if (strcmp(p, "found unknown directive name") == 0 && src_at(r, context) == '%' && may_restart(r, off)) {
+    if (strcmp(p, "found unknown directive name") == 0 && src_at(r, context) == '%' &&
+        may_restart(r, off)) {
         overwrite(r, context, '#');
         if (context >= r->directive) r->directive = context + 1;
         return r->again = true;
@@ -590,7 +617,8 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
         size_t i = off;
         while (i < s.n && s.p[i] != '.' && s.p[i] != '\n') i++;
         bool one = i > off && s.p[i - 1] == '1' && i > 1 && s.p[i - 2] == ' ';
-        if (src_at(r, off) != '%' || !one || src_at(r, i) != '.' || !may_restart(r, off)) return false;
+        if (src_at(r, off) != '%' || !one || src_at(r, i) != '.' || !may_restart(r, off))
+            return false;
         overwrite(r, ++i, '1');
         for (i++; src_at(r, i) >= '0' && src_at(r, i) <= '9'; i++) overwrite(r, i, ' ');
         return r->again = true;
@@ -598,8 +626,8 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     return false;
 }
 
-/* Behind a key indicator without a key, `[?]` or `[?, a]`, libyaml loses the token that follows: it is given
- * a ':' to lose. */
+/* Behind a key indicator without a key, `[?]` or `[?, a]`, libyaml loses the token that follows: it
+ * is given a ':' to lose. */
 static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
     pdl_str s = r->src->text;
     if (r->parser.error != YAML_PARSER_ERROR || !r->parser.context ||
@@ -607,8 +635,7 @@ static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
         return false;
     for (size_t i = context + 1, k; i < off && i < s.n; i++) {
         if (s.p[i] != '?' || !strchr("[, \n", s.p[i - 1])) continue;
-        for (k = i + 1; k < s.n && (s.p[k] == ' ' || s.p[k] == '\n'); k++) {
-        }
+        for (k = i + 1; k < s.n && (s.p[k] == ' ' || s.p[k] == '\n'); k++) {}
         if (k >= s.n || (s.p[k] != ',' && s.p[k] != ']')) continue;
         bool done = false;
         for (size_t j = 0; j < r->inserts.n && !done; j++) done = r->inserts.p[j].off == i + 1;
@@ -628,7 +655,8 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
         return fail_at(r, 0, err, foreign, problem);
     uint32_t off = byte_of(r, p->problem_mark.index),
              context = p->context ? byte_of(r, p->context_mark.index) : off;
-    bool quoted = p->context && (strstr(p->context, "quoted") || strstr(p->context, "block scalar"));
+    bool quoted =
+        p->context && (strstr(p->context, "quoted") || strstr(p->context, "block scalar"));
     if (!gap_tabs(r, quoted ? context : off, err)) return false;
     if (respell(r, off, context) || respell_key(r, off, context)) return false;
     pdl_buf b = PDL_BUF;
@@ -638,13 +666,15 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
     if (i < n) skip = problems[i].skip;
     for (int k = 0; k < skip && off < r->src->text.n; k++)
         off += (uint32_t)pdl_utf8_len((unsigned char)r->src->text.p[off]);
-    pdl_str ch = off < r->src->text.n
-                     ? pdl_str_sub(r->src->text, off, off + pdl_utf8_len((unsigned char)r->src->text.p[off]))
-                     : PDL_STR("\0");
+    pdl_str ch =
+        off < r->src->text.n
+            ? pdl_str_sub(r->src->text, off, off + pdl_utf8_len((unsigned char)r->src->text.p[off]))
+            : PDL_STR("\0");
     if (i < n) {
         pdl_buf_put(&b, pdl_str_of(problems[i].ours));
         if (problems[i].with == CHAR) pdl_str_repr(ch, &b);
-        if (problems[i].with == TOKEN) pdl_str_repr(pdl_str_of(token_at(r, p->problem_mark.index)), &b);
+        if (problems[i].with == TOKEN)
+            pdl_str_repr(pdl_str_of(token_at(r, p->problem_mark.index)), &b);
     } else if (!odd_problem(r, problem, off, ch, &b)) {
         pdl_buf_put(&b, pdl_str_of(problem));
     }
@@ -653,7 +683,7 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
     return false;
 }
 
-/* --- events ------------------------------------------------------------------------------------------ */
+/* --- events ----------------------------------------------------------------------------------- */
 
 static pdl_str z(const unsigned char *p) { return p ? pdl_str_of((const char *)p) : (pdl_str){0}; }
 
@@ -677,8 +707,8 @@ static void take_scalar(const yaml_event_t *ye, pdl_yevent *e) {
     }
 }
 
-/* A document that begins, or a stream that ends, without "---": not behind a directive that libyaml did not
- * see. */
+/* A document that begins, or a stream that ends, without "---": not behind a directive that libyaml
+ * did not see. */
 static bool need_start(pdl_yreader *r, const yaml_event_t *ye, uint32_t off, pdl_err *err) {
     if (r->directive <= r->gap || r->directive > off + 1) return true;
     pdl_buf b = PDL_BUF;
@@ -704,14 +734,15 @@ static bool take(pdl_yreader *r, const yaml_event_t *ye, pdl_yevent *e, pdl_err 
         e->kind = PDL_YEV_SEQ;
         e->anchor = z(ye->data.sequence_start.anchor);
         e->tag = z(ye->data.sequence_start.tag);
-        e->style =
-            ye->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE ? PDL_STYLE_FLOW : PDL_STYLE_BLOCK;
+        e->style = ye->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE ? PDL_STYLE_FLOW
+                                                                             : PDL_STYLE_BLOCK;
         break;
     case YAML_MAPPING_START_EVENT:
         e->kind = PDL_YEV_MAP;
         e->anchor = z(ye->data.mapping_start.anchor);
         e->tag = z(ye->data.mapping_start.tag);
-        e->style = ye->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE ? PDL_STYLE_FLOW : PDL_STYLE_BLOCK;
+        e->style = ye->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE ? PDL_STYLE_FLOW
+                                                                           : PDL_STYLE_BLOCK;
         break;
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT: e->kind = PDL_YEV_CLOSE; break;
@@ -742,7 +773,8 @@ bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err) {
         r->have_event = false;
         if (!yaml_parser_parse(&r->parser, &r->event)) return translate(r, err);
         r->have_event = true;
-        if (r->event.type != YAML_STREAM_START_EVENT && r->event.type != YAML_DOCUMENT_END_EVENT) break;
+        if (r->event.type != YAML_STREAM_START_EVENT && r->event.type != YAML_DOCUMENT_END_EVENT)
+            break;
     }
     if (!take(r, &r->event, e, err)) return false;
     return !e->tag.n || !respell_tag(r, e->start, e->start + (uint32_t)e->tag.n);

@@ -1,9 +1,10 @@
-/* events.h -- private to the room: events of one source with places in bytes. events.c is the only user of
- * libyaml.
+/* events.h -- private to the room: events of one source with places in bytes. events.c is the only
+ * user of libyaml.
  *
- * PDL's dialect is PyYAML's, which differs from libyaml in a few places. Where libyaml refuses what PyYAML
- * reads, the reader spells the text differently for libyaml (one blank or digit more) and asks to start
- * again; places stay those of the source. Where libyaml reads what PyYAML refuses, the reader refuses.
+ * PDL's dialect is PyYAML's, which differs from libyaml in a few places. Where libyaml refuses what
+ * PyYAML reads, the reader spells the text differently for libyaml (one blank or digit more) and
+ * asks to start again; places stay those of the source. Where libyaml reads what PyYAML refuses,
+ * the reader refuses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +32,8 @@ typedef struct pdl_yevent {
     pdl_node_style style;
     bool plain; /* SCALAR without a tag that is resolved by its text; SEQ, MAP without a tag */
     bool explicit_doc;
-    pdl_str anchor, tag; /* tag: full name, empty when there is none; anchor.p is NULL when there is none */
+    pdl_str anchor,
+        tag; /* tag: full name, empty when there is none; anchor.p is NULL when there is none */
     pdl_str text;
     uint32_t start, end;
 } pdl_yevent;
@@ -42,8 +44,8 @@ typedef struct pdl_yreader pdl_yreader;
 pdl_yreader *pdl_yreader_new(const pdl_source *src);
 void pdl_yreader_free(pdl_yreader *r);
 
-/* The next event. False with err set, or, when pdl_yreader_again() then says so, with err unset: call
- * pdl_yreader_restart. */
+/* The next event. False with err set, or, when pdl_yreader_again() then says so, with err unset:
+ * call pdl_yreader_restart. */
 PDL_MUST bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err);
 bool pdl_yreader_again(const pdl_yreader *r);
 void pdl_yreader_restart(pdl_yreader *r);
@@ -51,13 +53,14 @@ void pdl_yreader_restart(pdl_yreader *r);
 /* Append the tag of e as the source spells it. */
 void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out);
 
-/* Spell a blank behind source byte off for libyaml and start again; false when there were too many of them.
+/* Spell a blank behind source byte off for libyaml and start again; false when there were too many
+ * of them.
  */
 bool pdl_yreader_space(pdl_yreader *r, uint32_t off);
 
 /* Fill err: a syntax error of class foreign at byte off. Always false. */
 PDL_PRINTF(5, 6)
-bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign, const char *fmt,
-                   ...);
+bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign,
+                   const char *fmt, ...);
 
 #endif

@@ -1,9 +1,9 @@
-/* load.c -- see yaml.h: events -> tree. An explicit stack composes; merge keys and duplicates are settled
- * when a mapping ends.
+/* load.c -- see yaml.h: events -> tree. An explicit stack composes; merge keys and duplicates are
+ * settled when a mapping ends.
  *
- * The reference composes the whole document first and constructs values afterwards, level by level. Problems
- * of the second phase are therefore kept with their node (fault) and only looked for when all events were
- * fine.
+ * The reference composes the whole document first and constructs values afterwards, level by level.
+ * Problems of the second phase are therefore kept with their node (fault) and only looked for when
+ * all events were fine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -33,8 +33,8 @@ enum {
     LARGEST_POOL = 16384,
 };
 
-/* A problem of the construction phase. late: seen when the content of the collection is made, not when the
- * node is met. */
+/* A problem of the construction phase. late: seen when the content of the collection is made, not
+ * when the node is met. */
 typedef struct fault {
     const char *foreign;
     pdl_str msg;
@@ -116,10 +116,10 @@ static oddity *make_odd(loader *l, yn *n) {
     return o;
 }
 
-/* --- faults ----------------------------------------------------------------------------------------- */
+/* --- faults ----------------------------------------------------------------------------------- */
 
-static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late, const char *foreign,
-                                       const char *fmt, ...) {
+static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late,
+                                       const char *foreign, const char *fmt, ...) {
     oddity *o = make_odd(l, n);
     if (o->fault) return;
     pdl_buf b = PDL_BUF;
@@ -135,7 +135,9 @@ static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late
 }
 
 static const char *kind_name(const yn *n) {
-    return n->pub.kind == PDL_NODE_SCALAR ? "scalar" : n->pub.kind == PDL_NODE_SEQ ? "sequence" : "mapping";
+    return n->pub.kind == PDL_NODE_SCALAR ? "scalar"
+           : n->pub.kind == PDL_NODE_SEQ  ? "sequence"
+                                          : "mapping";
 }
 
 static bool is_collection_tag(pdl_ytag t) {
@@ -167,7 +169,8 @@ static bool meet(loader *l, yn *n, yn_queue *q, pdl_err *err) {
 static bool meet_pair(loader *l, yn *key, yn *value, bool hashed, yn_queue *q, pdl_err *err) {
     if (!meet(l, key, q, err)) return false;
     if (hashed && unhashable(key))
-        return pdl_yaml_fail(err, l->src, key->pub.start, "ConstructorError", "found unhashable key");
+        return pdl_yaml_fail(err, l->src, key->pub.start, "ConstructorError",
+                             "found unhashable key");
     return meet(l, value, q, err);
 }
 
@@ -175,8 +178,8 @@ static bool meet_merged(loader *l, const yn *value, yn_queue *q, pdl_err *err) {
     for (uint32_t i = 0; i < value->pub.n; i++) {
         if (value->pub.kind == PDL_NODE_SEQ) {
             if (!meet_merged(l, as_yn(value->pub.items[i]), q, err)) return false;
-        } else if (!meet_pair(l, as_yn(value->pub.pairs[i].key), as_yn(value->pub.pairs[i].value), true, q,
-                              err)) {
+        } else if (!meet_pair(l, as_yn(value->pub.pairs[i].key), as_yn(value->pub.pairs[i].value),
+                              true, q, err)) {
             return false;
         }
     }
@@ -194,16 +197,19 @@ static bool meet_children(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     }
     if (!o->raw) {
         for (uint32_t i = 0; i < n->pub.n; i++)
-            if (!meet_pair(l, as_yn(n->pub.pairs[i].key), as_yn(n->pub.pairs[i].value), hashed, q, err))
+            if (!meet_pair(l, as_yn(n->pub.pairs[i].key), as_yn(n->pub.pairs[i].value), hashed, q,
+                           err))
                 return false;
         return true;
     }
     for (uint32_t i = 0; hashed && i < o->n_raw; i++)
-        if (o->raw[2 * i]->tag == PDL_YTAG_merge && !meet_merged(l, o->raw[2 * i + 1], q, err)) return false;
+        if (o->raw[2 * i]->tag == PDL_YTAG_merge && !meet_merged(l, o->raw[2 * i + 1], q, err))
+            return false;
     for (uint32_t i = 0; i < o->n_raw; i++) {
         yn *key = o->raw[2 * i], *value = o->raw[2 * i + 1];
         if (hashed && key->tag == PDL_YTAG_merge) continue;
-        if (hashed && key->tag == PDL_YTAG_value) key = value; /* `=` is a plain key: nothing to meet but the value */
+        if (hashed && key->tag == PDL_YTAG_value)
+            key = value; /* `=` is a plain key: nothing to meet but the value */
         if (!meet_pair(l, key, value, hashed && key != value, q, err)) return false;
     }
     return true;
@@ -218,7 +224,7 @@ static bool find_fault(loader *l, pdl_err *err) {
     return ok;
 }
 
-/* --- scalars ---------------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 /* Of a short text: its first and its last bytes, which tell apart what programs write. */
 static size_t small_hash(pdl_str s) {
@@ -241,7 +247,9 @@ static size_t small_hash(pdl_str s) {
 static pdl_str pooled(loader *l, pdl_str text) {
     if (l->pool_left <= text.n) {
         if (text.n >= LARGEST_POOL / 8) return pdl_arena_str(l->arena, text);
-        l->pool_size = l->pool_size >= LARGEST_POOL / 2 ? LARGEST_POOL : l->pool_size ? l->pool_size * 2 : FIRST_POOL;
+        l->pool_size = l->pool_size >= LARGEST_POOL / 2 ? LARGEST_POOL
+                       : l->pool_size                   ? l->pool_size * 2
+                                                        : FIRST_POOL;
         while (l->pool_size <= text.n) l->pool_size *= 2;
         l->pool = pdl_arena_raw(l->arena, l->pool_size);
         l->pool_left = l->pool_size;
@@ -257,7 +265,8 @@ static pdl_str pooled(loader *l, pdl_str text) {
 static void make_text(loader *l, yn *n, pdl_str text) {
     if (text.n <= PDL_NODE_SHORT) {
         pdl_str *slot = &l->recent[small_hash(text) % PDL_NODE_RECENT];
-        if (!slot->p || slot->n != text.n || !pdl_bytes_eq(slot->p, text.p, text.n)) *slot = pooled(l, text);
+        if (!slot->p || slot->n != text.n || !pdl_bytes_eq(slot->p, text.p, text.n))
+            *slot = pooled(l, text);
         n->pub.text = *slot;
     } else if (text.n < LONG_TEXT) {
         n->pub.text = pooled(l, text);
@@ -284,9 +293,11 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
                       "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
                       pdl_ytag_name(n->tag));
         else if (n->tag == PDL_YTAG_omap || n->tag == PDL_YTAG_pairs)
-            set_fault(l, n, n->pub.start, true, "ConstructorError", "expected a sequence, but found scalar");
+            set_fault(l, n, n->pub.start, true, "ConstructorError",
+                      "expected a sequence, but found scalar");
         else
-            set_fault(l, n, n->pub.start, true, "ConstructorError", "expected a %s node, but found scalar",
+            set_fault(l, n, n->pub.start, true, "ConstructorError",
+                      "expected a %s node, but found scalar",
                       n->tag == PDL_YTAG_seq ? "sequence" : "mapping");
         return;
     }
@@ -305,7 +316,7 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
     pdl_err_fini(&bad);
 }
 
-/* --- collections ------------------------------------------------------------------------------------ */
+/* --- collections ------------------------------------------------------------------------------ */
 
 /* Are two scalar keys equal as values? Text is never equal to anything else. */
 static bool keys_equal(const pdl_node *a, const pdl_node *b) {
@@ -334,8 +345,8 @@ static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
     return i;
 }
 
-/* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared stay. In
- * place; returns the number left. */
+/* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared
+ * stay. In place; returns the number left. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
     size_t mask = 15;
@@ -357,8 +368,10 @@ static uint32_t join_equal(pdl_pair *p, uint32_t n) {
         } else if (p[i].key->kind == PDL_NODE_SCALAR) {
             same = find_small(p, kept, p[i].key);
         }
-        if (same < kept) p[same].value = p[i].value;
-        else p[kept++] = p[i];
+        if (same < kept)
+            p[same].value = p[i].value;
+        else
+            p[kept++] = p[i];
     }
     pdl_free(slots);
     return kept;
@@ -380,7 +393,8 @@ static void add_pairs(pair_list *out, yn *to, const yn *map) {
     }
 }
 
-/* Entries that the value of a merge key brings, earlier mappings of a list winning by coming later. */
+/* Entries that the value of a merge key brings, earlier mappings of a list winning by coming
+ * later. */
 static void add_merge(loader *l, yn *map, const yn *value, pair_list *out) {
     if (value->pub.kind == PDL_NODE_MAP) {
         add_pairs(out, map, value);
@@ -406,14 +420,16 @@ static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
     for (uint32_t i = 0; i < pairs; i++)
         if (kids[2 * i]->tag == PDL_YTAG_merge) add_merge(l, n, kids[2 * i + 1], &all);
     for (uint32_t i = 0; i < pairs; i++)
-        if (kids[2 * i]->tag != PDL_YTAG_merge) *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
+        if (kids[2 * i]->tag != PDL_YTAG_merge)
+            *pdl_vec_push(&all) = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
     n->pub.n = join_equal(all.p, (uint32_t)all.n);
     n->pub.pairs = pdl_arena_raw(l->arena, n->pub.n * sizeof *all.p);
     if (all.p) memcpy(n->pub.pairs, all.p, n->pub.n * sizeof *all.p);
     pdl_vec_fini(&all);
 }
 
-/* kids: keys and values in turn. Where the search for faults needs it, the entries are kept as written. */
+/* kids: keys and values in turn. Where the search for faults needs it, the entries are kept as
+ * written. */
 static void close_map(loader *l, yn *n, yn **kids, size_t count) {
     bool merges = false, special = false;
     uint32_t pairs = (uint32_t)(count / 2);
@@ -427,7 +443,8 @@ static void close_map(loader *l, yn *n, yn **kids, size_t count) {
         merge_pairs(l, n, kids, pairs);
     } else {
         n->pub.pairs = pdl_arena_raw(l->arena, pairs * sizeof *n->pub.pairs);
-        for (uint32_t i = 0; i < pairs; i++) n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
+        for (uint32_t i = 0; i < pairs; i++)
+            n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
         n->pub.n = join_equal(n->pub.pairs, pairs);
     }
     if (!merges && !special && (n->pub.n == pairs || !l->faults)) return;
@@ -446,7 +463,8 @@ static void close_seq(loader *l, yn *n, yn **kids, size_t count) {
 
 /* Does the tag of a collection fit what it is? */
 static void check_tag(loader *l, yn *n) {
-    bool map = n->pub.kind == PDL_NODE_MAP, list = n->tag == PDL_YTAG_omap || n->tag == PDL_YTAG_pairs;
+    bool map = n->pub.kind == PDL_NODE_MAP,
+         list = n->tag == PDL_YTAG_omap || n->tag == PDL_YTAG_pairs;
     uint32_t at = n->pub.start;
     if (n->tag == PDL_YTAG_OTHER || oddity_of(l, n)->fault) return;
     if (n->tag == PDL_YTAG_merge || n->tag == PDL_YTAG_value) {
@@ -454,7 +472,8 @@ static void check_tag(loader *l, yn *n) {
                   "could not determine a constructor for the tag 'tag:yaml.org,2002:%s'",
                   pdl_ytag_name(n->tag));
     } else if (!is_collection_tag(n->tag)) {
-        set_fault(l, n, at, false, "ConstructorError", "expected a scalar node, but found %s", kind_name(n));
+        set_fault(l, n, at, false, "ConstructorError", "expected a scalar node, but found %s",
+                  kind_name(n));
     } else if (list && map) {
         set_fault(l, n, at, true, "ConstructorError", "expected a sequence, but found mapping");
     } else if (!list && map != (n->tag != PDL_YTAG_seq)) {
@@ -474,11 +493,11 @@ static void check_tag(loader *l, yn *n) {
     }
 }
 
-/* --- composing -------------------------------------------------------------------------------------- */
+/* --- composing -------------------------------------------------------------------------------- */
 
 static bool too_deep(loader *l, uint32_t off, pdl_err *err) {
-    return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off}, "YAML is nested deeper than %d levels",
-                       (int)PDL_MAX_YAML_DEPTH);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off},
+                       "YAML is nested deeper than %d levels", (int)PDL_MAX_YAML_DEPTH);
 }
 
 static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
@@ -486,7 +505,8 @@ static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
     if (up) add_size(up, n);
     if ((up ? up : n)->size > PDL_MAX_YAML_NODES)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){l->src, off, off},
-                           "YAML has more than %d nodes after aliases are expanded", (int)PDL_MAX_YAML_NODES);
+                           "YAML has more than %d nodes after aliases are expanded",
+                           (int)PDL_MAX_YAML_NODES);
     if (!up) {
         l->root = n;
         return true;
@@ -524,13 +544,17 @@ static bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
 
 static yn *new_node(loader *l, const pdl_yevent *e, pdl_node_kind kind) {
     if (!l->n_nodes) {
-        l->n_nodes = l->nodes_taken < FIRST_NODES ? FIRST_NODES : l->nodes_taken < MOST_NODES ? l->nodes_taken : MOST_NODES;
+        l->n_nodes = l->nodes_taken < FIRST_NODES  ? FIRST_NODES
+                     : l->nodes_taken < MOST_NODES ? l->nodes_taken
+                                                   : MOST_NODES;
         l->nodes_taken += l->n_nodes;
         l->nodes = pdl_arena_raw(l->arena, l->n_nodes * sizeof(yn));
     }
     l->n_nodes--;
     yn *n = l->nodes++;
-    *n = (yn){.pub = {.kind = kind, .style = e->style, .start = e->start, .end = e->end, .src = l->src}, .size = 1};
+    *n = (yn){
+        .pub = {.kind = kind, .style = e->style, .start = e->start, .end = e->end, .src = l->src},
+        .size = 1};
     return n;
 }
 
@@ -558,8 +582,10 @@ static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
     yn *n = new_node(l, e, PDL_NODE_SCALAR);
     if (!set_anchor(l, n, e, err)) return false;
     pdl_ytag tag = PDL_YTAG_str;
-    if (e->tag.n) tag = tag_of(l, n, e, PDL_YTAG_str);
-    else if (e->plain) tag = pdl_ytag_of_plain(e->text);
+    if (e->tag.n)
+        tag = tag_of(l, n, e, PDL_YTAG_str);
+    else if (e->plain)
+        tag = pdl_ytag_of_plain(e->text);
     n->tag = tag;
     n->pub.type = pdl_ytag_type(n->tag);
     make_scalar(l, n, e->text);
@@ -598,11 +624,15 @@ static bool on_close(loader *l, const pdl_yevent *e, pdl_err *err) {
     size_t count = l->pending.n - f.base;
     l->pending.n = f.base;
     n->open = false;
-    if (n->pub.style == PDL_STYLE_FLOW) n->pub.end = e->end;
-    else if (count && kids[count - 1]->pub.end > n->pub.end && kids[count - 1]->pub.start >= n->pub.start)
+    if (n->pub.style == PDL_STYLE_FLOW)
+        n->pub.end = e->end;
+    else if (count && kids[count - 1]->pub.end > n->pub.end &&
+             kids[count - 1]->pub.start >= n->pub.start)
         n->pub.end = kids[count - 1]->pub.end;
-    if (n->pub.kind == PDL_NODE_MAP) close_map(l, n, kids, count);
-    else close_seq(l, n, kids, count);
+    if (n->pub.kind == PDL_NODE_MAP)
+        close_map(l, n, kids, count);
+    else
+        close_seq(l, n, kids, count);
     check_tag(l, n);
     return put_child(l, n, n->pub.start, err);
 }
@@ -615,7 +645,8 @@ static bool compose(loader *l, pdl_err *err) {
         switch (e.kind) {
         case PDL_YEV_DOC:
             if (docs++)
-                return pdl_yaml_fail(err, l->src, e.start, "ComposerError", "but found another document");
+                return pdl_yaml_fail(err, l->src, e.start, "ComposerError",
+                                     "but found another document");
             break;
         case PDL_YEV_SCALAR: ok = on_scalar(l, &e, err); break;
         case PDL_YEV_ALIAS: ok = on_alias(l, &e, err); break;

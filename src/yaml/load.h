@@ -1,4 +1,5 @@
-/* load.h -- private to the room: loading with the reader's own count of lines, and the check of characters.
+/* load.h -- private to the room: loading with the reader's own count of lines, and the check of
+ * characters.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,11 +10,11 @@
 #include "yaml/node.h"
 
 /* As pdl_yaml_load; 1-based place of the failure, 0 unknown. */
-PDL_MUST bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line,
-                               uint32_t *column, pdl_err *err);
+PDL_MUST bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out,
+                               uint32_t *line, uint32_t *column, pdl_err *err);
 
-/* Are all characters of text allowed in YAML? Error: ReaderError with the position in code points. src may be
- * NULL. */
+/* Are all characters of text allowed in YAML? Error: ReaderError with the position in code points.
+ * src may be NULL. */
 PDL_MUST bool pdl_yaml_check_chars(pdl_str text, const pdl_source *src, pdl_err *err);
 
 #endif

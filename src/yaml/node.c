@@ -13,15 +13,15 @@
 const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair **pair) {
     for (uint32_t i = 0; map->kind == PDL_NODE_MAP && i < map->n; i++) {
         const pdl_node *k = map->pairs[i].key;
-        if (k->kind != PDL_NODE_SCALAR || k->type != PDL_NT_STR || !pdl_str_eq(k->text, key)) continue;
+        if (k->kind != PDL_NODE_SCALAR || k->type != PDL_NT_STR || !pdl_str_eq(k->text, key))
+            continue;
         if (pair) *pair = &map->pairs[i];
         return map->pairs[i].value;
     }
     return NULL;
 }
 
-/* --- places in the text of a scalar: the source is read once more, counting the text it makes
- * ------------------- */
+/* --- places in the text of a scalar: the source is read once more, counting the text it makes --- */
 
 /* Walk over a lexeme. `text` bytes were made so far; the span of text [from, to) is looked for. */
 typedef struct node_walk {
@@ -43,11 +43,13 @@ static void step(walk *w, size_t width, size_t made) {
 }
 
 static char cur(const walk *w) { return w->pos < w->s.n ? w->s.p[w->pos] : '\0'; }
-static char ahead(const walk *w, size_t k) { return w->pos + k < w->s.n ? w->s.p[w->pos + k] : '\0'; }
+static char ahead(const walk *w, size_t k) {
+    return w->pos + k < w->s.n ? w->s.p[w->pos + k] : '\0';
+}
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-/* A blank stretch of a flow scalar: kept as it is inside a line; around line ends it folds: one line end is a
- * blank, more are kept but the first. */
+/* A blank stretch of a flow scalar: kept as it is inside a line; around line ends it folds: one
+ * line end is a blank, more are kept but the first. */
 static void fold_blanks(walk *w) {
     size_t i = w->pos, lines = 0;
     while (i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n')) {
@@ -76,7 +78,8 @@ static void walk_escape(walk *w) {
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
     if (c == '\n') { /* the line goes on: nothing is made, empty lines are */
         size_t i = w->pos + 2, lines = 0;
-        for (; i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n'); i++) lines += w->s.p[i] == '\n';
+        for (; i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n'); i++)
+            lines += w->s.p[i] == '\n';
         step(w, i - w->pos, lines);
         return;
     }
@@ -128,8 +131,9 @@ static void walk_plain(walk *w) {
     }
 }
 
-/* Width of the indentation of a block scalar: explicit (relative to the parent: found from the text), or that
- * of its first line with content. The first line of the text tells: its source line ends with it. */
+/* Width of the indentation of a block scalar: explicit (relative to the parent: found from the
+ * text), or that of its first line with content. The first line of the text tells: its source line
+ * ends with it. */
 static size_t block_indent(const walk *w, pdl_str text) {
     size_t i = w->pos;
     size_t t = 0;
@@ -151,7 +155,8 @@ static size_t block_indent(const walk *w, pdl_str text) {
     return 0;
 }
 
-/* Literal and folded. folded follows the text that was made, which says whether a line end became a blank. */
+/* Literal and folded. folded follows the text that was made, which says whether a line end became a
+ * blank. */
 static void walk_block(walk *w, pdl_str text) {
     size_t e = pdl_str_find(w->s, PDL_STR("\n"), w->pos);
     if (e == PDL_NOT_FOUND) return;
@@ -166,7 +171,8 @@ static void walk_block(walk *w, pdl_str text) {
         n = e - b;
         step(w, n, n);
         if (e >= w->s.n) break;
-        /* The text has here a line end, a blank, or (first of several line ends of a folded scalar) nothing.
+        /* The text has here a line end, a blank, or (first of several line ends of a folded scalar)
+         * nothing.
          */
         char made = w->text < text.n ? text.p[w->text] : '\0';
         step(w, 1, made == '\n' || (made == ' ' && n) ? 1 : 0);
@@ -188,13 +194,16 @@ static size_t skip_properties(pdl_str s, size_t i) {
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
     pdl_loc whole = pdl_node_loc(n);
     if (!n || n->kind != PDL_NODE_SCALAR || from > to || to > n->text.n) return whole;
-    walk w = {.s = pdl_str_sub(n->src->text, 0, n->end), .from = from, .to = to, .start = PDL_NOT_FOUND};
+    walk w = {
+        .s = pdl_str_sub(n->src->text, 0, n->end), .from = from, .to = to, .start = PDL_NOT_FOUND};
     w.pos = skip_properties(w.s, n->start);
     if (from == to) w.to = to + 1; /* an empty span: the place where it would stand */
     if (n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE)
         walk_quoted(&w, n->style == PDL_STYLE_SINGLE ? '\'' : '"');
-    else if (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED) walk_block(&w, n->text);
-    else walk_plain(&w);
+    else if (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED)
+        walk_block(&w, n->text);
+    else
+        walk_plain(&w);
     if (w.start == PDL_NOT_FOUND) {
         if (from != to || from != n->text.n) return whole;
         w.start = w.end = w.pos < n->end ? w.pos : n->end;
@@ -210,14 +219,15 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
 
 static const char *const type_names[] = {"str",    "null", "bool", "int", "float", "timestamp",
                                          "binary", "seq",  "map",  "set", "omap",  "pairs"};
-static const char *const style_names[] = {"plain", "single", "double", "literal", "folded", "flow", "block"};
+static const char *const style_names[] = {"plain",  "single", "double", "literal",
+                                          "folded", "flow",   "block"};
 
 /* Depth is bounded by PDL_MAX_YAML_DEPTH. */
 static void dump(const pdl_node *n, unsigned depth, const char *role, pdl_buf *out) {
     uint32_t line = pdl_source_line(n->src, n->start), column = pdl_source_column(n->src, n->start);
     for (unsigned i = 0; i < depth; i++) PDL_PUT(out, "  ");
-    pdl_buf_putf(out, "%s%s %s %u:%u [%u, %u)", role, type_names[n->type], style_names[n->style], line,
-                 column, n->start, n->end);
+    pdl_buf_putf(out, "%s%s %s %u:%u [%u, %u)", role, type_names[n->type], style_names[n->style],
+                 line, column, n->start, n->end);
     if (n->kind == PDL_NODE_SCALAR) {
         pdl_buf_putc(out, ' ');
         pdl_str_repr(n->text, out);

@@ -1,5 +1,5 @@
-/* node.h -- pdl_node: located syntax tree of a YAML document. Lives in an arena, immutable after loading.
- * SPDX-License-Identifier: Apache-2.0 */
+/* node.h -- pdl_node: located syntax tree of a YAML document. Lives in an arena, immutable after
+ * loading. SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_YAML_NODE_H
 #define PDL_YAML_NODE_H
 
@@ -11,20 +11,34 @@ typedef enum { PDL_NODE_SCALAR, PDL_NODE_SEQ, PDL_NODE_MAP } pdl_node_kind;
 
 /* What a scalar (or tagged collection) resolved to. */
 typedef enum {
-    PDL_NT_STR, PDL_NT_NULL, PDL_NT_BOOL, PDL_NT_INT, PDL_NT_FLOAT, PDL_NT_TIMESTAMP, PDL_NT_BINARY,
-    PDL_NT_SEQ, PDL_NT_MAP,
-    PDL_NT_SET, PDL_NT_OMAP, PDL_NT_PAIRS
+    PDL_NT_STR,
+    PDL_NT_NULL,
+    PDL_NT_BOOL,
+    PDL_NT_INT,
+    PDL_NT_FLOAT,
+    PDL_NT_TIMESTAMP,
+    PDL_NT_BINARY,
+    PDL_NT_SEQ,
+    PDL_NT_MAP,
+    PDL_NT_SET,
+    PDL_NT_OMAP,
+    PDL_NT_PAIRS
 } pdl_node_type;
 
 typedef enum {
-    PDL_STYLE_PLAIN, PDL_STYLE_SINGLE, PDL_STYLE_DOUBLE, PDL_STYLE_LITERAL, PDL_STYLE_FOLDED, PDL_STYLE_FLOW,
+    PDL_STYLE_PLAIN,
+    PDL_STYLE_SINGLE,
+    PDL_STYLE_DOUBLE,
+    PDL_STYLE_LITERAL,
+    PDL_STYLE_FOLDED,
+    PDL_STYLE_FLOW,
     PDL_STYLE_BLOCK
 } pdl_node_style;
 
 typedef struct pdl_node pdl_node;
 
-/* One entry of a mapping, merge keys already applied. key is a scalar for everything PDL accepts as a
- * field. */
+/* One entry of a mapping, merge keys already applied. key is a scalar for everything PDL accepts as
+ * a field. */
 typedef struct pdl_pair {
     const pdl_node *key;
     const pdl_node *value;
@@ -35,19 +49,19 @@ struct pdl_node {
     pdl_node_kind kind : 8;
     pdl_node_type type : 8;
     pdl_node_style style : 8;
-    bool shared : 1;         /* may have several parents */
-    bool counted : 1;        /* SCALAR: the text lies in a string value (pdl_node_value) */
-    uint32_t start, end;     /* bytes in src */
-    uint32_t n;              /* items or pairs; 0 for a scalar */
+    bool shared : 1;     /* may have several parents */
+    bool counted : 1;    /* SCALAR: the text lies in a string value (pdl_node_value) */
+    uint32_t start, end; /* bytes in src */
+    uint32_t n;          /* items or pairs; 0 for a scalar */
     const pdl_source *src;
     union {
-        pdl_str text;        /* SCALAR: after unquoting and folding; without bytes for the others */
+        pdl_str text; /* SCALAR: after unquoting and folding; without bytes for the others */
         struct {
             union {
                 const pdl_node **items; /* SEQ */
                 pdl_pair *pairs;        /* MAP */
             };
-            size_t no_text;  /* 0: the n of text */
+            size_t no_text; /* 0: the n of text */
         };
     };
 };
@@ -60,13 +74,13 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
  * indentation. For the caret under a part of an expression. Falls back to the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
-/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made anew at each call but for long
- * texts. */
+/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made anew at each call but
+ * for long texts. */
 pdl_val pdl_node_value(const pdl_node *scalar);
 
-/* The same through a memory of recent short texts, whose values are then shared. Begin with {0}; it must not
- * outlive the nodes. Texts of at most PDL_NODE_SHORT bytes that stand near each other have one address when
- * they are equal. */
+/* The same through a memory of recent short texts, whose values are then shared. Begin with {0}; it
+ * must not outlive the nodes. Texts of at most PDL_NODE_SHORT bytes that stand near each other have
+ * one address when they are equal. */
 enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
 typedef struct pdl_recent {
     unsigned asked; /* a few values do not need it */

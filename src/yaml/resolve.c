@@ -1,4 +1,5 @@
-/* resolve.c -- see resolve.h. Scalar types of YAML 1.1 as PyYAML's safe loader resolves and constructs them.
+/* resolve.c -- see resolve.h. Scalar types of YAML 1.1 as PyYAML's safe loader resolves and
+ * constructs them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +49,7 @@ pdl_ytag pdl_ytag_find(pdl_str name) {
     return PDL_YTAG_OTHER;
 }
 
-/* --- patterns: each takes the position in s and gives the position behind the match -------------- */
+/* --- patterns: each takes the position in s and gives the position behind the match ----------- */
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 static char at(pdl_str s, size_t i) { return i < s.n ? s.p[i] : '\0'; }
@@ -58,15 +59,19 @@ static size_t run(pdl_str s, size_t i, const char *set) {
     return i;
 }
 
-static size_t sign(pdl_str s, size_t i) { return i < s.n && (s.p[i] == '-' || s.p[i] == '+') ? i + 1 : i; }
+static size_t sign(pdl_str s, size_t i) {
+    return i < s.n && (s.p[i] == '-' || s.p[i] == '+') ? i + 1 : i;
+}
 
-/* (:[0-5]?[0-9])+ from i; 0 when there is none. A group may give back its second digit only to nothing
- * useful, so greedy is exact. */
+/* (:[0-5]?[0-9])+ from i; 0 when there is none. A group may give back its second digit only to
+ * nothing useful, so greedy is exact. */
 static size_t sixties(pdl_str s, size_t i) {
     size_t start = i;
     while (at(s, i) == ':' && digit(at(s, i + 1))) {
-        if (at(s, i + 1) <= '5' && digit(at(s, i + 2))) i += 3;
-        else i += 2;
+        if (at(s, i + 1) <= '5' && digit(at(s, i + 2)))
+            i += 3;
+        else
+            i += 2;
     }
     return i > start ? i : 0;
 }
@@ -77,7 +82,8 @@ static bool is_int(pdl_str s) {
     if (c == '0') {
         if (i + 1 == s.n) return true;
         if (at(s, i + 1) == 'b') return i + 2 < s.n && run(s, i + 2, "01_") == s.n;
-        if (at(s, i + 1) == 'x') return i + 2 < s.n && run(s, i + 2, "0123456789abcdefABCDEF_") == s.n;
+        if (at(s, i + 1) == 'x')
+            return i + 2 < s.n && run(s, i + 2, "0123456789abcdefABCDEF_") == s.n;
         return run(s, i + 1, "01234567_") == s.n;
     }
     if (!digit(c)) return false;
@@ -98,7 +104,8 @@ static bool is_float(pdl_str s) {
     size_t i = sign(s, 0), e;
     pdl_str rest = pdl_str_sub(s, i, s.n);
     if (at(s, i) == '.') {
-        if (pdl_str_is(rest, ".inf") || pdl_str_is(rest, ".Inf") || pdl_str_is(rest, ".INF")) return true;
+        if (pdl_str_is(rest, ".inf") || pdl_str_is(rest, ".Inf") || pdl_str_is(rest, ".INF"))
+            return true;
         if (i) return false;
         if (pdl_str_is(s, ".nan") || pdl_str_is(s, ".NaN") || pdl_str_is(s, ".NAN")) return true;
         return digit(at(s, 1)) && exponent(s, run(s, 1, "0123456789_")) == s.n;
@@ -110,7 +117,7 @@ static bool is_float(pdl_str s) {
     return e && at(s, e) == '.' && run(s, e + 1, "0123456789_") == s.n;
 }
 
-/* --- timestamps -------------------------------------------------------------------------------- */
+/* --- timestamps ------------------------------------------------------------------------------- */
 
 static bool number(pdl_str s, size_t *i, size_t min, size_t max, int *out) {
     size_t n = 0;
@@ -154,8 +161,8 @@ static bool read_zone(pdl_str s, size_t *pos, stamp *out) {
     return true;
 }
 
-/* The timestamp pattern; `strict` tells the resolver's (a date alone has two-digit month and day) from the
- * constructor's. */
+/* The timestamp pattern; `strict` tells the resolver's (a date alone has two-digit month and day)
+ * from the constructor's. */
 static bool read_stamp(pdl_str s, bool strict, stamp *out) {
     size_t i = 0, month_at, day_at;
     memset(out, 0, sizeof *out);
@@ -173,8 +180,9 @@ static bool read_stamp(pdl_str s, bool strict, stamp *out) {
         i = e;
     }
     out->has_time = true;
-    if (!number(s, &i, 1, 2, &out->t.hour) || !expect(s, &i, ':') || !number(s, &i, 2, 2, &out->t.minute) ||
-        !expect(s, &i, ':') || !number(s, &i, 2, 2, &out->t.second))
+    if (!number(s, &i, 1, 2, &out->t.hour) || !expect(s, &i, ':') ||
+        !number(s, &i, 2, 2, &out->t.minute) || !expect(s, &i, ':') ||
+        !number(s, &i, 2, 2, &out->t.second))
         return false;
     if (at(s, i) == '.') {
         int scale = 100000;
@@ -183,13 +191,14 @@ static bool read_stamp(pdl_str s, bool strict, stamp *out) {
     return read_zone(s, &i, out) && i == s.n;
 }
 
-/* --- tag of a plain scalar --------------------------------------------------------------------- */
+/* --- tag of a plain scalar -------------------------------------------------------------------- */
 
 typedef struct word {
     char text[6];
     uint8_t n;
 } word;
-#define WORD(w) {w, sizeof w - 1}
+#define WORD(w)                                                                                    \
+    { w, sizeof w - 1 }
 
 static bool one_of(pdl_str s, const word *words, size_t n) {
     for (size_t i = 0; i < n; i++)
@@ -198,9 +207,10 @@ static bool one_of(pdl_str s, const word *words, size_t n) {
 }
 
 static bool is_bool(pdl_str s) {
-    static const word words[] = {WORD("yes"),  WORD("Yes"),   WORD("YES"),   WORD("no"),    WORD("No"), WORD("NO"),
-                                 WORD("true"), WORD("True"),  WORD("TRUE"),  WORD("false"), WORD("False"), WORD("FALSE"),
-                                 WORD("on"),   WORD("On"),    WORD("ON"),    WORD("off"),   WORD("Off"), WORD("OFF")};
+    static const word words[] = {
+        WORD("yes"),  WORD("Yes"),  WORD("YES"),  WORD("no"),    WORD("No"),    WORD("NO"),
+        WORD("true"), WORD("True"), WORD("TRUE"), WORD("false"), WORD("False"), WORD("FALSE"),
+        WORD("on"),   WORD("On"),   WORD("ON"),   WORD("off"),   WORD("Off"),   WORD("OFF")};
     return one_of(s, words, sizeof words / sizeof *words);
 }
 
@@ -218,7 +228,8 @@ pdl_ytag pdl_ytag_of_plain(pdl_str s) {
         if (is_float(s)) return PDL_YTAG_float;
         return read_stamp(s, true, &st) ? PDL_YTAG_timestamp : PDL_YTAG_str;
     }
-    if (c == '-' || c == '+') return is_int(s) ? PDL_YTAG_int : is_float(s) ? PDL_YTAG_float : PDL_YTAG_str;
+    if (c == '-' || c == '+')
+        return is_int(s) ? PDL_YTAG_int : is_float(s) ? PDL_YTAG_float : PDL_YTAG_str;
     if (s.n > 5) return PDL_YTAG_str;
     switch (c) {
     case '.': return is_float(s) ? PDL_YTAG_float : PDL_YTAG_str;
@@ -241,7 +252,7 @@ pdl_ytag pdl_ytag_of_plain(pdl_str s) {
     }
 }
 
-/* --- constructors ------------------------------------------------------------------------------ */
+/* --- constructors ----------------------------------------------------------------------------- */
 
 static pdl_str without_underscores(pdl_str s, pdl_buf *b, bool lower) {
     for (size_t i = 0; i < s.n; i++) {
@@ -395,8 +406,8 @@ static int base64_digit(unsigned char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* As binascii.a2b_base64 without strict mode: other characters are skipped, the first complete padding ends
- * it. */
+/* As binascii.a2b_base64 without strict mode: other characters are skipped, the first complete
+ * padding ends it. */
 static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     unsigned acc = 0;
@@ -406,16 +417,17 @@ static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
         if ((unsigned char)s.p[i] >= 0x80) {
             const char *p = s.p + i;
             uint32_t cp = pdl_utf8_next(&p);
-            return pdl_err_host(err, "ConstructorError",
-                                "failed to convert base64 data into ascii: 'ascii' codec can't "
-                                "encode character '\\%c%0*x' in position %zu: ordinal not in range(128)",
-                                cp < 0x100     ? 'x'
-                                : cp < 0x10000 ? 'u'
-                                               : 'U',
-                                cp < 0x100     ? 2
-                                : cp < 0x10000 ? 4
-                                               : 8,
-                                (unsigned)cp, pdl_utf8_count(pdl_str_sub(s, 0, i)));
+            return pdl_err_host(
+                err, "ConstructorError",
+                "failed to convert base64 data into ascii: 'ascii' codec can't "
+                "encode character '\\%c%0*x' in position %zu: ordinal not in range(128)",
+                cp < 0x100     ? 'x'
+                : cp < 0x10000 ? 'u'
+                               : 'U',
+                cp < 0x100     ? 2
+                : cp < 0x10000 ? 4
+                               : 8,
+                (unsigned)cp, pdl_utf8_count(pdl_str_sub(s, 0, i)));
         }
     for (size_t i = 0; i < s.n && !done; i++) {
         int d = base64_digit((unsigned char)s.p[i]);
@@ -438,7 +450,8 @@ static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
                                 "failed to decode base64 data: Invalid base64-encoded data: number "
                                 "of data characters (%zu) cannot be 1 more than a multiple of 4",
                                 digits);
-        return pdl_err_host(err, "ConstructorError", "failed to decode base64 data: Incorrect padding");
+        return pdl_err_host(err, "ConstructorError",
+                            "failed to decode base64 data: Incorrect padding");
     }
     *out = pdl_bytes(pdl_buf_str(&b));
     pdl_buf_fini(&b);
@@ -448,7 +461,8 @@ static bool make_binary(pdl_str s, pdl_val *out, pdl_err *err) {
 static bool make_stamp(pdl_str s, pdl_val *out, pdl_err *err) {
     stamp st;
     if (!read_stamp(s, false, &st))
-        return pdl_err_host(err, "AttributeError", "'NoneType' object has no attribute 'groupdict'");
+        return pdl_err_host(err, "AttributeError",
+                            "'NoneType' object has no attribute 'groupdict'");
     if (!st.has_time) return pdl_date_new(&st.t, out, err);
     st.t.zone_seconds = st.zone_sign * (st.zone_hour * 3600 + st.zone_minute * 60);
     if (st.t.zone_seconds <= -86400 || st.t.zone_seconds >= 86400) {
@@ -469,13 +483,20 @@ static bool make_stamp(pdl_str s, pdl_val *out, pdl_err *err) {
 bool pdl_yaml_scalar(pdl_ytag t, pdl_str text, pdl_val *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = true;
-    if (t == PDL_YTAG_null) *out = pdl_null();
-    else if (t == PDL_YTAG_bool) ok = make_bool(text, out, err);
-    else if (t == PDL_YTAG_int) ok = make_int(without_underscores(text, &b, false), out, err);
-    else if (t == PDL_YTAG_float) ok = make_float(without_underscores(text, &b, true), out, err);
-    else if (t == PDL_YTAG_binary) ok = make_binary(text, out, err);
-    else if (t == PDL_YTAG_timestamp) ok = make_stamp(text, out, err);
-    else PDL_BUG("tag %d", (int)t);
+    if (t == PDL_YTAG_null)
+        *out = pdl_null();
+    else if (t == PDL_YTAG_bool)
+        ok = make_bool(text, out, err);
+    else if (t == PDL_YTAG_int)
+        ok = make_int(without_underscores(text, &b, false), out, err);
+    else if (t == PDL_YTAG_float)
+        ok = make_float(without_underscores(text, &b, true), out, err);
+    else if (t == PDL_YTAG_binary)
+        ok = make_binary(text, out, err);
+    else if (t == PDL_YTAG_timestamp)
+        ok = make_stamp(text, out, err);
+    else
+        PDL_BUG("tag %d", (int)t);
     pdl_buf_fini(&b);
     return ok;
 }

@@ -8,16 +8,18 @@
 #include "yaml/node.h"
 
 /*   X(id, name)   The tags of YAML 1.1 the safe reader knows; name follows "tag:yaml.org,2002:". */
-#define PDL_YAML_TAGS(X)                                                                             \
-    X(str, "str") X(null, "null") X(bool, "bool") X(int, "int") X(float, "float") X(binary, "binary") \
-    X(timestamp, "timestamp") X(omap, "omap") X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map") \
-    X(merge, "merge") X(value, "value")
+#define PDL_YAML_TAGS(X)                                                                           \
+    X(str, "str")                                                                                  \
+    X(null, "null")                                                                                \
+    X(bool, "bool") X(int, "int") X(float, "float") X(binary, "binary") X(timestamp, "timestamp")  \
+        X(omap, "omap") X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map")                \
+            X(merge, "merge") X(value, "value")
 
 typedef enum {
 #define X(id, name) PDL_YTAG_##id,
     PDL_YAML_TAGS(X)
 #undef X
-    PDL_YTAG_OTHER
+        PDL_YTAG_OTHER
 } pdl_ytag;
 
 /* Tag of a plain scalar without an explicit one. */

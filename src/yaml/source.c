@@ -35,8 +35,10 @@ static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
     return src;
 }
 
-/* The place is shown in a source in which U+FFFD stands for what is wrong; up to there it is that of the file. */
-static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault, pdl_err *err) {
+/* The place is shown in a source in which U+FFFD stands for what is wrong; up to there it is that
+ * of the file. */
+static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault,
+                     pdl_err *err) {
     pdl_buf repaired = PDL_BUF;
     pdl_utf8_repair(&repaired, bytes);
     pdl_source *src = read_bytes(a, name, pdl_buf_str(&repaired));
@@ -44,21 +46,22 @@ static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_f
     pdl_str line = pdl_source_line_text(src, fault->line);
     size_t start = (size_t)(line.p - src->text.p);
     uint32_t at = (uint32_t)(start + pdl_utf8_offset(line, fault->column - 1));
-    return pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, at, at + 3}, "byte 0x%02x is not UTF-8 (byte offset %zu)",
-                       fault->byte, fault->off);
+    return pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, at, at + 3},
+                       "byte 0x%02x is not UTF-8 (byte offset %zu)", fault->byte, fault->off);
 }
 
 bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out, pdl_err *err) {
     pdl_utf8_fault fault;
     if (bytes.n > PDL_MAX_SOURCE_BYTES)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes", PDL_FMT(name),
-                           PDL_MAX_SOURCE_BYTES);
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes",
+                           PDL_FMT(name), PDL_MAX_SOURCE_BYTES);
     if (pdl_utf8_find_fault(bytes, &fault)) return not_utf8(a, name, bytes, &fault, err);
     *out = read_bytes(a, name, bytes);
     return true;
 }
 
-/* The code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f, 0xc2 or 0xef): refused by YAML? */
+/* The code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f, 0xc2 or 0xef): refused by
+ * YAML? */
 static bool refused(pdl_str s, size_t i) {
     unsigned char c = (unsigned char)s.p[i], d = i + 1 < s.n ? (unsigned char)s.p[i + 1] : 0;
     if (c < 0x20) return c != '\t' && c != '\n' && c != '\r';
@@ -88,10 +91,11 @@ bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
         if (PDL_LIKELY(c >= 0x20 && c != 0x7f && c != 0xc2 && c != 0xef)) continue;
         if (!refused(s, i)) continue;
         const char *p = s.p + i;
-        pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, src ? (uint32_t)i : 0, src ? (uint32_t)i + 1 : 0},
-                    "unacceptable character #x%04x: special characters are not allowed\n  in \"<unicode "
-                    "string>\", position %zu",
-                    (unsigned)pdl_utf8_next(&p), pdl_utf8_count(pdl_str_sub(s, 0, i)));
+        pdl_err_set(
+            err, PDL_E_syntax, (pdl_loc){src, src ? (uint32_t)i : 0, src ? (uint32_t)i + 1 : 0},
+            "unacceptable character #x%04x: special characters are not allowed\n  in \"<unicode "
+            "string>\", position %zu",
+            (unsigned)pdl_utf8_next(&p), pdl_utf8_count(pdl_str_sub(s, 0, i)));
         err->foreign = pdl_str_dup(PDL_STR("ReaderError"));
         return false;
     }

@@ -1,5 +1,5 @@
-/* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by PDL_MAX_YAML_DEPTH
- * (checked by the loader).
+/* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by
+ * PDL_MAX_YAML_DEPTH (checked by the loader).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "yaml/load.h"
 #include "yaml/resolve.h"
@@ -25,8 +25,8 @@ typedef struct memo {
 
 static size_t slot_of(const memo *m, const pdl_node *n) {
     size_t h = ((size_t)n >> 4) * (size_t)0x9e3779b97f4a7c15u;
-    for (h = (h >> 20) & m->mask; m->slots[h].node && m->slots[h].node != n; h = (h + 1) & m->mask) {
-    }
+    for (h = (h >> 20) & m->mask; m->slots[h].node && m->slots[h].node != n;
+         h = (h + 1) & m->mask) {}
     return h;
 }
 
@@ -54,22 +54,20 @@ static void forget(memo *m) {
     pdl_recent_fini(&m->recent);
 }
 
-/* --- scalars ---------------------------------------------------------------------------------------- */
+/* --- scalars ---------------------------------------------------------------------------------- */
 
 pdl_val pdl_node_value(const pdl_node *n) {
     static const pdl_ytag tags[] = {
-        [PDL_NT_STR] = PDL_YTAG_str,
-        [PDL_NT_NULL] = PDL_YTAG_null,
-        [PDL_NT_BOOL] = PDL_YTAG_bool,
-        [PDL_NT_INT] = PDL_YTAG_int,
-        [PDL_NT_FLOAT] = PDL_YTAG_float,
-        [PDL_NT_TIMESTAMP] = PDL_YTAG_timestamp,
+        [PDL_NT_STR] = PDL_YTAG_str,       [PDL_NT_NULL] = PDL_YTAG_null,
+        [PDL_NT_BOOL] = PDL_YTAG_bool,     [PDL_NT_INT] = PDL_YTAG_int,
+        [PDL_NT_FLOAT] = PDL_YTAG_float,   [PDL_NT_TIMESTAMP] = PDL_YTAG_timestamp,
         [PDL_NT_BINARY] = PDL_YTAG_binary,
     };
     pdl_val v = pdl_null();
     pdl_err err = {0};
     if (n->type == PDL_NT_STR) return n->counted ? pdl_text_around(n->text.p) : pdl_text(n->text);
-    if (n->type > PDL_NT_BINARY || !pdl_yaml_scalar(tags[n->type], n->text, &v, &err)) pdl_err_fini(&err);
+    if (n->type > PDL_NT_BINARY || !pdl_yaml_scalar(tags[n->type], n->text, &v, &err))
+        pdl_err_fini(&err);
     return v;
 }
 
@@ -94,7 +92,7 @@ void pdl_recent_fini(pdl_recent *r) {
     r->slots = NULL;
 }
 
-/* --- trees ------------------------------------------------------------------------------------------ */
+/* --- trees ------------------------------------------------------------------------------------ */
 
 static bool make(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err);
 
@@ -123,11 +121,14 @@ static bool make_map(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     bool set = n->type == PDL_NT_SET, ok = true;
     for (uint32_t i = 0; ok && i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
-        ok = key->kind == PDL_NODE_SCALAR ? set || make(m, n->pairs[i].value, &x, err) : unhashable(key, err);
+        ok = key->kind == PDL_NODE_SCALAR ? set || make(m, n->pairs[i].value, &x, err)
+                                          : unhashable(key, err);
         if (ok) d = pdl_dict_put(d, pdl_recent_value(&m->recent, key), x);
     }
-    if (ok) *out = set ? pdl_set_from_dict(d) : d;
-    else pdl_drop(d);
+    if (ok)
+        *out = set ? pdl_set_from_dict(d) : d;
+    else
+        pdl_drop(d);
     return ok;
 }
 
@@ -136,7 +137,8 @@ static bool make_pairs(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(n->n), kv[2];
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *sub = n->items[i];
-        bool ok = sub->kind == PDL_NODE_MAP && sub->n == 1 && make(m, sub->pairs[0].key, &kv[0], err);
+        bool ok =
+            sub->kind == PDL_NODE_MAP && sub->n == 1 && make(m, sub->pairs[0].key, &kv[0], err);
         if (ok && !make(m, sub->pairs[0].value, &kv[1], err)) {
             pdl_drop(kv[0]);
             ok = false;
@@ -198,7 +200,8 @@ bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
     const pdl_node *root;
     uint32_t at_line = 0, at_column = 0;
     bool ok = pdl_yaml_source(a, (pdl_str){0}, text, &src, err) && check_chars(text, src, err) &&
-              pdl_yaml_load_at(a, src, &root, &at_line, &at_column, err) && pdl_yaml_to_val(root, out, err);
+              pdl_yaml_load_at(a, src, &root, &at_line, &at_column, err) &&
+              pdl_yaml_to_val(root, out, err);
     if (!ok && !at_line && err->loc.src) {
         at_line = pdl_loc_line(err->loc);
         at_column = pdl_source_column(err->loc.src, err->loc.start);

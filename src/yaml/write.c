@@ -1,5 +1,5 @@
-/* write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back as the same
- * string.
+/* write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back as
+ * the same string.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static void pad(writer *w, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_buf_putc(w->out, ' ');
 }
 
-/* --- strings ---------------------------------------------------------------------------------------------
+/* --- strings
+ * ---------------------------------------------------------------------------------------------
  */
 
 /* Must the character be escaped? All but tab and what every reader prints. */
@@ -46,22 +47,23 @@ static bool has_special(pdl_str s) {
 static bool plain_ok(pdl_str s) {
     if (!s.n || pdl_ytag_of_plain(s) != PDL_YTAG_str) return false;
     if (strchr("!&*{}[],#|>@`\"'%?:-= \t~<", s.p[0])) {
-        bool dash =
-            (s.p[0] == '-' || s.p[0] == '?' || s.p[0] == ':') && s.n > 1 && !strchr(" \t,[]{}", s.p[1]);
+        bool dash = (s.p[0] == '-' || s.p[0] == '?' || s.p[0] == ':') && s.n > 1 &&
+                    !strchr(" \t,[]{}", s.p[1]);
         if (!dash && s.p[0] != '<' && s.p[0] != '~' && s.p[0] != '=') return false;
     }
     if (pdl_str_starts(s, PDL_STR("---")) || pdl_str_starts(s, PDL_STR("..."))) return false;
     if (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == ':') return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
-        if (c == '\n' || c == '\t' || (c == ':' && s.p[i + 1] == ' ') || (c == '#' && i && s.p[i - 1] == ' '))
+        if (c == '\n' || c == '\t' || (c == ':' && s.p[i + 1] == ' ') ||
+            (c == '#' && i && s.p[i - 1] == ' '))
             return false;
     }
     return true;
 }
 
-/* A literal block keeps the text when no line has odd characters and the first line with content is not
- * indented by blanks. */
+/* A literal block keeps the text when no line has odd characters and the first line with content is
+ * not indented by blanks. */
 static bool literal_ok(pdl_str s) {
     size_t i = 0;
     if (!s.n || !memchr(s.p, '\n', s.n)) return false;
@@ -74,12 +76,18 @@ static void put_double(writer *w, pdl_str s) {
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
         const char *from = p;
         uint32_t cp = pdl_utf8_next(&p);
-        if (cp == '"' || cp == '\\') pdl_buf_putf(w->out, "\\%c", (char)cp);
-        else if (cp == '\n') PDL_PUT(w->out, "\\n");
-        else if (cp == '\t') PDL_PUT(w->out, "\\t");
-        else if (cp == '\r') PDL_PUT(w->out, "\\r");
-        else if (special(cp)) pdl_buf_putf(w->out, cp < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)cp);
-        else pdl_buf_put(w->out, (pdl_str){from, (size_t)(p - from)});
+        if (cp == '"' || cp == '\\')
+            pdl_buf_putf(w->out, "\\%c", (char)cp);
+        else if (cp == '\n')
+            PDL_PUT(w->out, "\\n");
+        else if (cp == '\t')
+            PDL_PUT(w->out, "\\t");
+        else if (cp == '\r')
+            PDL_PUT(w->out, "\\r");
+        else if (special(cp))
+            pdl_buf_putf(w->out, cp < 0x100 ? "\\x%02X" : "\\u%04X", (unsigned)cp);
+        else
+            pdl_buf_put(w->out, (pdl_str){from, (size_t)(p - from)});
     }
     pdl_buf_putc(w->out, '"');
 }
@@ -113,14 +121,20 @@ static void put_literal(writer *w, pdl_str s, size_t indent) {
 
 static void put_text(writer *w, pdl_str s, size_t indent, bool key) {
     bool odd = has_special(s);
-    if (odd) put_double(w, s);
-    else if (!key && literal_ok(s)) put_literal(w, s, indent);
-    else if (plain_ok(s)) pdl_buf_put(w->out, s);
-    else if (s.n && (memchr(s.p, '\n', s.n) || memchr(s.p, '\t', s.n))) put_double(w, s);
-    else put_single(w, s);
+    if (odd)
+        put_double(w, s);
+    else if (!key && literal_ok(s))
+        put_literal(w, s, indent);
+    else if (plain_ok(s))
+        pdl_buf_put(w->out, s);
+    else if (s.n && (memchr(s.p, '\n', s.n) || memchr(s.p, '\t', s.n)))
+        put_double(w, s);
+    else
+        put_single(w, s);
 }
 
-/* --- other scalars ----------------------------------------------------------------------------------------
+/* --- other scalars
+ * ----------------------------------------------------------------------------------------
  */
 
 static void put_float(writer *w, double d) {
@@ -156,13 +170,20 @@ static void put_base64(writer *w, pdl_str s) {
 /* Everything that is not a collection of YAML. */
 static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *err) {
     pdl_tag t = pdl_tag_of(v);
-    if (t == PDL_V_NULL || t == PDL_V_ABSENT) PDL_PUT(w->out, "null");
-    else if (t == PDL_V_BOOL) pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
-    else if (t == PDL_V_INT || t == PDL_V_BIGINT) pdl_int_write(v, 10, w->out);
-    else if (t == PDL_V_FLOAT) put_float(w, pdl_float_of(v));
-    else if (t == PDL_V_STR) put_text(w, pdl_str_get(v), indent, key);
-    else if (t == PDL_V_BYTES) put_base64(w, pdl_bytes_get(v));
-    else if (t == PDL_V_DATE || t == PDL_V_DATETIME) pdl_time_iso(v, ' ', w->out);
+    if (t == PDL_V_NULL || t == PDL_V_ABSENT)
+        PDL_PUT(w->out, "null");
+    else if (t == PDL_V_BOOL)
+        pdl_buf_put(w->out, pdl_bool_of(v) ? PDL_STR("true") : PDL_STR("false"));
+    else if (t == PDL_V_INT || t == PDL_V_BIGINT)
+        pdl_int_write(v, 10, w->out);
+    else if (t == PDL_V_FLOAT)
+        put_float(w, pdl_float_of(v));
+    else if (t == PDL_V_STR)
+        put_text(w, pdl_str_get(v), indent, key);
+    else if (t == PDL_V_BYTES)
+        put_base64(w, pdl_bytes_get(v));
+    else if (t == PDL_V_DATE || t == PDL_V_DATETIME)
+        pdl_time_iso(v, ' ', w->out);
     else {
         pdl_buf b = PDL_BUF;
         bool ok = pdl_val_str(v, &b, err);
@@ -173,7 +194,8 @@ static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *
     return true;
 }
 
-/* --- collections -------------------------------------------------------------------------------------------
+/* --- collections
+ * -------------------------------------------------------------------------------------------
  */
 
 static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err);
@@ -193,8 +215,8 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
     return true;
 }
 
-/* A key that is long, or has a long text before its colon, needs the explicit form: readers look 1024
- * characters ahead. */
+/* A key that is long, or has a long text before its colon, needs the explicit form: readers look
+ * 1024 characters ahead. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     writer kw = {&line, w->depth};
@@ -217,7 +239,8 @@ static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, p
 static bool put_map(writer *w, pdl_vref d, bool set, size_t indent, spot at, pdl_err *err) {
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref x = pdl_dict_val_at(d, i);
-        bool collection = (pdl_is_list(x) && pdl_list_len(x)) || (pdl_is_dict(x) && pdl_dict_len(x)),
+        bool collection =
+                 (pdl_is_list(x) && pdl_list_len(x)) || (pdl_is_dict(x) && pdl_dict_len(x)),
              is_explicit;
         new_item(w, indent, at, i == 0);
         if (!put_key(w, pdl_dict_key_at(d, i), indent, &is_explicit, err)) return false;

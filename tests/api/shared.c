@@ -1,5 +1,5 @@
-/* shared.c -- tasks of an engine on one loop: pdl_engine_step and what they share. C11. Prints what failed, then the counts.
- * SPDX-License-Identifier: Apache-2.0 */
+/* shared.c -- tasks of an engine on one loop: pdl_engine_step and what they share. C11. Prints what
+ * failed, then the counts. SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
@@ -40,16 +40,16 @@ static pdl_program *load(pdl_engine *e, const char *text) {
     return p;
 }
 
-/* --- who ended, and what became of it ------------------------------ */
+/* --- who ended, and what became of it --------------------------------------------------------- */
 
 enum { MANY = 200 };
 
 typedef struct ended {
     int n, n_failed;
     char last[64];
-    bool frees;              /* the task, inside the callback */
-    pdl_task *cancels;       /* another task */
-    pdl_program *starts;     /* another run */
+    bool frees;          /* the task, inside the callback */
+    pdl_task *cancels;   /* another task */
+    pdl_program *starts; /* another run */
     pdl_engine *engine;
 } ended;
 
@@ -68,7 +68,8 @@ static void on_done(void *user, pdl_task *t) {
     ended *all = user;
     all->n++;
     CHECK(pdl_task_state(t) != PDL_TASK_WAITING);
-    CHECK(!all->engine || (pdl_engine_step(all->engine, -1) < 10000 && pdl_task_step(t) == pdl_task_state(t))); /* does nothing */
+    CHECK(!all->engine || (pdl_engine_step(all->engine, -1) < 10000 &&
+                           pdl_task_step(t) == pdl_task_state(t))); /* does nothing */
     if (pdl_task_state(t) == PDL_TASK_FAILED) {
         all->n_failed++;
         snprintf(all->last, sizeof all->last, "%s", pdl_task_error(t)->kind);
@@ -98,7 +99,8 @@ static void keep(void *user, pdl_request *r) {
 }
 
 static void answer_input(pdl_request *r) {
-    pdl_value *messages = pdl_value_get(pdl_request_data(r), "messages"), *m = pdl_value_at(messages, 0), *text = pdl_value_get(m, "content");
+    pdl_value *messages = pdl_value_get(pdl_request_data(r), "messages"),
+              *m = pdl_value_at(messages, 0), *text = pdl_value_get(m, "content");
     pdl_request_answer(r, text);
     pdl_value_drop(text);
     pdl_value_drop(m);
@@ -131,7 +133,8 @@ static void test_many(void) {
     for (int i = 0; i < MANY; i++) {
         char want[32];
         snprintf(want, sizeof want, "ask %d", i);
-        CHECK(pdl_task_fd(tasks[i]) == pdl_engine_fd(e) && is_text(pdl_task_result(tasks[i], NULL), want));
+        CHECK(pdl_task_fd(tasks[i]) == pdl_engine_fd(e) &&
+              is_text(pdl_task_result(tasks[i], NULL), want));
         pdl_task_free(tasks[i]);
     }
     pdl_program_free(p);
@@ -142,13 +145,15 @@ static void test_many(void) {
 static void test_wait(void) {
     pdl_engine *e = new_engine();
     ended all = {.engine = e};
-    pdl_program *slow = load(e, "lang: command\ncode: sleep 0.2\n"), *quick = load(e, "text: now\n");
+    pdl_program *slow = load(e, "lang: command\ncode: sleep 0.2\n"),
+                *quick = load(e, "text: now\n");
     pdl_task *first = start(e, slow, &all, NULL), *second = start(e, quick, &all, NULL);
     CHECK(pdl_task_wait(first, 1) == PDL_TASK_WAITING && pdl_task_state(second) == PDL_TASK_DONE);
     CHECK(pdl_task_wait(first, -1) == PDL_TASK_DONE && all.n == 2);
     pdl_task *third = start(e, slow, &all, NULL);
     pdl_task_cancel(third);
-    CHECK(pdl_task_state(third) == PDL_TASK_FAILED && strcmp(all.last, "interrupt") == 0 && all.n == 3);
+    CHECK(pdl_task_state(third) == PDL_TASK_FAILED && strcmp(all.last, "interrupt") == 0 &&
+          all.n == 3);
     pdl_task_free(first);
     pdl_task_free(second);
     pdl_task_free(third);
@@ -200,8 +205,10 @@ static void test_misuse(void) {
     pdl_task_options o = {.size = sizeof o, .max_rps = 3};
     CHECK(!pdl_task_start(e, p, &o, &error) && error && strcmp(error->kind, "usage") == 0);
     pdl_error_free(error);
-    CHECK(pdl_engine_step(own, -1) == 0 && pdl_engine_fd(own) == -1 && pdl_engine_deadline_ms(own) == -1);
-    CHECK(pdl_engine_step(NULL, -1) == 0 && pdl_engine_fd(NULL) == -1 && pdl_engine_deadline_ms(NULL) == -1);
+    CHECK(pdl_engine_step(own, -1) == 0 && pdl_engine_fd(own) == -1 &&
+          pdl_engine_deadline_ms(own) == -1);
+    CHECK(pdl_engine_step(NULL, -1) == 0 && pdl_engine_fd(NULL) == -1 &&
+          pdl_engine_deadline_ms(NULL) == -1);
     ended all = {.n = 0};
     pdl_task *t = start(own, p, &all, NULL); /* done is for every task */
     CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && all.n == 1);
@@ -211,14 +218,16 @@ static void test_misuse(void) {
     pdl_engine_free(e);
 }
 
-/* --- what is shared ------------------------------ */
+/* --- what is shared --------------------------------------------------------------------------- */
 
 /* Code of all tasks runs in one Python process; what code asks of its run reaches its own. */
 static void test_worker(void) {
     pdl_engine *e = new_engine();
     ended all = {.engine = e};
-    pdl_program *p = load(e, "text:\n- {def: pid, contribute: [], lang: python, code: 'import os; result = os.getpid()'}\n- ${ pid }\n");
-    pdl_program *inner = load(e, "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result = exec_str('text: [\"${ n }\", \"!\"]', scope={'n': n})\n");
+    pdl_program *p = load(e, "text:\n- {def: pid, contribute: [], lang: python, code: 'import os; "
+                             "result = os.getpid()'}\n- ${ pid }\n");
+    pdl_program *inner = load(e, "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result "
+                                 "= exec_str('text: [\"${ n }\", \"!\"]', scope={'n': n})\n");
     pdl_task *a = start(e, p, &all, NULL), *b = start(e, p, &all, NULL);
     CHECK(pdl_engine_step(e, -1) == 0 && all.n_failed == 0);
     pdl_value *x = pdl_task_result(a, NULL), *y = pdl_task_result(b, NULL);
@@ -254,7 +263,8 @@ typedef struct service {
 } service;
 
 static void serve(int c) {
-    static const char body[] = "{\"choices\":[{\"index\":0,\"finish_reason\":\"stop\",\"message\":{\"role\":\"assistant\",\"content\":\"hi\"}}],"
+    static const char body[] = "{\"choices\":[{\"index\":0,\"finish_reason\":\"stop\",\"message\":{"
+                               "\"role\":\"assistant\",\"content\":\"hi\"}}],"
                                "\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}}";
     char in[65536];
     size_t n = 0;
@@ -262,9 +272,13 @@ static void serve(int c) {
         n += (size_t)got;
         in[n] = 0;
         char *end = strstr(in, "\r\n\r\n"), *length = strcasestr(in, "content-length:");
-        if (!end || !length || n < (size_t)(end + 4 - in) + strtoul(length + 15, NULL, 10)) continue;
+        if (!end || !length || n < (size_t)(end + 4 - in) + strtoul(length + 15, NULL, 10))
+            continue;
         char out[1024];
-        int k = snprintf(out, sizeof out, "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %zu\r\n\r\n%s", strlen(body), body);
+        int k = snprintf(
+            out, sizeof out,
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %zu\r\n\r\n%s",
+            strlen(body), body);
         if (send(c, out, (size_t)k, MSG_NOSIGNAL) != k) break;
         n = 0;
     }
@@ -285,10 +299,14 @@ static void test_connections(void) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t len = sizeof at;
     pthread_t thread;
-    CHECK(bind(s.fd, (struct sockaddr *)&at, len) == 0 && listen(s.fd, 8) == 0 && getsockname(s.fd, (struct sockaddr *)&at, &len) == 0);
+    CHECK(bind(s.fd, (struct sockaddr *)&at, len) == 0 && listen(s.fd, 8) == 0 &&
+          getsockname(s.fd, (struct sockaddr *)&at, &len) == 0);
     CHECK(pthread_create(&thread, NULL, accept_all, &s) == 0);
     char text[256];
-    snprintf(text, sizeof text, "model: openai/m\ninput: hi\nparameters: {api_key: k, api_base: 'http://127.0.0.1:%d/v1'}\n", ntohs(at.sin_port));
+    snprintf(text, sizeof text,
+             "model: openai/m\ninput: hi\nparameters: {api_key: k, api_base: "
+             "'http://127.0.0.1:%d/v1'}\n",
+             ntohs(at.sin_port));
     pdl_engine *e = new_engine();
     ended all = {.engine = e};
     pdl_program *p = load(e, text);

@@ -1,5 +1,5 @@
-/* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines. Prints what
- * failed, then the counts.
+/* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines.
+ * Prints what failed, then the counts.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -35,7 +35,9 @@ static bool is_text(pdl_value *v, const char *want) {
 /* The error is of this kind and says this; it is released. */
 static bool is_error(pdl_error **error, const char *kind, const char *part) {
     bool ok = *error && strcmp((*error)->kind, kind) == 0 && strstr((*error)->text, part);
-    if (!ok) printf("  got %s: %s\n", *error ? (*error)->kind : "no error", *error ? (*error)->text : "");
+    if (!ok)
+        printf("  got %s: %s\n", *error ? (*error)->kind : "no error",
+               *error ? (*error)->text : "");
     pdl_error_free(*error);
     *error = NULL;
     return ok;
@@ -61,7 +63,7 @@ static pdl_value *run_text(pdl_engine *e, const char *text, const pdl_value *inp
     return out;
 }
 
-/* --- values ------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 
 static void test_values(void) {
     pdl_error *error = NULL;
@@ -71,11 +73,13 @@ static void test_values(void) {
     size_t n = 0;
     pdl_value *t = pdl_value_bool(true), *k = pdl_value_int(INT64_MIN), *f = pdl_value_float(1.5),
               *s = pdl_value_text_n("a\0b", 3);
-    CHECK(pdl_value_get_bool(t, &b) && b && !pdl_value_get_int(t, &i) && pdl_value_kind(t) == PDL_KIND_BOOL);
+    CHECK(pdl_value_get_bool(t, &b) && b && !pdl_value_get_int(t, &i) &&
+          pdl_value_kind(t) == PDL_KIND_BOOL);
     CHECK(pdl_value_get_int(k, &i) && i == INT64_MIN && pdl_value_get_float(k, &d) && d < 0);
     CHECK(pdl_value_get_float(f, &d) && d == 1.5 && !pdl_value_get_int(f, &i) &&
           pdl_value_kind(f) == PDL_KIND_FLOAT);
-    CHECK(pdl_value_get_text(s, &n) && n == 3 && pdl_value_len(s) == 3 && pdl_value_get_text(k, &n) == NULL);
+    CHECK(pdl_value_get_text(s, &n) && n == 3 && pdl_value_len(s) == 3 &&
+          pdl_value_get_text(k, &n) == NULL);
     pdl_value *list = pdl_value_list(), *dict = pdl_value_dict();
     CHECK(pdl_value_push(list, t) && pdl_value_push(list, k) && pdl_value_push(list, list) &&
           pdl_value_len(list) == 3);
@@ -88,15 +92,18 @@ static void test_values(void) {
     pdl_value *x = pdl_value_get(dict, "f");
     CHECK(pdl_value_equal(x, f) && !pdl_value_equal(x, t) && !pdl_value_equal(x, NULL) &&
           pdl_value_get(dict, "none") == NULL);
-    CHECK(pdl_value_at(list, 3) == NULL && pdl_value_at(f, 0) == NULL && pdl_value_key_at(list, 0) == NULL);
-    CHECK(!pdl_value_push(dict, t) && !pdl_value_put(list, "a", t) && !pdl_value_put(dict, "\xff", t) &&
-          !pdl_value_put(dict, NULL, t));
-    CHECK(!pdl_value_push(list, NULL) && !pdl_value_push(NULL, t) && pdl_value_text("\xc3") == NULL &&
-          pdl_value_text(NULL) == NULL);
-    CHECK(pdl_value_kind(NULL) == PDL_KIND_NONE && pdl_value_len(NULL) == 0 && pdl_value_keep(NULL) == NULL &&
-          !pdl_value_get_int(k, NULL));
-    const char json[] = "{\"a\": [1, 2.5, null, \"\\u00e9\"], \"big\": 123456789012345678901234567890}";
-    pdl_value *read = pdl_value_from_json(json, sizeof json - 1, &error), *big = pdl_value_get(read, "big");
+    CHECK(pdl_value_at(list, 3) == NULL && pdl_value_at(f, 0) == NULL &&
+          pdl_value_key_at(list, 0) == NULL);
+    CHECK(!pdl_value_push(dict, t) && !pdl_value_put(list, "a", t) &&
+          !pdl_value_put(dict, "\xff", t) && !pdl_value_put(dict, NULL, t));
+    CHECK(!pdl_value_push(list, NULL) && !pdl_value_push(NULL, t) &&
+          pdl_value_text("\xc3") == NULL && pdl_value_text(NULL) == NULL);
+    CHECK(pdl_value_kind(NULL) == PDL_KIND_NONE && pdl_value_len(NULL) == 0 &&
+          pdl_value_keep(NULL) == NULL && !pdl_value_get_int(k, NULL));
+    const char json[] =
+        "{\"a\": [1, 2.5, null, \"\\u00e9\"], \"big\": 123456789012345678901234567890}";
+    pdl_value *read = pdl_value_from_json(json, sizeof json - 1, &error),
+              *big = pdl_value_get(read, "big");
     CHECK(read && !error && pdl_value_kind(big) == PDL_KIND_INT && !pdl_value_get_int(big, &i));
     CHECK(is_text(pdl_value_to_text(big, &error), "123456789012345678901234567890"));
     CHECK(!pdl_value_from_json("[1,", 3, &error) && is_error(&error, "syntax", "line 1 column 4"));
@@ -110,16 +117,17 @@ static void test_values(void) {
     pdl_value_drop(NULL);
 }
 
-/* --- programs ------------------------------ */
+/* --- programs --------------------------------------------------------------------------------- */
 
 static void test_programs(pdl_engine *e) {
     pdl_error *error = NULL;
     const char wrong[] = "text:\n- nope: 1\n  modle: x\n";
-    CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error && error->line == 2 &&
-          strcmp(error->file, "w.pdl") == 0);
+    CHECK(!pdl_load_text(e, wrong, sizeof wrong - 1, "w.pdl", &error) && error &&
+          error->line == 2 && strcmp(error->file, "w.pdl") == 0);
     CHECK(is_error(&error, "schema", "w.pdl:2"));
     const char keyed[] = "{model: m, parameters: {api_key: literal-key}, modle: x}\n";
-    CHECK(!pdl_load_text(e, keyed, sizeof keyed - 1, "k.pdl", &error) && error && strstr(error->text, "[REDACTED]") && !strstr(error->text, "literal-key"));
+    CHECK(!pdl_load_text(e, keyed, sizeof keyed - 1, "k.pdl", &error) && error &&
+          strstr(error->text, "[REDACTED]") && !strstr(error->text, "literal-key"));
     pdl_error_free(error);
     error = NULL;
     CHECK(!pdl_load_text(e, "a: [", 4, NULL, &error) && is_error(&error, "syntax", ""));
@@ -133,7 +141,8 @@ static void test_programs(pdl_engine *e) {
     const char unclear[] = "text: ${ undefined_name }\n";
     pdl_value *list = pdl_check_text(e, unclear, sizeof unclear - 1, "u.pdl", &error),
               *first = pdl_value_at(list, 0);
-    CHECK(!error && pdl_value_len(list) == 1 && is_text(pdl_value_get(first, "severity"), "warning") &&
+    CHECK(!error && pdl_value_len(list) == 1 &&
+          is_text(pdl_value_get(first, "severity"), "warning") &&
           is_text(pdl_value_get(first, "file"), "u.pdl"));
     pdl_value_drop(first);
     pdl_value_drop(list);
@@ -153,7 +162,7 @@ static void test_programs(pdl_engine *e) {
     pdl_value_drop(schema);
 }
 
-/* --- runs ------------------------------ */
+/* --- runs ------------------------------------------------------------------------------------- */
 
 typedef struct seen {
     char text[4000];
@@ -188,7 +197,8 @@ static void test_runs(pdl_engine *e) {
     seen s = {.text = ""};
     pdl_value *inputs = pdl_value_dict(), *name = pdl_value_text("Ada");
     pdl_value_put(inputs, "name", name);
-    pdl_program *p = load(e, "text:\n- \"Hello ${ name }\"\n- def: n\n  data: ${ name | length }\n");
+    pdl_program *p =
+        load(e, "text:\n- \"Hello ${ name }\"\n- def: n\n  data: ${ name | length }\n");
     pdl_task_options o = {.size = sizeof o,
                           .inputs = inputs,
                           .output = PDL_OUTPUT_RESULT,
@@ -203,12 +213,12 @@ static void test_runs(pdl_engine *e) {
     CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "not ended"));
     CHECK(pdl_task_wait(t, -1) == PDL_TASK_DONE && pdl_task_wait(t, -1) == PDL_TASK_DONE &&
           pdl_task_step(t) == PDL_TASK_DONE);
-    CHECK(strcmp(s.text, "Hello Ada3") == 0 && s.blocks >= 2 && s.ends == 1 && pdl_task_error(t) == NULL &&
-          pdl_task_deadline_ms(t) == -1);
+    CHECK(strcmp(s.text, "Hello Ada3") == 0 && s.blocks >= 2 && s.ends == 1 &&
+          pdl_task_error(t) == NULL && pdl_task_deadline_ms(t) == -1);
     pdl_value *vars = pdl_task_variables(t, &error), *trace = pdl_task_trace(t, &error),
               *messages = pdl_task_messages(t, &error);
-    CHECK(is_text(pdl_task_result(t, &error), "Hello Ada3") && pdl_value_len(messages) == 2 && trace &&
-          pdl_value_get_text(trace, NULL)[0] == '{');
+    CHECK(is_text(pdl_task_result(t, &error), "Hello Ada3") && pdl_value_len(messages) == 2 &&
+          trace && pdl_value_get_text(trace, NULL)[0] == '{');
     pdl_value *n = pdl_value_get(vars, "n"), *usage = pdl_task_usage(t);
     int64_t i = 0;
     CHECK(pdl_value_get_int(n, &i) && i == 3 && pdl_value_len(usage) == 3);
@@ -223,16 +233,16 @@ static void test_runs(pdl_engine *e) {
                            .message = add_message,
                            .report = add_report};
     t = pdl_task_start(e, p, &o, &error);
-    CHECK(pdl_task_wait(t, 5000) == PDL_TASK_DONE && s.messages == 2 && strstr(s.text, "user=Hello Ada;") &&
-          s.blocks == 0);
+    CHECK(pdl_task_wait(t, 5000) == PDL_TASK_DONE && s.messages == 2 &&
+          strstr(s.text, "user=Hello Ada;") && s.blocks == 0);
     CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "trace was not set"));
     pdl_task_free(t);
     o.blocks = true; /* cancelled from a callback */
     s = (seen){.text = ""};
     t = pdl_task_start(e, p, &o, &error);
     s.task = t;
-    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED && strcmp(pdl_task_error(t)->kind, "interrupt") == 0 &&
-          pdl_task_error(t)->exit_code == 130);
+    CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED &&
+          strcmp(pdl_task_error(t)->kind, "interrupt") == 0 && pdl_task_error(t)->exit_code == 130);
     CHECK(!pdl_task_result(t, &error) && is_error(&error, "interrupt", "cancelled"));
     pdl_task_free(t);
     t = pdl_task_start(e, p, NULL, &error); /* cancelled before it began */
@@ -288,14 +298,16 @@ static void test_misuse(pdl_engine *e) {
     CHECK(!pdl_engine_new(&bad, &error) && is_error(&error, "usage", "paths"));
     CHECK(!pdl_engine_handle(e, "nothing", "", (pdl_handler_fn *)abort, NULL, &error) &&
           is_error(&error, "usage", "nothing"));
-    CHECK(!pdl_engine_handle(NULL, "model", "", NULL, NULL, &error) && is_error(&error, "usage", "engine"));
-    CHECK(!pdl_engine_handle(e, "model", "", NULL, NULL, &error) && is_error(&error, "usage", "handler"));
+    CHECK(!pdl_engine_handle(NULL, "model", "", NULL, NULL, &error) &&
+          is_error(&error, "usage", "engine"));
+    CHECK(!pdl_engine_handle(e, "model", "", NULL, NULL, &error) &&
+          is_error(&error, "usage", "handler"));
     CHECK(pdl_task_step(NULL) == PDL_TASK_FAILED && pdl_task_wait(NULL, 0) == PDL_TASK_FAILED &&
           pdl_task_state(NULL) == PDL_TASK_FAILED);
     CHECK(!pdl_task_result(NULL, &error) && is_error(&error, "usage", "NULL") &&
           !pdl_task_variables(NULL, NULL) && !pdl_task_messages(NULL, NULL));
-    CHECK(!pdl_task_trace(NULL, &error) && is_error(&error, "usage", "NULL") && !pdl_task_usage(NULL) &&
-          !pdl_task_error(NULL));
+    CHECK(!pdl_task_trace(NULL, &error) && is_error(&error, "usage", "NULL") &&
+          !pdl_task_usage(NULL) && !pdl_task_error(NULL));
     CHECK(pdl_task_fd(NULL) == -1 && pdl_task_deadline_ms(NULL) == -1 && !pdl_request_data(NULL) &&
           pdl_request_is_cancelled(NULL));
     CHECK(!pdl_request_piece(NULL, "", 0) && !pdl_value_function(NULL, NULL, NULL) &&
@@ -313,7 +325,7 @@ static void test_misuse(pdl_engine *e) {
     pdl_program_free(p);
 }
 
-/* --- requests ------------------------------ */
+/* --- requests --------------------------------------------------------------------------------- */
 
 static void echo(void *user, pdl_request *r) { /* the value `user`, as text */
     pdl_value *v = user ? pdl_value_text(user) : pdl_value_null();
@@ -356,8 +368,8 @@ static void add_args(void *user, pdl_request *r) {
     pdl_value *args = pdl_value_get(pdl_request_data(r), "args"),
               *kwargs = pdl_value_get(pdl_request_data(r), "kwargs");
     for (size_t j = 0; j < pdl_value_len(args) + pdl_value_len(kwargs); j++) {
-        pdl_value *x =
-            j < pdl_value_len(args) ? pdl_value_at(args, j) : pdl_value_at(kwargs, j - pdl_value_len(args));
+        pdl_value *x = j < pdl_value_len(args) ? pdl_value_at(args, j)
+                                               : pdl_value_at(kwargs, j - pdl_value_len(args));
         if (pdl_value_get_int(x, &i)) sum += i;
         pdl_value_drop(x);
     }
@@ -388,12 +400,14 @@ static void test_requests(void) {
         {"model: my/x\ninput: hi\n", "any"},
         {"model: my/longest\ninput: hi\n", "longer"},
         {"model: pieces\ninput: hi\n", "one two"},
-        {"lastOf:\n- model: pieces\n  input: hi\n  modelResponse: raw\n- ${ raw.choices[0].message.role }\n",
+        {"lastOf:\n- model: pieces\n  input: hi\n  modelResponse: raw\n- ${ "
+         "raw.choices[0].message.role }\n",
          "assistant"},
         {"model: bad\ninput: hi\n", "Error during 'bad' model call: too much"},
         {"model: bad\ninput: hi\nfallback:\n  text: kept\n", "kept"},
-        {"model: number\ninput: hi\n", "the host program answered a request of kind model with a value of "
-                                       "type int, not text or {content, ...}"},
+        {"model: number\ninput: hi\n",
+         "the host program answered a request of kind model with a value of "
+         "type int, not text or {content, ...}"},
         {"read: null\nmessage: \"? \"\n", "a line"},
         {"read: ./nowhere.txt\n", "of a file"},
         {"lang: command\ncode: uname -a\n", "output"},
@@ -407,8 +421,9 @@ static void test_requests(void) {
     CHECK(pdl_value_put(inputs, "add", add) && pdl_value_kind(add) == PDL_KIND_OTHER);
     pdl_value_drop(add);
     CHECK(is_text(run_text(e, "text: ${ add(1, 2, three=3) + add() }\n", inputs), "6"));
-    CHECK(is_text(run_text(e, "for: {i: [1, 2, 3]}\nrepeat: ${ add(i, 10) }\njoin: {as: array}\n", inputs),
-                  "[11, 12, 13]"));
+    CHECK(is_text(
+        run_text(e, "for: {i: [1, 2, 3]}\nrepeat: ${ add(i, 10) }\njoin: {as: array}\n", inputs),
+        "[11, 12, 13]"));
     CHECK(is_text(run_text(e, "text: ${ add.name }\nfallback: none\n", inputs), "none"));
     CHECK(is_text(run_text(e, "text: ${ add }\n", inputs), "<function add>"));
     pdl_value_drop(inputs);
@@ -421,7 +436,8 @@ static void answer_json(void *user, pdl_request *r) {
     pdl_value_drop(v);
 }
 
-/* What a host program may answer to each kind of request; anything else is told with the kind, the type and what would do. */
+/* What a host program may answer to each kind of request; anything else is told with the kind, the
+ * type and what would do. */
 static void test_answers(void) {
     static const struct {
         const char *kind, *answer, *program, *want;
@@ -430,23 +446,37 @@ static void test_answers(void) {
         {"command", "{\"stdout\": \"o\", \"stderr\": \"\"}", "args: [x]\n", "o"},
         {"command", "{\"status\": 3}", "args: [x]\nfallback: failed\n", "failed"},
         {"command", "7", "args: [x]\n",
-         "the host program answered a request of kind command with a value of type int, not text or {stdout, stderr, status}"},
+         "the host program answered a request of kind command with a value of type int, not text "
+         "or {stdout, stderr, status}"},
         {"command", "{\"stdout\": 7}", "args: [x]\n",
-         "the host program answered a request of kind command with a value of type dict, not text or {stdout: text, stderr: text, status: integer}"},
+         "the host program answered a request of kind command with a value of type dict, not text "
+         "or {stdout: text, stderr: text, status: integer}"},
         {"read", "\"text\"", "read: x\n", "text"},
-        {"read", "7", "read: x\n", "the host program answered a request of kind read with a value of type int, not text"},
+        {"read", "7", "read: x\n",
+         "the host program answered a request of kind read with a value of type int, not text"},
         {"input", "null", "read: null\nfallback: nothing\n", "nothing"},
-        {"input", "7", "read: null\n", "the host program answered a request of kind input with a value of type int, not text or null"},
+        {"input", "7", "read: null\n",
+         "the host program answered a request of kind input with a value of type int, not text or "
+         "null"},
         {"source", "\"data: 5\"", "include: somewhere\n", "5"},
-        {"source", "7", "include: somewhere\n", "the host program answered a request of kind source with a value of type int, not text or null"},
+        {"source", "7", "include: somewhere\n",
+         "the host program answered a request of kind source with a value of type int, not text or "
+         "null"},
         {"random", "5", "text: ${ [1]|random }\n", "1"},
-        {"model", "{\"content\": \"c\", \"usage\": {\"completion_tokens\": 3, \"prompt_tokens\": 4}}", "model: m\n", "c"},
-        {"model", "[1]", "model: m\n", "the host program answered a request of kind model with a value of type list, not text or {content, ...}"},
-        {"embed", "{\"embeddings\": [[1, 2]], \"usage\": null}", "text: \"${ stdlib.embed('m', ['a']) }\"\n",
+        {"model",
+         "{\"content\": \"c\", \"usage\": {\"completion_tokens\": 3, \"prompt_tokens\": 4}}",
+         "model: m\n", "c"},
+        {"model", "[1]", "model: m\n",
+         "the host program answered a request of kind model with a value of type list, not text or "
+         "{content, ...}"},
+        {"embed", "{\"embeddings\": [[1, 2]], \"usage\": null}",
+         "text: \"${ stdlib.embed('m', ['a']) }\"\n",
          "{\"embeddings\": [[1, 2]], \"usage\": null}"},
         {"embed", "7", "text: \"${ stdlib.embed('m', ['a']) }\"\n",
-         "the host program answered a request of kind embed with a value of type int, not {embeddings, usage}"},
-        {"write", "7", "data: x\ncontribute: [result, f]\ndefs: {f: {aggregator: {file: nowhere}}}\n", "x"},
+         "the host program answered a request of kind embed with a value of type int, not "
+         "{embeddings, usage}"},
+        {"write", "7",
+         "data: x\ncontribute: [result, f]\ndefs: {f: {aggregator: {file: nowhere}}}\n", "x"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         pdl_error *error = NULL;
@@ -454,7 +484,8 @@ static void test_answers(void) {
         char answer[128];
         snprintf(answer, sizeof answer, "%s", rows[i].answer);
         bool ok = pdl_engine_handle(e, rows[i].kind, NULL, answer_json, answer, &error);
-        check(ok && is_text(run_text(e, rows[i].program, NULL), rows[i].want), __LINE__, rows[i].program);
+        check(ok && is_text(run_text(e, rows[i].program, NULL), rows[i].want), __LINE__,
+              rows[i].program);
         pdl_error_free(error);
         pdl_engine_free(e);
     }
@@ -466,7 +497,8 @@ static void test_loop(void) {
     kept open = {.n = 0};
     pdl_engine *e = pdl_engine_new(NULL, &error);
     CHECK(pdl_engine_handle(e, "model", "", collect, &open, &error));
-    pdl_program *p = load(e, "text:\n- model: any\n  input: hi\n- \" \"\n- model: any\n  input: there\n");
+    pdl_program *p =
+        load(e, "text:\n- model: any\n  input: hi\n- \" \"\n- model: any\n  input: there\n");
     pdl_task *t = pdl_task_start(e, p, NULL, &error);
     pdl_engine_free(e); /* the task keeps it */
     pdl_program_free(p);
@@ -558,7 +590,8 @@ static void answer_counted(void *user, pdl_request *r) {
 }
 
 /* The result, or the kind of the error, of a run with these options. */
-static bool ends_with(pdl_engine *e, pdl_program *p, const pdl_task_options *o, const char *result, const char *kind) {
+static bool ends_with(pdl_engine *e, pdl_program *p, const pdl_task_options *o, const char *result,
+                      const char *kind) {
     pdl_error *error = NULL;
     pdl_task *t = pdl_task_start(e, p, o, &error);
     if (!t) return is_error(&error, "", "a task");
@@ -603,7 +636,8 @@ static void test_timeout(void) {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
-    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0 && listen(fd, 16) == 0 && getsockname(fd, (struct sockaddr *)&a, &n) == 0);
+    CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0 && listen(fd, 16) == 0 &&
+          getsockname(fd, (struct sockaddr *)&a, &n) == 0);
     snprintf(url, sizeof url, "http://127.0.0.1:%d/v1", ntohs(a.sin_port));
     setenv("OPENAI_API_BASE", url, 1);
     setenv("OPENAI_API_KEY", "none", 1);
@@ -620,7 +654,8 @@ static void test_timeout(void) {
 static void free_inside(void *user, const pdl_report *r) {
     seen *s = user;
     if (s->task && strcmp(r->kind, "run_end") == 0) {
-        CHECK(pdl_task_wait(s->task, -1) == PDL_TASK_WAITING && pdl_task_step(s->task) == PDL_TASK_WAITING);
+        CHECK(pdl_task_wait(s->task, -1) == PDL_TASK_WAITING &&
+              pdl_task_step(s->task) == PDL_TASK_WAITING);
         pdl_task_free(s->task);
         s->task = NULL;
     }
@@ -639,7 +674,7 @@ static void test_free_inside(pdl_engine *e) {
     pdl_program_free(p);
 }
 
-/* --- many ------------------------------ */
+/* --- many ------------------------------------------------------------------------------------- */
 
 static bool run_once(int i) {
     static char said[] = "yes";
@@ -710,9 +745,7 @@ static void test_descriptors(void) {
 }
 
 static size_t n_allocated, fail_at, n_given; /* fail_at: that allocation fails */
-static void *count_alloc(size_t n) {
-    return ++n_allocated == fail_at ? NULL : malloc(n);
-}
+static void *count_alloc(size_t n) { return ++n_allocated == fail_at ? NULL : malloc(n); }
 static void *count_resize(void *p, size_t n) {
     return ++n_allocated == fail_at ? NULL : realloc(p, n);
 }
@@ -722,7 +755,8 @@ static bool give_back(size_t n) { /* the allocation is tried again */
     return n > 0;
 }
 
-/* An allocator with a limit: what the host lets programs have. A header of 16 bytes holds the size. */
+/* An allocator with a limit: what the host lets programs have. A header of 16 bytes holds the
+ * size. */
 enum { HEAD = 16 };
 static size_t n_bytes;
 static const size_t MOST_BYTES = 32u << 20;
@@ -742,15 +776,18 @@ static void limited_free(void *p) {
     free((char *)p - HEAD);
 }
 
-/* A program that uses up the memory is an error with its place, again and again; the host goes on. */
+/* A program that uses up the memory is an error with its place, again and again; the host goes
+ * on. */
 static void test_limited(void) {
     CHECK(pdl_set_allocator(limited_alloc, limited_resize, limited_free));
     pdl_engine *e = pdl_engine_new(NULL, NULL);
     for (int i = 0; i < 3; i++) {
         pdl_error *error = NULL;
-        pdl_program *p = load(e, "text:\n- first\n- for: {i: \"${ range(100000000) }\"}\n  repeat:\n    data: {a: \"${ i }\"}\n  join: {as: array}\n");
+        pdl_program *p = load(e, "text:\n- first\n- for: {i: \"${ range(100000000) }\"}\n  "
+                                 "repeat:\n    data: {a: \"${ i }\"}\n  join: {as: array}\n");
         pdl_value *v = pdl_run_program(e, p, NULL, &error);
-        CHECK(!v && error && strcmp(error->kind, "limit") == 0 && strstr(error->message, "memory") && error->line == 3);
+        CHECK(!v && error && strcmp(error->kind, "limit") == 0 &&
+              strstr(error->message, "memory") && error->line == 3);
         pdl_error_free(error);
         pdl_program_free(p);
         CHECK(run_once(i));

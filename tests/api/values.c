@@ -1,5 +1,5 @@
-/* values.c -- values and notes of pdl.h that programs make: contexts, messages, variables. C11. Prints what failed, then the
- * counts.
+/* values.c -- values and notes of pdl.h that programs make: contexts, messages, variables. C11.
+ * Prints what failed, then the counts.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static pdl_task *ended(pdl_engine *e, const char *text, const pdl_value *inputs)
     return t;
 }
 
-static const char MESSAGES[] = "text:\n- one\n- {data: two, role: assistant}\n- {def: c, contribute: [], data: '${ pdl_context }'}\n";
+static const char MESSAGES[] = "text:\n- one\n- {data: two, role: assistant}\n- {def: c, "
+                               "contribute: [], data: '${ pdl_context }'}\n";
 
 /* A context is a list of messages, which are dicts; also inside of other values. */
 static void test_contexts(pdl_engine *e) {
@@ -61,11 +62,15 @@ static void test_contexts(pdl_engine *e) {
     pdl_value *vars = pdl_task_variables(t, NULL), *c = pdl_value_get(vars, "c");
     CHECK(pdl_value_kind(c) == PDL_KIND_LIST && pdl_value_len(c) == 2);
     pdl_value *second = pdl_value_at(c, 1);
-    CHECK(pdl_value_kind(second) == PDL_KIND_DICT && is_text(pdl_value_get(second, "role"), "assistant") &&
+    CHECK(pdl_value_kind(second) == PDL_KIND_DICT &&
+          is_text(pdl_value_get(second, "role"), "assistant") &&
           is_text(pdl_value_get(second, "content"), "two"));
-    CHECK(!pdl_value_at(c, 2) && !pdl_value_key_at(c, 0) && !pdl_value_get(c, "role") && !pdl_value_push(c, second));
-    CHECK(is_json(pdl_value_keep(c), "[{\"role\": \"user\", \"content\": \"one\", \"pdl__defsite\": \"text.0.data\"}, {\"role\": \"assistant\", "
-                                     "\"content\": \"two\"}]"));
+    CHECK(!pdl_value_at(c, 2) && !pdl_value_key_at(c, 0) && !pdl_value_get(c, "role") &&
+          !pdl_value_push(c, second));
+    CHECK(is_json(pdl_value_keep(c),
+                  "[{\"role\": \"user\", \"content\": \"one\", \"pdl__defsite\": \"text.0.data\"}, "
+                  "{\"role\": \"assistant\", "
+                  "\"content\": \"two\"}]"));
     pdl_value *list = pdl_value_list();
     CHECK(pdl_value_push(list, c) && pdl_value_len(list) == 1);
     pdl_value_drop(second);
@@ -97,11 +102,13 @@ static void answer(void *user, pdl_request *r) {
 }
 
 static void test_variables(pdl_engine *e) {
-    static char reply[] = "{\"content\": \"x\", \"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 4}}";
+    static char reply[] =
+        "{\"content\": \"x\", \"usage\": {\"prompt_tokens\": 3, \"completion_tokens\": 4}}";
     CHECK(pdl_engine_handle(e, "model", "", answer, reply, NULL));
     pdl_task *t = ended(e, "model: any\n", NULL);
     pdl_value *vars = pdl_task_variables(t, NULL), *lib = pdl_value_get(vars, "stdlib");
-    CHECK(is_json(pdl_value_get(vars, "pdl_usage"), "{\"model_calls\": 1, \"completion_tokens\": 4, \"prompt_tokens\": 3}"));
+    CHECK(is_json(pdl_value_get(vars, "pdl_usage"),
+                  "{\"model_calls\": 1, \"completion_tokens\": 4, \"prompt_tokens\": 3}"));
     CHECK(pdl_value_kind(lib) == PDL_KIND_DICT && pdl_value_len(lib) > 0);
     pdl_value_drop(lib);
     pdl_value_drop(vars);

@@ -1,10 +1,12 @@
-/* model_driver.c -- runs model calls for tests/model: one JSON object on standard input, JSON lines on
- * standard output.
+/* model_driver.c -- runs model calls for tests/model: one JSON object on standard input, JSON lines
+ * on standard output.
  *
- *   {calls: [{model, messages, parameters?, platform?, schema?, stream?} | {model, input, parameters?}], env?: {NAME: VALUE}, repeat?: N,
- * quiet?: bool, split?: bool, cancel_after?: N, timeouts?: text} A line per piece {i, piece} and per end {i, reply} or {i,
- * error: {kind, msg, status, detail}}. repeat: the calls N times over, all at once; cancel_after: each call
- * is cancelled after N pieces, which gives {i, cancelled: true}.
+ *   {calls: [{model, messages, parameters?, platform?, schema?, stream?} | {model, input,
+ *   parameters?}], env?: {NAME: VALUE}, repeat?: N,
+ * quiet?: bool, split?: bool, cancel_after?: N, timeouts?: text} A line per piece {i, piece} and
+ * per end {i, reply} or {i, error: {kind, msg, status, detail}}. repeat: the calls N times over,
+ * all at once; cancel_after: each call is cancelled after N pieces, which gives {i, cancelled:
+ * true}.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,7 +39,8 @@ static const char *get_env(void *user, const char *name) {
 static void print_line(pdl_val v) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};
-    if (!pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &out, &err)) fprintf(stderr, "%s\n", err.msg);
+    if (!pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &out, &err))
+        fprintf(stderr, "%s\n", err.msg);
     printf("%s\n", pdl_buf_z(&out));
     fflush(stdout);
     pdl_err_fini(&err);
@@ -83,12 +86,14 @@ static void start(driver *d, pdl_vref call, uint32_t id) {
     pdl_val r = pdl_keep(call);
     for (size_t i = 0; i < 2; i++)
         if (pdl_is_absent(pdl_dict_getz(r, keys[i]))) r = pdl_dict_putz(r, keys[i], pdl_null());
-    if (pdl_is_absent(pdl_dict_getz(r, "parameters"))) r = pdl_dict_putz(r, "parameters", pdl_dict_new(0));
+    if (pdl_is_absent(pdl_dict_getz(r, "parameters")))
+        r = pdl_dict_putz(r, "parameters", pdl_dict_new(0));
     if (pdl_is_absent(pdl_dict_getz(r, "stream"))) r = pdl_dict_putz(r, "stream", pdl_bool(false));
     pdl_effect_sink sink = {d, on_piece, on_reply};
     bool embed = !pdl_is_absent(pdl_dict_getz(r, "input"));
     d->open++;
-    d->world->ops->start(d->world, pdl_effect_new(embed ? PDL_EFFECT_embed : PDL_EFFECT_model, id, NULL, 0, (pdl_loc){0}, r, sink));
+    d->world->ops->start(d->world, pdl_effect_new(embed ? PDL_EFFECT_embed : PDL_EFFECT_model, id,
+                                                  NULL, 0, (pdl_loc){0}, r, sink));
 }
 
 static int64_t number(pdl_vref job, const char *key, int64_t dflt) {
@@ -120,8 +125,10 @@ int main(void) {
     debug.split = flag(job, "split");
     pdl_loop *loop = pdl_loop_new();
     pdl_vref limits = pdl_dict_getz(job, "timeouts");
-    pdl_model_options opt = {
-        .env = get_env, .user = &d, .debug = &debug, .timeouts = pdl_is_str(limits) ? pdl_str_get(limits).p : NULL};
+    pdl_model_options opt = {.env = get_env,
+                             .user = &d,
+                             .debug = &debug,
+                             .timeouts = pdl_is_str(limits) ? pdl_str_get(limits).p : NULL};
     d.world = pdl_model_world_new(loop, &opt);
     uint64_t t0 = pdl_clock_ns();
     pdl_vref calls = pdl_dict_getz(job, "calls");
@@ -130,8 +137,8 @@ int main(void) {
         for (size_t i = 0; i < pdl_list_len(calls); i++) start(&d, pdl_list_at(calls, i), ++id);
     while (d.open && d.world->ops->poll(d.world, -1)) continue;
     if (d.quiet)
-        printf("{\"calls\":%u,\"failed\":%zu,\"pieces\":%zu,\"seconds\":%.6f}\n", id, d.failed, d.pieces,
-               (double)(pdl_clock_ns() - t0) / 1e9);
+        printf("{\"calls\":%u,\"failed\":%zu,\"pieces\":%zu,\"seconds\":%.6f}\n", id, d.failed,
+               d.pieces, (double)(pdl_clock_ns() - t0) / 1e9);
     bool stuck = d.open > 0;
     d.world->ops->close(d.world);
     bool left_open = pdl_loop_is_open(loop);
@@ -139,6 +146,7 @@ int main(void) {
     pdl_drop(job);
     pdl_debug_fini(&debug);
     if (stuck || left_open)
-        fprintf(stderr, "model_driver: %s\n", stuck ? "calls without an end" : "the loop is still open");
+        fprintf(stderr, "model_driver: %s\n",
+                stuck ? "calls without an end" : "the loop is still open");
     return stuck || left_open;
 }

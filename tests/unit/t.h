@@ -23,16 +23,17 @@ static size_t t_row __attribute__((unused));
 static inline pdl_str t_str(const char *z) { return pdl_str_of(z); }
 
 /* got equals want, with the row in the message. */
-#define t_assert_str(got, want)                                                                       \
-    do {                                                                                              \
-        pdl_str t_g = (got);                                                                          \
-        const char *t_w = (want);                                                                     \
-        if (!pdl_str_is(t_g, t_w)) fail_msg("row %zu: got <%.*s>, want <%s>", t_row, PDL_FMT(t_g), t_w); \
+#define t_assert_str(got, want)                                                                    \
+    do {                                                                                           \
+        pdl_str t_g = (got);                                                                       \
+        const char *t_w = (want);                                                                  \
+        if (!pdl_str_is(t_g, t_w))                                                                 \
+            fail_msg("row %zu: got <%.*s>, want <%s>", t_row, PDL_FMT(t_g), t_w);                  \
     } while (0)
 
-#define t_assert(cond)                                             \
-    do {                                                           \
-        if (!(cond)) fail_msg("row %zu: %s does not hold", t_row, #cond); \
+#define t_assert(cond)                                                                             \
+    do {                                                                                           \
+        if (!(cond)) fail_msg("row %zu: %s does not hold", t_row, #cond);                          \
     } while (0)
 
 #endif

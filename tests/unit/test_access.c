@@ -27,8 +27,10 @@ static void expect(bool ok, pdl_val got, pdl_err *err, const char *want) {
     if (!ok) {
         pdl_buf_putf(&b, "!%s", err->msg);
     } else {
-        if (pdl_is(got, PDL_V_UNDEFINED)) pdl_buf_put(&b, pdl_str_get(pdl_undefined_why(got)));
-        else t_assert(pdl_val_repr(got, &b, &none));
+        if (pdl_is(got, PDL_V_UNDEFINED))
+            pdl_buf_put(&b, pdl_str_get(pdl_undefined_why(got)));
+        else
+            t_assert(pdl_val_repr(got, &b, &none));
         pdl_drop(got);
     }
     t_assert_str(pdl_buf_str(&b), want);
@@ -140,8 +142,9 @@ static void undefined_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(attributes),         cmocka_unit_test(items),           cmocka_unit_test(slices),
-        cmocka_unit_test(ranges_stay_ranges), cmocka_unit_test(undefined_fails),
+        cmocka_unit_test(attributes),      cmocka_unit_test(items),
+        cmocka_unit_test(slices),          cmocka_unit_test(ranges_stay_ranges),
+        cmocka_unit_test(undefined_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* What happens when memory runs out: the handler may give some back; else one line and exit status 1.
- * SPDX-License-Identifier: Apache-2.0 */
+/* What happens when memory runs out: the handler may give some back; else one line and exit status
+ * 1. SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 
 #include <stdint.h>
@@ -58,7 +58,8 @@ static void the_handler_gives_some_back(void **state) {
     pdl_free(b);
 }
 
-/* Runs fn in a process of its own; -> its exit status, what it printed on standard error in text. */
+/* Runs fn in a process of its own; -> its exit status, what it printed on standard error in
+ * text. */
 static int end_of(void (*fn)(void), char text[1000]) {
     int fds[2], status;
     assert_int_equal(pipe(fds), 0);

@@ -59,7 +59,7 @@ static void deferred(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hands_out_zeroed_aligned), cmocka_unit_test(marks),
-                                       cmocka_unit_test(deferred)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hands_out_zeroed_aligned),
+                                       cmocka_unit_test(marks), cmocka_unit_test(deferred)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

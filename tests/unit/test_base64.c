@@ -5,8 +5,12 @@
 static const struct {
     const char *bytes, *plain, *url;
 } rows[] = {
-    {"", "", ""},           {"f", "Zg==", "Zg"},         {"fo", "Zm8=", "Zm8"},      {"foo", "Zm9v", "Zm9v"},
-    {"foob", "Zm9vYg==", "Zm9vYg"}, {"\xff\xfe\xfd\xfb", "//79+w==", "__79-w"},
+    {"", "", ""},
+    {"f", "Zg==", "Zg"},
+    {"fo", "Zm8=", "Zm8"},
+    {"foo", "Zm9v", "Zm9v"},
+    {"foob", "Zm9vYg==", "Zm9vYg"},
+    {"\xff\xfe\xfd\xfb", "//79+w==", "__79-w"},
 };
 
 static void writes_and_reads(void **state) {
@@ -32,7 +36,8 @@ static void writes_and_reads(void **state) {
 static const struct {
     const char *text;
     bool ok;
-} texts[] = {{"Zm 9v\n", true}, {"Zm9v=", true}, {"Z", false}, {"Zm9vY", false}, {"Zm?v", false}, {"Zg==x", false}};
+} texts[] = {{"Zm 9v\n", true}, {"Zm9v=", true}, {"Z", false},
+             {"Zm9vY", false},  {"Zm?v", false}, {"Zg==x", false}};
 
 static void refuses_what_is_none(void **state) {
     (void)state;
@@ -45,6 +50,7 @@ static void refuses_what_is_none(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(writes_and_reads), cmocka_unit_test(refuses_what_is_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(writes_and_reads),
+                                       cmocka_unit_test(refuses_what_is_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

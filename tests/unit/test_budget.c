@@ -1,5 +1,5 @@
-/* Budgets as text, their chain, and the error that tells which one is spent; prices and estimates beside them.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Budgets as text, their chain, and the error that tells which one is spent; prices and estimates
+ * beside them. SPDX-License-Identifier: Apache-2.0 */
 #include "effect/budget.h"
 
 #include "model/prices.h"
@@ -34,7 +34,8 @@ static void texts_are_read(void **state) {
         pdl_err err = {0};
         assert_int_equal(pdl_budget_read(pdl_str_of(texts[i].text), got, &err), texts[i].ok);
         assert_int_equal(err.kind, texts[i].ok ? PDL_E_NONE : PDL_E_usage);
-        for (size_t k = 0; texts[i].ok && k < PDL_BUDGET_COUNT; k++) assert_true(got[k] == texts[i].want[k]);
+        for (size_t k = 0; texts[i].ok && k < PDL_BUDGET_COUNT; k++)
+            assert_true(got[k] == texts[i].want[k]);
         pdl_err_fini(&err);
     }
 }
@@ -43,7 +44,8 @@ static void texts_are_read(void **state) {
 static void error_knows_its_budget(void **state) {
     (void)state;
     const double none[PDL_BUDGET_COUNT] = {-1, -1, -1, -1};
-    pdl_budget *outer = pdl_budget_new(none, NULL, (pdl_loc){0}), *middle = pdl_budget_new(none, outer, (pdl_loc){0}),
+    pdl_budget *outer = pdl_budget_new(none, NULL, (pdl_loc){0}),
+               *middle = pdl_budget_new(none, outer, (pdl_loc){0}),
                *inner = pdl_budget_new(none, middle, (pdl_loc){0});
     pdl_err err = {0}, other = {0};
     assert_false(pdl_budget_refuse(middle, PDL_BUDGET_tokens, PDL_STR("why"), &err));
@@ -74,13 +76,21 @@ static const struct {
     double want; /* negative: unknown */
 } prices[] = {
     {"openai/a", "{}", "{\"prompt_tokens\": 10, \"completion_tokens\": 2}", 10 * 2 + 2 * 3},
-    {"openai/a", "{}", "{\"prompt_tokens\": 10, \"completion_tokens\": 2, \"prompt_tokens_details\": {\"cached_tokens\": 4}}",
+    {"openai/a", "{}",
+     "{\"prompt_tokens\": 10, \"completion_tokens\": 2, \"prompt_tokens_details\": "
+     "{\"cached_tokens\": 4}}",
      6 * 2 + 4 * 1 + 2 * 3},
-    {"openai/a", "{}", "{\"prompt_tokens\": 1, \"completion_tokens\": 0, \"prompt_tokens_details\": {\"cached_tokens\": 9}}", 1},
-    {"openai/b", "{}", "{\"prompt_tokens\": 10, \"completion_tokens\": 2}", 12}, /* the last row that fits */
+    {"openai/a", "{}",
+     "{\"prompt_tokens\": 1, \"completion_tokens\": 0, \"prompt_tokens_details\": "
+     "{\"cached_tokens\": 9}}",
+     1},
+    {"openai/b", "{}", "{\"prompt_tokens\": 10, \"completion_tokens\": 2}",
+     12}, /* the last row that fits */
     {"other/x", "{}", "{\"prompt_tokens\": 10, \"completion_tokens\": 2}", -1},
-    {"other/x", "{\"input_cost_per_token\": 5, \"output_cost_per_token\": 7}", "{\"prompt_tokens\": 1, \"completion_tokens\": 1}", 12},
-    {"other/x", "{\"input_cost_per_token\": 5}", "{\"prompt_tokens\": 1, \"completion_tokens\": 1}", -1},
+    {"other/x", "{\"input_cost_per_token\": 5, \"output_cost_per_token\": 7}",
+     "{\"prompt_tokens\": 1, \"completion_tokens\": 1}", 12},
+    {"other/x", "{\"input_cost_per_token\": 5}", "{\"prompt_tokens\": 1, \"completion_tokens\": 1}",
+     -1},
     {"openai/a", "{}", "{}", -1},
 };
 
@@ -88,15 +98,17 @@ static void prices_are_found(void **state) {
     (void)state;
     pdl_prices *table;
     pdl_err err = {0};
-    assert_true(pdl_prices_read(PDL_STR("{\"openai/*\": {\"input\": 2, \"output\": 3, \"cached_input\": 1},"
-                                        " \"openai/b\": {\"input\": 1, \"output\": 1}}"),
-                                "t", &table, &err));
+    assert_true(
+        pdl_prices_read(PDL_STR("{\"openai/*\": {\"input\": 2, \"output\": 3, \"cached_input\": 1},"
+                                " \"openai/b\": {\"input\": 1, \"output\": 1}}"),
+                        "t", &table, &err));
     for (size_t i = 0; i < T_LEN(prices); i++) {
         T_ROW(i);
         pdl_price price;
         double cost = -1;
         pdl_val params = json(prices[i].parameters), usage = json(prices[i].usage);
-        bool known = pdl_price_find(table, pdl_str_of(prices[i].model), params, &price) && pdl_price_of(&price, usage, &cost);
+        bool known = pdl_price_find(table, pdl_str_of(prices[i].model), params, &price) &&
+                     pdl_price_of(&price, usage, &cost);
         assert_int_equal(known, prices[i].want >= 0);
         if (known) assert_true(cost == prices[i].want);
         pdl_drop(params);
@@ -113,7 +125,8 @@ static const struct {
     {"{\"messages\": [{\"role\": \"user\", \"content\": \"\"}]}", 4},
     {"{\"messages\": [{\"role\": \"user\", \"content\": \"abcdefghi\"}]}", 4 + 3},
     {"{\"messages\": [{\"role\": \"user\", \"content\": \"\\u4e16\\u754c\"}]}", 4 + 2},
-    {"{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"abcd\"}, {\"type\": \"image_url\"}]}]}",
+    {"{\"messages\": [{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"abcd\"}, "
+     "{\"type\": \"image_url\"}]}]}",
      4 + 1 + PDL_TOKENS_OF_MEDIA},
     {"{\"input\": [\"abcd\", \"abcd\"]}", 2},
 };

@@ -58,7 +58,8 @@ static void begins_in_an_array(void **state) {
     t_assert_str(t_str(taken), "1234567");
     pdl_free(taken);
     b = pdl_buf_in(space, sizeof space, 20);
-    t_assert(pdl_buf_add(&b, PDL_STR("1234567"), &err) && pdl_buf_fill(&b, PDL_STR("ab"), 2, &err) && b.p != space);
+    t_assert(pdl_buf_add(&b, PDL_STR("1234567"), &err) &&
+             pdl_buf_fill(&b, PDL_STR("ab"), 2, &err) && b.p != space);
     t_assert_str(pdl_buf_str(&b), "1234567abab");
     t_assert(!pdl_buf_add(&b, PDL_STR("0123456789"), &err) && err.kind == PDL_E_limit);
     pdl_err_fini(&err);
@@ -96,9 +97,15 @@ static const struct {
     size_t times, limit;
     const char *want; /* NULL: it fails and changes nothing */
 } fills[] = {
-    {"", "x", 0, 10, ""},       {"a", "", 5, 10, "a"},       {"", "x", 1, 10, "x"},
-    {"", "x", 10, 10, "xxxxxxxxxx"}, {"", "x", 11, 10, NULL}, {"ab", "xyz", 2, 8, "abxyzxyz"},
-    {"ab", "xyz", 3, 10, NULL}, {"", "xyz", SIZE_MAX / 2, 10, NULL}, {"ab", "\xc3\xa9", 5, 100, "ab\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"},
+    {"", "x", 0, 10, ""},
+    {"a", "", 5, 10, "a"},
+    {"", "x", 1, 10, "x"},
+    {"", "x", 10, 10, "xxxxxxxxxx"},
+    {"", "x", 11, 10, NULL},
+    {"ab", "xyz", 2, 8, "abxyzxyz"},
+    {"ab", "xyz", 3, 10, NULL},
+    {"", "xyz", SIZE_MAX / 2, 10, NULL},
+    {"ab", "\xc3\xa9", 5, 100, "ab\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"},
 };
 
 static void fills_up_to_the_limit(void **state) {
@@ -108,7 +115,8 @@ static void fills_up_to_the_limit(void **state) {
         pdl_buf b = PDL_BUF_INIT(fills[i].limit);
         pdl_err err = {0};
         pdl_buf_put(&b, t_str(fills[i].before));
-        t_assert(pdl_buf_fill(&b, t_str(fills[i].unit), fills[i].times, &err) == (fills[i].want != NULL));
+        t_assert(pdl_buf_fill(&b, t_str(fills[i].unit), fills[i].times, &err) ==
+                 (fills[i].want != NULL));
         t_assert(err.kind == (fills[i].want ? PDL_E_NONE : PDL_E_limit));
         t_assert_str(pdl_buf_str(&b), fills[i].want ? fills[i].want : fills[i].before);
         pdl_err_fini(&err);
@@ -117,6 +125,9 @@ static void fills_up_to_the_limit(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit), cmocka_unit_test(appends), cmocka_unit_test(ceiling), cmocka_unit_test(begins_in_an_array), cmocka_unit_test(lifted_ceiling)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit),
+                                       cmocka_unit_test(appends), cmocka_unit_test(ceiling),
+                                       cmocka_unit_test(begins_in_an_array),
+                                       cmocka_unit_test(lifted_ceiling)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

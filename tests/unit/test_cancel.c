@@ -94,12 +94,14 @@ static bool reads_json(pdl_vref list, pdl_vref digits, pdl_err *err) {
 static bool repairs_json(pdl_vref list, pdl_vref digits, pdl_err *err) {
     (void)list;
     pdl_val v;
-    if (!pdl_json_repair(pdl_str_sub(pdl_str_get(digits), 0, pdl_str_get(digits).n - 1), &v, err)) return false;
+    if (!pdl_json_repair(pdl_str_sub(pdl_str_get(digits), 0, pdl_str_get(digits).n - 1), &v, err))
+        return false;
     pdl_drop(v);
     return true;
 }
 
-static bool calls(pdl_vref receiver, const char *method, const pdl_val *args, size_t n, pdl_err *err) {
+static bool calls(pdl_vref receiver, const char *method, const pdl_val *args, size_t n,
+                  pdl_err *err) {
     const pdl_native *row = pdl_method_find(receiver, t_str(method));
     const pdl_native_env env = {0};
     pdl_val pos[3] = {receiver}, out;
@@ -131,10 +133,12 @@ static bool lists_characters(pdl_vref list, pdl_vref digits, pdl_err *err) {
 }
 
 static bool (*const operations[])(pdl_vref list, pdl_vref digits, pdl_err *err) = {
-    prints, prints_over_lines, stringifies, writes_json, reads_json, repairs_json, splits, splits_words, lists_characters,
+    prints, prints_over_lines, stringifies,      writes_json, reads_json, repairs_json,
+    splits, splits_words,      lists_characters,
 };
 
-/* Each does its work without a flag and with one that is not set; with one that is it fails and leaves nothing behind. */
+/* Each does its work without a flag and with one that is not set; with one that is it fails and
+ * leaves nothing behind. */
 static void ends_in_the_middle(void **state) {
     (void)state;
     volatile sig_atomic_t flag = 0;
@@ -158,6 +162,7 @@ static void ends_in_the_middle(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(checks_the_scope_of_this_thread), cmocka_unit_test(ends_in_the_middle)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(checks_the_scope_of_this_thread),
+                                       cmocka_unit_test(ends_in_the_middle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

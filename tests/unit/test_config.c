@@ -1,5 +1,5 @@
-/* test_config.c -- the configuration of tool servers: what is read, and what is told of what is wrong.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_config.c -- the configuration of tool servers: what is read, and what is told of what is
+ * wrong. SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +11,11 @@
 
 static char path[] = "/tmp/pdl_config_XXXXXX";
 
-/* The environment: NAME is its own value in small letters, NONE and what is not listed is not set. */
+/* The environment: NAME is its own value in small letters, NONE and what is not listed is not
+ * set. */
 static const char *env(void *user, const char *name) {
-    static const char *const set[][2] = {{"TOKEN", "token"}, {"HOME", "home"}, {"PATH", "path"}, {"EMPTY", ""}};
+    static const char *const set[][2] = {
+        {"TOKEN", "token"}, {"HOME", "home"}, {"PATH", "path"}, {"EMPTY", ""}};
     (void)user;
     if (strcmp(name, "PDL_MCP_CONFIG") == 0) return path;
     for (size_t i = 0; i < T_LEN(set); i++)
@@ -36,14 +38,16 @@ static void write_file(const char *text) {
 
 /* A line a member: argv, env (what is added to ours), cwd, url, headers, allow, times. */
 static void show(const server_config *c, pdl_buf *out) {
-    for (size_t i = 0; c->argv && c->argv[i]; i++) pdl_buf_putf(out, "%s%s", i ? " " : "", c->argv[i]);
+    for (size_t i = 0; c->argv && c->argv[i]; i++)
+        pdl_buf_putf(out, "%s%s", i ? " " : "", c->argv[i]);
     for (size_t i = 0; c->env && c->env[i]; i++) pdl_buf_putf(out, " %s", c->env[i]);
     if (c->cwd) pdl_buf_putf(out, " in %s", c->cwd);
     if (c->url) pdl_buf_putf(out, "%s", c->url);
     for (size_t i = 0; i < c->n_headers; i++) pdl_buf_putf(out, " [%s]", c->headers[i]);
     if (c->allow) PDL_PUT(out, " allows");
     for (size_t i = 0; i < c->n_allow; i++) pdl_buf_putf(out, " %.*s", PDL_FMT(c->allow[i]));
-    pdl_buf_putf(out, " %llu %llu", (unsigned long long)c->timeout_ms, (unsigned long long)c->start_ms);
+    pdl_buf_putf(out, " %llu %llu", (unsigned long long)c->timeout_ms,
+                 (unsigned long long)c->start_ms);
 }
 
 /* The entry of the server s. */
@@ -52,14 +56,19 @@ static const struct {
 } good[] = {
     {"{\"command\": \"run\"}", "run HOME=home PATH=path 60000 60000"},
     {"{\"command\": \"run\", \"args\": [], \"env\": null}", "run HOME=home PATH=path 60000 60000"},
-    {"{\"command\": \"run\", \"args\": [\"-a\", \"${TOKEN}x\", \"$TOKEN\", \"${\"], \"cwd\": \"/d\"}",
+    {"{\"command\": \"run\", \"args\": [\"-a\", \"${TOKEN}x\", \"$TOKEN\", \"${\"], \"cwd\": "
+     "\"/d\"}",
      "run -a tokenx $TOKEN ${ HOME=home PATH=path in /d 60000 60000"},
-    {"{\"command\": \"run\", \"env\": {\"HOME\": \"mine\", \"KEY\": \"${TOKEN}${TOKEN}\"}}", "run PATH=path HOME=mine KEY=tokentoken 60000 60000"},
-    {"{\"url\": \"https://x/mcp\", \"timeout\": 1.5, \"startTimeout\": 7, \"other\": [1]}", "https://x/mcp 1500 7000"},
-    {"{\"type\": \"http\", \"url\": \"http://${TOKEN}/\", \"headers\": {\"Authorization\": \"Bearer ${TOKEN}\", \"A\": \"\"}}",
+    {"{\"command\": \"run\", \"env\": {\"HOME\": \"mine\", \"KEY\": \"${TOKEN}${TOKEN}\"}}",
+     "run PATH=path HOME=mine KEY=tokentoken 60000 60000"},
+    {"{\"url\": \"https://x/mcp\", \"timeout\": 1.5, \"startTimeout\": 7, \"other\": [1]}",
+     "https://x/mcp 1500 7000"},
+    {"{\"type\": \"http\", \"url\": \"http://${TOKEN}/\", \"headers\": {\"Authorization\": "
+     "\"Bearer ${TOKEN}\", \"A\": \"\"}}",
      "http://token/ [Authorization: Bearer token] [A: ] 60000 60000"},
     {"{\"command\": \"run\", \"allow\": []}", "run HOME=home PATH=path allows 60000 60000"},
-    {"{\"command\": \"run\", \"allow\": [\"a*\", \"b\"], \"timeout\": 0.0001}", "run HOME=home PATH=path allows a* b 1 60000"},
+    {"{\"command\": \"run\", \"allow\": [\"a*\", \"b\"], \"timeout\": 0.0001}",
+     "run HOME=home PATH=path allows a* b 1 60000"},
 };
 
 static void entries_are_read(void **state) {
@@ -95,27 +104,44 @@ static const struct {
     {"{\"mcpServers\": {}}", "1:16: there is no server of this name"},
     {"{\"mcpServers\": {\n \"s\": 7}}", "2:7: the entry should be an object"},
     {"{\"mcpServers\": {\"s\": {}}}", "1:22: the entry needs either a command or a url"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"url\": \"http://x\"}}}", "1:22: the entry needs either a command or a url"},
-    {"{\"mcpServers\": {\"s\": {\"command\": 3}}}", "1:34: command should be a text, not of type int"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"url\": \"http://x\"}}}",
+     "1:22: the entry needs either a command or a url"},
+    {"{\"mcpServers\": {\"s\": {\"command\": 3}}}",
+     "1:34: command should be a text, not of type int"},
     {"{\"mcpServers\": {\"s\": {\"command\": \"\"}}}", "1:34: command is empty"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"args\": \"y\"}}}", "2:11: args should be a list"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"args\": [\"y\", [\"}\"], 4]}}}", "2:17: args should be a text, not of type list"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": [1]}}}", "2:10: env should be an object of texts"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": {\"A\": \"b\",\n   \"C\": 1}}}}", "3:9: env should be a text, not of type int"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": {\"A\": \"${NONE}\"}}}}", "2:16: env needs the variable NONE, which is not set"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": {\"A\": \"${EMPTY}\"}}}}", "2:16: env needs the variable EMPTY, which is not set"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"args\": \"y\"}}}",
+     "2:11: args should be a list"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"args\": [\"y\", [\"}\"], 4]}}}",
+     "2:17: args should be a text, not of type list"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": [1]}}}",
+     "2:10: env should be an object of texts"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": {\"A\": \"b\",\n   \"C\": 1}}}}",
+     "3:9: env should be a text, not of type int"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": {\"A\": \"${NONE}\"}}}}",
+     "2:16: env needs the variable NONE, which is not set"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\",\n  \"env\": {\"A\": \"${EMPTY}\"}}}}",
+     "2:16: env needs the variable EMPTY, which is not set"},
     {"{\"mcpServers\": {\"s\": {\"command\": \"x\\u0000y\"}}}", "1:34: command holds a zero byte"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"cwd\": {}}}}", "1:46: cwd should be a text, not of type dict"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"allow\": \"a\"}}}", "1:48: allow should be a list of names of tools"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"allow\": [\"a\",\n2]}}}", "2:1: allow should be a list of names of tools"},
-    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"timeout\": 0}}}", "1:50: timeout should be a number of seconds from above 0 to 604800"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"cwd\": {}}}}",
+     "1:46: cwd should be a text, not of type dict"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"allow\": \"a\"}}}",
+     "1:48: allow should be a list of names of tools"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"allow\": [\"a\",\n2]}}}",
+     "2:1: allow should be a list of names of tools"},
+    {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"timeout\": 0}}}",
+     "1:50: timeout should be a number of seconds from above 0 to 604800"},
     {"{\"mcpServers\": {\"s\": {\"command\": \"x\", \"startTimeout\": \"1\"}}}",
      "1:55: startTimeout should be a number of seconds from above 0 to 604800"},
-    {"{\"mcpServers\": {\"s\": {\"url\": \"ftp://x\"}}}", "1:30: url should begin with http:// or https://"},
-    {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"type\": \"sse\"}}}", "1:50: the transport sse is not supported, only streamable HTTP"},
-    {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"headers\": {\"A\": \"b\\nc\"}}}}", "1:59: a value in headers has two lines"},
-    {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"headers\": {\"A\\n\": \"b\"}}}}", "1:61: a name in headers holds a byte that it may not"},
-    {"{\"mcpServers\": {\"s\": {}, \"s\": {\"command\": \"\xc3\xa4\", \"args\": 1}}}", "1:56: args should be a list"}, /* the last of equal keys */
+    {"{\"mcpServers\": {\"s\": {\"url\": \"ftp://x\"}}}",
+     "1:30: url should begin with http:// or https://"},
+    {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"type\": \"sse\"}}}",
+     "1:50: the transport sse is not supported, only streamable HTTP"},
+    {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"headers\": {\"A\": \"b\\nc\"}}}}",
+     "1:59: a value in headers has two lines"},
+    {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"headers\": {\"A\\n\": \"b\"}}}}",
+     "1:61: a name in headers holds a byte that it may not"},
+    {"{\"mcpServers\": {\"s\": {}, \"s\": {\"command\": \"\xc3\xa4\", \"args\": 1}}}",
+     "1:56: args should be a list"}, /* the last of equal keys */
 };
 
 static void faults_have_their_place(void **state) {
@@ -149,7 +175,8 @@ static void files_that_are_not_there(void **state) {
         pdl_err err = {0};
         server_config c;
         T_ROW(i);
-        t_assert(!pdl_mcp_config_read(&(pdl_mcp_options){.env = rows[i].env}, PDL_STR("s"), a, &c, &err));
+        t_assert(!pdl_mcp_config_read(&(pdl_mcp_options){.env = rows[i].env}, PDL_STR("s"), a, &c,
+                                      &err));
         t_assert(strstr(err.msg, "tool server s: ") == err.msg && strstr(err.msg, rows[i].part));
         pdl_err_fini(&err);
         pdl_arena_free(a);
@@ -162,7 +189,8 @@ static void similar_names_are_hinted(void **state) {
     server_config c;
     (void)state;
     write_file("{\"mcpServers\": {\"github\": {\"command\": \"x\"}}}");
-    assert_false(pdl_mcp_config_read(&(pdl_mcp_options){.env = env}, PDL_STR("gihub"), a, &c, &err));
+    assert_false(
+        pdl_mcp_config_read(&(pdl_mcp_options){.env = env}, PDL_STR("gihub"), a, &c, &err));
     assert_string_equal(err.hint, "did you mean 'github'?");
     pdl_err_fini(&err);
     pdl_arena_free(a);
@@ -172,8 +200,9 @@ static const struct {
     const char *glob, *name;
     bool fits;
 } globs[] = {
-    {"a", "a", true},      {"a", "ab", false},   {"a*", "ab", true},   {"*", "", true},       {"*b", "ab", true}, {"*b", "abc", false},
-    {"a*c*e", "abcde", true}, {"a*c*e", "abcd", false}, {"**", "x", true}, {"", "", true}, {"", "x", false},   {"a*a", "a", false},
+    {"a", "a", true},   {"a", "ab", false},   {"a*", "ab", true},       {"*", "", true},
+    {"*b", "ab", true}, {"*b", "abc", false}, {"a*c*e", "abcde", true}, {"a*c*e", "abcd", false},
+    {"**", "x", true},  {"", "", true},       {"", "x", false},         {"a*a", "a", false},
 };
 
 static void globs_allow(void **state) {
@@ -200,11 +229,15 @@ static void expect_hidden(const pdl_mcp_options *opt, const char *text, const ch
 
 static void secrets_are_told(void **state) {
     (void)state;
-    write_file("{\"mcpServers\": {\"broken\": 3, \"a\": {\"command\": \"x\", \"args\": [\"--api-key\", \"arg-one\", \"--token=arg-two\", \"--mode\", \"ordinary\"],"
+    write_file("{\"mcpServers\": {\"broken\": 3, \"a\": {\"command\": \"x\", \"args\": "
+               "[\"--api-key\", \"arg-one\", \"--token=arg-two\", \"--mode\", \"ordinary\"],"
                " \"env\": {\"MY_KEY\": \"in-a-variable\", \"MODE\": \"ordinary\"}},"
-               " \"b\": {\"url\": \"http://u:pass-word@x/?k=in-query\", \"headers\": {\"X-Any\": \"Bearer in-header ${TOKEN}\", \"Accept\": \"ordinary\"}}}}");
-    expect_hidden(&(pdl_mcp_options){.env = env}, "arg-one arg-two in-a-variable pass-word in-query 'in-header token' Bearer ordinary",
-                  "[REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED] '[REDACTED]' Bearer ordinary");
+               " \"b\": {\"url\": \"http://u:pass-word@x/?k=in-query\", \"headers\": {\"X-Any\": "
+               "\"Bearer in-header ${TOKEN}\", \"Accept\": \"ordinary\"}}}}");
+    expect_hidden(
+        &(pdl_mcp_options){.env = env},
+        "arg-one arg-two in-a-variable pass-word in-query 'in-header token' Bearer ordinary",
+        "[REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED] '[REDACTED]' Bearer ordinary");
     expect_hidden(&(pdl_mcp_options){.env = no_env}, "in-header arg-one", "in-header arg-one");
     write_file("{");
     expect_hidden(&(pdl_mcp_options){.env = env}, "in-header arg-one", "in-header arg-one");
@@ -218,10 +251,10 @@ static const struct {
 } places[] = {
     {" 7", "", 1},
     {"{\"a\": 1, \"b\": 2}", "/b", 14},
-    {"{\"a\": {\"b\": 1}, \"b\": 2}", "/b", 21},        /* not the inner one */
-    {"{\"a\": \"}\\\"{\", \"b\": 2}", "/b", 19},         /* brackets and quotes in texts */
+    {"{\"a\": {\"b\": 1}, \"b\": 2}", "/b", 21}, /* not the inner one */
+    {"{\"a\": \"}\\\"{\", \"b\": 2}", "/b", 19}, /* brackets and quotes in texts */
     {"{\"a\": [1, [2, 3], {\"c\": 4}]}", "/a/2/c", 24},
-    {"{\"a\": [1, 2]}", "/a/7", 6},                      /* as far as it goes */
+    {"{\"a\": [1, 2]}", "/a/7", 6}, /* as far as it goes */
     {"{\"a\": 1}", "/a/b", 6},
     {"{\"\\u0061\": 1}", "/a", 11},
     {"{\"a\" : true , \"b\" : null}", "/b", 20},
@@ -234,7 +267,8 @@ static void paths_lead_to_values(void **state) {
         pdl_str keys[4], rest = t_str(places[i].keys);
         size_t n = 0;
         while (rest.n) {
-            size_t slash = pdl_str_find(rest, PDL_STR("/"), 1), end = slash == PDL_NOT_FOUND ? rest.n : slash;
+            size_t slash = pdl_str_find(rest, PDL_STR("/"), 1),
+                   end = slash == PDL_NOT_FOUND ? rest.n : slash;
             keys[n++] = pdl_str_sub(rest, 1, end);
             rest = pdl_str_sub(rest, end, rest.n);
         }
@@ -248,8 +282,12 @@ int main(void) {
     if (fd < 0) return 1;
     close(fd);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_read), cmocka_unit_test(faults_have_their_place), cmocka_unit_test(files_that_are_not_there),
-        cmocka_unit_test(similar_names_are_hinted), cmocka_unit_test(globs_allow), cmocka_unit_test(secrets_are_told),
+        cmocka_unit_test(entries_are_read),
+        cmocka_unit_test(faults_have_their_place),
+        cmocka_unit_test(files_that_are_not_there),
+        cmocka_unit_test(similar_names_are_hinted),
+        cmocka_unit_test(globs_allow),
+        cmocka_unit_test(secrets_are_told),
         cmocka_unit_test(paths_lead_to_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,8 @@ static void test_shapes(void **state) {
             t_assert(pdl_str_get(pdl_dict_getz(d, "content")).p[0] == (char)('a' + (char)k));
             pdl_drop(d);
         }
-        for (size_t k = 0; k < T_LEN(rows); k++) t_assert(pdl_context_eq(rows[i].c, rows[k].c) == (i == k));
+        for (size_t k = 0; k < T_LEN(rows); k++)
+            t_assert(pdl_context_eq(rows[i].c, rows[k].c) == (i == k));
         pdl_buf_fini(&b);
     }
     for (size_t i = 0; i < T_LEN(rows); i++) pdl_drop(rows[i].c);
@@ -81,16 +82,18 @@ static void test_message(void **state) {
     pdl_val c = dep(pdl_context_one(pdl_textz("tool"), content, extra, site), one("b"));
     pdl_buf b = PDL_BUF;
     pdl_context_repr(c, &b);
-    t_assert_str(pdl_buf_str(&b), "[{'role': 'tool', 'content': 1, 'pdl__defsite': 'text.0', 'name': 'n'},"
-                                  "{'role': 'user', 'content': 'b'}]");
+    t_assert_str(pdl_buf_str(&b),
+                 "[{'role': 'tool', 'content': 1, 'pdl__defsite': 'text.0', 'name': 'n'},"
+                 "{'role': 'user', 'content': 'b'}]");
     assert_int_equal(pdl_label_of(c), 8);
     assert_true(pdl_may_hold_promise(c));
     pdl_val list = pdl_context_to_list(c), back;
     pdl_err err = {0};
     pdl_buf_clear(&b);
     assert_true(pdl_val_str(list, &b, &err));
-    t_assert_str(pdl_buf_str(&b), "[{'role': 'tool', 'content': 1, 'pdl__defsite': 'text.0', 'name': 'n'}, "
-                                  "{'role': 'user', 'content': 'b'}]");
+    t_assert_str(pdl_buf_str(&b),
+                 "[{'role': 'tool', 'content': 1, 'pdl__defsite': 'text.0', 'name': 'n'}, "
+                 "{'role': 'user', 'content': 'b'}]");
     assert_true(pdl_context_from(list, &back, &err));
     assert_int_equal(pdl_context_count(back), 2);
     assert_false(pdl_context_from(pdl_int(1), &back, &err));
@@ -109,7 +112,8 @@ static bool count(void *user, const pdl_message *m) {
     return ++*(size_t *)user < 1000000;
 }
 
-/* Left-deep, right-deep and alternating ropes of a million messages; an index access in every turn. */
+/* Left-deep, right-deep and alternating ropes of a million messages; an index access in every
+ * turn. */
 static void test_deep(void **state) {
     (void)state;
     enum { N = 1000000 };
@@ -171,14 +175,16 @@ static void test_messages(void **state) {
     (void)state;
     size_t live = pdl_live_objects();
     pdl_path *site = pdl_path_name(NULL, "text");
-    pdl_val extra = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("n")), "pdl__defsite", pdl_textz("x"));
+    pdl_val extra = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("n")),
+                                  "pdl__defsite", pdl_textz("x"));
     pdl_val c = dep(pdl_context_one(pdl_textz("tool"), pdl_textz("a"), extra, site), one("b"));
     pdl_val waiting = pdl_with_flags(pdl_int(1), PDL_F_PROMISE);
     pdl_val d = dep(pdl_keep(c), pdl_context_one(pdl_textz("user"), waiting, pdl_absent(), NULL));
     pdl_path_drop(site);
     pdl_val first = pdl_context_messages(d), again = pdl_context_messages(d), want;
     pdl_err err = {0};
-    pdl_str json = PDL_STR("[{\"role\":\"tool\",\"content\":\"a\",\"name\":\"n\"},{\"role\":\"user\",\"content\":\"b\"},"
+    pdl_str json = PDL_STR("[{\"role\":\"tool\",\"content\":\"a\",\"name\":\"n\"},{\"role\":"
+                           "\"user\",\"content\":\"b\"},"
                            "{\"role\":\"user\",\"content\":1}]");
     assert_true(pdl_json_read(json, 0, &want, NULL, &err));
     assert_true(pdl_val_eq(first, want) && pdl_val_eq(again, want));
@@ -221,12 +227,9 @@ static void test_plain_messages(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_message),
-        cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_plain_messages),
+        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_message),
+        cmocka_unit_test(test_deep),     cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_plain_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,8 +91,8 @@ static void growth_and_deletion(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(order_and_sharing), cmocka_unit_test(equal_keys),
-                                       cmocka_unit_test(unhashable_keys_are_absent),
-                                       cmocka_unit_test(growth_and_deletion)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_and_sharing), cmocka_unit_test(equal_keys),
+        cmocka_unit_test(unhashable_keys_are_absent), cmocka_unit_test(growth_and_deletion)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,8 @@ static void round_trip(pdl_val v, const char *want) {
     pdl_val back;
     t_assert(pdl_effect_encode(v, &b, &err));
     if (want) t_assert_str(pdl_buf_str(&b), want);
-    if (!pdl_effect_decode(pdl_buf_str(&b), &back, &err)) fail_msg("%s: %s", pdl_buf_z(&b), err.msg);
+    if (!pdl_effect_decode(pdl_buf_str(&b), &back, &err))
+        fail_msg("%s: %s", pdl_buf_z(&b), err.msg);
     assert_int_equal(pdl_tag_of(v), pdl_tag_of(back));
     t_assert(pdl_effect_encode(back, &c, &err));
     t_assert_str(pdl_buf_str(&c), pdl_buf_z(&b));
@@ -66,9 +67,11 @@ static void test_encode(void **state) {
                "{\"$pdl\":\"dict\",\"items\":[[\"$pdl\",\"tuple\"]]}");
     round_trip(pdl_set_from_dict(pdl_dict_put(pdl_dict_new(1), pdl_int(1), pdl_null())),
                "{\"$pdl\":\"set\",\"items\":[1]}");
-    round_trip(pdl_with_flags(pdl_textz("<b>"), PDL_F_SAFE), "{\"$pdl\":\"safe\",\"text\":\"<b>\"}");
+    round_trip(pdl_with_flags(pdl_textz("<b>"), PDL_F_SAFE),
+               "{\"$pdl\":\"safe\",\"text\":\"<b>\"}");
     round_trip(pdl_context_one(pdl_textz("user"), pdl_textz("hi"), pdl_absent(), NULL), NULL);
-    pdl_time t = {.year = 2024, .month = 1, .day = 15, .hour = 10, .has_zone = true, .zone_seconds = -18000};
+    pdl_time t = {
+        .year = 2024, .month = 1, .day = 15, .hour = 10, .has_zone = true, .zone_seconds = -18000};
     pdl_val d;
     t_assert(pdl_date_new(&t, &d, &err));
     round_trip(d, "{\"$pdl\":\"date\",\"text\":\"2024-01-15\"}");
@@ -76,53 +79,57 @@ static void test_encode(void **state) {
     round_trip(d, "{\"$pdl\":\"datetime\",\"text\":\"2024-01-15 10:00:00-05:00\"}");
 }
 
-/* An object of the worker travels with its texts and, where it has one, its form as data; a function as its text. */
+/* An object of the worker travels with its texts and, where it has one, its form as data; a
+ * function as its text. */
 static void test_handles(void **state) {
     (void)state;
     pdl_val h = pdl_handle_new(7, pdl_textz("Thing"), pdl_textz("s\"t"), pdl_textz("r"), true, 3);
-    round_trip(pdl_keep(h), "{\"$pdl\":\"handle\",\"id\":7,\"len\":3,\"truth\":true,\"callable\":false,\"texts\":[\"Thing\",\"s\\\"t\",\"r\"]}");
+    round_trip(pdl_keep(h), "{\"$pdl\":\"handle\",\"id\":7,\"len\":3,\"truth\":true,\"callable\":"
+                            "false,\"texts\":[\"Thing\",\"s\\\"t\",\"r\"]}");
     pdl_handle_of(h)->callable = true;
     pdl_handle_of(h)->json = json("[1,{\"a\":2}]");
-    round_trip(pdl_keep(h),
-               "{\"$pdl\":\"handle\",\"id\":7,\"len\":3,\"truth\":true,\"callable\":true,\"texts\":[\"Thing\",\"s\\\"t\",\"r\"],\"json\":[1,{\"a\":2}]}");
+    round_trip(pdl_keep(h), "{\"$pdl\":\"handle\",\"id\":7,\"len\":3,\"truth\":true,\"callable\":"
+                            "true,\"texts\":[\"Thing\",\"s\\\"t\",\"r\"],\"json\":[1,{\"a\":2}]}");
     pdl_drop(h);
     round_trip(pdl_undefined(pdl_textz("'x' is undefined")), NULL);
 }
 
 static void test_malformed(void **state) {
     (void)state;
-    static const char *const rows[] = {"{\"$pdl\":\"nope\"}",
-                                       "{\"$pdl\":\"tuple\"}",
-                                       "{\"$pdl\":\"tuple\",\"items\":1}",
-                                       "{\"$pdl\":5,\"items\":[]}",
-                                       "{\"$pdl\":\"dict\",\"items\":[1]}",
-                                       "{\"$pdl\":\"dict\",\"items\":[[[],1]]}",
-                                       "{\"$pdl\":\"bytes\",\"hex\":\"0\"}",
-                                       "{\"$pdl\":\"range\",\"items\":[0,1,0]}",
-                                       "{\"$pdl\":\"date\",\"text\":\"x\"}",
-                                       "{\"$pdl\":\"datetime\",\"text\":\"2024-02-30 00:00:00\"}",
-                                       "{\"$pdl\":\"float\",\"text\":\"x\"}",
-                                       "{\"$pdl\":\"nope\",\"text\":\"x\"}",
-                                       "{\"$pdl\":\"nope\",\"items\":[]}",
-                                       "{\"$pdl\":\"tuple\",\"items\":[{\"$pdl\":\"nope\"}]}",
-                                       "{\"a\":{\"$pdl\":\"nope\"}}",
-                                       "{\"$pdl\":\"set\",\"items\":[[]]}",
-                                       "{\"$pdl\":\"bytes\",\"hex\":\"zz\"}",
-                                       "{\"$pdl\":\"bytes\"}",
-                                       "{\"$pdl\":\"range\",\"items\":[0,\"1\",1]}",
-                                       "{\"$pdl\":\"range\",\"items\":[0,1]}",
-                                       "{\"$pdl\":\"handle\"}",
-                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\"]}",
-                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",5]}",
-                                       "{\"$pdl\":\"handle\",\"id\":\"1\",\"len\":0,\"texts\":[\"a\",\"b\",\"c\"]}",
-                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",\"c\"],\"json\":{\"$pdl\":5}}",
-                                       "{\"$pdl\":\"handle\",\"id\":1,\"len\":-2,\"texts\":[\"a\",\"b\",\"c\"]}",
-                                       "{\"$pdl\":\"range\",\"items\":[0,9223372036854775807,1]}",
-                                       "{\"$pdl\":\"range\",\"items\":[-9223372036854775808,9223372036854775807,1]}",
-                                       "{\"$pdl\":\"absent\"}",
-                                       "{\"$pdl\":\"set\",\"items\":[{\"$pdl\":\"absent\"}]}",
-                                       "[",
-                                       ""};
+    static const char *const rows[] = {
+        "{\"$pdl\":\"nope\"}",
+        "{\"$pdl\":\"tuple\"}",
+        "{\"$pdl\":\"tuple\",\"items\":1}",
+        "{\"$pdl\":5,\"items\":[]}",
+        "{\"$pdl\":\"dict\",\"items\":[1]}",
+        "{\"$pdl\":\"dict\",\"items\":[[[],1]]}",
+        "{\"$pdl\":\"bytes\",\"hex\":\"0\"}",
+        "{\"$pdl\":\"range\",\"items\":[0,1,0]}",
+        "{\"$pdl\":\"date\",\"text\":\"x\"}",
+        "{\"$pdl\":\"datetime\",\"text\":\"2024-02-30 00:00:00\"}",
+        "{\"$pdl\":\"float\",\"text\":\"x\"}",
+        "{\"$pdl\":\"nope\",\"text\":\"x\"}",
+        "{\"$pdl\":\"nope\",\"items\":[]}",
+        "{\"$pdl\":\"tuple\",\"items\":[{\"$pdl\":\"nope\"}]}",
+        "{\"a\":{\"$pdl\":\"nope\"}}",
+        "{\"$pdl\":\"set\",\"items\":[[]]}",
+        "{\"$pdl\":\"bytes\",\"hex\":\"zz\"}",
+        "{\"$pdl\":\"bytes\"}",
+        "{\"$pdl\":\"range\",\"items\":[0,\"1\",1]}",
+        "{\"$pdl\":\"range\",\"items\":[0,1]}",
+        "{\"$pdl\":\"handle\"}",
+        "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\"]}",
+        "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",5]}",
+        "{\"$pdl\":\"handle\",\"id\":\"1\",\"len\":0,\"texts\":[\"a\",\"b\",\"c\"]}",
+        "{\"$pdl\":\"handle\",\"id\":1,\"len\":0,\"texts\":[\"a\",\"b\",\"c\"],\"json\":{\"$pdl\":"
+        "5}}",
+        "{\"$pdl\":\"handle\",\"id\":1,\"len\":-2,\"texts\":[\"a\",\"b\",\"c\"]}",
+        "{\"$pdl\":\"range\",\"items\":[0,9223372036854775807,1]}",
+        "{\"$pdl\":\"range\",\"items\":[-9223372036854775808,9223372036854775807,1]}",
+        "{\"$pdl\":\"absent\"}",
+        "{\"$pdl\":\"set\",\"items\":[{\"$pdl\":\"absent\"}]}",
+        "[",
+        ""};
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_err err = {0};
         pdl_val v;
@@ -136,13 +143,16 @@ static void test_canonical(void **state) {
     (void)state;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    pdl_val r = json("{\"stream\":true,\"model\":\"m\",\"parameters\":{\"temperature\":0.5,\"api_key\":"
-                     "\"s3\",\"api_base\":\"u\",\"timeout\":3,"
-                     "\"X-Subscription-Key\":\"s\"},\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}");
-    pdl_effect *e = pdl_effect_new(PDL_EFFECT_model, 1, NULL, 0, (pdl_loc){0}, r, (pdl_effect_sink){0});
+    pdl_val r =
+        json("{\"stream\":true,\"model\":\"m\",\"parameters\":{\"temperature\":0.5,\"api_key\":"
+             "\"s3\",\"api_base\":\"u\",\"timeout\":3,"
+             "\"X-Subscription-Key\":\"s\"},\"messages\":[{\"role\":\"user\",\"content\":\"c\"}]}");
+    pdl_effect *e =
+        pdl_effect_new(PDL_EFFECT_model, 1, NULL, 0, (pdl_loc){0}, r, (pdl_effect_sink){0});
     t_assert(pdl_effect_canonical(e, NULL, &b, &err));
-    t_assert_str(pdl_buf_str(&b), "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\","
-                                  "\"parameters\":{\"temperature\":0.5}}");
+    t_assert_str(pdl_buf_str(&b),
+                 "{\"messages\":[{\"content\":\"c\",\"role\":\"user\"}],\"model\":\"m\","
+                 "\"parameters\":{\"temperature\":0.5}}");
     pdl_effect_free(e);
     pdl_buf_clear(&b);
     e = pdl_effect_new(PDL_EFFECT_code, 1, NULL, 0, (pdl_loc){0},
@@ -151,7 +161,8 @@ static void test_canonical(void **state) {
     t_assert_str(pdl_buf_str(&b), "{\"vars\":{\"n\":1,\"token\":\"[REDACTED]\"}}");
     pdl_effect_free(e);
     pdl_buf_fini(&b);
-    t_assert(pdl_is_secret_key(t_str("API_KEY")) && pdl_is_secret_key(t_str("Proxy-Authorization")) &&
+    t_assert(pdl_is_secret_key(t_str("API_KEY")) &&
+             pdl_is_secret_key(t_str("Proxy-Authorization")) &&
              pdl_is_secret_key(t_str("x-api-key")));
     t_assert(!pdl_is_secret_key(t_str("temperature")) && !pdl_is_secret_key(t_str("max_tokens")));
 }
@@ -172,20 +183,20 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     seen *s = user;
     if (r->err.kind != PDL_E_NONE)
         pdl_buf_putf(&s->log, "%u!%s:%s ", e->id, pdl_err_kind_name(r->err.kind), r->err.msg);
-    else pdl_buf_putf(&s->log, "%u=%lld ", e->id, (long long)pdl_int_of(r->value));
+    else
+        pdl_buf_putf(&s->log, "%u=%lld ", e->id, (long long)pdl_int_of(r->value));
 }
 
-static void run_script(const char *script, int order, int n, uint32_t cancel, uint32_t cancel_on_piece,
-                       const char *want) {
+static void run_script(const char *script, int order, int n, uint32_t cancel,
+                       uint32_t cancel_on_piece, const char *want) {
     seen s = {.log = PDL_BUF, .cancel_on_piece = cancel_on_piece};
     pdl_world *w = s.world = pdl_script_world_new(json(script), order);
     pdl_effect_sink sink = {&s, on_piece, on_reply};
     for (int i = 1; i <= n; i++)
-        w->ops->start(
-            w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0}, pdl_dict_new(0), sink));
+        w->ops->start(w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0},
+                                        pdl_dict_new(0), sink));
     w->ops->cancel(w, cancel);
-    for (int left = n; left > 2 && w->ops->poll(w, -1); left--) {
-    }
+    for (int left = n; left > 2 && w->ops->poll(w, -1); left--) {}
     t_assert_str(pdl_buf_str(&s.log), want);
     w->ops->close(w);
     pdl_buf_fini(&s.log);
@@ -193,12 +204,15 @@ static void run_script(const char *script, int order, int n, uint32_t cancel, ui
 
 static void test_worlds(void **state) {
     (void)state;
-    static const char three[] = "[{\"kind\":\"now\",\"reply\":1},{\"error\":{\"kind\":\"rate_limit\","
-                                "\"message\":\"slow\"},\"pieces\":[\"a\",\"b\"]},{\"kind\":\"sleep\"}]";
-    run_script(three, 0, 4, 9, 0,
-               "1=1 2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now 4!runtime:the "
-               "script has no more answers: now ");
-    run_script(three, 1, 4, 1, 0, "2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now ");
+    static const char three[] =
+        "[{\"kind\":\"now\",\"reply\":1},{\"error\":{\"kind\":\"rate_limit\","
+        "\"message\":\"slow\"},\"pieces\":[\"a\",\"b\"]},{\"kind\":\"sleep\"}]";
+    run_script(
+        three, 0, 4, 9, 0,
+        "1=1 2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now 4!runtime:the "
+        "script has no more answers: now ");
+    run_script(three, 1, 4, 1, 0,
+               "2+a 2+b 2!rate_limit:slow 3!runtime:the script expects sleep, not now ");
     run_script(three, 2, 4, 3, 2, "4!runtime:the script has no more answers: now 2+a ");
     run_script(three, 1, 2, 0, 0, "");
     seen s = {.log = PDL_BUF};
@@ -218,30 +232,48 @@ static void test_forms(void **state) {
         pdl_effect_kind kind;
         const char *request, *reply, *problem; /* NULL: none */
     } rows[] = {
-        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"message\":{\"role\":\"x\"},\"raw\":{\"a\":[1,null]},\"usage\":null}", NULL},
-        {PDL_EFFECT_model, "{}", "4702111234474983745", "a value of type int is no reply of kind model"},
-        {PDL_EFFECT_model, "{}", "{\"$pdl\":\"set\",\"items\":[\"content\"]}", "a value of type set is no reply of kind model"},
+        {PDL_EFFECT_model, "{}",
+         "{\"content\":\"a\",\"message\":{\"role\":\"x\"},\"raw\":{\"a\":[1,null]},\"usage\":null}",
+         NULL},
+        {PDL_EFFECT_model, "{}", "4702111234474983745",
+         "a value of type int is no reply of kind model"},
+        {PDL_EFFECT_model, "{}", "{\"$pdl\":\"set\",\"items\":[\"content\"]}",
+         "a value of type set is no reply of kind model"},
         {PDL_EFFECT_model, "{}", "{\"message\":{}}", "a reply of kind model has no content"},
-        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"message\":5}", "message in a reply of kind model cannot be this value of type int"},
-        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"raw\":{\"x\":[{\"$pdl\":\"undefined\",\"text\":\"u\"}]}}", "raw in a reply of"},
-        {PDL_EFFECT_model, "{}", "{\"$pdl\":\"dict\",\"items\":[[\"content\",\"a\"],[5,6]]}", "a value of type dict is no reply"},
-        {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,2.5],[]],\"usage\":{},\"model\":\"m\"}", NULL},
+        {PDL_EFFECT_model, "{}", "{\"content\":\"a\",\"message\":5}",
+         "message in a reply of kind model cannot be this value of type int"},
+        {PDL_EFFECT_model, "{}",
+         "{\"content\":\"a\",\"raw\":{\"x\":[{\"$pdl\":\"undefined\",\"text\":\"u\"}]}}",
+         "raw in a reply of"},
+        {PDL_EFFECT_model, "{}", "{\"$pdl\":\"dict\",\"items\":[[\"content\",\"a\"],[5,6]]}",
+         "a value of type dict is no reply"},
+        {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,2.5],[]],\"usage\":{},\"model\":\"m\"}",
+         NULL},
         {PDL_EFFECT_embed, "{}", "{\"embeddings\":[[1,\"2\"]]}", "embeddings in a reply of"},
-        {PDL_EFFECT_code, "{}", "{\"result\":{\"$pdl\":\"set\",\"items\":[1]},\"rebound\":{\"x\":1},\"stdout\":\"\"}", NULL},
+        {PDL_EFFECT_code, "{}",
+         "{\"result\":{\"$pdl\":\"set\",\"items\":[1]},\"rebound\":{\"x\":1},\"stdout\":\"\"}",
+         NULL},
         {PDL_EFFECT_code, "{}", "{\"rebound\":{}}", "a reply of kind code has no result"},
-        {PDL_EFFECT_code, "{}", "{\"result\":1,\"rebound\":{\"$pdl\":\"dict\",\"items\":[[5,6]]}}", "rebound in a reply of"},
+        {PDL_EFFECT_code, "{}", "{\"result\":1,\"rebound\":{\"$pdl\":\"dict\",\"items\":[[5,6]]}}",
+         "rebound in a reply of"},
         {PDL_EFFECT_object, "{\"op\":\"attr\"}", "5", NULL},
         {PDL_EFFECT_object, "{\"op\":\"iter\"}", "[5]", NULL},
-        {PDL_EFFECT_object, "{\"op\":\"iter\"}", "5", "a value of type int is no reply of kind object"},
-        {PDL_EFFECT_object, "{\"op\":\"len\"}", "\"5\"", "a value of type str is no reply of kind object"},
+        {PDL_EFFECT_object, "{\"op\":\"iter\"}", "5",
+         "a value of type int is no reply of kind object"},
+        {PDL_EFFECT_object, "{\"op\":\"len\"}", "\"5\"",
+         "a value of type str is no reply of kind object"},
         {PDL_EFFECT_tool, "{\"op\":\"list\"}", "[{\"name\":\"n\",\"inputSchema\":{}}]", NULL},
-        {PDL_EFFECT_tool, "{\"op\":\"list\"}", "{}", "a value of type dict is no reply of kind tool"},
+        {PDL_EFFECT_tool, "{\"op\":\"list\"}", "{}",
+         "a value of type dict is no reply of kind tool"},
         {PDL_EFFECT_tool, "{\"op\":\"call\"}", "{\"content\":[],\"text\":\"t\"}", NULL},
-        {PDL_EFFECT_tool, "{\"op\":\"call\"}", "[]", "a value of type list is no reply of kind tool"},
+        {PDL_EFFECT_tool, "{\"op\":\"call\"}", "[]",
+         "a value of type list is no reply of kind tool"},
         {PDL_EFFECT_tool, "{\"op\":\"request\"}", "5", NULL},
-        {PDL_EFFECT_tool, "{\"op\":\"request\"}", "[{\"$pdl\":\"bytes\",\"hex\":\"00\"}]", "a value of type list is no reply of kind tool"},
+        {PDL_EFFECT_tool, "{\"op\":\"request\"}", "[{\"$pdl\":\"bytes\",\"hex\":\"00\"}]",
+         "a value of type list is no reply of kind tool"},
         {PDL_EFFECT_command, "{}", "{\"stdout\":\"\",\"stderr\":\"\",\"status\":0}", NULL},
-        {PDL_EFFECT_command, "{}", "{\"stdout\":\"\",\"stderr\":\"\",\"status\":1.5}", "status in a reply of kind command cannot be"},
+        {PDL_EFFECT_command, "{}", "{\"stdout\":\"\",\"stderr\":\"\",\"status\":1.5}",
+         "status in a reply of kind command cannot be"},
         {PDL_EFFECT_read, "{}", "\"t\"", NULL},
         {PDL_EFFECT_read, "{}", "null", "a value of type NoneType is no reply of kind read"},
         {PDL_EFFECT_write, "{}", "null", NULL},
@@ -260,10 +292,12 @@ static void test_forms(void **state) {
         T_ROW(i);
         pdl_err err = {0};
         pdl_val v;
-        pdl_effect *e = pdl_effect_new(rows[i].kind, 1, NULL, 0, (pdl_loc){0}, json(rows[i].request), (pdl_effect_sink){0});
+        pdl_effect *e = pdl_effect_new(rows[i].kind, 1, NULL, 0, (pdl_loc){0},
+                                       json(rows[i].request), (pdl_effect_sink){0});
         bool ok = pdl_effect_read(e, t_str(rows[i].reply), &v, &err);
         if (ok) pdl_drop(v);
-        if (ok != !rows[i].problem || (!ok && !strstr(err.msg, rows[i].problem))) fail_msg("row %zu: %s", i, ok ? "fits" : err.msg);
+        if (ok != !rows[i].problem || (!ok && !strstr(err.msg, rows[i].problem)))
+            fail_msg("row %zu: %s", i, ok ? "fits" : err.msg);
         pdl_err_fini(&err);
         pdl_effect_free(e);
     }
@@ -273,13 +307,16 @@ static void test_names(void **state) {
     (void)state;
     pdl_effect_kind k;
     for (int i = 0; i < PDL_EFFECT_COUNT; i++)
-        t_assert(pdl_effect_kind_find(t_str(pdl_effect_kind_name((pdl_effect_kind)i)), &k) && (int)k == i);
+        t_assert(pdl_effect_kind_find(t_str(pdl_effect_kind_name((pdl_effect_kind)i)), &k) &&
+                 (int)k == i);
     t_assert(!pdl_effect_kind_find(t_str("nope"), &k));
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_encode), cmocka_unit_test(test_handles), cmocka_unit_test(test_malformed),
-                                       cmocka_unit_test(test_canonical), cmocka_unit_test(test_worlds),
-                                       cmocka_unit_test(test_forms), cmocka_unit_test(test_names)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encode),    cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_malformed), cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_worlds),    cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@
 
 #include "base/banned.h"
 
-static pdl_val list2(pdl_val a, pdl_val b) { return pdl_list_push(pdl_list_push(pdl_list_new(2), a), b); }
+static pdl_val list2(pdl_val a, pdl_val b) {
+    return pdl_list_push(pdl_list_push(pdl_list_new(2), a), b);
+}
 static pdl_val tuple2(pdl_val a, pdl_val b) { return pdl_list_as_tuple(list2(a, b)); }
 static pdl_val dict2(const char *k1, pdl_val a, const char *k2, pdl_val b) {
     return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), k1, a), k2, b);
@@ -20,7 +22,8 @@ static pdl_val set2(int64_t a, int64_t b) {
     return pdl_set_from_dict(pdl_dict_put(d, pdl_int(b), pdl_null()));
 }
 static pdl_val at(int year, int hour, bool zone, int offset) {
-    pdl_time t = {.year = year, .month = 3, .day = 1, .hour = hour, .has_zone = zone, .zone_seconds = offset};
+    pdl_time t = {
+        .year = year, .month = 3, .day = 1, .hour = hour, .has_zone = zone, .zone_seconds = offset};
     pdl_val v = pdl_absent();
     pdl_err err = {0};
     t_assert(pdl_datetime_new(&t, &v, &err));
@@ -42,7 +45,8 @@ static void equality(void **state) {
         {pdl_textz("1"), pdl_int(1), false},
         {list2(pdl_int(1), pdl_textz("x")), list2(pdl_float(1), pdl_textz("x")), true},
         {list2(pdl_int(1), pdl_int(2)), tuple2(pdl_int(1), pdl_int(2)), false},
-        {dict2("a", pdl_int(1), "b", pdl_int(2)), dict2("b", pdl_int(2), "a", pdl_bool(true)), true},
+        {dict2("a", pdl_int(1), "b", pdl_int(2)), dict2("b", pdl_int(2), "a", pdl_bool(true)),
+         true},
         {dict2("a", pdl_int(1), "b", pdl_int(2)), dict2("a", pdl_int(1), "c", pdl_int(2)), false},
         {set2(1, 2), set2(2, 1), true},
         {set2(1, 2), set2(1, 3), false},
@@ -85,11 +89,21 @@ static void truth(void **state) {
         pdl_val v;
         bool want;
     } rows[] = {
-        {pdl_null(), false},         {pdl_int(0), false},           {pdl_int(-1), true},
-        {pdl_float(-0.0), false},    {pdl_float((double)NAN), true}, {pdl_textz(""), false},
-        {pdl_textz("0"), true},      {pdl_list_new(0), false},      {list2(pdl_null(), pdl_null()), true},
-        {pdl_dict_new(0), false},    {pdl_bytes(PDL_STR("")), false}, {pdl_range_new(3, 0, 1), false},
-        {set2(0, 0), true},          {at(2024, 0, false, 0), true}, {pdl_undefined(pdl_textz("w")), false},
+        {pdl_null(), false},
+        {pdl_int(0), false},
+        {pdl_int(-1), true},
+        {pdl_float(-0.0), false},
+        {pdl_float((double)NAN), true},
+        {pdl_textz(""), false},
+        {pdl_textz("0"), true},
+        {pdl_list_new(0), false},
+        {list2(pdl_null(), pdl_null()), true},
+        {pdl_dict_new(0), false},
+        {pdl_bytes(PDL_STR("")), false},
+        {pdl_range_new(3, 0, 1), false},
+        {set2(0, 0), true},
+        {at(2024, 0, false, 0), true},
+        {pdl_undefined(pdl_textz("w")), false},
         {pdl_view_new(pdl_dict_new(0), PDL_VIEW_KEYS), false},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -100,7 +114,7 @@ static void truth(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equality), cmocka_unit_test(depth_is_bounded),
-                                       cmocka_unit_test(truth)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(equality),
+                                       cmocka_unit_test(depth_is_bounded), cmocka_unit_test(truth)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

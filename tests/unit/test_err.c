@@ -45,7 +45,8 @@ static void printed(const pdl_err *err, bool rich, const char *want) {
 static void layout(void **state) {
     (void)state;
     pdl_arena *a = pdl_arena_make();
-    pdl_source *src = pdl_source_new(a, PDL_STR("greet.pdl"), PDL_STR("text:\n- \"Hello ${ nmae }\"\n- \ta\x1b[0mb\n"));
+    pdl_source *src = pdl_source_new(a, PDL_STR("greet.pdl"),
+                                     PDL_STR("text:\n- \"Hello ${ nmae }\"\n- \ta\x1b[0mb\n"));
     pdl_source *anonymous = pdl_source_new(a, PDL_STR(""), PDL_STR("x"));
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_expression, (pdl_loc){src, 8, 23}, "'nmae' is undefined");
@@ -86,11 +87,13 @@ static void long_lines_are_cut(void **state) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_syntax, (pdl_loc){src, 500, 510}, "m");
     pdl_err_print(&err, true, &out);
-    t_assert_str(pdl_buf_str(&out),
-                 "f:1 - m\n"
-                 "    1 | ...<00000047><00000048><00000049><00000050><00000051><00000052><00000053><00000054>"
-                 "<00000055><00000056>...\n"
-                 "      |                                  ^^^^^^^^^^ column 501\n");
+    t_assert_str(
+        pdl_buf_str(&out),
+        "f:1 - m\n"
+        "    1 | "
+        "...<00000047><00000048><00000049><00000050><00000051><00000052><00000053><00000054>"
+        "<00000055><00000056>...\n"
+        "      |                                  ^^^^^^^^^^ column 501\n");
     pdl_err_fini(&err);
     pdl_buf_fini(&text);
     pdl_buf_fini(&out);
@@ -98,7 +101,8 @@ static void long_lines_are_cut(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(life), cmocka_unit_test(exit_codes), cmocka_unit_test(layout),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(life), cmocka_unit_test(exit_codes),
+                                       cmocka_unit_test(layout),
                                        cmocka_unit_test(long_lines_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_expr.c -- expressions of programs: form, tree, error, free names (src/expr/read.c, expr.c, print.c,
- * names.c).
+/* test_expr.c -- expressions of programs: form, tree, error, free names (src/expr/read.c, expr.c,
+ * print.c, names.c).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
@@ -42,17 +42,20 @@ static const struct {
     {"${ -3 | upper }", "native ((-3) | upper)"},
     {"${ '1' | join + 1 }", "native (('1' | join) + 1)"},
     {"${ a if b if c else d if e else f }", "native ((a if b) if c else (d if e else f))"},
-    {"${ a.b.0[1:2][::3, -1](x, *y, k=1, **z) }", "native a.b[0][1:2][(::3, (-1))](x, k=1, *y, **z)"},
+    {"${ a.b.0[1:2][::3, -1](x, *y, k=1, **z) }",
+     "native a.b[0][1:2][(::3, (-1))](x, k=1, *y, **z)"},
     {"${ x is not odd and y is in [1] }", "native ((x is not odd) and (y is in([1])))"},
     {"${ {'a': {1: ()}, } }", "native {'a': {1: ()}}"},
     {"${ [1, (2,), (3), none, True] }", "native [1, (2,), 3, None, True]"},
     /* words are names where an operand is due */
     {"${ if }", "native if"},
-    {"${ not in l }", "broken TemplateSyntaxError: expected token 'end of print statement', got 'l'"},
+    {"${ not in l }",
+     "broken TemplateSyntaxError: expected token 'end of print statement', got 'l'"},
     /* literals */
     {"${ [0x_fF, 0b1_0, 0o17, 00, 1_000, 1.5e-3, 1e3, 99999999999999999999] }",
      "native [255, 2, 15, 0, 1000, 0.0015, 1000.0, 99999999999999999999]"},
-    {"${ '\\x41\\u00e9\\101\\q\\\n' \"\\'\" }", "native \"A\xc3\xa9" "A\\\\q'\""},
+    {"${ '\\x41\\u00e9\\101\\q\\\n' \"\\'\" }", "native \"A\xc3\xa9"
+                                                "A\\\\q'\""},
     {"${ '\\x4' }", "broken TemplateSyntaxError: truncated \\xXX escape"},
     {"${ \xc3\xa9 }", "native \xc3\xa9"},
     {"${ \xc2\xb2x }", "broken TemplateSyntaxError: Invalid character in identifier"},
@@ -60,13 +63,15 @@ static const struct {
     {"${ }", "broken TemplateSyntaxError: Expected an expression, got 'end of print statement'"},
     {"${ a b }", "broken TemplateSyntaxError: expected token 'end of print statement', got 'b'"},
     {"${ (1 }", "broken TemplateSyntaxError: unexpected '}', expected ')'"},
-    {"${ 1", "broken TemplateSyntaxError: unexpected end of template, expected 'end of print statement'."},
+    {"${ 1",
+     "broken TemplateSyntaxError: unexpected end of template, expected 'end of print statement'."},
     {"\xc3\xa9 ${ 'a }", "broken TemplateSyntaxError: unexpected char \"'\" at 5"},
     {"${ 1. }", "broken TemplateSyntaxError: expected name or number"},
     {"${ f(a=1, 2) }", "broken TemplateSyntaxError: invalid syntax for function call expression"},
     {"${ f(a=1, a=2) }", "broken SyntaxError: keyword argument repeated: a"},
     {"${ 3 is odd is odd }", "broken TemplateSyntaxError: You cannot chain multiple tests with is"},
-    /* unknown names: the outermost first; deferred in a branch; never looked at behind a constant */
+    /* unknown names: the outermost first; deferred in a branch; never looked at behind a
+     * constant */
     {"${ x | no | nay }", "broken TemplateAssertionError: No filter named 'nay'."},
     {"${ x is nay }", "broken TemplateAssertionError: No test named 'nay'."},
     {"${ 1 if x | no }", "native (1 if (x | ?no))"},
@@ -90,11 +95,8 @@ static const struct {
     const char *text;
     uint32_t start, end;
 } marks[] = {
-    {"${ a b }", 5, 6},
-    {"ab\r\ncd\r\n${ a b }", 13, 14}, /* offsets count the CRs */
-    {"${ x | nosuch }", 3, 13},
-    {"${ 1 + x | nosuch }", 7, 17},
-    {"${ 1, 2 }", 4, 5},
+    {"${ a b }", 5, 6},         {"ab\r\ncd\r\n${ a b }", 13, 14}, /* offsets count the CRs */
+    {"${ x | nosuch }", 3, 13}, {"${ 1 + x | nosuch }", 7, 17},   {"${ 1, 2 }", 4, 5},
 };
 
 static void marks_errors_in_the_text_as_written(void **state) {
@@ -126,7 +128,8 @@ static void lists_free_names(void **state) {
         pdl_arena *a = pdl_arena_make();
         pdl_buf b = PDL_BUF;
         const pdl_expr *e = pdl_expr_read(a, t_str(free_rows[i].text), NULL);
-        for (uint32_t k = 0; k < e->n_free; k++) pdl_buf_putf(&b, "%.*s ", PDL_FMT(e->free_names[k]));
+        for (uint32_t k = 0; k < e->n_free; k++)
+            pdl_buf_putf(&b, "%.*s ", PDL_FMT(e->free_names[k]));
         t_assert_str(pdl_buf_str(&b), free_rows[i].want);
         pdl_buf_fini(&b);
         pdl_arena_free(a);

@@ -1,5 +1,5 @@
-/* test_expr_stmt.c -- templates: statements, messages about tags, options (src/expr/read_stmt.c, check.c,
- * options.c).
+/* test_expr_stmt.c -- templates: statements, messages about tags, options (src/expr/read_stmt.c,
+ * check.c, options.c).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
@@ -17,10 +17,12 @@ static const struct {
     {"{% if a %}1{% elif b %}2{% else %}3{% endif %}",
      "template\n  if a\n    text '1'\n  else\n    if b\n      text '2'\n    else\n      text '3'"},
     {"{% set a, n.b = 1, 2 %}", "template\n  set (a, n.b) = (1, 2)"},
-    {"{% set a | upper | upper %}x{% endset %}", "template\n  set a (( | upper) | upper)\n    text 'x'"},
+    {"{% set a | upper | upper %}x{% endset %}",
+     "template\n  set a (( | upper) | upper)\n    text 'x'"},
     {"{% macro m(a, b=1) %}{{ caller(varargs) }}{% endmacro %}",
      "template\n  macro m(a, b=1) caller varargs\n    print caller(varargs)"},
-    {"{% macro m(kwargs) %}{{ kwargs }}{% endmacro %}", "template\n  macro m(kwargs)\n    print kwargs"},
+    {"{% macro m(kwargs) %}{{ kwargs }}{% endmacro %}",
+     "template\n  macro m(kwargs)\n    print kwargs"},
     {"{% call(x) m(1) %}{{ x }}{% endcall %}", "template\n  call(x) m(1)\n    print x"},
     {"{% filter upper %}x{% endfilter %}", "template\n  filter ( | upper)\n    text 'x'"},
     {"{% with a = 1, b = a %}x{% endwith %}", "template\n  with a = 1, b = a\n    text 'x'"},
@@ -30,27 +32,33 @@ static const struct {
     {"{% include x ignore missing %}",
      "template\n  raise TypeError 'no loader for this environment specified'"},
     {"{% raw %}{{ x }}{% endraw -%} y", "template\n  text '{{ x }}'\n  text 'y'"},
-    {"a {%- if x -%} b {%- endif %} c\n", "template\n  text 'a'\n  if x\n    text 'b'\n  text ' c'"},
+    {"a {%- if x -%} b {%- endif %} c\n",
+     "template\n  text 'a'\n  if x\n    text 'b'\n  text ' c'"},
     /* messages about tags */
     {"{% do x %}", "broken TemplateSyntaxError: Encountered unknown tag 'do'."},
-    {"{% for x in l %}{% do %}", "broken TemplateSyntaxError: Encountered unknown tag 'do'. Jinja was "
-                                 "looking for the following tags: 'endfor' or 'else'. "
-                                 "The innermost block that needs to be closed is 'for'."},
+    {"{% for x in l %}{% do %}",
+     "broken TemplateSyntaxError: Encountered unknown tag 'do'. Jinja was "
+     "looking for the following tags: 'endfor' or 'else'. "
+     "The innermost block that needs to be closed is 'for'."},
     {"{% for x in l %}{% if x %}{% endfor %}",
-     "broken TemplateSyntaxError: Encountered unknown tag 'endfor'. You probably made a nesting mistake. "
+     "broken TemplateSyntaxError: Encountered unknown tag 'endfor'. You probably made a nesting "
+     "mistake. "
      "Jinja is expecting "
-     "this tag, but currently looking for 'elif' or 'else' or 'endif'. The innermost block that needs to be "
+     "this tag, but currently looking for 'elif' or 'else' or 'endif'. The innermost block that "
+     "needs to be "
      "closed is 'if'."},
-    {"{% set x %}", "broken TemplateSyntaxError: Unexpected end of template. Jinja was looking for the "
-                    "following tags: 'endset'. "
-                    "The innermost block that needs to be closed is 'set'."},
+    {"{% set x %}",
+     "broken TemplateSyntaxError: Unexpected end of template. Jinja was looking for the "
+     "following tags: 'endset'. "
+     "The innermost block that needs to be closed is 'set'."},
     {"{% %}", "broken TemplateSyntaxError: tag name expected"},
     {"{% raw %}x", "broken TemplateSyntaxError: Missing end of raw directive"},
     {"{% for in l %}", "broken TemplateSyntaxError: expected token 'in', got 'l'"},
     {"{% set (a + b) = 1 %}", "broken TemplateSyntaxError: can't assign to 'add'"},
     {"{% macro true() %}", "broken TemplateSyntaxError: can't assign to 'name'"},
     {"{% call m %}", "broken TemplateSyntaxError: expected call"},
-    {"{% macro m(a=1, b) %}", "broken TemplateSyntaxError: non-default argument follows default argument"},
+    {"{% macro m(a=1, b) %}",
+     "broken TemplateSyntaxError: non-default argument follows default argument"},
     {"{% block a-b %}", "broken TemplateSyntaxError: Block names in Jinja have to be valid Python "
                         "identifiers and may not contain hyphens, "
                         "use an underscore instead."},
@@ -65,7 +73,8 @@ static const struct {
     {"{% for x in l %}{% extends 'x' %}{% endfor %}",
      "broken TemplateAssertionError: cannot use extend from a non top-level scope"},
     {"{% macro m(caller) %}{{ caller() }}{% endmacro %}",
-     "broken TemplateAssertionError: When defining macros or call blocks the special \"caller\" argument "
+     "broken TemplateAssertionError: When defining macros or call blocks the special \"caller\" "
+     "argument "
      "must be omitted or be "
      "given a default."},
     {"{% if x %}{{ x|no }}{% endif %}", "template\n  if x\n    print (x | ?no)"},
@@ -96,7 +105,8 @@ static const struct {
     {"{% for x in x %}{{ x }}{{ loop.index }}{% endfor %}{{ y }}", "x loop y "},
     {"{% if c %}{% set a = 1 %}{% endif %}{{ a }}", "c a "}, /* set in one branch only */
     {"{% macro m(p, q=p) %}{{ p }}{{ caller() }}{% endmacro %}{{ m(1) }}", "p caller "},
-    {"{% set t = 1 %}{% for x in l %}{% block b %}{{ t }}{{ x }}{% endblock %}{% endfor %}", "l x "},
+    {"{% set t = 1 %}{% for x in l %}{% block b %}{{ t }}{{ x }}{% endblock %}{% endfor %}",
+     "l x "},
     {"{% set n.a = 1 %}", "n "},
 };
 
@@ -107,14 +117,17 @@ static void lists_free_names(void **state) {
         pdl_arena *a = pdl_arena_make();
         pdl_buf b = PDL_BUF;
         const pdl_expr *e = pdl_expr_read_template(a, t_str(free_rows[i].text), NULL, NULL);
-        for (uint32_t k = 0; k < e->n_free; k++) pdl_buf_putf(&b, "%.*s ", PDL_FMT(e->free_names[k]));
+        for (uint32_t k = 0; k < e->n_free; k++)
+            pdl_buf_putf(&b, "%.*s ", PDL_FMT(e->free_names[k]));
         t_assert_str(pdl_buf_str(&b), free_rows[i].want);
         pdl_buf_fini(&b);
         pdl_arena_free(a);
     }
 }
 
-static pdl_val one_option(const char *key, pdl_val v) { return pdl_dict_putz(pdl_dict_new(1), key, v); }
+static pdl_val one_option(const char *key, pdl_val v) {
+    return pdl_dict_putz(pdl_dict_new(1), key, v);
+}
 
 static void refuses_bad_options(void **state) {
     (void)state;
@@ -126,7 +139,8 @@ static void refuses_bad_options(void **state) {
          "Template.__new__() got an unexpected keyword argument 'foo'"},
         {one_option("newline_sequence", pdl_textz("x")), "AssertionError",
          "'newline_sequence' must be one of '\\n', '\\r\\n', or '\\r'."},
-        {one_option("block_start_string", pdl_int(1)), "TypeError", "object of type 'int' has no len()"},
+        {one_option("block_start_string", pdl_int(1)), "TypeError",
+         "object of type 'int' has no len()"},
         {one_option("block_start_string", pdl_textz("{{")), "AssertionError",
          "block, variable and comment start strings must be different."},
     };

@@ -24,7 +24,8 @@ static pdl_val json(const char *text) {
 static pdl_val reduced(pdl_vref v);
 
 static bool is_noise(pdl_str key, pdl_vref x) {
-    static const char *const dropped[] = {"pdl__timing", "pdl__is_leaf", "pdl__usage", "pdl__context"};
+    static const char *const dropped[] = {"pdl__timing", "pdl__is_leaf", "pdl__usage",
+                                          "pdl__context"};
     for (size_t i = 0; i < T_LEN(dropped); i++)
         if (pdl_str_is(key, dropped[i])) return true;
     if (pdl_str_is(key, "defs")) return pdl_dict_len(x) == 0;
@@ -35,7 +36,8 @@ static bool is_noise(pdl_str key, pdl_vref x) {
 static pdl_val reduced(pdl_vref v) {
     if (pdl_is_list(v)) {
         pdl_val out = pdl_list_new(0);
-        for (size_t i = 0; i < pdl_list_len(v); i++) out = pdl_list_push(out, reduced(pdl_list_at(v, i)));
+        for (size_t i = 0; i < pdl_list_len(v); i++)
+            out = pdl_list_push(out, reduced(pdl_list_at(v, i)));
         return out;
     }
     if (!pdl_is_dict(v)) return pdl_keep(v);
@@ -47,7 +49,9 @@ static pdl_val reduced(pdl_vref v) {
     return out;
 }
 
-#define DATA(id, expr, result) "{\"kind\":\"data\",\"pdl__id\":\"" id "\",\"data\":{\"pdl__expr\":" expr ",\"pdl__result\":" result "},\"pdl__result\":" result "}"
+#define DATA(id, expr, result)                                                                     \
+    "{\"kind\":\"data\",\"pdl__id\":\"" id "\",\"data\":{\"pdl__expr\":" expr                      \
+    ",\"pdl__result\":" result "},\"pdl__result\":" result "}"
 #define TEXT(id, parts) "{\"kind\":\"text\",\"pdl__id\":\"" id "\",\"text\":[" parts "]"
 
 static const struct {
@@ -55,30 +59,52 @@ static const struct {
 } rows[] = {
     {"${ 1 + 1 }", "[]", DATA("data", "\"${ 1 + 1 }\"", "2")},
     {"text: [a, {if: false, then: {data: 1}, else: b}]", "[]",
-     TEXT("text", DATA("text.0.data", "\"a\"", "\"a\"") ",{\"kind\":\"if\",\"pdl__id\":\"text.1.if\",\"if\":{\"pdl__expr\":false,\"pdl__result\":false},"
-     "\"then\":{\"kind\":\"data\",\"pdl__id\":\"\",\"data\":1},\"else\":" DATA("text.1.if.else_.data", "\"b\"", "\"b\"")
-     ",\"pdl__result\":\"b\"}") ",\"pdl__result\":\"ab\"}"},
+     TEXT("text",
+          DATA("text.0.data", "\"a\"",
+               "\"a\"") ",{\"kind\":\"if\",\"pdl__id\":\"text.1.if\",\"if\":{\"pdl__expr\":false,"
+                        "\"pdl__result\":false},"
+                        "\"then\":{\"kind\":\"data\",\"pdl__id\":\"\",\"data\":1},\"else\":" DATA(
+                            "text.1.if.else_.data", "\"b\"",
+                            "\"b\"") ",\"pdl__result\":\"b\"}") ",\"pdl__result\":\"ab\"}"},
     {"data: '{\"a\": 1}'\nparser: json", "[]",
-     "{\"kind\":\"data\",\"pdl__id\":\"data\",\"data\":{\"pdl__expr\":\"{\\\"a\\\": 1}\",\"pdl__result\":\"{\\\"a\\\": 1}\"},"
+     "{\"kind\":\"data\",\"pdl__id\":\"data\",\"data\":{\"pdl__expr\":\"{\\\"a\\\": "
+     "1}\",\"pdl__result\":\"{\\\"a\\\": 1}\"},"
      "\"pdl__result\":\"{\\\"a\\\": 1}\",\"parser\":\"json\"}"},
     {"for: {i: [1, 2]}\nmap: ${ i }\njoin: {as: array}", "[]",
-     "{\"kind\":\"map\",\"pdl__id\":\"map\",\"for\":{\"pdl__expr\":{\"i\":[1,2]},\"pdl__result\":{\"i\":[1,2]}},\"map\":\"${ i }\","
-     "\"join\":{\"as\":\"array\"},\"pdl__trace\":[" DATA("map.0.data", "\"${ i }\"", "1") "," DATA("map.1.data", "\"${ i }\"", "2")
-     "],\"pdl__result\":[1,2]}"},
+     "{\"kind\":\"map\",\"pdl__id\":\"map\",\"for\":{\"pdl__expr\":{\"i\":[1,2]},\"pdl__result\":{"
+     "\"i\":[1,2]}},\"map\":\"${ i }\","
+     "\"join\":{\"as\":\"array\"},\"pdl__trace\":[" DATA("map.0.data", "\"${ i }\"", "1") "," DATA(
+         "map.1.data", "\"${ i }\"", "2") "],\"pdl__result\":[1,2]}"},
     {"retry: 1\ndata: ${ nope }\nfallback: f", "[]",
-     "{\"kind\":\"data\",\"pdl__id\":\"data.retry1\",\"retry\":1,\"data\":\"${ nope }\",\"fallback\":" DATA("data.fallback.data", "\"f\"", "\"f\"") "}"},
+     "{\"kind\":\"data\",\"pdl__id\":\"data.retry1\",\"retry\":1,\"data\":\"${ nope "
+     "}\",\"fallback\":" DATA("data.fallback.data", "\"f\"", "\"f\"") "}"},
     {"text: [a, {data: '${ nope }'}, b]", "[]",
-     TEXT("text", DATA("text.0.data", "\"a\"", "\"a\"") ",{\"kind\":\"error\",\"pdl__id\":\"\",\"program\":{\"kind\":\"data\",\"pdl__id\":\"text.1.data\","
-     "\"data\":\"${ nope }\"},\"msg\":\"Error during the evaluation of ${ nope }: 'nope' is undefined\"}") "}"},
-    {"defs: {f: {function: {x: integer}, return: '${ x }'}}\ntext: ['${ f(2) }', {call: '${ f }', args: {x: 1}}]", "[]",
-     "{\"kind\":\"text\",\"pdl__id\":\"text\",\"defs\":{\"f\":{\"kind\":\"function\",\"pdl__id\":\"\",\"function\":{\"x\":\"integer\"},\"return\":\"${ x }\","
-     "\"def\":\"f\",\"pdl__result\":{\"kind\":\"function\",\"pdl__id\":\"\",\"function\":{\"x\":\"integer\"},\"return\":\"${ x }\",\"def\":\"f\"}}},\"text\":["
-     DATA("text.0.data", "\"${ f(2) }\"", "2") ",{\"kind\":\"call\",\"pdl__id\":\"text.1.call\",\"call\":\"${ f }\",\"args\":{\"pdl__expr\":{\"x\":1},"
-     "\"pdl__result\":{\"x\":1}},\"pdl__trace\":" DATA("text.1.call.data", "\"${ x }\"", "1") ",\"pdl__result\":1}],\"pdl__result\":\"21\"}"},
-    {"model: m\ninput: hush", "[{\"reply\": {\"content\": \"hush!\", \"message\": {}, \"usage\": {\"prompt_tokens\": 1, \"completion_tokens\": 2}}}]",
-     "{\"kind\":\"model\",\"pdl__id\":\"model\",\"platform\":\"litellm\",\"model\":{\"pdl__expr\":\"m\",\"pdl__result\":\"m\"},\"input\":"
-     DATA("model.input.data", "\"[REDACTED]\"", "\"[REDACTED]\"") ",\"pdl__model_input\":[{\"role\":\"user\",\"content\":\"[REDACTED]\"}],"
-     "\"pdl__result\":\"[REDACTED]!\"}"},
+     TEXT("text", DATA("text.0.data", "\"a\"",
+                       "\"a\"") ",{\"kind\":\"error\",\"pdl__id\":\"\",\"program\":{\"kind\":"
+                                "\"data\",\"pdl__id\":\"text.1.data\","
+                                "\"data\":\"${ nope }\"},\"msg\":\"Error during the evaluation of "
+                                "${ nope }: 'nope' is undefined\"}") "}"},
+    {"defs: {f: {function: {x: integer}, return: '${ x }'}}\ntext: ['${ f(2) }', {call: '${ f }', "
+     "args: {x: 1}}]",
+     "[]",
+     "{\"kind\":\"text\",\"pdl__id\":\"text\",\"defs\":{\"f\":{\"kind\":\"function\",\"pdl__id\":"
+     "\"\",\"function\":{\"x\":\"integer\"},\"return\":\"${ x }\","
+     "\"def\":\"f\",\"pdl__result\":{\"kind\":\"function\",\"pdl__id\":\"\",\"function\":{\"x\":"
+     "\"integer\"},\"return\":\"${ x }\",\"def\":\"f\"}}},\"text\":[" DATA(
+         "text.0.data", "\"${ f(2) }\"",
+         "2") ",{\"kind\":\"call\",\"pdl__id\":\"text.1.call\",\"call\":\"${ f "
+              "}\",\"args\":{\"pdl__expr\":{\"x\":1},"
+              "\"pdl__result\":{\"x\":1}},\"pdl__trace\":" DATA(
+                  "text.1.call.data", "\"${ x }\"",
+                  "1") ",\"pdl__result\":1}],\"pdl__result\":\"21\"}"},
+    {"model: m\ninput: hush",
+     "[{\"reply\": {\"content\": \"hush!\", \"message\": {}, \"usage\": {\"prompt_tokens\": 1, "
+     "\"completion_tokens\": 2}}}]",
+     "{\"kind\":\"model\",\"pdl__id\":\"model\",\"platform\":\"litellm\",\"model\":{\"pdl__expr\":"
+     "\"m\",\"pdl__result\":\"m\"},\"input\":" DATA(
+         "model.input.data", "\"[REDACTED]\"",
+         "\"[REDACTED]\"") ",\"pdl__model_input\":[{\"role\":\"user\",\"content\":\"[REDACTED]\"}],"
+                           "\"pdl__result\":\"[REDACTED]!\"}"},
 };
 
 /* late: the secret becomes known when all is written. */
@@ -132,7 +158,8 @@ static void test_deep(void **state) {
     bool ok;
     pdl_err err = {0};
     pdl_program *p = pdl_program_new();
-    const char *text = "defs: {f: {function: {n: integer}, return: {if: '${ n > 0 }', then: {call: '${ f }', args: {n: '${ n - 1 }'}}, else: z}}}\n"
+    const char *text = "defs: {f: {function: {n: integer}, return: {if: '${ n > 0 }', then: {call: "
+                       "'${ f }', args: {n: '${ n - 1 }'}}, else: z}}}\n"
                        "call: ${ f }\nargs: {n: 2000}";
     pdl_program_load(p, PDL_STR("t.pdl"), t_str(text), &ok);
     t_assert(ok);

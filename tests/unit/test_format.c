@@ -52,7 +52,8 @@ static void percent(void **state) {
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        pdl_val f = pdl_textz(rows[i].format), args = pdl_list_as_tuple(json(rows[i].args)), got = pdl_null();
+        pdl_val f = pdl_textz(rows[i].format), args = pdl_list_as_tuple(json(rows[i].args)),
+                got = pdl_null();
         pdl_err err = {0};
         bool ok = pdl_format_percent(f, args, false, &got, &err);
         expect(ok, got, &err, rows[i].want);
@@ -118,7 +119,8 @@ static void braces(void **state) {
         {"{:{}}|", "[\"a\",3]", "a  |"},
         {"{:{}}", "[\"a\",\">3\"]", "  a"},
         {"{a:.1f}", "[]", "2.5"},
-        {"{}{0}", "[1]", "!cannot switch from automatic field numbering to manual field specification"},
+        {"{}{0}", "[1]",
+         "!cannot switch from automatic field numbering to manual field specification"},
         {"{}", "[]", "!Replacement index 0 out of range for positional args tuple"},
         {"{b}", "[]", "!'b'"},
         {"{", "[]", "!Single '{' encountered in format string"},
@@ -133,7 +135,8 @@ static void braces(void **state) {
         pdl_val args = json(rows[i].args), got = pdl_null(), pos[4];
         for (size_t k = 0; k < pdl_list_len(args); k++) pos[k] = pdl_list_at(args, k);
         pdl_err err = {0};
-        bool ok = pdl_format_braces(t_str(rows[i].format), pos, pdl_list_len(args), named, &got, &err);
+        bool ok =
+            pdl_format_braces(t_str(rows[i].format), pos, pdl_list_len(args), named, &got, &err);
         expect(ok, got, &err, rows[i].want);
         pdl_drop(args);
     }

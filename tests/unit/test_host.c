@@ -25,8 +25,10 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)e;
     pdl_err err = {0};
     if (t.got.len) pdl_buf_putc(&t.got, '\n');
-    if (r->err.kind) pdl_buf_putf(&t.got, "%s: %s", pdl_err_kind_name(r->err.kind), r->err.msg);
-    else assert_true(pdl_val_repr(r->value, &t.got, &err));
+    if (r->err.kind)
+        pdl_buf_putf(&t.got, "%s: %s", pdl_err_kind_name(r->err.kind), r->err.msg);
+    else
+        assert_true(pdl_val_repr(r->value, &t.got, &err));
 }
 
 static void show(void *user, pdl_str prompt) {
@@ -55,8 +57,10 @@ static uint32_t start(pdl_effect_kind kind, const char *request) {
     pdl_val v;
     pdl_err err = {0};
     for (const char *p = request; *p; p++) {
-        if (*p == '@') pdl_buf_put(&b, t_str(t.dir));
-        else pdl_buf_putc(&b, *p);
+        if (*p == '@')
+            pdl_buf_put(&b, t_str(t.dir));
+        else
+            pdl_buf_putc(&b, *p);
     }
     assert_true(pdl_json_read(pdl_buf_str(&b), 0, &v, NULL, &err));
     pdl_buf_fini(&b);
@@ -90,41 +94,101 @@ static const struct {
     {PDL_EFFECT_read, "{\"path\":\"@/a\\u0000\",\"shown\":\"nul\"}", "io: Fail to open file nul"},
     {PDL_EFFECT_source, "{\"path\":\"@/crlf\"}", "'a\\r\\nb\\r\\n\\rc'"},
     {PDL_EFFECT_source, "{\"path\":\"@/none\"}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\"one \\u00e9\",\"encoding\":\"utf-8\"}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\"one \\u00e9\",\"encoding\":\"utf-8\"}", "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "'one \xc3\xa9'"}, /* nothing is held back */
-    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\" two\",\"encoding\":\"utf-8\",\"close\":true}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\" two\",\"encoding\":\"utf-8\",\"close\":true}",
+     "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "'one \xc3\xa9 two'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"a\",\"text\":\"+\",\"encoding\":null,\"close\":true}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/o\",\"mode\":\"a\",\"text\":\"+\",\"encoding\":null,\"close\":true}", "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "'one \xc3\xa9 two+'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"UTF8\",\"close\":true}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/o\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"UTF8\",\"close\":true}",
+     "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/o\"}", "''"},
-    {PDL_EFFECT_write, "{\"path\":\"@/l\",\"mode\":\"x\",\"text\":\"A\\u0042\",\"encoding\":\"Latin_1\",\"close\":true}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/"
+     "l\",\"mode\":\"x\",\"text\":\"A\\u0042\",\"encoding\":\"Latin_1\",\"close\":true}",
+     "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/l\"}", "'AB'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"A\",\"encoding\":\"utf-8-sig\"}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"B\",\"encoding\":\"utf-8-sig\",\"close\":true}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"A\",\"encoding\":\"utf-8-sig\"}", "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/u\",\"mode\":\"wt\",\"text\":\"B\",\"encoding\":\"utf-8-sig\",\"close\":true}",
+     "None"},
     {PDL_EFFECT_read, "{\"path\":\"@/u\"}", "'\\ufeffAB'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: ''"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"ww\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'ww'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"w++\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'w++'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wtt\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'wtt'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wbb\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: invalid mode: 'wbb'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wtb\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: can't have text and binary mode at once"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"+\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: Must have exactly one of create/read/write/append mode and at most one plus"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"wb\",\"text\":\"\",\"encoding\":null,\"close\":true}", "expression: binary mode doesn't take an encoding argument"},
-    {PDL_EFFECT_write, "{\"path\":\"@/m\",\"mode\":\"w+\",\"text\":\"abc\",\"encoding\":null,\"close\":true}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/h\",\"mode\":\"w\",\"text\":\"\\u00e9\\ud83d\\ude00\",\"encoding\":\"utf-16\",\"close\":true}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/h\",\"mode\":\"a\",\"text\":\"x\",\"encoding\":\"utf_16_be\",\"close\":true}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/b6\",\"mode\":\"w\",\"text\":\"\\ud83d\\ude00\",\"encoding\":\"utf-16\"}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/b6\",\"mode\":\"w\",\"text\":\"a\",\"encoding\":\"utf-16\",\"close\":true}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/le\",\"mode\":\"w\",\"text\":\"ab\",\"encoding\":\"utf-16-le\",\"close\":true}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/be\",\"mode\":\"w\",\"text\":\"ab\",\"encoding\":\"utf-16be\",\"close\":true}", "None"},
-    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\\u20ac\",\"encoding\":\"latin-1\",\"close\":true}", "expression: 'latin-1' codec can't encode character '\\u20ac' in position 0: ordinal not in range(256)"},
-    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\\ud83d\\ude00\",\"encoding\":\"ascii\",\"close\":true}", "expression: 'ascii' codec can't encode character '\\U0001f600' in position 0: ordinal not in range(128)"},
-    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"a name that is longer than any\",\"close\":true}", "expression: unknown encoding: a name that is longer than any"},
-    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"q\",\"text\":\"\"}", "expression: invalid mode: 'q'"},
-    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"foo\"}", "expression: unknown encoding: foo"},
-    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"a\\u00e9\",\"encoding\":\"ascii\",\"close\":true}",
-     "expression: 'ascii' codec can't encode character '\\xe9' in position 1: ordinal not in range(128)"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: invalid mode: ''"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"ww\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: invalid mode: 'ww'"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"w++\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: invalid mode: 'w++'"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"wtt\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: invalid mode: 'wtt'"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"wbb\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: invalid mode: 'wbb'"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"wtb\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: can't have text and binary mode at once"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"+\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: Must have exactly one of create/read/write/append mode and at most one plus"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"wb\",\"text\":\"\",\"encoding\":null,\"close\":true}",
+     "expression: binary mode doesn't take an encoding argument"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/m\",\"mode\":\"w+\",\"text\":\"abc\",\"encoding\":null,\"close\":true}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/"
+     "h\",\"mode\":\"w\",\"text\":\"\\u00e9\\ud83d\\ude00\",\"encoding\":\"utf-16\",\"close\":"
+     "true}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/h\",\"mode\":\"a\",\"text\":\"x\",\"encoding\":\"utf_16_be\",\"close\":true}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/b6\",\"mode\":\"w\",\"text\":\"\\ud83d\\ude00\",\"encoding\":\"utf-16\"}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/b6\",\"mode\":\"w\",\"text\":\"a\",\"encoding\":\"utf-16\",\"close\":true}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/le\",\"mode\":\"w\",\"text\":\"ab\",\"encoding\":\"utf-16-le\",\"close\":true}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/be\",\"mode\":\"w\",\"text\":\"ab\",\"encoding\":\"utf-16be\",\"close\":true}",
+     "None"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/"
+     "v\",\"mode\":\"w\",\"text\":\"\\u20ac\",\"encoding\":\"latin-1\",\"close\":true}",
+     "expression: 'latin-1' codec can't encode character '\\u20ac' in position 0: ordinal not in "
+     "range(256)"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/"
+     "v\",\"mode\":\"w\",\"text\":\"\\ud83d\\ude00\",\"encoding\":\"ascii\",\"close\":true}",
+     "expression: 'ascii' codec can't encode character '\\U0001f600' in position 0: ordinal not in "
+     "range(128)"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"a name that is longer than "
+     "any\",\"close\":true}",
+     "expression: unknown encoding: a name that is longer than any"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"q\",\"text\":\"\"}",
+     "expression: invalid mode: 'q'"},
+    {PDL_EFFECT_write, "{\"path\":\"@/v\",\"mode\":\"w\",\"text\":\"\",\"encoding\":\"foo\"}",
+     "expression: unknown encoding: foo"},
+    {PDL_EFFECT_write,
+     "{\"path\":\"@/"
+     "v\",\"mode\":\"w\",\"text\":\"a\\u00e9\",\"encoding\":\"ascii\",\"close\":true}",
+     "expression: 'ascii' codec can't encode character '\\xe9' in position 1: ordinal not in "
+     "range(128)"},
     {PDL_EFFECT_sleep, "{\"seconds\":-1}", "None"},
     {PDL_EFFECT_sleep, "{\"seconds\":0.001}", "None"},
     {PDL_EFFECT_model, "{}", "runtime: nobody answers effects of this kind"},
@@ -157,8 +221,15 @@ static void files_have_their_encoding(void **state) {
         {"m", "abc", 3},
         {"h", "\xff\xfe\xe9\x00\x3d\xd8\x00\xde\x00x", 10},
         {"b6", "\xff\xfe\x3d\xd8\x00\xde\x61\x00", 8},
-        {"le", "a\x00" "b", 4},
-        {"be", "\x00" "a\x00" "b", 4},
+        {"le",
+         "a\x00"
+         "b",
+         4},
+        {"be",
+         "\x00"
+         "a\x00"
+         "b",
+         4},
     };
     (void)state;
     for (size_t i = 0; i < T_LEN(files); i++) {
@@ -237,7 +308,8 @@ static int make_dir(void **state) {
 }
 
 static int remove_dir(void **state) {
-    static const char *const names[] = {"crlf", "bad", "o", "l", "u", "v", "in", "m", "h", "b6", "le", "be"};
+    static const char *const names[] = {"crlf", "bad", "o", "l",  "u",  "v",
+                                        "in",   "m",   "h", "b6", "le", "be"};
     (void)state;
     for (size_t i = 0; i < T_LEN(names); i++) {
         char path[128];

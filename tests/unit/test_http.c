@@ -1,5 +1,5 @@
-/* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled, bad
- * addresses, headers.
+/* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled,
+ * bad addresses, headers.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "io/http.h"
 
@@ -39,8 +39,11 @@ static void test_failures(void **state) {
     for (size_t i = 0; i < T_LEN(urls); i++) {
         T_ROW(i);
         seen s = {0};
-        pdl_http_request r = {
-            .method = "POST", .url = urls[i].url, .body = PDL_STR("{}"), .user = &s, .done = on_done};
+        pdl_http_request r = {.method = "POST",
+                              .url = urls[i].url,
+                              .body = PDL_STR("{}"),
+                              .user = &s,
+                              .done = on_done};
         t_assert(pdl_http_start(h, &r) != 0);
         t_assert(s.n == 0 && pdl_http_open(h) == 1);
         for (int k = 0; k < 100 && s.n == 0; k++) pdl_loop_run(l, 100);
@@ -56,7 +59,8 @@ static void test_cancel(void **state) {
     pdl_loop *l = pdl_loop_new();
     pdl_http *h = pdl_http_new(l, NULL);
     seen s = {0};
-    pdl_http_request r = {.method = "GET", .url = "http://127.0.0.1:1/x", .user = &s, .done = on_done};
+    pdl_http_request r = {
+        .method = "GET", .url = "http://127.0.0.1:1/x", .user = &s, .done = on_done};
     uint64_t a = pdl_http_start(h, &r), b = pdl_http_start(h, &r);
     assert_true(a != b);
     pdl_http_cancel(h, a);
@@ -72,8 +76,9 @@ static void test_cancel(void **state) {
 
 static void test_headers(void **state) {
     (void)state;
-    pdl_http_reply r = {.header_text =
-                            PDL_STR("HTTP/1.1 200 OK\r\nRetry-After:  7 \r\nX: a\r\nEmpty:\r\nx: b\r\n\r\n")};
+    pdl_http_reply r = {
+        .header_text =
+            PDL_STR("HTTP/1.1 200 OK\r\nRetry-After:  7 \r\nX: a\r\nEmpty:\r\nx: b\r\n\r\n")};
     t_assert_str(pdl_http_header(&r, "retry-after"), "7");
     t_assert_str(pdl_http_header(&r, "X"), "b");
     assert_non_null(pdl_http_header(&r, "empty").p);
@@ -81,7 +86,8 @@ static void test_headers(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures), cmocka_unit_test(test_cancel),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failures),
+                                       cmocka_unit_test(test_cancel),
                                        cmocka_unit_test(test_headers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_http_head.c -- heads that are read and refused, bodies in chunks whole and cut at every byte.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_http_head.c -- heads that are read and refused, bodies in chunks whole and cut at every
+ * byte. SPDX-License-Identifier: Apache-2.0 */
 #include "io/http_head.h"
 
 #include "t.h"
@@ -24,9 +24,12 @@ static const struct {
     {"GET * HTTP/1.1\r\nHost: a\r\n\r\n", 400, NULL, 0, false},
     {"POST / HTTP/1.1\r\nHost:a\r\ncontent-length:\t7 \r\n\r\n", 0, "/", 7, true},
     {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n", 0, "/", -1, true},
-    {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 0, "/", INT64_MAX, true},
-    {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400, NULL, 0, false},
-    {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400, NULL, 0, false},
+    {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", 0, "/",
+     INT64_MAX, true},
+    {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400, NULL, 0,
+     false},
+    {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400,
+     NULL, 0, false},
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", 400, NULL, 0, false},
     {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \r\n\r\n", 400, NULL, 0, false},
     {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501, NULL, 0, false},
@@ -114,7 +117,8 @@ static void check_chunks(size_t row, size_t step) {
         rest = (pdl_str){in.p, (size_t)(all.p + all.n - in.p)};
     }
     t_assert(ok == (bodies[row].want != NULL));
-    if (ok && strcmp(bodies[row].want, "...") == 0) t_assert(c.at != CHUNK_END);
+    if (ok && strcmp(bodies[row].want, "...") == 0)
+        t_assert(c.at != CHUNK_END);
     else if (ok) {
         t_assert(c.at == CHUNK_END);
         t_assert_str(pdl_buf_str(&out), bodies[row].want);

@@ -1,5 +1,5 @@
-/* test_ids.c -- ids of effects of a run that has a range for itself: inside of it, and never one that is in use.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_ids.c -- ids of effects of a run that has a range for itself: inside of it, and never one
+ * that is in use. SPDX-License-Identifier: Apache-2.0 */
 #include "compile/compile.h"
 #include "lang/load.h"
 #include "vm/vm.h"
@@ -55,9 +55,14 @@ static const struct {
     const char *program;
     size_t calls;
 } rows[] = {
-    {"for: {i: '${ range(200) }'}\nrepeat: {lastOf: [{def: r, model: m, input: a}, '${ r | length }']}\n", 200},
-    {"for: {i: '${ range(10) }'}\nrepeat: {for: {k: '${ range(40) }'}, map: {model: m, input: a}, maxWorkers: 30}\n", 400},
-    {"for: {i: '${ range(3) }'}\nmap: {for: {k: '${ range(20) }'}, map: {model: m, input: a}}\n", 60},
+    {"for: {i: '${ range(200) }'}\nrepeat: {lastOf: [{def: r, model: m, input: a}, '${ r | length "
+     "}']}\n",
+     200},
+    {"for: {i: '${ range(10) }'}\nrepeat: {for: {k: '${ range(40) }'}, map: {model: m, input: a}, "
+     "maxWorkers: 30}\n",
+     400},
+    {"for: {i: '${ range(3) }'}\nmap: {for: {k: '${ range(20) }'}, map: {model: m, input: a}}\n",
+     60},
 };
 
 static void ids_come_again(void **state) {
@@ -70,7 +75,8 @@ static void ids_come_again(void **state) {
         t_assert(ok);
         pdl_interner *names = pdl_interner_new();
         slow_world w = {.base = {&ops}};
-        pdl_run *r = pdl_run_new(&(pdl_run_options){.names = names, .world = &w.base, .first_id = FIRST, .n_ids = IDS});
+        pdl_run *r = pdl_run_new(
+            &(pdl_run_options){.names = names, .world = &w.base, .first_id = FIRST, .n_ids = IDS});
         pdl_code *code = pdl_compile_program(p, names, false);
         pdl_run_start(r, code, pdl_absent());
         t_assert(pdl_run_wait(r) == PDL_STEP_DONE);

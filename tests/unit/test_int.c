@@ -1,4 +1,5 @@
-/* test_int.c -- arithmetic of numbers and operators on anything; results and texts are those of Python 3.11.
+/* test_int.c -- arithmetic of numbers and operators on anything; results and texts are those of
+ * Python 3.11.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,7 +30,8 @@ static void show(bool ok, pdl_val v, pdl_err *err, pdl_buf *out) {
     char digits[PDL_NUM_MAX];
     pdl_buf_clear(out);
     if (!ok)
-        pdl_buf_putf(out, "%s: %s", err->foreign ? err->foreign : pdl_err_kind_name(err->kind), err->msg);
+        pdl_buf_putf(out, "%s: %s", err->foreign ? err->foreign : pdl_err_kind_name(err->kind),
+                     err->msg);
     else if (pdl_is(v, PDL_V_FLOAT))
         pdl_buf_put(out, (pdl_str){digits, pdl_num_double(pdl_float_of(v), digits)});
     else
@@ -39,7 +41,7 @@ static void show(bool ok, pdl_val v, pdl_err *err, pdl_buf *out) {
 }
 
 #define ZERO_DIV "ZeroDivisionError: "
-#define OVER "OverflowError: "
+#define OVER     "OverflowError: "
 
 static void numbers(void **state) {
     (void)state;
@@ -107,8 +109,10 @@ static pdl_val seq(int n, bool tuple) {
 
 static void refused(void **state) {
     (void)state;
-    pdl_val s = pdl_textz("x"), i = pdl_int(3), l = seq(1, false), t = seq(1, true), f = pdl_float(1.5);
-    pdl_val d = pdl_dict_new(0), n = pdl_null(), y = pdl_bytes(PDL_STR("x")), huge = pdl_int(INT64_MAX);
+    pdl_val s = pdl_textz("x"), i = pdl_int(3), l = seq(1, false), t = seq(1, true),
+            f = pdl_float(1.5);
+    pdl_val d = pdl_dict_new(0), n = pdl_null(), y = pdl_bytes(PDL_STR("x")),
+            huge = pdl_int(INT64_MAX);
     pdl_time day = {.year = 2024, .month = 1, .day = 2};
     pdl_val date;
     pdl_err err = {0};
@@ -148,7 +152,8 @@ static void sequences(void **state) {
     size_t start = pdl_live_objects();
     pdl_err err = {0};
     pdl_val a = seq(2, false), b = seq(3, false), two = pdl_int(2), none = pdl_int(-1), r;
-    t_assert(pdl_val_arith(PDL_OP_ADD, a, b, &r, &err) && pdl_list_len(r) == 5 && pdl_list_len(a) == 2);
+    t_assert(pdl_val_arith(PDL_OP_ADD, a, b, &r, &err) && pdl_list_len(r) == 5 &&
+             pdl_list_len(a) == 2);
     pdl_drop(r);
     t_assert(pdl_val_arith(PDL_OP_MUL, two, b, &r, &err) && pdl_list_len(r) == 6);
     pdl_drop(r);
@@ -197,7 +202,8 @@ static void reading(void **state) {
          "7\xe2\x80\x83",
          10, "7"},
         {"\xd9\xa3\xd9\xa4", 10, "34"},
-        {"-340282366920938463463374607431768211456", 10, "-340282366920938463463374607431768211456"},
+        {"-340282366920938463463374607431768211456", 10,
+         "-340282366920938463463374607431768211456"},
     };
     pdl_buf out = PDL_BUF;
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -220,10 +226,14 @@ static void comparing(void **state) {
         const char *a, *b;
         int want;
     } rows[] = {
-        {"9007199254740993", "9007199254740992.0", 1}, {"9223372036854775807", "9223372036854775808.0", -1},
-        {"100000000000000000000", "1e20", 0},           {"-100000000000000000001", "-1e20", -1},
-        {"99999999999999999999999", "inf", -1},         {"-99999999999999999999999", "-inf", 1},
-        {"3", "3.5", -1},                               {"-3", "-3.5", 1},
+        {"9007199254740993", "9007199254740992.0", 1},
+        {"9223372036854775807", "9223372036854775808.0", -1},
+        {"100000000000000000000", "1e20", 0},
+        {"-100000000000000000001", "-1e20", -1},
+        {"99999999999999999999999", "inf", -1},
+        {"-99999999999999999999999", "-inf", 1},
+        {"3", "3.5", -1},
+        {"-3", "-3.5", 1},
         {"True", "1.0", 0},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {

@@ -1,5 +1,5 @@
-/* test_journal.c -- record, then replay: the same answers, pieces in order, errors; what was not recorded fails.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_journal.c -- record, then replay: the same answers, pieces in order, errors; what was not
+ * recorded fails. SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include <stdlib.h>
@@ -32,14 +32,19 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)user;
     pdl_err err = {0};
     pdl_buf_putf(&heard, "%u=", e->id);
-    if (r->err.kind) pdl_buf_putf(&heard, "!%s %s%s ", pdl_err_kind_name(r->err.kind), r->err.msg, r->err.final ? " (final)" : "");
-    else t_assert(pdl_effect_encode(r->value, &heard, &err));
+    if (r->err.kind)
+        pdl_buf_putf(&heard, "!%s %s%s ", pdl_err_kind_name(r->err.kind), r->err.msg,
+                     r->err.final ? " (final)" : "");
+    else
+        t_assert(pdl_effect_encode(r->value, &heard, &err));
     pdl_buf_putc(&heard, ' ');
 }
 
-static void ask(pdl_world *w, uint32_t id, pdl_effect_kind kind, const char *place, uint32_t seq, const char *request) {
+static void ask(pdl_world *w, uint32_t id, pdl_effect_kind kind, const char *place, uint32_t seq,
+                const char *request) {
     pdl_path *p = pdl_path_name(NULL, place);
-    pdl_effect *e = pdl_effect_new(kind, id, p, seq, (pdl_loc){0}, json(request), (pdl_effect_sink){NULL, on_piece, on_reply});
+    pdl_effect *e = pdl_effect_new(kind, id, p, seq, (pdl_loc){0}, json(request),
+                                   (pdl_effect_sink){NULL, on_piece, on_reply});
     pdl_path_drop(p);
     w->ops->start(w, e);
 }
@@ -51,12 +56,15 @@ static char *fresh_path(void) {
     return path;
 }
 
-static const char script[] = "[{\"kind\": \"model\", \"reply\": {\"content\": \"hi\"}, \"pieces\": [\"h\", \"i\"]},"
-                             " {\"kind\": \"read\", \"reply\": \"text\"},"
-                             " {\"kind\": \"model\", \"error\": {\"kind\": \"rate_limit\", \"message\": \"slow\", \"status\": 429}},"
-                             " {\"kind\": \"now\", \"reply\": 1.5}, {\"kind\": \"now\", \"reply\": 2.5}]";
+static const char script[] =
+    "[{\"kind\": \"model\", \"reply\": {\"content\": \"hi\"}, \"pieces\": [\"h\", \"i\"]},"
+    " {\"kind\": \"read\", \"reply\": \"text\"},"
+    " {\"kind\": \"model\", \"error\": {\"kind\": \"rate_limit\", \"message\": \"slow\", "
+    "\"status\": 429}},"
+    " {\"kind\": \"now\", \"reply\": 1.5}, {\"kind\": \"now\", \"reply\": 2.5}]";
 
-static const char m1[] = "{\"model\": \"m\", \"messages\": [], \"parameters\": {\"api_key\": \"sk-1\", \"temperature\": 0}, \"stream\": true}";
+static const char m1[] = "{\"model\": \"m\", \"messages\": [], \"parameters\": {\"api_key\": "
+                         "\"sk-1\", \"temperature\": 0}, \"stream\": true}";
 
 static void ask_all(pdl_world *w) {
     pdl_buf_clear(&heard);
@@ -68,7 +76,8 @@ static void ask_all(pdl_world *w) {
     while (w->ops->poll(w, -1)) {}
 }
 
-static const char all_heard[] = "1+h 1+i 1={\"content\":\"hi\"} 2=\"text\" 3=!rate_limit slow  4=1.5 5=2.5 ";
+static const char all_heard[] =
+    "1+h 1+i 1={\"content\":\"hi\"} 2=\"text\" 3=!rate_limit slow  4=1.5 5=2.5 ";
 
 static void record_all(const char *path) {
     pdl_err err = {0};
@@ -100,7 +109,8 @@ static void test_same(void **state) {
     pdl_journal *j = open_replay(path);
     ask_all(pdl_journal_world(j));
     /* models answer from poll, what is waited for at once is answered at once */
-    t_assert_str(pdl_buf_str(&heard), "2=\"text\" 4=1.5 5=2.5 1+h 1+i 1={\"content\":\"hi\"} 3=!rate_limit slow  ");
+    t_assert_str(pdl_buf_str(&heard),
+                 "2=\"text\" 4=1.5 5=2.5 1+h 1+i 1={\"content\":\"hi\"} 3=!rate_limit slow  ");
     pdl_journal_close(j);
     char side[80];
     snprintf(side, sizeof side, "%s-journal", path);
@@ -117,8 +127,12 @@ static void test_other_request(void **state) {
         const char *request;
         bool found;
     } rows[] = {
-        {"a", 0, "{\"model\": \"m\", \"messages\": [], \"parameters\": {\"temperature\": 0}, \"stream\": false}", true}, /* neither key nor stream */
-        {"a", 0, "{\"model\": \"n\", \"messages\": [], \"parameters\": {\"temperature\": 0}}", false},
+        {"a", 0,
+         "{\"model\": \"m\", \"messages\": [], \"parameters\": {\"temperature\": 0}, \"stream\": "
+         "false}",
+         true}, /* neither key nor stream */
+        {"a", 0, "{\"model\": \"n\", \"messages\": [], \"parameters\": {\"temperature\": 0}}",
+         false},
         {"a", 2, m1, false},
         {"z", 0, m1, false},
     };
@@ -131,10 +145,13 @@ static void test_other_request(void **state) {
         t_assert(w->ops->poll(w, -1));
         t_assert(!w->ops->poll(w, -1));
         pdl_buf want = PDL_BUF;
-        if (rows[i].found) PDL_PUT(&want, "9+h 9+i 9={\"content\":\"hi\"} ");
+        if (rows[i].found)
+            PDL_PUT(&want, "9+h 9+i 9={\"content\":\"hi\"} ");
         else
-            pdl_buf_putf(&want, "9=!replay replay: %s has no reply for %s (model): the program asks something else than was recorded (final)  ", path,
-                         rows[i].place);
+            pdl_buf_putf(&want,
+                         "9=!replay replay: %s has no reply for %s (model): the program asks "
+                         "something else than was recorded (final)  ",
+                         path, rows[i].place);
         t_assert_str(pdl_buf_str(&heard), pdl_buf_z(&want));
         pdl_buf_fini(&want);
         pdl_journal_close(j);
@@ -159,7 +176,8 @@ static void test_cancel(void **state) {
     pdl_journal_close(j);
 }
 
-/* The process dies while an effect is open: what was answered is there, the rest counts as not recorded. */
+/* The process dies while an effect is open: what was answered is there, the rest counts as not
+ * recorded. */
 static void test_killed(void **state) {
     (void)state;
     char *path = fresh_path();
@@ -194,7 +212,8 @@ static void test_stopped(void **state) {
     const pdl_cancel scope = {.flag = &flag};
     const pdl_cancel *before = pdl_cancel_enter(&scope);
     pdl_buf_clear(&heard);
-    for (uint32_t i = 0; i < 3000; i++) ask(pdl_journal_world(j), i + 1, PDL_EFFECT_read, "b", i + 1, "{\"path\": \"f\"}");
+    for (uint32_t i = 0; i < 3000; i++)
+        ask(pdl_journal_world(j), i + 1, PDL_EFFECT_read, "b", i + 1, "{\"path\": \"f\"}");
     (void)pdl_cancel_enter(before);
     t_assert(strstr(pdl_buf_z(&heard), "!terminated ended by a signal (final)") != NULL);
     pdl_journal_close(j);
@@ -226,7 +245,10 @@ static void test_bad_files(void **state) {
     expect_no_replay(path, PDL_E_replay, path);
     T_ROW(3);
     FILE *f = fopen(path, "w");
-    t_assert(f && fputs("not a database, only some text that is long enough to be looked at by it", f) >= 0 && fclose(f) == 0);
+    t_assert(f &&
+             fputs("not a database, only some text that is long enough to be looked at by it", f) >=
+                 0 &&
+             fclose(f) == 0);
     expect_no_replay(path, PDL_E_replay, path);
     T_ROW(4);
     t_assert(truncate(path, 0) == 0);
@@ -250,10 +272,12 @@ static void test_secrets(void **state) {
     char *path = fresh_path();
     pdl_err err = {0};
     pdl_journal *j;
-    pdl_world *behind = pdl_script_world_new(json("[{\"reply\": \"hush hush\"}, {\"error\": \"not hush\"}]"), 0);
+    pdl_world *behind =
+        pdl_script_world_new(json("[{\"reply\": \"hush hush\"}, {\"error\": \"not hush\"}]"), 0);
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_secrets_add(secrets, PDL_STR("hush"));
-    t_assert(pdl_journal_record(t_str(path), behind, &(pdl_journal_info){.secrets = secrets}, &j, &err));
+    t_assert(
+        pdl_journal_record(t_str(path), behind, &(pdl_journal_info){.secrets = secrets}, &j, &err));
     ask(pdl_journal_world(j), 1, PDL_EFFECT_model, "a", 0, m1);
     ask(pdl_journal_world(j), 2, PDL_EFFECT_read, "a", 0, "{\"path\": \"hush\"}");
     pdl_journal_close(j);
@@ -275,8 +299,10 @@ static int finish(void **state) {
 int main(void) {
     heard = PDL_BUF;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),   cmocka_unit_test(test_other_request), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_killed), cmocka_unit_test(test_stopped), cmocka_unit_test(test_bad_files),     cmocka_unit_test(test_secrets),
+        cmocka_unit_test(test_same),    cmocka_unit_test(test_other_request),
+        cmocka_unit_test(test_cancel),  cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_stopped), cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, finish);
 }

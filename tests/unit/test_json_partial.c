@@ -1,5 +1,5 @@
-/* test_json_partial.c -- beginnings of JSON: what is certain, and that later beginnings never contradict earlier ones.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_json_partial.c -- beginnings of JSON: what is certain, and that later beginnings never
+ * contradict earlier ones. SPDX-License-Identifier: Apache-2.0 */
 #include "value/json_partial.h"
 
 #include "base/rand.h"
@@ -33,7 +33,8 @@ static const struct {
     {"{]", "{}"},
     {"[1 2]", "[1]"},
     {"[\"a\", \"x\\q\", 2", "[\"a\",\"x\"]"},
-    {"{\"a\": 1, \"\\u0061\": 2, \"b\": 3}", "{\"a\":1}"}, /* a second value of a key would take the first one back */
+    {"{\"a\": 1, \"\\u0061\": 2, \"b\": 3}",
+     "{\"a\":1}"}, /* a second value of a key would take the first one back */
     {"{\"a\": 1, b: 2}", "{\"a\":1}"},
     {"[1, nul, 2]", "[1]"},
     {"[,1]", "[]"},
@@ -71,15 +72,19 @@ static bool extends(pdl_vref a, pdl_vref b) {
     }
     if (!pdl_is_dict(a)) return pdl_val_eq(a, b);
     for (size_t i = 0; i < pdl_dict_len(a); i++)
-        if (!pdl_is_dict(b) || !extends(pdl_dict_val_at(a, i), pdl_dict_find(b, pdl_dict_key_at(a, i)))) return false;
+        if (!pdl_is_dict(b) ||
+            !extends(pdl_dict_val_at(a, i), pdl_dict_find(b, pdl_dict_key_at(a, i))))
+            return false;
     return true;
 }
 
-/* Each beginning of text gives what the one before gave, or more of it. The value of the whole is put into *end. */
+/* Each beginning of text gives what the one before gave, or more of it. The value of the whole is
+ * put into *end. */
 static void check_beginnings(pdl_str text, pdl_val *end) {
     pdl_val last = pdl_absent();
     for (size_t n = 0; n <= text.n; n++) {
-        if (n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80) continue; /* cut inside of a character */
+        if (n < text.n && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+            continue; /* cut inside of a character */
         pdl_val v = pdl_json_partial((pdl_str){text.p, n});
         if (!extends(last, v)) print_error("beginning %zu of %.*s\n", n, PDL_FMT(text));
         t_assert(extends(last, v));
@@ -90,8 +95,10 @@ static void check_beginnings(pdl_str text, pdl_val *end) {
 }
 
 static void only_extended(void **state) {
-    static const char text[] = "{\"name\": \"Gr\\u00fc\xc3\x9f\\ud83d\\ude00e \\\"x\\\"\", \"n\": -12.5e3, \"list\": [1, 22, [], {}, "
-                               "[true, false, null], \"z\"], \"deep\": {\"a\": {\"b\": [[[\"c\"]]]}}, \"end\": 7}";
+    static const char text[] =
+        "{\"name\": \"Gr\\u00fc\xc3\x9f\\ud83d\\ude00e \\\"x\\\"\", \"n\": -12.5e3, \"list\": [1, "
+        "22, [], {}, "
+        "[true, false, null], \"z\"], \"deep\": {\"a\": {\"b\": [[[\"c\"]]]}}, \"end\": 7}";
     pdl_val last, whole;
     pdl_err err = {0};
     (void)state;
@@ -106,8 +113,21 @@ static uint64_t any_below(pdl_rand *r, uint64_t n) { return pdl_rand_u64(r) % n;
 
 /* A value at random, as JSON in one of the ways to write it. */
 static void put_any(pdl_rand *r, unsigned depth, pdl_buf *out) {
-    static const char *const scalars[] = {"0", "-1", "12.5", "1e3", "true", "false", "null", "\"\"", "\"a\"", "\"\\u00e9\"",
-                                          "\"\\ud83d\\ude00\"", "\"\\n\\\\\\\"\"", "\"\xc3\xa9\xf0\x9f\x98\x80\"", "[]", "{}"};
+    static const char *const scalars[] = {"0",
+                                          "-1",
+                                          "12.5",
+                                          "1e3",
+                                          "true",
+                                          "false",
+                                          "null",
+                                          "\"\"",
+                                          "\"a\"",
+                                          "\"\\u00e9\"",
+                                          "\"\\ud83d\\ude00\"",
+                                          "\"\\n\\\\\\\"\"",
+                                          "\"\xc3\xa9\xf0\x9f\x98\x80\"",
+                                          "[]",
+                                          "{}"};
     static const char *const gaps[] = {"", "", " ", "\n  "};
     uint64_t kind = any_below(r, depth ? 4 : 2);
     if (kind < 2) {
@@ -119,7 +139,8 @@ static void put_any(pdl_rand *r, unsigned depth, pdl_buf *out) {
     for (uint64_t i = 0; i < n; i++) {
         if (i) pdl_buf_putc(out, ',');
         pdl_buf_put(out, t_str(gaps[any_below(r, T_LEN(gaps))]));
-        if (kind == 3) pdl_buf_putf(out, "\"k%u\"%s:", (unsigned)i, gaps[any_below(r, T_LEN(gaps))]);
+        if (kind == 3)
+            pdl_buf_putf(out, "\"k%u\"%s:", (unsigned)i, gaps[any_below(r, T_LEN(gaps))]);
         put_any(r, depth - 1, out);
         pdl_buf_put(out, t_str(gaps[any_below(r, T_LEN(gaps))]));
     }
@@ -141,7 +162,8 @@ static void only_extended_at_random(void **state) {
         if (i % 3 == 1) PDL_PUT(&all, "\n```");
         assert_true(pdl_json_read(pdl_buf_str(&text), 0, &whole, NULL, &err));
         check_beginnings(pdl_buf_str(&all), &end);
-        t_assert(pdl_is_dict(whole) || pdl_is_list(whole) ? pdl_val_eq(end, whole) : pdl_is_absent(end));
+        t_assert(pdl_is_dict(whole) || pdl_is_list(whole) ? pdl_val_eq(end, whole)
+                                                          : pdl_is_absent(end));
         pdl_drop(whole);
         pdl_drop(end);
         pdl_buf_fini(&text);
@@ -151,7 +173,9 @@ static void only_extended_at_random(void **state) {
 
 /* Text that is no JSON may come as well: nothing is taken back then either. */
 static void nothing_is_taken_back(void **state) {
-    static const char *const words[] = {"{", "}", "[", "]", ",", ":", "\"", "\"a\"", "\"a\":", "1", "-", "tr", "true", "\\", "\\u12", " ", "x", "\xc3\xa9"};
+    static const char *const words[] = {"{",    "}",     "[",      "]", ",", ":",
+                                        "\"",   "\"a\"", "\"a\":", "1", "-", "tr",
+                                        "true", "\\",    "\\u12",  " ", "x", "\xc3\xa9"};
     pdl_rand r;
     (void)state;
     pdl_rand_seed(&r, 11);
@@ -160,7 +184,8 @@ static void nothing_is_taken_back(void **state) {
         pdl_buf text = PDL_BUF;
         pdl_val end;
         pdl_buf_putc(&text, i % 2 ? '{' : '[');
-        for (uint64_t n = any_below(&r, 14); n; n--) pdl_buf_put(&text, t_str(words[any_below(&r, T_LEN(words))]));
+        for (uint64_t n = any_below(&r, 14); n; n--)
+            pdl_buf_put(&text, t_str(words[any_below(&r, T_LEN(words))]));
         check_beginnings(pdl_buf_str(&text), &end);
         pdl_drop(end);
         pdl_buf_fini(&text);
@@ -168,7 +193,8 @@ static void nothing_is_taken_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_certain), cmocka_unit_test(only_extended),
-                                       cmocka_unit_test(only_extended_at_random), cmocka_unit_test(nothing_is_taken_back)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_certain), cmocka_unit_test(only_extended),
+        cmocka_unit_test(only_extended_at_random), cmocka_unit_test(nothing_is_taken_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,8 @@ static const struct {
     {"[1,]", "Expecting value: line 1 column 4 (char 3)", 0},
     {"[1 2]", "Expecting ',' delimiter: line 1 column 4 (char 3)", 0},
     {"{\"a\" 1}", "Expecting ':' delimiter: line 1 column 6 (char 5)", 0},
-    {"{\"a\":1,}", "Expecting property name enclosed in double quotes: line 1 column 8 (char 7)", 0},
+    {"{\"a\":1,}", "Expecting property name enclosed in double quotes: line 1 column 8 (char 7)",
+     0},
     {"{\"a\":\n[1}", "Expecting ',' delimiter: line 2 column 3 (char 8)", 0},
     {"01", "Extra data: line 1 column 2 (char 1)", 0},
     {"1 x", "Extra data: line 1 column 3 (char 2)", 0},
@@ -55,7 +56,8 @@ static const struct {
     {"\"\\q\"", "Invalid \\escape: line 1 column 2 (char 1)", 0},
     {"\"\\u12g4\"", "Invalid \\uXXXX escape: line 1 column 3 (char 2)", 0},
     {"\"\\ud800\\u12\"", "Invalid \\uXXXX escape: line 1 column 9 (char 8)", 0},
-    {"\xef\xbb\xbf{}", "Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)", 0},
+    {"\xef\xbb\xbf{}", "Unexpected UTF-8 BOM (decode using utf-8-sig): line 1 column 1 (char 0)",
+     0},
     {"[\"\xff\"]", "Invalid UTF-8 in string starting at: line 1 column 2 (char 1)", 0},
 };
 
@@ -72,7 +74,8 @@ static void test_rows(void **state) {
     assert_int_equal(pdl_live_objects(), live);
 }
 
-/* Every string whose special byte stands at each place of a word, cut at each length: no read beyond the end.
+/* Every string whose special byte stands at each place of a word, cut at each length: no read
+ * beyond the end.
  */
 static void test_cuts(void **state) {
     (void)state;
@@ -106,7 +109,8 @@ static void test_depth(void **state) {
     size_t live = pdl_live_objects();
     for (size_t depth = PDL_MAX_JSON_DEPTH; depth <= PDL_MAX_JSON_DEPTH + 1; depth++) {
         pdl_buf b = PDL_BUF;
-        for (size_t i = 0; i < depth; i++) pdl_buf_put(&b, i % 2 ? PDL_STR("{\"k\":") : PDL_STR("["));
+        for (size_t i = 0; i < depth; i++)
+            pdl_buf_put(&b, i % 2 ? PDL_STR("{\"k\":") : PDL_STR("["));
         pdl_buf_putc(&b, '1');
         for (size_t i = depth; i-- > 0;) pdl_buf_putc(&b, i % 2 ? '}' : ']');
         pdl_err err = {0};
@@ -141,7 +145,8 @@ static void test_shared_keys(void **state) {
 static const char *const guessed[][2] = {
     {"{\"key\": 1, \"b\": {\"c\": [true]}, \"long name of a key\": \"x\"}",
      "{\"key\": 1, \"b\": {\"c\": [true]}, \"long name of a key\": \"x\"}"},
-    {"{\"key\":2,\"b\":{\"c\":[]},\"long name of a key\":[{}]}", "{\"key\": 2, \"b\": {\"c\": []}, \"long name of a key\": [{}]}"},
+    {"{\"key\":2,\"b\":{\"c\":[]},\"long name of a key\":[{}]}",
+     "{\"key\": 2, \"b\": {\"c\": []}, \"long name of a key\": [{}]}"},
     {"{\"key\": 3}", "{\"key\": 3}"},
     {"{\"key\": 4, \"b\": {\"c\": 5, \"d\": 6}}", "{\"key\": 4, \"b\": {\"c\": 5, \"d\": 6}}"},
     {"{\"key\": 7, \"B\": 8, \"key\": 9}", "{\"key\": 9, \"B\": 8}"},
@@ -182,9 +187,9 @@ static void test_guesses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),  cmocka_unit_test(test_cuts),        cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_depth), cmocka_unit_test(test_shared_keys),
-        cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_prefix),      cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_shared_keys), cmocka_unit_test(test_guesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

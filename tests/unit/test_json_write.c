@@ -24,8 +24,8 @@ static const struct {
     {"\"é😀\\u007f\\u0001/\\\"\\\\\\b\\f\\n\\r\\t\"",
      "\"\\u00e9\\ud83d\\ude00\\u007f\\u0001/\\\"\\\\\\b\\f\\n\\r\\t\"", PLAIN, 0},
     {"\"é😀\\u0001\"", "\"é😀\\u0001\"", 0, 0},
-    {"{\"b\":1,\"a\":{\"z\":1,\"y\":2},\"\":3}", "{\"\":3,\"a\":{\"y\":2,\"z\":1},\"b\":1}", PDL_JSON_SORT,
-     0},
+    {"{\"b\":1,\"a\":{\"z\":1,\"y\":2},\"\":3}", "{\"\":3,\"a\":{\"y\":2,\"z\":1},\"b\":1}",
+     PDL_JSON_SORT, 0},
     {"[NaN,Infinity,-Infinity]", "[NaN, Infinity, -Infinity]", PLAIN | PDL_JSON_NAN, 0},
     {"[123456789012345678901234567890]", "[123456789012345678901234567890]", PLAIN, 0},
 };
@@ -125,7 +125,8 @@ static void what_is_too_deep_fails_or_is_cut(void **state) {
         pdl_err_fini(&err);
         pdl_buf_clear(&b);
         t_assert(pdl_json_write(v, PDL_JSON_CUT, 0, &b, &err));
-        t_assert((pdl_str_find(pdl_buf_str(&b), PDL_STR("\"...\""), 0) != PDL_NOT_FOUND) == (over > 0));
+        t_assert((pdl_str_find(pdl_buf_str(&b), PDL_STR("\"...\""), 0) != PDL_NOT_FOUND) ==
+                 (over > 0));
         pdl_buf_fini(&b);
         pdl_drop(v);
     }
@@ -133,7 +134,8 @@ static void what_is_too_deep_fails_or_is_cut(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_too_deep_fails_or_is_cut), cmocka_unit_test(test_rows),
+        cmocka_unit_test(what_is_too_deep_fails_or_is_cut),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_depth),

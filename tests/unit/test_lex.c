@@ -5,8 +5,10 @@
 
 #include "expr/expr.h"
 
-#define S(lit) {lit, sizeof(lit) - 1}
-#define NO_OPTIONS {.autoescape = false}
+#define S(lit)                                                                                     \
+    { lit, sizeof(lit) - 1 }
+#define NO_OPTIONS                                                                                 \
+    { .autoescape = false }
 
 static const struct {
     pdl_xoptions o;
@@ -16,19 +18,27 @@ static const struct {
     {{.keep_trailing_newline = true}, "a\r\n", "template\n  text 'a\\n'"},
     {{.newline = S("\r\n")}, "a\nb", "template\n  text 'a\\r\\nb'"},
     {{.newline = S("\r")}, "{{ 'a\nb' }}", "template\n  print 'a\\rb'"},
-    {{.trim_blocks = true}, "{% if x %}\na{% endif %}\n\nb", "template\n  if x\n    text 'a'\n  text '\\nb'"},
+    {{.trim_blocks = true},
+     "{% if x %}\na{% endif %}\n\nb",
+     "template\n  if x\n    text 'a'\n  text '\\nb'"},
     {{.trim_blocks = true}, "{% if x +%}\na{% endif %}", "template\n  if x\n    text '\\na'"},
     {{.trim_blocks = true}, "{# c #}\na", "template\n  text 'a'"},
     {{.lstrip_blocks = true}, "  {% if x %}a\n  {% endif %}", "template\n  if x\n    text 'a\\n'"},
     {{.lstrip_blocks = true}, "  {%+ if x %}{% endif %}", "template\n  text '  '\n  if x"},
     {{.lstrip_blocks = true}, "  {{ x }}", "template\n  text '  '\n  print x"},
     {{.lstrip_blocks = true}, "a  {# c #}", "template\n  text 'a  '"},
-    {NO_OPTIONS, "a \xc2\xa0\n{{- x -}} \xe3\x80\x80 b", "template\n  text 'a'\n  print x\n  text 'b'"},
+    {NO_OPTIONS, "a \xc2\xa0\n{{- x -}} \xe3\x80\x80 b",
+     "template\n  text 'a'\n  print x\n  text 'b'"},
     {{.line_statement = S("#"), .line_comment = S("##")},
      "# for x in [1,\n 2]:\n- {{ x }} ## c\n  # endfor \n\ny",
      "template\n  for x in [1, 2]\n    text '- '\n    print x\n    text '\\n'\n  text 'y'"},
-    {{.line_comment = S("//")}, "a // b\n// c\nd", "template\n  text 'a'\n  text '\\n'\n  text '\\nd'"},
-    {{.variable_start = S("<%="), .variable_end = S("%>"), .block_start = S("<%"), .block_end = S("%>")},
+    {{.line_comment = S("//")},
+     "a // b\n// c\nd",
+     "template\n  text 'a'\n  text '\\n'\n  text '\\nd'"},
+    {{.variable_start = S("<%="),
+      .variable_end = S("%>"),
+      .block_start = S("<%"),
+      .block_end = S("%>")},
      "<%= x %><% if y %>{{ z }}<% endif %>",
      "template\n  print x\n  if y\n    text '{{ z }}'"},
     {NO_OPTIONS, "{%- raw -%} {{ a }} {%- endraw %}", "template\n  text '{{ a }}'"},

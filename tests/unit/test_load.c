@@ -10,8 +10,8 @@
 
 #include "base/banned.h"
 
-/* Problems of a program without a file; "" means that it loads. Only what stands in the first lines is
- * compared: `want` begins the text. */
+/* Problems of a program without a file; "" means that it loads. Only what stands in the first lines
+ * is compared: `want` begins the text. */
 static const struct {
     const char *program, *want;
 } rows[] = {
@@ -25,8 +25,9 @@ static const struct {
     {"text:\n- if: true\n  them: a",
      "line 2 - Missing required field: then\nline 3 - Field not allowed: them\n"},
     {"text: [a, [b, c]]", "line 1 - ['b', 'c'] should not be a list\n"},
-    {"text:\n- data: a\n  foo: 1\n- bar: 2", "line 3 - Field not allowed: foo\nline 4 - {'bar': 2} should be "
-                                             "of type: expected a block: one of text,"},
+    {"text:\n- data: a\n  foo: 1\n- bar: 2",
+     "line 3 - Field not allowed: foo\nline 4 - {'bar': 2} should be "
+     "of type: expected a block: one of text,"},
     {"def: x\ntest: y", "line 2 - Field not allowed: test\n"},
     {"sequence: [a]", "line 1 - Missing required field: join\n"},
     {"lang: python", "line 1 - Missing required field: code\n"},
@@ -63,7 +64,8 @@ static const struct {
     {"map: x\nmaxWorkers: 3.5", "line 2 - 3.5 should be of type <class 'int'>\n"},
     {"model: m\nprocessor: x", "line 2 - Field not allowed: processor\n"},
     {"processor: x\nplatform: granite-io", ""},
-    {"model: m\nplatform: OpenAI", "line 2 - OpenAI should be one of: ['litellm', 'openai', 'granite-io']\n"},
+    {"model: m\nplatform: OpenAI",
+     "line 2 - OpenAI should be one of: ['litellm', 'openai', 'granite-io']\n"},
     {"args: [echo, 3]", "line 1 - 3 should be of type string"},
     {"text: 2001-12-14", "line 1 - 2001-12-14 should be of type"},
     {"data: 2001-12-14", ""},
@@ -83,50 +85,67 @@ static const struct {
     {"data: 1\ncontribute: [{context: 5}]", "line 2 - 5 should be an object\n"},
     {"data: 1\ncontribute: [{context: {value: 1, more: 2}}]", "line 2 - Field not allowed: more\n"},
     {"data: 1\ncontribute: [{context: {}}]", "line 2 - Missing required field: value\n"},
-    {"data: 1\ncontribute: [[x]]", "line 2 - ['x'] should not be a list; expected string (a target) or {TARGET: {value: E}}\n"},
+    {"data: 1\ncontribute: [[x]]",
+     "line 2 - ['x'] should not be a list; expected string (a target) or {TARGET: {value: E}}\n"},
     {"data: 1\nretry: {exceptions: [1]}", "line 2 - 1 should be of type <class 'str'>\n"},
     {"data: 1\nretry: {jitter: [1]}", "line 2 - [1] should be a number or a list [least, most]\n"},
     {"data: 1\nretry: {jitter: [a, 1]}", ""},
-    {"data: 1\nretry: [1]", "line 2 - [1] should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}\n"},
+    {"data: 1\nretry: [1]", "line 2 - [1] should be of type <class 'int'>, or an object {tries, "
+                            "exceptions, delay, ...}\n"},
     {"data: 1\nretry: {tries: x}", ""},
-    {"data: 1\nspec: 5", "line 2 - 5 should be of type a type name, a list of one type, an object of types or a JSON Schema\n"},
+    {"data: 1\nspec: 5", "line 2 - 5 should be of type a type name, a list of one type, an object "
+                         "of types or a JSON Schema\n"},
     {"data: 1\nspec: null", ""},
     {"function: [x]\nreturn: 1", "line 1 - ['x'] should be an object\n"},
-    {"function: {x: nope}\nreturn: 1", "line 1 - nope is not a type: expected one of null, boolean, string, number, integer, array, object, "},
-    {"function: {1: integer}\nreturn: 1", "line 1 - the name of a field should be a string, not 1\nThe PDL program does not respect the schema.\n"},
-    {"data: x\nparser: 5", "line 2 - 5 should be of type json, jsonl, yaml, csv or an object {regex, mode, spec}\n"},
-    {"data: x\nparser: [json]", "line 2 - ['json'] should not be a list; expected json, jsonl, yaml, csv or an object {regex, mode, spec}\n"},
+    {"function: {x: nope}\nreturn: 1", "line 1 - nope is not a type: expected one of null, "
+                                       "boolean, string, number, integer, array, object, "},
+    {"function: {1: integer}\nreturn: 1", "line 1 - the name of a field should be a string, not "
+                                          "1\nThe PDL program does not respect the schema.\n"},
+    {"data: x\nparser: 5",
+     "line 2 - 5 should be of type json, jsonl, yaml, csv or an object {regex, mode, spec}\n"},
+    {"data: x\nparser: [json]", "line 2 - ['json'] should not be a list; expected json, jsonl, "
+                                "yaml, csv or an object {regex, mode, spec}\n"},
     {"data: x\nparser: {regex: 5}", "line 2 - 5 should be of type <class 'str'>\n"},
-    {"data: x\nparser: {regex: a, mode: 5}", "line 2 - 5 should be of type <class 'str'>\nline 2 - 5 should be one of: ['search', 'match', 'fullmat"},
+    {"data: x\nparser: {regex: a, mode: 5}", "line 2 - 5 should be of type <class 'str'>\nline 2 - "
+                                             "5 should be one of: ['search', 'match', 'fullmat"},
     {"data: x\nparser: {regex: a, description: d, more: 1}", "line 2 - Field not allowed: more\n"},
-    {"data: x\nparser: {regex: a, spec: 5}", "line 2 - 5 should be of type a type name, a list of one type, an object of types or a JSON Schema\n"},
+    {"data: x\nparser: {regex: a, spec: 5}", "line 2 - 5 should be of type a type name, a list of "
+                                             "one type, an object of types or a JSON Schema\n"},
     {"data: x\nexpectations: x", "line 2 - x should be a list\n"},
     {"data: x\nexpectations: [{}]", "line 2 - Missing required field: expect\n"},
     {"data: x\nexpectations: [{expect: a, feedback: {function: {}, return: 1}}]", ""},
-    {"data: x\nexpectations: [{expect: a, feedback: null, more: 1}]", "line 2 - Field not allowed: more\n"},
+    {"data: x\nexpectations: [{expect: a, feedback: null, more: 1}]",
+     "line 2 - Field not allowed: more\n"},
     {"repeat: x\njoin: {as: 5}", "line 2 - 5 should be of type <class 'str'>\n"},
     {"repeat: x\njoin: {reduce: 5}", ""},
     {"repeat: x\njoin: {with: 5}", "line 2 - 5 should be of type <class 'str'>\n"},
     {"repeat: x\njoin: {as: text, more: 1}", "line 2 - Field not allowed: more\n"},
-    {"repeat: x\njoin: 5", "line 2 - 5 should be of type object {as: text, with: SEPARATOR}, {as: array}, ... or {reduce: F}\n"},
-    {"match: 1\nwith: [{case: {object: {1: a}}, then: a}]", "line 2 - 1 should be of type <class 'str'>\n"},
+    {"repeat: x\njoin: 5", "line 2 - 5 should be of type object {as: text, with: SEPARATOR}, {as: "
+                           "array}, ... or {reduce: F}\n"},
+    {"match: 1\nwith: [{case: {object: {1: a}}, then: a}]",
+     "line 2 - 1 should be of type <class 'str'>\n"},
     {"match: 1\nwith: [{case: {object: 5}, then: a}]", "line 2 - 5 should be an object\n"},
     {"match: 1\nwith: [{case: {array: 5}, then: a}]", "line 2 - 5 should be a list\n"},
     {"match: 1\nwith: [{case: {anyOf: 5}, then: a}]", "line 2 - 5 should be a list\n"},
-    {"match: 1\nwith: [{case: {any: , def: 5}, then: a}]", "line 2 - 5 should be of type <class 'str'>\n"},
+    {"match: 1\nwith: [{case: {any: , def: 5}, then: a}]",
+     "line 2 - 5 should be of type <class 'str'>\n"},
     {"match: 1\nwith: [{case: {any: , more: 5}, then: a}]", "line 2 - Field not allowed: more\n"},
     {"match: 1\nwith: [{case: {nothing: 1}, then: a}]",
-     "line 2 - {'nothing': 1} should be of type: a plain value or {any: }, {anyOf: [...]}, {array: [...]},"},
+     "line 2 - {'nothing': 1} should be of type: a plain value or {any: }, {anyOf: [...]}, {array: "
+     "[...]},"},
     {"match: 1\nwith: [{then: a, more: b}]", "line 2 - Field not allowed: more\n"},
     {"match: 1\nwith: [x]", "line 2 - x should be an object\n"},
     {"match: 1\nwith: [{case: 1}]", "line 2 - Missing required field: then\n"},
     {"aggregator: {mode: a}", "line 1 - Missing required field: file\n"},
     {"aggregator: {file: 5}", "line 1 - 5 should be of type string (an expression)\n"},
-    {"aggregator: {file: a, flush: 5}", "line 1 - 5 should be of type boolean or string (an expression)\n"},
+    {"aggregator: {file: a, flush: 5}",
+     "line 1 - 5 should be of type boolean or string (an expression)\n"},
     {"aggregator: {file: a, encoding: 5, description: 5, more: 1}",
-     "line 1 - 5 should be of type string (an expression)\nline 1 - 5 should be of type <class 'str'>\nline "},
+     "line 1 - 5 should be of type string (an expression)\nline 1 - 5 should be of type <class "
+     "'str'>\nline "},
     {"aggregator: 5", "line 1 - 5 should be of type context or an object {file, mode, ...}\n"},
-    {"aggregator: list", "line 1 - list should be one of: ['context']\nThe PDL program does not respect the schema.\n"},
+    {"aggregator: list",
+     "line 1 - list should be one of: ['context']\nThe PDL program does not respect the schema.\n"},
     {"data: 1\nbudget: 5", "line 2 - 5 should be an object {calls, tokens, cost, seconds}\n"},
     {"data: 1\nbudget: {calls: x}", ""},
     {"data: 1\nbudget: {more: 1}", "line 2 - Field not allowed: more\n"},
@@ -144,7 +163,8 @@ static const struct {
     {"repeat: 1\nuntil: 5", "line 2 - 5 should be of type boolean or string (an expression)\n"},
     {"model: 5", "line 1 - 5 should be of type string (an expression)\n"},
     {"model: m\nparameters: 5", "line 2 - 5 should be of type object or string (an expression)\n"},
-    {"model: m\nparameters: [1]", "line 2 - [1] should not be a list; expected object or string (an expression)\n"},
+    {"model: m\nparameters: [1]",
+     "line 2 - [1] should not be a list; expected object or string (an expression)\n"},
     {"model: m\nmodelResponse: 5", "line 2 - 5 should be of type <class 'str'>\n"},
     {"model: m\nstructuredDecoding: 5", "line 2 - 5 should be of type <class 'bool'>\n"},
     {"lang: python\ncode: 5", ""},
@@ -155,8 +175,10 @@ static const struct {
     {"read: x\nmultiline: 5", "line 2 - 5 should be of type <class 'bool'>\n"},
     {"get: 5", "line 1 - 5 should be of type <class 'str'>\n"},
     {"include: 5", "line 1 - 5 should be of type <class 'str'>\n"},
-    {"error: 5", "line 1 - {'error': 5} should be of type: expected a block: one of text, lastOf, array, object, seque"},
-    {"empty: 5", "line 1 - {'empty': 5} should be of type: expected a block: one of text, lastOf, array, object, seque"},
+    {"error: 5", "line 1 - {'error': 5} should be of type: expected a block: one of text, lastOf, "
+                 "array, object, seque"},
+    {"empty: 5", "line 1 - {'empty': 5} should be of type: expected a block: one of text, lastOf, "
+                 "array, object, seque"},
     {"array: 5", "line 1 - 5 should be a list\n"},
     {"object: 5", "line 1 - 5 should be of type object or list of blocks that give objects\n"},
     {"lastOf: 5", "line 1 - 5 should be a list\n"},
@@ -176,8 +198,8 @@ static void problems_with_places(void **state) {
         pdl_buf out = PDL_BUF;
         pdl_program_load(p, PDL_STR(""), t_str(rows[i].program), &ok);
         pdl_program_errors(p, &out, false);
-        if (!pdl_str_starts(pdl_buf_str(&out), t_str(rows[i].want)) || ok != (rows[i].want[0] == 0) ||
-            (ok && out.len))
+        if (!pdl_str_starts(pdl_buf_str(&out), t_str(rows[i].want)) ||
+            ok != (rows[i].want[0] == 0) || (ok && out.len))
             fail_msg("row %zu: got <%s>, want <%s>", i, pdl_buf_z(&out), rows[i].want);
         t_assert(ok == (p->main != NULL));
         pdl_buf_fini(&out);

@@ -12,9 +12,7 @@
 
 #include "base/banned.h"
 
-static void count(void *user) {
-    ++*(int *)user;
-}
+static void count(void *user) { ++*(int *)user; }
 
 static void test_timers(void **state) {
     (void)state;
@@ -48,7 +46,8 @@ static void on_again(void *user) {
     a->t = pdl_timer_start(a->l, 0, on_again, a);
 }
 
-/* Timers that start themselves again at once, taking their time: the loop comes back between their turns. */
+/* Timers that start themselves again at once, taking their time: the loop comes back between their
+ * turns. */
 static void test_timers_again(void **state) {
     (void)state;
     pdl_loop *l = pdl_loop_new();
@@ -90,7 +89,7 @@ static void test_watch(void **state) {
     pdl_loop_free(l);
 }
 
-/* --- processes --------------------------------------------------------------------------- */
+/* --- processes -------------------------------------------------------------------------------- */
 
 typedef struct ended {
     int n, status, signal;
@@ -119,7 +118,8 @@ static const struct {
     {"exit 0", "never read", "", "", 0, 0, 0, 0},
     {"kill -9 $$", "", "", "", -1, SIGKILL, 0, 0},
     {"echo a; sleep 30; echo b", "", "a\n", "", -1, SIGKILL, 150, 0},
-    {"sleep 30 & echo started", "", "started\n", "", 0, 0, 0, 0}, /* a grandchild holds the output */
+    {"sleep 30 & echo started", "", "started\n", "", 0, 0, 0,
+     0}, /* a grandchild holds the output */
     {"printf 12345; printf 6789; sleep 30", "", NULL, "", -1, SIGKILL, 0, 8},
 };
 
@@ -144,7 +144,8 @@ static void test_children(void **state) {
         if (children[i].out) t_assert_str(pdl_buf_str(&e.out), children[i].out);
         t_assert_str(pdl_buf_str(&e.err), children[i].err);
         t_assert(e.status == children[i].status && e.signal == children[i].signal);
-        t_assert(e.timed_out == (children[i].timeout_ms > 0) && e.too_large == (children[i].max_bytes > 0));
+        t_assert(e.timed_out == (children[i].timeout_ms > 0) &&
+                 e.too_large == (children[i].max_bytes > 0));
         pdl_proc_kill(p, SIGKILL);
         pdl_proc_free(p);
         pdl_loop_free(l);
@@ -219,11 +220,9 @@ static void test_idle_worker(void **state) {
     pdl_loop_free(l);
 }
 
-/* --- terminal and signals ---------------------------------------------------------------- */
+/* --- terminal and signals --------------------------------------------------------------------- */
 
-static void on_signal(void *user, int sig) {
-    *(int *)user = sig;
-}
+static void on_signal(void *user, int sig) { *(int *)user = sig; }
 
 static void test_signals(void **state) {
     (void)state;
@@ -260,9 +259,11 @@ static void test_color(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_timers),    cmocka_unit_test(test_watch),  cmocka_unit_test(test_children),
-        cmocka_unit_test(test_not_found), cmocka_unit_test(test_worker), cmocka_unit_test(test_idle_worker),
-        cmocka_unit_test(test_signals),   cmocka_unit_test(test_color),  cmocka_unit_test(test_timers_again),
+        cmocka_unit_test(test_timers),       cmocka_unit_test(test_watch),
+        cmocka_unit_test(test_children),     cmocka_unit_test(test_not_found),
+        cmocka_unit_test(test_worker),       cmocka_unit_test(test_idle_worker),
+        cmocka_unit_test(test_signals),      cmocka_unit_test(test_color),
+        cmocka_unit_test(test_timers_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

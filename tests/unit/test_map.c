@@ -33,13 +33,15 @@ static void grows(void **state) {
         pdl_map_put(&m, key, (char *)(uintptr_t)key.p);
     }
     t_assert(m.n == N);
-    for (size_t i = 0; i < N; i++) t_assert(pdl_map_find(&m, m.entries[i].key) == m.entries[i].value);
+    for (size_t i = 0; i < N; i++)
+        t_assert(pdl_map_find(&m, m.entries[i].key) == m.entries[i].value);
     t_assert(pdl_map_find(&m, PDL_STR("k20000")) == NULL);
     pdl_map_fini(&m);
     pdl_arena_free(a);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_order_and_replaces), cmocka_unit_test(grows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(keeps_order_and_replaces),
+                                       cmocka_unit_test(grows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

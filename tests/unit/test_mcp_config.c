@@ -1,5 +1,5 @@
-/* test_mcp_config.c -- the configuration of tool servers: what is read, what is refused and with which words, which tools are allowed.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_mcp_config.c -- the configuration of tool servers: what is read, what is refused and with
+ * which words, which tools are allowed. SPDX-License-Identifier: Apache-2.0 */
 #include "mcp/config.h"
 
 #include <stdlib.h>
@@ -45,21 +45,29 @@ static void show(const server_config *c, pdl_buf *b) {
     if (c->url) pdl_buf_putf(b, " url=%s", c->url);
     put_all(b, "header", c->headers, c->n_headers);
     if (c->allow) pdl_buf_putf(b, " allow=%zu", c->n_allow);
-    pdl_buf_putf(b, " %llu/%llu", (unsigned long long)c->timeout_ms, (unsigned long long)c->start_ms);
+    pdl_buf_putf(b, " %llu/%llu", (unsigned long long)c->timeout_ms,
+                 (unsigned long long)c->start_ms);
 }
 
-/* The entry of server s, and what was read, or the part of the message behind the place in the file. */
+/* The entry of server s, and what was read, or the part of the message behind the place in the
+ * file. */
 static const struct {
     const char *entry, *want;
 } entries[] = {
     {"{\"command\":\"x\"}", "s argv=x env=HOME=/home/me 60000/60000"},
-    {"{\"command\":\"x\",\"args\":[\"a\",\"${KEY}-${KEY}\",\"${\",\"$KEY\"]}", "s argv=x argv=a argv=k1-k1 argv=${ argv=$KEY env=HOME=/home/me 60000/60000"},
-    {"{\"command\":\"x\",\"env\":{\"HOME\":\"/other\",\"T\":\"${KEY}\"},\"cwd\":\"/w\"}", "s argv=x env=HOME=/other env=T=k1 cwd=/w 60000/60000"},
-    {"{\"command\":\"x\",\"env\":null,\"allow\":null,\"timeout\":null}", "s argv=x env=HOME=/home/me 60000/60000"},
-    {"{\"command\":\"x\",\"timeout\":1.5,\"startTimeout\":2,\"more\":1}", "s argv=x env=HOME=/home/me 1500/2000"},
+    {"{\"command\":\"x\",\"args\":[\"a\",\"${KEY}-${KEY}\",\"${\",\"$KEY\"]}",
+     "s argv=x argv=a argv=k1-k1 argv=${ argv=$KEY env=HOME=/home/me 60000/60000"},
+    {"{\"command\":\"x\",\"env\":{\"HOME\":\"/other\",\"T\":\"${KEY}\"},\"cwd\":\"/w\"}",
+     "s argv=x env=HOME=/other env=T=k1 cwd=/w 60000/60000"},
+    {"{\"command\":\"x\",\"env\":null,\"allow\":null,\"timeout\":null}",
+     "s argv=x env=HOME=/home/me 60000/60000"},
+    {"{\"command\":\"x\",\"timeout\":1.5,\"startTimeout\":2,\"more\":1}",
+     "s argv=x env=HOME=/home/me 1500/2000"},
     {"{\"command\":\"x\",\"timeout\":0.0001}", "s argv=x env=HOME=/home/me 1/60000"},
-    {"{\"command\":\"x\",\"allow\":[\"a\",\"b*\"]}", "s argv=x env=HOME=/home/me allow=2 60000/60000"},
-    {"{\"url\":\"https://h/mcp\",\"headers\":{\"A\":\"Bearer ${KEY}\"}}", "s url=https://h/mcp header=A: Bearer k1 60000/60000"},
+    {"{\"command\":\"x\",\"allow\":[\"a\",\"b*\"]}",
+     "s argv=x env=HOME=/home/me allow=2 60000/60000"},
+    {"{\"url\":\"https://h/mcp\",\"headers\":{\"A\":\"Bearer ${KEY}\"}}",
+     "s url=https://h/mcp header=A: Bearer k1 60000/60000"},
     {"5", "!the entry should be an object"},
     {"{}", "!the entry needs either a command or a url"},
     {"{\"command\":\"x\",\"url\":\"http://h\"}", "!the entry needs either a command or a url"},
@@ -74,16 +82,21 @@ static const struct {
     {"{\"command\":\"x\",\"env\":{\"A\":5}}", "!env should be a text, not of type int"},
     {"{\"command\":\"x\",\"env\":{\"A\\nB\":\"\"}}", "!a name in env holds a byte that it may not"},
     {"{\"command\":\"x\",\"cwd\":5}", "!cwd should be a text, not of type int"},
-    {"{\"command\":\"x\",\"timeout\":0}", "!timeout should be a number of seconds from above 0 to 604800"},
-    {"{\"command\":\"x\",\"startTimeout\":\"5\"}", "!startTimeout should be a number of seconds from above 0 to 604800"},
-    {"{\"command\":\"x\",\"timeout\":1e9}", "!timeout should be a number of seconds from above 0 to 604800"},
+    {"{\"command\":\"x\",\"timeout\":0}",
+     "!timeout should be a number of seconds from above 0 to 604800"},
+    {"{\"command\":\"x\",\"startTimeout\":\"5\"}",
+     "!startTimeout should be a number of seconds from above 0 to 604800"},
+    {"{\"command\":\"x\",\"timeout\":1e9}",
+     "!timeout should be a number of seconds from above 0 to 604800"},
     {"{\"command\":\"x\",\"allow\":\"a\"}", "!allow should be a list of names of tools"},
     {"{\"command\":\"x\",\"allow\":[5]}", "!allow should be a list of names of tools"},
     {"{\"url\":\"ftp://h\"}", "!url should begin with http:// or https://"},
     {"{\"url\":5}", "!url should be a text, not of type int"},
-    {"{\"url\":\"http://h\",\"type\":\"sse\"}", "!the transport sse is not supported, only streamable HTTP"},
+    {"{\"url\":\"http://h\",\"type\":\"sse\"}",
+     "!the transport sse is not supported, only streamable HTTP"},
     {"{\"url\":\"http://h\",\"headers\":\"A\"}", "!headers should be an object of texts"},
-    {"{\"url\":\"http://h\",\"headers\":{\"A\":\"b\\r\\nC: d\"}}", "!a value in headers has two lines"},
+    {"{\"url\":\"http://h\",\"headers\":{\"A\":\"b\\r\\nC: d\"}}",
+     "!a value in headers has two lines"},
 };
 
 static void entries_are_read(void **state) {
@@ -135,13 +148,16 @@ static void files_that_do_not_say(void **state) {
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
         pdl_mcp_options o = options;
-        if (rows[i].text) write_config(rows[i].text);
-        else o.env = no_variable;
+        if (rows[i].text)
+            write_config(rows[i].text);
+        else
+            o.env = no_variable;
         pdl_arena *a = pdl_arena_make();
         server_config c;
         pdl_err err = {0};
         t_assert(!pdl_mcp_config_read(&o, PDL_STR("srv"), a, &c, &err));
-        if (pdl_str_find(t_str(err.msg), t_str(rows[i].want), 0) == PDL_NOT_FOUND) fail_msg("row %zu: %s", i, err.msg);
+        if (pdl_str_find(t_str(err.msg), t_str(rows[i].want), 0) == PDL_NOT_FOUND)
+            fail_msg("row %zu: %s", i, err.msg);
         pdl_err_fini(&err);
         pdl_arena_free(a);
     }
@@ -153,8 +169,11 @@ static void globs_allow(void **state) {
         const char *glob, *name;
         bool want;
     } rows[] = {
-        {"a", "a", true},     {"a", "ab", false},    {"a*", "abc", true},   {"*", "", true},       {"*c", "abc", true},   {"*c", "abd", false}, {"a*c", "abcbc", true},
-        {"a**c", "ac", true}, {"a*b*c", "axbyc", true}, {"a*b*c", "axyc", false}, {"", "", true},   {"", "a", false},      {"a?", "ab", false},  {"*a*", "bab", true},
+        {"a", "a", true},         {"a", "ab", false},   {"a*", "abc", true},
+        {"*", "", true},          {"*c", "abc", true},  {"*c", "abd", false},
+        {"a*c", "abcbc", true},   {"a**c", "ac", true}, {"a*b*c", "axbyc", true},
+        {"a*b*c", "axyc", false}, {"", "", true},       {"", "a", false},
+        {"a?", "ab", false},      {"*a*", "bab", true},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
@@ -163,14 +182,15 @@ static void globs_allow(void **state) {
         t_assert(pdl_mcp_config_allows(&c, t_str(rows[i].name)) == rows[i].want);
     }
     t_assert(pdl_mcp_config_allows(&(server_config){0}, PDL_STR("any")));
-    t_assert(
-        !pdl_mcp_config_allows(&(server_config){.allow = &(pdl_str){"a", 1}, .n_allow = 0}, PDL_STR("a")));
+    t_assert(!pdl_mcp_config_allows(&(server_config){.allow = &(pdl_str){"a", 1}, .n_allow = 0},
+                                    PDL_STR("a")));
 }
 
 /* A server that cannot be read hides what was read of it. */
 static void secrets_are_told(void **state) {
     (void)state;
-    write_config("{\"mcpServers\": {\"c\": {\"command\": \"x\", \"env\": {\"SOME_KEY\": \"a-variable\"}, \"allow\": 5}, \"d\": 5}}");
+    write_config("{\"mcpServers\": {\"c\": {\"command\": \"x\", \"env\": {\"SOME_KEY\": "
+                 "\"a-variable\"}, \"allow\": 5}, \"d\": 5}}");
     pdl_secrets *secrets = pdl_secrets_new();
     pdl_mcp_secrets(&options, secrets);
     pdl_buf b = PDL_BUF;
@@ -182,7 +202,10 @@ static void secrets_are_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_are_read), cmocka_unit_test(files_that_do_not_say), cmocka_unit_test(globs_allow), cmocka_unit_test(secrets_are_told),
+        cmocka_unit_test(entries_are_read),
+        cmocka_unit_test(files_that_do_not_say),
+        cmocka_unit_test(globs_allow),
+        cmocka_unit_test(secrets_are_told),
     };
     int fd = mkstemp(path);
     if (fd < 0) return 1;

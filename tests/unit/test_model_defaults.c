@@ -24,16 +24,19 @@ static const struct {
     {NULL, "ollama/x", "{\"temperature\":0.5,\"seed\":null}", "{\"temperature\":0.5,\"seed\":0}"},
     {NULL, "watsonx/ibm/granite", "{}", "{\"temperature\":0}"},
     {NULL, "watsonx_text/m", "{\"max_tokens\":5}",
-     "{\"max_tokens\":5,\"decoding_method\":\"greedy\",\"min_new_tokens\":1,\"repetition_penalty\":1.05}"},
+     "{\"max_tokens\":5,\"decoding_method\":\"greedy\",\"min_new_tokens\":1,\"repetition_penalty\":"
+     "1.05}"},
     {NULL, "watsonx_text/m", "{\"decoding_method\":\"sample\",\"top_k\":7}",
-     "{\"decoding_method\":\"sample\",\"top_k\":7,\"max_tokens\":1024,\"min_new_tokens\":1,\"repetition_"
+     "{\"decoding_method\":\"sample\",\"top_k\":7,\"max_tokens\":1024,\"min_new_tokens\":1,"
+     "\"repetition_"
      "penalty\":1.05,\"temperature\":0.7,\"top_p\":0.85}"},
     {NULL, "replicate/granite-20b-code-instruct-r1.1", "{\"decoding_method\":\"sample\"}",
      "{\"decoding_method\":\"sample\"}"},
     {"[]", "ollama/x", "{\"a\":1}", "{\"a\":1}"},
     {"[{\"openai/*\":{\"temperature\":0.25,\"seed\":1}}]", "openai/a/b", "{\"seed\":9}",
      "{\"seed\":9,\"temperature\":0.25}"},
-    {"[{\"*\":{\"a\":1,\"b\":1}},{\"ope?a?/[x-z]*\":{\"b\":2}}]", "opeXaY/y1", "{}", "{\"a\":1,\"b\":2}"},
+    {"[{\"*\":{\"a\":1,\"b\":1}},{\"ope?a?/[x-z]*\":{\"b\":2}}]", "opeXaY/y1", "{}",
+     "{\"a\":1,\"b\":2}"},
     {"[{\"ope?a?/[!x-z]*\":{\"b\":2}}]", "opeXaY/y1", "{}", "{}"},
     {"[{\"m[]]\":{\"b\":2}},{\"m[\":{\"c\":3}}]", "m]", "{}", "{\"b\":2}"},
     {"[{\"m[\":{\"c\":3}}]", "m[", "{}", "{\"c\":3}"},
@@ -50,7 +53,8 @@ static void test_apply(void **state) {
         pdl_val list = rows[i].list ? json(rows[i].list) : pdl_model_defaults(), out;
         pdl_err err = {0};
         pdl_buf text = PDL_BUF;
-        t_assert(pdl_model_defaults_apply(list, t_str(rows[i].model), json(rows[i].params), &out, &err));
+        t_assert(
+            pdl_model_defaults_apply(list, t_str(rows[i].model), json(rows[i].params), &out, &err));
         t_assert(pdl_json_write(out, 0, 0, &text, &err));
         t_assert_str(pdl_buf_str(&text), rows[i].want);
         pdl_buf_fini(&text);
@@ -63,8 +67,8 @@ static void test_granite(void **state) {
     (void)state;
     pdl_val list = pdl_model_defaults(), out;
     pdl_err err = {0};
-    assert_true(
-        pdl_model_defaults_apply(list, PDL_STR("ollama/granite-3.1-8b"), pdl_dict_new(0), &out, &err));
+    assert_true(pdl_model_defaults_apply(list, PDL_STR("ollama/granite-3.1-8b"), pdl_dict_new(0),
+                                         &out, &err));
     pdl_vref roles = pdl_dict_getz(out, "roles");
     assert_int_equal(pdl_dict_len(roles), 6);
     t_assert_str(pdl_str_get(pdl_dict_getz(pdl_dict_getz(roles, "tools"), "pre_message")),

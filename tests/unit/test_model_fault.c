@@ -13,41 +13,57 @@ static const struct {
     pdl_err_kind kind;
     const char *msg;
 } answers[] = {
-    {400, "{\"error\":{\"message\":\"bad\",\"type\":\"invalid_request_error\"}}", PDL_E_bad_request, "bad"},
+    {400, "{\"error\":{\"message\":\"bad\",\"type\":\"invalid_request_error\"}}", PDL_E_bad_request,
+     "bad"},
     {401, "{\"error\":{\"message\":\"no\"}}", PDL_E_auth, "no"},
     {402, "{\"error\":{\"message\":\"pay\"}}", PDL_E_quota, "pay"},
     {403, "{}", PDL_E_permission, "{}"},
     {404, "{\"error\":\"model 'x' not found\"}", PDL_E_not_found, "model 'x' not found"},
     {408, "", PDL_E_timeout, "status 408 without a text"},
     {413, "too big", PDL_E_bad_request, "too big"},
-    {422, "{\"detail\":[{\"loc\":[\"a\"],\"msg\":\"m1\"},{\"msg\":\"m2\"}]}", PDL_E_bad_request, "m1; m2"},
+    {422, "{\"detail\":[{\"loc\":[\"a\"],\"msg\":\"m1\"},{\"msg\":\"m2\"}]}", PDL_E_bad_request,
+     "m1; m2"},
     {429, "{\"error\":{\"message\":\"x\",\"code\":\"insufficient_quota\"}}", PDL_E_quota, "x"},
-    {429, "{\"error\":{\"message\":\"x\",\"code\":\"rate_limit_exceeded\"}}", PDL_E_rate_limit, "x"},
+    {429, "{\"error\":{\"message\":\"x\",\"code\":\"rate_limit_exceeded\"}}", PDL_E_rate_limit,
+     "x"},
     {500, "<html>oops</html>", PDL_E_server, "<html>oops</html>"},
     {503, "{\"detail\":\"busy\"}", PDL_E_unavailable, "busy"},
     {504, "", PDL_E_timeout, "status 504 without a text"},
     {529, "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"o\"}}", PDL_E_unavailable, "o"},
     {400,
-     "{\"object\":\"error\",\"message\":\"This model's maximum context length is 2048 tokens\",\"code\":400}",
+     "{\"object\":\"error\",\"message\":\"This model's maximum context length is 2048 "
+     "tokens\",\"code\":400}",
      PDL_E_context_window, "This model's maximum context length is 2048 tokens"},
-    {400, "{\"error\":{\"message\":\"m\",\"code\":\"context_length_exceeded\"}}", PDL_E_context_window, "m"},
-    {400, "{\"error\":{\"message\":\"m\",\"type\":\"exceed_context_size_error\"}}", PDL_E_context_window,
-     "m"},
+    {400, "{\"error\":{\"message\":\"m\",\"code\":\"context_length_exceeded\"}}",
+     PDL_E_context_window, "m"},
+    {400, "{\"error\":{\"message\":\"m\",\"type\":\"exceed_context_size_error\"}}",
+     PDL_E_context_window, "m"},
     {400, "{\"error\":{\"message\":\"String too long. Expected a string with maximum length 5\"}}",
      PDL_E_context_window, "String too long. Expected a string with maximum length 5"},
-    {400, "{\"error\":{\"message\":\"'user': string too long. expected a string with maximum length 5\"}}",
+    {400,
+     "{\"error\":{\"message\":\"'user': string too long. expected a string with maximum length "
+     "5\"}}",
      PDL_E_bad_request, "'user': string too long. expected a string with maximum length 5"},
-    {400, "{\"error\":{\"message\":\"m\",\"code\":\"content_policy_violation\"}}", PDL_E_content_policy, "m"},
-    {400, "[{\"error\":{\"message\":\"API key not valid. Please\",\"status\":\"INVALID_ARGUMENT\"}}]",
+    {400, "{\"error\":{\"message\":\"m\",\"code\":\"content_policy_violation\"}}",
+     PDL_E_content_policy, "m"},
+    {400,
+     "[{\"error\":{\"message\":\"API key not valid. Please\",\"status\":\"INVALID_ARGUMENT\"}}]",
      PDL_E_auth, "API key not valid. Please"},
     {400, "{\"errors\":[{\"message\":\"first\"}]}", PDL_E_bad_request, "first"},
     {418, "{\"msg\":\"tea\"}", PDL_E_bad_request, "tea"},
-    {429, "{\"error\":{\"message\":\"x\",\"code\":\"rate_limit_exceeded\",\"type\":\"insufficient_quota\"}}", PDL_E_quota, "x"},
-    {400, "{\"error\":{\"message\":\"x\",\"status\":\"RESOURCE_EXHAUSTED\"}}", PDL_E_rate_limit, "x"},
-    {400, "{\"error\":{\"message\":\"x\",\"innererror\":{\"code\":\"ResponsibleAIPolicyViolation\"}}}", PDL_E_content_policy, "x"},
+    {429,
+     "{\"error\":{\"message\":\"x\",\"code\":\"rate_limit_exceeded\",\"type\":\"insufficient_"
+     "quota\"}}",
+     PDL_E_quota, "x"},
+    {400, "{\"error\":{\"message\":\"x\",\"status\":\"RESOURCE_EXHAUSTED\"}}", PDL_E_rate_limit,
+     "x"},
+    {400,
+     "{\"error\":{\"message\":\"x\",\"innererror\":{\"code\":\"ResponsibleAIPolicyViolation\"}}}",
+     PDL_E_content_policy, "x"},
     {500, "{\"error\":{\"message\":\"Request timed out\"}}", PDL_E_timeout, "Request timed out"},
     {404, "{\"error\":{\"message\":\"request timed out\"}}", PDL_E_not_found, "request timed out"},
-    {400, "{\"message\":\"Input is too long for requested model.\"}", PDL_E_context_window, "Input is too long for requested model."},
+    {400, "{\"message\":\"Input is too long for requested model.\"}", PDL_E_context_window,
+     "Input is too long for requested model."},
 };
 
 static void test_answers(void **state) {
@@ -85,7 +101,8 @@ static void test_waits(void **state) {
         bool is_date = false;
         pdl_http_reply r = {.header_text = t_str(waits[i].headers)};
         double got = pdl_backoff_header(&r, 1000, &is_date);
-        t_assert(got > waits[i].want - 1e-9 && got < waits[i].want + 1e-9 && is_date == waits[i].is_date);
+        t_assert(got > waits[i].want - 1e-9 && got < waits[i].want + 1e-9 &&
+                 is_date == waits[i].is_date);
     }
 }
 
@@ -97,13 +114,20 @@ static const struct {
     bool again;
     uint64_t least, most;
 } policies[] = {
-    {PDL_E_server, 500, -1, -1, 0, true, 375, 500},      {PDL_E_server, 500, -1, -1, 1, true, 750, 1000},
-    {PDL_E_server, 500, -1, -1, 9, true, 6000, 8000},    {PDL_E_rate_limit, 429, -1, 2, 0, true, 2000, 2000},
-    {PDL_E_rate_limit, 429, -1, 121, 0, false, 0, 0},    {PDL_E_quota, 429, 1, -1, 0, false, 0, 0},
-    {PDL_E_bad_request, 400, -1, -1, 0, false, 0, 0},    {PDL_E_bad_request, 400, 1, -1, 0, true, 375, 500},
-    {PDL_E_bad_request, 409, -1, -1, 0, true, 375, 500}, {PDL_E_unavailable, 503, 0, -1, 0, false, 0, 0},
-    {PDL_E_connection, 0, -1, -1, 0, true, 375, 500},    {PDL_E_timeout, 0, -1, -1, 0, true, 375, 500},
-    {PDL_E_protocol, 200, -1, -1, 0, false, 0, 0},       {PDL_E_auth, 401, -1, -1, 0, false, 0, 0},
+    {PDL_E_server, 500, -1, -1, 0, true, 375, 500},
+    {PDL_E_server, 500, -1, -1, 1, true, 750, 1000},
+    {PDL_E_server, 500, -1, -1, 9, true, 6000, 8000},
+    {PDL_E_rate_limit, 429, -1, 2, 0, true, 2000, 2000},
+    {PDL_E_rate_limit, 429, -1, 121, 0, false, 0, 0},
+    {PDL_E_quota, 429, 1, -1, 0, false, 0, 0},
+    {PDL_E_bad_request, 400, -1, -1, 0, false, 0, 0},
+    {PDL_E_bad_request, 400, 1, -1, 0, true, 375, 500},
+    {PDL_E_bad_request, 409, -1, -1, 0, true, 375, 500},
+    {PDL_E_unavailable, 503, 0, -1, 0, false, 0, 0},
+    {PDL_E_connection, 0, -1, -1, 0, true, 375, 500},
+    {PDL_E_timeout, 0, -1, -1, 0, true, 375, 500},
+    {PDL_E_protocol, 200, -1, -1, 0, false, 0, 0},
+    {PDL_E_auth, 401, -1, -1, 0, false, 0, 0},
     {PDL_E_context_window, 400, -1, -1, 0, false, 0, 0},
 };
 
@@ -142,6 +166,7 @@ static void test_finish_reasons(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_waits),
-                                       cmocka_unit_test(test_policy), cmocka_unit_test(test_finish_reasons)};
+                                       cmocka_unit_test(test_policy),
+                                       cmocka_unit_test(test_finish_reasons)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

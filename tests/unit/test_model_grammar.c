@@ -26,12 +26,16 @@ static const struct {
     {"a{x}", "\"a{x}\"", NULL},
     {"a{,}", "\"a{,}\"", NULL},
     {".", "[^\\n\\r]", NULL},
-    {"\\w\\W\\s\\S\\D", "[a-zA-Z0-9_] [^a-zA-Z0-9_] [ \\t\\n\\r\\x0B\\x0C] [^ \\t\\n\\r\\x0B\\x0C] [^0-9]", NULL},
+    {"\\w\\W\\s\\S\\D",
+     "[a-zA-Z0-9_] [^a-zA-Z0-9_] [ \\t\\n\\r\\x0B\\x0C] [^ \\t\\n\\r\\x0B\\x0C] [^0-9]", NULL},
     {"[^a-z\\d_-]", "[^a-z0-9_\\x2D]", NULL},
     {"[]x]", "[\\x5Dx]", NULL},
     {"[\\]\\-\\\\]", "[\\x5D\\x2D\\x5C]", NULL},
     {"\\.\\(\"\\\\", "\".(\\x22\\x5C\"", NULL},
-    {"\\n\\t\\x41\\u00e9\xc3\xa9", "\"\\n\\x09" "A\xc3\xa9\xc3\xa9\"", NULL},
+    {"\\n\\t\\x41\\u00e9\xc3\xa9",
+     "\"\\n\\x09"
+     "A\xc3\xa9\xc3\xa9\"",
+     NULL},
     {"a(", NULL, "a closing parenthesis is missing"},
     {"a)", NULL, "a parenthesis is closed that was not opened"},
     {"[a", NULL, "a closing bracket is missing"},
@@ -61,7 +65,8 @@ static void test_regexes(void **state) {
         bool ok = pdl_grammar_of_regex(t_str(regexes[i].regex), &out, &err);
         t_assert(ok == (regexes[i].rule != NULL));
         if (ok) {
-            t_assert_str(pdl_str_sub(pdl_buf_str(&out), strlen("root ::= "), out.len), regexes[i].rule);
+            t_assert_str(pdl_str_sub(pdl_buf_str(&out), strlen("root ::= "), out.len),
+                         regexes[i].rule);
         } else {
             t_assert(err.kind == PDL_E_bad_request);
             t_assert(strstr(err.msg, regexes[i].why) != NULL);

@@ -27,61 +27,66 @@ static const char *get_env(void *user, const char *name) {
 
 static const struct {
     const char *model, *platform, *params, *env;
-    const char *prefix, *name, *base, *key; /* prefix NULL: error of find; base NULL: error of reach */
+    const char *prefix, *name, *base,
+        *key; /* prefix NULL: error of find; base NULL: error of reach */
     pdl_err_kind kind;
 } rows[] = {
-    {"openai/gpt-4o", "", "{}", "OPENAI_API_KEY=k", "openai", "gpt-4o", "https://api.openai.com/v1", "k",
-     PDL_E_NONE},
+    {"openai/gpt-4o", "", "{}", "OPENAI_API_KEY=k", "openai", "gpt-4o", "https://api.openai.com/v1",
+     "k", PDL_E_NONE},
     {"openai/a/b:c", "", "{\"api_key\":\"p\"}", "OPENAI_API_KEY=k", "openai", "a/b:c",
      "https://api.openai.com/v1", "p", PDL_E_NONE},
-    {"openai/m", "", "{\"api_base\":\"http://a/v1/\",\"base_url\":\"http://b/v1//\",\"api_key\":\"k\"}", "",
+    {"openai/m", "",
+     "{\"api_base\":\"http://a/v1/\",\"base_url\":\"http://b/v1//\",\"api_key\":\"k\"}", "",
      "openai", "m", "http://b/v1", "k", PDL_E_NONE},
-    {"openai/m", "", "{}", "OPENAI_BASE_URL=;OPENAI_API_BASE=http://e;OPENAI_API_KEY=k", "openai", "m",
-     "http://e", "k", PDL_E_NONE},
-    {"openai/m", "", "{}", "OPENAI_BASE_URL=http://u;OPENAI_API_BASE=http://e;OPENAI_API_KEY=k", "openai",
-     "m", "http://u", "k", PDL_E_NONE},
+    {"openai/m", "", "{}", "OPENAI_BASE_URL=;OPENAI_API_BASE=http://e;OPENAI_API_KEY=k", "openai",
+     "m", "http://e", "k", PDL_E_NONE},
+    {"openai/m", "", "{}", "OPENAI_BASE_URL=http://u;OPENAI_API_BASE=http://e;OPENAI_API_KEY=k",
+     "openai", "m", "http://u", "k", PDL_E_NONE},
     {"openai/m", "", "{}", "", "openai", "m", NULL, "", PDL_E_auth},
-    {"m", "openai", "{\"api_key\":\"k\"}", "", "openai", "m", "https://api.openai.com/v1", "k", PDL_E_NONE},
+    {"m", "openai", "{\"api_key\":\"k\"}", "", "openai", "m", "https://api.openai.com/v1", "k",
+     PDL_E_NONE},
     {"groq/x", "", "{\"api_key\":\"k\"}", "OPENAI_BASE_URL=http://u", "groq", "x",
      "https://api.groq.com/openai/v1", "k", PDL_E_NONE},
-    {"together_ai/x/y", "", "{}", "TOGETHER_AI_TOKEN=t", "together_ai", "x/y", "https://api.together.ai/v1",
-     "t", PDL_E_NONE},
-    {"ollama_chat/granite4:micro", "", "{}", "", "ollama_chat", "granite4:micro", "http://localhost:11434",
-     "", PDL_E_NONE},
+    {"together_ai/x/y", "", "{}", "TOGETHER_AI_TOKEN=t", "together_ai", "x/y",
+     "https://api.together.ai/v1", "t", PDL_E_NONE},
+    {"ollama_chat/granite4:micro", "", "{}", "", "ollama_chat", "granite4:micro",
+     "http://localhost:11434", "", PDL_E_NONE},
     {"ollama_chat/m", "", "{}", "OLLAMA_CHAT_API_BASE=http://c", "ollama_chat", "m", "http://c", "",
      PDL_E_NONE},
     {"text-completion-openai/m", "", "{\"api_key\":\"k\"}",
-     "OPENAI_BASE_URL=http://u;TEXT_COMPLETION_OPENAI_API_BASE=http://t", "text-completion-openai", "m",
-     "http://t", "k", PDL_E_NONE},
-    {"nano-gpt/m", "", "{\"api_key\":\"k\"}", "NANO_GPT_API_BASE=http://n", "nano-gpt", "m", "http://n", "k",
-     PDL_E_NONE},
+     "OPENAI_BASE_URL=http://u;TEXT_COMPLETION_OPENAI_API_BASE=http://t", "text-completion-openai",
+     "m", "http://t", "k", PDL_E_NONE},
+    {"nano-gpt/m", "", "{\"api_key\":\"k\"}", "NANO_GPT_API_BASE=http://n", "nano-gpt", "m",
+     "http://n", "k", PDL_E_NONE},
     {"hosted_vllm/m", "", "{}", "", "hosted_vllm", "m", NULL, "", PDL_E_config},
     {"cloudflare/m", "", "{\"api_key\":\"k\"}", "CLOUDFLARE_ACCOUNT_ID=acc", "cloudflare", "m",
      "https://api.cloudflare.com/client/v4/accounts/acc/ai/v1", "k", PDL_E_NONE},
     {"cloudflare/m", "", "{\"api_key\":\"k\"}", "", "cloudflare", "m", NULL, "", PDL_E_config},
-    {"gpt-4o-mini", "", "{\"api_key\":\"k\"}", "", "openai", "gpt-4o-mini", "https://api.openai.com/v1", "k",
-     PDL_E_NONE},
+    {"gpt-4o-mini", "", "{\"api_key\":\"k\"}", "", "openai", "gpt-4o-mini",
+     "https://api.openai.com/v1", "k", PDL_E_NONE},
     {"gpt-3.5-turbo-instruct", "", "{\"api_key\":\"k\"}", "", "text-completion-openai",
      "gpt-3.5-turbo-instruct", "https://api.openai.com/v1", "k", PDL_E_NONE},
     {"gemini-2.0-flash", "", "{}", "GEMINI_API_KEY=k", "gemini", "gemini-2.0-flash",
      "https://generativelanguage.googleapis.com/v1beta", "k", PDL_E_NONE},
     {"gemini-2.0-flash", "", "{\"api_key\":\"k\"}", "", "gemini", "gemini-2.0-flash",
      "https://generativelanguage.googleapis.com/v1beta", "k", PDL_E_NONE},
-    {"gemini-2.0-flash", "", "{\"api_base\":\"http://x\"}", "", "vertex_ai", "gemini-2.0-flash", "http://x", "", PDL_E_NONE},
-    {"gemini-2.0-flash", "", "{\"vertex_project\":\"p\",\"vertex_location\":\"l\"}", "GEMINI_API_KEY=k;VERTEXAI_ACCESS_TOKEN=t",
-     "vertex_ai", "gemini-2.0-flash", "https://l-aiplatform.googleapis.com", "t", PDL_E_NONE},
-    {"Qwen/Q", "", "{\"api_base\":\"https://router.huggingface.co/v1\"}", "HF_TOKEN=h", "huggingface", "Qwen/Q",
-     "https://router.huggingface.co/v1", "h", PDL_E_NONE},
+    {"gemini-2.0-flash", "", "{\"api_base\":\"http://x\"}", "", "vertex_ai", "gemini-2.0-flash",
+     "http://x", "", PDL_E_NONE},
+    {"gemini-2.0-flash", "", "{\"vertex_project\":\"p\",\"vertex_location\":\"l\"}",
+     "GEMINI_API_KEY=k;VERTEXAI_ACCESS_TOKEN=t", "vertex_ai", "gemini-2.0-flash",
+     "https://l-aiplatform.googleapis.com", "t", PDL_E_NONE},
+    {"Qwen/Q", "", "{\"api_base\":\"https://router.huggingface.co/v1\"}", "HF_TOKEN=h",
+     "huggingface", "Qwen/Q", "https://router.huggingface.co/v1", "h", PDL_E_NONE},
     {"granite4:micro", "", "{}", "", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
     {"nobody/x", "", "{}", "", NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
-    {"x", "", "{\"custom_llm_provider\":\"ollama\"}", "", "ollama", "x", "http://localhost:11434", "",
-     PDL_E_NONE},
-    {"mixtral", "", "{\"api_base\":\"https://api.groq.com/openai/v1\"}", "GROQ_API_KEY=g", "groq", "mixtral",
-     "https://api.groq.com/openai/v1", "g", PDL_E_NONE},
-    {"mixtral", "", "{\"api_base\":\"https://api.groq.com/openai/v1evil\"}", "GROQ_API_KEY=g", NULL, NULL,
-     NULL, NULL, PDL_E_unknown_provider},
-    {"mixtral", "", "{\"api_base\":\"https://api.groq.com.evil.org/openai/v1\"}", "GROQ_API_KEY=g", NULL,
+    {"x", "", "{\"custom_llm_provider\":\"ollama\"}", "", "ollama", "x", "http://localhost:11434",
+     "", PDL_E_NONE},
+    {"mixtral", "", "{\"api_base\":\"https://api.groq.com/openai/v1\"}", "GROQ_API_KEY=g", "groq",
+     "mixtral", "https://api.groq.com/openai/v1", "g", PDL_E_NONE},
+    {"mixtral", "", "{\"api_base\":\"https://api.groq.com/openai/v1evil\"}", "GROQ_API_KEY=g", NULL,
      NULL, NULL, NULL, PDL_E_unknown_provider},
+    {"mixtral", "", "{\"api_base\":\"https://api.groq.com.evil.org/openai/v1\"}", "GROQ_API_KEY=g",
+     NULL, NULL, NULL, NULL, PDL_E_unknown_provider},
 };
 
 static void test_routes(void **state) {
@@ -94,7 +99,8 @@ static void test_routes(void **state) {
         pdl_val params;
         env_pairs = rows[i].env;
         t_assert(pdl_json_read(t_str(rows[i].params), 0, &params, NULL, &err));
-        bool found = pdl_route_find(t_str(rows[i].model), t_str(rows[i].platform), params, &env, &r, &err);
+        bool found =
+            pdl_route_find(t_str(rows[i].model), t_str(rows[i].platform), params, &env, &r, &err);
         t_assert(found == (rows[i].prefix != NULL));
         if (found) {
             t_assert_str(t_str(r.provider->prefix), rows[i].prefix);

@@ -48,9 +48,10 @@ static void signatures(void **state) {
 }
 
 /* The first frame of conformance/providers/bedrock-converse-stream.json. */
-static const char frame[] = "\x00\x00\x00\x77\x00\x00\x00\x52\xab\xb5\xd3\x6e\r:message-type\x07\x00\x05"
-                            "event\x0b:event-type\x07\x00\x0cmessageStart\r:content-type\x07\x00\x10"
-                            "application/json{\"role\": \"assistant\"}\xc1\x2c\x0f\x38";
+static const char frame[] =
+    "\x00\x00\x00\x77\x00\x00\x00\x52\xab\xb5\xd3\x6e\r:message-type\x07\x00\x05"
+    "event\x0b:event-type\x07\x00\x0cmessageStart\r:content-type\x07\x00\x10"
+    "application/json{\"role\": \"assistant\"}\xc1\x2c\x0f\x38";
 enum { FRAME = sizeof frame - 1 };
 
 static bool keep(void *user, pdl_str name, pdl_str text, pdl_err *err) {
@@ -94,6 +95,7 @@ static void frames(void **state) {
 }
 
 int main(void) {
-    static const struct CMUnitTest tests[] = {cmocka_unit_test(signatures), cmocka_unit_test(frames)};
+    static const struct CMUnitTest tests[] = {cmocka_unit_test(signatures),
+                                              cmocka_unit_test(frames)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* Codes and lines of what is found, "CODE@LINE ". Modules: `m` defines a and b, `bad` does not load, `loop`
- * includes itself, others are missing. */
+/* Codes and lines of what is found, "CODE@LINE ". Modules: `m` defines a and b, `bad` does not
+ * load, `loop` includes itself, others are missing. */
 static const struct {
     const char *program, *want;
 } rows[] = {
@@ -20,12 +20,14 @@ static const struct {
     {"text: [{def: x, data: 1}, '${ x }']", ""},
     {"text: ['${ x }', {def: x, data: 1}]", "name-undefined@1 "},
     {"text: [{def: x, data: '${ x }'}]", "name-undefined@1 "},
-    {"text: [{defs: {y: {text: [{def: z, data: 1}]}}, data: 1}, '${ y }${ z }']", "name-undefined@1 "},
+    {"text: [{defs: {y: {text: [{def: z, data: 1}]}}, data: 1}, '${ y }${ z }']",
+     "name-undefined@1 "},
     {"text: [{for: {i: [1]}, index: k, repeat: '${ i }${ k }'}, '${ i }${ k }']", ""},
     {"text: [{for: {i: [1]}, index: k, map: {def: m, data: '${ i }${ k }'}}, '${ i }', '${ m }']",
      "name-undefined@1 name-undefined@1 "},
     {"{repeat: {text: ['${ x }', {def: x, data: 1}]}, until: '${ x }'}", ""},
-    {"{defs: {f: {function: {x: integer}, return: '${ f }${ x }'}}, text: '${ x }'}", "name-undefined@1 "},
+    {"{defs: {f: {function: {x: integer}, return: '${ f }${ x }'}}, text: '${ x }'}",
+     "name-undefined@1 "},
     {"match: 1\nwith:\n- case: {any: , def: v}\n  then: ${ v }", ""},
     {"text: [{model: m, modelResponse: r}, '${ r }']", ""},
     {"text: [{if: '${ x is defined }', then: '${ x }'}]", ""},
@@ -53,32 +55,49 @@ static const struct {
     /* every part of an expression is looked at */
     {"${ a1[a2] }", "name-undefined@1 name-undefined@1 "},
     {"${ [1][a1:a2:a3] }", "name-undefined@1 name-undefined@1 name-undefined@1 "},
-    {"${ a1(a2, *a3, k=a4, **a5) }", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ a1(a2, *a3, k=a4, **a5) }",
+     "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"${ 1 | round(a1) }${ 1 is divisibleby(a2) }", "name-undefined@1 name-undefined@1 "},
-    {"${ -a1 + a2 }${ a3 and a4 or a5 }", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ -a1 + a2 }${ a3 and a4 or a5 }",
+     "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"${ a1 < a2 < a3 }", "name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"${ a1 if a2 else a3 }", "name-undefined@1 name-undefined@1 name-undefined@1 "},
-    {"${ [a1, (a2, a3)] }${ a4 ~ a5 }", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"${ [a1, (a2, a3)] }${ a4 ~ a5 }",
+     "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"text: ['${ {a1: a2} }']", "name-undefined@1 name-undefined@1 "},
     {"${ 1 if false else (2 | uper) }", "filter-unknown@1 "},
     {"${ 1 if false else (2 is evn) }", "test-unknown@1 "},
-    {"match: [1, 2]\nwith:\n- case: {array: [{any: , def: v}, {any: , def: w}]}\n  then: ${ v }${ w }${ u }", "name-undefined@4 "},
-    {"match: {a: 1}\nwith:\n- case: {object: {a: {any: , def: v}}}\n  then: ${ v }\n- case: {anyOf: [{any: , def: x}, 1]}\n  then: ${ x }", ""},
+    {"match: [1, 2]\nwith:\n- case: {array: [{any: , def: v}, {any: , def: w}]}\n  then: ${ v }${ "
+     "w }${ u }",
+     "name-undefined@4 "},
+    {"match: {a: 1}\nwith:\n- case: {object: {a: {any: , def: v}}}\n  then: ${ v }\n- case: "
+     "{anyOf: [{any: , def: x}, 1]}\n  then: ${ x }",
+     ""},
     /* and every field */
     {"data: [1, {a: ['${ a1 }'], '${ a2 }': 1}]", "name-undefined@1 name-undefined@1 "},
-    {"data: 1\nretry: {tries: '${ a1 }', exceptions: ['${ a2 }'], delay: '${ a3 }', max_delay: '${ a4 }', backoff: '${ a5 }', jitter: ['${ a6 }', 1]}",
-     "name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 "},
-    {"data: 1\nbudget: {calls: '${ a1 }', tokens: '${ a2 }', cost: '${ a3 }', seconds: '${ a4 }'}", "name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 "},
-    {"defs: {g: {aggregator: {file: '${ a1 }', mode: '${ a2 }', encoding: '${ a3 }', prefix: '${ a4 }', suffix: '${ a5 }', flush: '${ a6 }'}}}\ndata: 1",
-     "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
-    {"{for: {i: '${ a1 }'}, repeat: '${ i }', until: '${ a2 }', maxIterations: '${ a3 }', join: {reduce: '${ a4 }'}}", "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"data: 1\nretry: {tries: '${ a1 }', exceptions: ['${ a2 }'], delay: '${ a3 }', max_delay: '${ "
+     "a4 }', backoff: '${ a5 }', jitter: ['${ a6 }', 1]}",
+     "name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 "
+     "name-undefined@2 "},
+    {"data: 1\nbudget: {calls: '${ a1 }', tokens: '${ a2 }', cost: '${ a3 }', seconds: '${ a4 }'}",
+     "name-undefined@2 name-undefined@2 name-undefined@2 name-undefined@2 "},
+    {"defs: {g: {aggregator: {file: '${ a1 }', mode: '${ a2 }', encoding: '${ a3 }', prefix: '${ "
+     "a4 }', suffix: '${ a5 }', flush: '${ a6 }'}}}\ndata: 1",
+     "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "
+     "name-undefined@1 "},
+    {"{for: {i: '${ a1 }'}, repeat: '${ i }', until: '${ a2 }', maxIterations: '${ a3 }', join: "
+     "{reduce: '${ a4 }'}}",
+     "name-undefined@1 name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"{while: '${ a1 }', repeat: x}", "name-undefined@1 "},
-    {"{model: '${ a1 }', input: '${ a2 }', parameters: {p: '${ a3 }'}}", "name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"{model: '${ a1 }', input: '${ a2 }', parameters: {p: '${ a3 }'}}",
+     "name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"{args: ['${ a1 }', b]}", "name-undefined@1 "},
     {"{call: '${ a1 }', args: {x: '${ a2 }'}}", "name-undefined@1 name-undefined@1 "},
     {"{read: '${ a1 }', message: '${ not looked at }'}", "name-undefined@1 "},
-    {"{match: '${ a1 }', with: [{case: 1, if: '${ a2 }', then: '${ a3 }'}]}", "name-undefined@1 name-undefined@1 name-undefined@1 "},
-    {"{if: '${ a1 }', then: '${ a2 }', else: '${ a3 }'}", "name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"{match: '${ a1 }', with: [{case: 1, if: '${ a2 }', then: '${ a3 }'}]}",
+     "name-undefined@1 name-undefined@1 name-undefined@1 "},
+    {"{if: '${ a1 }', then: '${ a2 }', else: '${ a3 }'}",
+     "name-undefined@1 name-undefined@1 name-undefined@1 "},
     {"{data: 1, fallback: '${ a1 }${ pdl_error.kind }'}", "name-undefined@1 "},
     {"{data: 1, contribute: [{context: {value: '${ a1 }'}}]}", "name-undefined@1 "},
     {"{data: 1, contribute: [{}]}", "contribute@1 "},
@@ -90,8 +109,8 @@ static const struct {
     {"text: [{for: {i: [1], k: [2]}, repeat: '${ i }${ k }'}, '${ k }']", ""},
 };
 
-static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name, pdl_buf *bytes,
-                        pdl_err *err) {
+static bool open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                        pdl_buf *bytes, pdl_err *err) {
     (void)user, (void)from, (void)import;
     pdl_buf_put(name, path);
     if (pdl_str_is(path, "m"))
@@ -131,7 +150,8 @@ static void names_from_outside(void **state) {
     static const pdl_str names[] = {{"x", 1}};
     pdl_program *p = pdl_program_new();
     pdl_check_options opt = {.names = names, .n_names = 1};
-    pdl_program_load(p, PDL_STR("t.pdl"), PDL_STR("text: ['${ x }', {include: unknown}, '${ y }']"), &ok);
+    pdl_program_load(p, PDL_STR("t.pdl"), PDL_STR("text: ['${ x }', {include: unknown}, '${ y }']"),
+                     &ok);
     pdl_program_check(p, &opt);
     assert_int_equal(p->diags.n, 0);
     pdl_program_drop(p);

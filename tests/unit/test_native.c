@@ -1,4 +1,5 @@
-/* test_native.c -- filters, tests, globals and methods called with JSON arguments; results as Python's repr.
+/* test_native.c -- filters, tests, globals and methods called with JSON arguments; results as
+ * Python's repr.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,9 +13,10 @@
 #include "base/banned.h"
 
 typedef struct {
-    const char *what;              /* "|name" filter, "?name" test, ".name" method */
-    const char *value, *args, *kw; /* JSON: any, array, object or NULL; the value "undefined" is undefined */
-    const char *want;              /* repr of the result, or "!message" */
+    const char *what; /* "|name" filter, "?name" test, ".name" method */
+    const char *value, *args,
+        *kw;          /* JSON: any, array, object or NULL; the value "undefined" is undefined */
+    const char *want; /* repr of the result, or "!message" */
 } row;
 
 static double half(void *user) {
@@ -39,8 +41,8 @@ static const pdl_native *find(const char *what, pdl_vref value) {
 enum { MAX_ARGS = 8 };
 
 static void check(const row *r, const pdl_native_env *env) {
-    pdl_val value = json(r->value), args = json(r->args ? r->args : "[]"), kw = json(r->kw ? r->kw : "{}"),
-            got;
+    pdl_val value = json(r->value), args = json(r->args ? r->args : "[]"),
+            kw = json(r->kw ? r->kw : "{}"), got;
     const pdl_native *n = find(r->what, value);
     t_assert(n != NULL);
     pdl_val pos[MAX_ARGS] = {value}, kv[MAX_ARGS];
@@ -52,7 +54,8 @@ static void check(const row *r, const pdl_native_env *env) {
     }
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    if (pdl_native_call(n, env, pos, 1 + pdl_list_len(args), names, kv, pdl_dict_len(kw), &got, &err)) {
+    if (pdl_native_call(n, env, pos, 1 + pdl_list_len(args), names, kv, pdl_dict_len(kw), &got,
+                        &err)) {
         t_assert(pdl_val_repr(got, &b, &err));
         pdl_drop(got);
     } else {
@@ -101,15 +104,18 @@ static const row strict[] = {
     {"|max", "[\"b\",\"C\",\"a\"]", NULL, NULL, "'C'"},
     {"|random", "[1,2,3]", NULL, NULL, "2"},
     {"|replace", "\"aaa\"", "[\"a\",\"b\",2]", NULL, "'bba'"},
-    {"|replace", "\"a\"", "[\"a\"]", NULL, "!do_replace() missing 1 required positional argument: 'new'"},
+    {"|replace", "\"a\"", "[\"a\"]", NULL,
+     "!do_replace() missing 1 required positional argument: 'new'"},
     {"|reverse", "\"a\u00e9\"", NULL, NULL, "'\u00e9a'"},
     {"|round", "2.5", NULL, NULL, "2.0"},
     {"|round", "2.675", "[2]", NULL, "2.67"},
     {"|round", "1250", "[-2]", NULL, "1200"},
     {"|round", "42.5", "[0,\"floor\"]", NULL, "42.0"},
     {"|round", "1", NULL, "{\"x\":1}", "!do_round() got an unexpected keyword argument 'x'"},
-    {"|round", "1", "[1]", "{\"precision\":1}", "!do_round() got multiple values for argument 'precision'"},
-    {"|round", "1", "[1,2,3]", NULL, "!do_round() takes from 1 to 3 positional arguments but 4 were given"},
+    {"|round", "1", "[1]", "{\"precision\":1}",
+     "!do_round() got multiple values for argument 'precision'"},
+    {"|round", "1", "[1,2,3]", NULL,
+     "!do_round() takes from 1 to 3 positional arguments but 4 were given"},
     {"|select", "[1,2,3]", "[\"odd\"]", NULL, "[1, 3]"},
     {"|rejectattr", "[{\"a\":1},{\"a\":0}]", "[\"a\"]", NULL, "[{'a': 0}]"},
     {"|slice", "[1,2,3,4]", "[3]", NULL, "[[1, 2], [3], [4]]"},
@@ -121,13 +127,15 @@ static const row strict[] = {
     {"|title", "\"foo-bar (baz) it's\"", NULL, NULL, "\"Foo-Bar (Baz) It's\""},
     {"|tojson", "{\"b\":1,\"a\":\"<\u00e9>\"}", NULL, NULL,
      "Markup('{\"a\": \"\\\\u003c\\\\u00e9\\\\u003e\", \"b\": 1}')"},
-    {"|tojson", "[1,{\"a\":2}]", "[\"--\"]", NULL, "Markup('[\\n--1,\\n--{\\n----\"a\": 2\\n--}\\n]')"},
+    {"|tojson", "[1,{\"a\":2}]", "[\"--\"]", NULL,
+     "Markup('[\\n--1,\\n--{\\n----\"a\": 2\\n--}\\n]')"},
     {"|tojson", "[1,[]]", "[0]", NULL, "Markup('[\\n1,\\n[]\\n]')"},
     {"|truncate", "\"hello world foo\"", "[8]", NULL, "'hello...'"},
     {"|truncate", "\"hello\"", "[8.5]", NULL, "'hello'"},
     {"|truncate", "\"hello world\"", "[8.5,true,\"\",0]", NULL,
      "!slice indices must be integers or None or have an __index__ method"},
-    {"|truncate", "\"a\"", "[\"a\"]", NULL, "!'>=' not supported between instances of 'str' and 'int'"},
+    {"|truncate", "\"a\"", "[\"a\"]", NULL,
+     "!'>=' not supported between instances of 'str' and 'int'"},
     {"|wordwrap", "\"\"", "[null]", NULL, "''"},
     {"|unique", "[\"a\",\"A\",1,1.0]", NULL, NULL, "['a', 1]"},
     {"|upper", "undefined", NULL, NULL, "!'u' is undefined"},
@@ -222,13 +230,15 @@ static void cells_keep_state(void **state) {
     pdl_val ns, x, j;
     const pdl_str names[] = {PDL_STR("n")};
     const pdl_val values[] = {pdl_int(1)};
-    t_assert(
-        pdl_native_call(pdl_global_find(t_str("namespace")), &env, NULL, 0, names, values, 1, &ns, &err));
+    t_assert(pdl_native_call(pdl_global_find(t_str("namespace")), &env, NULL, 0, names, values, 1,
+                             &ns, &err));
     t_assert(pdl_is_namespace(ns) && pdl_namespace_set(ns, t_str("n"), pdl_int(5), &err));
     t_assert(pdl_attr(ns, t_str("n"), &x, &err) && pdl_int_of(x) == 5);
-    t_assert(!pdl_namespace_set(ns, t_str("me"), pdl_list_push(pdl_list_new(1), pdl_keep(ns)), &err));
+    t_assert(
+        !pdl_namespace_set(ns, t_str("me"), pdl_list_push(pdl_list_new(1), pdl_keep(ns)), &err));
     pdl_err_fini(&err);
-    t_assert(pdl_native_call(pdl_global_find(t_str("joiner")), &env, NULL, 0, NULL, NULL, 0, &j, &err));
+    t_assert(
+        pdl_native_call(pdl_global_find(t_str("joiner")), &env, NULL, 0, NULL, NULL, 0, &j, &err));
     const char *const want[] = {"", ", ", ", "};
     for (size_t i = 0; i < T_LEN(want); i++) {
         bool handled;
@@ -243,9 +253,10 @@ static void labels_join(void **state) {
     (void)state;
     const pdl_native_env env = {0};
     pdl_err err = {0};
-    pdl_val x,
-        pos[3] = {pdl_with_label(pdl_textz("ab"), 1), pdl_textz("b"), pdl_with_label(pdl_textz("c"), 4)};
-    t_assert(pdl_native_call(pdl_filter_find(t_str("replace")), &env, pos, 3, NULL, NULL, 0, &x, &err));
+    pdl_val x, pos[3] = {pdl_with_label(pdl_textz("ab"), 1), pdl_textz("b"),
+                         pdl_with_label(pdl_textz("c"), 4)};
+    t_assert(
+        pdl_native_call(pdl_filter_find(t_str("replace")), &env, pos, 3, NULL, NULL, 0, &x, &err));
     t_assert(pdl_text_is(x, "ac") && pdl_label_of(x) == 5);
     pdl_drop(x);
     for (size_t i = 0; i < 3; i++) pdl_drop(pos[i]);
@@ -260,7 +271,8 @@ static void test_every_row_has_a_sentence(void **state) {
         for (size_t k = 0; k < t.n; k++) {
             const char *doc = t.rows[k].doc;
             size_t len = strlen(doc);
-            if (len < 5 || doc[len - 1] != '.') fail_msg("%s %s: \"%s\" is no sentence", t.title, t.rows[k].name, doc);
+            if (len < 5 || doc[len - 1] != '.')
+                fail_msg("%s %s: \"%s\" is no sentence", t.title, t.rows[k].name, doc);
         }
     }
 }
@@ -268,8 +280,10 @@ static void test_every_row_has_a_sentence(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_row_has_a_sentence),
-        cmocka_unit_test(results_are_pythons), cmocka_unit_test(lenient_undefined_is_empty),
-        cmocka_unit_test(tables_are_sorted),   cmocka_unit_test(cells_keep_state),
+        cmocka_unit_test(results_are_pythons),
+        cmocka_unit_test(lenient_undefined_is_empty),
+        cmocka_unit_test(tables_are_sorted),
+        cmocka_unit_test(cells_keep_state),
         cmocka_unit_test(labels_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,9 @@
 
 #include "base/banned.h"
 
-static pdl_val list2(pdl_val a, pdl_val b) { return pdl_list_push(pdl_list_push(pdl_list_new(2), a), b); }
+static pdl_val list2(pdl_val a, pdl_val b) {
+    return pdl_list_push(pdl_list_push(pdl_list_new(2), a), b);
+}
 static pdl_val set_of(const char *digits) {
     pdl_val d = pdl_dict_new(0);
     for (; *digits; digits++) d = pdl_dict_put(d, pdl_int(*digits - '0'), pdl_null());
@@ -68,17 +70,22 @@ static void orders(void **state) {
         {pdl_list_new(0), list2(pdl_null(), pdl_null()), '<', "T"},
         {pdl_list_new(0), pdl_tuple_new(NULL, 0), 'g',
          "'>=' not supported between instances of 'list' and 'tuple'"},
-        {pdl_int(1), pdl_textz("a"), 'l', "'<=' not supported between instances of 'int' and 'str'"},
-        {pdl_dict_new(0), pdl_dict_new(0), '<', "'<' not supported between instances of 'dict' and 'dict'"},
+        {pdl_int(1), pdl_textz("a"), 'l',
+         "'<=' not supported between instances of 'int' and 'str'"},
+        {pdl_dict_new(0), pdl_dict_new(0), '<',
+         "'<' not supported between instances of 'dict' and 'dict'"},
         {set_of("12"), set_of("123"), '<', "T"},
         {set_of("12"), set_of("12"), '<', "F"},
         {set_of("12"), set_of("12"), 'g', "T"},
         {set_of("14"), set_of("123"), 'l', "F"},
         {day(1), day(2), '<', "T"},
         {day(1), clock_at(false), '<', "can't compare datetime.datetime to datetime.date"},
-        {clock_at(true), clock_at(false), '<', "can't compare offset-naive and offset-aware datetimes"},
-        {day(1), pdl_int(1), '<', "'<' not supported between instances of 'datetime.date' and 'int'"},
-        {pdl_null(), pdl_null(), '<', "'<' not supported between instances of 'NoneType' and 'NoneType'"},
+        {clock_at(true), clock_at(false), '<',
+         "can't compare offset-naive and offset-aware datetimes"},
+        {day(1), pdl_int(1), '<',
+         "'<' not supported between instances of 'datetime.date' and 'int'"},
+        {pdl_null(), pdl_null(), '<',
+         "'<' not supported between instances of 'NoneType' and 'NoneType'"},
     };
     check(rows, T_LEN(rows));
     t_assert(pdl_live_objects() == start);
@@ -91,15 +98,16 @@ static void membership(void **state) {
     row rows[] = {
         {pdl_textz("ell"), pdl_textz("hello"), 'i', "T"},
         {pdl_textz(""), pdl_textz(""), 'i', "T"},
-        {pdl_null(), pdl_textz("x"), 'i', "'in <string>' requires string as left operand, not NoneType"},
+        {pdl_null(), pdl_textz("x"), 'i',
+         "'in <string>' requires string as left operand, not NoneType"},
         {pdl_float(1), list2(pdl_int(1), pdl_null()), 'i', "T"},
         {pdl_int(3), list2(pdl_int(1), pdl_null()), 'i', "F"},
         {pdl_textz("k"), pdl_keep(d), 'i', "T"},
         {pdl_list_new(0), pdl_keep(d), 'i', "unhashable type: 'list'"},
         {pdl_int(7), pdl_view_new(pdl_keep(d), PDL_VIEW_VALUES), 'i', "T"},
         {pdl_textz("k"), pdl_view_new(pdl_keep(d), PDL_VIEW_KEYS), 'i', "T"},
-        {pdl_list_as_tuple(list2(pdl_textz("k"), pdl_int(7))), pdl_view_new(pdl_keep(d), PDL_VIEW_ITEMS), 'i',
-         "T"},
+        {pdl_list_as_tuple(list2(pdl_textz("k"), pdl_int(7))),
+         pdl_view_new(pdl_keep(d), PDL_VIEW_ITEMS), 'i', "T"},
         {pdl_bool(true), set_of("12"), 'i', "T"},
         {pdl_int(3), pdl_range_new(1, 10, 2), 'i', "T"},
         {pdl_float(4), pdl_range_new(10, 0, -3), 'i', "T"},
@@ -107,7 +115,8 @@ static void membership(void **state) {
         {pdl_textz("x"), pdl_range_new(0, 3, 1), 'i', "F"},
         {pdl_int(97), pdl_bytes(PDL_STR("abc")), 'i', "T"},
         {pdl_int(300), pdl_bytes(PDL_STR("abc")), 'i', "byte must be in range(0, 256)"},
-        {pdl_textz("a"), pdl_bytes(PDL_STR("abc")), 'i', "a bytes-like object is required, not 'str'"},
+        {pdl_textz("a"), pdl_bytes(PDL_STR("abc")), 'i',
+         "a bytes-like object is required, not 'str'"},
         {pdl_int(1), pdl_int(1), 'i', "argument of type 'int' is not iterable"},
         {pdl_int(1), pdl_null(), 'i', "argument of type 'NoneType' is not iterable"},
     };

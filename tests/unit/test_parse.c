@@ -43,21 +43,26 @@ static void test_words(void **state) {
         {PDL_PARSE_JSONL, "", "[]"},
         {PDL_PARSE_JSONL, "{\"a\": 1}\n\n{\"a\": NaN}\r\n", "[{'a': 1}, {'a': nan}]"},
         {PDL_PARSE_JSONL, "1\n[1 2]",
-         "! Attempted to parse ill-formed JSON: JSONDecodeError(\"Expecting ',' delimiter: line 1 column 4 "
+         "! Attempted to parse ill-formed JSON: JSONDecodeError(\"Expecting ',' delimiter: line 1 "
+         "column 4 "
          "(char 3)\")"},
         {PDL_PARSE_JSONL, " ",
-         "! Attempted to parse ill-formed JSON: JSONDecodeError('Expecting value: line 1 column 2 (char "
+         "! Attempted to parse ill-formed JSON: JSONDecodeError('Expecting value: line 1 column 2 "
+         "(char "
          "1)')"},
         {PDL_PARSE_YAML, "a: yes", "{'a': True}"},
         {PDL_PARSE_YAML, "", "None"},
         {PDL_PARSE_YAML, "a: b: c",
-         "! Attempted to parse ill-formed YAML: mapping values are not allowed here (line 1, column 5)"},
+         "! Attempted to parse ill-formed YAML: mapping values are not allowed here (line 1, "
+         "column 5)"},
         {PDL_PARSE_CSV, "", "[]"},
-        {PDL_PARSE_CSV, "a,\"b \"\"q\"\"\n c\"d,\n\n\"open", "[['a', 'b \"q\"\\n cd', ''], [], ['open']]"},
+        {PDL_PARSE_CSV, "a,\"b \"\"q\"\"\n c\"d,\n\n\"open",
+         "[['a', 'b \"q\"\\n cd', ''], [], ['open']]"},
         {PDL_PARSE_CSV, "a, \"b\"\r\r\n,", "[['a', ' \"b\"'], ['', '']]"},
         {PDL_PARSE_CSV, "\"\"\r\n\"a\"b\"c\"", "[[''], ['ab\"c\"']]"},
         {PDL_PARSE_CSV, "a\rb",
-         "! Attempted to parse ill-formed CSV: Error('new-line character seen in unquoted field - do you "
+         "! Attempted to parse ill-formed CSV: Error('new-line character seen in unquoted field - "
+         "do you "
          "need to "
          "open the file in universal-newline mode?')"},
     };
@@ -98,8 +103,8 @@ static void test_regex(void **state) {
     pdl_buf got = PDL_BUF;
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        apply_text(pdl_parser_regex(a, t_str(rows[i].regex), rows[i].mode, NULL, 0, false), rows[i].text,
-                   &got);
+        apply_text(pdl_parser_regex(a, t_str(rows[i].regex), rows[i].mode, NULL, 0, false),
+                   rows[i].text, &got);
         t_assert_str(pdl_buf_str(&got), rows[i].want);
     }
     pdl_buf_fini(&got);
@@ -135,12 +140,12 @@ static void test_not_text(void **state) {
                  "! Attempted to parse ill-formed JSON: expected a string but got integer");
     T_ROW(1);
     apply(pdl_parser_word(a, PDL_PARSE_CSV), pdl_null(), &got);
-    t_assert_str(pdl_buf_str(&got), "! Attempted to parse ill-formed CSV: expected a string but got null");
+    t_assert_str(pdl_buf_str(&got),
+                 "! Attempted to parse ill-formed CSV: expected a string but got null");
     T_ROW(2);
     apply(pdl_parser_regex(a, PDL_STR("a"), PDL_PM_MATCH, NULL, 0, false), pdl_int(3), &got);
-    t_assert_str(
-        pdl_buf_str(&got),
-        "! Fail to parse with regex a: TypeError(\"expected string or bytes-like object, got 'int'\")");
+    t_assert_str(pdl_buf_str(&got), "! Fail to parse with regex a: TypeError(\"expected string or "
+                                    "bytes-like object, got 'int'\")");
     pdl_buf_fini(&got);
     pdl_arena_free(a);
 }
@@ -159,8 +164,9 @@ static void test_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),    cmocka_unit_test(test_regex), cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_not_text), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_groups), cmocka_unit_test(test_not_text),
+        cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,8 @@ static void text_of_segments(void **state) {
     pdl_buf b = PDL_BUF;
     pdl_path_text(then, &b);
     t_assert_str(pdl_buf_str(&b), "text.2.retry0.then");
-    static const char *const ends[] = {"...", "....then", "....retry0.then", "....2.retry0.then", "text.2.retry0.then"};
+    static const char *const ends[] = {"...", "....then", "....retry0.then", "....2.retry0.then",
+                                       "text.2.retry0.then"};
     for (size_t i = 0; i < T_LEN(ends); i++) {
         T_ROW(i);
         pdl_buf_clear(&b);

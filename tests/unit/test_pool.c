@@ -1,5 +1,5 @@
-/* test_pool.c -- blocks of pools: sizes, reuse, release from anywhere. Where pools are off the same holds of malloc.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_pool.c -- blocks of pools: sizes, reuse, release from anywhere. Where pools are off the same
+ * holds of malloc. SPDX-License-Identifier: Apache-2.0 */
 #include "base/pool.h"
 
 #include <pthread.h>
@@ -72,7 +72,8 @@ static void zeroed_memory_is_zero_again(void **state) {
     pdl_pool_close(pool);
 }
 
-/* What one class released serves the others: memory follows the peak of the sum, not the sum of the peaks. */
+/* What one class released serves the others: memory follows the peak of the sum, not the sum of the
+ * peaks. */
 static void memory_serves_any_size_again(void **state) {
     (void)state;
     pdl_pool *pool = pdl_pool_new(), *before = pdl_pool_enter(pool);
@@ -88,7 +89,8 @@ static void memory_serves_any_size_again(void **state) {
     for (size_t i = 0; i < MANY; i++) p[i] = pdl_alloc(512);
     if (pool) assert_true(pdl_pool_size(pool) > (size_t)19 << 20);
     for (size_t i = 0; i < MANY; i++) pdl_free(p[i]);
-    assert_true(pdl_pool_size(pool) <= (size_t)12 << 20); /* the last slabs of each size, and a few spare regions */
+    assert_true(pdl_pool_size(pool) <=
+                (size_t)12 << 20); /* the last slabs of each size, and a few spare regions */
     pdl_pool_enter(before);
     pdl_pool_close(pool);
 }
@@ -135,7 +137,8 @@ static void another_thread_may_release(void **state) {
     for (size_t round = 0; round < 20; round++) {
         for (size_t t = 0; t < 4; t++)
             for (size_t i = 0; i < 1000; i++) parcels[t].p[i] = pdl_alloc(48);
-        for (size_t t = 0; t < 4; t++) assert_int_equal(pthread_create(&threads[t], NULL, release_all, &parcels[t]), 0);
+        for (size_t t = 0; t < 4; t++)
+            assert_int_equal(pthread_create(&threads[t], NULL, release_all, &parcels[t]), 0);
         for (size_t i = 0; i < 1000; i++) pdl_free(pdl_alloc(48)); /* meanwhile */
         if (round == 19) { /* the last ones come back to a closed pool */
             pdl_pool_enter(before);
@@ -165,9 +168,12 @@ static void a_thousand_pools(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_keep_their_content),    cmocka_unit_test(resizing_keeps_the_content),
-        cmocka_unit_test(zeroed_memory_is_zero_again),  cmocka_unit_test(memory_serves_any_size_again),
-        cmocka_unit_test(a_block_outlives_its_pool),    cmocka_unit_test(another_thread_may_release),
+        cmocka_unit_test(blocks_keep_their_content),
+        cmocka_unit_test(resizing_keeps_the_content),
+        cmocka_unit_test(zeroed_memory_is_zero_again),
+        cmocka_unit_test(memory_serves_any_size_again),
+        cmocka_unit_test(a_block_outlives_its_pool),
+        cmocka_unit_test(another_thread_may_release),
         cmocka_unit_test(a_thousand_pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,8 @@ static void test_failed(void **state) {
     size_t live = pdl_live_objects();
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_timeout, (pdl_loc){0}, "too late");
-    pdl_val p = pdl_promise_new(1), v = pdl_promise_join(pdl_list_push(pdl_list_new(1), pdl_keep(p)));
+    pdl_val p = pdl_promise_new(1),
+            v = pdl_promise_join(pdl_list_push(pdl_list_new(1), pdl_keep(p)));
     pdl_promise_fail(pdl_promise_of(p), &err);
     assert_true(blocks(v, p));
     assert_string_equal(pdl_promise_of(p)->err.msg, "too late");

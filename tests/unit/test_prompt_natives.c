@@ -1,6 +1,6 @@
-/* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the calculator,
- * TF-IDF, values in prompts. Rows: name of a filter or global, arguments as JSON, result as repr or
- * "!message".
+/* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the
+ * calculator, TF-IDF, values in prompts. Rows: name of a filter or global, arguments as JSON,
+ * result as repr or "!message".
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
@@ -30,13 +30,16 @@ static const row rows[] = {
     {"pdl_find_object", "[\"{\\\"a\\\":1} {\\\"a\\\":true} {\\\"a\\\":{}}\",{\"a\":\"object\"}]",
      "{'value': {'a': {}}, 'start': 19, 'end': 27}"},
     {"pdl_find_object", "[\"{\\\"a\\\": {\\\"a\\\": \",{\"a\":\"number\"}]", "None"},
-    {"pdl_find_object", "[\"\",{\"a\":\"text\"}]", "!types are string, number, boolean, array and object"},
+    {"pdl_find_object", "[\"\",{\"a\":\"text\"}]",
+     "!types are string, number, boolean, array and object"},
     {"pdl_tfidf", "[[\"the cat sat\",\"the dog\",\"x\"],\"cat the\",2]",
      "[{'index': 0, 'score': 0.782408}, {'index': 1, 'score': 0.366447}]"},
-    {"pdl_tfidf", "[[\"a b\",\"cc\"],\"zz\",5]", "[{'index': 0, 'score': 0.0}, {'index': 1, 'score': 0.0}]"},
+    {"pdl_tfidf", "[[\"a b\",\"cc\"],\"zz\",5]",
+     "[{'index': 0, 'score': 0.0}, {'index': 1, 'score': 0.0}]"},
     {"pdl_nearest", "[[[1,0],[0.5,0.5],[0,2]],[0,1],2]",
      "[{'index': 2, 'score': 1.0}, {'index': 1, 'score': 0.707107}]"},
-    {"pdl_nearest", "[[[0,0],[-1,0]],[1,0],5]", "[{'index': 0, 'score': 0.0}, {'index': 1, 'score': -1.0}]"},
+    {"pdl_nearest", "[[[0,0],[-1,0]],[1,0],5]",
+     "[{'index': 0, 'score': 0.0}, {'index': 1, 'score': -1.0}]"},
     {"pdl_nearest", "[[],[1,0],5]", "[]"},
     {"pdl_nearest", "[[[1]],[1,0],5]", "!the vectors do not all have 2 numbers"},
     {"pdl_nearest", "[[[1,\"a\"]],[1,0],5]", "!a number of a vector is of type str"},
@@ -57,7 +60,8 @@ static const row rows[] = {
     {"pdl_calculate", "[\"1_0.5e1 + .5\", true]", "105.5"},
     {"pdl_calculate", "[\"9**9**9\"]", "!cannot evaluate \"9**9**9\": result too large"},
     {"pdl_calculate", "[\"1.5\"]", "!cannot evaluate \"1.5\": only integers are allowed"},
-    {"pdl_calculate", "[\"'a' 'b'\", true]", "!cannot evaluate \"'a' 'b'\": only numbers are allowed"},
+    {"pdl_calculate", "[\"'a' 'b'\", true]",
+     "!cannot evaluate \"'a' 'b'\": only numbers are allowed"},
     {"pdl_calculate", "[\"1.5^1\", true]", "!cannot evaluate \"1.5^1\": operator ^ needs integers"},
     {"pdl_calculate", "[\"0**-1\"]", "!cannot evaluate \"0**-1\": division by zero"},
     {"pdl_calculate", "[\"1 // x\"]", "!cannot evaluate \"1 // x\": operator // is not allowed"},
@@ -65,7 +69,8 @@ static const row rows[] = {
     {"pdl_calculate", "[\"a.b(1)\"]", "!cannot evaluate \"a.b(1)\": calls are not allowed"},
     {"pdl_calculate", "[\"1 + a\"]", "!cannot evaluate \"1 + a\": names are not allowed"},
     {"pdl_calculate", "[\"1,\"]", "!cannot evaluate \"1,\": unsupported expression"},
-    {"pdl_calculate", "[\"1 if 2 else [3)\"]", "!cannot evaluate \"1 if 2 else [3)\": syntax error"},
+    {"pdl_calculate", "[\"1 if 2 else [3)\"]",
+     "!cannot evaluate \"1 if 2 else [3)\": syntax error"},
     {"pdl_calculate", "[\"007\"]", "!cannot evaluate \"007\": syntax error"},
     {"pdl_calculate", "[\"\"]", "!cannot evaluate \"\": syntax error"},
 };
@@ -73,7 +78,8 @@ static const row rows[] = {
 static void check(const row *r) {
     const pdl_native_env env = {0};
     pdl_str name = t_str(r->name);
-    const pdl_native *n = pdl_str_starts(name, t_str("pdl_")) ? pdl_global_find(name) : pdl_filter_find(name);
+    const pdl_native *n =
+        pdl_str_starts(name, t_str("pdl_")) ? pdl_global_find(name) : pdl_filter_find(name);
     t_assert(n != NULL);
     pdl_val args, got, pos[4];
     pdl_err err = {0};
@@ -102,7 +108,8 @@ static void all_rows(void **state) {
     }
 }
 
-/* A text, whether it may hold floats, and its value or, behind an exclamation mark, why it has none. */
+/* A text, whether it may hold floats, and its value or, behind an exclamation mark, why it has
+ * none. */
 static const struct {
     const char *text;
     bool floats;
@@ -180,7 +187,8 @@ static const struct {
     {"1 - -1", false, "2"},
     {"1;2", false, "!syntax error"},
     {"1", false, "1"},
-    {"99999999999999999999 * 99999999999999999999", false, "9999999999999999999800000000000000000001"},
+    {"99999999999999999999 * 99999999999999999999", false,
+     "9999999999999999999800000000000000000001"},
     {"x", false, "!names are not allowed"},
     {"None", false, "!only integers are allowed"},
     {"True", false, "!only integers are allowed"},
@@ -220,12 +228,14 @@ static void calculations(void **state) {
         pdl_val args[2] = {pdl_textz(sums[i].text), pdl_bool(sums[i].floats)}, got;
         pdl_err err = {0};
         pdl_buf b = PDL_BUF;
-        if (pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, args, 2, NULL, NULL, 0, &got, &err)) {
+        if (pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, args, 2, NULL, NULL, 0,
+                            &got, &err)) {
             t_assert(pdl_val_repr(got, &b, &err));
             pdl_drop(got);
         } else {
             pdl_str msg = t_str(err.msg);
-            pdl_buf_putf(&b, "!%.*s", PDL_FMT(pdl_str_sub(msg, pdl_str_rfind(msg, PDL_STR("\": ")) + 3, msg.n)));
+            pdl_buf_putf(&b, "!%.*s",
+                         PDL_FMT(pdl_str_sub(msg, pdl_str_rfind(msg, PDL_STR("\": ")) + 3, msg.n)));
             pdl_err_fini(&err);
         }
         t_assert_str(pdl_buf_str(&b), sums[i].want);
@@ -235,7 +245,8 @@ static void calculations(void **state) {
 }
 
 /* n times `open`, then `close`. */
-static void calculates(const char *open, const char *middle, const char *close, size_t n, bool good) {
+static void calculates(const char *open, const char *middle, const char *close, size_t n,
+                       bool good) {
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < n; i++) pdl_buf_put(&b, t_str(open));
     pdl_buf_put(&b, t_str(middle));
@@ -243,8 +254,8 @@ static void calculates(const char *open, const char *middle, const char *close, 
     const pdl_native_env env = {0};
     pdl_val got, text = pdl_text_of_buf(&b);
     pdl_err err = {0};
-    bool ok =
-        pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &text, 1, NULL, NULL, 0, &got, &err);
+    bool ok = pdl_native_call(pdl_global_find(t_str("pdl_calculate")), &env, &text, 1, NULL, NULL,
+                              0, &got, &err);
     t_assert(ok == good);
     if (ok) pdl_drop(got);
     pdl_err_fini(&err);
@@ -262,6 +273,7 @@ static void depth_is_limited(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_rows), cmocka_unit_test(calculations), cmocka_unit_test(depth_is_limited)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_rows), cmocka_unit_test(calculations),
+                                       cmocka_unit_test(depth_is_limited)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,8 +14,12 @@ static void ranges(void **state) {
         size_t n;
         int64_t last;
     } rows[] = {
-        {0, 5, 1, 5, 4},   {5, 0, -2, 3, 1},  {0, 0, 1, 0, 0}, {1, 0, 1, 0, 0},
-        {0, 5, 2, 3, 4},   {INT64_MIN, INT64_MAX, INT64_MAX, 3, INT64_MAX - 1},
+        {0, 5, 1, 5, 4},
+        {5, 0, -2, 3, 1},
+        {0, 0, 1, 0, 0},
+        {1, 0, 1, 0, 0},
+        {0, 5, 2, 3, 4},
+        {INT64_MIN, INT64_MAX, INT64_MAX, 3, INT64_MAX - 1},
         {INT64_MAX, INT64_MIN, INT64_MIN, 2, -1},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -180,8 +184,8 @@ static void iteration(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranges), cmocka_unit_test(times_read_and_write),
-                                       cmocka_unit_test(wrong_fields), cmocka_unit_test(formats),
-                                       cmocka_unit_test(iteration)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranges), cmocka_unit_test(times_read_and_write),
+        cmocka_unit_test(wrong_fields), cmocka_unit_test(formats), cmocka_unit_test(iteration)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,10 +6,12 @@
 
 #include "base/banned.h"
 
-/* The first numbers of xoshiro256++ from the state 1, 2, 3, 4, as its authors' program prints them. */
+/* The first numbers of xoshiro256++ from the state 1, 2, 3, 4, as its authors' program prints
+ * them. */
 static void numbers_are_those_of_xoshiro(void **state) {
     (void)state;
-    static const uint64_t want[] = {41943041u, 58720359u, 3588806011781223u, 3591011842654386u, 9228616714210784205u};
+    static const uint64_t want[] = {41943041u, 58720359u, 3588806011781223u, 3591011842654386u,
+                                    9228616714210784205u};
     pdl_rand r = {{1, 2, 3, 4}};
     for (size_t i = 0; i < T_LEN(want); i++) {
         T_ROW(i);

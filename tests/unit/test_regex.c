@@ -28,7 +28,8 @@ static void refusals(void **state) {
         {"(a\\1)", "cannot refer to an open group at position 2"},
         {"(?P=n)", "unknown group name 'n' at position 4"},
         {"(?P<1>a)", "bad character in group name '1' at position 4"},
-        {"(?P<a>x)(?P<a>y)", "redefinition of group name 'a' as group 2; was group 1 at position 12"},
+        {"(?P<a>x)(?P<a>y)",
+         "redefinition of group name 'a' as group 2; was group 1 at position 12"},
         {"(?<x>a)", "unknown extension ?<x at position 1"},
         {"a(?i)b", "global flags not at the start of the expression at position 1"},
         {"(?L)a", "bad inline flags: cannot use 'L' flag with a str pattern at position 3"},
@@ -78,7 +79,11 @@ static void matches(void **state) {
         {"(?s:.)(?-i:B)", PDL_RE_NOCASE, PDL_RE_MATCH, "\nB", "\nB"},
         {"\\B", 0, PDL_RE_SEARCH, "", NULL},
         {"a++a", 0, PDL_RE_SEARCH, "aaa", NULL},
-        {"\\u00e9\\x41\\101", 0, PDL_RE_MATCH, "\xc3\xa9" "AA", "\xc3\xa9" "AA"},
+        {"\\u00e9\\x41\\101", 0, PDL_RE_MATCH,
+         "\xc3\xa9"
+         "AA",
+         "\xc3\xa9"
+         "AA"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_regex *re = NULL;
@@ -103,7 +108,8 @@ static void groups(void **state) {
     bool hit = false;
     t_assert(pdl_regex_new(PDL_STR("(?P<x>a)|(b)|(?P<\xc3\xa9>c)"), 0, &re, &err));
     t_assert(pdl_regex_groups(re) == 3);
-    t_assert(pdl_regex_group_index(re, PDL_STR("x")) == 1 && pdl_regex_group_index(re, PDL_STR("\xc3\xa9")) == 3);
+    t_assert(pdl_regex_group_index(re, PDL_STR("x")) == 1 &&
+             pdl_regex_group_index(re, PDL_STR("\xc3\xa9")) == 3);
     t_assert(pdl_regex_group_index(re, PDL_STR("y")) == 0);
     t_assert(pdl_regex_match(re, PDL_STR("abc"), 1, PDL_RE_SEARCH, &hit, spans, &err) && hit);
     t_assert(spans[0].start == 1 && spans[0].end == 2 && spans[2].start == 1);
@@ -112,7 +118,8 @@ static void groups(void **state) {
     t_assert(pdl_regex_match(re, (pdl_str){0}, 0, PDL_RE_SEARCH, &hit, spans, &err) && !hit);
     pdl_regex_free(re);
     pdl_regex_free(NULL);
-    t_assert(pdl_regex_new(PDL_STR("(a)*+b|c"), 0, &re, &err)); /* a bug of PCRE2's machine code, avoided */
+    t_assert(pdl_regex_new(PDL_STR("(a)*+b|c"), 0, &re,
+                           &err)); /* a bug of PCRE2's machine code, avoided */
     t_assert(pdl_regex_match(re, PDL_STR("aaxc"), 0, PDL_RE_SEARCH, &hit, spans, &err) && hit);
     t_assert(spans[0].start == 3 && spans[1].start == PDL_NOT_FOUND);
     pdl_regex_free(re);
@@ -139,7 +146,7 @@ static void limits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(matches), cmocka_unit_test(groups),
-                                       cmocka_unit_test(limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(refusals), cmocka_unit_test(matches),
+                                       cmocka_unit_test(groups), cmocka_unit_test(limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,8 @@ static void test_rules(void **state) {
         /* words and numbers */
         {"{a: b, c: d e f}", "{\"a\": \"b\", \"c\": \"d e f\"}"},
         {"[True, NONE, tru]", "[true, null, \"tru\"]"},
-        {"[01, .5, 1_000, +5, 1e999, 12abc, 1.2.3]", "[1, 0.5, 1000, 5, Infinity, \"12abc\", \"1.2.3\"]"},
+        {"[01, .5, 1_000, +5, 1e999, 12abc, 1.2.3]",
+         "[1, 0.5, 1000, 5, Infinity, \"12abc\", \"1.2.3\"]"},
         {"{\"a\": 1,000, \"b\": $5}", "{\"a\": \"1,000\", \"b\": 5}"},
         {"{\"a\": [\"b\", \"c\": \"d\"}", "{\"a\": [\"b\"], \"c\": \"d\"}"},
         {"{\"a\", \"b\"}", "[\"a\", \"b\"]"},
@@ -108,9 +109,30 @@ static void test_rules(void **state) {
 static void test_hostile(void **state) {
     (void)state;
     static const char *const pieces[] = {
-        "[",     "{",       "(",  "\"", "{\"a\":", "[{",  "[{x ",         "{\"a\": \"b, ",
-        "[\"a ", "{a: b, ", "/*", "\\", "{x} ",    "[1 ", "{\"a\": x}, ", "'\":",
-        "{\"a\":[1],[", ",[1",  "}```", "\\\"", "{\"a", "[{,", "\"a\" ", "{\"a\":\"}\"",
+        "[",
+        "{",
+        "(",
+        "\"",
+        "{\"a\":",
+        "[{",
+        "[{x ",
+        "{\"a\": \"b, ",
+        "[\"a ",
+        "{a: b, ",
+        "/*",
+        "\\",
+        "{x} ",
+        "[1 ",
+        "{\"a\": x}, ",
+        "'\":",
+        "{\"a\":[1],[",
+        ",[1",
+        "}```",
+        "\\\"",
+        "{\"a",
+        "[{,",
+        "\"a\" ",
+        "{\"a\":\"}\"",
     };
     for (size_t i = 0; i < T_LEN(pieces); i++) {
         T_ROW(i);
@@ -128,6 +150,7 @@ static void test_hostile(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_hostile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules),
+                                       cmocka_unit_test(test_hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

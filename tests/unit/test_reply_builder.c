@@ -1,5 +1,5 @@
-/* test_reply_builder.c -- events into a draft; the quick reader of events against what it must refuse.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_reply_builder.c -- events into a draft; the quick reader of events against what it must
+ * refuse. SPDX-License-Identifier: Apache-2.0 */
 #include "model/chunk.h"
 #include "model/dialect.h"
 #include "model/reply_builder.h"
@@ -9,7 +9,8 @@
 
 #include "base/banned.h"
 
-#define E(delta) "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":" delta ",\"finish_reason\":null}]}"
+#define E(delta)                                                                                   \
+    "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":" delta ",\"finish_reason\":null}]}"
 
 static const struct {
     const char *event;
@@ -18,7 +19,8 @@ static const struct {
 } events[] = {
     {E("{\"content\":\"ab\"}"), true, "ab"},
     {E("{\"role\":\"assistant\",\"content\":\"\"}"), true, ""},
-    {" { \"choices\" : [ { \"index\" : 0 , \"delta\" : { \"content\" : \"x\" } , \"logprobs\" : null } ] , "
+    {" { \"choices\" : [ { \"index\" : 0 , \"delta\" : { \"content\" : \"x\" } , \"logprobs\" : "
+     "null } ] , "
      "\"usage\" : null } ",
      true, "x"},
     {E("{\"content\":\"a\\n\\t\\\"\\\\\\/\\u00e4\\ud83d\\ude00b\"}"), true,
@@ -31,12 +33,14 @@ static const struct {
     {E("{\"tool_calls\":[]}"), false, ""},
     {E("{\"reasoning_content\":\"x\"}"), false, ""},
     {"{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"x\"}}]}", false, ""},
-    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}", false, "x"},
-    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}},{\"index\":1,\"delta\":{\"content\":\"y\"}}]"
+    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}",
+     false, "x"},
+    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}},{\"index\":1,\"delta\":{"
+     "\"content\":\"y\"}}]"
      "}",
      false, "x"},
-    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":1}}", false,
-     "x"},
+    {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}],\"usage\":{\"prompt_tokens\":1}}",
+     false, "x"},
     {"{\"choices\":[],\"usage\":null}", false, ""},
     {"{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\",\"content\":\"y\"}}]}", false, "y"},
     {"{\"id\":\"\\u0041\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}", false, "x"},
@@ -52,7 +56,8 @@ static void test_events(void **state) {
             pdl_ask a = {0};
             pdl_reply_builder_init(&d);
             t_assert(!pdl_chunk_read(t_str(E("{\"content\":\"first\"}")), &d));
-            t_assert(pdl_dialect_openai.event(&a, PDL_STR("{\"id\":\"c\",\"choices\":[]}"), &d, &err));
+            t_assert(
+                pdl_dialect_openai.event(&a, PDL_STR("{\"id\":\"c\",\"choices\":[]}"), &d, &err));
             if (through) {
                 t_assert(pdl_dialect_openai.event(&a, t_str(events[i].event), &d, &err));
                 t_assert_str(pdl_buf_str(&d.piece), events[i].text);
@@ -65,16 +70,17 @@ static void test_events(void **state) {
     }
 }
 
-static const char *const no_json[] = {"",
-                                      "{",
-                                      "{}",
-                                      "[]",
-                                      "nope",
-                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]} x",
-                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x",
-                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\n\"}}]}",
-                                      "{\"choices\":[{\"index\":00,\"delta\":{\"content\":\"x\"}}]}",
-                                      "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\q\"}}]}"};
+static const char *const no_json[] = {
+    "",
+    "{",
+    "{}",
+    "[]",
+    "nope",
+    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]} x",
+    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x",
+    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\n\"}}]}",
+    "{\"choices\":[{\"index\":00,\"delta\":{\"content\":\"x\"}}]}",
+    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\q\"}}]}"};
 
 static void test_quick_refuses(void **state) {
     (void)state;
@@ -97,9 +103,13 @@ static const struct {
     {{"<thi", "nk>a", "b</th", "ink>c"},
      "c",
      "{\"role\":\"assistant\",\"content\":\"c\",\"reasoning_content\":\"ab\"}"},
-    {{"<think></think>c"}, "c", "{\"role\":\"assistant\",\"content\":\"c\",\"reasoning_content\":\"\"}"},
+    {{"<think></think>c"},
+     "c",
+     "{\"role\":\"assistant\",\"content\":\"c\",\"reasoning_content\":\"\"}"},
     {{"<thi", "s>"}, "<this>", "{\"role\":\"assistant\",\"content\":\"<this>\"}"},
-    {{"<think>x", "y</thin"}, "<think>xy</thin", "{\"role\":\"assistant\",\"content\":\"<think>xy</thin\"}"},
+    {{"<think>x", "y</thin"},
+     "<think>xy</thin",
+     "{\"role\":\"assistant\",\"content\":\"<think>xy</thin\"}"},
     {{"<th"}, "<th", "{\"role\":\"assistant\",\"content\":\"<th\"}"},
     {{"", ""}, "", "{\"role\":\"assistant\",\"content\":\"\"}"},
     {{NULL}, "", "{\"role\":\"assistant\",\"content\":null}"},
@@ -127,7 +137,8 @@ static void test_thinking(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_events), cmocka_unit_test(test_quick_refuses),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_events),
+                                       cmocka_unit_test(test_quick_refuses),
                                        cmocka_unit_test(test_thinking)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,7 +91,8 @@ static void test_bad(void **state) {
         {PDL_YTAG_float, "abc", "ValueError", "could not convert string to float: 'abc'"},
         {PDL_YTAG_bool, "Maybe", "KeyError", "'maybe'"},
         {PDL_YTAG_timestamp, "2024-13-01", "ValueError", "month must be in 1..12"},
-        {PDL_YTAG_binary, "abc", "ConstructorError", "failed to decode base64 data: Incorrect padding"},
+        {PDL_YTAG_binary, "abc", "ConstructorError",
+         "failed to decode base64 data: Incorrect padding"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_err err = {0};

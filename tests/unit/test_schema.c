@@ -1,5 +1,5 @@
-/* test_schema.c -- the JSON Schema of the language: definitions are there and say what the tables say.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_schema.c -- the JSON Schema of the language: definitions are there and say what the tables
+ * say. SPDX-License-Identifier: Apache-2.0 */
 #include "lang/schema.h"
 
 #include "t.h"
@@ -35,8 +35,8 @@ static void definitions(void **state) {
         t_assert_str(pdl_list_len(required) ? pdl_str_get(pdl_list_at(required, 0)) : PDL_STR(""),
                      rows[i].required);
     }
-    assert_true(
-        pdl_is_dict(pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "TextBlock"), "properties"), "context")));
+    assert_true(pdl_is_dict(
+        pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "TextBlock"), "properties"), "context")));
     assert_true(pdl_is_absent(
         pdl_dict_getz(pdl_dict_getz(pdl_dict_getz(defs, "DataBlock"), "properties"), "context")));
     pdl_drop(schema);

@@ -51,7 +51,8 @@ static void versions_are_independent(void **state) {
     uint32_t seed = 12345;
     for (int step = 1; step <= STEPS; step++) {
         seed = seed * 1664525u + 1013904223u;
-        size_t k = (seed >> 8) % VERSIONS, name = (seed >> 12) % (RANGE - 1) + 1, what = (seed >> 24) % 16;
+        size_t k = (seed >> 8) % VERSIONS, name = (seed >> 12) % (RANGE - 1) + 1,
+               what = (seed >> 24) % 16;
         if (what == 0) { /* fork */
             size_t from = (k + 1) % VERSIONS;
             pdl_scope_drop(s[k]);
@@ -71,8 +72,9 @@ static void versions_are_independent(void **state) {
         for (size_t name = 1; name < RANGE; name++) {
             T_ROW(name);
             pdl_vref v = pdl_scope_find(s[k], (pdl_name)name);
-            t_assert(want[k][name] ? !pdl_is_absent(v) && pdl_int_of(pdl_list_at(v, 0)) == want[k][name]
-                                   : pdl_is_absent(v));
+            t_assert(want[k][name]
+                         ? !pdl_is_absent(v) && pdl_int_of(pdl_list_at(v, 0)) == want[k][name]
+                         : pdl_is_absent(v));
             count += want[k][name] != 0;
         }
         t_assert(pdl_scope_count(s[k]) == count);
@@ -99,6 +101,7 @@ static void as_dict(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(definitions_keep_their_order),
-                                       cmocka_unit_test(versions_are_independent), cmocka_unit_test(as_dict)};
+                                       cmocka_unit_test(versions_are_independent),
+                                       cmocka_unit_test(as_dict)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

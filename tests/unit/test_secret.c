@@ -11,7 +11,8 @@ static pdl_secrets *with(const char *const *texts, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_secrets_add(s, t_str(texts[i]));
     return s;
 }
-static const char *const known[] = {"s1", "s12", "a\"b\\c\nd", "k\xc3\xa9y/\xf0\x9f\x98\x80", "p%q r", "tail\\"};
+static const char *const known[] = {"s1",    "s12",   "a\"b\\c\nd", "k\xc3\xa9y/\xf0\x9f\x98\x80",
+                                    "p%q r", "tail\\"};
 
 static const struct {
     const char *in, *out;
@@ -20,13 +21,13 @@ static const struct {
     {"nothing", "nothing"},
     {"xs1y s12 s13", "x[REDACTED]y [REDACTED] [REDACTED]3"},
     {"a\"b\\c\nd.", "[REDACTED]."},
-    {"{\"x\":\"a\\\"b\\\\c\\nd.\"}", "{\"x\":\"[REDACTED].\"}"},                  /* JSON */
-    {"a\\u0022b\\u005Cc\\u000Ad.", "a\\u0022b\\u005Cc\\u000Ad."},                /* nobody writes a backslash so */
+    {"{\"x\":\"a\\\"b\\\\c\\nd.\"}", "{\"x\":\"[REDACTED].\"}"},  /* JSON */
+    {"a\\u0022b\\u005Cc\\u000Ad.", "a\\u0022b\\u005Cc\\u000Ad."}, /* nobody writes a backslash so */
     {"\\u0073\\u0031.", "[REDACTED]."},
-    {"\"a\\\\\\\"b\\\\\\\\c\\\\nd.\"", "\"[REDACTED].\""},                       /* JSON in JSON */
-    {"k\\u00e9y\\/\\ud83d\\ude00.", "[REDACTED]."},                              /* ASCII only */
-    {"k\\xe9y/\xf0\x9f\x98\x80.", "[REDACTED]."},                                /* Python */
-    {"k%C3%a9y%2f%F0%9f%98%80.", "[REDACTED]."},                                 /* an address */
+    {"\"a\\\\\\\"b\\\\\\\\c\\\\nd.\"", "\"[REDACTED].\""}, /* JSON in JSON */
+    {"k\\u00e9y\\/\\ud83d\\ude00.", "[REDACTED]."},        /* ASCII only */
+    {"k\\xe9y/\xf0\x9f\x98\x80.", "[REDACTED]."},          /* Python */
+    {"k%C3%a9y%2f%F0%9f%98%80.", "[REDACTED]."},           /* an address */
     {"p%q r p%25q%20r", "[REDACTED] [REDACTED]"},
     {"tail\\.", "[REDACTED]."},
     {"\"tail\\\\\"", "\"[REDACTED]\""},
@@ -69,7 +70,8 @@ static void test_pieces(void **state) {
     pdl_secrets_free(s);
 }
 
-/* Little is held back, and a text that looks like a secret at every byte takes time in proportion to its length. */
+/* Little is held back, and a text that looks like a secret at every byte takes time in proportion
+ * to its length. */
 static void test_bounds(void **state) {
     (void)state;
     pdl_buf key = PDL_BUF, text = PDL_BUF, out = PDL_BUF;
@@ -85,7 +87,8 @@ static void test_bounds(void **state) {
     pdl_hider_end(&h, &out);
     pdl_buf_clear(&out);
     pdl_hide_text(s, pdl_buf_str(&key), &out);
-    t_assert(pdl_str_find(pdl_buf_str(&out), PDL_STR("a"), 0) == PDL_NOT_FOUND && pdl_str_find(pdl_buf_str(&out), PDL_STR("b"), 0) == PDL_NOT_FOUND);
+    t_assert(pdl_str_find(pdl_buf_str(&out), PDL_STR("a"), 0) == PDL_NOT_FOUND &&
+             pdl_str_find(pdl_buf_str(&out), PDL_STR("b"), 0) == PDL_NOT_FOUND);
     pdl_buf_clear(&text);
     for (size_t i = 0; i < 200000; i++) pdl_buf_putc(&text, '\\');
     pdl_hide_text(s, pdl_buf_str(&text), &out);
@@ -109,8 +112,11 @@ static void test_values(void **state) {
     } rows[] = {
         {"[1,\"no\",{\"a\":\"b\"}]", "[1,\"no\",{\"a\":\"b\"}]"},
         {"\"xs1y s12\"", "\"x[REDACTED]y [REDACTED]\""},
-        {"{\"api_key\":\"k\",\"Token\":\"t\",\"key\":\"k\"}", "{\"api_key\":\"[REDACTED]\",\"Token\":\"[REDACTED]\",\"key\":\"k\"}"},
-        {"{\"extra_headers\":{\"X-Any\":\"k\",\"Cookie\":\"k\",\"Accept\":\"a\"}}", "{\"extra_headers\":{\"X-Any\":\"[REDACTED]\",\"Cookie\":\"[REDACTED]\",\"Accept\":\"a\"}}"},
+        {"{\"api_key\":\"k\",\"Token\":\"t\",\"key\":\"k\"}",
+         "{\"api_key\":\"[REDACTED]\",\"Token\":\"[REDACTED]\",\"key\":\"k\"}"},
+        {"{\"extra_headers\":{\"X-Any\":\"k\",\"Cookie\":\"k\",\"Accept\":\"a\"}}",
+         "{\"extra_headers\":{\"X-Any\":\"[REDACTED]\",\"Cookie\":\"[REDACTED]\",\"Accept\":\"a\"}"
+         "}"},
         {"{\"a\":[{\"b\":\"s1\"}],\"s1\":2}", "{\"a\":[{\"b\":\"[REDACTED]\"}],\"[REDACTED]\":2}"},
     };
     pdl_secrets *s = with(known, T_LEN(known));
@@ -137,12 +143,17 @@ static void test_lines(void **state) {
     static const struct {
         const char *in, *out;
     } rows[] = {
-        {"d: {\"c\":\"x0-\"}\nd: {\"c\":\"1y\"}\n", "d: {\"c\":\"[REDACTED]\"}\nd: {\"c\":\"y\"}\n"},
-        {"d: {\"c\":\"x\",\"n\":\"0\"}\n\nd: {\"c\":\"0\"}\nd: {\"c\":\"-\"}\nd: {\"c\":\"1\"}\n", "d: {\"c\":\"[REDACTED]\",\"n\":\"0\"}\n\nd: {\"c\":\"\"}\nd: {\"c\":\"\"}\nd: {\"c\":\"\"}\n"},
+        {"d: {\"c\":\"x0-\"}\nd: {\"c\":\"1y\"}\n",
+         "d: {\"c\":\"[REDACTED]\"}\nd: {\"c\":\"y\"}\n"},
+        {"d: {\"c\":\"x\",\"n\":\"0\"}\n\nd: {\"c\":\"0\"}\nd: {\"c\":\"-\"}\nd: {\"c\":\"1\"}\n",
+         "d: {\"c\":\"[REDACTED]\",\"n\":\"0\"}\n\nd: {\"c\":\"\"}\nd: {\"c\":\"\"}\nd: "
+         "{\"c\":\"\"}\n"},
         {"d: {\"a\":\"x0\"}\nd: {\"b\":\"-1\"}\n", "d: {\"a\":\"x0\"}\nd: {\"b\":\"-1\"}\n"},
         {"1: {\"a\":\"x0\"}\n2: {\"a\":\"-1\"}\n", "1: {\"a\":\"x0\"}\n2: {\"a\":\"-1\"}\n"},
-        {"plain x0-1 \"open x0-1\n\"open abcd", "plain [REDACTED] \"open [REDACTED]\n\"open [REDACTED]"},
-        {"{\"x0-1\":1,\"\\u0078\\u0030-1\":[\"x0-1\",\"x\",\"0-1\"]}", "{\"[REDACTED]\":1,\"[REDACTED]\":[\"[REDACTED]\",\"[REDACTED]\",\"\"]}"},
+        {"plain x0-1 \"open x0-1\n\"open abcd",
+         "plain [REDACTED] \"open [REDACTED]\n\"open [REDACTED]"},
+        {"{\"x0-1\":1,\"\\u0078\\u0030-1\":[\"x0-1\",\"x\",\"0-1\"]}",
+         "{\"[REDACTED]\":1,\"[REDACTED]\":[\"[REDACTED]\",\"[REDACTED]\",\"\"]}"},
     };
     static const char *const secrets[] = {"x0-1", "abcdefgh"};
     pdl_secrets *s = with(secrets, 2);
@@ -154,7 +165,8 @@ static void test_lines(void **state) {
         t_assert_str(pdl_buf_str(&whole), rows[i].out);
         pdl_hider h = PDL_HIDER(s);
         for (size_t at = 0; at < in.n;) {
-            size_t nl = pdl_str_find(in, PDL_STR("\n"), at), end = nl == PDL_NOT_FOUND ? in.n : nl + 1;
+            size_t nl = pdl_str_find(in, PDL_STR("\n"), at),
+                   end = nl == PDL_NOT_FOUND ? in.n : nl + 1;
             pdl_hider_feed_lines(&h, pdl_str_sub(in, at, end), &fed);
             at = end;
         }
@@ -193,8 +205,11 @@ static void test_notes(void **state) {
     (void)state;
     pdl_secrets *s = pdl_secrets_new();
     pdl_buf b = PDL_BUF;
-    pdl_val params = json("{\"api_key\":\"in-param\",\"temperature\":\"not-me\",\"bos_token\":\"not-me\",\"extra_headers\":{\"X-A\":\"Bearer in-header\",\"Cookie\":\"a=one-cookie; b=two-cookie\"},"
-                          "\"fallbacks\":[{\"model\":\"m\",\"api_key\":\"in-fallback\"}],\"api_base\":\"http://me:pass%2Dword@h?k=in-query\"}");
+    pdl_val params = json(
+        "{\"api_key\":\"in-param\",\"temperature\":\"not-me\",\"bos_token\":\"not-me\",\"extra_"
+        "headers\":{\"X-A\":\"Bearer in-header\",\"Cookie\":\"a=one-cookie; b=two-cookie\"},"
+        "\"fallbacks\":[{\"model\":\"m\",\"api_key\":\"in-fallback\"}],\"api_base\":\"http://"
+        "me:pass%2Dword@h?k=in-query\"}");
     t_assert(!pdl_secrets_any(s));
     pdl_secrets_note_parameters(s, params);
     pdl_secrets_note_variable(s, PDL_STR("MY_TOKEN"), PDL_STR("in-variable"));
@@ -202,8 +217,12 @@ static void test_notes(void **state) {
     pdl_secrets_note(s, PDL_STR("short"));
     pdl_secrets_note(s, PDL_STR("ollama"));
     t_assert(pdl_secrets_any(s));
-    pdl_hide_text(s, PDL_STR("in-param not-me in-header one-cookie two-cookie in-fallback pass-word bWU6cGFzcy13b3Jk in-query in-variable short ollama"), &b);
-    t_assert_str(pdl_buf_str(&b), "[REDACTED] not-me [REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED] [REDACTED] short ollama");
+    pdl_hide_text(s,
+                  PDL_STR("in-param not-me in-header one-cookie two-cookie in-fallback pass-word "
+                          "bWU6cGFzcy13b3Jk in-query in-variable short ollama"),
+                  &b);
+    t_assert_str(pdl_buf_str(&b), "[REDACTED] not-me [REDACTED] [REDACTED] [REDACTED] [REDACTED] "
+                                  "[REDACTED] [REDACTED] [REDACTED] [REDACTED] short ollama");
     pdl_buf_fini(&b);
     pdl_drop(params);
     pdl_secrets_free(s);
@@ -213,8 +232,10 @@ static void test_notes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts), cmocka_unit_test(test_pieces), cmocka_unit_test(test_bounds), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_addresses), cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_texts),  cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_bounds), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_lines),  cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_notes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_shapes.c -- dicts that share their keys, however they came to: each stays its own when it is changed.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_shapes.c -- dicts that share their keys, however they came to: each stays its own when it is
+ * changed. SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
 #include "value/json_read.h"
@@ -24,8 +24,10 @@ static void changes_stay_with_one_dict(void **state) {
     (void)state;
     size_t start = pdl_live_objects();
     pdl_shapes met = {0};
-    pdl_val a = pdl_shapes_share(&met, make("x", "y", 1)), b = pdl_shapes_share(&met, make("x", "y", 3)),
-            c = pdl_shapes_share(&met, make("y", "x", 5)), empty = pdl_shapes_share(&met, pdl_dict_new(0));
+    pdl_val a = pdl_shapes_share(&met, make("x", "y", 1)),
+            b = pdl_shapes_share(&met, make("x", "y", 3)),
+            c = pdl_shapes_share(&met, make("y", "x", 5)),
+            empty = pdl_shapes_share(&met, pdl_dict_new(0));
     a = pdl_dict_putz(a, "z", pdl_int(9));
     pdl_val key = pdl_textz("x");
     b = pdl_dict_del(b, key);
@@ -45,23 +47,29 @@ static void changes_stay_with_one_dict(void **state) {
 /* Do two dicts that hold such a dict under a key come to have the inner keys in common? */
 static bool inner_is_shared(const char *outer_key) {
     pdl_shapes met = {0};
-    pdl_val a = pdl_shapes_share(&met, pdl_dict_putz(pdl_dict_new(0), outer_key, make("x", "y", 1))),
-            b = pdl_shapes_share(&met, pdl_dict_putz(pdl_dict_new(0), outer_key, make("x", "y", 3)));
-    pdl_vref x = pdl_dict_key_at(pdl_dict_getz(a, outer_key), 0), y = pdl_dict_key_at(pdl_dict_getz(b, outer_key), 0);
+    pdl_val a = pdl_shapes_share(&met,
+                                 pdl_dict_putz(pdl_dict_new(0), outer_key, make("x", "y", 1))),
+            b = pdl_shapes_share(&met,
+                                 pdl_dict_putz(pdl_dict_new(0), outer_key, make("x", "y", 3)));
+    pdl_vref x = pdl_dict_key_at(pdl_dict_getz(a, outer_key), 0),
+             y = pdl_dict_key_at(pdl_dict_getz(b, outer_key), 0);
     bool shared = pdl_obj_of(x) == pdl_obj_of(y);
     pdl_drop(a), pdl_drop(b);
     pdl_shapes_fini(&met);
     return shared;
 }
 
-/* Hashes have a seed: one time in 64 the outer keys take the place of the inner ones, not so of all four. */
+/* Hashes have a seed: one time in 64 the outer keys take the place of the inner ones, not so of all
+ * four. */
 static void dicts_inside_are_shared_too(void **state) {
     (void)state;
-    assert_true(inner_is_shared("in") || inner_is_shared("of") || inner_is_shared("under") || inner_is_shared("within"));
+    assert_true(inner_is_shared("in") || inner_is_shared("of") || inner_is_shared("under") ||
+                inner_is_shared("within"));
 }
 
-/* Each row: documents read one after the other with shared keys, the last one as it comes out. The guess that the
- * first makes is right, too long, too short, in another order, with keys met twice or that need escapes. */
+/* Each row: documents read one after the other with shared keys, the last one as it comes out. The
+ * guess that the first makes is right, too long, too short, in another order, with keys met twice
+ * or that need escapes. */
 static const struct {
     const char *first, *second;
 } documents[] = {
@@ -106,8 +114,10 @@ static void repeated_keys_keep_the_last_value(void **state) {
     pdl_json_keys keys = {0};
     pdl_err err = {0};
     pdl_val v;
-    static const char *const texts[] = {"{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":1,\"b\":2}", "{\"a\":1,\"b\":2,\"a\":3}"};
-    static const char *const wants[] = {"{\"a\":3,\"b\":2}", "{\"a\":1,\"b\":2}", "{\"a\":3,\"b\":2}"};
+    static const char *const texts[] = {"{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":1,\"b\":2}",
+                                        "{\"a\":1,\"b\":2,\"a\":3}"};
+    static const char *const wants[] = {"{\"a\":3,\"b\":2}", "{\"a\":1,\"b\":2}",
+                                        "{\"a\":3,\"b\":2}"};
     for (size_t i = 0; i < T_LEN(texts); i++) {
         T_ROW(i);
         assert_true(pdl_json_read_with(t_str(texts[i]), 0, &keys, &v, NULL, &err));
@@ -123,7 +133,8 @@ static void a_failure_releases_guesses(void **state) {
     size_t start = pdl_live_objects();
     pdl_json_keys keys = {0};
     pdl_val v;
-    static const char *const texts[] = {"{\"a\":{\"a\":1,\"b\":2},\"b\":{\"a\":1", "{\"a\":1,\"b\"}", "{\"a\":1,\"b\":2", "{\"a\":1,"};
+    static const char *const texts[] = {"{\"a\":{\"a\":1,\"b\":2},\"b\":{\"a\":1",
+                                        "{\"a\":1,\"b\"}", "{\"a\":1,\"b\":2", "{\"a\":1,"};
     pdl_err err = {0};
     assert_true(pdl_json_read_with(PDL_STR("{\"a\":1,\"b\":2}"), 0, &keys, &v, NULL, &err));
     pdl_drop(v);
@@ -138,8 +149,10 @@ static void a_failure_releases_guesses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_stay_with_one_dict),      cmocka_unit_test(dicts_inside_are_shared_too),
-        cmocka_unit_test(a_guess_changes_nothing),         cmocka_unit_test(repeated_keys_keep_the_last_value),
+        cmocka_unit_test(changes_stay_with_one_dict),
+        cmocka_unit_test(dicts_inside_are_shared_too),
+        cmocka_unit_test(a_guess_changes_nothing),
+        cmocka_unit_test(repeated_keys_keep_the_last_value),
         cmocka_unit_test(a_failure_releases_guesses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,8 +44,10 @@ static void words_are_those_of_shlex(void **state) {
         pdl_err err = {0};
         bool ok = pdl_shlex_split(t_str(rows[i].text), add, &b, &err);
         t_assert(ok == (rows[i].want != NULL));
-        if (ok) t_assert_str(pdl_buf_str(&b), rows[i].want);
-        else t_assert_str(t_str(err.msg), rows[i].msg);
+        if (ok)
+            t_assert_str(pdl_buf_str(&b), rows[i].want);
+        else
+            t_assert_str(t_str(err.msg), rows[i].msg);
         if (!ok) t_assert_str(t_str(err.foreign), "ValueError");
         pdl_err_fini(&err);
         pdl_buf_fini(&b);

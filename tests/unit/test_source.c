@@ -10,7 +10,8 @@ static void lines_and_columns(void **state) {
     (void)state;
     static const struct {
         uint32_t off, line, column;
-    } rows[] = {{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {4, 3, 1}, {6, 3, 2}, {7, 3, 3}, {8, 4, 1}, {99, 4, 1}};
+    } rows[] = {{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {4, 3, 1},
+                {6, 3, 2}, {7, 3, 3}, {8, 4, 1}, {99, 4, 1}};
     pdl_arena *a = pdl_arena_make();
     pdl_source *s = pdl_source_new(a, PDL_STR("f.pdl"), PDL_STR("ab\n\n\xc3\xa9x\n"));
     for (size_t i = 0; i < T_LEN(rows); i++) {

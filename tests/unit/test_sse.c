@@ -63,11 +63,11 @@ static const struct {
 } places[] = {
     {"", "", 0},
     {"id: 1\ndata: a\n\n", "1", 0},
-    {"id: 1\ndata: a\n\nid: 2\ndata: b\n", "1", 0},     /* the second is not complete */
-    {"id: 1\ndata: a\n\nid: 2\n\n", "2", 0},           /* an event without data counts */
-    {"id: 1\ndata: a\n\ndata: b\n\n", "1", 0},         /* an id holds on */
-    {"id: 1\ndata: a\n\nid\ndata: b\n\n", "", 0},      /* until it is taken back */
-    {"id: a\tb\ndata: a\n\n", "", 0},                  /* what no header can carry is none */
+    {"id: 1\ndata: a\n\nid: 2\ndata: b\n", "1", 0}, /* the second is not complete */
+    {"id: 1\ndata: a\n\nid: 2\n\n", "2", 0},        /* an event without data counts */
+    {"id: 1\ndata: a\n\ndata: b\n\n", "1", 0},      /* an id holds on */
+    {"id: 1\ndata: a\n\nid\ndata: b\n\n", "", 0},   /* until it is taken back */
+    {"id: a\tb\ndata: a\n\n", "", 0},               /* what no header can carry is none */
     {"retry: 250\n\n", "", 250},
     {"retry: 250\nretry: -1\nretry: x\nretry: 99999999999\n\n", "", 250},
 };

@@ -20,11 +20,13 @@ static void search(void **state) {
         {"", "", 0, 0, 0},
         {"", "a", 0, PDL_NOT_FOUND, PDL_NOT_FOUND},
         {"aabaabaaab", "aab", 1, 3, 7},
-        {"abcabcabcabcabcabcabcabcabcabcabcabcabcX", "abcabcabcabcabcabcabcabcabcabcabcabc", 0, 0, 3},
+        {"abcabcabcabcabcabcabcabcabcabcabcabcabcX", "abcabcabcabcabcabcabcabcabcabcabcabc", 0, 0,
+         3},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        t_assert(pdl_str_find(t_str(rows[i].s), t_str(rows[i].needle), rows[i].from) == rows[i].first);
+        t_assert(pdl_str_find(t_str(rows[i].s), t_str(rows[i].needle), rows[i].from) ==
+                 rows[i].first);
         t_assert(pdl_str_rfind(t_str(rows[i].s), t_str(rows[i].needle)) == rows[i].last);
     }
     t_assert(pdl_str_find((pdl_str){0}, PDL_STR("a"), 0) == PDL_NOT_FOUND);
@@ -35,7 +37,8 @@ static void folders_and_names(void **state) {
     (void)state;
     static const struct {
         const char *path, *folder, *name;
-    } rows[] = {{"a.pdl", "", "a.pdl"}, {"/a.pdl", "/", "a.pdl"}, {"x/a.pdl", "x", "a.pdl"}, {"/x/y/a", "/x/y", "a"}, {"x/", "x", ""}, {"", "", ""}};
+    } rows[] = {{"a.pdl", "", "a.pdl"},  {"/a.pdl", "/", "a.pdl"}, {"x/a.pdl", "x", "a.pdl"},
+                {"/x/y/a", "/x/y", "a"}, {"x/", "x", ""},          {"", "", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         t_assert(pdl_str_is(pdl_file_folder(t_str(rows[i].path)), rows[i].folder));
         t_assert(pdl_str_is(pdl_file_name(t_str(rows[i].path)), rows[i].name));
@@ -63,7 +66,8 @@ static void order_and_equality(void **state) {
     t_assert(pdl_str_eq((pdl_str){0}, PDL_STR("")));
     t_assert(pdl_str_eq_nocase(PDL_STR("Content-Type"), PDL_STR("content-type")));
     t_assert(!pdl_str_eq_nocase(PDL_STR("@"), PDL_STR("`")));
-    t_assert(pdl_str_starts(PDL_STR("abc"), PDL_STR("ab")) && !pdl_str_starts(PDL_STR("a"), PDL_STR("ab")));
+    t_assert(pdl_str_starts(PDL_STR("abc"), PDL_STR("ab")) &&
+             !pdl_str_starts(PDL_STR("a"), PDL_STR("ab")));
     t_assert(pdl_str_ends(PDL_STR("abc"), PDL_STR("bc")) && pdl_str_ends(PDL_STR(""), PDL_STR("")));
 }
 
@@ -80,7 +84,8 @@ static void nearest(void **state) {
     (void)state;
     static const pdl_str known[] = {{"name", 4}, {"text", 4}, {"repeat", 6}, {"Until", 5}};
     static const char *const rows[][2] = {
-        {"nmae", "name"}, {"txt", "text"}, {"reapet", "repeat"}, {"until", "Until"}, {"zzzz", ""}, {"name", ""},
+        {"nmae", "name"},   {"txt", "text"}, {"reapet", "repeat"},
+        {"until", "Until"}, {"zzzz", ""},    {"name", ""},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
@@ -93,9 +98,12 @@ static void nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(search), cmocka_unit_test(rfind_is_linear), cmocka_unit_test(folders_and_names),
+        cmocka_unit_test(search),
+        cmocka_unit_test(rfind_is_linear),
+        cmocka_unit_test(folders_and_names),
         cmocka_unit_test(order_and_equality),
-        cmocka_unit_test(parts),  cmocka_unit_test(nearest),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,8 @@ static void append_shares_and_grows(void **state) {
     t_assert(pdl_str_get(v).n == 200000 && pdl_text_len_cp(v) == 200000);
     pdl_val w = pdl_keep(v); /* shared: the append copies */
     t_assert(pdl_text_append(w, PDL_STR("\xc3\xa9"), &w, &err));
-    t_assert(pdl_str_get(v).n == 200000 && pdl_str_get(w).n == 200002 && pdl_text_len_cp(w) == 200001);
+    t_assert(pdl_str_get(v).n == 200000 && pdl_str_get(w).n == 200002 &&
+             pdl_text_len_cp(w) == 200001);
     pdl_drop(v);
     pdl_drop(w);
     t_assert(pdl_live_objects() == start);

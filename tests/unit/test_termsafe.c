@@ -17,11 +17,16 @@ static void pictures(void **state) {
         {PDL_STR(""), ""},
         {PDL_STR("plain\n\ttext\r\n"), "plain\n\ttext\r\n"},
         {PDL_STR("\033[31mred"), "\xe2\x90\x9b[31mred"},
-        {PDL_STR("a\0b"), "a\xe2\x90\x80" "b"},
+        {PDL_STR("a\0b"), "a\xe2\x90\x80"
+                          "b"},
         {PDL_STR("\x7f"), "\xe2\x90\xa1"},
-        {PDL_STR("a\rb"), "a\xe2\x90\x8d" "b"},
+        {PDL_STR("a\rb"), "a\xe2\x90\x8d"
+                          "b"},
         {PDL_STR("end\r"), "end\xe2\x90\x8d"},
-        {PDL_STR("\xc2\x9b" "2J"), "\xef\xbf\xbd" "2J"},
+        {PDL_STR("\xc2\x9b"
+                 "2J"),
+         "\xef\xbf\xbd"
+         "2J"},
         {PDL_STR("\xc2\xa0\xc3\x9b"), "\xc2\xa0\xc3\x9b"},
         {PDL_STR("\xe2\x80\xae"), "\xe2\x80\xae"},
     };
@@ -50,6 +55,7 @@ static void files_get_the_bytes(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pictures), cmocka_unit_test(files_get_the_bytes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pictures),
+                                       cmocka_unit_test(files_get_the_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

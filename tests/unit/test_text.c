@@ -38,8 +38,10 @@ static const struct {
     {"1e16", "1e+16", "1e+16", "1e+16"},
     {"NaN", "NaN", "nan", "nan"},
     {"-Infinity", "-Infinity", "-inf", "-inf"},
-    {"[1,\"x\",null,true]", "[1, \"x\", null, true]", "[1, 'x', None, True]", "[1, 'x', None, True]"},
-    {"{\"a\":{\"b\":\"é\"}}", "{\"a\": {\"b\": \"\\u00e9\"}}", "{'a': {'b': 'é'}}", "{'a': {'b': 'é'}}"},
+    {"[1,\"x\",null,true]", "[1, \"x\", null, true]", "[1, 'x', None, True]",
+     "[1, 'x', None, True]"},
+    {"{\"a\":{\"b\":\"é\"}}", "{\"a\": {\"b\": \"\\u00e9\"}}", "{'a': {'b': 'é'}}",
+     "{'a': {'b': 'é'}}"},
     {"\"'\\\"\\n\\u0000\\u007f\\u200b\\u00a0\\\\\"", "'\"\n", "'\"\n",
      "'\\'\"\\n\\x00\\x7f\\u200b\\xa0\\\\'"},
     {"\"\\udb40\\udc01\"", "\xf3\xa0\x80\x81", "\xf3\xa0\x80\x81", "'\\U000e0001'"},
@@ -71,7 +73,8 @@ static pdl_val make_time(const pdl_time *t, bool is_date) {
 static void test_exotic(void **state) {
     (void)state;
     size_t live = pdl_live_objects();
-    const pdl_time t = {2024, 1, 15, 10, 30, 0, 0, false, 0}, u = {2024, 1, 15, 10, 30, 0, 5, true, -18000};
+    const pdl_time t = {2024, 1, 15, 10, 30, 0, 0, false, 0},
+                   u = {2024, 1, 15, 10, 30, 0, 5, true, -18000};
     const pdl_time z = {2024, 1, 15, 0, 0, 7, 0, true, 0};
     const struct {
         pdl_val v;
@@ -87,17 +90,20 @@ static void test_exotic(void **state) {
         {make_time(&z, false), "2024-01-15 00:00:07+00:00",
          "datetime.datetime(2024, 1, 15, 0, 0, 7, tzinfo=datetime.timezone.utc)"},
         {make_time(&u, false), "2024-01-15 10:30:00.000005-05:00",
-         "datetime.datetime(2024, 1, 15, 10, 30, 0, 5, tzinfo=datetime.timezone(datetime.timedelta(days=-1, "
+         "datetime.datetime(2024, 1, 15, 10, 30, 0, 5, "
+         "tzinfo=datetime.timezone(datetime.timedelta(days=-1, "
          "seconds=68400)))"},
         {pdl_range_new(0, 3, 1), "range(0, 3)", "range(0, 3)"},
         {pdl_range_new(0, 3, 2), "range(0, 3, 2)", "range(0, 3, 2)"},
-        {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_KEYS), "dict_keys(['a'])", "dict_keys(['a'])"},
-        {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_VALUES), "dict_values([1])", "dict_values([1])"},
+        {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_KEYS), "dict_keys(['a'])",
+         "dict_keys(['a'])"},
+        {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_VALUES), "dict_values([1])",
+         "dict_values([1])"},
         {pdl_view_new(from_json("{\"a\":1}"), PDL_VIEW_ITEMS), "dict_items([('a', 1)])",
          "dict_items([('a', 1)])"},
         {pdl_undefined(pdl_textz("'x' is undefined")), "", "Undefined"},
-        {pdl_handle_new(1, pdl_textz("T"), pdl_textz("tee"), pdl_textz("<T at 0>"), true, -1), "tee",
-         "<T at 0>"},
+        {pdl_handle_new(1, pdl_textz("T"), pdl_textz("tee"), pdl_textz("<T at 0>"), true, -1),
+         "tee", "<T at 0>"},
         {pdl_with_flags(pdl_textz("<"), PDL_F_SAFE), "<", "Markup('<')"},
     };
     for (size_t i = 0; i < T_LEN(all); i++) {
@@ -186,7 +192,8 @@ static void test_pprint(void **state) {
          "\"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\"}",
          "{'age': 30,\n 'city': 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',\n 'name': "
          "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}"},
-        {"\"aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccc dddddddddddddd\"",
+        {"\"aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccc "
+         "dddddddddddddd\"",
          "('aaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccc '\n "
          "'dddddddddddddd')"},
     };

@@ -1,5 +1,5 @@
-/* test_toolbox.c -- the program that stands for a tool server: names that models use, parameters, what is left out.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_toolbox.c -- the program that stands for a tool server: names that models use, parameters,
+ * what is left out. SPDX-License-Identifier: Apache-2.0 */
 #include "lang/toolbox.h"
 
 #include "t.h"
@@ -35,19 +35,23 @@ static const struct {
     {"[\"a\"]", "{}", "{\"a\":\"a\"}", "{\"a\":\"s\"}"},
     {"[\"a\"]", "{\"a\":\"other\"}", "{\"a\":\"s_a\"}", "{\"a\":\"other\",\"s_a\":\"s\"}"},
     {"[\"a\"]", "{\"a\":\"s\",\"b\":\"s\"}", "{\"a\":\"a\"}", "{\"a\":\"s\"}"}, /* imported again */
-    {"[\"a\"]", "{\"a\":\"x\",\"s_a\":\"y\",\"s_a_2\":\"z\"}", "{\"a\":\"s_a_3\"}", "{\"a\":\"x\",\"s_a\":\"y\",\"s_a_2\":\"z\",\"s_a_3\":\"s\"}"},
-    {"[\"a.b\",\"a_b\",\"a-b\"]", "{}", "{\"a.b\":\"a_b\",\"a_b\":\"s_a_b\",\"a-b\":\"a-b\"}", NULL},
+    {"[\"a\"]", "{\"a\":\"x\",\"s_a\":\"y\",\"s_a_2\":\"z\"}", "{\"a\":\"s_a_3\"}",
+     "{\"a\":\"x\",\"s_a\":\"y\",\"s_a_2\":\"z\",\"s_a_3\":\"s\"}"},
+    {"[\"a.b\",\"a_b\",\"a-b\"]", "{}", "{\"a.b\":\"a_b\",\"a_b\":\"s_a_b\",\"a-b\":\"a-b\"}",
+     NULL},
     {"[\"\xc3\xa4 x\"]", "{}", "{\"\xc3\xa4 x\":\"__x\"}", NULL},
     {"[\"" L60 "bbbbX\",\"" L60 "bbbbY\"]", "{}",
      "{\"" L60 "bbbbX\":\"" L60 "bbbb\",\"" L60 "bbbbY\":\"s_" L60 "bb\"}", NULL},
-    {"[\"" L60 "bbbbX\"]", "{\"" L60 "bbbb\":\"x\",\"s_" L60 "bb\":\"y\"}", "{\"" L60 "bbbbX\":\"s_" L10 L10 L10 L10 L10 "a_2\"}", NULL},
+    {"[\"" L60 "bbbbX\"]", "{\"" L60 "bbbb\":\"x\",\"s_" L60 "bb\":\"y\"}",
+     "{\"" L60 "bbbbX\":\"s_" L10 L10 L10 L10 L10 "a_2\"}", NULL},
 };
 
 static void names_are_those_of_one_server(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(names); i++) {
         T_ROW(i);
-        pdl_val list = json(names[i].tools), tools = pdl_list_new(0), taken = json(names[i].taken), got = pdl_dict_new(0);
+        pdl_val list = json(names[i].tools), tools = pdl_list_new(0), taken = json(names[i].taken),
+                got = pdl_dict_new(0);
         for (size_t k = 0; k < pdl_list_len(list); k++) {
             pdl_val t = json("{\"inputSchema\":{\"type\":\"object\"}}");
             tools = pdl_list_push(tools, pdl_dict_putz(t, "name", pdl_keep(pdl_list_at(list, k))));
@@ -56,7 +60,8 @@ static void names_are_those_of_one_server(void **state) {
         pdl_val declared = pdl_toolbox_write(PDL_STR("s"), tools, &taken, &text);
         for (size_t k = 0; k < pdl_dict_len(declared); k++) {
             pdl_vref f = pdl_dict_getz(pdl_dict_val_at(declared, k), "function");
-            got = pdl_dict_put(got, pdl_keep(pdl_dict_key_at(declared, k)), pdl_keep(pdl_dict_getz(f, "name")));
+            got = pdl_dict_put(got, pdl_keep(pdl_dict_key_at(declared, k)),
+                               pdl_keep(pdl_dict_getz(f, "name")));
         }
         assert_json(got, names[i].want);
         if (names[i].then) assert_json(taken, names[i].then);
@@ -71,17 +76,31 @@ static const struct {
 } programs[] = {
     {"{\"name\":\"a\",\"inputSchema\":{}}", "pdl_tool_result(pdl_tool_call('s', 'a', []))"},
     {"{\"name\":\"a\",\"description\":\"Adds\",\"inputSchema\":{}}", "description: Adds"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":\"integer\"},\"y\":{}},\"required\":[\"x\"]}}", "['x', 'y']"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":\"integer\"}},\"required\":[\"x\"]}}", "x:\n        type: integer"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":\"integer\"}}}}", "x:\n        optional:\n          type: integer"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"minimum\":1}},\"required\":[\"x\"]}}", "- object"}, /* of any type */
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"$ref\":\"#/x\"}},\"required\":[\"x\"]}}", "function:\n      x: null\n"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"items\":[{\"$ref\":\"#\"}]}},\"required\":[\"x\"]}}", "function:\n      x: null\n"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":5},\"required\":[\"x\"]}}", "function:\n      x: null\n"},
-    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":5}},\"required\":[\"x\"]}}", "function:\n      x: null\n"},
-    {"{\"name\":\"tools\",\"inputSchema\":{}}", "!'s', 'tools'"},           /* a member of its own */
-    {"{\"name\":\"1st\",\"inputSchema\":{}}", "!'s', '1st'"},               /* no name of PDL */
-    {"{\"name\":\"a b\",\"inputSchema\":{}}", "{''a_b'': ''a b''}.get(name, name)"}, /* called by call_tool only */
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":\"integer\"},\"y\":{}},"
+     "\"required\":[\"x\"]}}",
+     "['x', 'y']"},
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":\"integer\"}},\"required\":["
+     "\"x\"]}}",
+     "x:\n        type: integer"},
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":\"integer\"}}}}",
+     "x:\n        optional:\n          type: integer"},
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"minimum\":1}},\"required\":[\"x\"]}"
+     "}",
+     "- object"}, /* of any type */
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"$ref\":\"#/"
+     "x\"}},\"required\":[\"x\"]}}",
+     "function:\n      x: null\n"},
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"items\":[{\"$ref\":\"#\"}]}},"
+     "\"required\":[\"x\"]}}",
+     "function:\n      x: null\n"},
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":5},\"required\":[\"x\"]}}",
+     "function:\n      x: null\n"},
+    {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":5}},\"required\":[\"x\"]}}",
+     "function:\n      x: null\n"},
+    {"{\"name\":\"tools\",\"inputSchema\":{}}", "!'s', 'tools'"}, /* a member of its own */
+    {"{\"name\":\"1st\",\"inputSchema\":{}}", "!'s', '1st'"},     /* no name of PDL */
+    {"{\"name\":\"a b\",\"inputSchema\":{}}",
+     "{''a_b'': ''a b''}.get(name, name)"}, /* called by call_tool only */
     {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"pdl_context\":{}}}}", "!'s', 'a'"},
     {"{\"name\":\"a\"}", "!'s', 'a'"},
     {"{\"name\":5,\"inputSchema\":{}}", "data: []"},
@@ -92,11 +111,13 @@ static void programs_hold_a_function_a_tool(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(programs); i++) {
         T_ROW(i);
-        pdl_val tools = pdl_list_push(pdl_list_new(1), json(programs[i].tool)), taken = pdl_dict_new(0);
+        pdl_val tools = pdl_list_push(pdl_list_new(1), json(programs[i].tool)),
+                taken = pdl_dict_new(0);
         pdl_buf text = PDL_BUF;
         pdl_drop(pdl_toolbox_write(PDL_STR("s"), tools, &taken, &text));
         bool absent = programs[i].has[0] == '!';
-        bool found = pdl_str_find(pdl_buf_str(&text), t_str(programs[i].has + absent), 0) != PDL_NOT_FOUND;
+        bool found =
+            pdl_str_find(pdl_buf_str(&text), t_str(programs[i].has + absent), 0) != PDL_NOT_FOUND;
         if (found == absent) fail_msg("row %zu: <%s> in\n%s", i, programs[i].has, pdl_buf_z(&text));
         pdl_buf_fini(&text);
         pdl_drop(tools), pdl_drop(taken);

@@ -34,14 +34,16 @@ static void forms(void **state) {
         {"str", "string", "{\"type\": \"string\"}"},
         {"[integer]", "[integer]", "{\"type\": \"array\", \"items\": {\"type\": \"integer\"}}"},
         {"{a: integer, b: {optional: [string]}}", "{a: integer, b?: [string]}",
-         "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": {\"type\": "
+         "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}, \"b\": "
+         "{\"type\": "
          "\"array\", \"items\": "
          "{\"type\": \"string\"}}}, \"required\": [\"a\"], \"additionalProperties\": false}"},
         {"{optional: number}", "number | null",
          "{\"anyOf\": [{\"type\": \"number\"}, {\"type\": \"null\"}]}"},
         {"{enum: [red, 1], title: t}", "\"red\" | 1 (title: \"t\")",
          "{\"enum\": [\"red\", 1], \"title\": \"t\"}"},
-        {"{minLength: 2, type: string}", "string (minLength: 2)", "{\"type\": \"string\", \"minLength\": 2}"},
+        {"{minLength: 2, type: string}", "string (minLength: 2)",
+         "{\"type\": \"string\", \"minLength\": 2}"},
         {"{type: string, name: string}", "string (name: \"string\")",
          "{\"type\": \"string\", \"name\": \"string\"}"},
         {"{object: {type: string}}", "{type: string}",
@@ -52,11 +54,13 @@ static void forms(void **state) {
          "{\"type\": \"object\", \"properties\": {\"object\": {}}, \"required\": [\"object\"], "
          "\"additionalProperties\": false}"},
         {"{optional: string, b: string}", "{optional: string, b: string}",
-         "{\"type\": \"object\", \"properties\": {\"optional\": {\"type\": \"string\"}, \"b\": {\"type\": "
+         "{\"type\": \"object\", \"properties\": {\"optional\": {\"type\": \"string\"}, \"b\": "
+         "{\"type\": "
          "\"string\"}}, "
          "\"required\": [\"optional\", \"b\"], \"additionalProperties\": false}"},
         {"{type: {x: string}}", "{type: {x: string}}",
-         "{\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"object\", \"properties\": {\"x\": "
+         "{\"type\": \"object\", \"properties\": {\"type\": {\"type\": \"object\", \"properties\": "
+         "{\"x\": "
          "{\"type\": \"string\"}}, "
          "\"required\": [\"x\"], \"additionalProperties\": false}}, \"required\": [\"type\"], "
          "\"additionalProperties\": false}"},
@@ -94,7 +98,8 @@ static void refused(void **state) {
         {"{const: 3}", 1, "a JSON Schema needs `type` or `enum` beside `const`"},
         {"4", 1, NULL},
         {"x:\n  []", 2,
-         "write [string] for a list of strings, {type: [string, integer]} for one of several types"},
+         "write [string] for a list of strings, {type: [string, integer]} for one of several "
+         "types"},
         {"{1: string}", 1, NULL},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -115,8 +120,9 @@ static void refused(void **state) {
 /* "LINE PATH TEXT; ..." of a check; line 0: the place of the header. */
 static void told(const pdl_problems *p, pdl_buf *b) {
     for (size_t i = 0; i < p->n; i++)
-        pdl_buf_putf(b, "%s%u %.*s %.*s", i ? "; " : "", p->p[i].at_header ? 0 : pdl_loc_line(p->p[i].loc),
-                     PDL_FMT(p->p[i].path), PDL_FMT(p->p[i].text));
+        pdl_buf_putf(b, "%s%u %.*s %.*s", i ? "; " : "",
+                     p->p[i].at_header ? 0 : pdl_loc_line(p->p[i].loc), PDL_FMT(p->p[i].path),
+                     PDL_FMT(p->p[i].text));
 }
 
 static void problems(void **state) {
@@ -128,17 +134,20 @@ static void problems(void **state) {
         {"integer", "true", "0  True is not of type 'integer'"},
         {"a: integer", "{\"a\": 1}", ""},
         {"a:\n  - b: string\nd: integer", "{\"a\": [{\"b\": \"x\"}, {\"b\": 3}], \"c\": 1}",
-         "0  Missing required field: d; 0 .c Field not allowed: c; 1 .a[1].b 3 should be of type <class "
+         "0  Missing required field: d; 0 .c Field not allowed: c; 1 .a[1].b 3 should be of type "
+         "<class "
          "'str'>"},
-        {"a:\n  - b: string", "{\"a\": [{\"b\": 3}]}", "2 .a[0].b 3 should be of type <class 'str'>"},
+        {"a:\n  - b: string", "{\"a\": [{\"b\": 3}]}",
+         "2 .a[0].b 3 should be of type <class 'str'>"},
         {"a:\n -\n  b: string", "{\"a\": [{}]}", "2 .a[0] Missing required field: b"},
         {"object:\n  a: string", "{\"a\": 1}", "0 .a 1 should be of type <class 'str'>"},
-        {"{a: number, b: string}", "{\"a\": 5, \"b\": 4}", "1 .b 4 should be of type <class 'str'>"},
+        {"{a: number, b: string}", "{\"a\": 5, \"b\": 4}",
+         "1 .b 4 should be of type <class 'str'>"},
         {"{a: {optional: string}}", "{\"a\": null}", "1 .a None should be of type <class 'str'>"},
         {"{type: string, minLength: 2}", "\"a\"", "0  'a' is too short"},
         {"{type: [integer, string]}", "null", "0  None is not of type 'integer', 'string'"},
-        {"{type: object, properties: {n: {$ref: '#'}, v: {type: integer}}}", "{\"n\": {\"v\": \"x\"}}",
-         "0 .n.v x should be of type <class 'int'>"},
+        {"{type: object, properties: {n: {$ref: '#'}, v: {type: integer}}}",
+         "{\"n\": {\"v\": \"x\"}}", "0 .n.v x should be of type <class 'int'>"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
@@ -207,8 +216,8 @@ static void old_words(void **state) {
     const pdl_type *t = NULL;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    assert_true(
-        pdl_type_read(a, load(a, "{a: str, b: [int], c: {optional: {object: {d: bool}}}}"), &t, &err));
+    assert_true(pdl_type_read(a, load(a, "{a: str, b: [int], c: {optional: {object: {d: bool}}}}"),
+                              &t, &err));
     pdl_type_deprecated(t, count_old, &b);
     t_assert_str(pdl_buf_str(&b), "str>string int>integer bool>boolean ");
     pdl_buf_clear(&b);
@@ -227,7 +236,8 @@ static void invalid_schema(void **state) {
         {"{type: integer, minimum: x}", "Invalid type in spec: 'x' is not of type 'number'"},
         {"{a: {type: object, properties: {a: integer}}}",
          "Invalid type in spec: 'integer' is not of type 'object', 'boolean'"},
-        {"{type: integer, $ref: '#/nosuch'}", "Invalid type in spec: Unresolvable reference: #/nosuch"},
+        {"{type: integer, $ref: '#/nosuch'}",
+         "Invalid type in spec: Unresolvable reference: #/nosuch"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);

@@ -15,7 +15,8 @@ static void validity(void **state) {
     } rows[] = {
         {"", PDL_NOT_FOUND, ""},
         {"plain ascii text", PDL_NOT_FOUND, "plain ascii text"},
-        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", PDL_NOT_FOUND, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", PDL_NOT_FOUND,
+         "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
         {"12345678\xff", 8, "12345678\xef\xbf\xbd"},
         {"a\x80", 1, "a\xef\xbf\xbd"},
         {"\xc0\x80", 0, "\xef\xbf\xbd\xef\xbf\xbd"},
@@ -61,11 +62,18 @@ static void changes(void **state) {
         const char *from, *to;
     } rows[] = {
         {pdl_utf8_lower, "AbC \xc3\x89", "abc \xc3\xa9"},
-        {pdl_utf8_lower, "\xce\x9f\xce\x94\xce\x9f\xce\xa3 \xce\xa3", "\xce\xbf\xce\xb4\xce\xbf\xcf\x82 \xcf\x83"},
+        {pdl_utf8_lower, "\xce\x9f\xce\x94\xce\x9f\xce\xa3 \xce\xa3",
+         "\xce\xbf\xce\xb4\xce\xbf\xcf\x82 \xcf\x83"},
         {pdl_utf8_lower, "A\xce\xa3'b", "a\xcf\x83'b"},
         {pdl_utf8_lower, "\xc4\xb0", "i\xcc\x87"},
-        {pdl_utf8_upper, "stra\xc3\x9f" "e \xef\xac\x83", "STRASSE FFI"},
-        {pdl_utf8_casefold, "Stra\xc3\x9f" "e", "strasse"},
+        {pdl_utf8_upper,
+         "stra\xc3\x9f"
+         "e \xef\xac\x83",
+         "STRASSE FFI"},
+        {pdl_utf8_casefold,
+         "Stra\xc3\x9f"
+         "e",
+         "strasse"},
         {pdl_utf8_title, "they're bill's \xc7\x86x", "They'Re Bill'S \xc7\x85x"},
         {pdl_utf8_capitalize, "\xc3\xa9T\xc3\x89 A", "\xc3\x89t\xc3\xa9 a"},
         {pdl_utf8_capitalize, "", ""},
@@ -88,12 +96,15 @@ static void classes(void **state) {
     (void)state;
     t_assert(pdl_cp_is_alpha(0x4e00) && pdl_cp_is_numeric(0x4e00) && !pdl_cp_is_digit(0x4e00));
     t_assert(pdl_cp_is_digit(0xb2) && !pdl_cp_is_decimal(0xb2) && pdl_cp_is_alnum(0xb2));
-    t_assert(pdl_cp_is_space(0x1c) && pdl_cp_is_space(0x3000) && !pdl_cp_is_space(0x200b) && !pdl_cp_is_space(0x180e));
+    t_assert(pdl_cp_is_space(0x1c) && pdl_cp_is_space(0x3000) && !pdl_cp_is_space(0x200b) &&
+             !pdl_cp_is_space(0x180e));
     t_assert(pdl_cp_is_lower(0xaa) && pdl_cp_is_upper(0x2160) && pdl_cp_is_title(0x1c5));
     t_assert(pdl_cp_is_printable(' ') && !pdl_cp_is_printable(0xa0) && !pdl_cp_is_printable(0xad));
     t_assert(pdl_cp_is_id_start('_') && !pdl_cp_is_id_start('1') && pdl_cp_is_id_continue('1'));
-    t_assert(pdl_cp_is_id_continue(0xb7) && !pdl_cp_is_id_start(0xb7) && !pdl_cp_is_id_continue('-'));
-    t_assert(pdl_cp_digit_value(0x663) == 3 && pdl_cp_digit_value(0x1d7ff) == 9 && pdl_cp_digit_value(0xb2) == -1);
+    t_assert(pdl_cp_is_id_continue(0xb7) && !pdl_cp_is_id_start(0xb7) &&
+             !pdl_cp_is_id_continue('-'));
+    t_assert(pdl_cp_digit_value(0x663) == 3 && pdl_cp_digit_value(0x1d7ff) == 9 &&
+             pdl_cp_digit_value(0xb2) == -1);
     t_assert(pdl_cp_width('a') == 1 && pdl_cp_width(0x4e00) == 2 && pdl_cp_width(0x301) == 0);
 }
 
@@ -103,8 +114,15 @@ static void cuts(void **state) {
         size_t n;
         const char *want;
     } rows[] = {
-        {"", 0, ""}, {"abc", 0, ""}, {"abc", 2, "ab"}, {"abc", 3, "abc"}, {"abc", 9, "abc"},
-        {"a\xc3\xa4", 2, "a"}, {"a\xc3\xa4", 3, "a\xc3\xa4"}, {"\xf0\x9f\x98\x80z", 3, ""}, {"\xf0\x9f\x98\x80z", 4, "\xf0\x9f\x98\x80"},
+        {"", 0, ""},
+        {"abc", 0, ""},
+        {"abc", 2, "ab"},
+        {"abc", 3, "abc"},
+        {"abc", 9, "abc"},
+        {"a\xc3\xa4", 2, "a"},
+        {"a\xc3\xa4", 3, "a\xc3\xa4"},
+        {"\xf0\x9f\x98\x80z", 3, ""},
+        {"\xf0\x9f\x98\x80z", 4, "\xf0\x9f\x98\x80"},
     };
     (void)state;
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -115,6 +133,7 @@ static void cuts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(validity), cmocka_unit_test(code_points),
-                                       cmocka_unit_test(changes), cmocka_unit_test(classes), cmocka_unit_test(cuts)};
+                                       cmocka_unit_test(changes), cmocka_unit_test(classes),
+                                       cmocka_unit_test(cuts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

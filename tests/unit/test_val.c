@@ -47,7 +47,8 @@ static void wide_and_mixed_release(void **state) {
         d = pdl_dict_putz(d, "text", pdl_textf("n%d", i));
         d = pdl_dict_putz(d, "rest", v);
         pdl_val items[2] = {d, pdl_keep(d)};
-        v = i % 3 ? pdl_tuple_new(items, 2) : (pdl_drop(items[1]), pdl_view_new(d, PDL_VIEW_VALUES));
+        v = i % 3 ? pdl_tuple_new(items, 2)
+                  : (pdl_drop(items[1]), pdl_view_new(d, PDL_VIEW_VALUES));
     }
     pdl_drop(v);
 }
@@ -87,7 +88,8 @@ static void tell_gone(void *user, uint64_t id) { *(uint64_t *)user = id; }
 static void handles_tell_their_end(void **state) {
     (void)state;
     uint64_t gone = 0;
-    pdl_val h = pdl_handle_new(7, pdl_textz("DataFrame"), pdl_textz("df"), pdl_textz("<df>"), true, 3);
+    pdl_val h =
+        pdl_handle_new(7, pdl_textz("DataFrame"), pdl_textz("df"), pdl_textz("<df>"), true, 3);
     pdl_handle_of(h)->gone = tell_gone;
     pdl_handle_of(h)->user = &gone;
     size_t n = 0;
@@ -132,8 +134,10 @@ static void names_of_types(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(deep_lists_release),     cmocka_unit_test(wide_and_mixed_release),
-        cmocka_unit_test(chains_through_scopes_release), cmocka_unit_test(handles_tell_their_end),
+        cmocka_unit_test(deep_lists_release),
+        cmocka_unit_test(wide_and_mixed_release),
+        cmocka_unit_test(chains_through_scopes_release),
+        cmocka_unit_test(handles_tell_their_end),
         cmocka_unit_test(names_of_types),
     };
     return cmocka_run_group_tests(tests, note_live, check_live);

@@ -10,7 +10,8 @@
 static pdl_val json(const char *text) {
     pdl_val v = pdl_null();
     pdl_err err = {0};
-    if (!pdl_json_read(t_str(text), PDL_JSON_PYTHON, &v, NULL, &err)) fail_msg("row %zu: %s", t_row, err.msg);
+    if (!pdl_json_read(t_str(text), PDL_JSON_PYTHON, &v, NULL, &err))
+        fail_msg("row %zu: %s", t_row, err.msg);
     return v;
 }
 
@@ -21,8 +22,10 @@ static void verdict(const char *schema, const char *value, pdl_buf *out) {
     pdl_err err = {0};
     pdl_problems p = {0};
     bool ok = false;
-    if (!pdl_schema_validate(s, v, NULL, NULL, &ok, &p, a, &err)) pdl_buf_putf(out, "! %s", err.msg);
-    else if (!ok) pdl_buf_put(out, p.p[0].text);
+    if (!pdl_schema_validate(s, v, NULL, NULL, &ok, &p, a, &err))
+        pdl_buf_putf(out, "! %s", err.msg);
+    else if (!ok)
+        pdl_buf_put(out, p.p[0].text);
     pdl_err_fini(&err);
     pdl_drop(s);
     pdl_drop(v);
@@ -82,7 +85,8 @@ static void sentences(void **state) {
          "3 is not valid under any of the given schemas"},
         {"{\"anyOf\": [{\"type\": \"integer\", \"minimum\": 5}, {\"type\": \"string\"}]}", "3",
          "3 is less than the minimum of 5"},
-        {"{\"if\": {\"minimum\": 10}, \"then\": {\"multipleOf\": 10}}", "15", "15 is not a multiple of 10"},
+        {"{\"if\": {\"minimum\": 10}, \"then\": {\"multipleOf\": 10}}", "15",
+         "15 is not a multiple of 10"},
         {"{\"allOf\": [{\"properties\": {\"a\": {}}}], \"unevaluatedProperties\": false}",
          "{\"a\": 1, \"b\": 1}", "Unevaluated properties are not allowed ('b' was unexpected)"},
         {"{\"properties\": {\"a\": {\"type\": \"string\"}}, \"maxProperties\": 0}", "{\"a\": 1}",
@@ -98,14 +102,16 @@ static void references(void **state) {
          "1 is not of type 'string'"},
         {"{\"$defs\": {\"x\": {\"$anchor\": \"y\", \"type\": \"string\"}}, \"$ref\": \"#y\"}", "1",
          "1 is not of type 'string'"},
-        {"{\"$id\": \"http://h/a/b\", \"$defs\": {\"x\": {\"$id\": \"../c\", \"type\": \"string\"}}, "
+        {"{\"$id\": \"http://h/a/b\", \"$defs\": {\"x\": {\"$id\": \"../c\", \"type\": "
+         "\"string\"}}, "
          "\"$ref\": \"/c\"}",
          "1", "1 is not of type 'string'"},
         {"{\"$ref\": \"#/nosuch\"}", "1", "! Unresolvable reference: #/nosuch"},
         {"{\"$ref\": \"http://x.invalid/y\"}", "1", "! Unresolvable reference: http://x.invalid/y"},
         {"{\"$ref\": \"#\"}", "1", "! schema leads more than 200 levels deep"},
         {"{\"properties\": {\"n\": {\"$ref\": \"#\"}}, \"additionalProperties\": false}",
-         "{\"n\": {\"n\": {\"m\": 1}}}", "Additional properties are not allowed ('m' was unexpected)"},
+         "{\"n\": {\"n\": {\"m\": 1}}}",
+         "Additional properties are not allowed ('m' was unexpected)"},
         {"{\"$ref\": \"https://json-schema.org/draft/2020-12/schema\"}", "{\"type\": 3}",
          "3 is not valid under any of the given schemas"},
     };
@@ -115,15 +121,18 @@ static void references(void **state) {
 static void drafts(void **state) {
     (void)state;
     static const row rows[] = {
-        {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"minimum\": 3, \"exclusiveMinimum\": "
+        {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"minimum\": 3, "
+         "\"exclusiveMinimum\": "
          "true}",
          "3", "3 is less than or equal to the minimum of 3"},
         {"{\"$schema\": \"http://json-schema.org/draft-04/schema#\", \"type\": \"integer\"}", "1.0",
          "1.0 is not of type 'integer'"},
-        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"items\": [{}], \"additionalItems\": "
+        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"items\": [{}], "
+         "\"additionalItems\": "
          "false}",
          "[1, 2]", "Additional items are not allowed (2 was unexpected)"},
-        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"dependencies\": {\"a\": [\"b\"]}}",
+        {"{\"$schema\": \"http://json-schema.org/draft-07/schema#\", \"dependencies\": {\"a\": "
+         "[\"b\"]}}",
          "{\"a\": 1}", "'b' is a dependency of 'a'"},
         {"{\"dependencies\": {\"a\": [\"b\"]}}", "{\"a\": 1}", ""},
         {"{\"items\": [{}]}", "1", "! [{}] is not of type 'object', 'boolean'"},
@@ -152,8 +161,10 @@ static void depth(void **state) {
     pdl_buf_clear(&s);
     PDL_PUT(&s, "{\"$defs\": {\"a0\": {}"); /* each definition asks the one before it twice */
     for (int i = 1; i < 60; i++)
-        pdl_buf_putf(&s, ", \"a%d\": {\"allOf\": [{\"$ref\": \"#/$defs/a%d\"}, {\"$ref\": \"#/$defs/a%d\"}]}", i,
-                     i - 1, i - 1);
+        pdl_buf_putf(
+            &s,
+            ", \"a%d\": {\"allOf\": [{\"$ref\": \"#/$defs/a%d\"}, {\"$ref\": \"#/$defs/a%d\"}]}", i,
+            i - 1, i - 1);
     PDL_PUT(&s, "}, \"$ref\": \"#/$defs/a59\"}");
     verdict(pdl_buf_z(&s), "1", &out);
     t_assert_str(pdl_buf_str(&out), "! schema takes more than 10000000 steps");

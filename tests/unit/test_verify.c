@@ -20,22 +20,35 @@ static pdl_code *compile(pdl_interner *names, const char *text) {
 
 /* One program with every construct that jumps, waits, or keeps values. */
 static const char all[] =
-    "defs:\n  f: {function: {x: integer, y: {optional: string}}, return: '${ x + 1 }', spec: integer}\n"
+    "defs:\n  f: {function: {x: integer, y: {optional: string}}, return: '${ x + 1 }', spec: "
+    "integer}\n"
     "text:\n"
     "- {if: '${ 1 < 2 < 3 and not false or (1 if true else 2) }', then: a, else: b}\n"
-    "- {match: '${ f(1) }', with: [{case: 1, then: a}, {case: {any: null, def: v}, if: '${ v }', then: b}, {then: c}]}\n"
-    "- {for: {i: '${ [1] }', j: [2]}, repeat: '${ i }', while: '${ true }', until: '${ f(2) }', maxIterations: 3, index: k, join: {with: ','}}\n"
+    "- {match: '${ f(1) }', with: [{case: 1, then: a}, {case: {any: null, def: v}, if: '${ v }', "
+    "then: b}, {then: c}]}\n"
+    "- {for: {i: '${ [1] }', j: [2]}, repeat: '${ i }', while: '${ true }', until: '${ f(2) }', "
+    "maxIterations: 3, index: k, join: {with: ','}}\n"
     "- {for: {i: [1]}, map: '${ i }', join: {reduce: '${ f }'}}\n"
-    "- {array: [1, {object: {a: 1, b: 2}}, {sequence: [1, 2], join: {as: lastOf}}], contribute: [{result: {value: 1}}, context]}\n"
-    "- {text: a, retry: {tries: 1, delay: 0.1}, fallback: b, expectations: [{expect: a, feedback: '${ f }'}]}\n"
-    "- {lastOf: [{include: a.pdl}, {import: b}, {import: 'mcp:s'}, {call: '${ f }', args: {x: 1}}]}\n"
-    "- {model: m, parameters: {temperature: 1}, input: {array: [{role: user, content: hi}]}, parser: json, budget: {calls: 1}}\n"
-    "- {lang: python, code: x, scope: {a: 1}}\n- {lang: command, code: ls}\n- {args: [ls, '${ f }']}\n- {lang: pdl, code: x}\n"
-    "- {lang: jinja, code: x, parameters: {a: 1}}\n- {read: a}\n- {read: null}\n- {get: f}\n- {factor: 1}\n- {def: e, data: 1}\n"
-    "- {aggregator: {file: a}}\n- {aggregator: context}\n- '${ x.append(1) }${ x[1:2, 0] }${ x[1:2] }${ -x ~ +x }'\n- '${ broken ( }'\n"
-    "- \"{% for i, (a, b) in x recursive if i %}{{ loop(a) }}{{ loop.index }}{% else %}n{% endfor %}{% for q in y %}{{ q | upper }}{% endfor %}\"\n"
-    "- \"{% macro m(a, b=1) %}{{ caller() }}{% endmacro %}{% call m(1) %}x{% endcall %}{% set n = namespace(a=1) %}{% set n.a = 2 %}\"\n"
-    "- \"{% autoescape true %}{% with z = 1 %}{{ z }}{% endwith %}{% endautoescape %}{% filter upper %}f{% endfilter %}{% set s %}t{% endset %}\"\n";
+    "- {array: [1, {object: {a: 1, b: 2}}, {sequence: [1, 2], join: {as: lastOf}}], contribute: "
+    "[{result: {value: 1}}, context]}\n"
+    "- {text: a, retry: {tries: 1, delay: 0.1}, fallback: b, expectations: [{expect: a, feedback: "
+    "'${ f }'}]}\n"
+    "- {lastOf: [{include: a.pdl}, {import: b}, {import: 'mcp:s'}, {call: '${ f }', args: {x: "
+    "1}}]}\n"
+    "- {model: m, parameters: {temperature: 1}, input: {array: [{role: user, content: hi}]}, "
+    "parser: json, budget: {calls: 1}}\n"
+    "- {lang: python, code: x, scope: {a: 1}}\n- {lang: command, code: ls}\n- {args: [ls, '${ f "
+    "}']}\n- {lang: pdl, code: x}\n"
+    "- {lang: jinja, code: x, parameters: {a: 1}}\n- {read: a}\n- {read: null}\n- {get: f}\n- "
+    "{factor: 1}\n- {def: e, data: 1}\n"
+    "- {aggregator: {file: a}}\n- {aggregator: context}\n- '${ x.append(1) }${ x[1:2, 0] }${ "
+    "x[1:2] }${ -x ~ +x }'\n- '${ broken ( }'\n"
+    "- \"{% for i, (a, b) in x recursive if i %}{{ loop(a) }}{{ loop.index }}{% else %}n{% endfor "
+    "%}{% for q in y %}{{ q | upper }}{% endfor %}\"\n"
+    "- \"{% macro m(a, b=1) %}{{ caller() }}{% endmacro %}{% call m(1) %}x{% endcall %}{% set n = "
+    "namespace(a=1) %}{% set n.a = 2 %}\"\n"
+    "- \"{% autoescape true %}{% with z = 1 %}{{ z }}{% endwith %}{% endautoescape %}{% filter "
+    "upper %}f{% endfilter %}{% set s %}t{% endset %}\"\n";
 
 static void test_agrees(void **state) {
     (void)state;
@@ -79,7 +92,8 @@ static void test_changed(void **state) {
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         pdl_interner *names = pdl_interner_new();
         pdl_code *c = compile(names, all);
-        c->ins.p[find(c, changes[i].op)] = (pdl_ins){(uint8_t)changes[i].to, changes[i].a, changes[i].c};
+        c->ins.p[find(c, changes[i].op)] =
+            (pdl_ins){(uint8_t)changes[i].to, changes[i].a, changes[i].c};
         pdl_err err = {0};
         assert_false(pdl_code_verify(c, &err));
         if (!strstr(err.msg, changes[i].says)) fail_msg("change %zu: %s", i, err.msg);
@@ -90,6 +104,7 @@ static void test_changed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agrees), cmocka_unit_test(test_changed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_agrees),
+                                       cmocka_unit_test(test_changed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

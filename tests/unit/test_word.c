@@ -6,7 +6,8 @@
 
 enum { LONGEST = 40 };
 
-/* Equal texts of each length, and texts that differ at one place, at the end of memory: no read beyond it. */
+/* Equal texts of each length, and texts that differ at one place, at the end of memory: no read
+ * beyond it. */
 static void bytes_are_equal(void **state) {
     (void)state;
     for (size_t n = 0; n <= LONGEST; n++) {
@@ -28,7 +29,9 @@ static const struct {
     const char *bytes;
     int first; /* place of the first zero, or -1 */
 } rows[] = {
-    {"abcdefg\1", -1}, {"\200\377\1\177\200\377\1\177", -1}, {"\0bcdefgh", 0}, {"abc\0\0\1gh", 3}, {"abcdefg\0", 7}, {"\1\0\1\0\1\0\1\0", 1},
+    {"abcdefg\1", -1}, {"\200\377\1\177\200\377\1\177", -1},
+    {"\0bcdefgh", 0},  {"abc\0\0\1gh", 3},
+    {"abcdefg\0", 7},  {"\1\0\1\0\1\0\1\0", 1},
 };
 
 static void the_first_zero_is_found(void **state) {
@@ -44,6 +47,7 @@ static void the_first_zero_is_found(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_equal), cmocka_unit_test(the_first_zero_is_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_are_equal),
+                                       cmocka_unit_test(the_first_zero_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Code outside: blocks, values, calls back, commands, the life of the process. Needs a python3 on PATH, else it is skipped.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Code outside: blocks, values, calls back, commands, the life of the process. Needs a python3 on
+ * PATH, else it is skipped. SPDX-License-Identifier: Apache-2.0 */
 #include "worker/worker.h"
 
 #include <signal.h>
@@ -23,15 +23,16 @@ enum { DEPTH = 5 };
 static struct {
     pdl_loop *loop;
     pdl_world *world;
-    pdl_buf got;   /* answers: repr of {result, rebound}, of the reply, or "KIND: MSG [FOREIGN] DETAIL" */
-    pdl_buf out;   /* pieces */
-    pdl_val kept;  /* result of the last block */
+    pdl_buf
+        got; /* answers: repr of {result, rebound}, of the reply, or "KIND: MSG [FOREIGN] DETAIL" */
+    pdl_buf out;  /* pieces */
+    pdl_val kept; /* result of the last block */
     uint32_t id;
     int nested;
     const char *python;
 } t;
 
-/* --- the run that asks ----------------------------------------------------------------------------------- */
+/* --- the run that asks ------------------------------------------------------------------------ */
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     (void)user;
@@ -48,8 +49,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)user;
     if (t.got.len) pdl_buf_putc(&t.got, '\n');
     if (r->err.kind) {
-        pdl_buf_putf(&t.got, "%s: %s [%s] %s", pdl_err_kind_name(r->err.kind), r->err.msg, r->err.foreign ? r->err.foreign : "",
-                     r->err.detail ? r->err.detail : "");
+        pdl_buf_putf(&t.got, "%s: %s [%s] %s", pdl_err_kind_name(r->err.kind), r->err.msg,
+                     r->err.foreign ? r->err.foreign : "", r->err.detail ? r->err.detail : "");
         if (r->err.has_status) pdl_buf_putf(&t.got, " %d", r->err.status);
         return;
     }
@@ -84,7 +85,8 @@ static pdl_val request_of(const char *lang, const char *code, const char *vars) 
     pdl_err err = {0};
     assert_true(pdl_json_read(t_str(vars ? vars : "{}"), PDL_JSON_PYTHON, &v, NULL, &err));
     v = pdl_dict_putz(v, "f", func_new());
-    v = pdl_dict_putz(v, "c", pdl_context_one(pdl_textz("user"), pdl_textz("hello"), pdl_absent(), NULL));
+    v = pdl_dict_putz(v, "c",
+                      pdl_context_one(pdl_textz("user"), pdl_textz("hello"), pdl_absent(), NULL));
     if (pdl_is(t.kept, PDL_V_HANDLE)) v = pdl_dict_putz(v, "kept", pdl_keep(t.kept));
     r = pdl_dict_putz(r, "lang", pdl_textz(lang));
     r = pdl_dict_putz(r, "code", pdl_textz(code));
@@ -92,7 +94,8 @@ static pdl_val request_of(const char *lang, const char *code, const char *vars) 
 }
 
 static uint32_t start_code(const char *lang, const char *code, const char *vars) {
-    return start(PDL_EFFECT_code, request_of(lang, code, vars), (pdl_effect_sink){NULL, on_piece, on_reply});
+    return start(PDL_EFFECT_code, request_of(lang, code, vars),
+                 (pdl_effect_sink){NULL, on_piece, on_reply});
 }
 
 static void run(void) {
@@ -107,7 +110,8 @@ static const char *block(const char *code, const char *vars) {
     return pdl_buf_z(&t.got);
 }
 
-/* --- PDL functions: f(x) gives x; f('fail') fails; f('exit') ends the run; f('nest') runs blocks that call f again, DEPTH deep --- */
+/* --- PDL functions: f(x) gives x; f('fail') fails; f('exit') ends the run; f('nest') runs blocks
+ * that call f again, DEPTH deep --- */
 
 typedef struct pending {
     void (*done)(void *user, pdl_val v, const pdl_err *err);
@@ -126,11 +130,12 @@ static void nest(pending p) {
     pending *q = PDL_NEW(pending);
     *q = p;
     const char *code = ++t.nested < DEPTH ? "result = f('nest') + 1" : "result = f(100)";
-    start(PDL_EFFECT_code, request_of("python", code, NULL), (pdl_effect_sink){q, on_piece, on_nested});
+    start(PDL_EFFECT_code, request_of("python", code, NULL),
+          (pdl_effect_sink){q, on_piece, on_nested});
 }
 
-static void call_start(void *user, pdl_val func, pdl_val args, pdl_val kwargs, void (*done)(void *, pdl_val, const pdl_err *),
-                       void *done_user) {
+static void call_start(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
+                       void (*done)(void *, pdl_val, const pdl_err *), void *done_user) {
     pdl_err err = {0};
     (void)user;
     pdl_val a = pdl_list_len(args) ? pdl_keep(pdl_list_at(args, 0)) : pdl_keep(kwargs);
@@ -143,23 +148,28 @@ static void call_start(void *user, pdl_val func, pdl_val args, pdl_val kwargs, v
         err.status = 7;
         err.has_status = true;
     }
-    if (pdl_text_is(a, "nest")) nest((pending){done, done_user});
-    else if (err.kind) done(done_user, pdl_absent(), &err);
-    else done(done_user, pdl_keep(a), NULL);
+    if (pdl_text_is(a, "nest"))
+        nest((pending){done, done_user});
+    else if (err.kind)
+        done(done_user, pdl_absent(), &err);
+    else
+        done(done_user, pdl_keep(a), NULL);
     pdl_drop(a);
     pdl_err_fini(&err);
 }
 
 static const pdl_call_in call_in = {NULL, call_start};
 
-static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer, void *answer_user) {
+static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
+                      void *answer_user) {
     int *n = user;
     (void)code;
     bool eof = ++*n > 2;
     answer(answer_user, eof ? PDL_STR("") : PDL_STR("l\xc3\xafne"), eof);
 }
 
-static void run_program(void *user, const pdl_effect *code, pdl_val request, pdl_worker_done_fn *done, void *done_user) {
+static void run_program(void *user, const pdl_effect *code, pdl_val request,
+                        pdl_worker_done_fn *done, void *done_user) {
     pdl_err err = {0};
     (void)user;
     (void)code;
@@ -178,7 +188,11 @@ static int n_asked;
 static int open_world(void **state) {
     (void)state;
     const char *candidates[] = {"/nonexistent/python", t.python};
-    pdl_worker_options o = {.pythons = candidates, .n_pythons = 2, .user = &n_asked, .ask_input = ask_input, .run_program = run_program};
+    pdl_worker_options o = {.pythons = candidates,
+                            .n_pythons = 2,
+                            .user = &n_asked,
+                            .ask_input = ask_input,
+                            .run_program = run_program};
     n_asked = 0;
     t.nested = 0;
     t.loop = pdl_loop_new();
@@ -188,9 +202,7 @@ static int open_world(void **state) {
     return 0;
 }
 
-static void wait_10_ms(void) {
-    nanosleep(&(struct timespec){0, 10000000}, NULL);
-}
+static void wait_10_ms(void) { nanosleep(&(struct timespec){0, 10000000}, NULL); }
 
 static int close_world(void **state) {
     (void)state;
@@ -205,7 +217,7 @@ static int close_world(void **state) {
     return pid && kill(-pid, 0) == 0;
 }
 
-/* --- tests ------------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 #define TRACE "Python Code error: Traceback (most recent call last):\n"
 
@@ -214,36 +226,51 @@ static const struct {
     const char *code, *vars, *want;
 } rows[] = {
     {"result = 5", NULL, "5"},
-    {"result = [None, True, 1, 1.5, 'x\\n\\u00e9', {'a': []}]", NULL, "[None, True, 1, 1.5, 'x\\n\xc3\xa9', {'a': []}]"},
-    {"result = (1, {1, 2}, b'\\xff', range(1, 9, 2), {(1, 'a'): None, 2: 3})", NULL, "(1, {1, 2}, b'\\xff', range(1, 9, 2), {(1, 'a'): None, 2: 3})"},
-    {"import datetime as d\nresult = [d.date(2024, 2, 29), d.datetime(2024, 1, 2, 3, 4, 5, 6)]", NULL,
-     "[datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 2, 3, 4, 5, 6)]"},
+    {"result = [None, True, 1, 1.5, 'x\\n\\u00e9', {'a': []}]", NULL,
+     "[None, True, 1, 1.5, 'x\\n\xc3\xa9', {'a': []}]"},
+    {"result = (1, {1, 2}, b'\\xff', range(1, 9, 2), {(1, 'a'): None, 2: 3})", NULL,
+     "(1, {1, 2}, b'\\xff', range(1, 9, 2), {(1, 'a'): None, 2: 3})"},
+    {"import datetime as d\nresult = [d.date(2024, 2, 29), d.datetime(2024, 1, 2, 3, 4, 5, 6)]",
+     NULL, "[datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 2, 3, 4, 5, 6)]"},
     {"result = [10**30, -10**30, float('inf'), float('nan')]", NULL,
      "[1000000000000000000000000000000, -1000000000000000000000000000000, inf, nan]"},
     {"result = 10**5000", NULL, NULL},
-    {"result = [x + 1, y, type(z)]", "{\"x\": 1, \"y\": {\"$pdl\": 1}, \"z\": 1e400}", "[2, {'$pdl': 1}, <class 'float'>]"},
-    {"l.append(9); d['k'] = (1,); n = 3; result = 0", "{\"l\": [1], \"d\": {}, \"n\": [1], \"same\": [1, {\"a\": 2}]}",
+    {"result = [x + 1, y, type(z)]", "{\"x\": 1, \"y\": {\"$pdl\": 1}, \"z\": 1e400}",
+     "[2, {'$pdl': 1}, <class 'float'>]"},
+    {"l.append(9); d['k'] = (1,); n = 3; result = 0",
+     "{\"l\": [1], \"d\": {}, \"n\": [1], \"same\": [1, {\"a\": 2}]}",
      "0{'l': [1, 9], 'd': {'k': (1,)}}"},
     {"l[0] = True; result = 0", "{\"l\": [1]}", "0{'l': [True]}"},
     {"PDL_SESSION.k = 5\nresult = None", NULL, "None"},
     {"result = [PDL_SESSION.k, 'k' in globals()]", NULL, "[5, False]"},
     {"result = [c[0]['content'], len(c), c[-1]['role']]", NULL, "['hello', 1, 'user']"},
     {"result = [f(1), f(k=2), f((1, {2}))]", NULL, "[1, {'k': 2}, (1, {2})]"},
-    {"try:\n  f('fail')\nexcept Exception as e:\n  result = [type(e).__name__, str(e)]", NULL, "['PDLRuntimeExpressionError', 'no such key']"},
+    {"try:\n  f('fail')\nexcept Exception as e:\n  result = [type(e).__name__, str(e)]", NULL,
+     "['PDLRuntimeExpressionError', 'no such key']"},
     {"result = f('nest')", NULL, "104"},
-    {"import threading\nr = []\nt = threading.Thread(target=lambda: r.append(f('nest')))\nt.start(); t.join()\nresult = r", NULL, "[100]"},
+    {"import threading\nr = []\nt = threading.Thread(target=lambda: "
+     "r.append(f('nest')))\nt.start(); t.join()\nresult = r",
+     NULL, "[100]"},
     {"f('exit')", NULL, "exit: exit [SystemExit]  7"},
     {"import sys\nsys.exit(3)", NULL, "exit: exit [SystemExit]  3"},
     {"raise SystemExit", NULL, "exit: exit [SystemExit]  0"},
-    {"x = 1", NULL, "code: " TRACE "AttributeError: 'types.SimpleNamespace' object has no attribute 'result' [AttributeError,Exception] "},
+    {"x = 1", NULL,
+     "code: " TRACE "AttributeError: 'types.SimpleNamespace' object has no attribute 'result' "
+     "[AttributeError,Exception] "},
     {"\nclass E(KeyError): pass\nraise E('boo')", NULL,
-     "code: " TRACE "  File \"<code-block>\", line 3, in <module>\n    raise E('boo')\nE: 'boo' [E,KeyError,LookupError,Exception] {\"line\": 3}"},
+     "code: " TRACE "  File \"<code-block>\", line 3, in <module>\n    raise E('boo')\nE: 'boo' "
+     "[E,KeyError,LookupError,Exception] {\"line\": 3}"},
     {"import input_of_nobody", NULL,
      "code: " TRACE "  File \"<code-block>\", line 1, in <module>\n    import input_of_nobody\n"
-     "ModuleNotFoundError: No module named 'input_of_nobody' [ModuleNotFoundError,ImportError,Exception] {\"line\": 1}"},
-    {"from pdl.pdl import exec_str\nresult = exec_str('text: a', scope={'x': (1,)})['scope']", NULL, "{'x': (1,)}"},
-    {"import pdl.pdl_parser as p\ntry:\n  p.parse_str('bad')\nexcept p.PDLParseError as e:\n  result = str(e)", NULL, "'not a program'"},
-    {"import collections\nresult = [collections.OrderedDict(a=1), collections.Counter('aa')]", NULL, "[{'a': 1}, {'a': 2}]"},
+     "ModuleNotFoundError: No module named 'input_of_nobody' "
+     "[ModuleNotFoundError,ImportError,Exception] {\"line\": 1}"},
+    {"from pdl.pdl import exec_str\nresult = exec_str('text: a', scope={'x': (1,)})['scope']", NULL,
+     "{'x': (1,)}"},
+    {"import pdl.pdl_parser as p\ntry:\n  p.parse_str('bad')\nexcept p.PDLParseError as e:\n  "
+     "result = str(e)",
+     NULL, "'not a program'"},
+    {"import collections\nresult = [collections.OrderedDict(a=1), collections.Counter('aa')]", NULL,
+     "[{'a': 1}, {'a': 2}]"},
 };
 
 static void blocks_give_values(void **state) {
@@ -251,21 +278,27 @@ static void blocks_give_values(void **state) {
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
         const char *got = block(rows[i].code, rows[i].vars);
-        if (rows[i].want) t_assert_str(t_str(got), rows[i].want);
-        else t_assert(strlen(got) == 5001);
+        if (rows[i].want)
+            t_assert_str(t_str(got), rows[i].want);
+        else
+            t_assert(strlen(got) == 5001);
     }
 }
 
 static void prints_come_in_order(void **state) {
     (void)state;
-    block("import os, sys, subprocess\nprint('a')\nos.system('echo b')\nprint('c', end='')\nsys.stdout.flush()\n"
-          "subprocess.run(['echo', 'd'])\nsys.stdout.buffer.write(b'e\\n')\nprint('\xc3\xa9')\nresult = 1", NULL);
+    block("import os, sys, subprocess\nprint('a')\nos.system('echo b')\nprint('c', "
+          "end='')\nsys.stdout.flush()\n"
+          "subprocess.run(['echo', "
+          "'d'])\nsys.stdout.buffer.write(b'e\\n')\nprint('\xc3\xa9')\nresult = 1",
+          NULL);
     t_assert_str(pdl_buf_str(&t.out), "a\nb\ncd\ne\n\xc3\xa9\n");
 }
 
 static void input_is_asked_of_the_run(void **state) {
     (void)state;
-    block("import sys\nresult = [input('? '), sys.stdin.readline(), sys.stdin.read()]\ntry:\n  input()\nexcept EOFError:\n  result.append('end')",
+    block("import sys\nresult = [input('? '), sys.stdin.readline(), sys.stdin.read()]\ntry:\n  "
+          "input()\nexcept EOFError:\n  result.append('end')",
           NULL);
     t_assert_str(pdl_buf_str(&t.got), "['l\xc3\xafne', 'l\xc3\xafne\\n', '', 'end']");
     t_assert_str(pdl_buf_str(&t.out), "? ");
@@ -287,8 +320,10 @@ static const struct {
 
 static void objects_stay_in_the_worker(void **state) {
     (void)state;
-    block("class P:\n  v = [1]\n  def m(self, a, b=2): return a + b\n  def __len__(self): return 7\n  def __iter__(self): return iter([1, 2])\n"
-          "  def __repr__(self): return 'P!'\nresult = P()", NULL);
+    block("class P:\n  v = [1]\n  def m(self, a, b=2): return a + b\n  def __len__(self): return "
+          "7\n  def __iter__(self): return iter([1, 2])\n"
+          "  def __repr__(self): return 'P!'\nresult = P()",
+          NULL);
     t_assert_str(pdl_buf_str(&t.got), "P!");
     assert_true(pdl_is(t.kept, PDL_V_HANDLE));
     assert_int_equal(pdl_handle_of(t.kept)->len, 7);
@@ -297,7 +332,8 @@ static void objects_stay_in_the_worker(void **state) {
         char text[200];
         pdl_val r;
         pdl_err err = {0};
-        snprintf(text, sizeof text, "{\"id\": %llu, %s}", (unsigned long long)pdl_handle_of(t.kept)->id, object_rows[i].request);
+        snprintf(text, sizeof text, "{\"id\": %llu, %s}",
+                 (unsigned long long)pdl_handle_of(t.kept)->id, object_rows[i].request);
         assert_true(pdl_json_read(t_str(text), 0, &r, NULL, &err));
         pdl_buf_clear(&t.got);
         start(PDL_EFFECT_object, r, (pdl_effect_sink){NULL, NULL, on_reply});
@@ -310,9 +346,11 @@ static void objects_stay_in_the_worker(void **state) {
 static void a_dead_process_is_replaced(void **state) {
     (void)state;
     block("result = object()", NULL);
-    const char *msg = "code: Python Code error: the Python process ended unexpectedly (signal 9) [RuntimeError,Exception] ";
+    const char *msg = "code: Python Code error: the Python process ended unexpectedly (signal 9) "
+                      "[RuntimeError,Exception] ";
     t_assert_str(t_str(block("import os\nos.kill(os.getpid(), 9)", NULL)), msg);
-    assert_true(pdl_str_starts(t_str(block("result = kept", NULL)), PDL_STR("expression: the object of class object is gone")));
+    assert_true(pdl_str_starts(t_str(block("result = kept", NULL)),
+                               PDL_STR("expression: the object of class object is gone")));
     pdl_drop(t.kept);
     t.kept = pdl_absent();
     t_assert_str(t_str(block("result = 'again'", NULL)), "'again'");
@@ -328,12 +366,16 @@ static void a_cancelled_block_ends(void **state) {
     t_assert_str(t_str(block("result = PDL_SESSION.n", NULL)), "1");
 }
 
-/* A block is given up at a moment of its life, from before it is read to long after it began: the next one must not notice. The moments
- * are spread over 5 ms by a fixed sequence. */
+/* A block is given up at a moment of its life, from before it is read to long after it began: the
+ * next one must not notice. The moments are spread over 5 ms by a fixed sequence. */
 static void blocks_are_given_up_at_any_moment(void **state) {
     static const char *const codes[] = {
-        "while True: pass", "while True: print('x' * 50)", "while True: f(1)", "import time\nwhile True: time.sleep(0.001)",
-        "import os\nos.system('sleep 10')", "while True:\n  try: f(1)\n  except ValueError: pass",
+        "while True: pass",
+        "while True: print('x' * 50)",
+        "while True: f(1)",
+        "import time\nwhile True: time.sleep(0.001)",
+        "import os\nos.system('sleep 10')",
+        "while True:\n  try: f(1)\n  except ValueError: pass",
     };
     uint64_t x = 1;
     (void)state;
@@ -353,21 +395,25 @@ static void blocks_are_given_up_at_any_moment(void **state) {
 
 #define ENDED "code: Python Code error: the Python process "
 
-/* Code that breaks the process or what connects it: one error, and the next block finds a new process. */
+/* Code that breaks the process or what connects it: one error, and the next block finds a new
+ * process. */
 static const struct {
     const char *code, *want;
 } breakers[] = {
     {"import os\nos._exit(3)", ENDED "ended unexpectedly (status 3)"},
     {"import os\nos.abort()", ENDED "ended unexpectedly (signal 6)"},
-    {"import os\nos.write(4, b'junk of some length')", ENDED "wrote what is no message on descriptor 4"},
+    {"import os\nos.write(4, b'junk of some length')",
+     ENDED "wrote what is no message on descriptor 4"},
     {"import os\nos.write(4, b'\\xff\\xff\\xff\\xff{')", "code: Python Code error: a message of"},
     {"import os\nos.write(4, b'\\0\\0\\0\\2{]')", "code: Python Code error: "},
     {"import os\nos.write(4, b'\\0\\0\\0\\2[]')", ENDED "sent a message that is none"},
     {"import os\nos.write(4, b'\\0\\0\\0\\2\\xff\\xfe')", ENDED "sent text that is not UTF-8"},
-    {"import os\nos.write(4, b'\\0\\0\\0\\4{')\nos._exit(0)", ENDED "ended unexpectedly (status 0)"},
+    {"import os\nos.write(4, b'\\0\\0\\0\\4{')\nos._exit(0)",
+     ENDED "ended unexpectedly (status 0)"},
     {"import os, time\nos.closerange(0, 64)\ntime.sleep(100)", ENDED "closed descriptor 4"},
     {"import os, time\nos.close(4)\ntime.sleep(100)", ENDED "closed descriptor 4"},
-    {"import os\nif os.fork() == 0:\n  os.setpgid(0, 0)\n  os._exit(0)\nos.closerange(3, 5)", ENDED},
+    {"import os\nif os.fork() == 0:\n  os.setpgid(0, 0)\n  os._exit(0)\nos.closerange(3, 5)",
+     ENDED},
     {"import ctypes\nctypes.string_at(0)", ENDED "ended unexpectedly (signal 11)"},
 };
 
@@ -376,7 +422,8 @@ static void a_broken_process_is_one_error(void **state) {
     for (size_t i = 0; i < T_LEN(breakers); i++) {
         T_ROW(i);
         uint64_t start_ns = pdl_clock_ns();
-        t_assert_str(pdl_str_sub(t_str(block(breakers[i].code, NULL)), 0, strlen(breakers[i].want)), breakers[i].want);
+        t_assert_str(pdl_str_sub(t_str(block(breakers[i].code, NULL)), 0, strlen(breakers[i].want)),
+                     breakers[i].want);
         assert_true(pdl_clock_ns() - start_ns < 10000000000u);
         t_assert_str(t_str(block("result = 1", NULL)), "1");
     }
@@ -386,11 +433,16 @@ static void a_broken_process_is_one_error(void **state) {
 static void forks_do_not_disturb(void **state) {
     (void)state;
     t_assert_str(t_str(block("import os\nfor _ in range(4): os.fork()\nresult = 1", NULL)), "1");
-    t_assert_str(t_str(block("import os\npid = os.fork()\nif pid == 0:\n  print('child', flush=True)\n  os._exit(0)\nos.waitpid(pid, 0)\nresult = 2",
-                             NULL)), "2");
+    t_assert_str(t_str(block("import os\npid = os.fork()\nif pid == 0:\n  print('child', "
+                             "flush=True)\n  os._exit(0)\nos.waitpid(pid, 0)\nresult = 2",
+                             NULL)),
+                 "2");
     t_assert_str(pdl_buf_str(&t.out), "child\n");
-    t_assert_str(t_str(block("import multiprocessing as m\np = m.get_context('fork').Pool(2)\nresult = p.map(abs, [-1, 2])\np.terminate()", NULL)),
-                 "[1, 2]");
+    t_assert_str(
+        t_str(block("import multiprocessing as m\np = m.get_context('fork').Pool(2)\nresult = "
+                    "p.map(abs, [-1, 2])\np.terminate()",
+                    NULL)),
+        "[1, 2]");
     t_assert_str(t_str(block("result = 3", NULL)), "3");
 }
 
@@ -414,7 +466,10 @@ static void assert_gone(void) {
 
 static void start_sleeper(const char *end) {
     char code[300];
-    snprintf(code, sizeof code, "import os, subprocess\np = subprocess.Popen(['sleep', '100'])\nprint(p.pid, flush=True)\n%s", end);
+    snprintf(code, sizeof code,
+             "import os, subprocess\np = subprocess.Popen(['sleep', '100'])\nprint(p.pid, "
+             "flush=True)\n%s",
+             end);
     block(code, NULL);
     sleeper = (int)strtol(pdl_buf_z(&t.out), NULL, 10);
     assert_true(sleeper > 1);
@@ -437,11 +492,14 @@ static void what_code_started_ends_with_its_process(void **state) {
 static void a_block_that_cannot_be_interrupted_is_ended(void **state) {
     (void)state;
     pdl_buf_clear(&t.out);
-    uint32_t id = start_code("python", "while True:\n  try:\n    print('x')\n    while True: pass\n  except KeyboardInterrupt: pass", NULL);
+    uint32_t id = start_code("python",
+                             "while True:\n  try:\n    print('x')\n    while True: pass\n  except "
+                             "KeyboardInterrupt: pass",
+                             NULL);
     while (!t.out.len) t.world->ops->poll(t.world, -1);
     t.world->ops->cancel(t.world, id);
-    t_assert_str(t_str(block("result = 1", NULL)),
-                 ENDED "was ended: a block that was given up did not end [RuntimeError,Exception] ");
+    t_assert_str(t_str(block("result = 1", NULL)), ENDED
+                 "was ended: a block that was given up did not end [RuntimeError,Exception] ");
     t_assert_str(t_str(block("result = 1", NULL)), "1");
 }
 
@@ -449,21 +507,25 @@ static void blocks_have_limits(void **state) {
     (void)state;
     pdl_world *before = t.world;
     t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.max_memory = (size_t)1 << 30});
-    assert_non_null(strstr(block("x = bytearray(1 << 31)", NULL), "MemoryError [MemoryError,Exception] {\"line\": 1}"));
+    assert_non_null(strstr(block("x = bytearray(1 << 31)", NULL),
+                           "MemoryError [MemoryError,Exception] {\"line\": 1}"));
     t_assert_str(t_str(block("result = 1", NULL)), "1");
     t.world->ops->close(t.world);
     t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.time_limit_ms = 1500});
     t_assert_str(t_str(block("while True: pass", NULL)),
-                 "code: Python Code error: TimeoutError: the block ran longer than 1.5 seconds [TimeoutError,OSError,Exception] ");
+                 "code: Python Code error: TimeoutError: the block ran longer than 1.5 seconds "
+                 "[TimeoutError,OSError,Exception] ");
     t_assert_str(t_str(block("result = 1", NULL)), "1");
     pdl_val argv;
     pdl_err err = {0};
     assert_true(pdl_json_read(PDL_STR("[\"sleep\", \"100\"]"), 0, &argv, NULL, &err));
     pdl_buf_clear(&t.got);
-    start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv), (pdl_effect_sink){NULL, NULL, on_reply});
+    start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv),
+          (pdl_effect_sink){NULL, NULL, on_reply});
     run();
-    t_assert_str(pdl_buf_str(&t.got), "code: Shell Code error: TimeoutExpired: the command ran longer than 1.5 seconds "
-                                      "[TimeoutExpired,SubprocessError,Exception] ");
+    t_assert_str(pdl_buf_str(&t.got),
+                 "code: Shell Code error: TimeoutExpired: the command ran longer than 1.5 seconds "
+                 "[TimeoutExpired,SubprocessError,Exception] ");
     t.world->ops->close(t.world);
     t.world = before;
 }
@@ -485,13 +547,17 @@ static const struct {
     const char *argv, *want;
 } commands[] = {
     {"[\"echo\", \"a b\", \"$HOME\"]", "{'stdout': 'a b $HOME\\n', 'stderr': '', 'status': 0}"},
-    {"[\"sh\", \"-c\", \"printf 'x\\\\r\\\\ny\\\\377'; echo e >&2; exit 3\"]", "{'stdout': 'x\\ny\xef\xbf\xbd', 'stderr': 'e\\n', 'status': 3}"},
+    {"[\"sh\", \"-c\", \"printf 'x\\\\r\\\\ny\\\\377'; echo e >&2; exit 3\"]",
+     "{'stdout': 'x\\ny\xef\xbf\xbd', 'stderr': 'e\\n', 'status': 3}"},
     {"[\"sh\", \"-c\", \"kill -9 $$\"]", "{'stdout': '', 'stderr': '', 'status': -9}"},
-    {"[\"no-such-command\"]",
-     "code: Shell Code error: FileNotFoundError(2, 'No such file or directory') [FileNotFoundError,OSError,Exception] "},
-    {"[\"/tmp\"]", "code: Shell Code error: PermissionError(13, 'Permission denied') [PermissionError,OSError,Exception] "},
-    {"[]", "code: Shell Code error: IndexError('list index out of range') [IndexError,LookupError,Exception] "},
-    {"[\"echo\", 3]", "code: Shell Code error: TypeError('expected str, bytes or os.PathLike object, not int') [TypeError,Exception] "},
+    {"[\"no-such-command\"]", "code: Shell Code error: FileNotFoundError(2, 'No such file or "
+                              "directory') [FileNotFoundError,OSError,Exception] "},
+    {"[\"/tmp\"]", "code: Shell Code error: PermissionError(13, 'Permission denied') "
+                   "[PermissionError,OSError,Exception] "},
+    {"[]", "code: Shell Code error: IndexError('list index out of range') "
+           "[IndexError,LookupError,Exception] "},
+    {"[\"echo\", 3]", "code: Shell Code error: TypeError('expected str, bytes or os.PathLike "
+                      "object, not int') [TypeError,Exception] "},
 };
 
 static void commands_are_run_without_a_shell(void **state) {
@@ -502,7 +568,8 @@ static void commands_are_run_without_a_shell(void **state) {
         pdl_err err = {0};
         assert_true(pdl_json_read(t_str(commands[i].argv), 0, &argv, NULL, &err));
         pdl_buf_clear(&t.got);
-        start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv), (pdl_effect_sink){NULL, NULL, on_reply});
+        start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv),
+              (pdl_effect_sink){NULL, NULL, on_reply});
         run();
         t_assert_str(pdl_buf_str(&t.got), commands[i].want);
     }
@@ -516,7 +583,8 @@ static void cells_give_their_output(void **state) {
     start_code("ipython", "print('y' * 2001)", NULL);
     run();
     pdl_str got = pdl_buf_str(&t.got);
-    assert_true(pdl_str_starts(got, PDL_STR("'6\\n'\n'[Executed Successfully with No Output]'\n'yyy")));
+    assert_true(
+        pdl_str_starts(got, PDL_STR("'6\\n'\n'[Executed Successfully with No Output]'\n'yyy")));
     assert_true(pdl_str_ends(got, PDL_STR("y...\\n[Output Truncated]'")));
 }
 
@@ -524,8 +592,11 @@ static void no_python_is_an_error(void **state) {
     (void)state;
     const char *candidates[] = {"/nonexistent/python"};
     pdl_world *before = t.world;
-    t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.pythons = candidates, .n_pythons = 1});
-    assert_true(pdl_str_starts(t_str(block("result = 1", NULL)), PDL_STR("code: Python Code error: no python3 found (set PDL_PYTHON)")));
+    t.world =
+        pdl_worker_world_new(t.loop, &(pdl_worker_options){.pythons = candidates, .n_pythons = 1});
+    assert_true(
+        pdl_str_starts(t_str(block("result = 1", NULL)),
+                       PDL_STR("code: Python Code error: no python3 found (set PDL_PYTHON)")));
     t.world->ops->close(t.world);
     t.world = before;
 }

@@ -13,7 +13,8 @@ static const pdl_node *load(pdl_arena *a, const char *text) {
     pdl_err err = {0};
     pdl_source *src;
     const pdl_node *root;
-    if (!pdl_yaml_source(a, t_str("t.pdl"), t_str(text), &src, &err) || !pdl_yaml_load(a, src, &root, &err)) {
+    if (!pdl_yaml_source(a, t_str("t.pdl"), t_str(text), &src, &err) ||
+        !pdl_yaml_load(a, src, &root, &err)) {
         fail_msg("%s: %s", text, err.msg);
         return NULL;
     }
@@ -28,7 +29,8 @@ static void test_values(void **state) {
         {"", "None"},
         {"# c\n", "None"},
         {"a: [1, 2.5, yes]\nb: 'it''s'\n", "{'a': [1, 2.5, True], 'b': \"it's\"}"},
-        {"base: &b {x: 1, y: 2}\nd: {<<: *b, y: 3}", "{'base': {'x': 1, 'y': 2}, 'd': {'x': 1, 'y': 3}}"},
+        {"base: &b {x: 1, y: 2}\nd: {<<: *b, y: 3}",
+         "{'base': {'x': 1, 'y': 2}, 'd': {'x': 1, 'y': 3}}"},
         {"- &b {x: 1}\n- {<<: [*b, {z: 9}]}", "[{'x': 1}, {'z': 9, 'x': 1}]"},
         {"a: 1\na: 2", "{'a': 2}"},
         {"{1: a, true: b}", "{1: 'b'}"},
@@ -48,7 +50,8 @@ static void test_values(void **state) {
         pdl_val v;
         pdl_buf b = PDL_BUF;
         T_ROW(i);
-        if (!pdl_yaml_read(t_str(rows[i].text), &v, NULL, NULL, &err)) fail_msg("row %zu: %s", i, err.msg);
+        if (!pdl_yaml_read(t_str(rows[i].text), &v, NULL, NULL, &err))
+            fail_msg("row %zu: %s", i, err.msg);
         t_assert(pdl_val_repr(v, &b, &err));
         t_assert_str(pdl_buf_str(&b), rows[i].repr);
         pdl_drop(v);
@@ -75,7 +78,8 @@ static void test_errors(void **state) {
         {"- [2024-02-30]\n- !x a", 2, 3, "ConstructorError",
          "could not determine a constructor for the tag '!x'"},
         {"- 2024-02-30", 1, 3, "ValueError", "day is out of range for month"},
-        {"a: |# c\n  x", 1, 5, "ScannerError", "expected chomping or indentation indicators, but found '#'"},
+        {"a: |# c\n  x", 1, 5, "ScannerError",
+         "expected chomping or indentation indicators, but found '#'"},
         {"<<: 1", 1, 5, "ConstructorError",
          "expected a mapping or list of mappings for merging, but found scalar"},
         {"\"\\q\"", 1, 3, "ScannerError", "found unknown escape character 'q'"},
@@ -88,7 +92,8 @@ static void test_errors(void **state) {
         t_assert(!pdl_yaml_read(t_str(rows[i].text), &v, &line, &column, &err));
         t_assert_str(pdl_str_of(err.msg), rows[i].msg);
         t_assert_str(pdl_str_of(err.foreign), rows[i].foreign);
-        if (line != rows[i].line || column != rows[i].column) fail_msg("row %zu: %u:%u", i, line, column);
+        if (line != rows[i].line || column != rows[i].column)
+            fail_msg("row %zu: %u:%u", i, line, column);
         pdl_err_fini(&err);
     }
 }
@@ -102,7 +107,8 @@ static void test_surrogates(void **state) {
         {"\"\\ud83d\\ude00\"", "\xf0\x9f\x98\x80"},
         {"\"\\uD83D\\uDE00 \\\\ud83d\"", "\xf0\x9f\x98\x80 \\ud83d"},
         {"\"\\ude00\\ud83d\"", "\xef\xbf\xbd\xef\xbf\xbd"},
-        {"\"\\ufffd\xef\xbf\xbd\\ud83d\\ud83d\\ude00\"", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80"},
+        {"\"\\ufffd\xef\xbf\xbd\\ud83d\\ud83d\\ude00\"",
+         "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xf0\x9f\x98\x80"},
         {"\"\\U0000fffd \\U0000d83d\\ude00\"", "\xef\xbf\xbd \xf0\x9f\x98\x80"},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
@@ -190,12 +196,13 @@ static void test_source(void **state) {
     pdl_arena_free(a);
 }
 
-/* Texts around the lengths at which they are kept in different ways: each twice, before and behind others. */
+/* Texts around the lengths at which they are kept in different ways: each twice, before and behind
+ * others. */
 static void test_lengths(void **state) {
     (void)state;
-    static const size_t lengths[] = {0,     1,    7,   8,    9,    PDL_NODE_SHORT, PDL_NODE_SHORT + 1,
-                                     127,   128,  255, 2047, 2048, 2049,           16383,
-                                     16384, 70000};
+    static const size_t lengths[] = {
+        0,    1,    7,    8,     9,     PDL_NODE_SHORT, PDL_NODE_SHORT + 1, 127, 128, 255,
+        2047, 2048, 2049, 16383, 16384, 70000};
     enum { N = sizeof lengths / sizeof lengths[0] };
     pdl_arena *a = pdl_arena_make();
     pdl_buf text = PDL_BUF;
@@ -249,9 +256,10 @@ static void test_keys(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values),     cmocka_unit_test(test_errors),
-                                       cmocka_unit_test(test_surrogates), cmocka_unit_test(test_text_loc),
-                                       cmocka_unit_test(test_limits),     cmocka_unit_test(test_source),
-                                       cmocka_unit_test(test_lengths),    cmocka_unit_test(test_keys)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),     cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_surrogates), cmocka_unit_test(test_text_loc),
+        cmocka_unit_test(test_limits),     cmocka_unit_test(test_source),
+        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,8 @@ static void test_write(void **state) {
          "\",\"\\ta\\nb\",\"a\\u0000b\",\"\\u2028\",\"---\",\"...\",\"a:\",\"%x\",\"@\",\"`\"]",
          NULL},
         {"[\"#x\\ny\\n\",\"--- \\nx\",\"?\",\"? "
-         "a\",\"-\",\":\",\"=\",\"<<\",\"~\",\"!a\",\"&a\",\"*a\",\"|\",\">\",\"{\",\"[\",\"a,b\",\"'\","
+         "a\",\"-\",\":\",\"=\",\"<<\",\"~\",\"!a\",\"&a\",\"*a\",\"|\",\">\",\"{\",\"[\",\"a,b\","
+         "\"'\","
          "\"\\\"\"]",
          NULL},
         {"{\"a\\nb\":1,\"\":2,\"null\":3,\"x: y\":4}", NULL},
@@ -42,7 +43,8 @@ static void test_write(void **state) {
         pdl_val v, back;
         pdl_buf b = PDL_BUF;
         T_ROW(i);
-        t_assert(pdl_json_read(t_str(rows[i].json), 0, &v, NULL, &err) && pdl_yaml_write(v, &b, &err));
+        t_assert(pdl_json_read(t_str(rows[i].json), 0, &v, NULL, &err) &&
+                 pdl_yaml_write(v, &b, &err));
         if (rows[i].want) t_assert_str(pdl_buf_str(&b), rows[i].want);
         if (!pdl_yaml_read(pdl_buf_str(&b), &back, NULL, NULL, &err))
             fail_msg("row %zu: %s\n%s", i, err.msg, pdl_buf_z(&b));
@@ -53,27 +55,34 @@ static void test_write(void **state) {
     }
 }
 
-/* Values that are not JSON, in the tagged form of effects; how they are written, what is read of it. */
+/* Values that are not JSON, in the tagged form of effects; how they are written, what is read of
+ * it. */
 static void test_other_kinds(void **state) {
     (void)state;
     static const struct {
         const char *value, *want, *back;
     } rows[] = {
-        {"{\"$pdl\":\"float\",\"text\":\"nan\"}", ".nan\n", "{\"$pdl\":\"float\",\"text\":\"nan\"}"},
-        {"[{\"$pdl\":\"float\",\"text\":\"inf\"},{\"$pdl\":\"float\",\"text\":\"-inf\"}]", "- .inf\n- -.inf\n", NULL},
+        {"{\"$pdl\":\"float\",\"text\":\"nan\"}", ".nan\n",
+         "{\"$pdl\":\"float\",\"text\":\"nan\"}"},
+        {"[{\"$pdl\":\"float\",\"text\":\"inf\"},{\"$pdl\":\"float\",\"text\":\"-inf\"}]",
+         "- .inf\n- -.inf\n", NULL},
         {"{\"$pdl\":\"bytes\",\"hex\":\"6869\"}", "!!binary \"aGk=\"\n", NULL},
         {"{\"$pdl\":\"bytes\",\"hex\":\"00ff10\"}", "!!binary \"AP8Q\"\n", NULL},
         {"{\"$pdl\":\"bytes\",\"hex\":\"ff\"}", "!!binary \"/w==\"\n", NULL},
         {"{\"$pdl\":\"date\",\"text\":\"2024-02-29\"}", "2024-02-29\n", NULL},
-        {"{\"a\":{\"$pdl\":\"datetime\",\"text\":\"2024-02-29 01:02:03\"}}", "a: 2024-02-29 01:02:03\n", NULL},
+        {"{\"a\":{\"$pdl\":\"datetime\",\"text\":\"2024-02-29 01:02:03\"}}",
+         "a: 2024-02-29 01:02:03\n", NULL},
         {"{\"$pdl\":\"set\",\"items\":[1,\"b\"]}", "!!set\n1: null\nb: null\n", NULL},
         {"{\"a\":{\"$pdl\":\"set\",\"items\":[1]},\"b\":2}", "a: !!set\n  1: null\nb: 2\n", NULL},
         {"[{\"$pdl\":\"set\",\"items\":[]}]", "- !!set {}\n", NULL},
         {"{\"$pdl\":\"tuple\",\"items\":[1,2]}", "- 1\n- 2\n", "[1,2]"},
         {"{\"$pdl\":\"range\",\"items\":[0,3,1]}", "- 0\n- 1\n- 2\n", "[0,1,2]"},
-        {"{\"$pdl\":\"context\",\"items\":[{\"role\":\"user\",\"content\":\"a\"}]}", "- role: user\n  content: a\n", "[{\"role\":\"user\",\"content\":\"a\"}]"},
-        {"{\"$pdl\":\"dict\",\"items\":[[1,\"a\"],[null,\"b\"],[true,\"c\"]]}", "1: c\nnull: b\n", NULL},
-        {"[123456789012345678901234567890,1.5,1e+300,true]", "- 123456789012345678901234567890\n- 1.5\n- 1.0e+300\n- true\n", NULL},
+        {"{\"$pdl\":\"context\",\"items\":[{\"role\":\"user\",\"content\":\"a\"}]}",
+         "- role: user\n  content: a\n", "[{\"role\":\"user\",\"content\":\"a\"}]"},
+        {"{\"$pdl\":\"dict\",\"items\":[[1,\"a\"],[null,\"b\"],[true,\"c\"]]}", "1: c\nnull: b\n",
+         NULL},
+        {"[123456789012345678901234567890,1.5,1e+300,true]",
+         "- 123456789012345678901234567890\n- 1.5\n- 1.0e+300\n- true\n", NULL},
     };
     for (size_t i = 0; i < T_LEN(rows); i++) {
         pdl_err err = {0};
@@ -82,7 +91,8 @@ static void test_other_kinds(void **state) {
         T_ROW(i);
         t_assert(pdl_effect_decode(t_str(rows[i].value), &v, &err) && pdl_yaml_write(v, &b, &err));
         t_assert_str(pdl_buf_str(&b), rows[i].want);
-        if (!pdl_yaml_read(pdl_buf_str(&b), &back, NULL, NULL, &err)) fail_msg("row %zu: %s\n%s", i, err.msg, pdl_buf_z(&b));
+        if (!pdl_yaml_read(pdl_buf_str(&b), &back, NULL, NULL, &err))
+            fail_msg("row %zu: %s\n%s", i, err.msg, pdl_buf_z(&b));
         if (rows[i].back) {
             t_assert(pdl_effect_encode(back, &shown, &err));
             t_assert_str(pdl_buf_str(&shown), rows[i].back);
@@ -96,7 +106,8 @@ static void test_other_kinds(void **state) {
     }
 }
 
-/* A key that readers would not find the end of is written in the explicit form; what is too deep is refused. */
+/* A key that readers would not find the end of is written in the explicit form; what is too deep is
+ * refused. */
 static void test_long_and_deep(void **state) {
     (void)state;
     enum { LONG = 2000, DEEP = 2000 };
@@ -105,7 +116,8 @@ static void test_long_and_deep(void **state) {
     for (int i = 0; i < LONG; i++) pdl_buf_putc(&key, 'k');
     pdl_val v = pdl_dict_puts(pdl_dict_new(1), pdl_buf_str(&key), pdl_int(1)), back;
     t_assert(pdl_yaml_write(v, &b, &err));
-    t_assert(pdl_str_starts(pdl_buf_str(&b), PDL_STR("? k")) && pdl_str_ends(pdl_buf_str(&b), PDL_STR("\n: 1\n")));
+    t_assert(pdl_str_starts(pdl_buf_str(&b), PDL_STR("? k")) &&
+             pdl_str_ends(pdl_buf_str(&b), PDL_STR("\n: 1\n")));
     t_assert(pdl_yaml_read(pdl_buf_str(&b), &back, NULL, NULL, &err) && pdl_val_eq(v, back));
     pdl_drop(v), pdl_drop(back);
     v = pdl_list_new(0);
@@ -118,6 +130,8 @@ static void test_long_and_deep(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_write), cmocka_unit_test(test_other_kinds), cmocka_unit_test(test_long_and_deep)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_write),
+                                       cmocka_unit_test(test_other_kinds),
+                                       cmocka_unit_test(test_long_and_deep)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
