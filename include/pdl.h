@@ -60,8 +60,8 @@ PDL_API const char *pdl_version(void);
 /* Made by the library only; members may be added at the end. Strings are never NULL, "" where
  * nothing is known. */
 typedef struct pdl_error {
-    const char
-        *kind; /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
+    /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
+    const char *kind;
     const char *message; /* without place; may have several lines */
     const char *file;
     unsigned line;    /* from 1; 0: unknown */
@@ -248,8 +248,7 @@ typedef enum pdl_state {
 /* Something that happened. Everything lives for the call. */
 typedef struct pdl_report {
     size_t size;
-    const char *
-        kind; /* as in docs/manual/embedding.md: "block_begin", "block_end", "effect", "reply", "note", ... */
+    const char *kind;  /* as in docs/manual/embedding.md: "block_begin", "effect", "note", ... */
     const char *place; /* id of the block: "text.0.if.then"; "" when it has none */
     const char *file;  /* of the block */
     unsigned line;
@@ -279,15 +278,13 @@ typedef struct pdl_task_options {
     void (*report)(void *user, const pdl_report *report);
     /* what the command's options of these names set, in the same words (docs/manual/calls.md); NULL
      * and 0: nothing */
-    const char *
-        /* file of replies that runs share, made when it is not there; a replay does not look at
-         * it */
-        cache;
-    const char *
-        budget; /* what the run may use: "calls=10,tokens=5000,cost=0.5,seconds=60", some of them */
+    /* file of replies that runs share, made when it is not there; a replay does not look at it */
+    const char *cache;
+    /* what the run may use: "calls=10,tokens=5000,cost=0.5,seconds=60", some of them */
+    const char *budget;
     const char *prices; /* JSON file of what models cost; NULL: that of PDL_PRICES, if any */
-    const char
-        *timeout;   /* time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S" */
+    /* time limits of model calls: seconds, or "connect=S,first=S,idle=S,total=S" */
+    const char *timeout;
     double max_rps; /* requests of models that go out in a second */
     double max_tokens_per_minute;
     /* The task has ended: called once, with `user`, by the step, wait or cancel that saw it. Its

@@ -74,8 +74,8 @@ static pdl_val with_place(pdl_loc at, size_t more) {
 
 typedef struct count {
     int64_t n;
-    const pdl_block
-        *fallback; /* of the block whose parts are counted: it runs when something fails */
+    /* of the block whose parts are counted: it runs when something fails */
+    const pdl_block *fallback;
 } count;
 
 static void count_models(void *user, const pdl_block *b) {

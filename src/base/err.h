@@ -75,8 +75,8 @@ typedef struct pdl_err {
     /* owned or NULL: class of the host error, "ValueError", "KeyError,LookupError" (bases
      * follow) */
     char *foreign;
-    char *
-        detail; /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
+    /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
+    char *detail;
     uint32_t label; /* origins of what is told here: value/label.h; 0: of the program */
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;

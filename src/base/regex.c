@@ -12,8 +12,8 @@
 
 enum {
     HEAP_LIMIT_KB = 256 * 1024, /* backtracking points of one match */
-    NEST_LIMIT =
-        250, /* above the nesting of the translator, which writes a few groups of its own */
+    /* above the nesting of the translator, which writes a few groups of its own */
+    NEST_LIMIT = 250,
 };
 
 /* Immutable once made, but for its machine code. */

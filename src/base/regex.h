@@ -17,8 +17,8 @@ typedef struct pdl_regex pdl_regex;
 
 enum {
     PDL_RE_MULTILINE = 1, /* ^ and $ at each line */
-    PDL_RE_ECMA =
-        2, /* JSON Schema `pattern`: as Python's re reads it (the reference uses re.search) */
+    /* JSON Schema `pattern`: as Python's re reads it (the reference uses re.search) */
+    PDL_RE_ECMA = 2,
     PDL_RE_DOTALL = 4,
     PDL_RE_NOCASE = 8,
 };

@@ -43,8 +43,12 @@ static size_t lists(const pdl_fors_info *info) { return 2 * (size_t)info->n + in
 /* Flat switch, a row a case. */
 static step step_of(const verifier *v, const pdl_ins *i) {
     switch ((pdl_opcode)i->op) {
-#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
-    case PDL_OP_##name: return (step){pops, pushes, flow}; #include "compile/ops.def"
+/* The formatter would put the include into the macro. */
+/* clang-format off */
+#define OP(name, pops, pushes, flow, a, c, doc) \
+    case PDL_OP_##name: return (step){pops, pushes, flow};
+#include "compile/ops.def"
+        /* clang-format on */
     case PDL_OPCODE_COUNT: break;
     }
     PDL_BUG("opcode %u", i->op);
@@ -75,8 +79,12 @@ static bool is_ptr(const verifier *v, uint32_t c, pdl_ptr_type type, bool null_o
 /* Flat switch, a row a case. */
 static bool has_its_operands(const verifier *v, const pdl_ins *i) {
     switch (i->op) {
-#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
-    case PDL_OP_##name: return OK_A_##a && OK_C_##c; #include "compile/ops.def"
+/* The formatter would put the include into the macro. */
+/* clang-format off */
+#define OP(name, pops, pushes, flow, a, c, doc) \
+    case PDL_OP_##name: return OK_A_##a && OK_C_##c;
+#include "compile/ops.def"
+        /* clang-format on */
     default: return false;
     }
 }

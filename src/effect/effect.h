@@ -71,8 +71,8 @@ struct pdl_effect {
     pdl_val request; /* owned dict, see the table above */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
-    pdl_label
-        told; /* origins of what went into it since, beside its request: the worlds add to them */
+    /* origins of what went into it since, beside its request: the worlds add to them */
+    pdl_label told;
     pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
 };
 

@@ -102,8 +102,8 @@ typedef struct pdl_reader {
     /* Places where the order of checks matters are only counted: check.c looks for the first
      * one. */
     uint32_t suspects;
-    pdl_xfail
-        late; /* Python's own compiler would refuse this: reported when nothing else is wrong */
+    /* Python's own compiler would refuse this: reported when nothing else is wrong */
+    pdl_xfail late;
     pdl_xitem few[PDL_FEW_ITEMS], *items; /* stack of list items under construction */
     size_t n_items, cap_items;
     const pdl_open_tag *tags;

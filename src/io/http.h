@@ -19,8 +19,8 @@ typedef struct pdl_http pdl_http;
 
 /* All-zero is the default. */
 typedef struct pdl_http_options {
-    const char
-        *ca_file; /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
+    /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
+    const char *ca_file;
     const pdl_debug *debug; /* category http; borrowed */
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;

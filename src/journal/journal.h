@@ -23,9 +23,9 @@ typedef struct pdl_journal_info {
     pdl_str file;    /* the program */
     pdl_str version; /* of the command */
     pdl_str options; /* as text: "--stream none" */
-    const pdl_secrets
-        *secrets; /* what is not stored: effect/secret.h; borrowed until close, NULL: none */
-    bool blocks;  /* rows of blocks as well, from pdl_journal_sink */
+    /* what is not stored: effect/secret.h; borrowed until close, NULL: none */
+    const pdl_secrets *secrets;
+    bool blocks; /* rows of blocks as well, from pdl_journal_sink */
 } pdl_journal_info;
 
 /* Record into a new file what `behind` (borrowed) answers. Errors: usage when the file exists,

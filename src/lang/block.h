@@ -254,8 +254,8 @@ struct pdl_block {
     bool independent, context_given;
     pdl_loc loc; /* what FILE:LINE says of the block itself */
     const pdl_node *node;
-    const pdl_block_rare
-        *more; /* never NULL; one empty one is shared by the blocks without any of it */
+    /* never NULL; one empty one is shared by the blocks without any of it */
+    const pdl_block_rare *more;
     pdl_text_field def;
     pdl_contributes contribute;
 };

@@ -33,8 +33,8 @@ typedef struct charge {
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
-    pdl_effect
-        *twin; /* of an effect on its way that has a deadline: tells who asked when it is ended */
+    /* of an effect on its way that has a deadline: tells who asked when it is ended */
+    pdl_effect *twin;
     struct charge *prev, *next; /* in its list */
 } charge;
 

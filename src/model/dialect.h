@@ -40,8 +40,8 @@ typedef struct pdl_sign {
     pdl_headers *headers;   /* a header that is there is the program's own and stays */
     pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
     pdl_buf *token_request; /* by this form */
-    pdl_buf
-        *token_id; /* whose token it is, when the form differs each time; empty: the form says it */
+    /* whose token it is, when the form differs each time; empty: the form says it */
+    pdl_buf *token_id;
 } pdl_sign;
 
 /* A job that the service works at: where to ask for it, where to end it, its text so far. */

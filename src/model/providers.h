@@ -15,8 +15,8 @@ enum {
     PDL_Q_NO_USAGE_OPT = 1u << 3, /* no stream_options */
     PDL_Q_MAX_TOKENS = 1u << 4,   /* max_completion_tokens is called max_tokens */
     PDL_Q_RANDOM_SEED = 1u << 5,  /* seed is called random_seed */
-    PDL_Q_CHOICE_ANY =
-        1u << 6, /* tool_choice required is called any; a named function cannot be asked for */
+    /* tool_choice required is called any; a named function cannot be asked for */
+    PDL_Q_CHOICE_ANY = 1u << 6,
     PDL_Q_CHOICE_AUTO = 1u << 7,  /* only tool_choice auto and none */
     PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice required becomes a user message */
     PDL_Q_NO_NAME = 1u << 9,      /* `name` only in tool messages */
@@ -28,12 +28,10 @@ enum {
     PDL_Q_EFFORT_HIGH = 1u << 15, /* every reasoning_effort is "high" */
     PDL_Q_COOL = 1u << 16,        /* temperature at most 1 */
     PDL_Q_USER = 1u << 17,        /* `user` is sent for every model */
-    PDL_Q_GUIDED = 1u
-                   /* takes guided_json; guided_regex, guided_choice, guided_grammar also as
-         * structured_outputs */
-                   << 18,
-    PDL_Q_GRAMMAR =
-        1u << 26, /* guided_regex, guided_choice, guided_grammar as a grammar of llama.cpp */
+    /* takes guided_json; guided_regex, guided_choice, guided_grammar also as structured_outputs */
+    PDL_Q_GUIDED = 1u << 18,
+    /* guided_regex, guided_choice, guided_grammar as a grammar of llama.cpp */
+    PDL_Q_GRAMMAR = 1u << 26,
     PDL_Q_FIREWORKS = 1u << 19,   /* short names get accounts/fireworks/models/ */
     PDL_Q_HUB = 1u << 20,         /* without a base: model <org>/<model>:<inference provider> */
     PDL_Q_SITE = 1u << 21,        /* HTTP-Referer and X-Title from OR_SITE_URL and OR_APP_NAME */
@@ -47,9 +45,9 @@ typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    const char
-        *base; /* default address; NULL: must be given. ${names} stands for the first of these
-                           * settings, see pdl_setting */
+    /* default address; NULL: must be given. ${names} stands for the first of these settings, see
+     * pdl_setting */
+    const char *base;
     const char *base_env; /* variables that may hold it, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
     const pdl_dialect *dialect;

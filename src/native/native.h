@@ -58,8 +58,8 @@ typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, s
 typedef struct pdl_native {
     const char *name;
     pdl_native_fn *fn;
-    const char
-        *params; /* "value, d, attribute": parameter names; the receiver or piped value is first */
+    /* "value, d, attribute": parameter names; the receiver or piped value is first */
+    const char *params;
     uint8_t n_min,
         n_max; /* arguments, the first included; n_max is the number of names in params */
     uint8_t flags;

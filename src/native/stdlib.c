@@ -226,7 +226,7 @@ static const pdl_native natives[] = {
      "The k vectors nearest to a vector: [{index, score}], by cosine.", "nearest", PDL_NS_DEF},
     {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.",
      "reward", PDL_NS_DEF},
-    {"pdl_write_termsafe", g_show, "text, end", 1, 2, PDL_N_IMPURE,
+    {"pdl_show", g_show, "text, end", 1, 2, PDL_N_IMPURE,
      "Prints a text at once; it is part of no result.", "show", PDL_NS_DEF},
     {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots",
      PDL_NS_DEF},

@@ -33,8 +33,8 @@ typedef struct pdl_serve_options {
     size_t n_models;
     const char *host; /* where to listen */
     uint16_t port;    /* 0: any that is free */
-    pdl_str
-        token; /* that requests must bear; empty: none, only clients of this machine are served */
+    /* that requests must bear; empty: none, only clients of this machine are served */
+    pdl_str token;
     pdl_vref variables;   /* of every run; dict or absent */
     uint32_t max_runs;    /* at a time, at most PDL_SPAWN_SLOTS; 0: that many */
     uint32_t max_waiting; /* requests that wait for their turn; 0: none, they are refused */

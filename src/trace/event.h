@@ -32,8 +32,8 @@ typedef struct pdl_event {
     uint32_t fiber;  /* 1: the main fiber */
     /* block_begin: the fiber that runs the map of which this fiber is an iteration; 0: none */
     uint32_t parent;
-    struct pdl_program
-        *program; /* block_begin: the program that the block belongs to; NULL: unknown */
+    /* block_begin: the program that the block belongs to; NULL: unknown */
+    struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
     pdl_vref value; /* absent: none */
@@ -42,8 +42,8 @@ typedef struct pdl_event {
     pdl_str key; /* field */
     pdl_str text;
     pdl_str role; /* message */
-    uint32_t
-        number; /* attempt; index of a case from 1; number of an iteration; descriptor of out */
+    /* attempt; index of a case from 1; number of an iteration; descriptor of out */
+    uint32_t number;
     pdl_look look;
     bool foreign; /* text, out, note: not the program's own words; a terminal is not to obey them */
     const pdl_err *err;

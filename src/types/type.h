@@ -47,13 +47,14 @@ pdl_val pdl_type_as_written(const pdl_type *t);
 
 /* One problem of a check. Path segments name where in the value (".a", "[2]"). */
 typedef struct pdl_problem {
-    pdl_loc
-        loc; /* where to print it: the part of the type node for the path, else the type's place */
+    /* where to print it: the part of the type node for the path, else the type's place */
+    pdl_loc loc;
     pdl_str path; /* ".a[2].b", "" at the top */
     pdl_str text; /* "3 should be of type <class 'str'>" */
-    bool
-        at_header; /* neither the type's tree nor args_node knows a step of the path: print it at the place of the header
-                       line (the key `spec`, `args`, `return`), as the reference does; loc is then that of the value node */
+    /* neither the type's tree nor args_node knows a step of the path: print it at the place of the
+     * header line (the key `spec`, `args`, `return`), as the reference does; loc is then that of
+     * the value node */
+    bool at_header;
 } pdl_problem;
 
 typedef struct pdl_problems {

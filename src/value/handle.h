@@ -18,8 +18,8 @@ typedef struct pdl_handle {
     bool callable, number, iterable, sequence, mapping; /* what it is to the tests of templates */
     int64_t len;                                        /* -1: has none */
     pdl_val json;                                       /* JSON form when it has one, else absent */
-    pdl_val
-        fetched; /* while a filter looks at it: promises of its attributes by name; else absent */
+    /* while a filter looks at it: promises of its attributes by name; else absent */
+    pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
 } pdl_handle;

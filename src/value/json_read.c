@@ -41,8 +41,8 @@ typedef struct {
     size_t
         /* its first value on the stack; those of an unguessed dict are key, value, key, value... */
         from;
-    pdl_dictobj
-        *guess; /* owned: a dict with the guessed keys, and with values for the n first of them */
+    /* owned: a dict with the guessed keys, and with values for the n first of them */
+    pdl_dictobj *guess;
     uint64_t begin; /* of a dict: its first key, for the next guess */
     bool is_dict;
 } open_box;

@@ -6,9 +6,9 @@
 #include "value/val.h"
 
 enum {
-    PDL_JSON_PYTHON =
-        1, /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as
-                            Python's json does */
+    /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as Python's json
+     * does */
+    PDL_JSON_PYTHON = 1,
     PDL_JSON_PREFIX = 2,  /* stop after the first value; *end tells where */
     PDL_JSON_CONTROL = 4, /* accept control characters (raw line breaks) inside strings */
 };

@@ -11,13 +11,13 @@ enum {
     PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
     PDL_JSON_SORT = 4,   /* keys in order of their text: canonical form with no other flag */
     PDL_JSON_NAN = 8,    /* write NaN, Infinity, -Infinity; otherwise they are an error */
-    PDL_JSON_LOOSE =
-        16, /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and sets, ranges, views
-                              lists. Otherwise only tuples pass, and anything else is an error (TypeError "Object of type date is
-                              not JSON serializable") */
+    /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and
+     * sets, ranges, views lists. Otherwise only tuples pass, and anything else is an error
+     * (TypeError "Object of type date is not JSON serializable") */
+    PDL_JSON_LOOSE = 16,
     PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
-    PDL_JSON_CUT =
-        32, /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
+    /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
+    PDL_JSON_CUT = 32,
 };
 
 enum { PDL_JSON_MAX_INDENT = 100 };

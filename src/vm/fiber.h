@@ -96,8 +96,8 @@ typedef struct pdl_attempts {
     pdl_val exceptions; /* list of names; absent: all */
     pdl_val extra;      /* context added by errors and feedback; absent: none */
     pdl_val answer;     /* of the model in this attempt, a promise; absent: none was asked */
-    pdl_val
-        repair; /* messages that show the model what was wrong with its last answer; absent: none */
+    /* messages that show the model what was wrong with its last answer; absent: none */
+    pdl_val repair;
     pdl_err err;       /* of the last attempt while it is handled */
     pdl_val pdl_error; /* what pdl_error was before the fallback */
     bool in_fallback;

@@ -33,8 +33,8 @@ typedef struct pdl_worker_options {
     /* of one python block, also while it waits for the run, and of one command; 0: none. The
      * process is killed, the next block starts a new one */
     uint64_t time_limit_ms;
-    size_t
-        max_memory; /* address space of the Python process and of a command, in bytes; 0: as ours */
+    /* address space of the Python process and of a command, in bytes; 0: as ours */
+    size_t max_memory;
     uint64_t ipython_ms;    /* of one ipython block; 0: 5000 */
     const pdl_debug *debug; /* category worker; may be NULL */
     void *user;             /* of the callbacks */

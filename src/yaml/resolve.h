@@ -11,9 +11,10 @@
 #define PDL_YAML_TAGS(X)                                                                           \
     X(str, "str")                                                                                  \
     X(null, "null")                                                                                \
-    X(bool, "bool") X(int, "int") X(float, "float") X(binary, "binary") X(timestamp, "timestamp")  \
-        X(omap, "omap") X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map")                \
-            X(merge, "merge") X(value, "value")
+    X(bool, "bool")                                                                                \
+    X(int, "int") X(float, "float") X(binary, "binary") X(timestamp, "timestamp") X(omap, "omap")  \
+        X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map") X(merge, "merge")              \
+            X(value, "value")
 
 typedef enum {
 #define X(id, name) PDL_YTAG_##id,

@@ -47,7 +47,7 @@ static const row rows[] = {
     {"pdl_check", "[1,\"string\"]", "!nothing can be checked here"},
     {"pdl_fail", "[\"a\\nb\"]", "!a\nb"},
     {"pdl_fail", "[{\"message\":\"m\",\"kind\":\"timeout\",\"status\":408}]", "!m"},
-    {"pdl_write_termsafe", "[\"x\"]", "!nothing can be shown here"},
+    {"pdl_show", "[\"x\"]", "!nothing can be shown here"},
     {"pdl_calculate", "[\" (1+2) * -3 # x\"]", "-9"},
     {"pdl_calculate", "[\"# c\\n1+1\\n# d\"]", "2"},
     {"pdl_calculate", "[\"-2**2\"]", "-4"},

@@ -23,8 +23,8 @@ enum { DEPTH = 5 };
 static struct {
     pdl_loop *loop;
     pdl_world *world;
-    pdl_buf
-        got; /* answers: repr of {result, rebound}, of the reply, or "KIND: MSG [FOREIGN] DETAIL" */
+    /* answers: repr of {result, rebound}, of the reply, or "KIND: MSG [FOREIGN] DETAIL" */
+    pdl_buf got;
     pdl_buf out;  /* pieces */
     pdl_val kept; /* result of the last block */
     uint32_t id;
