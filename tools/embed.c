@@ -1,7 +1,8 @@
 /* embed.c -- turns a file into a C source that holds its bytes: embed IN OUT.c SYMBOL.
  *
  * The source defines `const unsigned char SYMBOL[]`, followed by a NUL that `const size_t
- * SYMBOL_len` does not count. Used at build time only.
+ * SYMBOL_len` does not count. Used at build time only; it has nothing to do with embeddings of texts
+ * (model/embed.c).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

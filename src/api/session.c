@@ -21,7 +21,7 @@
 #include "journal/journal.h"
 #include "journal/times.h"
 #include "lang/load.h"
-#include "limits/limits.h"
+#include "budget/world.h"
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
@@ -354,7 +354,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
     if (s->outside)
-        s->limits = pdl_limits_world_new(&(pdl_limits_options){s->loop, prices}, s->outside);
+        s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, s->outside);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
         .file = o->file,

@@ -1,7 +1,7 @@
 /* budget.h -- what a part of a run may use of the outside: a budget, and the one around it.
  *
  * The machine makes one for each block that has the field `budget` and for the run, and hands the
- * innermost to every effect; the limits room, in front of the rooms that answer, reserves, settles
+ * innermost to every effect; the room budget, in front of the rooms that answer, reserves, settles
  * and refuses. Counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* embed.c -- see embed.h.
+/* embed.c -- see embed.h: an embedding as a number of calls. The wire formats are in embedder.c.
  *
  *   effect {model, input, parameters}
  *     -> texts not known yet, each once -> batches -> a pdl_call each, some at a time

@@ -1,5 +1,6 @@
-/* embedder.c -- how services embed texts: one writer and reader a wire format; see dialect.h. Spec:
- * providers 18. SPDX-License-Identifier: Apache-2.0 */
+/* embedder.c -- the wire formats of embeddings: one writer and one reader for each; see dialect.h.
+ * How one embedding becomes several calls is in embed.c. Spec: providers 18.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/base64.h"
 #include "model/embed.h"
 #include "model/params.h"

@@ -1,4 +1,4 @@
-/* budgets.c -- see limits.h: the world. An effect is charged to its budget and to all around it.
+/* world.c -- see world.h: the world. An effect is charged to its budget and to all around it.
  *
  *   start -> fits: reserve -> the world behind -> settle -> answer
  *         -> would fit if what is reserved were not used: wait for the next settling
@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "limits/limits.h"
+#include "budget/world.h"
 
 #include <math.h>
 
@@ -45,7 +45,7 @@ typedef struct budget_list {
 typedef struct budget_room {
     pdl_world world;
     pdl_world *behind;
-    pdl_limits_options opt;
+    pdl_budget_world_options opt;
     list waiting, going;
     list *passing;        /* those whose turn it is to be looked at; NULL: none */
     bool retrying, again; /* the waiting ones are being looked at; once more */
@@ -437,7 +437,7 @@ static void close(pdl_world *w) {
 
 static const pdl_world_ops ops = {start, cancel, poll, close};
 
-pdl_world *pdl_limits_world_new(const pdl_limits_options *opt, pdl_world *behind) {
+pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind) {
     room *r = PDL_NEW(room);
     r->world.ops = &ops;
     r->behind = behind;
