@@ -223,7 +223,7 @@ static void encode(pdl_vref v, pdl_buf *b) {
 static pdl_interner *names;
 
 static bool fail(pdl_err *err, fault *f) {
-    const char *cls = err->foreign ? err->foreign : err->kind == PDL_E_limit ? "Limit" : "Error";
+    const char *cls = err->py_class ? err->py_class : err->kind == PDL_E_limit ? "Limit" : "Error";
     size_t comma = strcspn(cls, ",");
     pdl_buf b = PDL_BUF;
     pdl_buf_put(&b, (pdl_str){cls, comma});

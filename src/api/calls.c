@@ -37,7 +37,7 @@ static void on_event(void *user, const pdl_event *e) {
         to->event(to->user, &(pdl_event){.kind = PDL_EVENT_out,
                                          .text = pdl_buf_str(&text),
                                          .number = 2,
-                                         .foreign = true,
+                                         .untrusted = true,
                                          .value = pdl_absent(),
                                          .context = pdl_absent()});
     pdl_buf_fini(&text);

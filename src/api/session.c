@@ -83,7 +83,7 @@ static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, p
         pdl_loc loc = d->loc;
         if (loc.src) loc.src = pdl_source_new(s->arena, loc.src->name, loc.src->text);
         pdl_err_set(err, PDL_E_syntax, loc, "%.*s", PDL_FMT(d->text));
-        err->foreign = pdl_str_dup(PDL_STR("YAMLError"));
+        err->py_class = pdl_str_dup(PDL_STR("YAMLError"));
         return;
     }
     pdl_buf text = PDL_BUF;

@@ -40,9 +40,9 @@ typedef struct pdl_session_options {
     pdl_sink sink;   /* the caller's; event NULL: none */
     bool tell_calls; /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);
-    /* What Python code writes on standard error; NULL: it has ours. foreign: it may be what a model
-     * has said. user: the sink's */
-    void (*show_errors)(void *user, pdl_str bytes, bool foreign);
+    /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a model
+     * may have written it. user: the sink's */
+    void (*show_errors)(void *user, pdl_str bytes, bool untrusted);
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */

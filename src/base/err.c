@@ -47,12 +47,12 @@ bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, 
     return false;
 }
 
-bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...) {
+bool pdl_err_host(pdl_err *err, const char *py_class, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     pdl_err_vset(err, PDL_E_expression, (pdl_loc){0}, fmt, ap);
     va_end(ap);
-    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    err->py_class = pdl_str_dup(pdl_str_of(py_class));
     return false;
 }
 
@@ -63,7 +63,7 @@ bool pdl_err_signal(pdl_err *err, int sig) {
         pdl_err_set(err, PDL_E_interrupt, (pdl_loc){0}, "Keyboard Interrupt");
     else
         pdl_err_set(err, PDL_E_terminated, (pdl_loc){0}, "ended by a signal");
-    err->final = true;
+    err->uncatchable = true;
     return false;
 }
 
@@ -86,11 +86,11 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     err->mark = cause->mark.src ? cause->mark : cause->loc;
     err->msg = pdl_buf_take(&msg);
     err->hint = copy(cause->hint);
-    err->foreign = copy(cause->foreign);
+    err->py_class = copy(cause->py_class);
     err->detail = copy(cause->detail);
     err->status = cause->status;
     err->has_status = cause->has_status;
-    err->final = cause->final;
+    err->uncatchable = cause->uncatchable;
     err->frames = cause->frames; /* what is printed is the outermost error */
     err->n_frames = cause->n_frames;
     cause->frames = NULL;
@@ -122,7 +122,7 @@ void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
 void pdl_err_fini(pdl_err *err) {
     pdl_free(err->msg);
     pdl_free(err->hint);
-    pdl_free(err->foreign);
+    pdl_free(err->py_class);
     pdl_free(err->detail);
     for (size_t i = 0; i < err->n_frames; i++) pdl_free(err->frames[i].what);
     pdl_free(err->frames);
@@ -148,7 +148,7 @@ static void copy_one(pdl_err *dst, const pdl_err *src) {
     *dst = *src;
     dst->msg = copy(src->msg);
     dst->hint = copy(src->hint);
-    dst->foreign = copy(src->foreign);
+    dst->py_class = copy(src->py_class);
     dst->detail = copy(src->detail);
     dst->frames = NULL;
     dst->n_frames = 0;

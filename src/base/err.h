@@ -68,21 +68,19 @@ typedef struct pdl_err_frame {
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
 typedef struct pdl_err {
     pdl_err_kind kind;
-    pdl_loc loc;  /* the place printed as FILE:LINE */
-    pdl_loc mark; /* the exact span for the caret; all-zero: none better than loc */
-    char *msg;    /* owned; may have several lines (type errors); no final newline */
-    char *hint;   /* owned or NULL: "did you mean 'name'?" */
-    /* owned or NULL: class of the host error, "ValueError", "KeyError,LookupError" (bases
-     * follow) */
-    char *foreign;
+    pdl_loc loc;    /* the place printed as FILE:LINE */
+    pdl_loc mark;   /* the exact span for the caret; all-zero: none better than loc */
+    char *msg;      /* owned; may have several lines (type errors); no final newline */
+    char *hint;     /* owned or NULL: "did you mean 'name'?" */
+    char *py_class; /* owned or NULL: class of the Python exception, then its bases, "A,B" */
     /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
     char *detail;
     uint32_t label; /* origins of what is told here: value/label.h; 0: of the program */
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;
-    bool final; /* not to be caught by retry or fallback */
-    bool bare;  /* print msg as it is: its lines carry their own places (schema errors) */
-    bool terse; /* print nothing below the message: it came out of a library function */
+    bool uncatchable;  /* retry and fallback let it pass */
+    bool preformatted; /* print msg unchanged: each line has its own place (schema errors) */
+    bool no_excerpt;   /* print no source line below the message: a library function raised it */
     pdl_err_frame *frames; /* owned array, innermost first */
     size_t n_frames;
     struct pdl_err *cause; /* owned or NULL: what this error wraps */
@@ -94,10 +92,10 @@ bool pdl_err_set(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, 
 PDL_PRINTF(4, 0)
 bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt, va_list ap);
 
-/* As pdl_err_set, with the class name of the reference's host error ("TypeError", "UndefinedError",
- * ...). Always false. This is the form natives and operators use; the machine adds place and
- * prefix. */
-PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *foreign, const char *fmt, ...);
+/* Like pdl_err_set, for an error that the reference raises as a Python exception of class py_class
+ * ("TypeError", "UndefinedError", ...). Always false. Natives and operators use this form; the
+ * machine adds place and prefix. */
+PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *py_class, const char *fmt, ...);
 
 /* Is there memory for n more bytes? Else err is set, of kind limit. */
 bool pdl_err_memory(pdl_err *err, size_t n);

@@ -141,13 +141,13 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
 }
 
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
-    if (err->loc.src && !err->bare) {
+    if (err->loc.src && !err->preformatted) {
         put_place(err->loc, out);
         PDL_PUT(out, " - ");
     }
     pdl_buf_put(out, pdl_str_of(err->msg ? err->msg : pdl_err_kind_name(err->kind)));
     pdl_buf_putc(out, '\n');
-    if (!rich || err->terse) return;
+    if (!rich || err->no_excerpt) return;
     pdl_loc mark = err->mark.src ? err->mark : err->loc;
     if (mark.src)
         put_excerpt(err, mark, out);

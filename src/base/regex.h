@@ -24,7 +24,7 @@ enum {
 };
 
 /* Compile; the caller owns *out (pdl_regex_free). Error: PDL_E_parser with Python's re.error text
- * in msg, for instance "missing ), unterminated subpattern at position 0", foreign "error" (the
+ * in msg, for instance "missing ), unterminated subpattern at position 0", py_class "error" (the
  * class name). */
 PDL_MUST bool pdl_regex_new(pdl_str pattern, int flags, pdl_regex **out, pdl_err *err);
 void pdl_regex_free(pdl_regex *re);

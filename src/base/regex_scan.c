@@ -25,7 +25,7 @@ bool pdl_rx_fail(pdl_rx_scan *s, size_t pos, const char *fmt, ...) {
                      pdl_utf8_count(pdl_str_sub(before, line_start, before.n)) + 1);
     }
     pdl_err_set(s->err, PDL_E_parser, (pdl_loc){0}, "%s", pdl_buf_z(&msg));
-    s->err->foreign = pdl_str_dup(PDL_STR("error"));
+    s->err->py_class = pdl_str_dup(PDL_STR("error"));
     pdl_buf_fini(&msg);
     return false;
 }

@@ -70,7 +70,7 @@ static void append(sequence *q, item_kind kind, width w) {
 
 static bool fail_overflow(reader *x, const char *msg) {
     pdl_err_set(x->s.err, PDL_E_parser, (pdl_loc){0}, "%s", msg);
-    x->s.err->foreign = pdl_str_dup(PDL_STR("OverflowError"));
+    x->s.err->py_class = pdl_str_dup(PDL_STR("OverflowError"));
     return false;
 }
 
@@ -785,7 +785,7 @@ static bool read_pattern(reader *x, pdl_str pattern, pdl_err *err) {
                                x->conditions.p[i].number);
     if (!x->behind_varies) return true;
     pdl_err_set(err, PDL_E_parser, (pdl_loc){0}, "look-behind requires fixed-width pattern");
-    err->foreign = pdl_str_dup(PDL_STR("error"));
+    err->py_class = pdl_str_dup(PDL_STR("error"));
     return false;
 }
 

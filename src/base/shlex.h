@@ -9,7 +9,7 @@
 
 /* Call word(user, w) for each word in order (w borrowed for the call) until it returns false, which
  * ends the splitting without an error. Blanks are space, tab, CR and LF. Error: PDL_E_expression,
- * foreign "ValueError", "No closing quotation" or "No escaped character"; words before it were
+ * py_class "ValueError", "No closing quotation" or "No escaped character"; words before it were
  * reported. */
 PDL_MUST bool pdl_shlex_split(pdl_str text, bool (*word)(void *user, pdl_str w), void *user,
                               pdl_err *err);

@@ -151,7 +151,7 @@ static int write_trace(const arguments *a, const pdl_session *s) {
         (void)pdl_cancel_enter(NULL);
     }
     if (!ok) pdl_cli_tell("Failure generating the trace: %s", err.msg);
-    int code = err.final ? pdl_err_exit_code(&err) : 0;
+    int code = err.uncatchable ? pdl_err_exit_code(&err) : 0;
     pdl_err_fini(&err);
     pdl_free(path);
     return code;

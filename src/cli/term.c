@@ -80,7 +80,7 @@ static const char *color_of(pdl_look look) {
 }
 
 /* Text that is not the program's own: a terminal does not obey it. */
-static void put_foreign(term *t, pdl_str s) {
+static void put_untrusted(term *t, pdl_str s) {
     if (!t->tty) {
         pdl_cli_term_put(t, s);
         return;
@@ -91,17 +91,17 @@ static void put_foreign(term *t, pdl_str s) {
     pdl_buf_fini(&b);
 }
 
-void pdl_cli_term_show(term *t, pdl_str text, bool foreign) {
-    if (foreign)
-        put_foreign(t, text);
+void pdl_cli_term_show(term *t, pdl_str text, bool untrusted) {
+    if (untrusted)
+        put_untrusted(t, text);
     else
         pdl_cli_term_put(t, text);
 }
 
-static void put_colored(term *t, pdl_str text, const char *color, bool foreign) {
+static void put_colored(term *t, pdl_str text, const char *color, bool untrusted) {
     bool on = t->color && *color;
     if (on) pdl_cli_term_put(t, pdl_str_of(color));
-    pdl_cli_term_show(t, text, foreign);
+    pdl_cli_term_show(t, text, untrusted);
     if (on) pdl_cli_term_put(t, PDL_STR("\033[0m"));
 }
 
@@ -120,9 +120,9 @@ static void put_message(term *t, const pdl_event *e) {
     put_colored(t, e->text, role_color(role), true);
 }
 
-static void put_error(term *t, pdl_str text, bool foreign) {
+static void put_error(term *t, pdl_str text, bool untrusted) {
     pdl_cli_term_flush(t); /* what was printed before stands before */
-    if (foreign)
+    if (untrusted)
         (void)pdl_write_termsafe(stderr, text);
     else
         fwrite(text.p, 1, text.n, stderr);
@@ -150,15 +150,15 @@ static void on_event(void *user, const pdl_event *e) {
     term *t = user;
     switch ((int)e->kind) {
     case PDL_EVENT_text:
-        put_colored(t, e->text, color_of(e->look), e->foreign);
+        put_colored(t, e->text, color_of(e->look), e->untrusted);
         if (e->look == PDL_LOOK_MODEL) pdl_cli_term_flush(t);
         return;
     case PDL_EVENT_message: put_message(t, e); return;
     case PDL_EVENT_out:
         if (e->number == 2)
-            put_error(t, e->text, e->foreign);
+            put_error(t, e->text, e->untrusted);
         else
-            pdl_cli_term_show(t, e->text, e->foreign);
+            pdl_cli_term_show(t, e->text, e->untrusted);
         if (e->number == 1) pdl_cli_term_flush(t);
         return;
     case PDL_EVENT_note: put_note(t, e); return;
@@ -174,9 +174,9 @@ void pdl_cli_term_prompt(void *user, pdl_str prompt) {
     pdl_cli_term_flush(user);
 }
 
-void pdl_cli_term_errors(void *user, pdl_str bytes, bool foreign) {
+void pdl_cli_term_errors(void *user, pdl_str bytes, bool untrusted) {
     pdl_buf text = PDL_BUF;
     pdl_utf8_repair(&text, bytes);
-    put_error(user, foreign ? pdl_buf_str(&text) : bytes, foreign);
+    put_error(user, untrusted ? pdl_buf_str(&text) : bytes, untrusted);
     pdl_buf_fini(&text);
 }

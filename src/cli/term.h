@@ -22,11 +22,11 @@ pdl_sink pdl_cli_term_sink(term *t);
 
 /* Text to standard output, through the same checks. */
 void pdl_cli_term_put(term *t, pdl_str text);
-/* The same; foreign: not the program's own words, a terminal does not obey them. */
-void pdl_cli_term_show(term *t, pdl_str text, bool foreign);
+/* The same; untrusted: not the program's own words, a terminal does not obey them. */
+void pdl_cli_term_show(term *t, pdl_str text, bool untrusted);
 void pdl_cli_term_flush(term *t);
 /* What code wrote on standard error. */
-void pdl_cli_term_errors(void *t, pdl_str bytes, bool foreign);
+void pdl_cli_term_errors(void *t, pdl_str bytes, bool untrusted);
 /* A prompt of standard input: printed and flushed. */
 void pdl_cli_term_prompt(void *t, pdl_str prompt);
 

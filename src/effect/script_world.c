@@ -43,7 +43,7 @@ static void fill_error(pdl_vref given, const pdl_effect *e, pdl_err *err) {
     pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("failed");
     pdl_err_set(err, pdl_is_str(kind) ? kind_named(pdl_str_get(kind)) : PDL_E_runtime, e->loc,
                 "%.*s", PDL_FMT(text));
-    if (pdl_is_str(foreign)) err->foreign = pdl_str_dup(pdl_str_get(foreign));
+    if (pdl_is_str(foreign)) err->py_class = pdl_str_dup(pdl_str_get(foreign));
     if (pdl_is(status, PDL_V_INT)) {
         err->status = (int)pdl_int_of(status);
         err->has_status = true;

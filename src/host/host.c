@@ -50,7 +50,7 @@ void pdl_host_newlines(pdl_buf *b) {
 }
 
 static bool is_missing(const pdl_err *err) {
-    return err->foreign && strncmp(err->foreign, "FileNotFoundError", 17) == 0;
+    return err->py_class && strncmp(err->py_class, "FileNotFoundError", 17) == 0;
 }
 
 /* Below the message, which is the reference's. */
@@ -69,16 +69,16 @@ static void read_file(pdl_effect *e) {
     if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
         pdl_host_newlines(&b);
         pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
-    } else if (err.final || err.kind == PDL_E_budget) {
+    } else if (err.uncatchable || err.kind == PDL_E_budget) {
         pdl_effect_refuse(e, &err);
     } else {
         bool missing = !ok && is_missing(&err);
         pdl_err_set(&out, PDL_E_io, (pdl_loc){0},
                     missing ? "file %.*s not found" : "Fail to open file %.*s", PDL_FMT(shown));
-        const char *foreign = missing ? "FileNotFoundError,OSError,Exception"
-                              : ok    ? "UnicodeDecodeError,ValueError,Exception"
-                                      : err.foreign;
-        out.foreign = foreign ? pdl_str_dup(pdl_str_of(foreign)) : NULL;
+        const char *py_class = missing ? "FileNotFoundError,OSError,Exception"
+                               : ok    ? "UnicodeDecodeError,ValueError,Exception"
+                                       : err.py_class;
+        out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
         if (ok) hint_fault(&out, shown, &fault);
         pdl_effect_refuse(e, &out);
     }

@@ -24,7 +24,7 @@ typedef struct pdl_host_options {
 } pdl_host_options;
 
 /* Requests, beyond the table of effect.h:
- * read    "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with foreign
+ * read    "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with py_class
  *         "FileNotFoundError,OSError", "Fail to open file SHOWN" for the rest (a directory, no
  *         permission, bytes that are not UTF-8).
  * write   files stay open under their path until a request with close: true (text may then be empty) or the

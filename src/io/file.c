@@ -20,7 +20,7 @@ enum { READ_CHUNK = 65536 };
 
 static const struct {
     int e;
-    const char *foreign;
+    const char *py_class;
 } errno_classes[] = {
     {ENOENT, "FileNotFoundError,OSError"}, {EACCES, "PermissionError,OSError"},
     {EPERM, "PermissionError,OSError"},    {EEXIST, "FileExistsError,OSError"},
@@ -51,14 +51,14 @@ static void put_quoted(pdl_str s, pdl_buf *out) {
 }
 
 bool pdl_file_errno(pdl_err *err, int e, const char *path) {
-    const char *foreign = "OSError";
+    const char *py_class = "OSError";
     pdl_buf shown = PDL_BUF;
     if (path) PDL_PUT(&shown, ": ");
     if (path) put_quoted(pdl_str_of(path), &shown);
     for (size_t i = 0; i < sizeof errno_classes / sizeof errno_classes[0]; i++)
-        if (errno_classes[i].e == e) foreign = errno_classes[i].foreign;
+        if (errno_classes[i].e == e) py_class = errno_classes[i].py_class;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "[Errno %d] %s%s", e, strerror(e), pdl_buf_z(&shown));
-    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    err->py_class = pdl_str_dup(pdl_str_of(py_class));
     pdl_buf_fini(&shown);
     return false;
 }

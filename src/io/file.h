@@ -2,7 +2,7 @@
  * local.
  *
  * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and
- * the class in foreign. What waits for the other end of a pipe ends with the cancellation of its
+ * the class in py_class. What waits for the other end of a pipe ends with the cancellation of its
  * thread (base/cancel.h).
  *
  * SPDX-License-Identifier: Apache-2.0

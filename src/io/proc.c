@@ -280,11 +280,11 @@ static void open_pipe(pdl_proc *p, int i, void (*fn)(void *user, pdl_str bytes),
 }
 
 static bool start_failed(pdl_proc *p, const char *name, int e, pdl_err *err) {
-    const char *foreign = e == UV_ENOENT   ? "FileNotFoundError,OSError"
-                          : e == UV_EACCES ? "PermissionError,OSError"
-                                           : "OSError";
+    const char *py_class = e == UV_ENOENT   ? "FileNotFoundError,OSError"
+                           : e == UV_EACCES ? "PermissionError,OSError"
+                                            : "OSError";
     pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "cannot start %s: %s", name, uv_strerror(e));
-    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    err->py_class = pdl_str_dup(pdl_str_of(py_class));
     p->running = false;
     p->ended = true;
     for (int i = 0; i < N_PIPES; i++) close_pipe(&p->pipes[i]);

@@ -51,7 +51,7 @@ typedef struct pdl_proc_options {
     void (*done)(void *user, const pdl_proc_result *r);
 } pdl_proc_options;
 
-/* Start a child. Error: PDL_E_code "cannot start NAME: REASON" with the foreign class
+/* Start a child. Error: PDL_E_code "cannot start NAME: REASON" with the py_class class
  * FileNotFoundError or PermissionError where it fits. The caller owns *out. Never calls back from
  * inside. */
 PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,

@@ -118,7 +118,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     if (r->err.kind)
         *pdl_vec_push(&m->what->failed) = m->number;
     else if (!store(m, e, r, &failed.err))
-        failed.err.final = true;
+        failed.err.uncatchable = true;
     forget(m);
     if (asker.reply) asker.reply(asker.user, e, failed.err.kind ? &failed : r);
     pdl_reply_fini(&failed);
@@ -173,7 +173,7 @@ static void ask(door *d, pdl_effect *e, pdl_buf request) {
     }
     if (ok && !pdl_effect_read(e, pdl_buf_str(&reply), &h.value, &h.err)) ok = damaged(c, &h.err);
     e->told |= pdl_label_of(h.value);
-    if (!ok) h.err.final = true;
+    if (!ok) h.err.uncatchable = true;
     *pdl_vec_push(&c->hits) = h;
     pdl_buf_fini(&reply);
     pdl_buf_fini(&request);

@@ -56,11 +56,11 @@ pdl_val pdl_journal_error_value(const pdl_err *e) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));
     d = put_z(d, "message", e->msg);
     d = put_z(d, "hint", e->hint);
-    d = put_z(d, "foreign", e->foreign);
+    d = put_z(d, "foreign", e->py_class);
     d = put_z(d, "detail", e->detail);
     if (e->has_status) d = pdl_dict_putz(d, "status", pdl_int(e->status));
-    if (e->final) d = pdl_dict_putz(d, "final", pdl_bool(true));
-    if (e->bare) d = pdl_dict_putz(d, "bare", pdl_bool(true));
+    if (e->uncatchable) d = pdl_dict_putz(d, "final", pdl_bool(true));
+    if (e->preformatted) d = pdl_dict_putz(d, "bare", pdl_bool(true));
     return d;
 }
 
@@ -81,13 +81,13 @@ void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
     pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("");
     pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s", PDL_FMT(text));
     out->hint = get_z(v, "hint");
-    out->foreign = get_z(v, "foreign");
+    out->py_class = get_z(v, "foreign");
     out->detail = get_z(v, "detail");
     int64_t n = 0;
     out->has_status = pdl_int_get(status, &n) && n >= INT_MIN && n <= INT_MAX;
     if (out->has_status) out->status = (int)n;
-    out->final = pdl_is_bool(pdl_dict_getz(v, "final"));
-    out->bare = pdl_is_bool(pdl_dict_getz(v, "bare"));
+    out->uncatchable = pdl_is_bool(pdl_dict_getz(v, "final"));
+    out->preformatted = pdl_is_bool(pdl_dict_getz(v, "bare"));
 }
 
 /* --- door ------------------------------------------------------------------------------------- */

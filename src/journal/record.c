@@ -204,7 +204,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         if (err.kind) note_problem(r, &err);
         forget(o);
         pdl_err_copy(&err, &r->base.problem);
-        err.final = true;
+        err.uncatchable = true;
         pdl_effect_refuse(e, &err);
         return;
     }

@@ -80,7 +80,7 @@ static void not_recorded(const replayer *r, const pdl_effect *e, const journal_i
                 "recorded",
                 PDL_FMT(pdl_journal_db_path(r->base.db)), PDL_FMT(pdl_buf_str(&id->place)),
                 pdl_effect_kind_name(e->kind));
-    err->final = true;
+    err->uncatchable = true;
 }
 
 /* The file cannot be read, or holds what is no answer. Takes err. */
@@ -93,7 +93,7 @@ static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err
         pdl_err_move(&a->err,
                      err); /* of kind replay, unless a signal or a limit has ended the reading */
     }
-    a->err.final = true;
+    a->err.uncatchable = true;
 }
 
 static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pdl_err *err) {

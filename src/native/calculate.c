@@ -486,8 +486,8 @@ static bool power_too_large(pdl_vref a, pdl_vref b) {
 }
 
 static const char *reason(const pdl_err *err) {
-    if (err->foreign && strstr(err->foreign, "ZeroDivision")) return "division by zero";
-    return err->kind == PDL_E_limit || (err->foreign && strstr(err->foreign, "Overflow"))
+    if (err->py_class && strstr(err->py_class, "ZeroDivision")) return "division by zero";
+    return err->kind == PDL_E_limit || (err->py_class && strstr(err->py_class, "Overflow"))
                ? "result too large"
                : unsupported;
 }

@@ -59,7 +59,7 @@ bool pdl_f_reverse(PDL_ARGS) {
     pdl_val list;
     pdl_err why = {0};
     if (!pdl_arg_list(env, argv[0], &list, &why)) {
-        bool type = why.foreign && strcmp(why.foreign, "TypeError") == 0;
+        bool type = why.py_class && strcmp(why.py_class, "TypeError") == 0;
         if (!type) {
             pdl_err_move(err, &why);
             return false;

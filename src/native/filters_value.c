@@ -106,9 +106,9 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
 /* Does err say that the host's conversion failed in a way that the filters turn into their
  * default? */
 static bool is_caught(const pdl_err *err, bool overflow) {
-    if (!err->foreign) return false;
-    return strcmp(err->foreign, "ValueError") == 0 || strcmp(err->foreign, "TypeError") == 0 ||
-           (overflow && strcmp(err->foreign, "OverflowError") == 0);
+    if (!err->py_class) return false;
+    return strcmp(err->py_class, "ValueError") == 0 || strcmp(err->py_class, "TypeError") == 0 ||
+           (overflow && strcmp(err->py_class, "OverflowError") == 0);
 }
 
 bool pdl_f_float(PDL_ARGS) {

@@ -7,7 +7,7 @@
 
 bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err) {
     if (pdl_json_read(text, PDL_JSON_PYTHON, out, NULL, err)) return true;
-    if (err->kind == PDL_E_limit || err->final) return false;
+    if (err->kind == PDL_E_limit || err->uncatchable) return false;
     pdl_err_fini(err);
     return pdl_repair_text(text, out, err);
 }

@@ -109,7 +109,7 @@ static bool read_value(const pdl_parser *p, pdl_vref v, bool raw, pdl_val *out, 
         *out = pdl_with_label(*out, pdl_label_of(v));
         return true;
     }
-    if (err->kind != PDL_E_limit && !err->final) err->kind = PDL_E_parser;
+    if (err->kind != PDL_E_limit && !err->uncatchable) err->kind = PDL_E_parser;
     return false;
 }
 
@@ -127,8 +127,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
 /* The message, as Python shows the exception: Class('message'). A class is not shown for what is
  * worded by us. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
-    if (as_exception && err->foreign) {
-        pdl_buf_putf(b, "%s(", err->foreign);
+    if (as_exception && err->py_class) {
+        pdl_buf_putf(b, "%s(", err->py_class);
         pdl_str_repr(pdl_str_of(err->msg), b);
         pdl_buf_putc(b, ')');
     } else {
@@ -149,12 +149,12 @@ bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
         [PDL_PARSE_CSV] = "CSV",   [PDL_PARSE_REGEX] = "",
     };
     if (read_value(p, v, false, out, err)) return true;
-    if (err->final) return false;
+    if (err->uncatchable) return false;
     pdl_buf b = PDL_BUF;
     if (p->kind != PDL_PARSE_REGEX) {
         pdl_buf_putf(&b, "Attempted to parse ill-formed %s: ", words[p->kind]);
         put_why(err, p->kind != PDL_PARSE_YAML && pdl_is_str(v), &b);
-    } else if (err->foreign && pdl_str_is(pdl_str_of(err->foreign), "IndexError")) {
+    } else if (err->py_class && pdl_str_is(pdl_str_of(err->py_class), "IndexError")) {
         pdl_buf_putf(&b, "No group named %.*s found by %.*s in ",
                      PDL_FMT(p->groups[missing_group(p)]), PDL_FMT(p->regex));
         pdl_buf_put(&b, pdl_str_get(v));

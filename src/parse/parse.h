@@ -56,7 +56,7 @@ pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
 /* Apply to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the full
- * message users see ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), foreign the
+ * message users see ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), py_class the
  * Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 

@@ -587,7 +587,7 @@ static bool read_strict(reader *r, pdl_val *out) {
     r->tried = true;
     if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX,
                        out, &end, err)) {
-        if (err->kind != PDL_E_limit && !err->final) pdl_err_fini(err);
+        if (err->kind != PDL_E_limit && !err->uncatchable) pdl_err_fini(err);
         return false;
     }
     p->pos += end;

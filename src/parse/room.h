@@ -1,6 +1,6 @@
 /* room.h -- what the files of this room share: one reader per parser word.
  *
- * Each takes text and fails with the bare message of the Python exception (foreign: its class);
+ * Each takes text and fails with the bare message of the Python exception (py_class: its class);
  * parse.c puts the sentence that users see around it.
  *
  * SPDX-License-Identifier: Apache-2.0

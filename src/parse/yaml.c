@@ -33,8 +33,8 @@ static void put_as_python(pdl_buf *b, const char *problem, pdl_str text, uint32_
 bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err) {
     uint32_t line = 0, column = 0;
     if (pdl_yaml_read(text, out, &line, &column, err)) return true;
-    bool has_place = as_python && err->foreign &&
-                     strcmp(err->foreign, "ReaderError") == 0; /* "... position 3" */
+    bool has_place = as_python && err->py_class &&
+                     strcmp(err->py_class, "ReaderError") == 0; /* "... position 3" */
     if (line && !has_place) {
         pdl_buf b = PDL_BUF;
         if (as_python)

@@ -45,7 +45,7 @@ typedef struct pdl_event {
     /* attempt; index of a case from 1; number of an iteration; descriptor of out */
     uint32_t number;
     pdl_look look;
-    bool foreign; /* text, out, note: not the program's own words; a terminal is not to obey them */
+    bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */
     const pdl_err *err;
     const struct pdl_effect *effect;
     const struct pdl_reply *reply;

@@ -76,7 +76,7 @@ PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what)
     }
     pdl_err_set(r->err, PDL_E_syntax, (pdl_loc){0}, "%s: line %zu column %zu (char %zu)", what,
                 line, col, cp);
-    r->err->foreign = pdl_str_dup(PDL_STR("JSONDecodeError"));
+    r->err->py_class = pdl_str_dup(PDL_STR("JSONDecodeError"));
     return NULL;
 }
 

@@ -15,7 +15,7 @@ enum {
 
 /* Read the whole of text (blanks around allowed). Duplicate keys: last value, first position.
  * Integers of any size. Error: PDL_E_syntax, msg and position as Python's json.JSONDecodeError
- * prints them: "Expecting ',' delimiter: line 1 column 7 (char 6)", foreign "JSONDecodeError";
+ * prints them: "Expecting ',' delimiter: line 1 column 7 (char 6)", py_class "JSONDecodeError";
  * depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit. *end (may be NULL): bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 

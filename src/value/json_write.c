@@ -106,7 +106,7 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
 
 static bool fail_type(writer *w, const char *before, const char *name, const char *after) {
     pdl_err_set(w->err, PDL_E_type, (pdl_loc){0}, "%s%s%s", before, name, after);
-    w->err->foreign = pdl_str_dup(PDL_STR("TypeError"));
+    w->err->py_class = pdl_str_dup(PDL_STR("TypeError"));
     return false;
 }
 
@@ -119,7 +119,7 @@ static bool put_float(writer *w, double d) {
     if (!(w->flags & PDL_JSON_NAN)) {
         pdl_err_set(w->err, PDL_E_type, (pdl_loc){0},
                     "Out of range float values are not JSON compliant");
-        w->err->foreign = pdl_str_dup(PDL_STR("ValueError"));
+        w->err->py_class = pdl_str_dup(PDL_STR("ValueError"));
         return false;
     }
     pdl_buf_put(w->out, isnan(d) ? PDL_STR("NaN")

@@ -29,11 +29,12 @@ enum {
 #undef X
 };
 
-/* foreign: not the user's own; shown on a terminal it must not control it. relay: what may say
- * again what a run has heard from a model or a tool, when it has. */
+/* UNTRUSTED: not the user's own words; on a terminal their control sequences are neutralised.
+ * MAYBE_TAINTED: origins that may repeat what the run has received from a model or a tool, so they
+ * are untrusted once the run is tainted. */
 enum {
     PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
-    PDL_LABEL_relay = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
+    PDL_LABELS_MAYBE_TAINTED = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
 };
 
 #endif

@@ -337,7 +337,7 @@ bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &why))
         return true;
-    if (why.kind == PDL_E_limit || why.final) {
+    if (why.kind == PDL_E_limit || why.uncatchable) {
         pdl_err_move(err, &why);
         return false;
     }

@@ -274,7 +274,7 @@ pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d) {
 
 void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%s Code error: %s(", language, err->foreign ? err->foreign : class_name);
+    pdl_buf_putf(&b, "%s Code error: %s(", language, err->py_class ? err->py_class : class_name);
     pdl_str_repr(pdl_str_of(err->msg), &b);
     pdl_buf_putc(&b, ')');
     pdl_free(err->msg);
@@ -307,10 +307,10 @@ static void expression_message(const pdl_fiber *f, const pdl_srcsite *site, cons
 
 /* Gives err the place of the instruction that failed, and the words of an expression error. */
 static void decorate(pdl_fiber *f, pdl_err *err) {
-    if (err->loc.src || err->bare || !f->code || !f->pc) return;
+    if (err->loc.src || err->preformatted || !f->code || !f->pc) return;
     const pdl_srcspan *w = &f->code->where.p[f->pc - 1];
     const pdl_srcsite *site = &f->code->sites.p[w->site];
-    if (f->code->jinja && !err->final) {
+    if (f->code->jinja && !err->uncatchable) {
         bool limit = err->kind == PDL_E_limit;
         if (err->kind == PDL_E_budget)
             err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */
@@ -417,17 +417,17 @@ pdl_loc pdl_library_entry_loc(const pdl_fiber *f) {
 }
 
 void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
-    if (!call.src || err->bare) return;
+    if (!call.src || err->preformatted) return;
     err->loc = call;
     err->mark = (pdl_loc){0};
-    err->terse = true;
+    err->no_excerpt = true;
 }
 
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     decorate(f, err);
     while (f->frames.n) {
         pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
-        bool here = f->handlers.n > fr->handlers && !err->final;
+        bool here = f->handlers.n > fr->handlers && !err->uncatchable;
         size_t floor = here ? f->handlers.p[f->handlers.n - 1].blks : fr->blks;
         for (size_t k = f->blks.n; wants_blocks(f->run) && k-- > floor;) {
             if (f->blks.p[k].info)
@@ -446,7 +446,8 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
                 pdl_vm_send_block(f, PDL_EVENT_attempt, blk(f)->info, pdl_absent(), &a->err);
             return true;
         }
-        if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->bare) err->loc = fr->loc;
+        if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->preformatted)
+            err->loc = fr->loc;
         frame_note(fr, err);
         if (f->frames.n > 1 && enters_library(fr)) pdl_err_move_to_call(err, fr->loc);
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);

@@ -431,8 +431,8 @@ void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
 
 /* out.c: output in the order of the program */
-bool pdl_out_is_foreign(const pdl_run *r,
-                        pdl_label label); /* may text with this label be of a model or a tool? */
+bool pdl_out_is_untrusted(const pdl_run *r,
+                          pdl_label label); /* may text with this label be of a model or a tool? */
 pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent);
 void pdl_outq_end(pdl_outq *q); /* nothing more comes from its fiber */
 pdl_outq *pdl_out_child(

@@ -117,7 +117,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         pdl_err_set(err, PDL_E_code, b->head.loc,
                     "Shell Code error: ValueError('command exited with non zero code: %lld')",
                     (long long)status);
-        err->foreign = pdl_str_dup(PDL_STR("ValueError"));
+        err->py_class = pdl_str_dup(PDL_STR("ValueError"));
         err->status = (int)status;
         err->has_status = true;
         return PDL_STEP_FAIL;

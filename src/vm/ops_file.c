@@ -73,7 +73,7 @@ pdl_step pdl_op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
 pdl_step pdl_op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     if (pdl_is_null(*top(f))) {
         pdl_err_set(err, PDL_E_io, b->head.loc, "EOF");
-        err->foreign = pdl_str_dup(PDL_STR("EOFError"));
+        err->py_class = pdl_str_dup(PDL_STR("EOFError"));
         return PDL_STEP_FAIL;
     }
     return PDL_STEP_DONE;
@@ -132,7 +132,7 @@ pdl_step pdl_op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_val shown = shown_path(pdl_buf_str(&path));
     pdl_err_set(err, PDL_E_include, b->loc, "file %.*s not found", PDL_FMT(pdl_str_get(shown)));
-    err->foreign = pdl_str_dup(PDL_STR("FileNotFoundError"));
+    err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError"));
     pdl_drop(shown);
     pdl_buf_fini(&path);
     return PDL_STEP_FAIL;
@@ -314,7 +314,7 @@ pdl_step pdl_op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
             PDL_PUT(&m, "PDL Code error: PDLParseError(");
             pdl_val_show(errors, true, (size_t)1 << 30, &m);
         } else {
-            pdl_buf_putf(&m, "PDL Code error: %s(", err->foreign ? err->foreign : "YAMLError");
+            pdl_buf_putf(&m, "PDL Code error: %s(", err->py_class ? err->py_class : "YAMLError");
             pdl_str_repr(pdl_str_of(err->msg), &m);
         }
         pdl_buf_putc(&m, ')');

@@ -36,7 +36,7 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "Error during '");
     pdl_val_show(model, false, 200, &b);
-    pdl_buf_putf(&b, "' model call: %s(", err->foreign ? err->foreign : "ValueError");
+    pdl_buf_putf(&b, "' model call: %s(", err->py_class ? err->py_class : "ValueError");
     pdl_str_repr(pdl_str_of(err->msg), &b);
     pdl_buf_putc(&b, ')');
     pdl_free(err->msg);

@@ -18,7 +18,7 @@ typedef struct pdl_outitem {
     pdl_val text; /* TEXT, WRITE, MESSAGE */
     pdl_val role; /* MESSAGE */
     pdl_look look;
-    bool foreign;
+    bool untrusted;
     uint32_t descriptor;
     pdl_inflight *call; /* CALL: NULL when it was forgotten */
     bool visible, message, begun;
@@ -81,8 +81,8 @@ void pdl_outq_end(pdl_outq *q) {
 }
 
 /* Code, commands and files may say again what a model or a tool has said. */
-bool pdl_out_is_foreign(const pdl_run *r, pdl_label label) {
-    return label & PDL_LABELS_UNTRUSTED || (r->heard && label & PDL_LABEL_relay);
+bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label) {
+    return label & PDL_LABELS_UNTRUSTED || (r->heard && label & PDL_LABELS_MAYBE_TAINTED);
 }
 
 static void send(pdl_run *r, pdl_event e) {
@@ -94,7 +94,7 @@ static void send_message(pdl_run *r, pdl_vref role, pdl_str text, pdl_look look)
     send(r, (pdl_event){.kind = PDL_EVENT_message,
                         .text = text,
                         .look = look,
-                        .foreign = true,
+                        .untrusted = true,
                         .role = pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("")});
 }
 
@@ -106,7 +106,7 @@ static void send_item(pdl_run *r, const outitem *i) {
     send(r, (pdl_event){.kind = i->kind == ITEM_TEXT ? PDL_EVENT_text : PDL_EVENT_out,
                         .text = pdl_str_get(i->text),
                         .look = i->look,
-                        .foreign = i->foreign,
+                        .untrusted = i->untrusted,
                         .number = i->descriptor});
 }
 
@@ -122,7 +122,7 @@ static bool pass_call(pdl_run *r, outitem *i) {
         send(r, (pdl_event){.kind = PDL_EVENT_text,
                             .text = pdl_buf_str(&c->pieces),
                             .look = PDL_LOOK_MODEL,
-                            .foreign = true,
+                            .untrusted = true,
                             .number = 1});
     }
     pdl_buf_clear(&c->pieces);
@@ -163,16 +163,17 @@ static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     if (!text.n && look == PDL_LOOK_PLAIN) return;
-    bool foreign = pdl_out_is_foreign(f->run, label);
+    bool untrusted = pdl_out_is_untrusted(f->run, label);
     if (at_cursor(f->out) && !f->run->draining) {
         send(f->run,
-             (pdl_event){.kind = PDL_EVENT_text, .text = text, .look = look, .foreign = foreign});
+             (pdl_event){
+                 .kind = PDL_EVENT_text, .text = text, .look = look, .untrusted = untrusted});
         return;
     }
     outitem *i = add(f->out, ITEM_TEXT);
     i->text = pdl_text(text);
     i->look = look;
-    i->foreign = foreign;
+    i->untrusted = untrusted;
     pdl_out_flush(f->run);
 }
 
@@ -180,7 +181,7 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
     outitem *i = add(f->out, ITEM_WRITE);
     i->text = pdl_text(text);
     i->descriptor = descriptor;
-    i->foreign = pdl_out_is_foreign(f->run, label);
+    i->untrusted = pdl_out_is_untrusted(f->run, label);
     pdl_out_flush(f->run);
 }
 

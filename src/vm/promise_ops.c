@@ -388,7 +388,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) pdl_vm_mark_code(c->block, &err);
     bool raised = err.kind == PDL_E_code ||
                   err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
-    if (c->expr && raised && !err.final) pdl_vm_expression_error(c->expr, &err);
+    if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;
     fail_promise(c->value, &err);

@@ -168,7 +168,7 @@ bool pdl_vm_err_matches(const pdl_err *err, pdl_str name) {
         if (pdl_str_is(name, pdl_class_of_kind(e->kind)) ||
             pdl_str_is(name, pdl_err_kind_name(e->kind)))
             return true;
-        pdl_str list = pdl_str_of(e->foreign ? e->foreign : host_class(e));
+        pdl_str list = pdl_str_of(e->py_class ? e->py_class : host_class(e));
         for (size_t from = 0; from <= list.n;) { /* "ZeroDivisionError,ArithmeticError,..." */
             size_t comma = pdl_str_find(list, PDL_STR(","), from);
             size_t to = comma == PDL_NOT_FOUND ? list.n : comma;
@@ -269,7 +269,7 @@ pdl_step pdl_op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
 /* --- after a failure -------------------------------------------------------------------------- */
 
 static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
-    if (a->err.final || pdl_budget_is_spent(&a->err, f->budget)) return false;
+    if (a->err.uncatchable || pdl_budget_is_spent(&a->err, f->budget)) return false;
     if (a->tries >= 0 && a->done >= a->tries) return false;
     if (pdl_is_absent(a->exceptions)) return true;
     for (size_t i = 0; i < pdl_list_len(a->exceptions); i++) {
@@ -445,7 +445,7 @@ pdl_step pdl_op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         push_delay(f, a);
         return PDL_STEP_DONE;
     }
-    if (i->op == PDL_OP_CATCH || a->err.final) {
+    if (i->op == PDL_OP_CATCH || a->err.uncatchable) {
         pdl_err_move(err, &a->err);
         return PDL_STEP_FAIL;
     }

@@ -211,7 +211,7 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
  * are shown, as they were paid for, and the error of one of them comes first. Left out: calls made
  * before the handler that will see the error. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
-    if (f->run->opt.stream == PDL_STREAM_NONE || err->final || err->kind == PDL_E_budget)
+    if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;
     if (f->parent && !f->handlers.n) pdl_vm_map_child_fails(f);
     pdl_err first = {0};
@@ -354,7 +354,7 @@ pdl_step pdl_run_wait(pdl_run *r) {
 }
 
 void pdl_run_cancel(pdl_run *r, pdl_err *err) {
-    err->final = true;
+    err->uncatchable = true;
     pdl_fiber *f = r->main;
     if (f && f->code && f->pc && !err->loc.src)
         err->loc = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
@@ -406,7 +406,7 @@ bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->st
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
 bool pdl_run_is_tainted(const pdl_run *r) { return r->heard; }
 bool pdl_run_result_is_untrusted(const pdl_run *r) {
-    return pdl_out_is_foreign(r, pdl_label_of(r->result));
+    return pdl_out_is_untrusted(r, pdl_label_of(r->result));
 }
 pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
 pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }

@@ -9,10 +9,10 @@
 #include "base/banned.h"
 
 /* Texts of the reference: "Shell Code error: " and the repr of Python's exception. */
-static void refuse(job *j, const char *foreign, const char *repr) {
+static void refuse(job *j, const char *py_class, const char *repr) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "Shell Code error: %s", repr);
-    err.foreign = pdl_str_dup(pdl_str_of(foreign));
+    err.py_class = pdl_str_dup(pdl_str_of(py_class));
     pdl_worker_job_refuse(j, &err);
 }
 
@@ -85,11 +85,11 @@ static void ended(void *user, const pdl_proc_result *r) {
 }
 
 static void not_started(job *j, pdl_err *err) {
-    const char *foreign = err->foreign ? err->foreign : "OSError";
-    if (strncmp(foreign, "FileNotFoundError", 17) == 0) {
+    const char *py_class = err->py_class ? err->py_class : "OSError";
+    if (strncmp(py_class, "FileNotFoundError", 17) == 0) {
         refuse(j, "FileNotFoundError,OSError,Exception",
                "FileNotFoundError(2, 'No such file or directory')");
-    } else if (strncmp(foreign, "PermissionError", 15) == 0) {
+    } else if (strncmp(py_class, "PermissionError", 15) == 0) {
         refuse(j, "PermissionError,OSError,Exception", "PermissionError(13, 'Permission denied')");
     } else {
         pdl_buf b = PDL_BUF;

@@ -85,7 +85,7 @@ static void let_go(worker *w) {
 }
 
 /* Every job that Python worked on fails with msg. */
-static void fail_jobs(worker *w, const char *foreign, const char *msg) {
+static void fail_jobs(worker *w, const char *py_class, const char *msg) {
     for (;;) {
         job *j = NULL;
         for (size_t i = 0; i < w->jobs.n && !j; i++)
@@ -93,7 +93,7 @@ static void fail_jobs(worker *w, const char *foreign, const char *msg) {
         if (!j) return;
         pdl_err err = {0};
         pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
-        err.foreign = pdl_str_dup(pdl_str_of(foreign));
+        err.py_class = pdl_str_dup(pdl_str_of(py_class));
         pdl_worker_job_refuse(j, &err);
     }
 }
@@ -173,7 +173,7 @@ static void put_str_field(pdl_buf *b, const char *key, const char *z) {
 static void put_error(pdl_buf *b, const pdl_err *err) {
     pdl_buf_putf(b, ",\"error\":{\"kind\":\"%s\"", pdl_err_kind_name(err->kind));
     if (err->msg) put_str_field(b, "msg", err->msg);
-    if (err->foreign) put_str_field(b, "foreign", err->foreign);
+    if (err->py_class) put_str_field(b, "foreign", err->py_class);
     if (err->has_status) pdl_buf_putf(b, ",\"status\":%d", err->status);
     pdl_buf_putc(b, '}');
 }
@@ -298,17 +298,17 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
 
 static void on_fail(job *j, pdl_vref m) {
     pdl_err err = {0};
-    pdl_str kind = text_at(m, "kind"), msg = text_at(m, "msg"), foreign = text_at(m, "foreign");
+    pdl_str kind = text_at(m, "kind"), msg = text_at(m, "msg"), py_class = text_at(m, "foreign");
     pdl_err_kind k = pdl_str_is(kind, "exit")        ? PDL_E_exit
                      : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt
                                                      : PDL_E_code;
     pdl_err_set(&err, k, (pdl_loc){0}, "%.*s", PDL_FMT(msg));
-    if (foreign.n) err.foreign = pdl_str_dup(foreign);
+    if (py_class.n) err.py_class = pdl_str_dup(py_class);
     if (k == PDL_E_exit) {
         err.status = (int)number_at(m, "status");
         err.has_status = true;
     }
-    err.final = k != PDL_E_code;
+    err.uncatchable = k != PDL_E_code;
     uint64_t line = number_at(m, "line");
     if (line) {
         pdl_buf b = PDL_BUF;
@@ -505,7 +505,7 @@ static bool launch(worker *w, pdl_err *err) {
     }
     pdl_err_set(err, PDL_E_code, (pdl_loc){0},
                 "Python Code error: no python3 found (set PDL_PYTHON)");
-    err->foreign = pdl_str_dup(PDL_STR("FileNotFoundError,OSError,Exception"));
+    err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError,OSError,Exception"));
     return false;
 }
 
@@ -582,7 +582,7 @@ static void on_limit(void *user) {
              (double)w->opt.time_limit_ms / 1000);
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
-    err.foreign = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
+    err.py_class = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
     let_go(w);
     pdl_worker_job_refuse(j, &err);
     fail_jobs(

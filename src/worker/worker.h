@@ -65,12 +65,12 @@ typedef struct pdl_worker_options {
  *          variables that travel, ready (no open promises); cwd: directory appended to the module
  *          path. rebound: those lists, dicts and sets of vars that the code changed in place.
  *          stdout: all that it printed, which was also delivered in pieces as it came. Failure:
- *          PDL_E_code "Python Code error: " + traceback (frames of the user's code only), foreign =
+ *          PDL_E_code "Python Code error: " + traceback (frames of the user's code only), py_class =
  *          class and its bases ("ZeroDivisionError,ArithmeticError,Exception"), detail {"line": N}.
  *          sys.exit(n): PDL_E_exit, status n, final. ipython never fails on account of the code:
  *          its text is the result.
  * object   on a handle. Where a handle is meant, `id` is its number. Failures: PDL_E_code with the text of
- *          the exception, foreign = its class. {op: "attr", id, name}    attribute, else item; UndefinedError
+ *          the exception, py_class = its class. {op: "attr", id, name}    attribute, else item; UndefinedError
  *          "'T object' has no attribute 'n'" when there is neither {op: "item", id, key}     item, else
  *          (text) attribute; same failure {op: "call", id, args, kwargs, name?}  call it, or its method
  *          `name` {op: "iter", id}          list of its items;  {op: "len", id};  {op: "str", id};  {op:
@@ -81,8 +81,8 @@ typedef struct pdl_worker_options {
  *          min, sum, sort {op: "drop", id}          -> null
  * command  {argv} -> {stdout, stderr, status}; status: exit status, or minus the signal. "\r\n" becomes "\n".
  *          Cannot be started: PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such file or
- *          directory')", foreign "FileNotFoundError,OSError". Too slow: "Shell Code error:
- *          TimeoutExpired: ...", foreign "TimeoutExpired,...".
+ *          directory')", py_class "FileNotFoundError,OSError". Too slow: "Shell Code error:
+ *          TimeoutExpired: ...", py_class "TimeoutExpired,...".
  *
  * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as
  * callables (effect->call_in starts them); contexts as lists of messages; records with their

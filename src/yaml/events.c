@@ -43,7 +43,7 @@ struct pdl_yreader {
     size_t work;
 };
 
-bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign,
+bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *py_class,
                    const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -51,7 +51,7 @@ bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char
     while (end < src->text.n && ((unsigned char)src->text.p[end] & 0xc0) == 0x80) end++;
     pdl_err_vset(err, PDL_E_syntax, (pdl_loc){src, off, end}, fmt, ap);
     va_end(ap);
-    err->foreign = pdl_str_dup(pdl_str_of(foreign));
+    err->py_class = pdl_str_dup(pdl_str_of(py_class));
     return false;
 }
 
@@ -326,9 +326,9 @@ static inline uint32_t byte_of(pdl_yreader *r, size_t cp) {
     return PDL_LIKELY(same) ? (uint32_t)cp : look_up_byte(r, cp);
 }
 
-static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *foreign,
+static bool fail_at(pdl_yreader *r, uint32_t off, pdl_err *err, const char *py_class,
                     const char *text) {
-    return pdl_yaml_fail(err, r->src, off, foreign, "%s", text);
+    return pdl_yaml_fail(err, r->src, off, py_class, "%s", text);
 }
 
 /* --- what libyaml is too kind about ----------------------------------------------------------- */
@@ -647,12 +647,12 @@ static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
 static bool translate(pdl_yreader *r, pdl_err *err) {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR) pdl_out_of_memory(r->src->text.n);
-    const char *foreign = p->error == YAML_SCANNER_ERROR  ? "ScannerError"
-                          : p->error == YAML_PARSER_ERROR ? "ParserError"
-                                                          : "ReaderError";
+    const char *py_class = p->error == YAML_SCANNER_ERROR  ? "ScannerError"
+                           : p->error == YAML_PARSER_ERROR ? "ParserError"
+                                                           : "ReaderError";
     const char *problem = p->problem ? p->problem : "cannot be read";
     if (p->error != YAML_SCANNER_ERROR && p->error != YAML_PARSER_ERROR)
-        return fail_at(r, 0, err, foreign, problem);
+        return fail_at(r, 0, err, py_class, problem);
     uint32_t off = byte_of(r, p->problem_mark.index),
              context = p->context ? byte_of(r, p->context_mark.index) : off;
     bool quoted =
@@ -678,7 +678,7 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
     } else if (!odd_problem(r, problem, off, ch, &b)) {
         pdl_buf_put(&b, pdl_str_of(problem));
     }
-    fail_at(r, off, err, foreign, pdl_buf_z(&b));
+    fail_at(r, off, err, py_class, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
 }

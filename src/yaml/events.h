@@ -58,9 +58,9 @@ void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out);
  */
 bool pdl_yreader_space(pdl_yreader *r, uint32_t off);
 
-/* Fill err: a syntax error of class foreign at byte off. Always false. */
+/* Fill err: a syntax error of class py_class at byte off. Always false. */
 PDL_PRINTF(5, 6)
-bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *foreign,
+bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *py_class,
                    const char *fmt, ...);
 
 #endif

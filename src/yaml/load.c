@@ -36,7 +36,7 @@ enum {
 /* A problem of the construction phase. late: seen when the content of the collection is made, not
  * when the node is met. */
 typedef struct fault {
-    const char *foreign;
+    const char *py_class;
     pdl_str msg;
     uint32_t off;
     bool late;
@@ -119,7 +119,7 @@ static oddity *make_odd(loader *l, yn *n) {
 /* --- faults ----------------------------------------------------------------------------------- */
 
 static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late,
-                                       const char *foreign, const char *fmt, ...) {
+                                       const char *py_class, const char *fmt, ...) {
     oddity *o = make_odd(l, n);
     if (o->fault) return;
     pdl_buf b = PDL_BUF;
@@ -128,7 +128,7 @@ static PDL_PRINTF(6, 7) void set_fault(loader *l, yn *n, uint32_t off, bool late
     pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
     fault *f = pdl_arena_new(l->arena, fault);
-    *f = (fault){foreign, pdl_arena_str(l->arena, pdl_buf_str(&b)), off, late};
+    *f = (fault){py_class, pdl_arena_str(l->arena, pdl_buf_str(&b)), off, late};
     pdl_buf_fini(&b);
     o->fault = f;
     l->faults++;
@@ -146,7 +146,7 @@ static bool is_collection_tag(pdl_ytag t) {
 }
 
 static bool throw_fault(loader *l, const fault *f, pdl_err *err) {
-    return pdl_yaml_fail(err, l->src, f->off, f->foreign, "%.*s", PDL_FMT(f->msg));
+    return pdl_yaml_fail(err, l->src, f->off, f->py_class, "%.*s", PDL_FMT(f->msg));
 }
 
 static bool unhashable(const yn *key) {
@@ -307,11 +307,11 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
         return;
     }
     set_fault(l, n, n->pub.start, false,
-              strcmp(bad.foreign, "ConstructorError") == 0 ? "ConstructorError"
-              : strcmp(bad.foreign, "ValueError") == 0     ? "ValueError"
-              : strcmp(bad.foreign, "KeyError") == 0       ? "KeyError"
-              : strcmp(bad.foreign, "IndexError") == 0     ? "IndexError"
-                                                           : "AttributeError",
+              strcmp(bad.py_class, "ConstructorError") == 0 ? "ConstructorError"
+              : strcmp(bad.py_class, "ValueError") == 0     ? "ValueError"
+              : strcmp(bad.py_class, "KeyError") == 0       ? "KeyError"
+              : strcmp(bad.py_class, "IndexError") == 0     ? "IndexError"
+                                                            : "AttributeError",
               "%s", bad.msg);
     pdl_err_fini(&bad);
 }

@@ -96,7 +96,7 @@ bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
             "unacceptable character #x%04x: special characters are not allowed\n  in \"<unicode "
             "string>\", position %zu",
             (unsigned)pdl_utf8_next(&p), pdl_utf8_count(pdl_str_sub(s, 0, i)));
-        err->foreign = pdl_str_dup(PDL_STR("ReaderError"));
+        err->py_class = pdl_str_dup(PDL_STR("ReaderError"));
         return false;
     }
     return true;

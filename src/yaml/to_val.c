@@ -111,7 +111,7 @@ static bool make_seq(memo *m, const pdl_node *n, pdl_val *out, pdl_err *err) {
 
 static bool unhashable(const pdl_node *key, pdl_err *err) {
     pdl_err_set(err, PDL_E_syntax, pdl_node_loc(key), "found unhashable key");
-    err->foreign = pdl_str_dup(PDL_STR("ConstructorError"));
+    err->py_class = pdl_str_dup(PDL_STR("ConstructorError"));
     return false;
 }
 

@@ -24,7 +24,7 @@ PDL_MUST bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_sou
  * (PDL_MAX_YAML_NODES), depth capped (PDL_MAX_YAML_DEPTH), an alias to an enclosing node is an
  * error. Merge keys are applied. Duplicate keys: last value, first position. Error: PDL_E_syntax at
  * the problem's place; msg is PyYAML's problem text ("mapping values are not allowed here"),
- * foreign its class ("ScannerError", "ParserError", "ComposerError", "ConstructorError",
+ * py_class its class ("ScannerError", "ParserError", "ComposerError", "ConstructorError",
  * "ReaderError", "ValueError"). */
 PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                             pdl_err *err);

@@ -24,7 +24,7 @@ static void checks_the_scope_of_this_thread(void **state) {
     outer = SIGINT;
     t_assert(pdl_check_cancel_at(1, &err) && pdl_check_cancel_at(PDL_CANCEL_EVERY - 1, &err));
     t_assert(!pdl_check_cancel_at(PDL_CANCEL_EVERY, &err));
-    t_assert(err.kind == PDL_E_interrupt && err.final);
+    t_assert(err.kind == PDL_E_interrupt && err.uncatchable);
     pdl_err_fini(&err);
     t_assert(pdl_cancel_enter(&b) == &a);
     t_assert(pdl_check_cancel(&err));
@@ -153,7 +153,7 @@ static void ends_in_the_middle(void **state) {
         t_assert(operations[i](list, digits, &err));
         flag = SIGINT;
         t_assert(!operations[i](list, digits, &err));
-        t_assert(err.kind == PDL_E_interrupt && err.final);
+        t_assert(err.kind == PDL_E_interrupt && err.uncatchable);
         pdl_cancel_enter(NULL);
         pdl_err_fini(&err);
     }

@@ -10,7 +10,7 @@ static void life(void **state) {
     (void)state;
     pdl_err err = {0}, twin = {0}, moved = {0};
     t_assert(!pdl_err_host(&err, "ValueError", "bad %d", 7));
-    t_assert(err.kind == PDL_E_expression && !strcmp(err.foreign, "ValueError"));
+    t_assert(err.kind == PDL_E_expression && !strcmp(err.py_class, "ValueError"));
     pdl_err_hint(&err, "did you mean '%s'?", "x");
     pdl_err_frame_add(&err, (pdl_loc){0}, "call to %s", "f");
     for (int i = 0; i < 3; i++) t_assert(!pdl_err_wrap(&err, (pdl_loc){0}, "outer %d", i));
@@ -66,7 +66,7 @@ static void layout(void **state) {
     t_assert(pdl_str_find(pdl_buf_str(&b), PDL_STR("    3 | -     a?[0mb\n"), 0) != PDL_NOT_FOUND);
     t_assert(pdl_str_ends(pdl_buf_str(&b), PDL_STR("  in call\n  ... 3 more\n")));
     pdl_buf_fini(&b);
-    err.bare = true;
+    err.preformatted = true;
     printed(&err, false, "'nmae' is undefined\n");
     pdl_err_fini(&err);
     pdl_err_set(&err, PDL_E_type, (pdl_loc){anonymous, 0, 0}, "two\nlines");

@@ -150,7 +150,7 @@ static void refuses_bad_options(void **state) {
         pdl_xoptions o;
         pdl_err err = {0};
         assert_false(pdl_expr_options(a, bad[i].dict, &o, &err));
-        t_assert_str(t_str(err.foreign), bad[i].cls);
+        t_assert_str(t_str(err.py_class), bad[i].cls);
         t_assert_str(t_str(err.msg), bad[i].msg);
         pdl_err_fini(&err);
         pdl_drop(bad[i].dict);

@@ -25,7 +25,7 @@ static void test_modes(void **state) {
     const char *p = in_dir(&path, "f");
     assert_true(pdl_file_write(p, PDL_STR("one"), PDL_FILE_NEW, &err));
     assert_false(pdl_file_write(p, PDL_STR("x"), PDL_FILE_NEW, &err));
-    assert_non_null(strstr(err.foreign, "FileExistsError"));
+    assert_non_null(strstr(err.py_class, "FileExistsError"));
     pdl_err_fini(&err);
     assert_true(pdl_file_write(p, PDL_STR("two"), PDL_FILE_APPEND, &err));
     assert_true(pdl_file_read(p, &got, &err));
@@ -74,7 +74,7 @@ static void test_errors(void **state) {
     assert_false(pdl_file_read("/nonexistent/it's", &got, &err));
     assert_int_equal(err.kind, PDL_E_io);
     assert_string_equal(err.msg, "[Errno 2] No such file or directory: \"/nonexistent/it's\"");
-    assert_non_null(strstr(err.foreign, "FileNotFoundError"));
+    assert_non_null(strstr(err.py_class, "FileNotFoundError"));
     pdl_err_fini(&err);
     assert_false(pdl_file_read("/tmp", &got, &err));
     assert_string_equal(err.msg, "[Errno 21] Is a directory: '/tmp'");

@@ -30,7 +30,7 @@ static void show(bool ok, pdl_val v, pdl_err *err, pdl_buf *out) {
     char digits[PDL_NUM_MAX];
     pdl_buf_clear(out);
     if (!ok)
-        pdl_buf_putf(out, "%s: %s", err->foreign ? err->foreign : pdl_err_kind_name(err->kind),
+        pdl_buf_putf(out, "%s: %s", err->py_class ? err->py_class : pdl_err_kind_name(err->kind),
                      err->msg);
     else if (pdl_is(v, PDL_V_FLOAT))
         pdl_buf_put(out, (pdl_str){digits, pdl_num_double(pdl_float_of(v), digits)});

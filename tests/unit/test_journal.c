@@ -34,7 +34,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_buf_putf(&heard, "%u=", e->id);
     if (r->err.kind)
         pdl_buf_putf(&heard, "!%s %s%s ", pdl_err_kind_name(r->err.kind), r->err.msg,
-                     r->err.final ? " (final)" : "");
+                     r->err.uncatchable ? " (final)" : "");
     else
         t_assert(pdl_effect_encode(r->value, &heard, &err));
     pdl_buf_putc(&heard, ' ');

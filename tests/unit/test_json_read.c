@@ -18,7 +18,7 @@ static void read_back(pdl_str text, int flags, pdl_buf *out) {
         assert_true(pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &err));
         pdl_drop(v);
     } else {
-        assert_string_equal(err.foreign, "JSONDecodeError");
+        assert_string_equal(err.py_class, "JSONDecodeError");
         assert_int_equal(err.kind, PDL_E_syntax);
         pdl_buf_put(out, pdl_str_of(err.msg));
         pdl_err_fini(&err);

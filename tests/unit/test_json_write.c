@@ -86,7 +86,7 @@ static void test_loose(void **state) {
     pdl_buf b = PDL_BUF;
     assert_false(pdl_json_write(date, PLAIN, 0, &b, &err));
     assert_string_equal(err.msg, "Object of type date is not JSON serializable");
-    assert_string_equal(err.foreign, "TypeError");
+    assert_string_equal(err.py_class, "TypeError");
     pdl_err_fini(&err);
     assert_false(pdl_json_write(pdl_float((double)INFINITY), PLAIN, 0, &b, &err));
     assert_string_equal(err.msg, "Out of range float values are not JSON compliant");

@@ -163,7 +163,7 @@ static void test_not_found(void **state) {
     pdl_proc_options o = {.argv = argv};
     assert_false(pdl_proc_start(l, &o, &p, &err));
     assert_int_equal(err.kind, PDL_E_code);
-    assert_non_null(strstr(err.foreign, "FileNotFoundError"));
+    assert_non_null(strstr(err.py_class, "FileNotFoundError"));
     pdl_err_fini(&err);
     assert_false(pdl_loop_is_open(l));
     pdl_loop_free(l);

@@ -89,7 +89,7 @@ static void wrong_fields(void **state) {
         pdl_err err = {0};
         t_assert(!pdl_datetime_new(&rows[i].t, &v, &err));
         t_assert_str(t_str(err.msg), rows[i].want);
-        t_assert_str(t_str(err.foreign), "ValueError");
+        t_assert_str(t_str(err.py_class), "ValueError");
         pdl_err_fini(&err);
     }
 }

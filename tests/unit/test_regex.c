@@ -40,7 +40,7 @@ static void refusals(void **state) {
         pdl_err err = {0};
         T_ROW(i);
         t_assert(!pdl_regex_new(t_str(rows[i][0]), 0, &re, &err));
-        t_assert(re == NULL && err.kind == PDL_E_parser && err.foreign);
+        t_assert(re == NULL && err.kind == PDL_E_parser && err.py_class);
         t_assert_str(t_str(err.msg), rows[i][1]);
         pdl_err_fini(&err);
     }

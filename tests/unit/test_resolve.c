@@ -84,7 +84,7 @@ static void test_bad(void **state) {
     (void)state;
     static const struct {
         pdl_ytag tag;
-        const char *text, *foreign, *msg;
+        const char *text, *py_class, *msg;
     } rows[] = {
         {PDL_YTAG_int, "abc", "ValueError", "invalid literal for int() with base 10: 'abc'"},
         {PDL_YTAG_int, "", "IndexError", "string index out of range"},
@@ -99,7 +99,7 @@ static void test_bad(void **state) {
         pdl_val v;
         T_ROW(i);
         t_assert(!pdl_yaml_scalar(rows[i].tag, t_str(rows[i].text), &v, &err));
-        t_assert_str(pdl_str_of(err.foreign), rows[i].foreign);
+        t_assert_str(pdl_str_of(err.py_class), rows[i].py_class);
         t_assert_str(pdl_str_of(err.msg), rows[i].msg);
         pdl_err_fini(&err);
     }

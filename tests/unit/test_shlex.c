@@ -48,7 +48,7 @@ static void words_are_those_of_shlex(void **state) {
             t_assert_str(pdl_buf_str(&b), rows[i].want);
         else
             t_assert_str(t_str(err.msg), rows[i].msg);
-        if (!ok) t_assert_str(t_str(err.foreign), "ValueError");
+        if (!ok) t_assert_str(t_str(err.py_class), "ValueError");
         pdl_err_fini(&err);
         pdl_buf_fini(&b);
     }

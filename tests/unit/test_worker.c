@@ -50,7 +50,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     if (t.got.len) pdl_buf_putc(&t.got, '\n');
     if (r->err.kind) {
         pdl_buf_putf(&t.got, "%s: %s [%s] %s", pdl_err_kind_name(r->err.kind), r->err.msg,
-                     r->err.foreign ? r->err.foreign : "", r->err.detail ? r->err.detail : "");
+                     r->err.py_class ? r->err.py_class : "", r->err.detail ? r->err.detail : "");
         if (r->err.has_status) pdl_buf_putf(&t.got, " %d", r->err.status);
         return;
     }

@@ -64,7 +64,7 @@ static void test_errors(void **state) {
     static const struct {
         const char *text;
         uint32_t line, column;
-        const char *foreign, *msg;
+        const char *py_class, *msg;
     } rows[] = {
         {"a: b: c", 1, 5, "ScannerError", "mapping values are not allowed here"},
         {"a:\t1", 1, 3, "ScannerError", "found character '\\t' that cannot start any token"},
@@ -91,7 +91,7 @@ static void test_errors(void **state) {
         T_ROW(i);
         t_assert(!pdl_yaml_read(t_str(rows[i].text), &v, &line, &column, &err));
         t_assert_str(pdl_str_of(err.msg), rows[i].msg);
-        t_assert_str(pdl_str_of(err.foreign), rows[i].foreign);
+        t_assert_str(pdl_str_of(err.py_class), rows[i].py_class);
         if (line != rows[i].line || column != rows[i].column)
             fail_msg("row %zu: %u:%u", i, line, column);
         pdl_err_fini(&err);
