@@ -95,7 +95,7 @@ check-names: all ## external symbols have the prefix pdl_, tags one layout
 	@$(PY) tools/check-names $(BUILD)
 
 format: ## clang-format over the sources
-	@clang-format -i src/*/*.[ch] tests/*.c tests/*/*.[ch] tools/*.c
+	@clang-format -i $$(sh tools/sources c h) tests/*.c tests/*/*.[ch] tools/*.c
 
 install: all ## install under the prefix; DESTDIR is honoured
 	@meson install --no-rebuild -C $(BUILD)

@@ -5,7 +5,7 @@
  * Apache-2.0 */
 #include "feed.h"
 
-#include "model/eventstream.h"
+#include "model/wire/eventstream.h"
 #include "value/json_read.h"
 
 static bool note(void *user, pdl_str name, pdl_str text, pdl_err *err) {

@@ -51,6 +51,11 @@ def replay(build):
     return 1 if failed else 0
 
 
+def object_of(out, source):
+    """Where the object of a source goes: stems stand more than once in the tree."""
+    return out / "obj" / ("_".join(source.with_suffix(".o").parts[-4:]))
+
+
 def fuzz(seconds, targets):
     out = ROOT / "build-fuzz"
     (out / "obj").mkdir(parents=True, exist_ok=True)
@@ -58,19 +63,19 @@ def fuzz(seconds, targets):
     subprocess.run(["cc", "-o", str(out / "embed"), "tools/embed.c"], cwd=ROOT, check=True)
     for source, name in EMBEDDED:
         subprocess.run([str(out / "embed"), source, str(out / (name + ".c")), name], cwd=ROOT, check=True)
-    sources = sorted(p for p in (ROOT / "src").glob("*/*.c") if p.parent.name != "cli")
+    sources = sorted(p for p in (ROOT / "src").rglob("*.c") if p.parent.name != "cli")
     sources += [out / (name + ".c") for _, name in EMBEDDED]
     jobs = []
     for s in sources:
-        o = out / "obj" / (s.parent.name + "_" + s.stem + ".o")
-        newest = max([s.stat().st_mtime] + [h.stat().st_mtime for h in (ROOT / "src").glob("*/*.[hd]*")])
+        o = object_of(out, s)
+        newest = max([s.stat().st_mtime] + [h.stat().st_mtime for h in (ROOT / "src").rglob("*.[hd]*")])
         if not o.exists() or o.stat().st_mtime < newest:
             jobs.append(subprocess.Popen(["clang", *FLAGS, *san, "-c", str(s), "-o", str(o)], cwd=ROOT))
         while sum(j.poll() is None for j in jobs) >= (os.cpu_count() or 2):
             next(j for j in jobs if j.poll() is None).wait()
     if any(j.wait() for j in jobs):
         return 1
-    objects = [str(out / "obj" / (s.parent.name + "_" + s.stem + ".o")) for s in sources]
+    objects = [str(object_of(out, s)) for s in sources]
     bad = 0
     for t in targets or TARGETS:
         exe = out / t

@@ -4,7 +4,7 @@
 
 #include "io/clock.h"
 #include "io/rand.h"
-#include "model/embed.h"
+#include "model/call/embed.h"
 
 #include "base/banned.h"
 

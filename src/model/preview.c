@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/preview.h"
 
-#include "model/call.h"
+#include "model/call/call.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/providers.h"
 
-#include "model/dialect.h"
+#include "model/wire/dialect.h"
 
 #include "base/banned.h"
 

@@ -1,8 +1,8 @@
 /* test_model_fault.c -- what services say -> kind and message; when to try again.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "model/fault.h"
+#include "model/call/fault.h"
 
-#include "model/reply_builder.h"
+#include "model/wire/reply_builder.h"
 #include "t.h"
 
 #include "base/banned.h"

@@ -1,6 +1,6 @@
 /* test_model_grammar.c -- choices and regular expressions as grammars of llama.cpp.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "model/grammar.h"
+#include "model/ask/grammar.h"
 
 #include "value/json_read.h"
 

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "t.h"
 
-#include "model/eventstream.h"
-#include "model/sigv4.h"
+#include "model/wire/eventstream.h"
+#include "model/wire/sigv4.h"
 
 #include "base/banned.h"
 

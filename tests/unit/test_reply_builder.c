@@ -1,8 +1,8 @@
 /* test_reply_builder.c -- events into a draft; the quick reader of events against what it must
  * refuse. SPDX-License-Identifier: Apache-2.0 */
-#include "model/chunk.h"
-#include "model/dialect.h"
-#include "model/reply_builder.h"
+#include "model/wire/chunk.h"
+#include "model/wire/dialect.h"
+#include "model/wire/reply_builder.h"
 #include "value/json_write.h"
 
 #include "t.h"

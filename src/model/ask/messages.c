@@ -1,0 +1,173 @@
+/* messages.c -- see messages.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/ask/messages.h"
+
+#include "model/providers.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+bool pdl_message_is_parts(pdl_vref content) {
+    if (!pdl_is_list(content) || pdl_list_len(content) == 0) return false;
+    for (size_t i = 0; i < pdl_list_len(content); i++) {
+        pdl_vref part = pdl_list_at(content, i);
+        if (!pdl_is_dict(part) || !pdl_is_str(pdl_dict_getz(part, "type"))) return false;
+    }
+    return true;
+}
+
+static void put_json(pdl_vref v, pdl_buf *out) {
+    pdl_err err = {0};
+    size_t len = out->len;
+    if (pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN | PDL_JSON_SPACED, 0, out, &err)) return;
+    pdl_err_fini(&err); /* deeper than any service reads */
+    pdl_buf_cut(out, len);
+}
+
+void pdl_message_text(pdl_vref content, pdl_buf *out) {
+    if (pdl_is_absent(content) || pdl_is_null(content)) return;
+    if (pdl_is_str(content)) {
+        pdl_buf_put(out, pdl_str_get(content));
+    } else if (pdl_message_is_parts(content)) {
+        for (size_t i = 0; i < pdl_list_len(content); i++) {
+            pdl_vref text = pdl_dict_getz(pdl_list_at(content, i), "text");
+            if (pdl_is_str(text)) pdl_buf_put(out, pdl_str_get(text));
+        }
+    } else {
+        put_json(content, out);
+    }
+}
+
+pdl_str pdl_message_role(pdl_vref message) {
+    pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
+    return pdl_is_str(role) ? pdl_str_get(role) : (pdl_str){0};
+}
+
+/* --- chat ------------------------------------------------------------------------------------- */
+
+/* How the service wants them. */
+typedef struct wish {
+    unsigned quirks;
+    bool developer;
+} wish;
+
+/* {image_url: text}, which services do not take: {image_url: {url: text}}. */
+static bool is_short_image(pdl_vref part) {
+    return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") &&
+           pdl_is_str(pdl_dict_getz(part, "image_url"));
+}
+
+static bool content_fits(pdl_vref c, const wish *w) {
+    if (pdl_is_str(c) || pdl_is_absent(c)) return true;
+    if (w->quirks & PDL_Q_FLAT || !pdl_message_is_parts(c)) return false;
+    for (size_t i = 0; i < pdl_list_len(c); i++)
+        if (is_short_image(pdl_list_at(c, i))) return false;
+    return true;
+}
+
+static bool fits(pdl_vref m, const wish *w) {
+    bool named = !pdl_is_absent(pdl_dict_getz(m, "name"));
+    pdl_str role = pdl_message_role(m);
+    if (!pdl_is_absent(pdl_dict_getz(m, "pdl__defsite"))) return false;
+    if (named && w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool")) return false;
+    if (!w->developer && pdl_str_is(role, "developer")) return false;
+    return content_fits(pdl_dict_getz(m, "content"), w);
+}
+
+static pdl_val content_of(pdl_vref c, const wish *w) {
+    if (content_fits(c, w)) return pdl_keep(c);
+    if (w->quirks & PDL_Q_FLAT || !pdl_message_is_parts(c)) {
+        pdl_buf text = PDL_BUF;
+        pdl_message_text(c, &text);
+        return pdl_text_of_buf(&text);
+    }
+    pdl_val list = pdl_list_new(pdl_list_len(c));
+    for (size_t i = 0; i < pdl_list_len(c); i++) {
+        pdl_val part = pdl_keep(pdl_list_at(c, i));
+        if (is_short_image(part)) {
+            pdl_val image =
+                pdl_dict_putz(pdl_dict_new(1), "url", pdl_keep(pdl_dict_getz(part, "image_url")));
+            part = pdl_dict_putz(part, "image_url", image);
+        }
+        list = pdl_list_push(list, part);
+    }
+    return list;
+}
+
+static pdl_val changed(pdl_vref m, const wish *w) {
+    pdl_val out = pdl_dict_new(pdl_dict_len(m));
+    pdl_str role = pdl_message_role(m);
+    bool no_name = w->quirks & PDL_Q_NO_NAME && !pdl_str_is(role, "tool");
+    for (size_t i = 0; i < pdl_dict_len(m); i++) {
+        pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
+        bool content = pdl_text_is(k, "content");
+        if (pdl_text_is(k, "pdl__defsite") || (no_name && pdl_text_is(k, "name")) ||
+            (content && pdl_is_null(v)))
+            continue;
+        bool renamed = pdl_text_is(k, "role") && !w->developer && pdl_str_is(role, "developer");
+        out = pdl_dict_put(out, pdl_keep(k),
+                           renamed   ? pdl_textz("system")
+                           : content ? content_of(v, w)
+                                     : pdl_keep(v));
+    }
+    return out;
+}
+
+pdl_val pdl_messages_chat(pdl_vref messages, unsigned quirks, bool developer) {
+    wish w = {quirks, developer};
+    size_t n = pdl_is_list(messages) ? pdl_list_len(messages) : 0, i = 0;
+    while (i < n && pdl_is_dict(pdl_list_at(messages, i)) && fits(pdl_list_at(messages, i), &w))
+        i++;
+    if (i == n && pdl_is_list(messages)) return pdl_keep(messages);
+    pdl_val out = pdl_list_new(n);
+    for (i = 0; i < n; i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        bool same = !pdl_is_dict(m) || fits(m, &w);
+        out = pdl_list_push(out, same ? pdl_keep(m) : changed(m, &w));
+    }
+    return out;
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+pdl_val pdl_message_images(pdl_vref content, pdl_val list) {
+    if (!pdl_message_is_parts(content)) return list;
+    for (size_t i = 0; i < pdl_list_len(content); i++) {
+        pdl_vref part = pdl_list_at(content, i), image = pdl_dict_getz(part, "image_url");
+        pdl_vref url = pdl_is_dict(image) ? pdl_dict_getz(image, "url") : image;
+        if (!pdl_text_is(pdl_dict_getz(part, "type"), "image_url") || !pdl_is_str(url)) continue;
+        pdl_str s = pdl_str_get(url);
+        size_t at = pdl_str_starts(s, PDL_STR("data:")) ? pdl_str_find(s, PDL_STR("base64,"), 0)
+                                                        : PDL_NOT_FOUND;
+        list = pdl_list_push(list, pdl_text(at == PDL_NOT_FOUND ? s : pdl_str_sub(s, at + 7, s.n)));
+    }
+    return list;
+}
+
+/* --- text prompt by template ------------------------------------------------------------------ */
+
+static void put_text(pdl_vref dict, const char *key, pdl_buf *out) {
+    pdl_vref v = pdl_is_dict(dict) ? pdl_dict_getz(dict, key) : pdl_absent();
+    if (pdl_is_str(v)) pdl_buf_put(out, pdl_str_get(v));
+}
+
+void pdl_messages_by_roles(pdl_vref messages, pdl_vref params, pdl_buf *out) {
+    pdl_vref roles = pdl_dict_getz(params, "roles");
+    bool after_assistant = false;
+    put_text(params, "bos_token", out);
+    put_text(params, "initial_prompt_value", out);
+    for (size_t i = 0; i < pdl_list_len(messages); i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        pdl_str role = pdl_message_role(m);
+        bool opens = pdl_str_is(role, "system") || pdl_str_is(role, "human");
+        pdl_vref form = pdl_is_dict(roles) ? pdl_dict_gets(roles, role) : pdl_absent();
+        if (!pdl_is_dict(m)) continue;
+        if (opens && after_assistant) put_text(params, "bos_token", out);
+        put_text(form, "pre_message", out);
+        pdl_message_text(pdl_dict_getz(m, "content"), out);
+        put_text(form, "post_message", out);
+        after_assistant = pdl_str_is(role, "assistant");
+        if (after_assistant) put_text(params, "eos_token", out);
+    }
+    put_text(params, "final_prompt_value", out);
+}

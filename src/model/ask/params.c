@@ -1,0 +1,158 @@
+/* params.c -- see params.h. Facts: spec providers 4, 4.3, 4.4.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/ask/params.h"
+
+#include "base/num.h"
+#include "effect/effect.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+static const pdl_param params[] = {
+#define YES true
+#define NO  false
+#define P(name, type, ollama, oseries, gpt5)                                                       \
+    {#name, PDL_PARAM_##type, PDL_OLLAMA_##ollama, oseries, gpt5},
+#include "model/ask/params.def"
+#undef P
+#undef NO
+#undef YES
+};
+
+const pdl_param *pdl_param_find(pdl_str name) {
+    for (size_t i = 0; i < sizeof params / sizeof params[0]; i++)
+        if (pdl_str_is(name, params[i].name)) return &params[i];
+    return NULL;
+}
+
+static bool list_has(pdl_vref list, pdl_str name) {
+    if (!pdl_is_list(list)) return false;
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref x = pdl_list_at(list, i);
+        if (pdl_is_str(x) && pdl_str_eq(pdl_str_get(x), name)) return true;
+    }
+    return false;
+}
+
+/* "0.5" written by ${ } is the number 0.5 where a number is meant. */
+static pdl_val convert(const pdl_param *p, pdl_vref v) {
+    int64_t i;
+    double d;
+    if (!p || p->type == PDL_PARAM_ANY || !pdl_is_str(v)) return pdl_keep(v);
+    pdl_str s = pdl_str_trim(pdl_str_get(v));
+    if (p->type == PDL_PARAM_BOOL) {
+        if (pdl_str_is(s, "true")) return pdl_bool(true);
+        return pdl_str_is(s, "false") ? pdl_bool(false) : pdl_keep(v);
+    }
+    if (pdl_num_read_int(s, &i)) return pdl_int(i);
+    return pdl_num_read_double(s, &d) ? pdl_float(d) : pdl_keep(v);
+}
+
+pdl_val pdl_params_clean(pdl_vref given) {
+    size_t n = pdl_dict_len(given);
+    pdl_val out = pdl_dict_new(n);
+    pdl_vref dropped = pdl_dict_getz(given, "additional_drop_params");
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref k = pdl_dict_key_at(given, i), v = pdl_dict_val_at(given, i);
+        if (!pdl_is_str(k) || pdl_is_null(v)) continue;
+        pdl_str name = pdl_str_get(k);
+        if (pdl_is_control_key(name) || list_has(dropped, name)) continue;
+        out = pdl_dict_put(out, pdl_keep(k), convert(pdl_param_find(name), v));
+    }
+    return out;
+}
+
+bool pdl_params_allowed(pdl_vref given, pdl_str name) {
+    return list_has(pdl_dict_getz(given, "allowed_openai_params"), name);
+}
+
+bool pdl_params_drop(pdl_vref given) {
+    pdl_vref v = pdl_dict_getz(given, "drop_params");
+    return !pdl_is_absent(v) && pdl_val_truth(v);
+}
+
+void pdl_unsupported_add(pdl_unsupported *u, pdl_str name) {
+    if (pdl_is_absent(u->names)) u->names = pdl_list_new(2);
+    u->names = pdl_list_push(u->names, pdl_text(name));
+}
+
+bool pdl_unsupported_end(pdl_unsupported *u, const pdl_ask *a, pdl_err *err) {
+    bool ok = pdl_is_absent(u->names) || pdl_params_drop(a->given);
+    if (!ok) {
+        pdl_buf list = PDL_BUF;
+        pdl_val_show(u->names, true, 400, &list);
+        pdl_err_set(err, PDL_E_unsupported_params, (pdl_loc){0},
+                    "%s does not support parameters: %s, for model=%.*s. To drop these, set "
+                    "drop_params: true",
+                    a->provider->prefix, pdl_buf_z(&list), PDL_FMT(a->name));
+        pdl_buf_fini(&list);
+    }
+    pdl_drop(u->names);
+    u->names = pdl_absent();
+    return ok;
+}
+
+pdl_family pdl_params_family(pdl_str name) {
+    size_t slash = pdl_str_rfind(name, PDL_STR("/"));
+    if (slash != PDL_NOT_FOUND) name = pdl_str_sub(name, slash + 1, name.n);
+    if (pdl_str_starts(name, PDL_STR("gpt-5"))) return PDL_FAMILY_GPT5;
+    bool o = name.n >= 2 && name.p[0] == 'o' &&
+             (name.p[1] == '1' || name.p[1] == '3' || name.p[1] == '4');
+    return o ? PDL_FAMILY_O : PDL_FAMILY_PLAIN;
+}
+
+int64_t pdl_params_budget(pdl_vref effort) {
+    static const struct {
+        const char *name;
+        int64_t tokens;
+    } budgets[] = {{"minimal", 1024}, {"low", 1024}, {"medium", 2048}, {"high", 4096}};
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++)
+        if (pdl_text_is(effort, budgets[i].name)) return budgets[i].tokens;
+    return 0;
+}
+
+/* --- dialects with names of their own --------------------------------------------------------- */
+
+static const pdl_param_rule *find_rule(const pdl_param_rule *rules, size_t n, pdl_str name) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(name, rules[i].name)) return &rules[i];
+    return NULL;
+}
+
+bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
+                      pdl_val *top, pdl_val *inner, pdl_err *err) {
+    pdl_unsupported u = {pdl_absent()};
+    for (size_t i = 0; i < pdl_dict_len(a->params); i++) {
+        pdl_vref key = pdl_dict_key_at(a->params, i), v = pdl_dict_val_at(a->params, i);
+        pdl_str k = pdl_str_get(key);
+        const pdl_param_rule *r = find_rule(rules, n, k);
+        pdl_param_to to = r ? r->to : rest;
+        if (pdl_str_is(k, "extra_body") || pdl_str_is(k, "guided_json")) continue;
+        if (!r && pdl_str_starts(k, PDL_STR("guided_"))) to = PDL_TO_REFUSED;
+        if (to == PDL_TO_REFUSED && pdl_params_allowed(a->given, k)) to = rest;
+        pdl_val name = r && r->as ? pdl_textz(r->as) : pdl_keep(key);
+        pdl_val x = r && r->list && !pdl_is_list(v) ? pdl_list_push(pdl_list_new(1), pdl_keep(v))
+                                                    : pdl_keep(v);
+        if (to == PDL_TO_TOP) {
+            *top = pdl_dict_put(*top, name, x);
+            continue;
+        }
+        if (to == PDL_TO_INNER) {
+            *inner = pdl_dict_put(*inner, name, x);
+            continue;
+        }
+        if (to == PDL_TO_REFUSED) pdl_unsupported_add(&u, k);
+        pdl_drop(name);
+        pdl_drop(x);
+    }
+    return pdl_unsupported_end(&u, a, err);
+}
+
+double pdl_params_number(pdl_vref given, const char *key, double dflt) {
+    pdl_vref v = pdl_dict_getz(given, key);
+    double d;
+    if (pdl_is(v, PDL_V_INT)) return (double)pdl_int_of(v);
+    if (pdl_is(v, PDL_V_FLOAT)) return pdl_float_of(v);
+    if (pdl_is_str(v) && pdl_num_read_double(pdl_str_trim(pdl_str_get(v)), &d)) return d;
+    return dflt;
+}

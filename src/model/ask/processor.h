@@ -1,0 +1,25 @@
+/* processor.h -- `platform: granite-io` as far as the wire goes: the prompts of Granite 3.2 and 3.3
+ * over text completions, anything else as a chat. Inside of model only. Spec: providers 14.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_MODEL_PROCESSOR_H
+#define PDL_MODEL_PROCESSOR_H
+
+#include "model/wire/dialect.h"
+
+/* The processor of a request of this platform, or absent. Borrowed. */
+pdl_vref pdl_processor_of(pdl_vref request);
+
+/* Parameters of the call as every other platform has them: generate_inputs, tools, the control
+ * keys, and address and key of the processor. Owned. */
+pdl_val pdl_processor_given(pdl_vref request);
+
+/* Who answers. Errors: bad_request (backend or model missing or of the wrong form),
+ * unknown_provider. */
+PDL_MUST bool pdl_processor_route(pdl_vref processor, pdl_vref given, pdl_str model,
+                                  const pdl_env *env, pdl_route *r, pdl_err *err);
+
+/* The reply of the effect with `raw` in the form of this platform: {results: [{next_message}]}.
+ * Takes reply. */
+pdl_val pdl_processor_reply(pdl_val reply);
+
+#endif

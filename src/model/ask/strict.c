@@ -1,0 +1,150 @@
+/* strict.c -- see strict.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/ask/strict.h"
+
+#include "base/limits.h"
+
+#include "base/banned.h"
+
+static bool has_type(pdl_vref schema, const char *type) {
+    return pdl_is_dict(schema) && pdl_text_is(pdl_dict_getz(schema, "type"), type);
+}
+
+static bool is_in(pdl_vref list, pdl_vref x) {
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(list, i), x)) return true;
+    return false;
+}
+
+/* May a value of this schema be null? What has no type may be anything. */
+static bool takes_null(pdl_vref schema) {
+    if (!pdl_is_dict(schema)) return true;
+    pdl_vref any = pdl_dict_getz(schema, "anyOf"), values = pdl_dict_getz(schema, "enum"),
+             type = pdl_dict_getz(schema, "type");
+    for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
+        if (has_type(pdl_list_at(any, i), "null")) return true;
+    if (pdl_is_list(values)) return is_in(values, pdl_null());
+    if (pdl_is_list(any) || !pdl_is_absent(pdl_dict_getz(schema, "$ref"))) return false;
+    return pdl_is_absent(type) || pdl_text_is(type, "null");
+}
+
+/* --- the form --------------------------------------------------------------------------------- */
+
+typedef struct former {
+    bool ok, nullable;
+} former;
+
+static pdl_val form(former *f, pdl_vref schema, unsigned depth);
+
+static pdl_val form_map(former *f, pdl_vref map, unsigned depth) {
+    pdl_val out = pdl_dict_new(pdl_dict_len(map));
+    for (size_t i = 0; i < pdl_dict_len(map); i++)
+        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(map, i)),
+                           form(f, pdl_dict_val_at(map, i), depth));
+    return out;
+}
+
+static pdl_val form_list(former *f, pdl_vref list, unsigned depth) {
+    pdl_val out = pdl_list_new(pdl_list_len(list));
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        out = pdl_list_push(out, form(f, pdl_list_at(list, i), depth));
+    return out;
+}
+
+static pdl_val or_null(former *f, pdl_val schema) {
+    if (takes_null(schema)) return schema;
+    f->nullable = true;
+    pdl_val null = pdl_dict_putz(pdl_dict_new(1), "type", pdl_textz("null"));
+    pdl_val any = pdl_list_push(pdl_list_push(pdl_list_new(2), schema), null);
+    return pdl_dict_putz(pdl_dict_new(1), "anyOf", any);
+}
+
+/* Takes object, whose properties are in their form already. */
+static pdl_val require_all(former *f, pdl_val object) {
+    pdl_vref props = pdl_dict_getz(object, "properties"),
+             required = pdl_dict_getz(object, "required");
+    pdl_vref more = pdl_dict_getz(object, "additionalProperties");
+    bool closed = pdl_is_absent(more) || (pdl_is_bool(more) && !pdl_bool_of(more));
+    if (!pdl_is_dict(props) || !closed) {
+        f->ok = false;
+        return object;
+    }
+    pdl_val all = pdl_list_new(pdl_dict_len(props)), out = pdl_dict_new(pdl_dict_len(props));
+    for (size_t i = 0; i < pdl_dict_len(props); i++) {
+        pdl_vref k = pdl_dict_key_at(props, i), p = pdl_dict_val_at(props, i);
+        out = pdl_dict_put(out, pdl_keep(k),
+                           is_in(required, k) ? pdl_keep(p) : or_null(f, pdl_keep(p)));
+        all = pdl_list_push(all, pdl_keep(k));
+    }
+    object = pdl_dict_putz(object, "properties", out);
+    object = pdl_dict_putz(object, "required", all);
+    return pdl_dict_putz(object, "additionalProperties", pdl_bool(false));
+}
+
+static pdl_val form(former *f, pdl_vref schema, unsigned depth) {
+    if (depth > PDL_MAX_SCHEMA_DEPTH) f->ok = false;
+    if (!pdl_is_dict(schema) || !f->ok) return pdl_keep(schema);
+    pdl_val out = pdl_dict_new(pdl_dict_len(schema) + 1);
+    for (size_t i = 0; i < pdl_dict_len(schema); i++) {
+        pdl_vref k = pdl_dict_key_at(schema, i), v = pdl_dict_val_at(schema, i);
+        pdl_val x;
+        if (pdl_is_dict(v) && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs")))
+            x = form_map(f, v, depth + 1);
+        else if (pdl_is_dict(v) && pdl_text_is(k, "items"))
+            x = form(f, v, depth + 1);
+        else if (pdl_is_list(v) && pdl_text_is(k, "anyOf"))
+            x = form_list(f, v, depth + 1);
+        else
+            x = pdl_keep(v);
+        out = pdl_dict_put(out, pdl_keep(k), x);
+    }
+    return has_type(schema, "object") ? require_all(f, out) : out;
+}
+
+pdl_val pdl_strict_form(pdl_vref schema, bool *nullable) {
+    former f = {.ok = true};
+    pdl_val out = form(&f, schema, 0);
+    *nullable = f.ok && f.nullable;
+    if (f.ok) return out;
+    pdl_drop(out);
+    return pdl_absent();
+}
+
+/* --- the way back ----------------------------------------------------------------------------- */
+
+static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth);
+
+static pdl_val undo_object(pdl_val v, pdl_vref schema, unsigned depth) {
+    pdl_vref props = pdl_dict_getz(schema, "properties"),
+             required = pdl_dict_getz(schema, "required");
+    pdl_val out = pdl_dict_new(pdl_dict_len(v));
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
+        pdl_vref p = pdl_is_dict(props) ? pdl_dict_find(props, k) : pdl_absent();
+        if (pdl_is_null(x) && !pdl_is_absent(p) && !is_in(required, k) && !takes_null(p)) continue;
+        out = pdl_dict_put(out, pdl_keep(k), undo(pdl_keep(x), p, depth));
+    }
+    pdl_drop(v);
+    return out;
+}
+
+static pdl_val undo_list(pdl_val v, pdl_vref items, unsigned depth) {
+    pdl_val out = pdl_list_new(pdl_list_len(v));
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        out = pdl_list_push(out, undo(pdl_keep(pdl_list_at(v, i)), items, depth));
+    pdl_drop(v);
+    return out;
+}
+
+/* Takes v. Of several schemas the first that is of its kind is meant. */
+static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth) {
+    if (depth > PDL_MAX_SCHEMA_DEPTH || !pdl_is_dict(schema)) return v;
+    pdl_vref any = pdl_dict_getz(schema, "anyOf");
+    const char *kind = pdl_is_dict(v) ? "object" : "array";
+    for (size_t i = 0; pdl_is_list(any) && i < pdl_list_len(any); i++)
+        if (has_type(pdl_list_at(any, i), kind)) return undo(v, pdl_list_at(any, i), depth + 1);
+    if (pdl_is_dict(v)) return undo_object(v, schema, depth + 1);
+    return pdl_is_list(v) ? undo_list(v, pdl_dict_getz(schema, "items"), depth + 1) : v;
+}
+
+pdl_val pdl_strict_undo(pdl_val v, pdl_vref schema) { return undo(v, schema, 0); }

@@ -1,0 +1,30 @@
+/* attempts.h -- what became of the requests of a call: for the trace, `pdl_error.attempts` and the
+ * reply. Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_MODEL_ATTEMPTS_H
+#define PDL_MODEL_ATTEMPTS_H
+
+#include "base/buf.h"
+#include "model/call/fault.h"
+
+/* Invariant: list is absent until something had to be tried again. */
+typedef struct pdl_attempts_made {
+    pdl_val list;      /* of {model, kind, status, message, seconds, next, wait_seconds?} */
+    uint64_t start_ns; /* of the request on its way */
+} pdl_attempts_made;
+
+/* Why the next request goes out. */
+typedef enum {
+    PDL_NEXT_RETRY,
+    PDL_NEXT_FALLBACK,
+    PDL_NEXT_NO_SCHEMA,
+    PDL_NEXT_TOKEN,
+    PDL_NEXT_NONE
+} pdl_next;
+
+/* A request to model failed with f (message without keys) and this comes next. At most 100 are
+ * kept. */
+void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
+                      pdl_next next, uint64_t wait_ms);
+
+#endif

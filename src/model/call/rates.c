@@ -1,0 +1,314 @@
+/* rates.c -- see rates.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/call/rates.h"
+
+#include <math.h>
+
+#include "base/map.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "io/clock.h"
+#include "model/call/fault.h"
+
+#include "base/banned.h"
+
+#define SECOND UINT64_C(1000000000)
+
+enum { LONGEST_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
+
+typedef struct pdl_rate_bucket {
+    char *name; /* owned */
+    size_t going;
+    double most;    /* open at a time; INFINITY until a service complains */
+    uint64_t round; /* counts the times it was halved */
+    uint64_t answered;
+    uint64_t hold_ns;            /* nothing goes out before */
+    unsigned refusals;           /* 429 since the last answer */
+    pdl_rate_slot *first, *last; /* waiting */
+} pdl_rate_bucket;
+
+typedef struct spent {
+    uint64_t ns;
+    double tokens;
+} spent;
+
+struct pdl_rates {
+    pdl_loop *loop;
+    double rps, tpm;
+    uint64_t next_ns;     /* when the next request may go out by rps */
+    PDL_VEC(spent) spent; /* spent[head..n): tokens of the last minute */
+    size_t head;
+    double sum; /* of them */
+    pdl_map lanes;
+    pdl_timer *timer;
+    uint64_t timer_ns;
+    bool pumping;
+};
+
+pdl_rates *pdl_rates_new(pdl_loop *loop, double rps, double tpm) {
+    pdl_rates *r = PDL_NEW(pdl_rates);
+    r->loop = loop;
+    r->rps = rps;
+    r->tpm = tpm;
+    return r;
+}
+
+void pdl_rates_free(pdl_rates *r) {
+    if (!r) return;
+    pdl_timer_stop(r->timer);
+    for (size_t i = 0; i < r->lanes.n; i++) {
+        pdl_rate_bucket *l = r->lanes.entries[i].value;
+        pdl_free(l->name);
+        pdl_free(l);
+    }
+    pdl_map_fini(&r->lanes);
+    pdl_vec_fini(&r->spent);
+    pdl_free(r);
+}
+
+static pdl_rate_bucket *lane_of(pdl_rates *r, pdl_str name) {
+    pdl_rate_bucket *l = pdl_map_find(&r->lanes, name);
+    if (l) return l;
+    l = PDL_NEW(pdl_rate_bucket);
+    l->name = pdl_str_dup(name);
+    l->most = (double)INFINITY;
+    pdl_map_put(&r->lanes, pdl_str_of(l->name), l);
+    return l;
+}
+
+/* --- the pace of the run ---------------------------------------------------------------------- */
+
+static void spend(pdl_rates *r, double tokens, uint64_t now) {
+    if (r->tpm <= 0 || tokens <= 0) return;
+    *pdl_vec_push(&r->spent) = (spent){now, tokens};
+    r->sum += tokens;
+}
+
+/* Forgets what is older than a minute. */
+static void slide(pdl_rates *r, uint64_t now) {
+    while (r->head < r->spent.n && r->spent.p[r->head].ns + WINDOW_S * SECOND <= now)
+        r->sum -= r->spent.p[r->head++].tokens;
+    if (r->head < r->spent.n) return;
+    r->head = r->spent.n = 0;
+    r->sum = 0;
+}
+
+/* When a request with so many tokens may go out; one that alone has more than a minute's goes when
+ * the minute is empty. */
+static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
+    uint64_t due = r->rps > 0 && r->next_ns > now ? r->next_ns : now;
+    if (r->tpm <= 0) return due;
+    slide(r, now);
+    double sum = r->sum;
+    for (size_t i = r->head; i < r->spent.n && sum + tokens > r->tpm; i++) {
+        uint64_t gone = r->spent.p[i].ns + WINDOW_S * SECOND;
+        sum -= r->spent.p[i].tokens;
+        if (gone > due) due = gone;
+    }
+    return due;
+}
+
+static void count_out(pdl_rates *r, double tokens, uint64_t now) {
+    spend(r, tokens, now);
+    if (r->rps <= 0) return;
+    /* timers come late by up to a millisecond or two: what was missed is caught up */
+    uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
+    if (r->next_ns > from) from = r->next_ns;
+    r->next_ns = from + (uint64_t)((double)SECOND / r->rps);
+}
+
+void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns()); }
+
+/* --- going ------------------------------------------------------------------------------------ */
+
+/* When the next of a lane may go out; UINT64_MAX: not before one of it has ended. */
+static uint64_t lane_due_ns(pdl_rates *r, const pdl_rate_bucket *l, double tokens, uint64_t now) {
+    if ((double)l->going >= l->most) return UINT64_MAX;
+    uint64_t due = due_ns(r, tokens, now);
+    return l->hold_ns > due ? l->hold_ns : due;
+}
+
+static void let_in(pdl_rates *r, pdl_rate_slot *p, uint64_t now) {
+    p->inside = true;
+    p->lane->going++;
+    p->round = p->lane->round;
+    p->answered = p->lane->answered;
+    count_out(r, p->tokens, now);
+}
+
+static void take_out(pdl_rate_slot *p) {
+    pdl_rate_bucket *l = p->lane;
+    if (p->prev)
+        p->prev->next = p->next;
+    else
+        l->first = p->next;
+    if (p->next)
+        p->next->prev = p->prev;
+    else
+        l->last = p->prev;
+    p->prev = p->next = NULL;
+    p->waits = false;
+}
+
+static void pump(pdl_rates *r);
+
+static void on_timer(void *user) {
+    pdl_rates *r = user;
+    r->timer = NULL;
+    pump(r);
+}
+
+static void wake_at(pdl_rates *r, uint64_t ns, uint64_t now) {
+    if (r->timer && r->timer_ns <= ns) return;
+    pdl_timer_stop(r->timer);
+    r->timer_ns = ns;
+    r->timer =
+        pdl_timer_start(r->loop, (ns - now + SECOND / 1000 - 1) / (SECOND / 1000), on_timer, r);
+}
+
+/* Lets in who may go, oldest first in each lane. Who is let in may call back into this file. */
+static void pump(pdl_rates *r) {
+    if (r->pumping) return;
+    r->pumping = true;
+    for (size_t i = 0; i < r->lanes.n; i++) {
+        pdl_rate_bucket *l = r->lanes.entries[i].value;
+        while (l->first) {
+            uint64_t now = pdl_clock_ns(), due = lane_due_ns(r, l, l->first->tokens, now);
+            pdl_rate_slot *p = l->first;
+            if (due > now) {
+                if (due != UINT64_MAX) wake_at(r, due, now);
+                break;
+            }
+            take_out(p);
+            let_in(r, p, now);
+            p->fn(p->user);
+        }
+    }
+    r->pumping = false;
+}
+
+bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *p) {
+    uint64_t now = pdl_clock_ns();
+    pdl_rate_bucket *l = lane_of(r, name);
+    p->lane = l;
+    p->tokens = tokens;
+    uint64_t due = l->first ? UINT64_MAX : lane_due_ns(r, l, tokens, now);
+    if (due <= now) {
+        let_in(r, p, now);
+        return true;
+    }
+    p->waits = true;
+    p->prev = l->last;
+    p->next = NULL;
+    if (l->last)
+        l->last->next = p;
+    else
+        l->first = p;
+    l->last = p;
+    if (due != UINT64_MAX) wake_at(r, due, now);
+    return false;
+}
+
+/* --- what services say ------------------------------------------------------------------------ */
+
+/* "1m30.5s", "120ms", "2s", "6h", "12": seconds; negative: none of these. */
+static double read_span(pdl_str s) {
+    double sum = 0, v;
+    for (size_t i = 0; i < s.n;) {
+        size_t from = i;
+        while (i < s.n && ((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '.')) i++;
+        if (!pdl_num_read_double(pdl_str_sub(s, from, i), &v)) return -1;
+        pdl_str rest = pdl_str_sub(s, i, s.n);
+        if (pdl_str_starts(rest, PDL_STR("ms")))
+            sum += v / 1e3, i += 2;
+        else if (pdl_str_starts(rest, PDL_STR("s")))
+            sum += v, i++;
+        else if (pdl_str_starts(rest, PDL_STR("m")))
+            sum += v * 60, i++;
+        else if (pdl_str_starts(rest, PDL_STR("h")))
+            sum += v * 3600, i++;
+        else if (!rest.n)
+            sum += v;
+        else
+            return -1;
+    }
+    return s.n ? sum : -1;
+}
+
+static const struct {
+    const char *left, *all, *reset;
+} told[] = {
+    {"x-ratelimit-remaining-requests", "x-ratelimit-limit-requests", "x-ratelimit-reset-requests"},
+    {"x-ratelimit-remaining-tokens", "x-ratelimit-limit-tokens", "x-ratelimit-reset-tokens"},
+    {"anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-limit", NULL},
+    {"anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-limit", NULL},
+};
+
+static double header_number(const pdl_http_reply *reply, const char *name) {
+    double v;
+    return pdl_num_read_double(pdl_http_header(reply, name), &v) ? v : -1;
+}
+
+/* Seconds to wait because nothing is left. Limits refill steadily: of N requests that come back
+ * within T seconds the first is there after T / N. */
+static double used_up_s(const pdl_http_reply *reply) {
+    double wait = 0;
+    if (pdl_str_find(reply->header_text, PDL_STR("atelimit"), 0) == PDL_NOT_FOUND) return 0;
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        if (header_number(reply, told[i].left) != 0) continue;
+        double all = header_number(reply, told[i].all);
+        double span = told[i].reset ? read_span(pdl_http_header(reply, told[i].reset)) : -1;
+        double s = span < 0 ? 1 : all > 1 ? span / all : span;
+        if (s > wait) wait = s;
+    }
+    return wait;
+}
+
+static void hold(pdl_rate_bucket *l, double seconds) {
+    if (seconds > LONGEST_HOLD_S) seconds = LONGEST_HOLD_S;
+    uint64_t until = pdl_clock_ns() + (uint64_t)(seconds * (double)SECOND);
+    if (seconds > 0 && until > l->hold_ns) l->hold_ns = until;
+}
+
+/* Many requests of one round are refused together: that is one complaint. */
+static void refused(pdl_rate_bucket *l, const pdl_rate_slot *p, const pdl_http_reply *reply) {
+    bool is_date;
+    double after = pdl_backoff_header(reply, (double)pdl_clock_wall_ns() / 1e9, &is_date);
+    if (p->round == l->round) {
+        l->most = fmax(1, floor((double)l->going / 2));
+        l->round++;
+        l->refusals++;
+    }
+    hold(l,
+         after > 0 ? after : fmin(0.25 * (double)(1u << (l->refusals < 6 ? l->refusals : 6)), 8));
+}
+
+static void answered(pdl_rate_bucket *l, const pdl_http_reply *reply) {
+    l->answered++;
+    l->refusals = 0;
+    if (isfinite(l->most)) l->most += 1 / l->most;
+    hold(l, used_up_s(reply));
+}
+
+void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply) {
+    if (!p->inside) return;
+    p->inside = false;
+    if (reply->status == 429)
+        refused(p->lane, p, reply);
+    else if (reply->status >= 200 && reply->status < 300)
+        answered(p->lane, reply);
+    p->lane->going--;
+    pump(r);
+}
+
+void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p) {
+    if (p->waits) take_out(p);
+    if (!p->inside) return;
+    p->inside = false;
+    p->lane->going--;
+    pump(r);
+}
+
+bool pdl_rates_had_progress(const pdl_rate_slot *p) {
+    return p->lane && p->lane->answered > p->answered;
+}

@@ -1,0 +1,37 @@
+/* token.h -- keys exchanged for tokens that hold for a while: one exchange for all calls that want
+ * the same token. Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_MODEL_TOKEN_H
+#define PDL_MODEL_TOKEN_H
+
+#include "model/call/fault.h"
+
+typedef struct pdl_access_token pdl_access_token;
+
+/* The tokens of a world. All-zero but http is empty. */
+typedef struct pdl_tokens {
+    pdl_http *http;
+    pdl_access_token *first;
+} pdl_tokens;
+
+/* One who waits; part of a call. All-zero waits for nothing. */
+typedef struct pdl_token_wait {
+    pdl_access_token *token;
+    struct pdl_token_wait *next, **prev;
+    /* Called once: f is NULL when the token is there now, else why not (taken). */
+    void (*fn)(void *user, pdl_fault *f);
+    void *user;
+} pdl_token_wait;
+
+/* The token of id got at url, while it holds; else an empty slice. Borrowed. */
+pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id);
+/* Exchange by posting form, and tell w. Never calls back from inside. */
+void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
+/* Nobody is told any more. */
+void pdl_token_cancel(pdl_token_wait *w);
+/* It was refused: the next one who wants it gets a new one. */
+void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id);
+/* Cancels exchanges. Nobody may be waiting. */
+void pdl_tokens_fini(pdl_tokens *t);
+
+#endif

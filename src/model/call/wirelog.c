@@ -1,0 +1,89 @@
+/* wirelog.c -- see wirelog.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/call/wirelog.h"
+
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+static bool is_on(const pdl_call *c) { return c->calls->opt.wire != NULL; }
+
+/* Each line of text behind "#CALL MARK "; an empty text is an empty line. */
+static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
+    size_t from = 0;
+    do {
+        size_t nl = pdl_str_find(text, PDL_STR("\n"), from), to = nl == PDL_NOT_FOUND ? text.n : nl;
+        pdl_str line = pdl_str_sub(text, from, to);
+        if (line.n && line.p[line.n - 1] == '\r') line.n--;
+        pdl_buf_putf(out, "#%llu %c ", (unsigned long long)c->number, mark);
+        pdl_buf_put(out, line);
+        pdl_buf_putc(out, '\n');
+        from = to + 1;
+    } while (from < text.n);
+}
+
+/* The same without secrets, also those of several lines. */
+static void put_hidden(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
+    pdl_buf clean = PDL_BUF;
+    pdl_hide_lines(c->calls->opt.secrets, text, &clean);
+    put_lines(c, mark, pdl_buf_str(&clean), out);
+    pdl_buf_fini(&clean);
+}
+
+/* A whole entry at once: those of other calls do not come in between. */
+static void tell(const pdl_call *c, pdl_buf *entry) {
+    pdl_buf fixed = PDL_BUF;
+    pdl_utf8_repair(&fixed, pdl_buf_str(entry));
+    c->calls->opt.wire(c->calls->opt.user, pdl_buf_str(&fixed));
+    pdl_buf_fini(&fixed);
+    pdl_buf_fini(entry);
+}
+
+static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
+    pdl_buf shown = PDL_BUF;
+    pdl_headers_show(pdl_str_of(line), &shown);
+    put_hidden(c, '>', pdl_buf_str(&shown), out);
+    pdl_buf_fini(&shown);
+}
+
+/* What a service sets is secret as what it is sent. */
+static void put_came(const pdl_call *c, pdl_str head, pdl_buf *out) {
+    while (head.n) {
+        size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);
+        pdl_str line = pdl_str_trim(pdl_str_sub(head, 0, nl));
+        size_t colon = pdl_str_find(line, PDL_STR(":"), 0);
+        bool cookie = colon != PDL_NOT_FOUND &&
+                      pdl_str_eq_nocase(pdl_str_sub(line, 0, colon), PDL_STR("set-cookie"));
+        put_hidden(c, '<', cookie ? PDL_STR("Set-Cookie: ***") : line, out);
+        head = nl == PDL_NOT_FOUND ? (pdl_str){"", 0} : pdl_str_sub(head, nl + 1, head.n);
+    }
+}
+
+void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r) {
+    if (!is_on(c)) return;
+    pdl_buf out = PDL_BUF, first = PDL_BUF;
+    pdl_buf_putf(&first, "%s ", r->method);
+    pdl_address_put(pdl_str_of(r->url), &first);
+    put_hidden(c, '>', pdl_buf_str(&first), &out);
+    for (size_t i = 0; i < r->n_headers; i++) put_header(c, r->headers[i], &out);
+    put_lines(c, '>', PDL_STR(""), &out);
+    if (r->body.n) put_hidden(c, '>', r->body, &out);
+    tell(c, &out);
+    pdl_buf_fini(&first);
+}
+
+void pdl_wire_data(pdl_call *c, pdl_str bytes) {
+    if (is_on(c)) pdl_buf_put(&c->wired, bytes);
+}
+
+void pdl_wire_received(pdl_call *c, const pdl_http_reply *r) {
+    if (!is_on(c)) return;
+    pdl_buf out = PDL_BUF;
+    put_came(c, pdl_str_trim(r->header_text), &out);
+    put_lines(c, '<', PDL_STR(""), &out);
+    if (c->wired.len) put_hidden(c, '<', pdl_buf_str(&c->wired), &out);
+    if (r->body.n) put_hidden(c, '<', r->body, &out);
+    if (r->end != PDL_HTTP_OK) pdl_buf_putf(&out, "#%u ! %s\n", c->e->id, r->why);
+    pdl_buf_fini(&c->wired);
+    tell(c, &out);
+}

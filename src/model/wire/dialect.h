@@ -1,0 +1,127 @@
+/* dialect.h -- a wire format: how to write a request, read a reply, read the events of a stream.
+ * Inside of model only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_MODEL_DIALECT_H
+#define PDL_MODEL_DIALECT_H
+
+#include "model/providers.h"
+#include "model/wire/headers.h"
+#include "model/wire/reply_builder.h"
+
+/* One call as a dialect sees it. Values are owned by the call. */
+typedef struct pdl_ask {
+    const pdl_provider *provider;
+    const pdl_env *env;
+    pdl_str name;    /* model name on the wire */
+    bool base_given; /* see pdl_route */
+    bool plain;      /* platform openai: parameters go out as they are */
+    bool stream;
+    bool no_schema;    /* the service refused the schema before: leave it to the prompt */
+    bool parsed;       /* the program reads the answer as JSON: a text stays in its quotes */
+    pdl_vref messages; /* list as the program has it */
+    pdl_vref params;   /* dict without nulls and without control keys (params.h) */
+    pdl_vref given;    /* the program's own dict: control keys are read from it */
+    pdl_vref schema;   /* dict, or absent */
+    pdl_vref request;  /* dict: all of the effect */
+    pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
+    /* What write notes for read: */
+    bool forced_tool;       /* the schema went out as a forced tool */
+    bool wrapped;           /* what is asked for is {value: ...}: structured.h */
+    bool nullable;          /* optional properties that are not there come as null: strict.h */
+    const char *structured; /* how `schema` is asked for, for the trace; NULL: it is not. Static */
+} pdl_ask;
+
+/* A request that is written but for its credentials. */
+typedef struct pdl_sign {
+    const pdl_ask *ask;
+    pdl_str key; /* of the route; may be empty */
+    pdl_str url, body;
+    pdl_secrets *secrets;   /* told of what is exchanged for a token; may be NULL */
+    pdl_headers *headers;   /* a header that is there is the program's own and stays */
+    pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
+    pdl_buf *token_request; /* by this form */
+    /* whose token it is, when the form differs each time; empty: the form says it */
+    pdl_buf *token_id;
+} pdl_sign;
+
+/* A job that the service works at: where to ask for it, where to end it, its text so far. */
+typedef struct pdl_job {
+    pdl_buf get, cancel, text;
+} pdl_job;
+
+/* How a service embeds texts (embedder.c). Contracts as below; read gives {embeddings: [[number]],
+ * usage, model} with a vector for each of ask->texts in their order; usage is null when the service
+ * does not say. */
+typedef struct pdl_embedder {
+    size_t batch;       /* texts a request takes; 0: a hundred, or less for services that say so */
+    const char *single; /* models whose names begin so take one text; NULL: none */
+    bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
+    bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
+} pdl_embedder;
+
+typedef enum {
+    PDL_STREAM_EVENTS, /* server-sent events */
+    PDL_STREAM_LINES,  /* lines of JSON */
+    PDL_STREAM_FRAMES, /* AWS event stream; an event is {TYPE: payload} */
+    PDL_STREAM_NONE,   /* replies come whole */
+} pdl_framing;
+
+/* What messages may hold besides text; _URL: also by its address. */
+enum {
+    PDL_MEDIA_IMAGE = 1,     /* images */
+    PDL_MEDIA_IMAGE_URL = 2, /* images by address */
+    PDL_MEDIA_AUDIO = 4,     /* audio */
+    PDL_MEDIA_FILE = 8,      /* documents */
+    PDL_MEDIA_FILE_URL = 16, /* documents by address */
+    PDL_MEDIA_ANY = 31,      /* images, audio, documents */
+};
+
+/* Vtable contracts:
+ * write    append the path to path, which holds the address, and hand over the body. Errors:
+ *          unsupported_params, bad_request, config; msg is the bare message.
+ * read     a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors: protocol.
+ * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of the server
+ *          goes to draft->error. Errors: protocol.
+ * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
+ * by_prompt no field of the request constrains the answer: a schema is asked for in words
+ * embedder NULL: the service embeds no texts
+ * pending  is the reply a job that is not done? Then fill job. NULL: never. */
+struct pdl_dialect {
+    const char *name;
+    pdl_framing framing;
+    unsigned media; /* PDL_MEDIA_...; anything else in a message is an error */
+    bool by_prompt;
+    bool resign; /* credentials are bound to the time: a retry needs new ones */
+    bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
+    bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err);
+    bool (*event)(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err);
+    bool (*sign)(const pdl_sign *s, pdl_err *err);
+    bool (*pending)(const pdl_ask *a, pdl_vref json, pdl_job *job);
+    const pdl_embedder *embedder;
+};
+
+extern const pdl_dialect pdl_dialect_openai;
+extern const pdl_dialect pdl_dialect_huggingface;
+extern const pdl_dialect pdl_dialect_completion;
+extern const pdl_dialect pdl_dialect_ollama;
+extern const pdl_dialect pdl_dialect_ollama_chat;
+extern const pdl_dialect pdl_dialect_watsonx;
+extern const pdl_dialect pdl_dialect_watsonx_text;
+extern const pdl_dialect pdl_dialect_anthropic;
+extern const pdl_dialect pdl_dialect_gemini;
+extern const pdl_dialect pdl_dialect_vertex;
+extern const pdl_dialect pdl_dialect_azure;
+extern const pdl_dialect pdl_dialect_azure_ai;
+extern const pdl_dialect pdl_dialect_replicate;
+extern const pdl_dialect pdl_dialect_bedrock;
+
+extern const pdl_embedder pdl_embedder_openai;
+extern const pdl_embedder pdl_embedder_huggingface;
+extern const pdl_embedder pdl_embedder_azure;
+extern const pdl_embedder pdl_embedder_ollama;
+extern const pdl_embedder pdl_embedder_watsonx;
+extern const pdl_embedder pdl_embedder_gemini;
+extern const pdl_embedder pdl_embedder_bedrock;
+extern const pdl_embedder pdl_embedder_vertex;
+
+#endif

@@ -1,0 +1,18 @@
+/* google.h -- credentials of Google Cloud: a service account's key, signed for and exchanged for a
+ * token, or a user's refresh token. Inside of model only. Spec: providers 13.3.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_MODEL_GOOGLE_H
+#define PDL_MODEL_GOOGLE_H
+
+#include "model/wire/dialect.h"
+
+/* The credentials: parameter vertex_credentials (an object, its JSON text, or a file), else the
+ * file that GOOGLE_APPLICATION_CREDENTIALS names. Owned dict; absent when there are none. Errors:
+ * config. */
+PDL_MUST bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err);
+
+/* Fill the exchange of s for these credentials. Errors: auth (incomplete, unknown type, no key),
+ * config (address). */
+PDL_MUST bool pdl_google_exchange(const pdl_sign *s, pdl_vref credentials, pdl_err *err);
+
+#endif

@@ -1,0 +1,237 @@
+/* reply.c -- what every reply goes through, streamed or not; see reply_builder.h. Spec: providers
+ * 1.7, 4.6, 10,
+ * 15.3
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/wire/reply_builder.h"
+
+#include "model/ask/messages.h"
+#include "model/ask/strict.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *said, *meant;
+} finish_reasons[] = {
+    {"stop", "stop"},
+    {"length", "length"},
+    {"tool_calls", "tool_calls"},
+    {"content_filter", "content_filter"},
+    {"function_call", "function_call"},
+    {"max_tokens", "length"},
+    {"MAX_TOKENS", "length"},
+    {"compaction", "length"},
+    {"cancelled", "length"},
+    {"time_limit", "length"},
+    {"token_limit", "length"},
+    {"tool_use", "tool_calls"},
+    {"refusal", "content_filter"},
+    {"content_filtered", "content_filter"},
+    {"guardrail_intervened", "content_filter"},
+    {"ERROR_TOXIC", "content_filter"},
+    {"SAFETY", "content_filter"},
+    {"RECITATION", "content_filter"},
+    {"LANGUAGE", "content_filter"},
+    {"OTHER", "content_filter"},
+    {"BLOCKLIST", "content_filter"},
+    {"PROHIBITED_CONTENT", "content_filter"},
+    {"SPII", "content_filter"},
+    {"sensitive", "content_filter"},
+};
+
+const char *pdl_finish_reason(pdl_str s) {
+    for (size_t i = 0; i < sizeof finish_reasons / sizeof finish_reasons[0]; i++)
+        if (pdl_str_is(s, finish_reasons[i].said)) return finish_reasons[i].meant;
+    return pdl_str_starts(s, PDL_STR("IMAGE_")) ? "content_filter" : "stop";
+}
+
+static pdl_vref text_of(pdl_vref message, const char *key) {
+    pdl_vref v = pdl_dict_getz(message, key);
+    return pdl_is_str(v) ? v : pdl_absent();
+}
+
+/* <think>...</think> at the start of the content is reasoning, unless the service has separated
+ * it. */
+static pdl_val split_thinking(pdl_val m) {
+    pdl_vref content = text_of(m, "content"), other = text_of(m, "reasoning");
+    if (!pdl_is_absent(text_of(m, "reasoning_content"))) return m;
+    if (!pdl_is_absent(other)) return pdl_dict_putz(m, "reasoning_content", pdl_keep(other));
+    if (pdl_is_absent(content)) return m;
+    pdl_str s = pdl_str_get(content), open = PDL_STR("<think>"), close = PDL_STR("</think>");
+    size_t end = pdl_str_starts(s, open) ? pdl_str_find(s, close, open.n) : PDL_NOT_FOUND;
+    if (end == PDL_NOT_FOUND) return m;
+    pdl_val thought = pdl_text(pdl_str_sub(s, open.n, end)),
+            rest = pdl_text(pdl_str_sub(s, end + close.n, s.n));
+    m = pdl_dict_putz(m, "reasoning_content", thought);
+    return pdl_dict_putz(m, "content", rest);
+}
+
+/* The forced call of the schema tool is the content. */
+static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0 || !pdl_is_dict(pdl_list_at(calls, 0)))
+        return m;
+    pdl_vref f = pdl_dict_getz(pdl_list_at(calls, 0), "function");
+    if (!pdl_is_dict(f) || !pdl_text_is(pdl_dict_getz(f, "name"), PDL_SCHEMA_TOOL)) return m;
+    if (pdl_is_absent(text_of(f, "arguments"))) return m;
+    pdl_val args = pdl_keep(text_of(f, "arguments")), key = pdl_textz("tool_calls");
+    m = pdl_dict_putz(m, "content", args);
+    m = pdl_dict_del(m, key);
+    pdl_drop(key);
+    *unwrapped = true;
+    return m;
+}
+
+/* The content of a message as JSON; false when it is none. */
+static bool content_as_json(pdl_vref m, pdl_val *out) {
+    pdl_vref content = text_of(m, "content");
+    pdl_err ignored = {0};
+    bool ok = !pdl_is_absent(content) && pdl_json_read(pdl_str_trim(pdl_str_get(content)),
+                                                       PDL_JSON_PYTHON, out, NULL, &ignored);
+    pdl_err_fini(&ignored);
+    return ok;
+}
+
+/* {"value": x} -> x, which stays as it is when it is something else. */
+static pdl_val unwrap_value(pdl_val m, bool parsed) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (!content_as_json(m, &v)) return m;
+    pdl_vref x = pdl_is_dict(v) ? pdl_dict_getz(v, "value") : pdl_absent();
+    pdl_buf text = PDL_BUF;
+    if (pdl_is_str(x) && !parsed)
+        pdl_buf_put(&text, pdl_str_get(x));
+    else if (pdl_is_absent(x) || !pdl_json_write(x, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err))
+        pdl_buf_put(&text, pdl_str_get(text_of(m, "content")));
+    pdl_err_fini(&err);
+    pdl_drop(v);
+    return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
+}
+
+/* JSON without the nulls that the strict form of the schema asked for. */
+static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (!content_as_json(m, &v)) return m;
+    pdl_buf text = PDL_BUF;
+    v = pdl_strict_undo(v, schema);
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, &err);
+    pdl_drop(v);
+    if (ok) return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&text);
+    return m;
+}
+
+/* Some servers send arguments as an object: programs read a text. */
+static pdl_val call_with_text(pdl_vref call) {
+    pdl_vref f = pdl_is_dict(call) ? pdl_dict_getz(call, "function") : pdl_absent();
+    pdl_vref args = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
+    if (!pdl_is_dict(args)) return pdl_keep(call);
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(args, &text);
+    pdl_val g = pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&text));
+    return pdl_dict_putz(pdl_keep(call), "function", g);
+}
+
+static pdl_val calls_with_text(pdl_val m) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    if (!pdl_is_list(calls) || pdl_list_len(calls) == 0) return m;
+    pdl_val list = pdl_list_new(pdl_list_len(calls));
+    for (size_t i = 0; i < pdl_list_len(calls); i++)
+        list = pdl_list_push(list, call_with_text(pdl_list_at(calls, i)));
+    return pdl_dict_putz(m, "tool_calls", list);
+}
+
+/* Programs look at these whether there are calls or not, as the reference lets them. */
+static pdl_val with_nulls(pdl_val m) {
+    static const char *const names[] = {"tool_calls", "function_call"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_is_absent(pdl_dict_getz(m, names[i]))) m = pdl_dict_putz(m, names[i], pdl_null());
+    return m;
+}
+
+static bool has_tools(pdl_vref m) {
+    pdl_vref calls = pdl_dict_getz(m, "tool_calls");
+    return pdl_is_list(calls) && pdl_list_len(calls) > 0;
+}
+
+static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
+    pdl_vref m0 = pdl_dict_getz(choice, "message"), said = pdl_dict_getz(choice, "finish_reason");
+    pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
+    const char *reason = pdl_is_str(said) ? pdl_finish_reason(pdl_str_get(said)) : "stop";
+    bool unwrapped = false;
+    m = split_thinking(m);
+    if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
+    if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
+    if (how & PDL_REPLY_NULLS) m = without_nulls(m, schema);
+    m = calls_with_text(m);
+    if (has_tools(m))
+        reason = "tool_calls";
+    else if (unwrapped)
+        reason = "stop";
+    choice = pdl_dict_putz(choice, "message", with_nulls(m));
+    return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
+}
+
+/* Some services answer with a list of parts: their texts. Anything else is kept. */
+static pdl_val content_of(pdl_vref content) {
+    if (pdl_is_absent(content) || pdl_is_null(content)) return pdl_textz("");
+    if (!pdl_message_is_parts(content)) return pdl_keep(content);
+    pdl_buf text = PDL_BUF;
+    pdl_message_text(content, &text);
+    return pdl_text_of_buf(&text);
+}
+
+/* The message for the background: no null keys, a role, a content. */
+static pdl_val tidy_message(pdl_vref m) {
+    pdl_vref role = text_of(m, "role"), content = pdl_dict_getz(m, "content");
+    pdl_val out = pdl_dict_putz(pdl_dict_new(4), "role",
+                                pdl_is_absent(role) ? pdl_textz("assistant") : pdl_keep(role));
+    out = pdl_dict_putz(out, "content", content_of(content));
+    for (size_t i = 0; i < pdl_dict_len(m); i++) {
+        pdl_vref k = pdl_dict_key_at(m, i), v = pdl_dict_val_at(m, i);
+        if (pdl_is_null(v) || pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
+        out = pdl_dict_put(out, pdl_keep(k), pdl_keep(v));
+    }
+    return out;
+}
+
+/* Tokens read from a cache stand where OpenAI has them, whatever the service calls them. Takes
+ * raw. */
+static pdl_val with_cached(pdl_val raw) {
+    pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
+    if (!pdl_is_dict(usage)) return raw;
+    pdl_vref details = pdl_dict_getz(usage, "prompt_tokens_details"),
+             n = pdl_dict_getz(usage, "prompt_cache_hit_tokens");
+    if (pdl_is_dict(details) && !pdl_is_absent(pdl_dict_getz(details, "cached_tokens"))) return raw;
+    if (pdl_is_absent(n) && pdl_is_dict(timings))
+        n = pdl_dict_getz(timings, "cache_n"); /* llama.cpp */
+    if (!pdl_is(n, PDL_V_INT)) return raw;
+    pdl_val d = pdl_dict_putz(pdl_is_dict(details) ? pdl_keep(details) : pdl_dict_new(1),
+                              "cached_tokens", pdl_keep(n));
+    return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
+}
+
+bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err) {
+    pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
+    if (!pdl_is_list(choices0) || pdl_list_len(choices0) == 0 ||
+        !pdl_is_dict(pdl_list_at(choices0, 0))) {
+        pdl_drop(raw);
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no choices");
+    }
+    pdl_val choices = pdl_list_new(pdl_list_len(choices0));
+    for (size_t i = 0; i < pdl_list_len(choices0); i++) {
+        pdl_vref c = pdl_list_at(choices0, i);
+        choices = pdl_list_push(choices, pdl_is_dict(c) ? finish_choice(pdl_keep(c), how, schema)
+                                                        : pdl_keep(c));
+    }
+    raw = with_cached(raw);
+    pdl_val message = tidy_message(pdl_dict_getz(pdl_list_at(choices, 0), "message"));
+    pdl_vref content = pdl_dict_getz(message, "content"), usage = pdl_dict_getz(raw, "usage");
+    pdl_val reply = pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(content));
+    reply = pdl_dict_putz(reply, "message", message);
+    reply = pdl_dict_putz(reply, "usage", pdl_is_dict(usage) ? pdl_keep(usage) : pdl_null());
+    *out = pdl_dict_putz(reply, "raw", pdl_dict_putz(raw, "choices", choices));
+    return true;
+}

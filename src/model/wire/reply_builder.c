@@ -1,0 +1,272 @@
+/* reply_builder.c -- see reply_builder.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/wire/reply_builder.h"
+
+#include "model/ask/messages.h"
+
+#include "base/banned.h"
+
+static const char think_open[] = "<think>", think_close[] = "</think>";
+
+void pdl_reply_builder_init(pdl_reply_builder *d) {
+    *d = (pdl_reply_builder){.head = pdl_dict_new(8),
+                             .extra = pdl_dict_new(0),
+                             .role = pdl_absent(),
+                             .finish = pdl_absent(),
+                             .usage = pdl_absent(),
+                             .logprobs = pdl_absent(),
+                             .content = PDL_BUF,
+                             .reasoning = PDL_BUF,
+                             .refusal = PDL_BUF,
+                             .held = PDL_BUF,
+                             .piece = PDL_BUF,
+                             .error = pdl_absent()};
+}
+
+static void fini_tools(pdl_reply_builder *d) {
+    for (size_t i = 0; i < d->tools.n; i++) {
+        pdl_reply_builder_tool *t = &d->tools.p[i];
+        pdl_drop(t->id);
+        pdl_drop(t->type);
+        pdl_drop(t->name);
+        pdl_buf_fini(&t->args);
+    }
+    pdl_vec_fini(&d->tools);
+}
+
+void pdl_reply_builder_fini(pdl_reply_builder *d) {
+    pdl_drop(d->head);
+    pdl_drop(d->extra);
+    pdl_drop(d->role);
+    pdl_drop(d->finish);
+    pdl_drop(d->usage);
+    pdl_drop(d->logprobs);
+    pdl_drop(d->error);
+    fini_tools(d);
+    pdl_buf_fini(&d->content);
+    pdl_buf_fini(&d->reasoning);
+    pdl_buf_fini(&d->refusal);
+    pdl_buf_fini(&d->held);
+    pdl_buf_fini(&d->piece);
+    pdl_json_keys_fini(&d->keys);
+    *d = (pdl_reply_builder){.head = pdl_absent()};
+}
+
+void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
+    pdl_drop(*slot);
+    *slot = v;
+}
+
+/* --- text and thinking ------------------------------------------------------------------------ */
+
+static void show(pdl_reply_builder *d, pdl_str text) {
+    pdl_buf_put(&d->content, text);
+    if (!d->quiet) pdl_buf_put(&d->piece, text);
+}
+
+/* Inside <think>: everything before </think> is reasoning; what may be the start of the tag
+ * waits. */
+static void think_more(pdl_reply_builder *d, pdl_str text) {
+    pdl_buf_put(&d->held, text);
+    pdl_str all = pdl_buf_str(&d->held), tag = pdl_str_of(think_close);
+    size_t at = pdl_str_find(all, tag, 0);
+    if (at == PDL_NOT_FOUND) {
+        size_t keep = all.n < tag.n - 1 ? all.n : tag.n - 1;
+        while (keep && memcmp(all.p + all.n - keep, tag.p, keep) != 0) keep--;
+        pdl_buf_put(&d->reasoning, pdl_str_sub(all, 0, all.n - keep));
+        pdl_buf_shift(&d->held, all.n - keep);
+        return;
+    }
+    pdl_buf_put(&d->reasoning, pdl_str_sub(all, 0, at));
+    d->has_reasoning = true;
+    d->think = PDL_THINK_NONE;
+    show(d, pdl_str_sub(all, at + tag.n, all.n));
+    pdl_buf_clear(&d->held);
+}
+
+bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out, pdl_err *err) {
+    pdl_val json;
+    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
+    if (!pdl_is_dict(json)) {
+        pdl_drop(json);
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                           "an event of the stream is not an object");
+    }
+    *out = json;
+    return true;
+}
+
+void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text) {
+    d->has_content = true;
+    if (d->think == PDL_THINK_NONE) {
+        show(d, text);
+        return;
+    }
+    if (d->think == PDL_THINK_INSIDE) {
+        think_more(d, text);
+        return;
+    }
+    if (text.n == 0) return;
+    pdl_buf_put(&d->held, text);
+    pdl_str all = pdl_buf_str(&d->held), tag = pdl_str_of(think_open);
+    size_t n = all.n < tag.n ? all.n : tag.n;
+    if (d->has_reasoning || memcmp(all.p, tag.p, n) != 0) {
+        d->think = PDL_THINK_NONE;
+        show(d, all);
+        pdl_buf_clear(&d->held);
+    } else if (all.n >= tag.n) {
+        d->think = PDL_THINK_INSIDE;
+        pdl_buf_shift(&d->held, tag.n);
+        think_more(d, (pdl_str){0});
+    }
+}
+
+void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
+    d->has_reasoning = true;
+    pdl_buf_put(&d->reasoning, text);
+}
+
+/* A tag that never came whole was text after all. */
+static void end_thinking(pdl_reply_builder *d) {
+    if (d->think == PDL_THINK_INSIDE) {
+        pdl_buf all = PDL_BUF;
+        pdl_buf_put(&all, pdl_str_of(think_open));
+        pdl_buf_put(&all, pdl_buf_str(&d->reasoning));
+        pdl_buf_put(&all, pdl_buf_str(&d->held));
+        pdl_buf_clear(&d->reasoning);
+        show(d, pdl_buf_str(&all));
+        pdl_buf_fini(&all);
+    } else if (d->held.len) {
+        show(d, pdl_buf_str(&d->held));
+    }
+    pdl_buf_clear(&d->held);
+    d->think = PDL_THINK_NONE;
+}
+
+/* --- tool calls ------------------------------------------------------------------------------- */
+
+static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
+    pdl_reply_builder_tool *t = pdl_vec_push(&d->tools);
+    *t = (pdl_reply_builder_tool){index, pdl_absent(), pdl_absent(), pdl_absent(), PDL_BUF};
+    return t;
+}
+
+/* Without an index a new id opens a slot and everything else goes to the last one. */
+static pdl_reply_builder_tool *find_slot(pdl_reply_builder *d, pdl_vref delta) {
+    pdl_vref index = pdl_dict_getz(delta, "index"), id = pdl_dict_getz(delta, "id");
+    if (pdl_is(index, PDL_V_INT)) {
+        int64_t k = pdl_int_of(index);
+        for (size_t i = d->tools.n; i-- > 0;)
+            if (d->tools.p[i].index == k) return &d->tools.p[i];
+        return open_slot(d, k);
+    }
+    pdl_reply_builder_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
+    bool fresh = pdl_is_str(id) && pdl_str_get(id).n &&
+                 (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
+    return fresh || !last ? open_slot(d, last ? last->index + 1 : 0) : last;
+}
+
+static void first_text(pdl_val *slot, pdl_vref v) {
+    if (pdl_is_absent(*slot) && pdl_is_str(v) && pdl_str_get(v).n) *slot = pdl_keep(v);
+}
+
+static void add_tool_delta(pdl_reply_builder *d, pdl_vref delta) {
+    if (!pdl_is_dict(delta)) return;
+    pdl_reply_builder_tool *t = find_slot(d, delta);
+    pdl_vref f = pdl_dict_getz(delta, "function");
+    first_text(&t->id, pdl_dict_getz(delta, "id"));
+    first_text(&t->type, pdl_dict_getz(delta, "type"));
+    if (!pdl_is_dict(f)) return;
+    first_text(&t->name, pdl_dict_getz(f, "name"));
+    pdl_vref args = pdl_dict_getz(f, "arguments");
+    if (pdl_is_str(args))
+        pdl_buf_put(&t->args, pdl_str_get(args));
+    else if (pdl_is_dict(args)) /* whole, and not as text */
+        pdl_message_text(args, &t->args);
+}
+
+void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
+    if (!pdl_is_list(list)) return;
+    for (size_t i = 0; i < pdl_list_len(list); i++) add_tool_delta(d, pdl_list_at(list, i));
+}
+
+void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
+    if (!pdl_is_dict(v) || !pdl_is_dict(d->logprobs)) {
+        if (pdl_is_absent(d->logprobs)) d->logprobs = pdl_keep(v);
+        return;
+    }
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref k = pdl_dict_key_at(v, i), more = pdl_dict_val_at(v, i),
+                 old = pdl_dict_find(d->logprobs, k);
+        if (!pdl_is_list(more)) continue;
+        pdl_val all = pdl_is_list(old) ? pdl_list_concat(pdl_keep(old), more) : pdl_keep(more);
+        d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), all);
+    }
+}
+
+bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index) {
+    for (size_t i = 0; i < d->tools.n; i++)
+        if (d->tools.p[i].index == index) return true;
+    return false;
+}
+
+void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
+    if (!pdl_is_str(reason)) return;
+    bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
+    pdl_reply_builder_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
+}
+
+static pdl_val or_text(pdl_val v, const char *z) { return pdl_is_absent(v) ? pdl_textz(z) : v; }
+
+static pdl_val take_tools(pdl_reply_builder *d) {
+    pdl_val list = pdl_list_new(d->tools.n);
+    for (size_t i = 0; i < d->tools.n; i++) {
+        pdl_reply_builder_tool *t = &d->tools.p[i];
+        pdl_val f = pdl_dict_putz(pdl_dict_new(2), "name", or_text(t->name, ""));
+        f = pdl_dict_putz(f, "arguments",
+                          t->args.len ? pdl_text_of_buf(&t->args) : pdl_textz("{}"));
+        pdl_val call = pdl_dict_putz(pdl_dict_new(3), "id", or_text(t->id, ""));
+        call = pdl_dict_putz(call, "type", or_text(t->type, "function"));
+        list = pdl_list_push(list, pdl_dict_putz(call, "function", f));
+        t->id = t->type = t->name = pdl_absent();
+    }
+    fini_tools(d);
+    return list;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+bool pdl_reply_builder_is_complete(const pdl_reply_builder *d) {
+    return d->done || !pdl_is_absent(d->finish);
+}
+
+static pdl_val take(pdl_val *slot) {
+    pdl_val v = *slot;
+    *slot = pdl_absent();
+    return v;
+}
+
+static pdl_val take_message(pdl_reply_builder *d) {
+    pdl_val m = pdl_dict_putz(pdl_dict_new(4), "role", or_text(take(&d->role), "assistant"));
+    m = pdl_dict_putz(m, "content", d->has_content ? pdl_text_of_buf(&d->content) : pdl_null());
+    if (d->has_reasoning) m = pdl_dict_putz(m, "reasoning_content", pdl_text_of_buf(&d->reasoning));
+    if (d->has_refusal) m = pdl_dict_putz(m, "refusal", pdl_text_of_buf(&d->refusal));
+    if (d->tools.n) m = pdl_dict_putz(m, "tool_calls", take_tools(d));
+    for (size_t i = 0; i < pdl_dict_len(d->extra); i++)
+        m = pdl_dict_put(m, pdl_keep(pdl_dict_key_at(d->extra, i)),
+                         pdl_keep(pdl_dict_val_at(d->extra, i)));
+    return m;
+}
+
+pdl_val pdl_reply_builder_take(pdl_reply_builder *d) {
+    end_thinking(d);
+    pdl_val choice = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int(0));
+    choice = pdl_dict_putz(choice, "message", take_message(d));
+    if (!pdl_is_absent(d->logprobs)) choice = pdl_dict_putz(choice, "logprobs", take(&d->logprobs));
+    choice = pdl_dict_putz(choice, "finish_reason", or_text(take(&d->finish), "stop"));
+    pdl_val raw = pdl_dict_putz(take(&d->head), "object", pdl_textz("chat.completion"));
+    raw = pdl_dict_putz(raw, "choices", pdl_list_push(pdl_list_new(1), choice));
+    if (!pdl_is_absent(d->usage)) raw = pdl_dict_putz(raw, "usage", take(&d->usage));
+    d->head = pdl_absent();
+    return raw;
+}
