@@ -70,7 +70,7 @@ def run_case(pdl, work, env, case):
 
 def source_names():
     names = set()
-    for folder, pattern in [("src", "*/*"), ("include", "*"), ("tools", "*"), ("lib", "*"), ("tests", "*"), (".", "Makefile")]:
+    for folder, pattern in [("src", "*/**/*"), ("include", "*"), ("tools", "*"), ("lib", "*"), ("tests", "*"), (".", "Makefile")]:
         for path in (ROOT / folder).glob(pattern):
             if path.is_file() and path.suffix in ("", ".c", ".h", ".def", ".py", ".pdl", ".build"):
                 names.update(re.findall(r"\w+", path.read_text("utf-8", "replace")))
