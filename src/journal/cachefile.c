@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "journal/sql.h"
 
 #include "base/banned.h"
@@ -29,7 +30,7 @@ static const char making[] = "PRAGMA journal_mode = WAL;"
                              "PRAGMA user_version = 1;"
                              "CREATE TABLE IF NOT EXISTS " REPLIES ";"
                              "COMMIT;";
-static const char settings[] = "PRAGMA busy_timeout = 10000; PRAGMA synchronous = NORMAL;";
+static const char settings[] = "PRAGMA synchronous = NORMAL;";
 
 typedef enum {
     ST_BEGIN,
@@ -67,14 +68,11 @@ static bool refuse(const cachefile *f, const char *why, pdl_err *err) {
 }
 
 static bool check_file(cachefile *f, pdl_err *err) {
-    long id = 0, version = 0, tables = 0;
+    long id = 0, version = 0;
     bool sound, ours;
     if (!pdl_sql_number(f->q, "PRAGMA application_id", &id, err) ||
-        !pdl_sql_number(f->q, "PRAGMA user_version", &version, err) ||
-        !pdl_sql_number(f->q, "SELECT count(*) FROM sqlite_master", &tables, err))
+        !pdl_sql_number(f->q, "PRAGMA user_version", &version, err))
         return false;
-    if (id == 0 && tables == 0 && !pdl_sql_exec(f->q, making, err)) return false;
-    if (id == 0 && tables == 0) return true;
     if (id != APPLICATION_ID)
         return refuse(f, "is not a cache: give the name of a new file, or of one made by --cache",
                       err);
@@ -89,11 +87,44 @@ static bool check_file(cachefile *f, pdl_err *err) {
     return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
 }
 
+/* Looks at one state of the file, whatever others do with it meanwhile; makes what a cache has when
+ * it is empty. again: it was just made, and is looked at like any other, or somebody held it. */
+static bool check_or_make(cachefile *f, bool *again, pdl_err *err) {
+    pdl_err ignored = {0};
+    bool empty = false;
+    bool ok = pdl_sql_exec(f->q, "BEGIN", err) && pdl_sql_is_empty(f->q, &empty, err) &&
+              (empty || check_file(f, err)) && pdl_sql_exec(f->q, "COMMIT", err) &&
+              (!empty || pdl_sql_exec(f->q, making, err));
+    *again = ok ? empty : pdl_sql_was_busy(f->q);
+    if (!ok && !pdl_sql_exec(f->q, "ROLLBACK", &ignored)) pdl_err_fini(&ignored);
+    return ok;
+}
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* SQLite does not wait for the lock that the change to WAL needs, which many want at once when they
+ * start together with a new file. */
+static bool check_in_time(cachefile *f, pdl_err *err) {
+    enum { WAIT_MS = 10000, PAUSE_MS = 5 };
+    for (int64_t end = now_ms() + WAIT_MS;;) {
+        bool again, ok = check_or_make(f, &again, err);
+        if (!again || now_ms() > end) return ok;
+        if (ok) continue;
+        pdl_err_fini(err);
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+        if (!pdl_check_cancel(err)) return false;
+    }
+}
+
 bool pdl_cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) {
     cachefile *f = PDL_NEW(cachefile);
     bool ok = (!make || pdl_sql_make(path, NULL, err)) &&
               pdl_sql_open(path, &cache_use, &f->q, err) && pdl_sql_exec(f->q, settings, err) &&
-              check_file(f, err);
+              check_in_time(f, err);
     if (ok)
         *out = f;
     else

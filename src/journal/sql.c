@@ -34,6 +34,7 @@ typedef struct sqlite_api {
     sqlite3_int64 (*column_int64)(sqlite3_stmt *, int);
     double (*column_double)(sqlite3_stmt *, int);
     const char *(*errmsg)(sqlite3 *);
+    int (*errcode)(sqlite3 *);
     sqlite3_int64 (*last_insert_rowid)(sqlite3 *);
     int (*changes)(sqlite3 *);
     int (*db_config)(sqlite3 *, int, ...);
@@ -62,6 +63,7 @@ static const struct {
     ROW(column_int64),
     ROW(column_double),
     ROW(errmsg),
+    ROW(errcode),
     ROW(last_insert_rowid),
     ROW(changes),
     ROW(db_config),
@@ -78,6 +80,7 @@ struct sql {
     char *path;      /* owned */
     pdl_err stopped; /* why the statement under way was ended */
     bool bad_text;   /* a column was not UTF-8 */
+    bool busy;       /* the last failure: another process held the file */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -105,6 +108,7 @@ static bool failed(sql *q, pdl_err *err) {
         return false;
     }
     const char *why = q->handle ? q->api.errmsg(q->handle) : "out of memory";
+    q->busy = q->handle && (q->api.errcode(q->handle) & 0xff) == SQLITE_BUSY;
     return pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s", q->use->before, q->path,
                        q->use->after, why);
 }
@@ -159,7 +163,10 @@ static bool guard(sql *q, pdl_err *err) {
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         q->api.db_config(q->handle, off[i], 0, (int *)NULL);
     q->api.progress_handler(q->handle, STEPS, ask_to_go_on, q);
-    return pdl_sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
+    return pdl_sql_exec(q,
+                        "PRAGMA busy_timeout = 10000;" /* for another process that writes */
+                        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
+                        err);
 }
 
 bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
@@ -196,6 +203,12 @@ void pdl_sql_close(sql *q) {
 }
 
 pdl_str pdl_sql_path(const sql *q) { return pdl_str_of(q->path); }
+
+bool pdl_sql_was_busy(sql *q) {
+    bool busy = q->busy;
+    q->busy = false;
+    return busy;
+}
 
 /* --- without parameters ----------------------------------------------------------------------- */
 

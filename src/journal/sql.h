@@ -28,6 +28,10 @@ PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
+/* Did the last statement fail because another process held the file? Tells it once. Statements
+ * wait ten seconds for their locks; the change to a log that readers and a writer share (WAL) does
+ * not. */
+bool pdl_sql_was_busy(sql *q);
 
 /* Statements without parameters. */
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);

@@ -117,6 +117,15 @@ def processes_share_one_file(build):
         same(len(p.run("cache", "list", "c")[1].splitlines()), 100)
 
 
+def processes_start_with_a_new_file(build):
+    """One of them makes it, and none takes what is half made for somebody else's file."""
+    p = Place(build)
+    (p.dir / "p.pdl").write_text("text: hi\n")
+    for i in range(12):
+        runs = [p.start("--cache", "c%d" % i, "p.pdl") for _ in range(10)]
+        same([(r.communicate(timeout=120), r.returncode) for r in runs], [(("hi\n", ""), 0)] * 10)
+
+
 def killed_process_leaves_a_good_file(build):
     with Server(lambda body, n: body["messages"][0]["content"].upper(), delay=0.02) as s:
         p = Place(build, s)
@@ -168,7 +177,8 @@ def list_prune_export(build):
 
 
 TESTS = [second_run_asks_nobody, repetitions_stay_samples, content_decides, failures_are_asked_again, failure_gives_its_number_back,
-         recorded_behind_the_cache, no_secret_in_the_file, processes_share_one_file, killed_process_leaves_a_good_file,
+         recorded_behind_the_cache, no_secret_in_the_file, processes_share_one_file,
+         processes_start_with_a_new_file, killed_process_leaves_a_good_file,
          damaged_files, list_prune_export]
 
 if __name__ == "__main__":
