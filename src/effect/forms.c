@@ -185,15 +185,41 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
 }
 
+/* Where the first part of a path from `at` on begins: nothing, and a dot alone, are none. */
+static size_t part_at(pdl_str path, size_t at) {
+    for (;; at++) {
+        bool dot = at < path.n && path.p[at] == '.' && (at + 1 == path.n || path.p[at + 1] == '/');
+        if (at >= path.n || (path.p[at] != '/' && !dot)) return at;
+    }
+}
+
+static pdl_str part_from(pdl_str path, size_t at) {
+    size_t slash = pdl_str_find(path, PDL_STR("/"), at);
+    return pdl_str_sub(path, at, slash == PDL_NOT_FOUND ? path.n : slash);
+}
+
+/* Where the path goes on below the folder, or PDL_NOT_FOUND. One of them may be written with "./"
+ * or doubled slashes: the machine has folders from names of files as messages print them, too. */
+static size_t below(pdl_str path, pdl_str folder) {
+    if (pdl_str_starts(path, PDL_STR("/")) != pdl_str_starts(folder, PDL_STR("/")))
+        return PDL_NOT_FOUND;
+    size_t at = part_at(path, 0);
+    for (size_t i = part_at(folder, 0); i < folder.n;) {
+        pdl_str part = part_from(folder, i);
+        if (!pdl_str_eq(part_from(path, at), part)) return PDL_NOT_FOUND;
+        at = part_at(path, at + part.n);
+        i = part_at(folder, i + part.n);
+    }
+    return at;
+}
+
 /* The path without the folder in front, under prefix, which ends with a slash or is empty.
  * Owned. */
 static pdl_val moved(pdl_vref path, pdl_str folder, pdl_str prefix) {
     pdl_str s = pdl_str_get(path);
-    bool whole = pdl_str_eq(s, folder),
-         under = pdl_str_starts(s, folder) && s.n > folder.n && s.p[folder.n] == '/';
-    if (folder.n && !whole && !under) return pdl_keep(path);
-    if (folder.n) s = pdl_str_sub(s, whole ? s.n : folder.n + 1, s.n);
-    while (folder.n && pdl_str_starts(s, PDL_STR("./"))) s = pdl_str_sub(s, 2, s.n);
+    size_t at = folder.n ? below(s, folder) : 0;
+    if (at == PDL_NOT_FOUND) return pdl_keep(path);
+    s = pdl_str_sub(s, at, s.n);
     if (pdl_str_starts(s, PDL_STR("/"))) return pdl_keep(path);
     if (!s.n && prefix.n) prefix.n--; /* the folder itself */
     return pdl_with_label(pdl_textf("%.*s%.*s", PDL_FMT(prefix), PDL_FMT(s)), pdl_label_of(path));

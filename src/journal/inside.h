@@ -28,10 +28,12 @@ typedef struct journal_id {
     int64_t key;
 } journal_id;
 /* How a request is written: without these secrets (NULL: none), its paths from `folder` moved under
- * `prefix` (pdl_effect_moved). */
+ * `prefix` (pdl_effect_moved). How messages print a path depends on where the run was started and
+ * is left out; twice: the path stands in its place, as in older recordings. */
 typedef struct journal_form {
     const pdl_secrets *secrets;
     pdl_str folder, prefix;
+    bool twice;
 } journal_form;
 journal_form pdl_journal_form_of(const pdl_journal *j); /* as it is recorded */
 PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out,

@@ -9,6 +9,16 @@
 
 #include "base/banned.h"
 
+/* Takes request, whose paths are moved already. */
+static pdl_val put_shown(pdl_val request, bool twice) {
+    pdl_vref path = pdl_dict_getz(request, "path");
+    if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));
+    pdl_val key = pdl_textz("shown");
+    request = pdl_dict_del(request, key);
+    pdl_drop(key);
+    return request;
+}
+
 /* The identity of an effect: its place, number and kind, and the hash of its request. Secrets and
  * control parameters are not in the request. */
 bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *out, pdl_err *err) {
@@ -16,6 +26,7 @@ bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *
     pdl_path_text(e->place, &out->place);
     pdl_effect here = *e;
     here.request = pdl_effect_moved(e, form->folder, form->prefix);
+    if (e->kind == PDL_EFFECT_read) here.request = put_shown(here.request, form->twice);
     bool ok = pdl_effect_canonical(&here, form->secrets, &out->request, err);
     pdl_drop(here.request);
     if (!ok) {

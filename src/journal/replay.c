@@ -107,19 +107,23 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
 }
 
 /* Older recordings: identities were made of the request with its secrets, and with its paths as the
- * program was called, in its own folder also with "./" in front. */
+ * program was called, in its own folder also with "./" in front; that of a file to read stood there
+ * twice. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
-    const pdl_secrets *secrets[] = {r->base.secrets, NULL};
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
-        for (size_t k = 0; k < 2; k++) {
-            form.prefix = prefixes[i];
-            form.secrets = secrets[k];
-            bool asked = (i == 0 && k == 0) || (i == 1 && !prefixes[1].n) ||
-                         (k == 1 && !pdl_secrets_any(r->base.secrets));
-            if (!asked && !look_for(r, l, &form, err)) return false;
-        }
+    enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], SECRETS = 2, TWICE = 2 };
+    for (size_t i = 1; i < (size_t)PREFIXES * SECRETS * TWICE; i++) { /* 0 was asked for */
+        size_t prefix = i % PREFIXES;
+        bool open = i / PREFIXES % SECRETS;
+        form.prefix = prefixes[prefix];
+        form.secrets = open ? NULL : r->base.secrets;
+        form.twice = i / PREFIXES / SECRETS;
+        bool asked = (prefix == 1 && !prefixes[1].n) ||
+                     (open && !pdl_secrets_any(r->base.secrets)) ||
+                     (form.twice && l->e->kind != PDL_EFFECT_read);
+        if (!asked && !look_for(r, l, &form, err)) return false;
+    }
     return true;
 }
 

@@ -83,7 +83,7 @@ def write_paths(root):
 def recording_replays_from_any_folder(build):
     p = Place(build)
     write_paths(p.dir)
-    calls = [("p", "main.pdl"), (".", "p/main.pdl"), (".", "./p/main.pdl"), ("p/sub", "../main.pdl"), ("/", str(p.dir / "p" / "main.pdl"))]
+    calls = [("p", "main.pdl"), (".", "p/main.pdl"), (".", "./p/main.pdl"), ("p/sub", "../main.pdl"), ("/", str(p.dir / "p" / "main.pdl")), (".", ".//p//main.pdl"), ("p", "././main.pdl")]
     for i, (folder, name) in enumerate(calls):
         made = str(p.dir / ("j%d" % i))
         r = subprocess.run([p.pdl, "--record", made, name], cwd=p.dir / folder, env=p.env, capture_output=True, text=True, timeout=60)
@@ -104,6 +104,8 @@ def as_it_was_written(path, folder):
     rows = c.execute("SELECT id, place, seq, kind, request FROM effects").fetchall()
     for number, place, seq, kind, request in rows:
         q = json.loads(request)
+        if kind == "read":
+            q["shown"] = q["path"]
         for key in ("path", "shown", "cwd"):
             if key in q and kind != "write":
                 q[key] = (folder + q[key]).rstrip("/") if key == "cwd" else folder + q[key]
