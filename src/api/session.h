@@ -40,8 +40,8 @@ typedef struct pdl_session_options {
     pdl_sink sink;   /* the caller's; event NULL: none */
     bool tell_calls; /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);
-    /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a model
-     * may have written it. user: the sink's */
+    /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
+     * model may have written it. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool untrusted);
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */

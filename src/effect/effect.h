@@ -131,15 +131,16 @@ PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 bool pdl_is_control_key(pdl_str name);
 
 /* A world answers effects. Vtable contracts:
- * start   takes e (it is released with pdl_effect_free by the world after the reply was delivered or the
- *         effect cancelled). May call e->sink.reply inside start. Never blocks longer than a local
- *         file operation.
- * cancel  the effect with this id, if still open, ends: its sink is not called any more. Unknown ids are
- *         ignored.
- * poll    do what is ready; wait for something at most timeout_ms (-1: until something happens, 0: do not
- *         wait). Returns false when nothing is open in this world (waiting would be for ever). A
- *         front world forwards to the one behind it.
- * close   release the world and what it owns; a front world does not close the one behind it. */
+ *
+ * start   Takes e: the world frees it with pdl_effect_free after the reply was delivered or the
+ *         effect was cancelled. May call e->sink.reply before it returns. Never blocks longer than
+ *         a local file operation.
+ * cancel  Ends the effect with this id if it is still open: its sink is not called any more.
+ *         Ignores unknown ids.
+ * poll    Does what is ready; waits for something at most timeout_ms (-1: until something happens,
+ *         0: does not wait). Returns false when nothing is open in this world, because waiting
+ *         would never end. A front world forwards to the one behind it.
+ * close   Releases the world and what it owns. A front world does not close the one behind it. */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
     void (*start)(pdl_world *w, pdl_effect *e);

@@ -65,7 +65,8 @@ typedef struct pdl_xlist {
  *   ITEM   a[b]                      access {obj, key}; `a.0` is an ITEM with an int CONST
  *   SLICE  b:c:d inside ITEM's key   slice (each may be NULL)
  *   CALL                             call {obj, args}
- *   FILTER x|f(args)                 filter {obj (NULL in a filter block: the block's text), name, args}
+ *   FILTER x|f(args)                 filter {obj, name, args}; obj is NULL in a filter block, which
+ *                                    filters the text of the block
  *   TEST   x is f(args)              filter; negated: `is not`
  *   UNARY BINARY AND OR              op {op, a, b}
  *   COMPARE a < b < c                compare {first, n, ops, rest}
@@ -78,23 +79,23 @@ typedef struct pdl_xlist {
  *   OUTPUT                           list of expressions printed one after the other
  *   SEQ                              list of statements
  *   IF                               cond with statement SEQs (elif is nested; no may be NULL)
- *   FOR                              loop; closed: few targets, and nothing in it sets a variable, nor can anything in
- *                                    it be called from outside
+ *   FOR                              loop; closed: few targets, nothing in it sets a variable, and
+ *                                    nothing in it can be called from outside
  *   SET                              set {target, value}; target: NAME, TUPLE of targets, or NSREF
- *   SETBLOCK                         set {target, filter (FILTER chain with NULL innermost obj, or NULL),
- *                                    body}
+ *   SETBLOCK                         set {target, filter, body}; filter: NULL, or a FILTER chain
+ *                                    whose innermost obj is NULL
  *   NSREF  ns.attr as target         access {obj: NAME, name}
  *   MACRO                            macro {name, params, defaults, body}
  *   CALLBLOCK                        macro (params of `call(x)`), value: the CALL
  *   FILTERBLOCK                      set {filter, body}
  *   WITH                             with {n, targets, values, body}
- *   BLOCK                            macro {name, body, scoped: sees the variables around it, required: fails
- *                                    when executed}
+ *   BLOCK                            macro {name, body, scoped, required}; scoped: sees the
+ *                                    variables around it; required: fails when executed
  *   AUTOESCAPE                       set {value, body}
- *   RAISE                            fault {text, cls, value}: fails when executed with text ("no loader for
- *                                    this environment specified") of class cls, after value (may be
- *                                    NULL) was evaluated; strict: an undefined value fails as such
- *                                    first. extends: it was `extends`
+ *   RAISE                            fault {text, cls, value}: evaluates value (may be NULL), then
+ *                                    fails with text ("no loader for this environment specified")
+ *                                    of class cls; strict: an undefined value fails as such first.
+ *                                    extends: it was `extends`
  *
  * filter.unknown (FILTER, TEST): no such filter or test, inside a branch of `if` or of a
  * conditional expression. Operand and arguments are evaluated, then it fails: TemplateRuntimeError

@@ -22,7 +22,8 @@
     X(VAR_BEGIN, "begin of print statement") X(VAR_END, "end of print statement") \
     X(BLOCK_BEGIN, "begin of statement block") X(BLOCK_END, "end of statement block") \
     X(NAME, "name") X(STRING, "string") X(INT, "integer") X(FLOAT, "float") \
-    X(ADD, "+") X(SUB, "-") X(DIV, "/") X(FLOORDIV, "//") X(MUL, "*") X(MOD, "%") X(POW, "**") X(TILDE, "~") \
+    X(ADD, "+") X(SUB, "-") X(DIV, "/") X(FLOORDIV, "//") X(MUL, "*") X(MOD, "%") X(POW, "**") \
+    X(TILDE, "~") \
     X(LBRACKET, "[") X(RBRACKET, "]") X(LPAREN, "(") X(RPAREN, ")") X(LBRACE, "{") X(RBRACE, "}") \
     X(EQ, "==") X(NE, "!=") X(GT, ">") X(GE, ">=") X(LT, "<") X(LE, "<=") X(ASSIGN, "=") \
     X(DOT, ".") X(COLON, ":") X(PIPE, "|") X(COMMA, ",") X(SEMICOLON, ";")

@@ -27,14 +27,16 @@ typedef struct pdl_host_options {
  * read    "\r\n" and "\r" become "\n". Errors (PDL_E_io): "file SHOWN not found" with py_class
  *         "FileNotFoundError,OSError", "Fail to open file SHOWN" for the rest (a directory, no
  *         permission, bytes that are not UTF-8).
- * write   files stay open under their path until a request with close: true (text may then be empty) or the
- *         end of the world; mode is Python's (w, a, x, with + and t), encoding one of utf-8,
- *         utf-8-sig, ascii, latin-1, utf-16, utf-16-le, utf-16-be in Python's spellings, or null.
+ * write   files stay open under their path until a request with close: true (text may then be
+ *         empty) or the end of the world; mode is Python's (w, a, x, with + and t), encoding one of
+ *         utf-8, utf-8-sig, ascii, latin-1, utf-16, utf-16-le, utf-16-be in Python's spellings, or
+ *         null.
  *         Every request reaches the file before its reply. Errors have Python's class and text:
  *         LookupError "unknown encoding: foo", ValueError "invalid mode: 'q'", FileExistsError,
  *         UnicodeEncodeError.
- * input   one line without its end, or null at the end of input; multiline: each line + "\n" until the end.
- *         Several may wait: they are answered in order. Bytes that are not UTF-8 become U+FFFD.
+ * input   one line without its end, or null at the end of input; multiline: each line + "\n" until
+ *         the end. Several may wait: they are answered in order. Bytes that are not UTF-8 become
+ *         U+FFFD.
  * sleep   seconds may be an int or a float; not positive ones end at once.
  *
  * Borrows loop, which must outlive the world. Close it with ops->close. */

@@ -25,8 +25,9 @@ int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);
 
 typedef enum {
-    PDL_FILE_ATOMIC, /* through a temporary file beside it and a rename: readers see the old or the new content; a link is
-                        followed. A new file is for nobody else (0600) */
+    /* Through a temporary file beside it and a rename: readers see the old or the new content. A
+     * link is followed. A new file is readable by its owner only (0600). */
+    PDL_FILE_ATOMIC,
     PDL_FILE_PLAIN,  /* truncate and write (also devices, pipes) */
     PDL_FILE_APPEND,
     PDL_FILE_NEW, /* fails when it exists */

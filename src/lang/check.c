@@ -8,9 +8,7 @@
 
 #include "base/banned.h"
 
-/* --- problems
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- problems --- */
 
 pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc,
                            pdl_loc mark, const char *fmt, ...) {
@@ -35,9 +33,7 @@ void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* --- sub-blocks
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- sub-blocks --- */
 
 static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child),
                     void *user) {

@@ -30,9 +30,9 @@ typedef struct pdl_mcp_options {
  * {server, op: "call", name, arguments}   -> {content, structured, text, is_error}
  * {server, op: "request", method, params} -> the result of that method
  *
- * Failures: PDL_E_runtime, for an error of
- * the protocol "MCP error CODE: MESSAGE"; PDL_E_timeout when a limit of time passed. Borrows loop.
- * close ends the sessions in good order, for which it runs the loop a few seconds at most. */
+ * Fails with PDL_E_runtime, "MCP error CODE: MESSAGE" for an error of the protocol, and with
+ * PDL_E_timeout when a time limit has passed. Borrows loop. close ends the sessions in good order,
+ * for which it runs the loop a few seconds at most. */
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
 
 /* Tells the register what is secret in the configuration: headers, addresses, variables and

@@ -108,9 +108,7 @@ static void skip_char(pdl_rp *p) {
     if (p->pos < p->src.n) pdl_rp_cp(p, p->pos, &p->pos);
 }
 
-/* --- values
- * ----------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 /* The value at the cursor, or the opening of a container; what begins none is skipped. At the end
  * of the text, and at a lone slash, it is the empty text. */
@@ -353,9 +351,7 @@ static step step_list(reader *r, pdl_val *out) {
     return open_box(r, BOX_DICT, '}', true) ? GOT_BOX : GOT_END;
 }
 
-/* --- containers
- * --------------------------------------------------------------------------------------------
- */
+/* --- containers --- */
 
 /* An item of the list that a last member is: lists of one length are rows. */
 static void note_row(box *b, pdl_vref v) {

@@ -134,9 +134,7 @@ static result put_if_fits(printer *p, pdl_vref v, int room) {
     return r;
 }
 
-/* --- strings and bytes over several lines
- * ----------------------------------------------------------------
- */
+/* --- strings and bytes over several lines --- */
 
 typedef struct {
     size_t from, to;
@@ -269,9 +267,7 @@ static void put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top
     if (wrap) pdl_buf_putc(p->out, ')');
 }
 
-/* --- containers over several lines
- * ------------------------------------------------------------------------
- */
+/* --- containers over several lines --- */
 
 static bool put(printer *p, pdl_vref v, int indent, int allowance);
 

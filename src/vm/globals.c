@@ -143,7 +143,7 @@ void pdl_op_scope(pdl_fiber *f) {
     push(f, d);
 }
 
-/* --- random numbers: one seed a run, drawn through an effect, so that a replay draws the same --- */
+/* --- random numbers: one seed per run, drawn by an effect, so that a replay draws the same --- */
 
 double pdl_run_random(void *user) {
     pdl_run *r = user;

@@ -47,9 +47,12 @@ typedef struct pdl_worker_options {
                       void *answer_user);
     /* Code uses the pdl package. request (taken) is a dict:
      *   op      "run": execute a program; "parse": only check that it is one (result: anything)
-     *   text    the program; name: file name for messages and null; dir: directory of the program or null
-     *   scope   dict of initial variables; config: dict as given to exec_str (yield_result, role, ...);
-     *           output: "result" | "all"
+     *   text    the program
+     *   name    file name for messages, or null
+     *   dir     directory of the program, or null
+     *   scope   dict of initial variables
+     *   config  dict as given to exec_str (yield_result, role, ...)
+     *   output  "result" | "all"
      * done gets the result, or for "all" a dict {result, scope, trace, replay, usage}. NULL:
      * refused with an error. */
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
@@ -61,32 +64,46 @@ typedef struct pdl_worker_options {
 
 /* Requests and replies:
  *
- * code     {lang: "python" | "ipython", code, vars: dict, cwd} -> {result, rebound: dict, stdout} vars: the
- *          variables that travel, ready (no open promises); cwd: directory appended to the module
- *          path. rebound: those lists, dicts and sets of vars that the code changed in place.
- *          stdout: all that it printed, which was also delivered in pieces as it came. Failure:
- *          PDL_E_code "Python Code error: " + traceback (frames of the user's code only), py_class =
- *          class and its bases ("ZeroDivisionError,ArithmeticError,Exception"), detail {"line": N}.
- *          sys.exit(n): PDL_E_exit, status n, final. ipython never fails on account of the code:
- *          its text is the result.
- * object   on a handle. Where a handle is meant, `id` is its number. Failures: PDL_E_code with the text of
- *          the exception, py_class = its class. {op: "attr", id, name}    attribute, else item; UndefinedError
- *          "'T object' has no attribute 'n'" when there is neither {op: "item", id, key}     item, else
- *          (text) attribute; same failure {op: "call", id, args, kwargs, name?}  call it, or its method
- *          `name` {op: "iter", id}          list of its items;  {op: "len", id};  {op: "str", id};  {op:
- *          "repr", id} {op: "set", id, key, value, item: bool}   assign an attribute, or an item {op:
- *          "binary", operator, left, right, negated?}  operator: + - * / // % ** ~ == != < <= > >= in "not in" and, on
- *          two values; {op: "unary", operator, id}            - + not {op: "slice", id, args: [from, to, step]}
- *          {op: "filter", name, args, kwargs}        a filter that calculates or compares: abs, int, float, round, max,
- *          min, sum, sort {op: "drop", id}          -> null
- * command  {argv} -> {stdout, stderr, status}; status: exit status, or minus the signal. "\r\n" becomes "\n".
- *          Cannot be started: PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such file or
- *          directory')", py_class "FileNotFoundError,OSError". Too slow: "Shell Code error:
- *          TimeoutExpired: ...", py_class "TimeoutExpired,...".
+ * code     {lang: "python" | "ipython", code, vars: dict, cwd} -> {result, rebound: dict, stdout}
+ *
+ *          vars     the variables that travel, ready (no open promises)
+ *          cwd      directory that is appended to the module path
+ *          rebound  those lists, dicts and sets of vars that the code changed in place
+ *          stdout   all that it printed, which was also delivered in pieces as it came
+ *
+ *          Fails with PDL_E_code "Python Code error: " + traceback (only frames of the user's
+ *          code), py_class = class and bases ("ZeroDivisionError,ArithmeticError,Exception"),
+ *          detail {"line": N}. sys.exit(n) is PDL_E_exit with status n, uncatchable. ipython never
+ *          fails on account of the code: its text is the result.
+ *
+ * object   an operation on a remote object; `id` is the number of its handle. Fails with
+ *          PDL_E_code, the text of the exception, py_class = its class.
+ *
+ *          {op: "attr", id, name}                 the attribute, else the item; when there is
+ *                                                 neither: "'T object' has no attribute 'n'"
+ *          {op: "item", id, key}                  the item, else (text) the attribute
+ *          {op: "call", id, args, kwargs, name?}  calls it, or its method `name`
+ *          {op: "iter", id}                       the list of its items
+ *          {op: "len" | "str" | "repr", id}
+ *          {op: "set", id, key, value, item}      assigns an attribute, or an item (item: true)
+ *          {op: "binary", operator, left, right, negated?}
+ *                                                 + - * / // % ** ~ == != < <= > >= in "not in"
+ *          {op: "unary", operator, id}            + - not
+ *          {op: "slice", id, args}                args: [from, to, step]
+ *          {op: "filter", name, args, kwargs}     one that calculates or compares: abs, int,
+ *                                                 float, round, max, min, sum, sort
+ *          {op: "drop", id}                       null; the handle is gone
+ *
+ * command  {argv} -> {stdout, stderr, status}
+ *
+ *          status is the exit status, or minus the signal; "\r\n" becomes "\n". A command that
+ *          cannot be started fails with PDL_E_code "Shell Code error: FileNotFoundError(2, 'No such
+ *          file or directory')", py_class "FileNotFoundError,OSError"; one that is too slow with
+ *          "Shell Code error: TimeoutExpired: ...", py_class "TimeoutExpired,...".
  *
  * Values that travel into Python: JSON values, tuple, set, bytes, dates, range; PDL functions as
  * callables (effect->call_in starts them); contexts as lists of messages; records with their
- * attributes; handles as the objects they stand for; the rest opaque. Back come the same kinds,
+ * attributes; handles as their objects; the rest opaque. Back come the same kinds,
  * everything else as a handle; a PDL function or opaque value that comes back is the same value.
  *
  * Borrows loop, which must outlive the world. Handles may outlive it. Closing ends the process (and

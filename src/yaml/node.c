@@ -21,7 +21,7 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
     return NULL;
 }
 
-/* --- places in the text of a scalar: the source is read once more, counting the text it makes --- */
+/* --- places in a scalar's text: the source is read once more, counting the text it makes --- */
 
 /* Walk over a lexeme. `text` bytes were made so far; the span of text [from, to) is looked for. */
 typedef struct node_walk {
@@ -213,9 +213,7 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
     return (pdl_loc){n->src, (uint32_t)w.start, (uint32_t)w.end};
 }
 
-/* --- outline
- * ----------------------------------------------------------------------------------------------------------
- */
+/* --- outline --- */
 
 static const char *const type_names[] = {"str",    "null", "bool", "int", "float", "timestamp",
                                          "binary", "seq",  "map",  "set", "omap",  "pairs"};

@@ -28,9 +28,7 @@ static void pad(writer *w, size_t n) {
     for (size_t i = 0; i < n; i++) pdl_buf_putc(w->out, ' ');
 }
 
-/* --- strings
- * ---------------------------------------------------------------------------------------------
- */
+/* --- strings --- */
 
 /* Must the character be escaped? All but tab and what every reader prints. */
 static bool special(uint32_t cp) {
@@ -133,9 +131,7 @@ static void put_text(writer *w, pdl_str s, size_t indent, bool key) {
         put_single(w, s);
 }
 
-/* --- other scalars
- * ----------------------------------------------------------------------------------------
- */
+/* --- other scalars --- */
 
 static void put_float(writer *w, double d) {
     char text[PDL_NUM_MAX];
@@ -194,9 +190,7 @@ static bool put_scalar(writer *w, pdl_vref v, size_t indent, bool key, pdl_err *
     return true;
 }
 
-/* --- collections
- * -------------------------------------------------------------------------------------------
- */
+/* --- collections --- */
 
 static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err);
 

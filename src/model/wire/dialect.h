@@ -80,9 +80,10 @@ enum {
  * write    append the path to path, which holds the address, and hand over the body. Errors:
  *          unsupported_params, bad_request, config; msg is the bare message.
  * read     a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors: protocol.
- * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of the server
- *          goes to draft->error. Errors: protocol.
- * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
+ * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of
+ *          the server goes to draft->error. Errors: protocol.
+ * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors:
+ *          auth.
  * by_prompt no field of the request constrains the answer: a schema is asked for in words
  * embedder NULL: the service embeds no texts
  * pending  is the reply a job that is not done? Then fill job. NULL: never. */
