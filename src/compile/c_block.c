@@ -36,8 +36,8 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
         i->role = pdl_absent();
     }
     i->no_result = b->contribute.given && !b->contribute.result;
-    i->untold = b->contribute.given && !b->contribute.context;
-    i->no_context = pos.no_context || i->untold;
+    i->adds_no_messages = b->contribute.given && !b->contribute.context;
+    i->no_context = pos.no_context || i->adds_no_messages;
     i->has_parser = b->more->parser != NULL;
     i->leaf = !pdl_block_is_structured(b->kind);
     i->has_retry = b->more->retry != NULL;
@@ -49,7 +49,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
 /* One entry of defs: silent, its own definitions dropped, its result bound to the name. */
 static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
-    emit_SUB_BEGIN(e, true);
+    emit_PART_BEGIN(e, true);
     pdl_emit_block(e, defs->p[i],
                    (pdl_pos){
                        .seg = PDL_SEG_DEFS,
@@ -57,7 +57,7 @@ static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
                        .no_context = true,
                        .def_name = name,
                    });
-    emit_SUB_END(e);
+    emit_PART_END(e);
     if (pdl_str_is(name, "pdl_context"))
         emit_SET_CONTEXT(e);
     else
@@ -147,10 +147,10 @@ static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *
     if (b->more->parser) {
         pdl_emit_set_loc(e, b->more->parser_loc);
         emit_PARSE(e, b);
-        emit_LOUD(e);
+        emit_UNMUTE(e);
         emit_EMIT(e, false);
-    } else if (info->mute) {
-        emit_LOUD(e);
+    } else if (info->silent) {
+        emit_UNMUTE(e);
         emit_EMIT(e, false);
     }
     if (b->more->spec && b->kind != PDL_BLOCK_function) {
@@ -237,12 +237,12 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
         pdl_emit_at_place(e, old);
         return;
     }
-    info->mute = mutes_parts(b);
+    info->silent = mutes_parts(b);
     emit_ENTER(e, info);
     if (b->more->budget) c_budget(e, b->more->budget);
     for (uint32_t i = 0; i < b->more->defs.n; i++) c_def(e, &b->more->defs, i);
     c_retry(e, b);
-    if (info->mute || info->has_parser) emit_QUIET(e);
+    if (info->silent || info->has_parser) emit_MUTE(e);
     pdl_emit_set_loc(e, b->loc);
     c_attempts(e, b, info, pos);
     if (b->def.s.p) {
@@ -251,13 +251,13 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     }
     c_contribute(e, b);
     pdl_emit_set_loc(e, b->loc);
-    if (info->no_result) emit_RESULT_NONE(e);
+    if (info->no_result) emit_DISCARD_RESULT(e);
     emit_LEAVE(e);
     pdl_emit_at_place(e, old);
 }
 
 void pdl_emit_value_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
-    emit_SUB_BEGIN(e, true);
+    emit_PART_BEGIN(e, true);
     pdl_emit_block(e, b, pos);
-    emit_SUB_END(e);
+    emit_PART_END(e);
 }

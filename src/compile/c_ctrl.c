@@ -59,7 +59,7 @@ void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
         outs[i] = emit_JUMP(e, PDL_LATER);
         if (no_match != UINT32_MAX) pdl_emit_patch(e, no_match);
         if (no_guard != UINT32_MAX) pdl_emit_patch(e, no_guard);
-        emit_SCOPE_BACK(e);
+        emit_SCOPE_RESTORE(e);
     }
     emit_POP(e);
     pdl_emit_text(e, PDL_STR(""));

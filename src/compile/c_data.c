@@ -60,10 +60,10 @@ void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_blockinfo *info) 
 }
 
 void pdl_emit_message(pdl_emit *e, const pdl_b_message *b) {
-    emit_SUB_BEGIN(e, false);
+    emit_PART_BEGIN(e, false);
     pdl_emit_block(e, b->content,
                    (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
-    emit_SUB_END(e);
+    emit_PART_END(e);
     c_or_default(e, b->name, pdl_null());
     c_or_default(e, b->tool_call_id, pdl_null());
     c_or_default(e, b->tool_calls, pdl_null());

@@ -26,7 +26,7 @@ static void c_scope(pdl_emit *e) {
     }
     emit_NAME(e, pdl_emit_intern(e, PDL_STR("stdlib")));
     emit_SCOPE(e);
-    if (e->locals.n) emit_SCOPE_BACK(e);
+    if (e->locals.n) emit_SCOPE_RESTORE(e);
 }
 
 static void c_name(pdl_emit *e, const pdl_xnode *x) {
@@ -395,7 +395,7 @@ void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc
         emit_BUF_PUSH(e);
         pdl_emit_stmt(e, x->root);
         emit_BUF_POP(e, false);
-        pdl_emit_scope_back(e, from);
+        pdl_emit_scope_restore(e, from);
         break;
     case PDL_X_PLAIN: break;
     }

@@ -41,7 +41,7 @@ static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     emit_JUMP(e, again);
     pdl_emit_patch(e, next);
     emit_POP(e); /* list */
-    pdl_emit_scope_back(e, from);
+    pdl_emit_scope_restore(e, from);
 }
 
 /* The loop object is on top: it knows whether there was an item. */
@@ -112,13 +112,13 @@ static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     uint32_t body = pdl_emit_next_index(e);
     pdl_emit_stmt(e, x->u.loop.body);
     if (pdl_emit_has_bindings(e, body, NULL)) {
-        pdl_emit_scope_back(e, again);
+        pdl_emit_scope_restore(e, again);
         emit_SCOPE_SAVE(e);
         emit_BIND_KEEP(e, loop_name);
     }
     emit_JUMP(e, again);
     pdl_emit_patch(e, next);
-    pdl_emit_scope_back(e, again);
+    pdl_emit_scope_restore(e, again);
     c_loop_else(e, x);
 }
 

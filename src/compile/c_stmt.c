@@ -37,7 +37,7 @@ bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
         const pdl_ins *ins = &e->code->ins.p[i];
         if (ins->op == PDL_OP_SCOPE_SAVE)
             saved++;
-        else if (ins->op == PDL_OP_SCOPE_BACK)
+        else if (ins->op == PDL_OP_SCOPE_RESTORE)
             saved--;
         if (saved || (ins->op != PDL_OP_BIND && ins->op != PDL_OP_BIND_KEEP)) continue;
         any = true;
@@ -46,18 +46,18 @@ bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound) {
     return any;
 }
 
-void pdl_emit_scope_back(pdl_emit *e, uint32_t from) {
+void pdl_emit_scope_restore(pdl_emit *e, uint32_t from) {
     pdl_idmap done = {0};
     (void)pdl_emit_has_bindings(e, from, &done);
     for (uint32_t i = from, end = pdl_emit_next_index(e); i < end; i++) {
         if (e->code->ins.p[i].op != PDL_OP_REBIND) continue;
-        const pdl_callsig *s = e->code->ptrs.p[e->code->ins.p[i].c];
+        const pdl_callsig *s = e->code->operands.p[e->code->ins.p[i].c];
         if (s->local || pdl_idmap_find(&done, s->root)) continue;
         pdl_idmap_put(&done, s->root, e->code);
-        emit_CARRY(e, s->root);
+        emit_SCOPE_EXPORT(e, s->root);
     }
     pdl_idmap_fini(&done);
-    emit_SCOPE_BACK(e);
+    emit_SCOPE_RESTORE(e);
 }
 
 static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
@@ -89,7 +89,7 @@ static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filt
     emit_BUF_PUSH(e);
     pdl_emit_stmt(e, body);
     emit_BUF_POP(e, true);
-    pdl_emit_scope_back(e, from);
+    pdl_emit_scope_restore(e, from);
     if (filter) pdl_emit_filter_on_top(e, filter);
 }
 
@@ -163,14 +163,14 @@ static void c_with(pdl_emit *e, const pdl_xnode *x) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     for (uint32_t i = x->u.with.n; i-- > 0;) pdl_emit_target(e, x->u.with.targets[i]);
     pdl_emit_stmt(e, x->u.with.body);
-    pdl_emit_scope_back(e, from);
+    pdl_emit_scope_restore(e, from);
 }
 
 /* Has the filter that was emitted last something that writes its result? Then it does so at
  * once. */
 static bool c_written(pdl_emit *e) {
     pdl_ins *last = &e->code->ins.p[pdl_emit_next_index(e) - 1];
-    pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->ptrs.p[last->c];
+    pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->operands.p[last->c];
     if (!s->row || s->n_kw || s->star || s->starstar) return false;
     s->writer = pdl_filter_writer(s->row, s->n_pos + 1);
     if (s->writer) last->op = PDL_OP_OUT_FILTER;
@@ -191,7 +191,7 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
     emit_AUTOESCAPE(e);
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     pdl_emit_stmt(e, x->u.set.body);
-    pdl_emit_scope_back(e, from);
+    pdl_emit_scope_restore(e, from);
     emit_AUTOESCAPE_BACK(e);
 }
 
@@ -201,7 +201,7 @@ static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
         pdl_emit_stmt(e, x->u.macro.body);
-        pdl_emit_scope_back(e, from);
+        pdl_emit_scope_restore(e, from);
         return;
     }
     pdl_emit_set_span(e, x);

@@ -48,8 +48,8 @@ void pdl_code_drop(pdl_code *c) {
     pdl_vec_fini(&c->ins);
     pdl_vec_fini(&c->where);
     pdl_vec_fini(&c->sites);
-    pdl_vec_fini(&c->ptrs);
-    pdl_vec_fini(&c->ptr_types);
+    pdl_vec_fini(&c->operands);
+    pdl_vec_fini(&c->operand_types);
     pdl_program_drop(c->program);
     pdl_arena_free(c->arena);
     pdl_free(c);
@@ -57,15 +57,15 @@ void pdl_code_drop(pdl_code *c) {
 
 /* What tells most about what an operand points to. */
 static void dump_ptr(const pdl_code *c, uint32_t i, pdl_buf *out) {
-    const void *p = c->ptrs.p[i];
+    const void *p = c->operands.p[i];
     if (!p) return;
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_blockinfo)
+    if (c->operand_types.p[i] == PDL_PTR_pdl_blockinfo)
         pdl_buf_putf(out, " %s", ((const pdl_blockinfo *)p)->kind);
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_callsig)
+    if (c->operand_types.p[i] == PDL_PTR_pdl_callsig)
         pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_callsig *)p)->name));
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_macro_info)
+    if (c->operand_types.p[i] == PDL_PTR_pdl_macro_info)
         pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_macro_info *)p)->name));
-    if (c->ptr_types.p[i] == PDL_PTR_pdl_func_info)
+    if (c->operand_types.p[i] == PDL_PTR_pdl_func_info)
         pdl_buf_putf(out, " %.*s", PDL_FMT(((const pdl_func_info *)p)->name_text));
 }
 

@@ -61,13 +61,13 @@ typedef enum { PDL_SEG_NONE, PDL_SEG_INDEX, PDL_SEG_NAME, PDL_SEG_DEFS, PDL_SEG_
 typedef struct pdl_blockinfo {
     const pdl_block *block;
     pdl_seg seg;
-    uint32_t index;   /* SEG_INDEX */
-    const char *name; /* SEG_NAME, SEG_DEFS: segment text, in the arena */
-    pdl_val role;     /* text, or absent: inherited */
-    bool no_result;   /* contribute has no result */
-    bool untold;      /* contribute has no context */
-    bool no_context;  /* the same, or nobody can see it */
-    bool mute;        /* parts do not print; the value does, at the end */
+    uint32_t index;        /* SEG_INDEX */
+    const char *name;      /* SEG_NAME, SEG_DEFS: segment text, in the arena */
+    pdl_val role;          /* text, or absent: inherited */
+    bool no_result;        /* contribute has no result */
+    bool adds_no_messages; /* contribute has no context */
+    bool no_context;       /* the same, or nobody can see it */
+    bool silent;           /* parts do not print; the value does, at the end */
     bool has_parser;
     bool leaf;
     bool has_handler; /* retry, fallback or expectations */
@@ -108,8 +108,9 @@ typedef enum {
     X(pdl_block)                                                                                   \
     X(pdl_contribute)                                                                              \
     X(pdl_field_info)                                                                              \
-    X(pdl_fors_info) X(pdl_map_info) X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model)  \
-        X(pdl_b_code) X(pdl_b_read)
+    X(pdl_fors_info)                                                                               \
+    X(pdl_map_info) X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code)     \
+        X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)
@@ -156,8 +157,8 @@ struct pdl_code {
     PDL_VEC(pdl_srcspan) where;
     PDL_VEC(pdl_srcsite) sites;
     PDL_VEC(pdl_val) consts;
-    PDL_VEC(const void *) ptrs;
-    PDL_VEC(uint8_t) ptr_types; /* pdl_ptr_type, index by index */
+    PDL_VEC(const void *) operands;
+    PDL_VEC(uint8_t) operand_types; /* pdl_ptr_type, index by index */
 };
 
 pdl_code *pdl_code_keep(pdl_code *c);

@@ -29,9 +29,9 @@ uint32_t pdl_emit_add_const(pdl_emit *e, pdl_val v) {
 }
 
 uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type) {
-    *pdl_vec_push(&e->code->ptr_types) = (uint8_t)type;
-    *pdl_vec_push(&e->code->ptrs) = p;
-    return (uint32_t)e->code->ptrs.n - 1;
+    *pdl_vec_push(&e->code->operand_types) = (uint8_t)type;
+    *pdl_vec_push(&e->code->operands) = p;
+    return (uint32_t)e->code->operands.n - 1;
 }
 
 void pdl_emit_const(pdl_emit *e, pdl_val v) { emit_CONST(e, pdl_emit_add_const(e, v)); }

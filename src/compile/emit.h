@@ -105,9 +105,9 @@ void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
 void pdl_emit_target(
     pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
-/* SCOPE_BACK behind the instructions from `from` on. What methods changed of outside
+/* SCOPE_RESTORE behind the instructions from `from` on. What methods changed of outside
  * (`xs.append(x)`) stays changed. */
-void pdl_emit_scope_back(pdl_emit *e, uint32_t from);
+void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
 /* Do the instructions from `from` on leave variables of theirs in the scope? They are put into
  * bound, unless it is NULL. */
 bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);

@@ -21,7 +21,7 @@ typedef struct verifier {
     PDL_VEC(uint32_t) open;
 } verifier;
 
-static const void *ptr_of(const verifier *v, const pdl_ins *i) { return v->code->ptrs.p[i->c]; }
+static const void *ptr_of(const verifier *v, const pdl_ins *i) { return v->code->operands.p[i->c]; }
 
 static size_t arguments(const pdl_callsig *s) {
     return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
@@ -58,8 +58,8 @@ static step step_of(const verifier *v, const pdl_ins *i) {
 #undef FLAG
 
 static bool is_ptr(const verifier *v, uint32_t c, pdl_ptr_type type, bool null_ok) {
-    return c < v->code->ptrs.n && v->code->ptr_types.p[c] == type &&
-           (null_ok || v->code->ptrs.p[c]);
+    return c < v->code->operands.n && v->code->operand_types.p[c] == type &&
+           (null_ok || v->code->operands.p[c]);
 }
 
 #define IS_NONE(x)             ((x) == 0)

@@ -2,6 +2,9 @@
  * charged to it, until the block ends or its fallback begins. Counting is done where effects are
  * answered (room budget). SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
+#include "vm/ops.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -12,14 +15,15 @@ void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b) {
 }
 
 void pdl_run_mark_progress(pdl_fiber *f) {
-    for (; f; f = f->parent) f->quiet = 0;
+    for (; f; f = f->parent) f->turns_since_effect = 0;
 }
 
 bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err) {
     enum { QUIET = 1024, LOOK = 64 };
-    uint32_t before = f->quiet / LOOK;
-    f->quiet += (uint32_t)turns;
-    return f->quiet < QUIET || f->quiet / LOOK == before || pdl_budget_in_time(f->budget, err);
+    uint32_t before = f->turns_since_effect / LOOK;
+    f->turns_since_effect += (uint32_t)turns;
+    return f->turns_since_effect < QUIET || f->turns_since_effect / LOOK == before ||
+           pdl_budget_in_time(f->budget, err);
 }
 
 static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *out, pdl_err *err) {
@@ -35,9 +39,9 @@ static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *ou
 }
 
 /* Values on the stack, one for each item of a budget; absent or null: no limit. */
-pdl_step pdl_op_budget(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_BUDGET(pdl_fiber *f, pdl_err *err) {
     double limit[PDL_BUDGET_COUNT];
-    pdl_blk *b = blk(f);
+    pdl_vm_block *b = block(f);
     pdl_step s = pdl_vm_force_n(f, PDL_BUDGET_COUNT, err);
     if (s != PDL_STEP_DONE) return s;
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {

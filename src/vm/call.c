@@ -1,8 +1,16 @@
 /* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the
  * run. SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
+#include "value/context.h"
+#include "value/func.h"
+#include "value/text.h"
+#include "vm/check.h"
+#include "vm/closure.h"
+#include "vm/effect_key.h"
+#include "vm/fiber.h"
+#include "vm/ops.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -62,7 +70,7 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     c->role = pdl_keep(f->role);
     c->path = pdl_path_keep(pdl_vm_block_path(f));
     c->loc = info->block->head.loc;
-    set_val(&f->bg, pdl_absent());
+    set_val(&f->background, pdl_absent());
     return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
 }
 
@@ -147,7 +155,7 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_call_block(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
+pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     if (!pdl_is(*top(f), PDL_V_FUNC)) return not_a_function(f, b, *top(f), err);
@@ -203,18 +211,18 @@ static void drop_all(const pdl_val *v, size_t n) {
 /* Boundary record: parts of the body have ids below the function's own, numbered by the call. */
 static void push_instance(pdl_fiber *f, pdl_closure *c) {
     pdl_path *place = NULL;
-    if (f->blks.n) {
+    if (f->blocks.n) {
         pdl_path *up = pdl_vm_place_path(f);
         place = pdl_path_numbered(up, "call", pdl_vm_place_block(f)->instances++);
         pdl_path_drop(up);
     }
     f->frames.p[f->frames.n - 1].place = place;
-    pdl_blk *b = pdl_vec_push(&f->blks);
-    *b = (pdl_blk){
+    pdl_vm_block *b = pdl_vec_push(&f->blocks);
+    *b = (pdl_vm_block){
         .path = pdl_path_numbered(c->path, "instance", c->instances++),
         .ctx_in = pdl_null(),
         .role_in = pdl_null(),
-        .acc = pdl_absent(),
+        .child_messages = pdl_absent(),
     };
 }
 
@@ -251,7 +259,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     pdl_vm_frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
     push_instance(f, c);
     f->frames.p[f->frames.n - 1].func = func;
-    f->frames.p[f->frames.n - 1].blks = (uint32_t)f->blks.n - 1;
+    f->frames.p[f->frames.n - 1].blocks = (uint32_t)f->blocks.n - 1;
     pdl_scope_drop(f->scope);
     f->scope = scope;
     set_val(&f->role, pdl_keep(c->role));
@@ -274,30 +282,30 @@ static void end_import(pdl_fiber *f, pdl_vm_frame *fr) {
 
 /* The scope of an included file stays; so does its background. */
 static void end_include(pdl_fiber *f) {
-    pdl_val v = pop(f), bg = f->bg;
+    pdl_val v = pop(f), background = f->background;
     pdl_scope *scope = f->scope;
-    f->bg = pdl_absent();
+    f->background = pdl_absent();
     f->scope = NULL;
     pdl_vm_frame_pop(f);
     pdl_scope_drop(f->scope);
     f->scope = scope;
-    set_val(&f->bg, bg);
+    set_val(&f->background, background);
     push(f, v);
 }
 
 /* Result of a routine whose background is the caller's affair. */
 static void end_plain(pdl_fiber *f, bool keep_bg) {
-    pdl_val v = pop(f), bg = f->bg;
-    f->bg = pdl_absent();
+    pdl_val v = pop(f), background = f->background;
+    f->background = pdl_absent();
     pdl_vm_frame_pop(f);
     if (keep_bg)
-        set_val(&f->bg, bg);
+        set_val(&f->background, background);
     else
-        pdl_drop(bg);
+        pdl_drop(background);
     push(f, v);
 }
 
-pdl_step pdl_op_return(pdl_fiber *f, pdl_err *err, bool *ended) {
+pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
     pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     pdl_step s = PDL_STEP_DONE;
     switch (fr->kind) {

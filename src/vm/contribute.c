@@ -2,9 +2,16 @@
  * execution
  * 4.7, 4.8).
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
+#include "value/context.h"
+#include "value/text.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -61,8 +68,8 @@ static bool need_text(pdl_vref v, const char *field, pdl_err *err) {
         pdl_type_name(v));
 }
 
-pdl_step pdl_op_aggregator(pdl_fiber *f, bool file, pdl_err *err) {
-    set_val(&f->bg, pdl_absent());
+pdl_step pdl_op_AGGREGATOR(pdl_fiber *f, bool file, pdl_err *err) {
+    set_val(&f->background, pdl_absent());
     if (!file) {
         push(f, pdl_from_obj(PDL_V_AGGREGATOR, &agg_new(false)->ext.head, 0));
         return PDL_STEP_DONE;
@@ -131,7 +138,7 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
 
 /* Only leaf blocks are collected, with the role field of the block itself. */
 static void to_messages(pdl_fiber *f, pdl_name name, const aggregator *a, pdl_vref v) {
-    const pdl_blockinfo *info = blk(f)->info;
+    const pdl_blockinfo *info = block(f)->info;
     if (!info->leaf) return;
     aggregator *next = agg_new(false);
     pdl_val role = pdl_is_absent(info->role) ? pdl_null() : pdl_keep(info->role);
@@ -174,15 +181,15 @@ static pdl_step to_stream(pdl_fiber *f, pdl_vref v, uint32_t descriptor, pdl_err
 static pdl_step to_context(pdl_fiber *f, pdl_vref v, pdl_err *err) {
     pdl_val c;
     if (!pdl_context_from(v, &c, err)) return PDL_STEP_FAIL;
-    if (blk(f)->info->leaf) {
-        set_val(&f->bg, c);
+    if (block(f)->info->leaf) {
+        set_val(&f->background, c);
     } else {
-        set_val(&blk(f)->acc, c);
+        set_val(&block(f)->child_messages, c);
     }
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_contribute(pdl_fiber *f, const pdl_contribute *c, bool with_value, pdl_err *err) {
+pdl_step pdl_op_CONTRIBUTE(pdl_fiber *f, bool with_value, const pdl_contribute *c, pdl_err *err) {
     if (c->target == PDL_TO_INVALID) {
         pdl_err_set(
             err, PDL_E_type, c->loc,

@@ -7,27 +7,31 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "vm/effect_key.h"
+
 #include "vm/fiber.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
 
 /* The record that counts what an expression starts. A plain value has a record of its own only when
  * the run is traced, so it never counts. */
-pdl_blk *pdl_vm_place_block(pdl_fiber *f) {
-    size_t k = f->blks.n;
-    while (k > 1 && f->blks.p[k - 1].info && f->blks.p[k - 1].info->block->kind == PDL_BLOCK_scalar)
+pdl_vm_block *pdl_vm_place_block(pdl_fiber *f) {
+    size_t k = f->blocks.n;
+    while (k > 1 && f->blocks.p[k - 1].info &&
+           f->blocks.p[k - 1].info->block->kind == PDL_BLOCK_scalar)
         k--;
-    return k ? &f->blks.p[k - 1] : NULL;
+    return k ? &f->blocks.p[k - 1] : NULL;
 }
 
 /* Its id; an iteration of a map, which has no block of its own, is told from the others by its
  * number. Owned. */
 pdl_path *pdl_vm_place_path(pdl_fiber *f) {
     pdl_vm_block_path(f);
-    pdl_blk *b = pdl_vm_place_block(f);
+    pdl_vm_block *b = pdl_vm_place_block(f);
     if (!b) return NULL;
-    return !b->info && f->parent && b == f->blks.p ? pdl_path_index(b->path, b->iter)
-                                                   : pdl_path_keep(b->path);
+    return !b->info && f->parent && b == f->blocks.p ? pdl_path_index(b->path, b->iter)
+                                                     : pdl_path_keep(b->path);
 }
 
 /* The chain of the innermost call from an expression, and the id below which blocks stand in its
@@ -39,13 +43,13 @@ static pdl_path *enclosing(pdl_fiber *f, pdl_path **from) {
     if (known) {
         pdl_vm_frame *fr = &f->frames.p[known - 1];
         chain = fr->chain;
-        below = f->blks.p[fr->blks].path;
+        below = f->blocks.p[fr->blocks].path;
     }
     for (size_t i = known; i < f->frames.n; i++) {
         pdl_vm_frame *fr = &f->frames.p[i];
         if (fr->kind != FRAME_EXPR || !fr->place) continue;
         chain = fr->chain = pdl_path_rebase(chain, fr->place, below);
-        below = f->blks.p[fr->blks].path;
+        below = f->blocks.p[fr->blocks].path;
     }
     *from = below;
     return chain;

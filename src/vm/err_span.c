@@ -1,6 +1,9 @@
 /* err_span.c -- exact places of errors inside of texts: the part of a template, the line of a code
  * block. SPDX-License-Identifier: Apache-2.0 */
+#include "vm/err_span.h"
+
 #include "effect/effect.h"
+#include "value/int.h"
 #include "vm/fiber.h"
 
 #include "base/banned.h"

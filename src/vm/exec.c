@@ -1,9 +1,19 @@
 /* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves
  * with DONE (the fiber ended), WAIT or FAIL.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
+#include "value/context.h"
+#include "value/handle.h"
+#include "value/pyvalues.h"
+#include "value/text.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+#include "vm/loop.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/retry.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -19,7 +29,7 @@
 
 static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pdl_err *err) {
     bool truth;
-    pdl_step s = pdl_op_truth(f, &truth, err);
+    pdl_step s = pdl_vm_truth(f, &truth, err);
     if (s != PDL_STEP_DONE) return s;
     if (truth == when) {
         f->pc = i->c;
@@ -90,15 +100,15 @@ static void op_locals_open(pdl_fiber *f, size_t n) {
 
 static void op_try(pdl_fiber *f, uint32_t pc) {
     pdl_handler *h = pdl_vec_push(&f->handlers);
-    pdl_attempts *a = blk(f)->attempts;
+    pdl_attempts *a = block(f)->attempts;
     if (!pdl_is_absent(a->extra)) { /* what earlier attempts taught, behind the incoming context */
-        set_val(&f->ctx, pdl_context_dep(pdl_keep(blk(f)->ctx_in), pdl_keep(a->extra)));
+        set_val(&f->ctx, pdl_context_dep(pdl_keep(block(f)->ctx_in), pdl_keep(a->extra)));
     }
     *h = (pdl_handler){
         .pc = pc,
         .frame = (uint32_t)f->frames.n,
         .stack = (uint32_t)f->stack.n,
-        .blks = (uint32_t)f->blks.n,
+        .blocks = (uint32_t)f->blocks.n,
         .saves = (uint32_t)f->saves.n,
         .loops = (uint32_t)f->loops.n,
         .bufs = (uint32_t)f->bufs.n,
@@ -157,14 +167,14 @@ static void op_buf_pop(pdl_fiber *f, bool macro) {
 static pdl_step op_name(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     pdl_vref v = pdl_scope_find(f->scope, i->c);
     if (PDL_UNLIKELY(pdl_is_absent(v)) && i->c == f->run->names.stdlib && f->run->opt.stdlib.n)
-        return pdl_op_stdlib(f, err);
+        return pdl_op_STDLIB(f, err);
     push(f, PDL_LIKELY(!pdl_is_absent(v)) ? pdl_keep(v) : pdl_vm_name_value(f, i->c));
     return PDL_STEP_DONE;
 }
 
 static pdl_step op_autoescape(pdl_fiber *f, pdl_err *err) {
     bool truth;
-    pdl_step s = pdl_op_truth(f, &truth, err);
+    pdl_step s = pdl_vm_truth(f, &truth, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_drop(pop(f));
     *pdl_vec_push(&f->saves) = (pdl_save){NULL, pdl_absent(), f->autoescape, (uint32_t)f->frames.n};
@@ -216,6 +226,19 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
                                                                       : PDL_STEP_FAIL;
 }
 
+/* The operands of an instruction, as its function takes them. */
+#define ARG_NONE
+#define ARG_FLAG(what)        , i->a == 1
+#define ARG_ENUM(type)        , (type)i->a
+#define ARG_NAME              , i->c
+#define ARG_CONST             , f->code->consts.p[i->c]
+#define ARG_TARGET            , i->c
+#define ARG_ENTRY             , i->c
+#define ARG_COUNT             , i->c
+#define ARG_SLOT              , i->c
+#define ARG_PTR(type)         , f->code->operands.p[i->c]
+#define ARG_PTR_OR_NULL(type) , f->code->operands.p[i->c]
+
 /* Flat switch: one case an opcode. */
 pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
     const bool traced = PDL_TRACES(f->run->opt.debug, exec);
@@ -232,21 +255,13 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_GIVEN:
             push(f, pdl_bool(!pdl_is(pdl_scope_find(f->scope, i->c), PDL_V_UNDEFINED)));
             break;
-        case PDL_OP_SCOPE: pdl_op_scope(f); break;
-        case PDL_OP_STDLIB: STEP(pdl_op_stdlib(f, err)); break;
         case PDL_OP_CONTEXT: op_context(f); break;
         case PDL_OP_USAGE: STEP(op_usage(f, i->c, err)); break;
         case PDL_OP_BIND: f->scope = pdl_scope_put(f->scope, i->c, pop(f)); break;
         case PDL_OP_BIND_KEEP: f->scope = pdl_scope_put(f->scope, i->c, pdl_keep(*top(f))); break;
-        case PDL_OP_SET_CONTEXT: STEP(pdl_op_set_context(f, err)); break;
-        case PDL_OP_ATTR: STEP(pdl_op_attr(f, i, err)); break;
-        case PDL_OP_ITEM: STEP(pdl_op_item(f, err)); break;
-        case PDL_OP_SLICE: STEP(pdl_op_slice(f, err)); break;
-        case PDL_OP_ARITH: STEP(pdl_op_binary(f, i, err)); break;
         case PDL_OP_NEG:
         case PDL_OP_POS:
-        case PDL_OP_NOT: STEP(pdl_op_unary(f, (pdl_opcode)i->op, err)); break;
-        case PDL_OP_COMPARE: STEP(pdl_op_compare(f, i, err)); break;
+        case PDL_OP_NOT: STEP(pdl_vm_unary(f, (pdl_opcode)i->op, err)); break;
         case PDL_OP_JUMP:
             if (i->c < f->pc) STEP(turn(f, err));
             f->pc = i->c;
@@ -257,18 +272,9 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_JUMP_TRUE_KEEP: STEP(jump_if(f, i, true, true, err)); break;
         case PDL_OP_LIST: op_list(f, i->c, false); break;
         case PDL_OP_TUPLE: op_list(f, i->c, true); break;
-        case PDL_OP_DICT: STEP(pdl_op_dict(f, i->c, err)); break;
-        case PDL_OP_CONCAT: STEP(pdl_op_concat(f, i->c, err)); break;
-        case PDL_OP_STR_JOIN: STEP(pdl_op_str_join(f, i->c, err)); break;
         case PDL_OP_UNDEFINED: push(f, pdl_undefined(pdl_keep(f->code->consts.p[i->c]))); break;
         case PDL_OP_DEFINED: STEP(op_defined(f, err)); break;
-        case PDL_OP_CALL: STEP(pdl_op_call(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_METHOD: STEP(pdl_op_method(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_FILTER: STEP(pdl_op_filter(f, f->code->ptrs.p[i->c], false, false, err)); break;
-        case PDL_OP_TEST:
-            STEP(pdl_op_filter(f, f->code->ptrs.p[i->c], true, i->a == 1, err));
-            break;
-        case PDL_OP_REBIND: STEP(pdl_op_rebind(f, f->code->ptrs.p[i->c])); break;
+        case PDL_OP_REBIND: pdl_vm_rebind(f, f->code->operands.p[i->c]); break;
         case PDL_OP_FAIL_TO_READ:
         case PDL_OP_RAISE:
         case PDL_OP_ERROR: STEP(op_fail(f, i, err)); break;
@@ -281,14 +287,12 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
                              err))
                 return PDL_STEP_FAIL;
             break;
-        case PDL_OP_OUT: STEP(pdl_op_out(f, i->a == 1, err)); break;
-        case PDL_OP_OUT_FILTER: STEP(pdl_op_out_filter(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
-        case PDL_OP_SCOPE_BACK: op_scope_back(f); break;
+        case PDL_OP_SCOPE_RESTORE: op_scope_back(f); break;
         case PDL_OP_SCOPE_FORGET: pdl_vm_cut_saves(f, f->saves.n - 1); break;
-        case PDL_OP_CARRY: op_carry(f, i->c); break;
-        case PDL_OP_LOOP: STEP(pdl_op_loop(f, false, 0, err)); break;
-        case PDL_OP_LOOP_RECURSIVE: STEP(pdl_op_loop(f, true, i->c, err)); break;
+        case PDL_OP_SCOPE_EXPORT: op_carry(f, i->c); break;
+        case PDL_OP_LOOP: STEP(pdl_vm_loop_begin(f, false, 0, err)); break;
+        case PDL_OP_LOOP_RECURSIVE: STEP(pdl_vm_loop_begin(f, true, i->c, err)); break;
         case PDL_OP_LOOP_NEXT: {
             pdl_val item;
             if (pdl_vm_loop_next(f, &item))
@@ -308,14 +312,13 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_LOCAL: push(f, pdl_keep(*local(f, i->c))); break;
         case PDL_OP_LOCAL_SET: set_val(local(f, i->c), pop(f)); break;
         case PDL_OP_LOCAL_SET_KEEP: set_val(local(f, i->c), pdl_keep(*top(f))); break;
-        case PDL_OP_UNPACK: STEP(pdl_op_unpack(f, i->c, err)); break;
         case PDL_OP_NS_SET: STEP(op_ns_set(f, f->code->consts.p[i->c], err)); break;
-        case PDL_OP_MACRO: push(f, pdl_vm_macro_new(f, f->code->ptrs.p[i->c])); break;
+        case PDL_OP_MACRO: push(f, pdl_vm_macro_new(f, f->code->operands.p[i->c])); break;
         case PDL_OP_AUTOESCAPE: STEP(op_autoescape(f, err)); break;
         case PDL_OP_AUTOESCAPE_BACK: f->autoescape = f->saves.p[--f->saves.n].print != 0; break;
         case PDL_OP_RETURN: {
             bool ended = false;
-            STEP(pdl_op_return(f, err, &ended));
+            STEP(pdl_vm_return(f, err, &ended));
             if (ended) return PDL_STEP_DONE;
             pdl_step s = turn(f, err); /* the return itself is done */
             if (PDL_UNLIKELY(s != PDL_STEP_DONE)) return s;
@@ -324,90 +327,49 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_ENTER:
             if (!pdl_run_has_memory(f->run, err) || !pdl_check_gave_up(err))
                 return PDL_STEP_FAIL; /* given up where nobody checks */
-            pdl_op_enter(f, f->code->ptrs.p[i->c]);
+            pdl_vm_enter(f, f->code->operands.p[i->c]);
             break;
-        case PDL_OP_LEAVE: pdl_op_leave(f); break;
-        case PDL_OP_SUB_BEGIN: pdl_op_sub_begin(f, i->a == 1); break;
-        case PDL_OP_SUB_END: pdl_op_sub_end(f); break;
-        case PDL_OP_CHILD: pdl_op_child(f); break;
-        case PDL_OP_MESSAGE:
-            STEP(pdl_op_message(f, (pdl_message_form)i->a, f->code->ptrs.p[i->c], err));
-            break;
-        case PDL_OP_QUIET: f->print &= (uint8_t)~PRINT_RESULT; break;
-        case PDL_OP_LOUD: f->print = blk(f)->print; break;
-        case PDL_OP_EMIT: STEP(pdl_op_emit(f, i->a == 1, err)); break;
+        case PDL_OP_MUTE: f->print &= (uint8_t)~PRINT_RESULT; break;
+        case PDL_OP_UNMUTE: f->print = block(f)->print; break;
         case PDL_OP_EMIT_TEXT:
             if (f->print & PRINT_RESULT)
                 pdl_out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN, 0);
             break;
-        case PDL_OP_JOIN_TEXT: STEP(pdl_op_join_text(f, i->c, err)); break;
-        case PDL_OP_TEXT_ADD: STEP(pdl_op_text_add(f, err)); break;
-        case PDL_OP_JOIN_LIST:
-            STEP(pdl_op_join_list(f, (pdl_join_kind)i->a, f->code->consts.p[i->c], err));
-            break;
-        case PDL_OP_RESULT_NONE: set_top(f, pdl_textz("")); break;
-        case PDL_OP_CONTRIBUTE:
-            STEP(pdl_op_contribute(f, f->code->ptrs.p[i->c], i->a == 1, err));
-            break;
-        case PDL_OP_PARSE: STEP(pdl_op_parse(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_CHECK: STEP(pdl_op_check(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
+        case PDL_OP_DISCARD_RESULT: set_top(f, pdl_textz("")); break;
         case PDL_OP_AWAIT: STEP(pdl_vm_force(f, top(f), err)); break;
-        case PDL_OP_TRACE_FIELD: field_event(f, f->code->ptrs.p[i->c]); break;
-        case PDL_OP_BUDGET: STEP(pdl_op_budget(f, err)); break;
-        case PDL_OP_RETRY_INIT: STEP(pdl_op_retry_init(f, i, err)); break;
+        case PDL_OP_TRACE_FIELD: field_event(f, f->code->operands.p[i->c]); break;
         case PDL_OP_TRY: op_try(f, i->c); break;
         case PDL_OP_TRY_END: STEP(op_try_end(f, err)); break;
         case PDL_OP_CATCH:
-        case PDL_OP_CATCH_FALLBACK: STEP(pdl_op_catch(f, i, err)); break;
-        case PDL_OP_RETRY_AGAIN: pdl_op_retry_again(f, i->c); break;
-        case PDL_OP_CATCH_END: pdl_op_catch_end(f); break;
-        case PDL_OP_EXPECT: STEP(pdl_op_expect(f, err)); break;
-        case PDL_OP_EXPECT_DONE: STEP(pdl_op_expect_done(f, err)); break;
+        case PDL_OP_CATCH_FALLBACK:
+            STEP(pdl_vm_catch(f, i->op == PDL_OP_CATCH_FALLBACK, i->c, err));
+            break;
         case PDL_OP_EXPECT_RETRY:
-            if (!pdl_op_expect_retry(f)) f->pc = i->c;
+            if (!pdl_vm_expect_retry(f)) f->pc = i->c;
             break;
-        case PDL_OP_EXPECT_AGAIN: pdl_op_expect_again(f, i->c); break;
-        case PDL_OP_FOR_LIST: STEP(pdl_op_for_list(f, err)); break;
-        case PDL_OP_FORS: STEP(pdl_op_fors(f, f->code->ptrs.p[i->c], err)); break;
         case PDL_OP_FOR_NEXT:
-            if (!pdl_op_for_next(f)) f->pc = i->c;
+            if (!pdl_vm_for_next(f)) f->pc = i->c;
             break;
-        case PDL_OP_FOR_BIND: pdl_op_for_bind(f); break;
-        case PDL_OP_FOR_SEP: STEP(pdl_op_for_sep(f, f->code->consts.p[i->c], err)); break;
-        case PDL_OP_FOR_END: pdl_op_for_end(f); break;
-        case PDL_OP_MAP: STEP(pdl_op_map(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_REDUCE: STEP(pdl_op_reduce(f, err)); break;
-        case PDL_OP_REDUCE_NEXT: STEP(pdl_op_reduce_next(f, i->c, err)); break;
-        case PDL_OP_MATCH: STEP(op_match(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_FUNC: push(f, pdl_closure_new(f, f->code->ptrs.p[i->c])); break;
-        case PDL_OP_CALL_BLOCK: STEP(pdl_op_call_block(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_SOURCE: pdl_op_source(f, f->code->ptrs.p[i->c], (pdl_file_place)i->a); break;
+        case PDL_OP_MATCH: STEP(op_match(f, f->code->operands.p[i->c], err)); break;
+        case PDL_OP_FUNC: push(f, pdl_closure_new(f, f->code->operands.p[i->c])); break;
         case PDL_OP_SOURCE_FOUND:
-            if (pdl_op_source_found(f)) f->pc = i->c;
+            if (pdl_vm_source_found(f)) f->pc = i->c;
             break;
-        case PDL_OP_SOURCE_MISSING:
-            STEP(pdl_op_source_missing(f, f->code->ptrs.p[i->c], err));
+        case PDL_OP_TO_MESSAGE:
+            pdl_vm_to_message(f);
             break;
-        case PDL_OP_INCLUDE: STEP(pdl_op_include(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_MODULE: pdl_op_module(f); break;
-        case PDL_OP_TOOL_LIST: pdl_op_tool_list(f, f->code->ptrs.p[i->c]); break;
-        case PDL_OP_TOOL_MODULE: STEP(pdl_op_tool_module(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_IMPORT_KNOWN: STEP(pdl_op_import_known(f, i->c, err)); break;
-        case PDL_OP_IMPORT: STEP(pdl_op_import(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_FACTOR: STEP(pdl_op_factor(f, err)); break;
-        case PDL_OP_AGGREGATOR: STEP(pdl_op_aggregator(f, i->a == 1, err)); break;
-        case PDL_OP_MODEL: STEP(pdl_op_model(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_CODE: STEP(pdl_op_code(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_CODE_END:
-            STEP(pdl_op_code_end(f, f->code->ptrs.p[i->c], i->a == 1, err));
-            break;
-        case PDL_OP_JINJA: STEP(pdl_op_jinja(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_PDL_CODE: STEP(pdl_op_pdl_code(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_COMMAND: STEP(pdl_op_command(f, f->code->ptrs.p[i->c], i->a == 1, err)); break;
-        case PDL_OP_READ_FILE: STEP(pdl_op_read_file(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_INPUT: STEP(pdl_op_input(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_READ_END: STEP(pdl_op_read_end(f, f->code->ptrs.p[i->c], err)); break;
-        case PDL_OP_TO_MESSAGE: STEP(pdl_op_to_message(f)); break;
+/* clang-format off: it would put the include into the macros */
+#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
+    case PDL_OP_##name:                                                                            \
+        STEP(pdl_op_##name(f ARG_##a ARG_##c, err));                                               \
+        break;
+#define OP_SURE(name, pops, pushes, flow, a, c, doc)                                               \
+    case PDL_OP_##name:                                                                            \
+        pdl_op_##name(f ARG_##a ARG_##c);                                                          \
+        break;
+#define OP_INLINE(name, pops, pushes, flow, a, c, doc)
+#include "compile/ops.def"
+        /* clang-format on */
         case PDL_OPCODE_COUNT: PDL_BUG("opcode %u", i->op);
         }
     }

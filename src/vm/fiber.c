@@ -2,7 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
+#include "base/idmap.h"
 #include "base/limits.h"
+#include "value/context.h"
+#include "value/func.h"
+#include "value/handle.h"
+#include "value/text.h"
+#include "vm/inflight.h"
+#include "vm/loop.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/retry.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
 
@@ -12,7 +23,7 @@ pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->id = ++r->next_fiber;
     f->ctx = pdl_context_empty();
     f->filtered = pdl_absent();
-    f->bg = pdl_absent();
+    f->background = pdl_absent();
     f->role = pdl_textz("user");
     f->budget = pdl_budget_keep(r->opt.budget);
     pdl_vm_native_env_init(f);
@@ -35,14 +46,14 @@ void pdl_vm_attempts_free(pdl_attempts *a) {
     pdl_free(a);
 }
 
-void pdl_vm_block_fini(pdl_fiber *f, pdl_blk *b) {
+void pdl_vm_block_fini(pdl_fiber *f, pdl_vm_block *b) {
     if (b->budget) {
         pdl_vm_set_budget(f, b->budget->up);
         pdl_budget_drop(b->budget);
     }
     pdl_drop(b->ctx_in);
     pdl_drop(b->role_in);
-    pdl_drop(b->acc);
+    pdl_drop(b->child_messages);
     pdl_path_drop(b->path);
     pdl_vm_attempts_free(b->attempts);
 }
@@ -64,7 +75,7 @@ void pdl_vm_cut_locals(pdl_fiber *f, size_t n) {
 }
 
 void pdl_vm_cut_blocks(pdl_fiber *f, size_t n) {
-    while (f->blks.n > n) pdl_vm_block_fini(f, &f->blks.p[--f->blks.n]);
+    while (f->blocks.n > n) pdl_vm_block_fini(f, &f->blocks.p[--f->blocks.n]);
 }
 
 void pdl_vm_cut_saves(pdl_fiber *f, size_t n) {
@@ -104,7 +115,7 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
         .code = pdl_code_keep((pdl_code *)(uintptr_t)code),
         .return_pc = f->pc,
         .stack = (uint32_t)f->stack.n,
-        .blks = (uint32_t)f->blks.n,
+        .blocks = (uint32_t)f->blocks.n,
         .saves = (uint32_t)f->saves.n,
         .loops = (uint32_t)f->loops.n,
         .bufs = (uint32_t)f->bufs.n,
@@ -114,14 +125,14 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
         .scope = pdl_scope_keep(f->scope),
         .ctx = pdl_keep(f->ctx),
         .role = pdl_keep(f->role),
-        .bg = f->bg,
+        .background = f->background,
         .print = f->print,
         .autoescape = f->autoescape,
         .func = pdl_absent(),
         .key = pdl_absent(),
         .loc = loc,
     };
-    f->bg = pdl_absent();
+    f->background = pdl_absent();
     f->local_base = (uint32_t)f->locals.n;
     f->code = code;
     f->pc = entry;
@@ -132,7 +143,7 @@ static void frame_fini(pdl_vm_frame *fr) {
     pdl_scope_drop(fr->scope);
     pdl_drop(fr->ctx);
     pdl_drop(fr->role);
-    pdl_drop(fr->bg);
+    pdl_drop(fr->background);
     pdl_drop(fr->func);
     pdl_drop(fr->key);
     pdl_drop(fr->library);
@@ -143,7 +154,7 @@ static void frame_fini(pdl_vm_frame *fr) {
 void pdl_vm_frame_pop(pdl_fiber *f) {
     pdl_vm_frame fr = f->frames.p[--f->frames.n];
     pdl_vm_cut_stack(f, fr.stack);
-    pdl_vm_cut_blocks(f, fr.blks);
+    pdl_vm_cut_blocks(f, fr.blocks);
     pdl_vm_cut_saves(f, fr.saves);
     cut_loops(f, fr.loops);
     cut_bufs(f, fr.bufs);
@@ -155,8 +166,8 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     fr.scope = NULL;
     set_val(&f->ctx, fr.ctx);
     set_val(&f->role, fr.role);
-    set_val(&f->bg, fr.bg);
-    fr.ctx = fr.role = fr.bg = pdl_absent();
+    set_val(&f->background, fr.background);
+    fr.ctx = fr.role = fr.background = pdl_absent();
     f->print = fr.print;
     f->autoescape = fr.autoescape;
     f->pc = fr.return_pc;
@@ -180,14 +191,14 @@ void pdl_fiber_free(pdl_fiber *f) {
     pdl_scope_drop(f->scope);
     pdl_drop(f->ctx);
     pdl_drop(f->filtered);
-    pdl_drop(f->bg);
+    pdl_drop(f->background);
     pdl_drop(f->role);
     pdl_err_fini(&f->err);
     pdl_err_fini(&f->raised);
     pdl_budget_drop(f->budget);
     pdl_vec_fini(&f->stack);
     pdl_vec_fini(&f->frames);
-    pdl_vec_fini(&f->blks);
+    pdl_vec_fini(&f->blocks);
     pdl_vec_fini(&f->saves);
     pdl_vec_fini(&f->loops);
     pdl_vec_fini(&f->handlers);
@@ -237,9 +248,9 @@ static pdl_path *with_kind(pdl_path *p, const char *kind) { /* takes p */
 }
 
 static void make_path(pdl_fiber *f, size_t k) {
-    pdl_blk *b = &f->blks.p[k];
-    pdl_path *up = k ? f->blks.p[k - 1].path : NULL;
-    b->path = with_kind(seg_path(up, b->info, k ? f->blks.p[k - 1].iter : 0), b->info->kind);
+    pdl_vm_block *b = &f->blocks.p[k];
+    pdl_path *up = k ? f->blocks.p[k - 1].path : NULL;
+    b->path = with_kind(seg_path(up, b->info, k ? f->blocks.p[k - 1].iter : 0), b->info->kind);
     /* a fallback belongs to no attempt */
     if (!b->info->has_retry || !b->attempts || b->attempts->in_fallback) return;
     pdl_path *p = b->path;
@@ -248,15 +259,15 @@ static void make_path(pdl_fiber *f, size_t k) {
 }
 
 pdl_path *pdl_vm_block_path(pdl_fiber *f) {
-    size_t k = f->blks.n;
-    while (k > 0 && !f->blks.p[k - 1].path && f->blks.p[k - 1].info) k--;
-    for (; k < f->blks.n; k++) make_path(f, k);
-    return f->blks.n ? blk(f)->path : NULL;
+    size_t k = f->blocks.n;
+    while (k > 0 && !f->blocks.p[k - 1].path && f->blocks.p[k - 1].info) k--;
+    for (; k < f->blocks.n; k++) make_path(f, k);
+    return f->blocks.n ? block(f)->path : NULL;
 }
 
 pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_blockinfo *info) {
     pdl_path *up = pdl_vm_block_path(f);
-    return with_kind(seg_path(up, info, f->blks.n ? blk(f)->iter : 0), info->kind);
+    return with_kind(seg_path(up, info, f->blocks.n ? block(f)->iter : 0), info->kind);
 }
 
 pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d) {
@@ -390,7 +401,7 @@ static void pdl_code_error(pdl_err *err, pdl_loc loc) {
 
 static void resume_at(pdl_fiber *f, pdl_handler *h) {
     pdl_vm_cut_stack(f, h->stack);
-    pdl_vm_cut_blocks(f, h->blks);
+    pdl_vm_cut_blocks(f, h->blocks);
     pdl_vm_cut_saves(f, h->saves);
     cut_loops(f, h->loops);
     cut_bufs(f, h->bufs);
@@ -428,10 +439,10 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     while (f->frames.n) {
         pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;
-        size_t floor = here ? f->handlers.p[f->handlers.n - 1].blks : fr->blks;
-        for (size_t k = f->blks.n; wants_blocks(f->run) && k-- > floor;) {
-            if (f->blks.p[k].info)
-                pdl_vm_send_block(f, PDL_EVENT_block_fail, f->blks.p[k].info, pdl_absent(), err);
+        size_t floor = here ? f->handlers.p[f->handlers.n - 1].blocks : fr->blocks;
+        for (size_t k = f->blocks.n; wants_blocks(f->run) && k-- > floor;) {
+            if (f->blocks.p[k].info)
+                pdl_vm_send_block(f, PDL_EVENT_block_fail, f->blocks.p[k].info, pdl_absent(), err);
             pdl_vm_cut_blocks(f, k);
         }
         if (here) {
@@ -439,11 +450,11 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
             pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
             pdl_inflight_forget(f, h.calls_from);
-            pdl_attempts *a = blk(f)->attempts;
+            pdl_attempts *a = block(f)->attempts;
             pdl_err_fini(&a->err);
             pdl_err_move(&a->err, err);
             if (wants_blocks(f->run))
-                pdl_vm_send_block(f, PDL_EVENT_attempt, blk(f)->info, pdl_absent(), &a->err);
+                pdl_vm_send_block(f, PDL_EVENT_attempt, block(f)->info, pdl_absent(), &a->err);
             return true;
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->preformatted)

@@ -1,7 +1,14 @@
 /* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random
  * numbers of the run.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "base/rand.h"
+#include "value/context.h"
+#include "value/int.h"
+#include "vm/closure.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
 
@@ -108,7 +115,7 @@ static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
 }
 
 pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
-    pdl_val context = pdl_is_absent(f->bg) ? pdl_context_empty() : pdl_keep(f->bg);
+    pdl_val context = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
     struct module_job job = {f, fr, pdl_dict_putz(pdl_dict_new(8), "pdl_context", context), true};
     pdl_scope_each(f->scope, add_to_module, &job);
     if (!pdl_is_absent(fr->library))
@@ -120,7 +127,7 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
 
 /* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program
  * defined. */
-void pdl_op_scope(pdl_fiber *f) {
+void pdl_op_SCOPE(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_val lib = pop(f), d = pdl_dict_putz(pdl_dict_new(1), "pdl_context", pdl_keep(f->ctx));
     pdl_val names = pdl_scope_to_dict(f->scope, r->opt.names);

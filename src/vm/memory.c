@@ -6,6 +6,7 @@
 
 #include "base/termsafe.h"
 #include "vm/fiber.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
 
@@ -18,23 +19,23 @@ enum {
 };
 
 /* pdl_alloc_watch.give */
-static bool give(void *user, size_t n) {
+static bool release_reserve(void *user, size_t n) {
     pdl_run *r = user;
     if (!r->reserve) return false;
     pdl_free(r->reserve);
     r->reserve = NULL;
-    r->wanted = n;
+    r->failed_size = n;
     r->turns = UINT32_MAX - 1;
     return true;
 }
 
 /* pdl_alloc_watch.last_words */
-static void say(void *user, size_t n) {
+static void report_oom(void *user, size_t n) {
     pdl_run *r = user;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    pdl_free(r->words);
-    r->words = NULL;
+    pdl_free(r->report_reserve);
+    r->report_reserve = NULL;
     pdl_loc at = r->current ? pdl_fiber_loc(r->current) : (pdl_loc){0};
     pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)",
                 at.src ? "" : "pdl: error: ", n);
@@ -44,20 +45,20 @@ static void say(void *user, size_t n) {
 }
 
 pdl_alloc_watch pdl_run_watch(pdl_run *r) {
-    if (!r->reserve && !r->wanted) r->reserve = pdl_alloc_try(RESERVE);
-    if (!r->words) r->words = pdl_alloc_try(WORDS);
-    return pdl_alloc_set_watch((pdl_alloc_watch){give, say, r});
+    if (!r->reserve && !r->failed_size) r->reserve = pdl_alloc_try(RESERVE);
+    if (!r->report_reserve) r->report_reserve = pdl_alloc_try(WORDS);
+    return pdl_alloc_set_watch((pdl_alloc_watch){release_reserve, report_oom, r});
 }
 
 void pdl_run_unwatch(pdl_run *r) {
     pdl_free(r->reserve);
-    pdl_free(r->words);
-    r->reserve = r->words = NULL;
+    pdl_free(r->report_reserve);
+    r->reserve = r->report_reserve = NULL;
 }
 
 bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
-    if (PDL_LIKELY(!r->wanted)) return true;
-    size_t n = r->wanted;
-    r->wanted = 0;
+    if (PDL_LIKELY(!r->failed_size)) return true;
+    size_t n = r->failed_size;
+    r->failed_size = 0;
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "out of memory (%zu bytes asked for)", n);
 }

@@ -1,8 +1,15 @@
 /* ops_block.c -- what blocks do around their bodies: records, background, messages, printing,
  * joins. SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
+#include "value/context.h"
+#include "value/text.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/retry.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -11,7 +18,7 @@ static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
     /* behind the record of the call */
-    bool first = f->blks.n == fr->blks + (fr->kind == FRAME_EXPR ? 2u : 1u);
+    bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
     case FRAME_MAIN: return f->parent || f == f->run->main ? PDL_ENTRY_PART : PDL_ENTRY_SILENT;
@@ -34,7 +41,7 @@ void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *i
         .block = info->block,
         .path = pdl_vm_block_path(f),
         .value = value,
-        .context = kind == PDL_EVENT_block_end ? f->bg : f->ctx,
+        .context = kind == PDL_EVENT_block_end ? f->background : f->ctx,
         .err = err,
     };
     if (kind == PDL_EVENT_block_begin) {
@@ -43,16 +50,16 @@ void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *i
         e.number = (uint32_t)f->index;
         e.program = f->code->program;
     } else if (kind == PDL_EVENT_attempt) {
-        e.number = (uint32_t)blk(f)->attempts->done;
+        e.number = (uint32_t)block(f)->attempts->done;
     }
     pdl_sinks_send(&f->run->opt.sinks, &e);
 }
 
 void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number) {
-    if (!f->blks.n || !blk(f)->info) return;
+    if (!f->blocks.n || !block(f)->info) return;
     pdl_event e = {.kind = PDL_EVENT_field,
                    .fiber = f->id,
-                   .block = blk(f)->info->block,
+                   .block = block(f)->info->block,
                    .path = pdl_vm_block_path(f),
                    .value = value,
                    .context = pdl_absent(),
@@ -67,66 +74,68 @@ pdl_val pdl_vm_background_add(pdl_val a, pdl_val b) {
     return pdl_context_dep(a, b);
 }
 
-void pdl_op_enter(pdl_fiber *f, const pdl_blockinfo *info) {
-    pdl_blk *b = pdl_vec_push(&f->blks);
-    *b = (pdl_blk){
+void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info) {
+    pdl_vm_block *b = pdl_vec_push(&f->blocks);
+    *b = (pdl_vm_block){
         .info = info,
         .ctx_in = pdl_keep(f->ctx),
         .role_in = f->role,
-        .acc = pdl_absent(),
+        .child_messages = pdl_absent(),
         .print_in = f->print,
     };
     f->role = pdl_keep(pdl_is_absent(info->role) ? b->role_in : info->role);
     if (info->no_result) f->print &= (uint8_t)~PRINT_RESULT;
-    if (info->untold) f->print &= (uint8_t)~PRINT_CONTEXT;
+    if (info->adds_no_messages) f->print &= (uint8_t)~PRINT_CONTEXT;
     b->print = f->print;
-    set_val(&f->bg, pdl_absent());
+    set_val(&f->background, pdl_absent());
     if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_begin, info, pdl_absent(), NULL);
 }
 
-void pdl_op_leave(pdl_fiber *f) {
-    pdl_blk *b = blk(f);
+void pdl_op_LEAVE(pdl_fiber *f) {
+    pdl_vm_block *b = block(f);
     const pdl_blockinfo *info = b->info;
     if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
     if (!info->leaf) {
-        set_val(&f->bg, b->acc);
-        b->acc = pdl_absent();
+        set_val(&f->background, b->child_messages);
+        b->child_messages = pdl_absent();
     }
-    if (info->no_context) set_val(&f->bg, pdl_absent());
+    if (info->no_context) set_val(&f->background, pdl_absent());
     set_val(&f->ctx, b->ctx_in);
     set_val(&f->role, b->role_in);
     b->ctx_in = b->role_in = pdl_absent();
     f->print = b->print_in;
     pdl_vm_block_fini(f, b);
-    f->blks.n--;
+    f->blocks.n--;
 }
 
-void pdl_op_child(pdl_fiber *f) {
-    pdl_blk *b = blk(f);
-    if (pdl_is_absent(f->bg)) return;
+void pdl_op_CHILD(pdl_fiber *f) {
+    pdl_vm_block *b = block(f);
+    if (pdl_is_absent(f->background)) return;
     bool wants_all = !b->info->no_context;
     if (!b->info->block->independent) {
-        set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->bg)));
+        set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->background)));
         if (wants_all)
-            b->acc = pdl_vm_background_add(b->acc, f->bg);
+            b->child_messages = pdl_vm_background_add(b->child_messages, f->background);
         else
-            pdl_drop(f->bg);
+            pdl_drop(f->background);
     } else {
         if (wants_all)
-            b->acc = pdl_is_absent(b->acc) ? f->bg : pdl_context_ind(b->acc, f->bg);
+            b->child_messages = pdl_is_absent(b->child_messages)
+                                    ? f->background
+                                    : pdl_context_ind(b->child_messages, f->background);
         else
-            pdl_drop(f->bg);
+            pdl_drop(f->background);
     }
-    f->bg = pdl_absent();
+    f->background = pdl_absent();
 }
 
-void pdl_op_sub_begin(pdl_fiber *f, bool silent) {
+void pdl_op_PART_BEGIN(pdl_fiber *f, bool silent) {
     *pdl_vec_push(&f->saves) =
         (pdl_save){pdl_scope_keep(f->scope), pdl_keep(f->ctx), f->print, (uint32_t)f->frames.n};
     if (silent) f->print = 0;
 }
 
-void pdl_op_sub_end(pdl_fiber *f) {
+void pdl_op_PART_END(pdl_fiber *f) {
     pdl_save s = f->saves.p[--f->saves.n];
     pdl_scope_drop(f->scope);
     f->scope = s.scope;
@@ -134,7 +143,7 @@ void pdl_op_sub_end(pdl_fiber *f) {
     f->print = s.print;
 }
 
-pdl_step pdl_op_set_context(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_SET_CONTEXT(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val c;
@@ -159,11 +168,11 @@ static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_er
     return ok;
 }
 
-pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo *info,
+pdl_step pdl_op_MESSAGE(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo *info,
                         pdl_err *err) {
     bool streams = (f->print & PRINT_CONTEXT) != 0;
     if (form == PDL_MESSAGE_SILENT && !streams) {
-        set_val(&f->bg, pdl_absent());
+        set_val(&f->background, pdl_absent());
         return PDL_STEP_DONE;
     }
     if (form == PDL_MESSAGE_STR || streams) {
@@ -181,11 +190,11 @@ pdl_step pdl_op_message(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo
     if (!ok || form == PDL_MESSAGE_SILENT) {
         pdl_drop(content);
         pdl_drop(role);
-        set_val(&f->bg, pdl_absent());
+        set_val(&f->background, pdl_absent());
         return ok ? PDL_STEP_DONE : PDL_STEP_FAIL;
     }
     pdl_path *p = form == PDL_MESSAGE_UNPLACED ? NULL : own_path(f, info);
-    set_val(&f->bg, pdl_context_one(role, content, pdl_absent(), p));
+    set_val(&f->background, pdl_context_one(role, content, pdl_absent(), p));
     pdl_path_drop(p);
     return PDL_STEP_DONE;
 }
@@ -196,16 +205,15 @@ static pdl_val with_extra(pdl_val extra, const char *key, pdl_vref v) {
 }
 
 /* content name id calls -> the message, which is also the background. */
-pdl_step pdl_op_to_message(pdl_fiber *f) {
+void pdl_vm_to_message(pdl_fiber *f) {
     pdl_val extra = with_extra(pdl_absent(), "name", *under(f, 2));
     extra = with_extra(extra, "tool_call_id", *under(f, 1));
     extra = with_extra(extra, "tool_calls", *top(f));
     pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_val content = pop(f);
     pdl_val m = pdl_context_one(pdl_keep(f->role), content, extra, pdl_vm_block_path(f));
-    set_val(&f->bg, pdl_keep(m));
+    set_val(&f->background, pdl_keep(m));
     push(f, m);
-    return PDL_STEP_DONE;
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -222,7 +230,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
     return step_of(ok);
 }
 
-pdl_step pdl_op_emit(pdl_fiber *f, bool is_of_code, pdl_err *err) {
+pdl_step pdl_op_EMIT(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
     pdl_val v = pdl_keep(
         *top(f)); /* the result stays what it is: a promise knows which model it comes from */
@@ -249,7 +257,7 @@ static bool pieces_pend(pdl_fiber *f, size_t n) {
     return false;
 }
 
-pdl_step pdl_op_join_text(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_JOIN_TEXT(pdl_fiber *f, size_t n, pdl_err *err) {
     if (n && pieces_pend(f, n)) return join_pending(f, n);
     if (n == 1 && pdl_is_str(*top(f))) return PDL_STEP_DONE;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -296,7 +304,7 @@ static void piece_add(pdl_fiber *f, pdl_val x) {
     *top(f) = pdl_promise_join(pieces);
 }
 
-pdl_step pdl_op_text_add(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_TEXT_ADD(pdl_fiber *f, pdl_err *err) {
     pdl_val x = pop(f);
     if (pdl_may_hold_promise(x) || pdl_may_hold_promise(*top(f))) {
         piece_add(f, x);
@@ -309,14 +317,14 @@ pdl_step pdl_op_text_add(pdl_fiber *f, pdl_err *err) {
 
 /* In a context stream it is a message of the loop when the loop has a role of its own. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
-    pdl_vref role = blk(f)->info->role;
+    pdl_vref role = block(f)->info->role;
     if (pdl_is_absent(role))
         pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     else
         pdl_out_message(f, role, pdl_str_get(sep));
 }
 
-pdl_step pdl_op_for_sep(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
+pdl_step pdl_op_FOR_SEP(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
     if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
     if (f->print & PRINT_RESULT)
         pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
@@ -374,7 +382,7 @@ static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err) {
+pdl_step pdl_op_JOIN_LIST(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_err *err) {
     pdl_val list = *top(f);
     switch (kind) {
     case PDL_JOIN_TEXT: return list_text(f, sep, err);
@@ -390,7 +398,7 @@ pdl_step pdl_op_join_list(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_er
     PDL_BUG("join %d", (int)kind);
 }
 
-pdl_step pdl_op_factor(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_FACTOR(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
@@ -402,6 +410,6 @@ pdl_step pdl_op_factor(pdl_fiber *f, pdl_err *err) {
     }
     f->run->score += pdl_num_to_double(v);
     set_top(f, pdl_textz(""));
-    set_val(&f->bg, pdl_absent());
+    set_val(&f->background, pdl_absent());
     return PDL_STEP_DONE;
 }

@@ -1,9 +1,15 @@
 /* ops_code.c -- code blocks and commands, through effects (spec execution 7).
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
 #include "base/shlex.h"
+#include "value/int.h"
+#include "value/text.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -64,7 +70,7 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
 }
 
 /* text scope -> promise of {result, rebound}. */
-pdl_step pdl_op_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
@@ -127,7 +133,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
 }
 
 /* The reply on top -> the result; what the code changed in place is bound again. */
-pdl_step pdl_op_code_end(pdl_fiber *f, const pdl_b_code *b, bool command, pdl_err *err) {
+pdl_step pdl_op_CODE_END(pdl_fiber *f, bool command, const pdl_b_code *b, pdl_err *err) {
     if (command) return command_end(f, b, err);
     pdl_vref rebound = pdl_dict_getz(*top(f), "rebound");
     pdl_label label = pdl_label_of(*top(f));
@@ -175,7 +181,7 @@ static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
     return true;
 }
 
-pdl_step pdl_op_command(pdl_fiber *f, const pdl_b_code *b, bool vector, pdl_err *err) {
+pdl_step pdl_op_COMMAND(pdl_fiber *f, bool vector, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;

@@ -2,10 +2,21 @@
  * promises are waited for first, to any depth; objects of a code worker are used through effects,
  * which leave a promise.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
 #include "base/num.h"
+#include "value/func.h"
+#include "value/int.h"
+#include "value/pyvalues.h"
+#include "value/text.h"
+#include "vm/closure.h"
+#include "vm/err_span.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/object.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -76,28 +87,28 @@ static void replace2(pdl_fiber *f, pdl_val v) {
     set_top(f, v);
 }
 
-pdl_step pdl_op_binary(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+pdl_step pdl_op_ARITH(pdl_fiber *f, pdl_arith how, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
     bool formats =
-        i->a == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
+        how == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
     if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
     if (formats ? pdl_vm_has_object(b) : is_handle(a) || is_handle(b)) {
-        pdl_vm_start_binary(f, pdl_vm_arith_text((pdl_arith)i->a), false);
+        pdl_vm_start_binary(f, pdl_vm_arith_text(how), false);
         return PDL_STEP_DONE;
     }
     if (formats) {
         if (!pdl_format_percent(a, b, f->code->jinja, &v, err)) return PDL_STEP_FAIL;
-    } else if (!pdl_val_arith((pdl_arith)i->a, a, b, &v, err)) {
+    } else if (!pdl_val_arith(how, a, b, &v, err)) {
         return PDL_STEP_FAIL;
     }
     replace2(f, v);
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
+pdl_step pdl_vm_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
@@ -106,10 +117,10 @@ pdl_step pdl_op_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
+pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     bool truth;
     if (op == PDL_OP_NOT) {
-        pdl_step s = pdl_op_truth(f, &truth, err);
+        pdl_step s = pdl_vm_truth(f, &truth, err);
         if (s == PDL_STEP_DONE) set_top(f, pdl_bool(!truth));
         return s;
     }
@@ -208,23 +219,23 @@ static bool in_strict_list(pdl_vref x, pdl_vref list, bool *out, pdl_err *err) {
     return true;
 }
 
-pdl_step pdl_op_compare(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+pdl_step pdl_op_COMPARE(pdl_fiber *f, pdl_xop how, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref a = *under(f, 1), b = *top(f);
     bool out, ok;
     if (pdl_is(a, PDL_V_INT) && pdl_is(b, PDL_V_INT) &&
-        int_compare((pdl_xop)i->a, pdl_int_of(a), pdl_int_of(b), &out))
+        int_compare(how, pdl_int_of(a), pdl_int_of(b), &out))
         ok = true;
     else if (pdl_is(a, PDL_V_UNDEFINED) || pdl_is(b, PDL_V_UNDEFINED))
-        ok = compare_undefined((pdl_xop)i->a, a, b, f->code->jinja, &out, err);
+        ok = compare_undefined(how, a, b, f->code->jinja, &out, err);
     else if (pdl_vm_has_object(a) || pdl_vm_has_object(b)) {
-        pdl_vm_start_binary(f, pdl_xop_text((pdl_xop)i->a), false);
+        pdl_vm_start_binary(f, pdl_xop_text(how), false);
         return PDL_STEP_DONE;
-    } else if (i->a == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja)
+    } else if (how == PDL_XOP_IN && pdl_is_list(b) && !f->code->jinja)
         ok = in_strict_list(a, b, &out, err);
     else
-        ok = compare((pdl_xop)i->a, a, b, &out, err);
+        ok = compare(how, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
     replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
     return PDL_STEP_DONE;
@@ -250,12 +261,11 @@ static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out)
     return true;
 }
 
-pdl_step pdl_op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
+pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_vref name = f->code->consts.p[i->c];
     pdl_val x = *top(f), out;
-    if (common_attr(x, name, i->a == 1, &out)) {
+    if (common_attr(x, name, is_method, &out)) {
         set_top(f, pdl_with_label(out, pdl_label_of(x)));
         return PDL_STEP_DONE;
     }
@@ -274,7 +284,7 @@ pdl_step pdl_op_attr(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_item(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val key = *top(f), x = *under(f, 1), out;
@@ -289,7 +299,7 @@ pdl_step pdl_op_item(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_slice(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_SLICE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 4, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
@@ -357,17 +367,17 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     return step_of(ok);
 }
 
-pdl_step pdl_op_concat(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_CONCAT(pdl_fiber *f, size_t n, pdl_err *err) {
     return join_str(f, n, f->autoescape && any_safe(f, n), err);
 }
 
-pdl_step pdl_op_str_join(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_STR_JOIN(pdl_fiber *f, size_t n, pdl_err *err) {
     return join_str(f, n, false, err);
 }
 
 /* --- containers ------------------------------------------------------------------------------- */
 
-pdl_step pdl_op_dict(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) { /* keys are looked at, values may be promises */
         pdl_step s = pdl_vm_force(f, under(f, 2 * (n - i) - 1), err);
@@ -592,7 +602,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_call(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+pdl_step pdl_op_CALL(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_step st = pdl_vm_force(f, under(f, n), err);
     if (st != PDL_STEP_DONE) return st;
@@ -648,7 +658,7 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     return st;
 }
 
-pdl_step pdl_op_method(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = pdl_vm_arg_count(sh);
     pdl_step st = pdl_vm_force_n(f, n + 1, err);
     if (st != PDL_STEP_DONE) return st;
@@ -673,7 +683,7 @@ pdl_step pdl_op_method(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
 }
 
 /* keys.. receiver value -> value: the changed receiver goes back into the variable it came from. */
-pdl_step pdl_op_rebind(pdl_fiber *f, const pdl_callsig *sh) {
+void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
     pdl_vref root = sh->local ? *local(f, sh->local - 1) : pdl_scope_find(f->scope, sh->root);
@@ -716,10 +726,9 @@ pdl_step pdl_op_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_drop(x);
     pdl_vm_cut_stack(f, f->stack.n - n);
     push(f, value);
-    return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool negated, pdl_err *err) {
+static pdl_step filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool negated, pdl_err *err) {
     if (!sh->row) {
         pdl_err_host(err, "TemplateRuntimeError", "No %s named '%.*s' found.",
                      test ? "test" : "filter", PDL_FMT(sh->name));
@@ -751,22 +760,30 @@ pdl_step pdl_op_filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool nega
     return PDL_STEP_DONE;
 }
 
+pdl_step pdl_op_FILTER(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+    return filter(f, sh, false, false, err);
+}
+
+pdl_step pdl_op_TEST(pdl_fiber *f, bool is_negated, const pdl_callsig *sh, pdl_err *err) {
+    return filter(f, sh, true, is_negated, err);
+}
+
 /* The operands are gone: the result may be a promise of the code worker. */
 static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, &f->filtered, err);
     if (s == PDL_STEP_WAIT) return s;
     push(f, f->filtered);
     f->filtered = pdl_absent();
-    return s == PDL_STEP_DONE ? pdl_op_out(f, false, err) : s;
+    return s == PDL_STEP_DONE ? pdl_op_OUT(f, false, err) : s;
 }
 
-pdl_step pdl_op_out_filter(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
+pdl_step pdl_op_OUT_FILTER(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     size_t n = (size_t)sh->n_pos + 1;
     if (!pdl_is_absent(f->filtered)) return out_filtered(f, err);
     pdl_step s = pdl_vm_force_n(f, n, err);
     if (s != PDL_STEP_DONE) return s;
     if (f->autoescape || pdl_vm_any_object(f, n)) {
-        s = pdl_op_filter(f, sh, false, false, err);
+        s = filter(f, sh, false, false, err);
         if (s != PDL_STEP_DONE) return s;
         f->filtered = pop(f);
         return out_filtered(f, err);

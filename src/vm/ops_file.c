@@ -1,9 +1,15 @@
 /* ops_file.c -- read, include, import, lang: pdl: everything that brings text into a run.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/limits.h"
 #include "lang/toolbox.h"
+#include "value/context.h"
+#include "value/text.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -29,13 +35,13 @@ static pdl_val shown_path(pdl_str path) {
 
 /* --- read ------------------------------------------------------------------------------------- */
 
-pdl_step pdl_op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
+pdl_step pdl_op_READ_FILE(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref name = *top(f);
     if (pdl_is_null(name)) { /* an expression may say: standard input */
         pdl_drop(pop(f));
-        return pdl_op_input(f, b, err);
+        return pdl_op_INPUT(f, b, err);
     }
     if (!pdl_is_str(name)) {
         pdl_err_set(err, PDL_E_type, pdl_field_loc(&b->head, "read"),
@@ -54,7 +60,7 @@ pdl_step pdl_op_read_file(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
+pdl_step pdl_op_INPUT(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = pdl_inflight_await(f, 0, false, err);
     if (s != PDL_STEP_DONE) return s;
     bool many = b->multiline.given && b->multiline.value;
@@ -70,7 +76,7 @@ pdl_step pdl_op_input(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_read_end(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
+pdl_step pdl_op_READ_END(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     if (pdl_is_null(*top(f))) {
         pdl_err_set(err, PDL_E_io, b->head.loc, "EOF");
         err->py_class = pdl_str_dup(PDL_STR("EOFError"));
@@ -106,7 +112,7 @@ static pdl_val folders_of(const pdl_run *r) {
     return folders;
 }
 
-void pdl_op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
+void pdl_op_SOURCE(pdl_fiber *f, pdl_file_place place, const pdl_block *b) {
     pdl_buf path = PDL_BUF;
     bool is_place = path_in(f, b, place, &path);
     pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&path)));
@@ -121,13 +127,13 @@ void pdl_op_source(pdl_fiber *f, const pdl_block *b, pdl_file_place place) {
     }
 }
 
-bool pdl_op_source_found(pdl_fiber *f) {
+bool pdl_vm_source_found(pdl_fiber *f) {
     bool found = !pdl_is_null(*top(f));
     if (!found) pdl_vm_cut_stack(f, f->stack.n - 2);
     return found;
 }
 
-pdl_step pdl_op_source_missing(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_SOURCE_MISSING(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_val shown = shown_path(pdl_buf_str(&path));
@@ -188,7 +194,7 @@ static void open_source(pdl_fiber *f) {
     set_top(f, pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""));
 }
 
-pdl_step pdl_op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_INCLUDE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     open_source(f);
     pdl_code *code = build(f, b, "include", pdl_str_get(*under(f, 1)), *top(f), err);
     if (!code) return PDL_STEP_FAIL;
@@ -198,12 +204,12 @@ pdl_step pdl_op_include(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-void pdl_op_module(pdl_fiber *f) {
+void pdl_op_MODULE(pdl_fiber *f) {
     open_source(f);
     push(f, pdl_absent());
 }
 
-pdl_step pdl_op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
+pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
     pdl_vref module = pdl_dict_find(f->run->imports, *under(f, 1));
     if (pdl_is_bool(module)) /* its import has not ended */
         return step_of(pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "circular import of %.*s",
@@ -211,7 +217,7 @@ pdl_step pdl_op_import_known(pdl_fiber *f, uint32_t known, pdl_err *err) {
     if (!pdl_is_dict(module)) return PDL_STEP_DONE;
     pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(module));
-    set_val(&f->bg, pdl_absent());
+    set_val(&f->background, pdl_absent());
     f->pc = known;
     return PDL_STEP_DONE;
 }
@@ -225,7 +231,7 @@ static pdl_scope *module_scope(const pdl_fiber *f) {
     return pdl_is_absent(given) ? s : pdl_scope_put(s, defaults, pdl_keep(given));
 }
 
-pdl_step pdl_op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_IMPORT(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_vref declarations = *under(f, 1), path = *under(f, 3);
     pdl_code *code = build(f, b, "import", pdl_str_get(path), *under(f, 2), err);
     if (!code) return PDL_STEP_FAIL;
@@ -250,7 +256,7 @@ pdl_step pdl_op_import(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_stdlib(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
     pdl_run *r = f->run;
     if (!r->opt.stdlib.n) {
         push(f, pdl_absent());
@@ -267,13 +273,14 @@ pdl_step pdl_op_stdlib(pdl_fiber *f, pdl_err *err) {
     if (!r->opt.build(r->opt.build_user, PDL_STR("stdlib"), r->opt.stdlib, false, &code, &errors,
                       err))
         PDL_BUG("the standard library does not load: %s", err->msg);
-    pdl_val bg = f->bg; /* an expression leaves the background of the last block alone */
-    f->bg = pdl_absent();
+    pdl_val background =
+        f->background; /* an expression leaves the background of the last block alone */
+    f->background = pdl_absent();
     pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
     pdl_code_drop(code);
     pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     fr->key = key;
-    set_val(&fr->bg, bg);
+    set_val(&fr->background, background);
     pdl_scope_drop(f->scope);
     f->scope = pdl_scope_keep(r->globals);
     set_val(&f->ctx, pdl_context_empty());
@@ -293,7 +300,7 @@ static bool no_text(pdl_vref v, pdl_err *err) {
 }
 
 /* text scope -> runs the program in the text. */
-pdl_step pdl_op_pdl_code(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
         return step_of(pdl_err_set(err, PDL_E_limit, b->head.loc,
                                    "programs run programs more than %d deep",

@@ -1,8 +1,19 @@
 /* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
+#include "base/idmap.h"
 #include "base/limits.h"
+#include "value/int.h"
+#include "value/pyvalues.h"
+#include "vm/closure.h"
+#include "vm/effect_key.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/loop.h"
+#include "vm/object.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -49,7 +60,7 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
 
 /* The place of the k-th list of the loop's `for`. */
 static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
-    const pdl_block *b = blk(f)->info->block;
+    const pdl_block *b = block(f)->info->block;
     const pdl_fors *fors =
         b->kind == PDL_BLOCK_map ? PDL_AS(map, b)->fors : PDL_AS(repeat, b)->fors;
     return fors->lists[k]->loc;
@@ -94,19 +105,20 @@ static pdl_step await_list(pdl_fiber *f, pdl_val *list, pdl_err *err) {
     return pdl_is(*list, PDL_V_PROMISE) ? pdl_vm_force(f, list, err) : PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_for_list(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_FOR_LIST(pdl_fiber *f, pdl_err *err) {
     pdl_step s = await_list(f, top(f), err);
     if (s == PDL_STEP_DONE && pdl_is(*top(f), PDL_V_HANDLE)) pdl_vm_start_iter(f, pop(f));
     return s;
 }
 
-pdl_step pdl_op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
+pdl_step pdl_op_FORS(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     size_t n = 2 * (size_t)info->n + info->has_max;
     pdl_step s = info->has_max ? pdl_vm_force(f, top(f), err) : PDL_STEP_DONE;
     for (size_t k = info->has_max; s == PDL_STEP_DONE && k < n; k++)
         s = await_list(f, under(f, k), err);
     if (s != PDL_STEP_DONE) return s;
-    pdl_vm_loop l = {.n = info->n, .max = -1, .blk = (uint32_t)f->blks.n - 1, .index = info->index};
+    pdl_vm_loop l = {
+        .n = info->n, .max = -1, .block = (uint32_t)f->blocks.n - 1, .index = info->index};
     if (info->has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
     l.names = PDL_NEW_N(pdl_name, l.n);
     l.lists = PDL_NEW_N(pdl_val, l.n);
@@ -121,23 +133,23 @@ pdl_step pdl_op_fors(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-bool pdl_op_for_next(pdl_fiber *f) {
+bool pdl_vm_for_next(pdl_fiber *f) {
     pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     if (l->index) f->scope = pdl_scope_put(f->scope, l->index, pdl_int((int64_t)l->i));
     if (l->max >= 0 && (uint64_t)l->i >= (uint64_t)l->max) return false;
     if (l->i >= l->len) return false;
-    blk(f)->iter = (uint32_t)l->i;
+    block(f)->iter = (uint32_t)l->i;
     l->i++;
     return true;
 }
 
-void pdl_op_for_bind(pdl_fiber *f) {
+void pdl_op_FOR_BIND(pdl_fiber *f) {
     const pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     for (uint32_t k = 0; k < l->n; k++)
         f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
 }
 
-void pdl_op_for_end(pdl_fiber *f) {
+void pdl_op_FOR_END(pdl_fiber *f) {
     pdl_vm_loop l = f->loops.p[--f->loops.n];
     pdl_vm_loop_fini(f, &l);
 }
@@ -199,12 +211,12 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     pdl_vm_set_budget(c, f->budget);
     c->out = pdl_out_child(f);
     /* A record that only carries the id of the map, so that parts of the iteration find theirs. */
-    pdl_blk *b = pdl_vec_push(&c->blks);
-    *b = (pdl_blk){
+    pdl_vm_block *b = pdl_vec_push(&c->blocks);
+    *b = (pdl_vm_block){
         .path = pdl_path_keep(pdl_vm_block_path(f)),
         .ctx_in = pdl_null(),
         .role_in = pdl_null(),
-        .acc = pdl_absent(),
+        .child_messages = pdl_absent(),
         .iter = (uint32_t)i,
     };
     if (i >= m->fibers_cap) {
@@ -277,7 +289,7 @@ static bool begin_map(pdl_vm_loop *l, pdl_err *err) {
     return true;
 }
 
-pdl_step pdl_op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
+pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     if (!l->map && !begin_map(l, err)) return PDL_STEP_FAIL;
     pdl_mapping *m = l->map;
@@ -309,7 +321,7 @@ pdl_step pdl_op_map(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
 
 /* The fold is a loop over the list: its function is kept with it, the value so far is on the
  * stack. */
-pdl_step pdl_op_reduce(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_REDUCE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, under(f, 1), err);
     if (s != PDL_STEP_DONE) return s;
     size_t n = pdl_list_len(*top(f));
@@ -321,7 +333,7 @@ pdl_step pdl_op_reduce(pdl_fiber *f, pdl_err *err) {
                      .len = n,
                      .i = 1,
                      .lists = PDL_NEW_N(pdl_val, 1),
-                     .blk = (uint32_t)f->blks.n - 1};
+                     .block = (uint32_t)f->blocks.n - 1};
     l.lists[0] = pop(f);
     l.func = pop(f);
     push(f, pdl_keep(pdl_list_at(l.lists[0], 0)));
@@ -329,10 +341,10 @@ pdl_step pdl_op_reduce(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-pdl_step pdl_op_reduce_next(pdl_fiber *f, uint32_t end, pdl_err *err) {
+pdl_step pdl_op_REDUCE_NEXT(pdl_fiber *f, uint32_t end, pdl_err *err) {
     pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
     if (l->i >= l->len) {
-        pdl_op_for_end(f);
+        pdl_op_FOR_END(f);
         f->pc = end;
         return PDL_STEP_DONE;
     }

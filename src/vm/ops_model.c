@@ -1,7 +1,15 @@
 /* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply
  * (spec execution 8, providers 1).
  * SPDX-License-Identifier: Apache-2.0 */
+#include "value/context.h"
+#include "value/text.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/retry.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -76,7 +84,8 @@ static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
     c->role = pdl_promise_new(c->id);
     c->extra = pdl_promise_new(c->id);
     pdl_path *p = pdl_vm_block_path(f);
-    set_val(&f->bg, pdl_context_reply(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
+    set_val(&f->background,
+            pdl_context_reply(pdl_keep(c->role), pdl_keep(c->text), pdl_keep(c->extra), p));
     if (!b->response.s.p) return;
     c->raw = pdl_promise_new(c->id);
     f->scope =
@@ -95,7 +104,7 @@ static bool tells_error(pdl_vref messages) {
 
 /* The messages with those that a failed attempt left. Takes messages. */
 static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
-    const pdl_attempts *a = blk(f)->attempts;
+    const pdl_attempts *a = block(f)->attempts;
     if (!a || pdl_is_absent(a->repair) || tells_error(messages)) return messages;
     return pdl_list_concat(messages, a->repair);
 }
@@ -133,7 +142,7 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }
 
-pdl_step pdl_op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
+pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
@@ -154,7 +163,7 @@ pdl_step pdl_op_model(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_model, b->head.loc);
     c->block = &b->head;
     promise_parts(f, c, b);
-    if (blk(f)->attempts) set_val(&blk(f)->attempts->answer, pdl_keep(c->text));
+    if (block(f)->attempts) set_val(&block(f)->attempts->answer, pdl_keep(c->text));
     pdl_val request = request_of(f, b, model, with_repair(f, messages), params);
     if (!pdl_is_absent(traced)) traced = with_repair(f, traced);
     send_input(f, traced);

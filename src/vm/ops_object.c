@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/handle.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/object.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 

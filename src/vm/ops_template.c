@@ -1,15 +1,21 @@
 /* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja
  * code block.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
-
 #include "base/hash.h"
+#include "base/idmap.h"
 #include "base/limits.h"
 #include "compile/compile.h"
+#include "value/pyvalues.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+#include "vm/object.h"
+#include "vm/ops.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
-pdl_step pdl_op_out(pdl_fiber *f, bool only_text, pdl_err *err) {
+pdl_step pdl_op_OUT(pdl_fiber *f, bool only_text, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
@@ -130,14 +136,14 @@ static uint32_t loop_depth(pdl_fiber *f) {
     return l ? l->depth + 1 : 0;
 }
 
-pdl_step pdl_op_loop(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
+pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), items;
     if (pdl_is(v, PDL_V_HANDLE)) { /* again with the list of its items */
         pop(f);
         pdl_vm_start_iter(f, v);
-        return pdl_op_loop(f, recursive, entry, err);
+        return pdl_vm_loop_begin(f, recursive, entry, err);
     }
     if (pdl_is(v, PDL_V_UNDEFINED)) {
         if (!f->code->jinja) return pdl_undefined_error(v, err) ? PDL_STEP_DONE : PDL_STEP_FAIL;
@@ -165,7 +171,7 @@ bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item) {
     return true;
 }
 
-pdl_step pdl_op_unpack(pdl_fiber *f, size_t n, pdl_err *err) {
+pdl_step pdl_op_UNPACK(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val v = *top(f), list;
@@ -470,7 +476,7 @@ static struct pdl_template *template_get(pdl_run *r, pdl_vref text, pdl_vref opt
     return t;
 }
 
-pdl_step pdl_op_jinja(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
+pdl_step pdl_op_JINJA(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref options = *top(f), scope = *under(f, 1), text = *under(f, 2);

@@ -2,7 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/toolbox.h"
 #include "native/native.h"
+#include "value/func.h"
+#include "value/text.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
 
@@ -32,12 +37,12 @@ static pdl_str server_of(const pdl_block *b) {
     return pdl_str_sub(path, strlen(PDL_TOOLS_PREFIX), path.n);
 }
 
-void pdl_op_tool_list(pdl_fiber *f, const pdl_block *b) {
+void pdl_op_TOOL_LIST(pdl_fiber *f, const pdl_block *b) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(2), "server", pdl_text(server_of(b)));
     pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
-pdl_step pdl_op_tool_module(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+pdl_step pdl_op_TOOL_MODULE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
     if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
         return step_of(pdl_err_set(err, PDL_E_include, b->loc,

@@ -6,7 +6,11 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "vm/out.h"
+
 #include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
 
@@ -82,7 +86,7 @@ void pdl_outq_end(pdl_outq *q) {
 
 /* Code, commands and files may say again what a model or a tool has said. */
 bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label) {
-    return label & PDL_LABELS_UNTRUSTED || (r->heard && label & PDL_LABELS_MAYBE_TAINTED);
+    return label & PDL_LABELS_UNTRUSTED || (r->tainted && label & PDL_LABELS_MAYBE_TAINTED);
 }
 
 static void send(pdl_run *r, pdl_event e) {

@@ -1,8 +1,20 @@
 /* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9).
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
+#include "vm/retry.h"
 
 #include <math.h>
+
+#include "value/context.h"
+#include "value/handle.h"
+#include "value/int.h"
+#include "value/text.h"
+#include "vm/check.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/ops.h"
+#include "vm/run.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -239,30 +251,30 @@ static bool read_object(pdl_attempts *a, const pdl_val *v, pdl_err *err) {
 }
 
 /* The id of the block has changed. */
-static void path_again(pdl_blk *b) {
+static void path_again(pdl_vm_block *b) {
     pdl_path_drop(b->path);
     b->path = NULL;
 }
 
-pdl_step pdl_op_retry_init(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    pdl_step s = pdl_vm_force_n(f, i->c, err);
+pdl_step pdl_op_RETRY_INIT(pdl_fiber *f, size_t n, pdl_err *err) {
+    pdl_step s = pdl_vm_force_n(f, n, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_attempts *a = PDL_NEW(pdl_attempts);
     a->backoff = 1.0;
     a->exceptions = a->extra = a->answer = a->repair = a->pdl_error = pdl_absent();
     bool ok = true;
-    if (i->c == 1)
+    if (n == 1)
         a->tries = pdl_int_of(*top(f)) < 0 ? -1 : pdl_int_of(*top(f));
-    else if (i->c)
-        ok = read_object(a, f->stack.p + f->stack.n - i->c, err);
+    else if (n)
+        ok = read_object(a, f->stack.p + f->stack.n - n, err);
     if (!ok) {
         pdl_vm_attempts_free(a);
         return PDL_STEP_FAIL;
     }
-    pdl_vm_cut_stack(f, f->stack.n - i->c);
-    pdl_vm_attempts_free(blk(f)->attempts);
-    blk(f)->attempts = a;
-    path_again(blk(f)); /* the id gets its retry segment */
+    pdl_vm_cut_stack(f, f->stack.n - n);
+    pdl_vm_attempts_free(block(f)->attempts);
+    block(f)->attempts = a;
+    path_again(block(f)); /* the id gets its retry segment */
     return PDL_STEP_DONE;
 }
 
@@ -282,13 +294,13 @@ static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
 static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf b = PDL_BUF, shown = PDL_BUF;
     pdl_buf_putf(&b, "\n[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
-    pdl_loc_put(blk(f)->info->block->loc, &b);
+    pdl_loc_put(block(f)->info->block->loc, &b);
     pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\n\n", a->err.msg);
     pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
                                                     .text = pdl_buf_str(&shown),
                                                     .err = &a->err,
-                                                    .block = blk(f)->info->block,
+                                                    .block = block(f)->info->block,
                                                     .path = pdl_vm_block_path(f),
                                                     .number = (uint32_t)a->done + 1,
                                                     .value = pdl_absent(),
@@ -306,7 +318,7 @@ static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val
 
 /* The incoming context of the block and what was added to it. */
 static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
-    pdl_val in = pdl_keep(blk(f)->ctx_in);
+    pdl_val in = pdl_keep(block(f)->ctx_in);
     return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));
 }
 
@@ -356,7 +368,7 @@ static const pdl_promise *filled(pdl_vref v) {
  * block with an input of its own: the context, where the error stands as well, does not reach
  * it. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
-    const pdl_block *b = blk(f)->info->block;
+    const pdl_block *b = block(f)->info->block;
     const pdl_promise *p = filled(a->answer);
     if (!p || (a->err.kind != PDL_E_type && a->err.kind != PDL_E_parser)) return;
     if (!PDL_AS(model, b)->input) return;
@@ -391,7 +403,7 @@ static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
         return;
     }
     pdl_val r = pdl_dict_putz(pdl_dict_new(1), "seconds", pdl_float(seconds));
-    pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, blk(f)->info->block->loc);
+    pdl_vm_start_effect(f, PDL_EFFECT_sleep, r, block(f)->info->block->loc);
 }
 
 /* pdl_error: {message, kind, file, line, status} and for models the fields of the providers
@@ -423,18 +435,18 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->pdl_error = pdl_keep(old);
     f->scope = pdl_scope_put(f->scope, name, error_value(&a->err));
     a->in_fallback = true;
-    if (blk(f)->budget)
-        pdl_vm_set_budget(f,
-                          blk(f)->budget->up); /* what may help is not limited by what was spent */
-    path_again(blk(f));
-    f->print = blk(f)->print;
+    if (block(f)->budget)
+        pdl_vm_set_budget(
+            f, block(f)->budget->up); /* what may help is not limited by what was spent */
+    path_again(block(f));
+    f->print = block(f)->print;
 }
 
-pdl_step pdl_op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
-    pdl_blk *b = blk(f);
+pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err) {
+    pdl_vm_block *b = block(f);
     pdl_attempts *a = b->attempts;
-    set_val(&b->acc, pdl_absent());
-    set_val(&f->bg, pdl_absent());
+    set_val(&b->child_messages, pdl_absent());
+    set_val(&f->background, pdl_absent());
     if (wants_retry(f, a)) {
         note_retry(f, a);
         if (b->info->block->more->trace_error_on_retry) {
@@ -445,31 +457,31 @@ pdl_step pdl_op_catch(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
         push_delay(f, a);
         return PDL_STEP_DONE;
     }
-    if (i->op == PDL_OP_CATCH || a->err.uncatchable) {
+    if (!has_fallback || a->err.uncatchable) {
         pdl_err_move(err, &a->err);
         return PDL_STEP_FAIL;
     }
     begin_fallback(f, a);
-    f->pc = i->c;
+    f->pc = fallback;
     return PDL_STEP_DONE;
 }
 
 static void next_attempt(pdl_fiber *f, uint32_t attempt) {
-    pdl_attempts *a = blk(f)->attempts;
+    pdl_attempts *a = block(f)->attempts;
     pdl_err_fini(&a->err);
     a->done++;
     a->unmet = false;
-    path_again(blk(f));
+    path_again(block(f));
     f->pc = attempt;
 }
 
-void pdl_op_retry_again(pdl_fiber *f, uint32_t attempt) {
+void pdl_op_RETRY_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     next_attempt(f, attempt);
 }
 
-void pdl_op_catch_end(pdl_fiber *f) {
-    pdl_attempts *a = blk(f)->attempts;
+void pdl_op_CATCH_END(pdl_fiber *f) {
+    pdl_attempts *a = block(f)->attempts;
     pdl_name name = f->run->names.error;
     if (pdl_is_absent(a->pdl_error))
         f->scope = pdl_scope_del(f->scope, name);
@@ -477,7 +489,7 @@ void pdl_op_catch_end(pdl_fiber *f) {
         f->scope = pdl_scope_put(f->scope, name, pdl_keep(a->pdl_error));
     pdl_err_fini(&a->err);
     a->in_fallback = false;
-    path_again(blk(f));
+    path_again(block(f));
 }
 
 /* --- expectations ----------------------------------------------------------------------------- */
@@ -495,7 +507,7 @@ static void add_if_declared(pdl_fiber *f, const pdl_closure *c, pdl_name name, p
 
 /* result expectation feedback -> result answer: calls the feedback function by keyword,
  * silently. */
-pdl_step pdl_op_expect(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_EXPECT(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val func = *top(f);
@@ -510,7 +522,7 @@ pdl_step pdl_op_expect(pdl_fiber *f, pdl_err *err) {
     add_if_declared(f, c, f->run->names.judge, kw, kwv, &n);
     add_if_declared(f, c, f->run->names.transformer, kw, kwv, &n);
     const pdl_type *params = c->info->block->params.all;
-    const pdl_block *b = blk(f)->info->block;
+    const pdl_block *b = block(f)->info->block;
     pdl_val args = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
     pdl_checked of = {"during function call to", PDL_STR("feedback"), b->loc, b->node};
@@ -521,7 +533,7 @@ pdl_step pdl_op_expect(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     kw[n] = PDL_STR("pdl_context");
-    kwv[n++] = next_context(f, blk(f)->attempts);
+    kwv[n++] = next_context(f, block(f)->attempts);
     pdl_keep(func);
     pdl_vm_cut_stack(f, f->stack.n - 2);
     return pdl_vm_call_closure(f, func, NULL, 0, kw, kwv, n, err);
@@ -541,27 +553,27 @@ static void take_feedback(pdl_fiber *f, pdl_attempts *a, pdl_vref answer) {
     a->unmet = true;
 }
 
-pdl_step pdl_op_expect_done(pdl_fiber *f, pdl_err *err) {
+pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val answer = pop(f);
-    take_feedback(f, blk(f)->attempts, answer);
+    take_feedback(f, block(f)->attempts, answer);
     pdl_drop(answer);
     return PDL_STEP_DONE;
 }
 
 /* All expectations have had their say. */
-bool pdl_op_expect_retry(pdl_fiber *f) {
-    const pdl_attempts *a = blk(f)->attempts;
+bool pdl_vm_expect_retry(pdl_fiber *f) {
+    const pdl_attempts *a = block(f)->attempts;
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }
 
 /* As after a failure: the handler's state comes back, and the attempt begins anew. */
-void pdl_op_expect_again(pdl_fiber *f, uint32_t attempt) {
+void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy */
-    set_val(&blk(f)->acc, pdl_absent());
+    set_val(&block(f)->child_messages, pdl_absent());
     pdl_handler h = f->handlers.p[--f->handlers.n];
     pdl_scope_drop(f->scope);
     f->scope = h.scope;

@@ -1,7 +1,18 @@
 /* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls
  * awaited), cancellation.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "vm/run.h"
+
+#include "base/idmap.h"
+#include "value/context.h"
+#include "value/text.h"
+#include "vm/closure.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
+#include "vm/loop.h"
+#include "vm/ops.h"
+#include "vm/out.h"
+#include "vm/wait.h"
 
 #include "base/banned.h"
 
@@ -143,7 +154,8 @@ static pdl_vref sole_source(pdl_vref v) {
 static void keep_answer(pdl_run *r, pdl_vref result) {
     pdl_message m;
     pdl_vref source = sole_source(result);
-    if (pdl_is_absent(source) && !pdl_is_absent(r->main->bg) && pdl_context_last(r->main->bg, &m))
+    if (pdl_is_absent(source) && !pdl_is_absent(r->main->background) &&
+        pdl_context_last(r->main->background, &m))
         source = m.source;
     if (!pdl_is_absent(source)) set_val(&r->answer, pdl_keep(pdl_promise_of(source)->answer));
 }
@@ -255,13 +267,13 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
             !r->finished) { /* RETURN of the main frame: leave it, the result stays on the stack */
             pdl_val v = pop(f);
             pdl_scope *scope = pdl_scope_keep(f->scope);
-            pdl_val bg = f->bg;
-            f->bg = pdl_absent();
+            pdl_val background = f->background;
+            f->background = pdl_absent();
             pdl_vm_frame_pop(f);
             push(f, v);
             pdl_scope_drop(f->scope);
             f->scope = scope;
-            set_val(&f->bg, bg);
+            set_val(&f->background, background);
             f->state = FIBER_READY;
             pdl_fiber_ready(f);
         }
@@ -377,8 +389,8 @@ pdl_loc pdl_fiber_loc(const pdl_fiber *f) {
             pdl_loc at = f->code->sites.p[f->code->where.p[f->pc ? f->pc - 1 : 0].site].loc;
             if (at.src) return at;
         }
-        for (size_t i = f->blks.n; i-- > 0;)
-            if (f->blks.p[i].info) return f->blks.p[i].info->block->loc;
+        for (size_t i = f->blocks.n; i-- > 0;)
+            if (f->blocks.p[i].info) return f->blocks.p[i].info->block->loc;
     }
     return (pdl_loc){0};
 }
@@ -392,8 +404,8 @@ void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *
         if (!id) continue;
         blocks.n = 0;
         for (const pdl_fiber *up = f; up; up = up->parent)
-            for (size_t i = up->blks.n; i-- > 0;)
-                if (up->blks.p[i].info) *pdl_vec_push(&blocks) = up->blks.p[i].info->block;
+            for (size_t i = up->blocks.n; i-- > 0;)
+                if (up->blocks.p[i].info) *pdl_vec_push(&blocks) = up->blocks.p[i].info->block;
         fn(user, &(pdl_wait){pdl_fiber_loc(f), id, blocks.p, blocks.n});
     }
     pdl_vec_fini(&blocks);
@@ -404,12 +416,12 @@ void pdl_run_yield(pdl_run *r) { r->turns = UINT32_MAX - 1; }
 bool pdl_run_is_ready(const pdl_run *r) { return r->ready_first != NULL || r->stream_failed; }
 
 pdl_vref pdl_run_result(const pdl_run *r) { return r->result; }
-bool pdl_run_is_tainted(const pdl_run *r) { return r->heard; }
+bool pdl_run_is_tainted(const pdl_run *r) { return r->tainted; }
 bool pdl_run_result_is_untrusted(const pdl_run *r) {
     return pdl_out_is_untrusted(r, pdl_label_of(r->result));
 }
 pdl_val pdl_run_scope(const pdl_run *r) { return pdl_vm_scope_value(r->main); }
-pdl_vref pdl_run_context(const pdl_run *r) { return r->main->bg; }
+pdl_vref pdl_run_context(const pdl_run *r) { return r->main->background; }
 pdl_vref pdl_run_answer(const pdl_run *r) { return r->answer; }
 double pdl_run_score(const pdl_run *r) { return r->score; }
 const pdl_err *pdl_run_error(const pdl_run *r) { return &r->err; }

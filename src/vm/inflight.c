@@ -1,66 +1,21 @@
-/* promise_ops.c -- waiting for what is not there yet, and the calls to the outside that fill it.
+/* inflight.c -- see inflight.h. The life of an effect: made, perhaps queued, launched, pieces, reply.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "vm/fiber.h"
+#include "vm/inflight.h"
 
 #include <assert.h>
 
+#include "base/idmap.h"
 #include "base/limits.h"
+#include "value/int.h"
+#include "value/text.h"
+#include "vm/check.h"
+#include "vm/effect_key.h"
+#include "vm/err_span.h"
+#include "vm/fiber.h"
+#include "vm/out.h"
+#include "vm/run.h"
 
 #include "base/banned.h"
-
-static const char spec_checking[] = "during spec checking";
-
-static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
-    pdl_inflight *c = pdl_idmap_find(&f->run->calls, id);
-    if (!c) PDL_BUG("promise of call %u that is gone", id);
-    *pdl_vec_push(&c->waiters) = f->id;
-    f->state = FIBER_WAIT_CALL;
-    f->wait_id = id;
-    return PDL_STEP_WAIT;
-}
-
-pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
-    if (PDL_LIKELY(!pdl_may_hold_promise(*slot))) return PDL_STEP_DONE;
-    pdl_vref b = pdl_promise_blocking(*slot);
-    if (pdl_is_absent(b)) {
-        pdl_val out;
-        if (!pdl_promise_resolve(*slot, &out, err)) return PDL_STEP_FAIL;
-        set_val(slot, out);
-        return PDL_STEP_DONE;
-    }
-    pdl_promise *p = pdl_promise_of(b);
-    if (p->state == PDL_PROMISE_FAILED) {
-        pdl_err_copy(err, &p->err);
-        return PDL_STEP_FAIL;
-    }
-    return wait_for_call(f, p->id);
-}
-
-pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
-    for (size_t i = 0; i < n; i++) {
-        pdl_step s = pdl_vm_force(f, under(f, i), err);
-        if (s != PDL_STEP_DONE) return s;
-    }
-    return PDL_STEP_DONE;
-}
-
-pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
-    uint32_t open = 0;
-    for (size_t i = f->calls.n; i-- > 0 && f->calls.p[i].number >= from;)
-        open += pdl_is_absent(f->calls.p[i].failed);
-    if (open) {
-        f->state = FIBER_WAIT_CALLS;
-        f->wait_from = from;
-        f->wait_left = open;
-        return PDL_STEP_WAIT;
-    }
-    size_t first = f->calls.n; /* what is left has failed */
-    while (first > 0 && f->calls.p[first - 1].number >= from) first--;
-    if (!raise || first == f->calls.n) return PDL_STEP_DONE;
-    pdl_err_copy(err, &pdl_promise_of(f->calls.p[first].failed)->err);
-    while (f->calls.n > first) pdl_drop(f->calls.p[--f->calls.n].failed);
-    return PDL_STEP_FAIL;
-}
 
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from) {
     while (f->calls.n && f->calls.p[f->calls.n - 1].number >= from)
@@ -82,8 +37,6 @@ void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
     from->calls.n = 0;
     from->n_open = 0;
 }
-
-/* --- calls ------------------------------------------------------------------------------------ */
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
@@ -137,7 +90,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
                                                .value = notes,
                                                .context = pdl_absent()});
     pdl_drop(notes);
-    r->heard |= (pdl_effect_label(e) & PDL_LABELS_UNTRUSTED) != 0;
+    r->tainted |= (pdl_effect_label(e) & PDL_LABELS_UNTRUSTED) != 0;
     if (c) c->label |= pdl_effect_label(e);
     if (c) pdl_inflight_answered(c, reply);
 }
@@ -190,7 +143,6 @@ void pdl_inflight_free(pdl_inflight *c) {
         c->stages = s->next;
         pdl_drop(s->in);
         pdl_drop(s->out);
-        pdl_drop(s->func_name);
         pdl_free(s);
     }
     pdl_vec_fini(&c->waiters);
@@ -225,7 +177,7 @@ void pdl_run_queue_models(pdl_run *r) {
 
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path *place = pdl_vm_place_of(f);
-    pdl_inflight_start_at(f, c, request, place, f->blks.n ? pdl_vm_place_block(f)->effects++ : 0);
+    pdl_inflight_start_at(f, c, request, place, f->blocks.n ? pdl_vm_place_block(f)->effects++ : 0);
     pdl_path_drop(place);
 }
 
@@ -260,37 +212,6 @@ void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pd
 static void fail_promise(pdl_val p, const pdl_err *err) {
     if (!pdl_is_absent(p) && pdl_promise_of(p)->state == PDL_PROMISE_PENDING)
         pdl_promise_fail(pdl_promise_of(p), err);
-}
-
-/* Applies parser and spec in order; each stage takes the value of the one before. */
-static void run_stage(pdl_run *r, pdl_stage *s) {
-    pdl_promise *in = pdl_promise_of(s->in);
-    pdl_err err = {0};
-    if (in->state == PDL_PROMISE_FAILED) {
-        fail_promise(s->out, &in->err);
-        return;
-    }
-    pdl_val v = pdl_keep(in->value), parsed;
-    bool ok = true;
-    if (s->parse) {
-        ok = pdl_parse(s->block->more->parser->parser, v, &parsed, &err);
-        if (ok)
-            set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
-        else {
-            err.label |= pdl_label_of(v);
-            pdl_err_at(&err, s->loc);
-        }
-    } else if (s->check) {
-        ok = pdl_vm_check_value(r, s->block->more->spec, v,
-                                &(pdl_checked){spec_checking, .loc = s->loc}, &err);
-    }
-    if (ok) {
-        pdl_promise_fill(pdl_promise_of(s->out), v);
-        return;
-    }
-    pdl_drop(v);
-    fail_promise(s->out, &err);
-    pdl_err_fini(&err);
 }
 
 static pdl_val message_extra(pdl_vref message) {
@@ -414,7 +335,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
                          pdl_with_label(pdl_keep(reply->value), c->label));
     pdl_val failed = c->failed ? pdl_keep(c->text) : pdl_absent();
     for (pdl_stage *s = c->stages; s; s = s->next) {
-        run_stage(r, s);
+        pdl_vm_run_stage(r, s);
         if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED)
             failed = pdl_keep(s->out);
     }
@@ -430,98 +351,4 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     else
         pdl_inflight_free(c);
     pdl_run_queue_models(r);
-}
-
-/* --- what is pending on a promise ------------------------------------------------------------- */
-
-/* A stage behind the promise on top, which a call will fill: the top becomes the promise of the
- * stage. */
-static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
-    if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
-    pdl_promise *p = pdl_promise_of(*top(f));
-    pdl_inflight *c =
-        p->state == PDL_PROMISE_PENDING && p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
-    if (!c || c->kind != PDL_EFFECT_model) return false;
-    pdl_stage *s = PDL_NEW(pdl_stage), **end = &c->stages;
-    *s = (pdl_stage){
-        .block = b,
-        .in = *top(f),
-        .out = pdl_promise_new(c->id),
-        .parse = parse,
-        .check = !parse,
-        .func_name = pdl_absent(),
-        .loc = loc,
-    };
-    *top(f) = pdl_keep(s->out);
-    while (*end) end = &(*end)->next;
-    *end = s;
-    return true;
-}
-
-pdl_step pdl_op_parse(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    if (add_stage(f, b, true, b->more->parser_loc)) return PDL_STEP_DONE;
-    pdl_step s = pdl_vm_force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    pdl_val out;
-    if (!pdl_parse(b->more->parser->parser, *top(f), &out, err)) {
-        err->label |= pdl_label_of(*top(f));
-        pdl_err_at(err, b->more->parser_loc);
-        return PDL_STEP_FAIL;
-    }
-    set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
-    return PDL_STEP_DONE;
-}
-
-/* The problems as one message, a line each. */
-static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));
-    for (size_t i = 0; i < problems->n; i++) {
-        const pdl_problem *p = &problems->p[i];
-        pdl_loc at = p->loc.src && !p->at_header ? p->loc : of->loc;
-        pdl_buf_putc(&b, '\n');
-        pdl_loc_put(at, &b);
-        pdl_buf_put(&b, p->text);
-    }
-    pdl_err_set(err, PDL_E_type, of->loc, "%s", pdl_buf_z(&b));
-    pdl_buf_fini(&b);
-    return false;
-}
-
-bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of,
-                        pdl_err *err) {
-    pdl_mark m = pdl_arena_mark(r->scratch);
-    pdl_problems problems = {0};
-    bool fits = false;
-    bool done = pdl_type_check(t, v, of->args, r->scratch, &fits, &problems, err);
-    PDL_TRACE(r->opt.debug, types, "%.*s:%u value %s", of->loc.src ? (int)of->loc.src->name.n : 0,
-              of->loc.src ? of->loc.src->name.p : "", pdl_loc_line(of->loc),
-              fits ? "fits" : "does not fit");
-    if (!done)
-        pdl_err_at(err, of->loc);
-    else if (!fits)
-        report_problems(&problems, of, err);
-    if (!done || !fits) err->label |= pdl_label_of(v);
-    pdl_arena_reset(r->scratch, m);
-    return done && fits;
-}
-
-pdl_step pdl_op_check(pdl_fiber *f, const pdl_block *b, bool fallback, pdl_err *err) {
-    pdl_loc loc = fallback ? b->more->fallback->loc : b->more->spec_loc;
-    if (pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
-    if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
-    pdl_step s = pdl_vm_force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f),
-                                      &(pdl_checked){spec_checking, .loc = loc}, err));
-}
-
-pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
-    const pdl_block *b = &c->info->block->head;
-    if (!b->more->spec || pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
-    pdl_step s = pdl_vm_force(f, top(f), err);
-    if (s != PDL_STEP_DONE) return s;
-    pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"),
-                      NULL};
-    return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f), &of, err));
 }

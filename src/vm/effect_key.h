@@ -1,0 +1,18 @@
+/* effect_key.h -- the place of an effect in the run, which is its key in a recording. Private to vm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_EFFECT_KEY_H
+#define PDL_VM_EFFECT_KEY_H
+
+#include "vm/fiber.h"
+
+/* The record of the block that counts what an expression starts. */
+pdl_vm_block *pdl_vm_place_block(pdl_fiber *f);
+pdl_path *pdl_vm_place_path(pdl_fiber *f);
+/* The place of an effect that the fiber starts now. Owned. */
+pdl_path *pdl_vm_place_of(pdl_fiber *f);
+/* The child, an iteration of a map, is inside the same calls as f. */
+void pdl_vm_place_child(pdl_fiber *f, pdl_fiber *child);
+
+#endif

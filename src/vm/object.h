@@ -1,0 +1,40 @@
+/* object.h -- operations on remote objects: values that live in the Python worker. Private to vm.
+ *
+ * Each pdl_vm_start_... function pushes the promise of the worker's answer and takes its values.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_OBJECT_H
+#define PDL_VM_OBJECT_H
+
+#include "value/handle.h"
+#include "value/int.h"
+#include "vm/fiber.h"
+
+void pdl_vm_start_attr(pdl_fiber *f, pdl_val handle, pdl_val name);
+void pdl_vm_start_item(pdl_fiber *f, pdl_val handle, pdl_val key);
+void pdl_vm_start_iter(pdl_fiber *f, pdl_val handle);
+/* name: of a method, or absent. */
+void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args, pdl_val kwargs);
+/* These take their operands from the stack: object and three bounds, object, two operands. */
+void pdl_vm_start_slice(pdl_fiber *f);
+void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
+void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);
+/* Starts a test with an object that is an operator, in place of its operands. Returns false when
+ * the test is not an operator. */
+bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
+const char *pdl_vm_arith_text(pdl_arith op);
+/* Is v an object, or can it contain one? */
+bool pdl_vm_has_object(pdl_vref v);
+/* The same of the n topmost values. */
+bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
+/* Applies a filter to a value that is or holds objects. *done: the result replaced the operands.
+ * Otherwise the caller calls the native, and pdl_object_filter_end after it. */
+pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err);
+void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);
+/* Starts a method that formats objects, in place of its operands. Returns false for others. */
+bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh);
+/* How many values the arguments of a call take on the stack. */
+size_t pdl_vm_arg_count(const pdl_callsig *s);
+
+#endif

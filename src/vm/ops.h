@@ -1,0 +1,85 @@
+/* ops.h -- the functions of the instructions, generated from compile/ops.def, and what the files of
+ * instructions share. Private to vm.
+ *
+ * A row OP(NAME, ...) is carried out by pdl_op_NAME, which may fail or wait; a row OP_SURE(NAME,
+ * ...) by a pdl_op_NAME that does neither. Both get the operands that the row lists. The loop in
+ * exec.c carries out rows OP_INLINE itself.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_OPS_H
+#define PDL_VM_OPS_H
+
+#include "compile/code.h"
+#include "value/int.h"
+#include "vm/closure.h"
+#include "vm/fiber.h"
+
+/* clang-format off */
+#define PARAM_NONE
+#define PARAM_FLAG(what)        , bool what
+#define PARAM_ENUM(type)        , type how
+#define PARAM_NAME              , pdl_name name
+#define PARAM_CONST             , pdl_vref constant
+#define PARAM_TARGET            , uint32_t target
+#define PARAM_ENTRY             , uint32_t entry
+#define PARAM_COUNT             , size_t n
+#define PARAM_SLOT              , uint32_t slot
+#define PARAM_PTR(type)         , const type *operand
+#define PARAM_PTR_OR_NULL(type) , const type *operand
+#define OP(name, pops, pushes, flow, a, c, doc) \
+    pdl_step pdl_op_##name(pdl_fiber *f PARAM_##a PARAM_##c, pdl_err *err);
+#define OP_SURE(name, pops, pushes, flow, a, c, doc) \
+    void pdl_op_##name(pdl_fiber *f PARAM_##a PARAM_##c);
+#define OP_INLINE(name, pops, pushes, flow, a, c, doc)
+#include "compile/ops.def"
+#undef PARAM_NONE
+#undef PARAM_FLAG
+#undef PARAM_ENUM
+#undef PARAM_NAME
+#undef PARAM_CONST
+#undef PARAM_TARGET
+#undef PARAM_ENTRY
+#undef PARAM_COUNT
+#undef PARAM_SLOT
+#undef PARAM_PTR
+#undef PARAM_PTR_OR_NULL
+/* clang-format on */
+
+/* ops_block.c */
+void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info);
+void pdl_vm_to_message(pdl_fiber *f);
+pdl_val pdl_vm_background_add(pdl_val a, pdl_val b); /* takes both; absent is empty */
+/* contribute.c */
+void pdl_vm_files_close(pdl_run *r);
+bool pdl_vm_is_aggregator_messages(pdl_vref v, pdl_str name, pdl_val *out);
+/* match.c */
+bool pdl_vm_pattern_match(pdl_fiber *f, const pdl_pattern *p, pdl_vref v);
+/* ops_file.c: was there a file? The path and its text stay for INCLUDE or IMPORT. */
+bool pdl_vm_source_found(pdl_fiber *f);
+/* ops_tools.c: declares the functions in the parameter `tools` to the model. */
+PDL_MUST bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err);
+/* ops_expr.c */
+void pdl_vm_native_env_init(pdl_fiber *f);
+pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
+/* The truth of the top, which stays. */
+pdl_step pdl_vm_truth(pdl_fiber *f, bool *truth, pdl_err *err);
+void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh);
+pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name);
+/* Appends str(v). An undefined value is the empty text in templates and an error elsewhere. */
+bool pdl_vm_put_str(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
+/* The same escaped for HTML, unless the value is marked safe. */
+bool pdl_vm_put_escaped(pdl_fiber *f, pdl_vref v, pdl_buf *b, pdl_err *err);
+
+/* ops_template.c */
+pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err *err);
+bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item);
+/* Returns false when x is not a loop object, or has no such attribute. */
+bool pdl_vm_loop_attr(pdl_vref x, pdl_str name, pdl_val *out);
+pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *m);
+pdl_step pdl_vm_cell_call(pdl_fiber *f, pdl_val callee, const pdl_val *pos, size_t n_pos,
+                          const pdl_str *kw, const pdl_val *kwv, size_t n_kw, bool *handled,
+                          pdl_val *out, pdl_err *err);
+void pdl_vm_templates_fini(pdl_run *r);
+
+#endif

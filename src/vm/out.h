@@ -1,0 +1,37 @@
+/* out.h -- output in the order of the program. Private to vm; out.c explains it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_OUT_H
+#define PDL_VM_OUT_H
+
+#include "effect/effect.h"
+#include "trace/event.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+
+/* Can text with this label contain what a model or a tool said? */
+bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label);
+pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent);
+void pdl_outq_free(pdl_outq *q);
+/* The fiber of q prints nothing more: what follows q may be sent. */
+void pdl_outq_end(pdl_outq *q);
+/* Adds a queue for an iteration of a map to the queue of f, which owns it. */
+pdl_outq *pdl_out_child(pdl_fiber *f);
+
+/* What a fiber prints: sent at once when nothing before it is missing, queued otherwise. */
+void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
+void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
+void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text);
+void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message);
+/* Sends everything that is complete. */
+void pdl_out_flush(pdl_run *r);
+
+/* The position of f in its queue, for pdl_out_forget. */
+size_t pdl_out_mark(pdl_fiber *f);
+/* An attempt was given up: drops what it queued since `mark`, from the first failed call on. */
+void pdl_out_forget(pdl_fiber *f, size_t mark);
+/* Returns false when the cursor is not at a failed call; else fills err with its error. */
+bool pdl_out_failed(pdl_run *r, pdl_err *err);
+
+#endif

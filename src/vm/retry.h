@@ -1,0 +1,40 @@
+/* retry.h -- the attempts of a block with retry, fallback or expectations. Private to vm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_RETRY_H
+#define PDL_VM_RETRY_H
+
+#include "vm/fiber.h"
+
+/* Settings and state of retry of one block. */
+struct pdl_attempts {
+    int64_t tries; /* further attempts; -1: unlimited */
+    int64_t done;  /* attempts that failed so far */
+    double delay, max_delay, backoff, jitter_min, jitter_max;
+    bool has_max;
+    pdl_val exceptions; /* list of names; absent: all */
+    pdl_val extra;      /* context added by errors and feedback; absent: none */
+    pdl_val answer;     /* of the model in this attempt, a promise; absent: none was asked */
+    /* messages that show the model what was wrong with its last answer; absent: none */
+    pdl_val repair;
+    pdl_err err;       /* of the last attempt while it is handled */
+    pdl_val pdl_error; /* what pdl_error was before the fallback */
+    bool in_fallback;
+    bool unmet; /* an expectation of this attempt wants another one */
+};
+
+/* How the messages of trace_error_on_retry begin. */
+#define TRACED_ERROR "An error occurred in a PDL block. Error details: "
+#define TRACED_AGAIN "The previous error occurs multiple times."
+
+void pdl_vm_attempts_free(pdl_attempts *a);
+/* CATCH; with a fallback it is run, at `fallback`, when no other attempt follows. */
+pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err);
+/* EXPECT_RETRY. Returns false when no other attempt is wanted. */
+bool pdl_vm_expect_retry(pdl_fiber *f);
+/* Does `retry.exceptions` with this class name name the error? */
+bool pdl_vm_err_matches(const pdl_err *e, pdl_str class_name);
+bool pdl_vm_is_exception_name(pdl_str name);
+
+#endif

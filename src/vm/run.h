@@ -1,0 +1,92 @@
+/* run.h -- a run: its fibers, effects in flight, options and results. Private to vm.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VM_RUN_H
+#define PDL_VM_RUN_H
+
+#include "base/idmap.h"
+#include "base/rand.h"
+#include "vm/fiber.h"
+#include "vm/inflight.h"
+
+typedef struct pdl_usage {
+    int64_t calls, completion, prompt;
+} pdl_usage;
+
+struct pdl_run {
+    pdl_run_options opt;
+    pdl_fiber *main;
+    pdl_fiber *all; /* list of live fibers */
+    pdl_fiber *ready_first, *ready_last;
+    pdl_idmap fibers, calls; /* named by id: a late reply finds nobody instead of a freed object */
+    uint32_t next_fiber, next_call;
+    uint32_t open_models;
+    PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
+    size_t queue_head;
+    pdl_outq *out;
+    bool closing; /* pdl_run_free frees all fibers: a map does not free those of its iterations */
+    bool finished, failed, draining;
+    pdl_fiber *current;             /* the fiber that runs; NULL: none */
+    pdl_cancel cancel;              /* entered while the run works */
+    void *reserve, *report_reserve; /* memory.c; NULL: given back */
+    size_t failed_size; /* of the allocation that took the reserve: the program ends; 0: none */
+    bool tainted;       /* a model or a tool has answered */
+    pdl_val result;
+    pdl_val answer; /* of the model that gives the result, as far as it is kept; or absent */
+    pdl_err err;
+    double score;
+    pdl_usage usage, nested_usage;
+    bool stream_failed, yielded;
+    uint32_t turns;
+    pdl_val tool_names;  /* dict from names of tools, as models call them, to their servers */
+    pdl_val imports;     /* dict from text to module object, or true while it is running */
+    pdl_idmap templates; /* compiled templates by hash of their text */
+    PDL_VEC(struct pdl_template *) template_list;
+    PDL_VEC(pdl_val) files; /* open file aggregators */
+    uint64_t sched;         /* state of PDL_STRESS=sched */
+    pdl_rand rng;
+    bool rng_ready;
+    pdl_err rng_err; /* no seed could be read: the run fails */
+    pdl_call_in call_in;
+    struct {
+        pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle,
+            judge, transformer;
+    } names;
+    pdl_scope *globals; /* what an imported file starts with */
+    pdl_scope *initial; /* what the program starts with */
+    pdl_arena *scratch;
+    PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
+};
+
+/* memory.c */
+/* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
+pdl_alloc_watch pdl_run_watch(pdl_run *r);
+/* Frees the reserve at the end of the run. */
+void pdl_run_unwatch(pdl_run *r);
+/* Returns false after an allocation that failed: the program ends with PDL_E_limit. */
+bool pdl_run_has_memory(pdl_run *r, pdl_err *err);
+
+/* globals.c */
+void pdl_run_globals(pdl_run *r);
+pdl_val pdl_vm_usage_value(pdl_run *r);
+/* Returns the object of an imported file that ends in this frame: all that it defined. */
+pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr);
+pdl_val pdl_vm_scope_value(pdl_fiber *f);
+double pdl_run_random(void *run);
+
+/* budget.c */
+void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: none */
+/* Counts `turns` of a loop in which the fiber asked nothing of the outside, and fails with an error
+ * of kind budget when its time is over. */
+PDL_MUST bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err);
+/* The fiber asks for something that takes time: effects check the budget themselves. */
+void pdl_run_mark_progress(pdl_fiber *f);
+
+/* events */
+static inline bool wants_blocks(const pdl_run *r) { return r->opt.sinks.wants_blocks; }
+void pdl_vm_send_block(pdl_fiber *f, pdl_event_kind kind, const pdl_blockinfo *info, pdl_vref value,
+                       const pdl_err *err);
+void pdl_vm_send_field(pdl_fiber *f, const char *key, pdl_vref value, uint32_t number);
+
+#endif
