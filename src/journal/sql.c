@@ -125,8 +125,19 @@ static bool is_unfinished(const char *name) {
            S_ISREG(log.st_mode) && log.st_size > 0;
 }
 
+/* What is there already is not opened: a pipe would wait for its other end, and closing a file gives
+ * back the locks that another run of this process has on it. */
+static bool is_there(const char *name) {
+    struct stat st;
+    return stat(name, &st) == 0 && access(name, R_OK | W_OK) == 0;
+}
+
 bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err) {
     char *name = pdl_str_dup(path);
+    if (!fresh && is_there(name)) {
+        pdl_free(name);
+        return true;
+    }
     int fd = open(name, O_CREAT | O_WRONLY | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
     if (fd < 0 && fresh && errno == EEXIST) {
         fd = is_unfinished(name) ? open(name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
@@ -179,6 +190,9 @@ bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     bool ok =
         stat(q->path, &st) == 0 ||
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", q->path, strerror(errno));
+    if (ok && !S_ISREG(st.st_mode))
+        ok = pdl_err_set(err, use->kind, (pdl_loc){0}, "%s%s%s: it is not a regular file",
+                         use->before, q->path, use->after);
     ok = ok && load_library(q, err);
     if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         ok = failed(q, err);

@@ -164,17 +164,34 @@ class Tests:
                 for fd in (r, w, stalled):
                     os.close(fd)
 
+    def refused(self, option, status, want):
+        if self.wanted and option not in self.wanted:
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            os.mkfifo(os.path.join(d, "fifo"))
+            p = self.start(d, "text: x\n", [option, "fifo"])
+            err = self.end(p)
+            ok = err == want and p.returncode == status
+            self.result(option, None if ok else "exit status %s: %s" % (p.returncode, err))
+
 
 # name, program, arguments
 FIFOS = [
     ("read", "read: fifo\n", []), ("include", "include: fifo\n", []), ("import", "defs: {m: {import: ./fifo}}\ntext: x\n", []),
-    ("data file", "text: x\n", ["--data-file", "fifo"]), ("cache", "text: x\n", ["--cache", "fifo"]), ("record", "text: x\n", ["--record", "fifo"]),
-    ("replay", "text: x\n", ["--replay", "fifo"]), ("wire", "text: x\n", ["--wire", "fifo"]), ("trace", "text: x\n", ["-t", "fifo"]),
+    ("data file", "text: x\n", ["--data-file", "fifo"]), ("wire", "text: x\n", ["--wire", "fifo"]), ("trace", "text: x\n", ["-t", "fifo"]),
     ("prices", "text: x\n", ["--prices", "fifo"]),
     ("write", "defs: {o: {aggregator: {file: fifo}}}\ntext: [{text: x, contribute: [result, o]}]\n", []),
     ("write to a full pipe", "defs: {o: {aggregator: {file: big}}}\ntext: [{text: \"${ 'x' * 1000000 }\", contribute: [result, o]}]\n", []),
     ("trace to a full pipe", "text: ${ 'x' * 1000000 }\n", ["-t", "big"]),
     ("stdout full", "text: ${ 'x' * 1000000 }\n", []), ("stdout full at the end", "text: ${ 'x' * 1000000 }\n", ["--stream", "none"]),
+]
+
+
+# what only a regular file can be: option, exit status, error
+REFUSED = [
+    ("--cache", 1, "the cache fifo cannot be used: it is not a regular file\n"),
+    ("--record", 2, "fifo exists already: a recording needs a new file\n"),
+    ("--replay", 1, "replay: fifo cannot be read: it is not a regular file\n"),
 ]
 
 
@@ -188,6 +205,8 @@ def main():
         t.budget("budget block " + name, block)
     for name, text, args in FIFOS:
         t.fifo(name, text, args)
+    for option, status, want in REFUSED:
+        t.refused(option, status, want)
     t.budget("budget fifo", "read: fifo")
     print("%d passed, %d failed" % (t.passed, t.failed))
     return 1 if t.failed else 0
