@@ -33,6 +33,9 @@ deps: ## install what is missing (Debian: apt-get as root or through sudo)
 asan: ## build-asan/: address, undefined behaviour and leak sanitizers
 	@sh tools/setup $(BUILD)-asan $(SAN) && ninja -j$(J) -C $(BUILD)-asan
 
+python: all ## the Python package in build/python, for PYTHONPATH; skipped where Python.h is absent
+	@$(PY) tools/build-python $(BUILD) || [ $$? = 77 ]
+
 unit: all ## unit tests
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) unit
 
@@ -109,4 +112,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks at arguments: what is wrong is an exception that names the argument."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Optional, Tuple, Union
+
+from ._errors import UsageError
+
+
+def fail(name: str, want: str, value: object) -> TypeError:
+    return TypeError("%s must be %s, not %s" % (name, want, type(value).__name__))
+
+
+def text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise fail(name, "text", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError("%s holds a lone surrogate" % name) from None
+    return value
+
+
+def path(name: str, value: object) -> str:
+    if not isinstance(value, (str, os.PathLike)):
+        raise fail(name, "a path", value)
+    found = os.fspath(value)
+    if not isinstance(found, str):
+        raise fail(name, "a path of text", found)
+    if not found or "\0" in found:
+        raise UsageError("%s is empty or holds a NUL" % name)
+    return text(name, found)
+
+
+def optional_path(name: str, value: object) -> Optional[str]:
+    return None if value is None else path(name, value)
+
+
+def dictionary(name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise fail(name, "a dict", value)
+    for key in value:
+        if not isinstance(key, str):
+            raise TypeError("%s has a key that is no text: %r" % (name, key))
+    return value
+
+
+def count(name: str, value: object, most: int = 100000) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise fail(name, "an integer", value)
+    if not 0 < value <= most:
+        raise UsageError("%s must be from 1 to %d, not %d" % (name, most, value))
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise fail(name, "True or False", value)
+    return value
+
+
+def _number(name: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise fail(name, "a number", value)
+    if not 0 < value < 1e15:
+        raise UsageError("%s must be greater than 0, not %r" % (name, value))
+    return repr(value) if isinstance(value, int) else "%.15g" % value
+
+
+def budget(value: Union[None, str, dict[str, Any]]) -> Optional[str]:
+    if value is None or isinstance(value, str):
+        return None if value is None else text("budget", value)
+    return ",".join("%s=%s" % (k, _number("budget[%r]" % k, v)) for k, v in dictionary("budget", value).items())
+
+
+def timeout(value: Union[None, str, int, float]) -> Optional[str]:
+    if value is None or isinstance(value, str):
+        return None if value is None else text("timeout", value)
+    return _number("timeout", value)
+
+
+def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
+    """-> (path, JSON text of a dict)"""
+    if not isinstance(value, dict):
+        return optional_path("prices", value), None
+    try:
+        return None, json.dumps(value)
+    except (TypeError, ValueError) as e:
+        raise UsageError("prices: %s" % e) from None

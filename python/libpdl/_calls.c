@@ -1,0 +1,252 @@
+/* _calls.c -- what the library calls back: handlers, functions among the values, requests.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "_pdl.h"
+
+typedef struct request {
+    PyObject_HEAD
+    pdlpy_engine *engine;
+    PyObject *held;
+    pdl_request *request; /* NULL: answered */
+} request;
+
+static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
+    request *q = PyObject_GC_New(request, (PyTypeObject *)b->engine->state->request_type);
+    if (!q) return NULL;
+    Py_INCREF(b->engine);
+    Py_INCREF(b->held);
+    q->engine = b->engine;
+    q->held = b->held;
+    q->request = r;
+    PyObject_GC_Track((PyObject *)q);
+    return (PyObject *)q;
+}
+
+static PyObject *data_of(const pdlpy_bound *b, const pdl_request *r, const char *key) {
+    pdlpy_place place = {b->engine, b->held, 0};
+    pdl_value *v = pdl_value_get(pdl_request_data(r), key);
+    PyObject *object = pdlpy_to_python(&place, v);
+    pdl_value_drop(v);
+    return object;
+}
+
+/* Types whose values surely are no awaitables. */
+static bool is_plain(PyObject *o) {
+    return o == Py_None || PyBool_Check(o) || PyLong_Check(o) || PyFloat_Check(o) ||
+           PyUnicode_Check(o) || PyList_Check(o) || PyDict_Check(o) || PyTuple_Check(o);
+}
+
+/* Gives (request, what: an awaitable or an exception) to the Python side. Takes what. */
+static void hand_over(const pdlpy_bound *b, PyObject *q, PyObject *what) {
+    PyObject *done = what ? PyObject_CallFunctionObjArgs(b->engine->owner, q, what, NULL) : NULL;
+    if (!done) PyErr_WriteUnraisable(b->fn);
+    Py_XDECREF(done);
+    Py_XDECREF(what);
+}
+
+/* The exception that is set, which is then set no longer. */
+static PyObject *caught(void) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (value && trace) PyException_SetTraceback(value, trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return value;
+}
+
+static PyObject *call(const pdlpy_bound *b, const pdl_request *r, PyObject *q) {
+    if (!b->is_function) return PyObject_CallFunctionObjArgs(b->fn, q, NULL);
+    PyObject *list = data_of(b, r, "args"), *args = list ? PyList_AsTuple(list) : NULL;
+    PyObject *kwargs = args ? data_of(b, r, "kwargs") : NULL;
+    PyObject *result = kwargs ? PyObject_Call(b->fn, args, kwargs) : NULL;
+    Py_XDECREF(list);
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
+    return result;
+}
+
+static void answer_function(const pdlpy_bound *b, request *q, PyObject *result) {
+    pdlpy_place place = {b->engine, b->held, 0};
+    pdl_value *v = pdlpy_to_library(&place, result);
+    if (!v) {
+        hand_over(b, (PyObject *)q, caught());
+        return;
+    }
+    pdl_request *r = q->request;
+    q->request = NULL;
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+}
+
+void pdlpy_called(void *user, pdl_request *r) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_bound *b = user;
+    Py_INCREF(b);
+    PyObject *q = request_new(b, r);
+    PyObject *result = q && b->fn ? call(b, r, q) : NULL;
+    if (!q) {
+        PyErr_Clear();
+        pdl_request_refuse(r, "runtime", "Python has no memory left");
+    } else if (!result)
+        hand_over(b, q, PyErr_Occurred() ? caught() : Py_BuildValue(""));
+    else if (b->is_function && (is_plain(result) || !PyObject_HasAttrString(result, "__await__")))
+        answer_function(b, (request *)q, result);
+    else if (b->is_function) {
+        Py_INCREF(result);
+        hand_over(b, q, result);
+    }
+    Py_XDECREF(result);
+    Py_XDECREF(q);
+    Py_DECREF(b);
+    PyGILState_Release(gil);
+}
+
+/* --- bound ------------------------------ */
+
+PyObject *pdlpy_bound_new(pdlpy_engine *e, PyObject *fn, PyObject *held, bool is_function) {
+    pdlpy_bound *b = PyObject_GC_New(pdlpy_bound, (PyTypeObject *)e->state->bound_type);
+    if (!b) return NULL;
+    Py_INCREF(e);
+    Py_INCREF(fn);
+    Py_INCREF(held);
+    b->engine = e;
+    b->fn = fn;
+    b->held = held;
+    b->is_function = is_function;
+    PyObject_GC_Track((PyObject *)b);
+    return (PyObject *)b;
+}
+
+static int bound_traverse(PyObject *self, visitproc visit, void *arg) {
+    pdlpy_bound *b = (pdlpy_bound *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(b->engine);
+    Py_VISIT(b->fn);
+    Py_VISIT(b->held);
+    return 0;
+}
+
+static int bound_clear(PyObject *self) {
+    Py_CLEAR(((pdlpy_bound *)self)->fn);
+    return 0;
+}
+
+static void bound_dealloc(PyObject *self) {
+    pdlpy_bound *b = (pdlpy_bound *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(b->fn);
+    Py_DECREF(b->held);
+    Py_DECREF(b->engine);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot bound_slots[] = {{Py_tp_traverse, bound_traverse},
+                                    {Py_tp_clear, bound_clear},
+                                    {Py_tp_dealloc, bound_dealloc},
+                                    {0, NULL}};
+static PyType_Spec bound_spec = {
+    "libpdl._pdl.Bound", sizeof(pdlpy_bound), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, bound_slots};
+
+/* --- request ------------------------------ */
+
+static request *open_request(PyObject *self) {
+    request *q = (request *)self;
+    if (q->request) return pdlpy_enter(q->engine) ? q : NULL;
+    pdlpy_fail(q->engine->state, "usage", "the request was answered already");
+    return NULL;
+}
+
+static PyObject *request_data(PyObject *self, PyObject *unused) {
+    request *q = open_request(self);
+    (void)unused;
+    if (!q) return NULL;
+    pdlpy_place place = {q->engine, q->held, 0};
+    PyObject *data = pdlpy_to_python(&place, pdl_request_data(q->request));
+    pdlpy_leave(q->engine);
+    return data;
+}
+
+static PyObject *request_answer(PyObject *self, PyObject *value) {
+    request *q = open_request(self);
+    if (!q) return NULL;
+    pdlpy_place place = {q->engine, q->held, 0};
+    pdl_value *v = pdlpy_to_library(&place, value);
+    if (v) {
+        pdl_request_answer(q->request, v);
+        q->request = NULL;
+    }
+    pdl_value_drop(v);
+    pdlpy_leave(q->engine);
+    return v ? Py_BuildValue("") : NULL;
+}
+
+static PyObject *request_refuse(PyObject *self, PyObject *args) {
+    const char *kind, *message;
+    if (!PyArg_ParseTuple(args, "ss", &kind, &message)) return NULL;
+    request *q = open_request(self);
+    if (!q) return NULL;
+    pdl_request_refuse(q->request, kind, message);
+    q->request = NULL;
+    pdlpy_leave(q->engine);
+    Py_RETURN_NONE;
+}
+
+static PyObject *request_piece(PyObject *self, PyObject *args) {
+    const char *text;
+    Py_ssize_t n;
+    if (!PyArg_ParseTuple(args, "s#", &text, &n)) return NULL;
+    request *q = open_request(self);
+    if (!q) return NULL;
+    bool ok = pdl_request_piece(q->request, text, (size_t)n);
+    pdlpy_leave(q->engine);
+    return PyBool_FromLong(ok);
+}
+
+static PyObject *request_is_cancelled(PyObject *self, PyObject *unused) {
+    request *q = (request *)self;
+    (void)unused;
+    return PyBool_FromLong(!q->request || pdl_request_is_cancelled(q->request));
+}
+
+static int request_traverse(PyObject *self, visitproc visit, void *arg) {
+    request *q = (request *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(q->engine);
+    Py_VISIT(q->held);
+    return 0;
+}
+
+static void forget(void *r) { pdl_request_refuse(r, "runtime", "nobody answered the request"); }
+
+static void request_dealloc(PyObject *self) {
+    request *q = (request *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (q->request) pdlpy_release(q->engine, forget, q->request);
+    Py_DECREF(q->held);
+    Py_DECREF(q->engine);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef request_methods[] = {{"data", request_data, METH_NOARGS, NULL},
+                                        {"answer", request_answer, METH_O, NULL},
+                                        {"refuse", request_refuse, METH_VARARGS, NULL},
+                                        {"piece", request_piece, METH_VARARGS, NULL},
+                                        {"is_cancelled", request_is_cancelled, METH_NOARGS, NULL},
+                                        {0}};
+static PyType_Slot request_slots[] = {{Py_tp_traverse, request_traverse},
+                                      {Py_tp_dealloc, request_dealloc},
+                                      {Py_tp_methods, request_methods},
+                                      {0, NULL}};
+static PyType_Spec request_spec = {
+    "libpdl._pdl.Request", sizeof(request), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, request_slots};
+
+bool pdlpy_add_calls(PyObject *module, pdlpy_state *s) {
+    return (s->bound_type = pdlpy_add_type(module, &bound_spec)) &&
+           (s->request_type = pdlpy_add_type(module, &request_spec));
+}

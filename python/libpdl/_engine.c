@@ -1,0 +1,293 @@
+/* _engine.c -- engines and programs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "_pdl.h"
+
+#include <stdlib.h>
+
+/* --- one thread at a time ------------------------------ */
+
+bool pdlpy_enter(pdlpy_engine *e) {
+    unsigned long me = PyThread_get_thread_ident();
+    if (e->depth && e->thread != me) {
+        pdlpy_fail(e->state, "usage", "the engine is in use in another thread");
+        return false;
+    }
+    e->thread = me;
+    e->depth++;
+    return true;
+}
+
+void pdlpy_leave(pdlpy_engine *e) {
+    if (--e->depth) return;
+    while (e->trash) {
+        pdlpy_trash *t = e->trash;
+        e->trash = t->next;
+        t->release(t->thing);
+        free(t);
+    }
+}
+
+void pdlpy_release(pdlpy_engine *e, void (*release)(void *thing), void *thing) {
+    bool is_free = !e->depth || e->thread == PyThread_get_thread_ident();
+    pdlpy_trash *t = is_free ? NULL : malloc(sizeof *t);
+    if (t) {
+        *t = (pdlpy_trash){e->trash, release, thing};
+        e->trash = t;
+    } else if (is_free) /* else it is lost: there is no memory to remember it */
+        release(thing);
+}
+
+/* --- life ------------------------------ */
+
+/* The folders of a list of str. They live as long as the list. */
+static const char **folders(PyObject *paths, size_t *n) {
+    *n = (size_t)PyList_Size(paths);
+    const char **p = calloc(*n + 1, sizeof *p);
+    if (!p) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (size_t i = 0; i < *n; i++)
+        if (!(p[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(paths, (Py_ssize_t)i), NULL))) {
+            free(p);
+            return NULL;
+        }
+    return p;
+}
+
+static bool open_engine(pdlpy_engine *e, PyObject *paths, unsigned jobs, bool shared) {
+    pdl_error *error = NULL;
+    pdl_engine_options o = {.size = sizeof o, .jobs = jobs, .shared = shared};
+    const char **p = folders(paths, &o.n_paths);
+    if (!p) return false;
+    o.paths = p;
+    e->engine = pdl_engine_new(&o, &error);
+    free(p);
+    if (!e->engine) pdlpy_raise(e, error);
+    return e->engine != NULL;
+}
+
+static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *paths, *owner;
+    unsigned jobs;
+    int shared;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!IpO", &PyList_Type, &paths, &jobs, &shared, &owner)) return NULL;
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    pdlpy_engine *e = (pdlpy_engine *)alloc(type, 0);
+    if (!e) return NULL;
+    e->state = PyType_GetModuleState(type);
+    e->module = PyType_GetModule(type);
+    Py_XINCREF(e->module);
+    Py_INCREF(owner);
+    e->owner = owner;
+    e->held = PyList_New(0);
+    if (e->state && e->held && open_engine(e, paths, jobs, shared)) return (PyObject *)e;
+    Py_DECREF(e);
+    return NULL;
+}
+
+static int engine_traverse(PyObject *self, visitproc visit, void *arg) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(e->module);
+    Py_VISIT(e->held);
+    Py_VISIT(e->owner);
+    return 0;
+}
+
+static int engine_clear(PyObject *self) {
+    Py_CLEAR(((pdlpy_engine *)self)->owner);
+    return 0;
+}
+
+static void engine_dealloc(PyObject *self) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    pdl_engine_free(e->engine);
+    Py_XDECREF(e->held);
+    Py_XDECREF(e->owner);
+    Py_XDECREF(e->module);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+/* --- what it does ------------------------------ */
+
+static PyObject *engine_handle(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    const char *kind, *prefix;
+    PyObject *fn;
+    pdl_error *error = NULL;
+    if (!PyArg_ParseTuple(args, "ssO", &kind, &prefix, &fn) || !pdlpy_enter(e)) return NULL;
+    PyObject *bound = pdlpy_bound_new(e, fn, e->held, false);
+    bool kept = bound && PyList_Append(e->held, bound) == 0;
+    bool ok = kept && pdl_engine_handle(e->engine, kind, prefix, pdlpy_called, bound, &error);
+    pdlpy_leave(e);
+    Py_XDECREF(bound);
+    if (ok) Py_RETURN_NONE;
+    return kept ? pdlpy_raise(e, error) : NULL;
+}
+
+static void drop_program(void *program) { pdl_program_free(program); }
+
+static PyObject *program_box(pdlpy_engine *e, pdl_program *program, pdl_error *error) {
+    if (!program) return pdlpy_raise(e, error);
+    pdlpy_program *p = PyObject_New(pdlpy_program, (PyTypeObject *)e->state->program_type);
+    if (!p) {
+        pdl_program_free(program);
+        return NULL;
+    }
+    Py_INCREF(e);
+    p->engine = e;
+    p->program = program;
+    return (PyObject *)p;
+}
+
+static PyObject *engine_load_file(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    const char *path;
+    pdl_error *error = NULL;
+    pdl_program *program;
+    if (!PyArg_ParseTuple(args, "s", &path) || !pdlpy_enter(e)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    program = pdl_load_file(e->engine, path, &error);
+    Py_END_ALLOW_THREADS
+    PyObject *box = program_box(e, program, error);
+    pdlpy_leave(e);
+    return box;
+}
+
+static PyObject *engine_load_text(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    const char *text, *name;
+    Py_ssize_t n;
+    pdl_error *error = NULL;
+    pdl_program *program;
+    if (!PyArg_ParseTuple(args, "s#z", &text, &n, &name) || !pdlpy_enter(e)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    program = pdl_load_text(e->engine, text, (size_t)n, name, &error);
+    Py_END_ALLOW_THREADS
+    PyObject *box = program_box(e, program, error);
+    pdlpy_leave(e);
+    return box;
+}
+
+static PyObject *checked(pdlpy_engine *e, pdl_value *found, pdl_error *error) {
+    pdlpy_place place = {e, e->held, 0};
+    PyObject *list = pdlpy_take(&place, found, error);
+    pdlpy_leave(e);
+    return list;
+}
+
+static PyObject *engine_check_file(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    const char *path;
+    pdl_error *error = NULL;
+    pdl_value *found;
+    if (!PyArg_ParseTuple(args, "s", &path) || !pdlpy_enter(e)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    found = pdl_check_file(e->engine, path, &error);
+    Py_END_ALLOW_THREADS
+    return checked(e, found, error);
+}
+
+static PyObject *engine_check_text(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    const char *text, *name;
+    Py_ssize_t n;
+    pdl_error *error = NULL;
+    pdl_value *found;
+    if (!PyArg_ParseTuple(args, "s#z", &text, &n, &name) || !pdlpy_enter(e)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    found = pdl_check_text(e->engine, text, (size_t)n, name, &error);
+    Py_END_ALLOW_THREADS
+    return checked(e, found, error);
+}
+
+static PyObject *engine_schema(PyObject *self, PyObject *unused) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    (void)unused;
+    return pdlpy_enter(e) ? checked(e, pdl_schema_of_language(), NULL) : NULL;
+}
+
+static PyObject *engine_step(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    int timeout_ms;
+    size_t n;
+    if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(e)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    n = pdl_engine_step(e->engine, timeout_ms);
+    Py_END_ALLOW_THREADS
+    pdlpy_leave(e);
+    return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromSize_t(n);
+}
+
+static PyObject *engine_fd(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLong(pdl_engine_fd(((pdlpy_engine *)self)->engine));
+}
+
+static PyObject *engine_deadline_ms(PyObject *self, PyObject *unused) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    (void)unused;
+    if (!pdlpy_enter(e)) return NULL;
+    int ms = pdl_engine_deadline_ms(e->engine);
+    pdlpy_leave(e);
+    return PyLong_FromLong(ms);
+}
+
+/* Is this thread inside a step, whose callbacks may not step again? */
+static PyObject *engine_is_inside(PyObject *self, PyObject *unused) {
+    const pdlpy_engine *e = (pdlpy_engine *)self;
+    (void)unused;
+    return PyBool_FromLong(e->depth > 0 && e->thread == PyThread_get_thread_ident());
+}
+
+static PyObject *engine_start(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return pdlpy_run_start((pdlpy_engine *)self, args, kwargs);
+}
+
+static PyMethodDef engine_methods[] = {
+    {"handle", engine_handle, METH_VARARGS, NULL},
+    {"load_file", engine_load_file, METH_VARARGS, NULL},
+    {"load_text", engine_load_text, METH_VARARGS, NULL},
+    {"check_file", engine_check_file, METH_VARARGS, NULL},
+    {"check_text", engine_check_text, METH_VARARGS, NULL},
+    {"schema", engine_schema, METH_NOARGS, NULL},
+    {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"step", engine_step, METH_VARARGS, NULL},
+    {"fd", engine_fd, METH_NOARGS, NULL},
+    {"deadline_ms", engine_deadline_ms, METH_NOARGS, NULL},
+    {"is_inside", engine_is_inside, METH_NOARGS, NULL},
+    {0}};
+static PyType_Slot engine_slots[] = {{Py_tp_new, engine_new},
+                                     {Py_tp_traverse, engine_traverse},
+                                     {Py_tp_clear, engine_clear},
+                                     {Py_tp_dealloc, engine_dealloc},
+                                     {Py_tp_methods, engine_methods},
+                                     {0, NULL}};
+static PyType_Spec engine_spec = {"libpdl._pdl.Engine", sizeof(pdlpy_engine), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, engine_slots};
+
+/* --- programs ------------------------------ */
+
+static void program_dealloc(PyObject *self) {
+    pdlpy_program *p = (pdlpy_program *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    pdlpy_release(p->engine, drop_program, p->program);
+    Py_DECREF(p->engine);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyType_Slot program_slots[] = {{Py_tp_dealloc, program_dealloc}, {0, NULL}};
+static PyType_Spec program_spec = {"libpdl._pdl.Program", sizeof(pdlpy_program), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                   program_slots};
+
+bool pdlpy_add_engine(PyObject *module, pdlpy_state *s) {
+    return (s->engine_type = pdlpy_add_type(module, &engine_spec)) &&
+           (s->program_type = pdlpy_add_type(module, &program_spec));
+}

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines: settings, models and functions in Python, and what moves their runs."""
+from __future__ import annotations
+
+import atexit
+import collections
+import dataclasses
+import inspect
+import json
+import os
+import tempfile
+import threading
+from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Optional, Sequence, Union
+
+from . import _arguments, _code, _errors, _pdl
+
+if TYPE_CHECKING:
+    from ._driver import Driver
+    from ._program import Program, Result
+
+MANY_RAISED = 64
+Model = Callable[["ModelRequest"], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelRequest:
+    """What a model in Python is asked."""
+
+    model: str
+    messages: list[dict[str, Any]]
+    parameters: dict[str, Any]
+    schema: Any = None
+    stream: bool = False
+
+
+class Pump:
+    """A model that answers in pieces: one is taken between two steps of the runs."""
+
+    def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
+        self.request, self.pieces = request, pieces
+        self.told: list[str] = []
+
+    def take(self, piece: Any) -> None:
+        if isinstance(piece, dict):
+            self.told.append(str(piece.get("content", "")))
+        elif isinstance(piece, str):
+            self.request.piece(piece)
+            self.told.append(piece)
+        else:
+            raise TypeError("a model gave a piece of type %s, not text" % type(piece).__name__)
+
+    def close(self) -> None:
+        close = getattr(self.pieces, "close", None)
+        if close:
+            close()
+
+
+def _name_of(function: Any) -> str:
+    name = getattr(function, "__name__", None)
+    if not callable(function) or not isinstance(name, str):
+        raise _arguments.fail("tools", "a list of functions", function)
+    return name
+
+
+def _models(models: object) -> dict[str, Model]:
+    if models is None:
+        return {}
+    if not isinstance(models, Mapping):
+        raise _arguments.fail("models", "a dict of names and functions", models)
+    for name, f in models.items():
+        _arguments.text("models", name)
+        if "*" in name[:-1]:
+            raise _errors.UsageError("models: %r has a star that is not at the end" % name)
+        if not callable(f):
+            raise _arguments.fail("models[%r]" % name, "a function", f)
+    return dict(models)
+
+
+def _paths(paths: object) -> list[str]:
+    if isinstance(paths, (str, os.PathLike)) or not isinstance(paths, Sequence):
+        raise _arguments.fail("paths", "a list of paths", paths)
+    return [_arguments.path("paths", p) for p in paths]
+
+
+class Engine:
+    """Settings, models and functions that programs share. It belongs to one thread at a time."""
+
+    def __init__(self, *, models: Optional[Mapping[str, Model]] = None, tools: Sequence[Callable[..., Any]] = (), jobs: int = 64,
+                 cache: Union[None, str, "os.PathLike[str]"] = None, record: Union[None, str, "os.PathLike[str]"] = None,
+                 replay: Union[None, str, "os.PathLike[str]"] = None, budget: Union[None, str, Mapping[str, float]] = None,
+                 timeout: Union[None, str, float] = None, prices: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None,
+                 sandbox: Any = None, policy: Any = None, paths: Sequence[Union[str, "os.PathLike[str]"]] = (),
+                 code: str = "here") -> None:
+        for name, value in (("sandbox", sandbox), ("policy", policy)):
+            if value is not None:
+                raise NotImplementedError("%s= cannot be used yet" % name)
+        if code not in ("here", "process"):
+            raise _errors.UsageError("code must be 'here' or 'process', not %r" % (code,))
+        if record is not None and replay is not None:
+            raise _errors.UsageError("record and replay exclude each other")
+        if isinstance(tools, str) or not isinstance(tools, Sequence):
+            raise _arguments.fail("tools", "a list of functions", tools)
+        self._models = _models(models)
+        self.tools = {_name_of(f): f for f in tools}
+        self.jobs = _arguments.count("jobs", jobs)
+        self.code = code
+        self._paths = _paths(paths)
+        self._options: dict[str, Any] = {
+            "cache": _arguments.optional_path("cache", cache), "record": _arguments.optional_path("record", record),
+            "replay": _arguments.optional_path("replay", replay), "timeout": _arguments.timeout(timeout),
+            "budget": _arguments.budget(budget if budget is None or isinstance(budget, str) else dict(budget))}
+        self._options["prices"] = self._prices(prices)
+        self._recorded = False
+        self._forget()
+
+    def _prices(self, prices: Any) -> Optional[str]:
+        path, table = _arguments.prices(dict(prices) if isinstance(prices, Mapping) else prices)
+        if table is None:
+            return path
+        fd, path = tempfile.mkstemp(suffix=".json", prefix="pdl_prices_")
+        with os.fdopen(fd, "w", encoding="utf-8") as f:
+            f.write(table)
+        atexit.register(_remove, path)
+        return path
+
+    # --- the engine of the library
+
+    def _forget(self) -> None:
+        self._pid = os.getpid()
+        self._cores: list[_pdl.Engine] = []
+        self._pumps: list[Pump] = []
+        self._awaited: list[tuple[_pdl.Request, Awaitable[Any]]] = []
+        self._raised: "collections.OrderedDict[str, BaseException]" = collections.OrderedDict()
+        self._fatal: Optional[BaseException] = None
+        self._driver: Optional["Driver"] = None
+        self._running = 0  # the thread of a run() that is under way
+
+    def _core(self) -> _pdl.Engine:
+        """The first that is not inside a step: runs inside callbacks of others have one of their own."""
+        if self._pid != os.getpid():
+            _LOST.append(self._cores)  # what the parent's threads and descriptors were for
+            self._forget()
+        if self._running not in (0, threading.get_ident()):
+            raise _errors.UsageError("the engine is in use in another thread")
+        for core in self._cores:
+            if not core.is_inside():
+                return core
+        core = _pdl.Engine(self._paths, self.jobs, not self._cores and self._is_shared(), self._owner)
+        self._register(core)
+        self._cores.append(core)
+        return core
+
+    def _is_shared(self) -> bool:
+        return self._options["timeout"] is None and self._options["prices"] is None
+
+    def _register(self, core: _pdl.Engine) -> None:
+        for pattern, f in self._models.items():
+            core.handle("model", pattern.rstrip("*"), self._model_handler(pattern, f))
+        if self.code == "here":
+            core.handle("code", "python", self._run_code)
+            core.handle("code", "ipython", self._run_code)
+
+    # --- what programs ask
+
+    def _model_handler(self, pattern: str, f: Model) -> Callable[[_pdl.Request], None]:
+        def handle(request: _pdl.Request) -> None:
+            data = request.data()
+            if not pattern.endswith("*") and data["model"] != pattern:
+                request.refuse("not_found", "no function of models= answers for %s" % data["model"])
+                return
+            names = {field.name for field in dataclasses.fields(ModelRequest)}
+            self._give(request, f(ModelRequest(**{k: v for k, v in data.items() if k in names})))
+        return handle
+
+    def _give(self, request: _pdl.Request, result: Any) -> None:
+        """What a model in Python returned."""
+        if isinstance(result, (str, dict)):
+            request.answer(result)
+        elif inspect.isawaitable(result):
+            self._later(request, result)
+        elif hasattr(result, "__aiter__"):
+            self._later(request, self._collect(request, result))
+        elif hasattr(result, "__iter__"):
+            self._pumps.append(Pump(request, iter(result)))
+        else:
+            raise TypeError("a model returned a value of type %s, not text, a dict or pieces" % type(result).__name__)
+
+    async def _collect(self, request: _pdl.Request, pieces: AsyncIterator[Any]) -> str:
+        pump = Pump(request, iter(()))
+        async for piece in pieces:
+            pump.take(piece)
+            if self._driver:
+                self._driver.soon()
+        return "".join(pump.told)
+
+    def _run_code(self, request: _pdl.Request) -> None:
+        data = request.data()
+        if data["lang"] != "python":
+            raise NotImplementedError("code blocks of %s need code='process'" % data["lang"])
+        request.answer(_code.run(data["code"], data["vars"]))
+
+    def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
+        self._awaited.append((request, awaitable))
+
+    def _owner(self, request: _pdl.Request, what: Any) -> None:
+        """From the extension: what a handler or function raised, or awaits."""
+        if isinstance(what, BaseException):
+            self._fail(request, what)
+        elif what is None:
+            request.refuse("runtime", "the function is gone")
+        else:
+            self._later(request, what)
+
+    def _fail(self, request: _pdl.Request, raised: BaseException) -> None:
+        if not isinstance(raised, Exception):  # Ctrl-C, exit(): not for programs to catch
+            self._fatal = self._fatal or raised
+            request.refuse("interrupt", "interrupted")
+            return
+        known = isinstance(raised, _errors.Error) and raised.kind
+        message = raised.message if isinstance(raised, _errors.Error) else "%s: %s" % (type(raised).__name__, raised)
+        message = message.encode("utf-8", "replace").decode().replace("\0", " ")
+        self._raised[message] = raised
+        while len(self._raised) > MANY_RAISED:
+            self._raised.popitem(last=False)
+        request.refuse(known or "code", message)
+
+    def _explain(self, error: BaseException) -> BaseException:
+        """Gives an error of a run the exception of Python that it came from."""
+        if isinstance(error, _errors.Error):
+            for message in reversed(self._raised):
+                if message and message in error.message and error is not self._raised[message]:
+                    error.__cause__ = self._raised[message]
+                    break
+        return error
+
+    def _pump(self) -> None:
+        pumps, self._pumps = self._pumps, []
+        for p in pumps:
+            try:
+                if p.request.is_cancelled():
+                    p.close()
+                    p.request.refuse("interrupt", "cancelled")
+                    continue
+                p.take(next(p.pieces))
+                self._pumps.append(p)
+            except StopIteration:
+                p.request.answer("".join(p.told))
+            except BaseException as e:
+                self._fail(p.request, e)
+
+    # --- programs
+
+    def load(self, path: Union[str, "os.PathLike[str]"], *, returns: Any = None) -> "Program[Any]":
+        """Reads the program in a file."""
+        from ._program import Program
+        return Program._made(self, _arguments.path("path", path), None, None, returns)
+
+    def loads(self, text: str, *, name: Optional[str] = None, returns: Any = None) -> "Program[Any]":
+        """Reads a program from its text. name: what errors say, and where relative paths begin."""
+        from ._program import Program
+        return Program._made(self, None, _arguments.text("text", text), _arguments.optional_path("name", name), returns)
+
+    def from_dict(self, program: Any, *, name: Optional[str] = None, returns: Any = None) -> "Program[Any]":
+        """Makes a program of a tree of dicts, lists and texts."""
+        if not isinstance(program, (dict, list, str)):
+            raise _arguments.fail("program", "a dict, list or text", program)
+        try:
+            text = json.dumps(program, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as e:
+            raise NotImplementedError("a program with values that are not JSON cannot be read yet: %s" % e) from None
+        return self.loads(text, name=name, returns=returns)
+
+    def run(self, text: str, scope: Optional[Mapping[str, Any]] = None, /, **variables: Any) -> "Result[Any]":
+        """Runs the program with this text."""
+        return self.loads(text).run(scope, **variables)
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON Schema of the language."""
+        return self._core().schema()
+
+
+_LOST: list[Any] = []  # engines of a parent process: to release them would end what is the parent's
+_HERE = threading.local()
+
+
+def _remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except OSError:
+        pass
+
+
+def default() -> Engine:
+    """The engine of the functions of the module, one a thread."""
+    engine: Optional[Engine] = getattr(_HERE, "engine", None)
+    if engine is None:
+        engine = _HERE.engine = Engine()
+    return engine

@@ -1,0 +1,108 @@
+/* _pdl.h -- what the files of the extension share. It stands on pdl.h and the limited API alone.
+ *
+ * The interpreter lock is released while the library computes or waits (Engine.load_*, check_*,
+ * step, Run.wait); every callback of the library takes it again. While it is released, another
+ * thread may run Python code that reaches the same engine: pdlpy_enter refuses that, and objects
+ * that die there meanwhile are kept in the trash of the engine until it is left.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDLPY_PDL_H
+#define PDLPY_PDL_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+
+#include <pdl.h>
+
+typedef struct pdlpy_state {
+    PyObject *engine_type, *program_type, *run_type, *request_type, *handle_type, *bound_type;
+    PyObject *hooks; /* the module libpdl._hooks, once it is given */
+} pdlpy_state;
+
+/* Something of the library that died while the engine was in use in another thread. */
+typedef struct pdlpy_trash {
+    struct pdlpy_trash *next;
+    void (*release)(void *thing);
+    void *thing;
+} pdlpy_trash;
+
+typedef struct pdlpy_engine {
+    PyObject_HEAD
+    pdl_engine *engine;
+    PyObject *module; /* keeps `state` */
+    pdlpy_state *state;
+    PyObject *held;  /* list: handlers, and functions in their answers */
+    PyObject *owner; /* callable that is given what handlers and functions raise or await */
+    unsigned long thread;
+    unsigned depth;
+    pdlpy_trash *trash;
+} pdlpy_engine;
+
+/* A Python callable that the library calls back. */
+typedef struct pdlpy_bound {
+    PyObject_HEAD
+    pdlpy_engine *engine;
+    PyObject *fn;
+    PyObject *held; /* where functions in its answers are kept alive */
+    bool is_function; /* called with arguments, not with the request */
+} pdlpy_bound;
+
+typedef struct pdlpy_program {
+    PyObject_HEAD
+    pdlpy_engine *engine;
+    pdl_program *program;
+} pdlpy_program;
+
+/* A value that Python has no type for: a function of a program, a date, an object of code. */
+typedef struct pdlpy_handle {
+    PyObject_HEAD
+    pdlpy_engine *engine;
+    pdl_value *value;
+    PyObject *held; /* the functions that the value may call */
+} pdlpy_handle;
+
+/* Where a value comes from or goes to. */
+typedef struct pdlpy_place {
+    pdlpy_engine *engine;
+    PyObject *held;
+    unsigned depth;
+} pdlpy_place;
+
+/* --- engine --- */
+bool pdlpy_enter(pdlpy_engine *e);
+void pdlpy_leave(pdlpy_engine *e);
+/* Now, or when the engine is free. */
+void pdlpy_release(pdlpy_engine *e, void (*release)(void *thing), void *thing);
+pdlpy_state *pdlpy_state_of(PyObject *object);
+
+/* --- values --- */
+/* NULL with an exception. */
+pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object);
+PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v);
+/* Takes v; NULL means that there is `error`, which it takes as well. */
+PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error);
+
+/* --- errors --- */
+/* Sets the exception for an error, which it takes. Always NULL. */
+PyObject *pdlpy_raise(pdlpy_engine *e, pdl_error *error);
+PyObject *pdlpy_exception(pdlpy_engine *e, const pdl_error *error);
+/* Always NULL; kind is "usage", "limit", ... */
+PyObject *pdlpy_fail(pdlpy_state *s, const char *kind, const char *message);
+/* hooks.name(argument), NULL with an exception. Takes argument. */
+PyObject *pdlpy_hook(pdlpy_state *s, const char *name, PyObject *argument);
+
+/* --- callbacks --- */
+PyObject *pdlpy_bound_new(pdlpy_engine *e, PyObject *fn, PyObject *held, bool is_function);
+void pdlpy_called(void *user, pdl_request *request); /* a pdl_handler_fn; user: a pdlpy_bound */
+/* Run(engine, program, options); see runs.c. */
+PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs);
+
+/* The types of the files, added to the module. */
+bool pdlpy_add_engine(PyObject *module, pdlpy_state *s);
+bool pdlpy_add_run(PyObject *module, pdlpy_state *s);
+bool pdlpy_add_calls(PyObject *module, pdlpy_state *s);
+bool pdlpy_add_values(PyObject *module, pdlpy_state *s);
+PyObject *pdlpy_add_type(PyObject *module, PyType_Spec *spec);
+
+#endif

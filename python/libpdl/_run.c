@@ -1,0 +1,295 @@
+/* _run.c -- runs: a task of the library, its callbacks and what it leaves.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "_pdl.h"
+
+#include <string.h>
+
+typedef struct run {
+    PyObject_HEAD
+    pdlpy_engine *engine;
+    pdl_task *task;
+    PyObject *held; /* list: functions among its values */
+    PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
+    PyObject *budget;                             /* the library reads it while the run lasts */
+} run;
+
+/* --- callbacks ------------------------------ */
+
+/* Takes argument. What a callback raises cannot be told to anybody. */
+static void tell(PyObject *fn, PyObject *argument) {
+    PyObject *done = argument ? PyObject_CallFunctionObjArgs(fn, argument, NULL) : NULL;
+    if (!done) PyErr_WriteUnraisable(fn);
+    Py_XDECREF(done);
+    Py_XDECREF(argument);
+}
+
+static void on_text(void *user, const char *text, size_t n) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    tell(((run *)user)->text, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
+    PyGILState_Release(gil);
+}
+
+static void on_error_text(void *user, const char *text, size_t n) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    tell(((run *)user)->error_text, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
+    PyGILState_Release(gil);
+}
+
+static void on_message(void *user, const char *role, const char *text, size_t n) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    tell(((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
+    PyGILState_Release(gil);
+}
+
+static void on_done(void *user, pdl_task *task) {
+    PyGILState_STATE gil = PyGILState_Ensure();
+    run *r = user;
+    (void)task;
+    Py_INCREF(r);
+    if (r->done) tell(r->done, Py_BuildValue(""));
+    Py_DECREF(r);
+    PyGILState_Release(gil);
+}
+
+/* --- life ------------------------------ */
+
+static void keep(PyObject **slot, PyObject *object) {
+    if (!object || object == Py_None) return;
+    Py_INCREF(object);
+    *slot = object;
+}
+
+static bool begin(run *r, pdlpy_program *program, PyObject *inputs, pdl_task_options *o) {
+    pdl_error *error = NULL;
+    pdlpy_place place = {r->engine, r->held, 0};
+    pdl_value *in = pdlpy_to_library(&place, inputs);
+    if (!in) return false;
+    o->size = sizeof *o;
+    o->inputs = in;
+    o->user = r;
+    o->text = r->text ? on_text : NULL;
+    o->error_text = r->error_text ? on_error_text : NULL;
+    o->message = r->message ? on_message : NULL;
+    o->done = on_done;
+    r->task = pdl_task_start(r->engine->engine, program->program, o, &error);
+    pdl_value_drop(in);
+    if (!r->task) pdlpy_raise(r->engine, error);
+    return r->task != NULL;
+}
+
+static run *run_new(pdlpy_engine *e) {
+    run *r = PyObject_GC_New(run, (PyTypeObject *)e->state->run_type);
+    if (!r) return NULL;
+    memset((char *)r + sizeof(PyObject), 0, sizeof *r - sizeof(PyObject));
+    Py_INCREF(e);
+    r->engine = e;
+    r->held = PyList_New(0);
+    PyObject_GC_Track((PyObject *)r);
+    if (r->held) return r;
+    Py_DECREF(r);
+    return NULL;
+}
+
+PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"program", "inputs", "output", "text",  "error_text", "message",
+                            "done",    "record", "replay", "trace", "cache",      "budget",
+                            "prices",  "timeout", NULL};
+    pdlpy_program *program;
+    PyObject *inputs, *text, *error_text, *message, *done, *budget = Py_None;
+    pdl_task_options o = {0};
+    int output = 0, trace = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!iOOOO|zzpzOzz", names,
+                                     e->state->program_type, &program, &PyDict_Type, &inputs,
+                                     &output, &text, &error_text, &message, &done, &o.record,
+                                     &o.replay, &trace, &o.cache, &budget, &o.prices, &o.timeout))
+        return NULL;
+    if (budget != Py_None && !(o.budget = PyUnicode_AsUTF8AndSize(budget, NULL))) return NULL;
+    run *r = pdlpy_enter(e) ? run_new(e) : NULL;
+    if (!r) return NULL;
+    o.output = (pdl_output)output;
+    o.trace = trace;
+    keep(&r->text, text);
+    keep(&r->error_text, error_text);
+    keep(&r->message, message);
+    keep(&r->done, done);
+    keep(&r->budget, budget);
+    bool ok = begin(r, program, inputs, &o);
+    pdlpy_leave(e);
+    if (ok) return (PyObject *)r;
+    Py_DECREF(r);
+    return NULL;
+}
+
+static int run_traverse(PyObject *self, visitproc visit, void *arg) {
+    run *r = (run *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(r->engine);
+    Py_VISIT(r->held);
+    Py_VISIT(r->text);
+    Py_VISIT(r->error_text);
+    Py_VISIT(r->message);
+    Py_VISIT(r->done);
+    return 0;
+}
+
+static void drop_task(void *task) { pdl_task_free(task); }
+
+/* A task that nobody can see any more ends here; its callbacks have nobody to tell. Inside a step
+ * the library would free it later: it may not call back into what is gone by then. */
+static void run_dealloc(PyObject *self) {
+    run *r = (run *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (r->task) pdlpy_release(r->engine, drop_task, r->task);
+    Py_XDECREF(r->text);
+    Py_XDECREF(r->error_text);
+    Py_XDECREF(r->message);
+    Py_XDECREF(r->done);
+    Py_XDECREF(r->budget);
+    Py_XDECREF(r->held);
+    Py_DECREF(r->engine);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+/* --- methods ------------------------------ */
+
+static PyObject *run_wait(PyObject *self, PyObject *args) {
+    run *r = (run *)self;
+    int timeout_ms;
+    pdl_state state;
+    if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(r->engine)) return NULL;
+    Py_INCREF(self); /* a callback may let go of the last reference */
+    Py_BEGIN_ALLOW_THREADS
+    state = pdl_task_wait(r->task, timeout_ms);
+    Py_END_ALLOW_THREADS
+    pdlpy_leave(r->engine);
+    Py_DECREF(self);
+    return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromLong(state);
+}
+
+static PyObject *run_cancel(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    pdl_task_cancel(r->task);
+    Py_END_ALLOW_THREADS
+    pdlpy_leave(r->engine);
+    Py_RETURN_NONE;
+}
+
+static PyObject *run_state(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLong(pdl_task_state(((run *)self)->task));
+}
+
+/* For a loop of the host's own, where the engine has none for all. */
+static PyObject *run_fd(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyLong_FromLong(pdl_task_fd(((run *)self)->task));
+}
+
+static PyObject *run_deadline_ms(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    int ms = pdl_task_deadline_ms(r->task);
+    pdlpy_leave(r->engine);
+    return PyLong_FromLong(ms);
+}
+
+static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
+    pdlpy_place place = {r->engine, r->held, 0};
+    PyObject *object = pdlpy_take(&place, v, error);
+    pdlpy_leave(r->engine);
+    return object;
+}
+
+/* The result and the text of it. */
+static PyObject *run_result(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    pdl_error *error = NULL;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    return taken(r, pdl_task_result(r->task, &error), error);
+}
+
+static PyObject *run_result_text(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    pdl_error *error = NULL;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    pdl_value *v = pdl_task_result(r->task, &error);
+    pdl_value *text = v ? pdl_value_to_text(v, &error) : NULL;
+    pdl_value_drop(v);
+    return taken(r, text, error);
+}
+
+static PyObject *run_variables(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    pdl_error *error = NULL;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    return taken(r, pdl_task_variables(r->task, &error), error);
+}
+
+static PyObject *run_messages(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    pdl_error *error = NULL;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    return taken(r, pdl_task_messages(r->task, &error), error);
+}
+
+static PyObject *run_usage(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    (void)unused;
+    return pdlpy_enter(r->engine) ? taken(r, pdl_task_usage(r->task), NULL) : NULL;
+}
+
+static PyObject *run_trace(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    pdl_error *error = NULL;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    return taken(r, pdl_task_trace(r->task, &error), error);
+}
+
+static PyObject *run_score(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyFloat_FromDouble(pdl_task_score(((run *)self)->task));
+}
+
+static PyObject *run_error(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    const pdl_error *error = pdl_task_error(r->task);
+    (void)unused;
+    return error ? pdlpy_exception(r->engine, error) : Py_BuildValue("");
+}
+
+static PyMethodDef run_methods[] = {{"wait", run_wait, METH_VARARGS, NULL},
+                                    {"cancel", run_cancel, METH_NOARGS, NULL},
+                                    {"state", run_state, METH_NOARGS, NULL},
+                                    {"fd", run_fd, METH_NOARGS, NULL},
+                                    {"deadline_ms", run_deadline_ms, METH_NOARGS, NULL},
+                                    {"result", run_result, METH_NOARGS, NULL},
+                                    {"result_text", run_result_text, METH_NOARGS, NULL},
+                                    {"variables", run_variables, METH_NOARGS, NULL},
+                                    {"messages", run_messages, METH_NOARGS, NULL},
+                                    {"usage", run_usage, METH_NOARGS, NULL},
+                                    {"score", run_score, METH_NOARGS, NULL},
+                                    {"trace", run_trace, METH_NOARGS, NULL},
+                                    {"error", run_error, METH_NOARGS, NULL},
+                                    {0}};
+static PyType_Slot run_slots[] = {{Py_tp_traverse, run_traverse},
+                                  {Py_tp_dealloc, run_dealloc},
+                                  {Py_tp_methods, run_methods},
+                                  {0, NULL}};
+static PyType_Spec run_spec = {
+    "libpdl._pdl.Run", sizeof(run), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, run_slots};
+
+bool pdlpy_add_run(PyObject *module, pdlpy_state *s) {
+    return (s->run_type = pdlpy_add_type(module, &run_spec)) != NULL;
+}
