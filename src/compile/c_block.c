@@ -47,7 +47,7 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
 }
 
 /* One entry of defs: silent, its own definitions dropped, its result bound to the name. */
-static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
+static void emit_definition(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
     pdl_str name = defs->names[i];
     emit_PART_BEGIN(e, true);
     pdl_emit_block(e, defs->p[i],
@@ -64,19 +64,31 @@ static void c_def(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
         emit_BIND(e, pdl_emit_intern(e, name));
 }
 
-static void c_budget(pdl_emit *e, const pdl_budget_field *b) {
-    const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
-    pdl_emit_set_loc(e, b->loc);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (parts[i])
-            pdl_emit_tree(e, parts[i]);
+static void field_defs(pdl_emit *e, const pdl_block *b) {
+    for (uint32_t i = 0; i < b->more->defs.n; i++) emit_definition(e, &b->more->defs, i);
+}
+
+/* The parts of retry or budget in the order of records.def, absent for those that are not given. */
+static void emit_record(pdl_emit *e, pdl_record record, const void *base) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(record, &n);
+    for (size_t i = 0; i < n; i++) {
+        const pdl_tree *tree = pdl_record_part_at(base, &parts[i]);
+        if (tree)
+            pdl_emit_tree(e, tree);
         else
             pdl_emit_const(e, pdl_absent());
     }
+}
+
+static void field_budget(pdl_emit *e, const pdl_block *b) {
+    if (!b->more->budget) return;
+    pdl_emit_set_loc(e, b->more->budget->loc);
+    emit_record(e, PDL_RECORD_budget, b->more->budget);
     emit_BUDGET(e);
 }
 
-static void c_retry(pdl_emit *e, const pdl_block *b) {
+static void field_retry(pdl_emit *e, const pdl_block *b) {
     const pdl_retry *r = b->more->retry;
     if (!r) {
         if (b->more->expectations.n || b->more->fallback) emit_RETRY_INIT(e, 0);
@@ -88,14 +100,7 @@ static void c_retry(pdl_emit *e, const pdl_block *b) {
         emit_RETRY_INIT(e, 1);
         return;
     }
-    const pdl_tree *fields[] = {r->tries,   r->delay,  r->max_delay,
-                                r->backoff, r->jitter, r->exceptions};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (fields[i])
-            pdl_emit_tree(e, fields[i]);
-        else
-            pdl_emit_const(e, pdl_absent());
-    }
+    emit_record(e, PDL_RECORD_retry, r);
     emit_RETRY_INIT(e, 6);
 }
 
@@ -132,7 +137,13 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
     pdl_emit_patch(e, met);
 }
 
-static void c_contribute(pdl_emit *e, const pdl_block *b) {
+static void field_def(pdl_emit *e, const pdl_block *b) {
+    if (!b->def.s.p) return;
+    pdl_emit_set_loc(e, b->def.loc);
+    emit_BIND_KEEP(e, pdl_emit_intern(e, b->def.s));
+}
+
+static void field_contribute(pdl_emit *e, const pdl_block *b) {
     for (uint32_t i = 0; i < b->contribute.n; i++) {
         const pdl_contribute *c = &b->contribute.p[i];
         bool plain = c->target == PDL_TO_RESULT || c->target == PDL_TO_CONTEXT;
@@ -204,21 +215,26 @@ static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl
     pdl_emit_patch(e, done);
 }
 
-static bool mutes_parts(const pdl_block *b) {
-    switch ((int)b->kind) {
-    case PDL_BLOCK_array:
-    case PDL_BLOCK_object:
-    case PDL_BLOCK_map: return true;
-    case PDL_BLOCK_repeat: {
-        const pdl_join *j = PDL_AS(repeat, b)->join;
-        return j && j->kind != PDL_JOIN_TEXT;
-    }
-    case PDL_BLOCK_sequence: {
-        pdl_join_kind k = PDL_AS(sequence, b)->join->kind;
-        return k != PDL_JOIN_TEXT && k != PDL_JOIN_LASTOF;
-    }
-    default: return false;
-    }
+/* The common fields that are emitted before and after the body, in the order of common.def: a row
+ * BEFORE or AFTER asks for a function field_MEMBER above. */
+#define NEVER(member)
+#define WITHIN(member)
+static void emit_fields_before(pdl_emit *e, const pdl_block *b) {
+#define BEFORE(member) field_##member(e, b);
+#define AFTER(member)
+#define C(where, part, member, key, type, when, doc) when(member)
+#include "lang/common.def"
+#undef BEFORE
+#undef AFTER
+}
+
+static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
+#define BEFORE(member)
+#define AFTER(member)                                field_##member(e, b);
+#define C(where, part, member, key, type, when, doc) when(member)
+#include "lang/common.def"
+#undef BEFORE
+#undef AFTER
 }
 
 /* A plain value in a list: no record of its own, only its message and its printing. */
@@ -237,19 +253,13 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
         pdl_emit_at_place(e, old);
         return;
     }
-    info->silent = mutes_parts(b);
+    info->silent = pdl_block_silences_parts(b);
     emit_ENTER(e, info);
-    if (b->more->budget) c_budget(e, b->more->budget);
-    for (uint32_t i = 0; i < b->more->defs.n; i++) c_def(e, &b->more->defs, i);
-    c_retry(e, b);
+    emit_fields_before(e, b);
     if (info->silent || info->has_parser) emit_MUTE(e);
     pdl_emit_set_loc(e, b->loc);
     c_attempts(e, b, info, pos);
-    if (b->def.s.p) {
-        pdl_emit_set_loc(e, b->def.loc);
-        emit_BIND_KEEP(e, pdl_emit_intern(e, b->def.s));
-    }
-    c_contribute(e, b);
+    emit_fields_after(e, b);
     pdl_emit_set_loc(e, b->loc);
     if (info->no_result) emit_DISCARD_RESULT(e);
     emit_LEAVE(e);

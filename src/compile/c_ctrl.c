@@ -155,7 +155,7 @@ static bool are_blind(const pdl_blocks *items) {
 
 /* A plain block made of values and expressions that cannot see the background. */
 static bool is_blind(const pdl_block *b) {
-    if (b->more != &pdl_no_more || b->contribute.given) return false;
+    if (b->more != &pdl_block_no_rare || b->contribute.given) return false;
     switch ((int)b->kind) {
     case PDL_BLOCK_scalar: return is_blind_tree(PDL_AS(scalar, b)->value);
     case PDL_BLOCK_data: return is_blind_tree(PDL_AS(data, b)->data);

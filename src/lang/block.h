@@ -10,6 +10,8 @@
 #ifndef PDL_LANG_BLOCK_H
 #define PDL_LANG_BLOCK_H
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/source.h"
 #include "expr/expr.h"
@@ -21,9 +23,7 @@
 typedef struct pdl_block pdl_block;
 
 typedef enum {
-#define BLOCK(id, cls, doc) PDL_BLOCK_##id,
-#define F(id, member, key, type, need, doc)
-#define END(id)
+#define BLOCK(id, cls, parts, schema, doc) PDL_BLOCK_##id,
 #include "lang/blocks.def"
     PDL_BLOCK_COUNT
 } pdl_block_kind;
@@ -167,27 +167,74 @@ typedef struct pdl_fors {
     const pdl_node *node;
 } pdl_fors;
 
-typedef struct pdl_agg {
-    bool is_file; /* else the context aggregator */
-    const pdl_tree *file, *mode, *encoding, *prefix, *suffix, *flush; /* NULL: default */
-    pdl_loc loc;
-    const pdl_node *node;
-} pdl_agg;
+/* The parts of a field that is an object: a tree for each row of records.def, NULL where the part
+ * is absent or null and its default is used. */
+typedef enum { PDL_RECORD_retry, PDL_RECORD_budget, PDL_RECORD_aggregator } pdl_record;
 
+/* Members for the rows of one record: the other two macros are empty at the time. */
+#define PDL_PART(record, member) PDL_PART_##record(member)
+
+#define R(record, member, type, need, doc) PDL_PART(record, member)
+#define PDL_PART_retry(member)             const pdl_tree *member;
+#define PDL_PART_budget(member)
+#define PDL_PART_aggregator(member)
 typedef struct pdl_retry {
-    const pdl_tree *tries, *exceptions, *delay, *max_delay, *backoff, *jitter; /* NULL: default */
+#include "lang/records.def"
     bool is_object;
     int64_t count; /* integer form */
     pdl_loc loc;
     const pdl_node *node;
 } pdl_retry;
-
-/* Field budget. The order of the members is that of PDL_BUDGET_ITEMS. */
+#undef PDL_PART_retry
+#undef PDL_PART_budget
+#define R(record, member, type, need, doc) PDL_PART(record, member)
+#define PDL_PART_retry(member)
+#define PDL_PART_budget(member) const pdl_tree *member;
 typedef struct pdl_budget_field {
-    const pdl_tree *calls, *tokens, *cost, *seconds; /* NULL: no limit */
+#include "lang/records.def"
     pdl_loc loc;
     const pdl_node *node;
 } pdl_budget_field;
+#undef PDL_PART_budget
+#undef PDL_PART_aggregator
+#define R(record, member, type, need, doc) PDL_PART(record, member)
+#define PDL_PART_budget(member)
+#define PDL_PART_aggregator(member) const pdl_tree *member;
+typedef struct pdl_agg {
+#include "lang/records.def"
+    bool is_file; /* else the context aggregator */
+    pdl_loc loc;
+    const pdl_node *node;
+} pdl_agg;
+#undef PDL_PART_retry
+#undef PDL_PART_budget
+#undef PDL_PART_aggregator
+
+/* One row of records.def. */
+typedef enum {
+    PDL_RT_XINT,
+    PDL_RT_XNUM,
+    PDL_RT_XSTR,
+    PDL_RT_XBOOL,
+    PDL_RT_WORDS,
+    PDL_RT_RANGE,
+    PDL_RT_NOTE
+} pdl_record_type;
+typedef struct pdl_record_part {
+    pdl_record record;
+    const char *key;
+    pdl_record_type type;
+    pdl_need need;
+    size_t offset; /* of the tree in pdl_retry, pdl_budget_field or pdl_agg */
+    const char *doc;
+} pdl_record_part;
+
+/* The rows of a record in order. */
+const pdl_record_part *pdl_record_parts(pdl_record record, size_t *n);
+/* The tree of a part; base: what the field was read into. */
+static inline const pdl_tree *pdl_record_part_at(const void *base, const pdl_record_part *part) {
+    return *(const pdl_tree *const *)(const void *)((const char *)base + part->offset);
+}
 
 typedef enum {
     PDL_TO_RESULT,
@@ -229,70 +276,91 @@ typedef struct pdl_parser_field {
     bool is_word;
 } pdl_parser_field;
 
-/* Common fields that few blocks have. */
+/* What a field of each type is in a struct. */
+#define PDL_MEMBER_STR(member)          pdl_text_field member;
+#define PDL_MEMBER_BOOL(member)         pdl_flag member;
+#define PDL_MEMBER_INT(member)          pdl_count member;
+#define PDL_MEMBER_EXPR(member)         const pdl_tree *member;
+#define PDL_MEMBER_XBOOL(member)        const pdl_tree *member;
+#define PDL_MEMBER_XINT(member)         const pdl_tree *member;
+#define PDL_MEMBER_XNUM(member)         const pdl_tree *member;
+#define PDL_MEMBER_XSTR(member)         const pdl_tree *member;
+#define PDL_MEMBER_XDICT(member)        const pdl_tree *member;
+#define PDL_MEMBER_ARGV(member)         const pdl_tree *member;
+#define PDL_MEMBER_ANY(member)          const pdl_node *member;
+#define PDL_MEMBER_BLOCK(member)        const pdl_block *member;
+#define PDL_MEMBER_BLOCKS(member)       pdl_blocks member;
+#define PDL_MEMBER_TEXTS(member)        pdl_blocks member;
+#define PDL_MEMBER_FIELDS(member)       pdl_blocks member;
+#define PDL_MEMBER_PARAMS(member)       pdl_params member;
+#define PDL_MEMBER_JOIN(member)         const pdl_join *member;
+#define PDL_MEMBER_CASES(member)        pdl_cases member;
+#define PDL_MEMBER_FORS(member)         const pdl_fors *member;
+#define PDL_MEMBER_AGG(member)          const pdl_agg *member;
+#define PDL_MEMBER_DEFS(member)         pdl_blocks member;
+#define PDL_MEMBER_RETRY(member)        const pdl_retry *member;
+#define PDL_MEMBER_BUDGET(member)       const pdl_budget_field *member;
+#define PDL_MEMBER_CONTRIBUTE(member)   pdl_contributes member;
+#define PDL_MEMBER_EXPECTATIONS(member) pdl_expectations member;
+#define PDL_MEMBER_TYPE(member)                                                                    \
+    const pdl_type *member;                                                                        \
+    pdl_loc member##_loc;                                                                          \
+    const pdl_node *member##_node;
+#define PDL_MEMBER_PARSER(member)                                                                  \
+    const pdl_parser_field *member;                                                                \
+    pdl_loc member##_loc;
+#define PDL_MEMBER_FLAG(member) bool member;
+#define PDL_MEMBER_CTX(member)  bool member, member##_given;
+
+/* Common fields that few blocks have: the rows RARE of common.def. */
+#define C(where, part, member, key, type, when, doc) PDL_##where##_MEMBER(PDL_MEMBER_##type(member))
+#define PDL_HEAD_MEMBER(text)
+#define PDL_RARE_MEMBER(text) text
 typedef struct pdl_block_rare {
-    pdl_text_field description, role;
-    const pdl_type *spec;
-    pdl_loc spec_loc;
-    const pdl_node *spec_node;
-    pdl_blocks defs;
-    const pdl_retry *retry;
-    bool trace_error_on_retry;
-    const pdl_node *trace_error_node;
-    const pdl_budget_field *budget;
-    const pdl_parser_field *parser;
-    pdl_loc parser_loc;
-    pdl_expectations expectations;
-    const pdl_block *fallback;
+#include "lang/common.def"
 } pdl_block_rare;
+#undef PDL_HEAD_MEMBER
+#undef PDL_RARE_MEMBER
 
-extern const pdl_block_rare pdl_no_more; /* all empty */
+extern const pdl_block_rare pdl_block_no_rare; /* all empty */
 
-/* The common part of every block: first member `head` of each kind's struct. */
+/* The common part of every block: first member `head` of each kind's struct. The rows HEAD of
+ * common.def follow the kind, because the first of them fill the gap after it. */
+#define C(where, part, member, key, type, when, doc) PDL_##where##_MEMBER(PDL_MEMBER_##type(member))
+#define PDL_HEAD_MEMBER(text)                        text
+#define PDL_RARE_MEMBER(text)
 struct pdl_block {
     pdl_block_kind kind;
-    bool independent, context_given;
+#include "lang/common.def"
     pdl_loc loc; /* what FILE:LINE says of the block itself */
     const pdl_node *node;
-    /* never NULL; one empty one is shared by the blocks without any of it */
+    /* Never NULL: blocks without any of these fields share an empty one. */
     const pdl_block_rare *more;
-    pdl_text_field def;
-    pdl_contributes contribute;
 };
-
-#define PDL_C_STR    pdl_text_field
-#define PDL_C_BOOL   pdl_flag
-#define PDL_C_INT    pdl_count
-#define PDL_C_EXPR   const pdl_tree *
-#define PDL_C_XBOOL  const pdl_tree *
-#define PDL_C_XINT   const pdl_tree *
-#define PDL_C_XNUM   const pdl_tree *
-#define PDL_C_XSTR   const pdl_tree *
-#define PDL_C_XDICT  const pdl_tree *
-#define PDL_C_ANY    const pdl_node *
-#define PDL_C_BLOCK  const pdl_block *
-#define PDL_C_BLOCKS pdl_blocks
-#define PDL_C_TEXTS  pdl_blocks
-#define PDL_C_FIELDS pdl_blocks
-#define PDL_C_PARAMS pdl_params
-#define PDL_C_JOIN   const pdl_join *
-#define PDL_C_CASES  pdl_cases
-#define PDL_C_FORS   const pdl_fors *
-#define PDL_C_ARGV   const pdl_tree *
-#define PDL_C_AGG    const pdl_agg *
+#undef PDL_HEAD_MEMBER
+#undef PDL_RARE_MEMBER
 
 /* pdl_b_text, pdl_b_if, ...: one struct a kind. */
-#define BLOCK(id, cls, doc)                                                                        \
+#define BLOCK(id, cls, parts, schema, doc)                                                         \
     typedef struct pdl_b_##id {                                                                    \
         pdl_block head;
-#define F(id, member, key, type, need, doc) PDL_C_##type member;
+#define F(id, member, key, type, need, doc) PDL_MEMBER_##type(member)
 #define END(id)                                                                                    \
     }                                                                                              \
     pdl_b_##id;
 #include "lang/blocks.def"
 
-/* The kind's own struct behind a block of that kind. */
-#define PDL_AS(id, block) ((const pdl_b_##id *)(const void *)(block))
+/* The kind's own struct of a block of that kind. Asking for another kind is a fault of ours, which
+ * builds with assertions find. */
+static inline const void *pdl_block_as(const pdl_block *b, pdl_block_kind kind) {
+    assert(b && b->kind == kind);
+    (void)kind;
+    return b;
+}
+#define PDL_AS(id, block) ((const pdl_b_##id *)pdl_block_as(block, PDL_BLOCK_##id))
+
+/* Where dumps have a common field (column `part` of common.def). */
+typedef enum { PDL_PART_FIRST, PDL_PART_BACK, PDL_PART_LAST } pdl_dump_part;
 
 /* One row of the field tables. */
 typedef struct pdl_field {
@@ -301,7 +369,8 @@ typedef struct pdl_field {
     pdl_field_type type;
     pdl_need need;
     size_t offset; /* of the member; of common fields in pdl_block or in pdl_block_rare */
-    bool in_more;
+    bool in_rare;
+    pdl_dump_part part; /* of common fields */
     const char *doc;
 } pdl_field;
 
@@ -311,7 +380,7 @@ const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);
 /* The member of b that f describes. */
 static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
-    return (f->in_more ? (const char *)b->more : (const char *)b) + f->offset;
+    return (f->in_rare ? (const char *)b->more : (const char *)b) + f->offset;
 }
 /* Field of a kind by key (own or common, `context` only where allowed), NULL when there is none. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
@@ -321,6 +390,8 @@ const char *pdl_block_name(pdl_block_kind k);
 const char *pdl_block_trace_name(pdl_block_kind k);
 const char *pdl_block_doc(pdl_block_kind k);
 bool pdl_block_is_structured(pdl_block_kind k);
+/* Do the parts of the block print nothing while they run, because its result is not their text? */
+bool pdl_block_silences_parts(const pdl_block *b);
 bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* not scalar */
 
 /* The place of a field's key in a block, or the block's when it is not written. */

@@ -212,9 +212,10 @@ static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
     if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
 }
 
-static PDL_NOINLINE void check_agg(pdl_checker *c, const pdl_agg *g) {
-    const pdl_tree *parts[] = {g->file, g->mode, g->encoding, g->prefix, g->suffix, g->flush};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
+static PDL_NOINLINE void check_record(pdl_checker *c, pdl_record record, const void *base) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(record, &n);
+    for (size_t i = 0; i < n; i++) check_tree(c, pdl_record_part_at(base, &parts[i]));
 }
 
 static void check_child(void *user, const pdl_block *child) {
@@ -251,7 +252,9 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
     case PDL_BLOCK_map: check_map(c, PDL_AS(map, b)); return;
     case PDL_BLOCK_function: check_function(c, PDL_AS(function, b), self); return;
     case PDL_BLOCK_get: check_get(c, PDL_AS(get, b)); return;
-    case PDL_BLOCK_aggregator: check_agg(c, PDL_AS(aggregator, b)->aggregator); return;
+    case PDL_BLOCK_aggregator:
+        check_record(c, PDL_RECORD_aggregator, PDL_AS(aggregator, b)->aggregator);
+        return;
     case PDL_BLOCK_include: pdl_checker_module(c, b, PDL_AS(include, b)->path.s, false); return;
     case PDL_BLOCK_import: pdl_checker_module(c, b, PDL_AS(import, b)->path.s, true); return;
     case PDL_BLOCK_data: {
@@ -271,17 +274,6 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
     }
     default: check_fields(c, b); return;
     }
-}
-
-static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *r) {
-    const pdl_tree *parts[] = {r->tries,     r->exceptions, r->delay,
-                               r->max_delay, r->backoff,    r->jitter};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
-}
-
-static PDL_NOINLINE void check_budget(pdl_checker *c, const pdl_budget_field *b) {
-    const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) check_tree(c, parts[i]);
 }
 
 /* A regex that cannot be compiled fails whenever it is used. */
@@ -325,12 +317,12 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
 
 void pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
     pdl_checker_lint_block(c, b);
-    if (b->more->budget) check_budget(c, b->more->budget);
+    if (b->more->budget) check_record(c, PDL_RECORD_budget, b->more->budget);
     for (uint32_t i = 0; i < b->more->defs.n; i++) {
         check_inner(c, b->more->defs.p[i], b->more->defs.names[i]);
         pdl_checker_scope_add(c, b->more->defs.names[i]);
     }
-    if (b->more->retry) check_retry(c, b->more->retry);
+    if (b->more->retry) check_record(c, PDL_RECORD_retry, b->more->retry);
     check_own(c, b, self);
     if (b->more->parser) check_parser(c, b);
     for (uint32_t i = 0; i < b->more->expectations.n; i++) {

@@ -240,9 +240,8 @@ static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
     return out;
 }
 
-/* Value of one of the kind's own fields, absent when it is not written. Flat switch over the types
- * of fields.
- */
+/* Value of a field of a form that kinds have for their own fields, absent when it is not written.
+ * Flat switch over the types of fields. */
 static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
     switch (f->type) {
@@ -303,7 +302,7 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     case PDL_FT_CONTRIBUTE:
     case PDL_FT_PARSER:
     case PDL_FT_EXPECTATIONS:
-    case PDL_FT_COUNT: break; /* common fields */
+    case PDL_FT_COUNT: break; /* of common fields only: dump_common */
     }
     PDL_BUG("field %s", f->key);
 }
@@ -324,31 +323,8 @@ static pdl_val more(const dumper *d, const pdl_block *b, pdl_dump_place place, p
     return d->view && d->view->more ? d->view->more(d->view->user, b, place, out) : out;
 }
 
-static pdl_val put_text(pdl_val out, const char *key, pdl_str s) {
-    return s.p ? pdl_dict_putz(out, key, pdl_text(s)) : out;
-}
-
 static bool is_default_pair(const pdl_contributes *c) {
     return !c->given || (c->n == 2 && c->result && c->context && !c->p[0].value && !c->p[1].value);
-}
-
-/* Fields of all blocks in front of the kind's own. */
-static PDL_NOINLINE pdl_val dump_before(const dumper *d, const pdl_block *b, pdl_val out) {
-    out = put_text(out, "description", b->more->description.s);
-    out = put_text(out, "role", b->more->role.s);
-    if (b->more->spec) out = pdl_dict_putz(out, "spec", pdl_type_as_written(b->more->spec));
-    if (d->trace || b->more->defs.n)
-        out = pdl_dict_putz(out, "defs", dump_named(d, b, "defs", &b->more->defs));
-    bool is_map = b->node && b->node->kind == PDL_NODE_MAP;
-    const pdl_node *retry = is_map ? pdl_node_find(b->node, PDL_STR("retry"), NULL) : NULL;
-    if (retry && !pdl_node_is_null(retry)) out = pdl_dict_putz(out, "retry", node_value(retry));
-    if (b->more->trace_error_node)
-        out = pdl_dict_putz(out, "trace_error_on_retry", node_value(b->more->trace_error_node));
-    if (b->more->budget) out = pdl_dict_putz(out, "budget", node_value(b->more->budget->node));
-    if (pdl_block_is_structured(b->kind) && (d->trace || b->context_given))
-        out =
-            pdl_dict_putz(out, "context", pdl_textz(b->independent ? "independent" : "dependent"));
-    return out;
 }
 
 /* Traces have the fields in the order of the reference, and the mode in lower case. */
@@ -369,17 +345,60 @@ static PDL_NOINLINE pdl_val dump_parser(const dumper *d, const pdl_block *b) {
     return out;
 }
 
+/* Value of one of the fields of all blocks, absent when a dump does not have it. Flat switch over the
+ * types of fields. */
+static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, const pdl_field *f) {
+    const void *at = pdl_field_at(b, f);
+    switch ((int)f->type) {
+    case PDL_FT_TYPE: {
+        const pdl_type *type = *(const pdl_type *const *)at;
+        return type ? pdl_type_as_written(type) : pdl_absent();
+    }
+    case PDL_FT_DEFS:
+        return d->trace || ((const pdl_blocks *)at)->n ? dump_named(d, b, f->key, at)
+                                                       : pdl_absent();
+    case PDL_FT_RETRY: {
+        const pdl_retry *retry = *(const pdl_retry *const *)at;
+        return retry ? node_value(retry->node) : pdl_absent();
+    }
+    case PDL_FT_FLAG: {
+        bool is_map = b->node && b->node->kind == PDL_NODE_MAP;
+        const pdl_node *n = is_map ? pdl_node_find(b->node, pdl_str_of(f->key), NULL) : NULL;
+        return n ? node_value(n) : pdl_absent();
+    }
+    case PDL_FT_BUDGET: {
+        const pdl_budget_field *budget = *(const pdl_budget_field *const *)at;
+        return budget ? node_value(budget->node) : pdl_absent();
+    }
+    case PDL_FT_CTX:
+        return d->trace || b->independent_given
+                   ? pdl_textz(b->independent ? "independent" : "dependent")
+                   : pdl_absent();
+    case PDL_FT_CONTRIBUTE: return is_default_pair(at) ? pdl_absent() : dump_contribute(at);
+    case PDL_FT_PARSER:
+        return *(const pdl_parser_field *const *)at ? dump_parser(d, b) : pdl_absent();
+    case PDL_FT_EXPECTATIONS:
+        return d->trace || ((const pdl_expectations *)at)->n ? dump_expectations(d, b)
+                                                             : pdl_absent();
+    default: return dump_own(d, b, f);
+    }
+}
+
+static pdl_val dump_part(const dumper *d, const pdl_block *b, pdl_dump_part part, pdl_val out) {
+    size_t n;
+    const pdl_field *f = pdl_common_fields(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (f[i].part != part || (f[i].type == PDL_FT_CTX && !pdl_block_is_structured(b->kind)))
+            continue;
+        pdl_val v = dump_common(d, b, &f[i]);
+        if (!pdl_is_absent(v)) out = pdl_dict_putz(out, f[i].key, v);
+    }
+    return out;
+}
+
 static pdl_val dump_after(const dumper *d, const pdl_block *b, pdl_val out) {
-    out = put_text(out, "def", b->def.s);
-    if (!is_default_pair(&b->contribute))
-        out = pdl_dict_putz(out, "contribute", dump_contribute(&b->contribute));
-    out = more(d, b, PDL_DUMP_RESULT, out);
-    if (b->more->parser) out = pdl_dict_putz(out, "parser", dump_parser(d, b));
-    if (d->trace || b->more->expectations.n)
-        out = pdl_dict_putz(out, "expectations", dump_expectations(d, b));
-    if (b->more->fallback)
-        out = pdl_dict_putz(out, "fallback", dump_child(d, b, "fallback", 0, b->more->fallback));
-    out = more(d, b, PDL_DUMP_TAIL, out);
+    out = more(d, b, PDL_DUMP_RESULT, dump_part(d, b, PDL_PART_BACK, out));
+    out = more(d, b, PDL_DUMP_TAIL, dump_part(d, b, PDL_PART_LAST, out));
     if (d->trace)
         out = pdl_dict_putz(out, "pdl__is_leaf", pdl_bool(!pdl_block_is_structured(b->kind)));
     return out;
@@ -401,7 +420,7 @@ static pdl_val dump_block(const dumper *d, const pdl_block *b) {
     pdl_val out = pdl_dict_new(8);
     if (d->trace || b->kind == PDL_BLOCK_empty)
         out = pdl_dict_putz(out, "kind", pdl_textz(pdl_block_name(b->kind)));
-    out = dump_before(d, b, more(d, b, PDL_DUMP_HEAD, out));
+    out = dump_part(d, b, PDL_PART_FIRST, more(d, b, PDL_DUMP_HEAD, out));
     out = dump_own_all(d, b, out);
     return dump_after(d, b, more(d, b, PDL_DUMP_FIELDS, out));
 }

@@ -6,19 +6,20 @@
 
 #include "base/banned.h"
 
-const pdl_block_rare pdl_no_more = {0};
+const pdl_block_rare pdl_block_no_rare = {0};
+
+typedef enum { AUDIBLE, SILENT, JOINED } parts_kind;
 
 /* One row a kind. */
 static const struct {
     const char *name;
     bool structured;
-    const char *doc;
+    parts_kind parts;
+    const char *schema, *doc;
 } kinds[] = {
-#define LEAF                false
-#define STRUCT              true
-#define BLOCK(id, cls, doc) {#id, cls, doc},
-#define F(id, member, key, type, need, doc)
-#define END(id)
+#define LEAF                               false
+#define STRUCT                             true
+#define BLOCK(id, cls, parts, schema, doc) {#id, cls, parts, schema, doc},
 #include "lang/blocks.def"
 #undef LEAF
 #undef STRUCT
@@ -26,17 +27,20 @@ static const struct {
 static_assert(sizeof kinds / sizeof *kinds == PDL_BLOCK_COUNT, "a row for each kind");
 
 static const pdl_field own[] = {
-#define BLOCK(id, cls, doc)
-#define F(id, member, key, type, need, doc)                                                        \
-    {PDL_BLOCK_##id, key, PDL_FT_##type, PDL_NEED_##need, offsetof(pdl_b_##id, member), false, doc},
-#define END(id)
+#define F(id, member, text, what, required, about)                                                 \
+    {.kind = PDL_BLOCK_##id,                                                                       \
+     .key = text,                                                                                  \
+     .type = PDL_FT_##what,                                                                        \
+     .need = PDL_NEED_##required,                                                                  \
+     .offset = offsetof(pdl_b_##id, member),                                                       \
+     .doc = about},
 #include "lang/blocks.def"
 };
 enum { N_OWN = sizeof own / sizeof *own };
 
 /* Where the fields of a kind begin and end in the table. */
 enum {
-#define BLOCK(id, cls, doc)                 BEGIN_##id, BACK_##id = BEGIN_##id - 1,
+#define BLOCK(id, cls, parts, schema, doc)  BEGIN_##id, BACK_##id = BEGIN_##id - 1,
 #define F(id, member, key, type, need, doc) AT_##id##_##member,
 #define END(id)                             END_##id, LAST_##id = END_##id - 1,
 #include "lang/blocks.def"
@@ -44,9 +48,7 @@ enum {
 static const struct {
     uint8_t begin, end;
 } ranges[] = {
-#define BLOCK(id, cls, doc) {BEGIN_##id, END_##id},
-#define F(id, member, key, type, need, doc)
-#define END(id)
+#define BLOCK(id, cls, parts, schema, doc) {BEGIN_##id, END_##id},
 #include "lang/blocks.def"
 };
 static_assert(N_OWN < 200,
@@ -54,33 +56,51 @@ static_assert(N_OWN < 200,
 
 static const pdl_field common[] = {
 #define HEAD    pdl_block
-#define MORE    pdl_block_rare
+#define RARE    pdl_block_rare
 #define IN_HEAD false
-#define IN_MORE true
-#define C(where, member, key, type, doc)                                                           \
-    {-1, key, PDL_FT_##type, PDL_NEED_OPT, offsetof(where, member), IN_##where, doc},
+#define IN_RARE true
+#define C(where, at, name, text, what, when, about)                                                \
+    {.kind = -1,                                                                                   \
+     .key = text,                                                                                  \
+     .type = PDL_FT_##what,                                                                        \
+     .need = PDL_NEED_OPT,                                                                         \
+     .offset = offsetof(where, name),                                                              \
+     .in_rare = IN_##where,                                                                        \
+     .part = PDL_PART_##at,                                                                        \
+     .doc = about},
 #include "lang/common.def"
 };
 enum { N_COMMON = sizeof common / sizeof *common };
 #undef HEAD
-#undef MORE
+#undef RARE
 
 /* Keys that decide on the kind, in the order in which they are looked for (spec 2.1). */
 static const pdl_select_row selecting[] = {
-    {"text", PDL_BLOCK_text},         {"lastOf", PDL_BLOCK_lastOf},
-    {"array", PDL_BLOCK_array},       {"object", PDL_BLOCK_object},
-    {"sequence", PDL_BLOCK_sequence}, {"if", PDL_BLOCK_if},
-    {"match", PDL_BLOCK_match},       {"repeat", PDL_BLOCK_repeat},
-    {"map", PDL_BLOCK_map},           {"include", PDL_BLOCK_include},
-    {"import", PDL_BLOCK_import},     {"function", PDL_BLOCK_function},
-    {"call", PDL_BLOCK_call},         {"model", PDL_BLOCK_model},
-    {"processor", PDL_BLOCK_model},   {"platform", PDL_BLOCK_model},
-    {"code", PDL_BLOCK_code},         {"args", PDL_BLOCK_code},
-    {"get", PDL_BLOCK_get},           {"data", PDL_BLOCK_data},
-    {"content", PDL_BLOCK_message},   {"read", PDL_BLOCK_read},
-    {"factor", PDL_BLOCK_factor},     {"aggregator", PDL_BLOCK_aggregator},
-    {"program", PDL_BLOCK_error},
+#define K(id, member, key, type, need, doc) {key, PDL_BLOCK_##id},
+#include "lang/blocks.def"
 };
+
+static const pdl_form forms[] = {
+#define FORM(id, schema, tag, value, with, without)                                                \
+    {PDL_BLOCK_##id, schema, tag, value, with, without},
+#include "lang/blocks.def"
+};
+enum { N_FORMS = sizeof forms / sizeof *forms };
+
+static const pdl_record_part parts[] = {
+#define retry_STRUCT      pdl_retry
+#define budget_STRUCT     pdl_budget_field
+#define aggregator_STRUCT pdl_agg
+#define R(of, member, what, required, about)                                                       \
+    {.record = PDL_RECORD_##of,                                                                    \
+     .key = #member,                                                                               \
+     .type = PDL_RT_##what,                                                                        \
+     .need = PDL_NEED_##required,                                                                  \
+     .offset = offsetof(of##_STRUCT, member),                                                      \
+     .doc = about},
+#include "lang/records.def"
+};
+enum { N_PARTS = sizeof parts / sizeof *parts };
 
 /* Fields that a trace adds; read and not looked at (spec 2.3). */
 #define BIT(id) (1u << PDL_BLOCK_##id)
@@ -135,6 +155,36 @@ const pdl_synonym_row *pdl_key_synonyms(size_t *n) {
     return synonyms;
 }
 
+const pdl_form *pdl_forms(size_t *n) {
+    *n = N_FORMS;
+    return forms;
+}
+
+bool pdl_form_lists(const char *list, const char *key) {
+    size_t n = strlen(key);
+    for (const char *p = strstr(list, key); p; p = strstr(p + 1, key))
+        if (p > list && p[-1] == '|' && p[n] == '|') return true;
+    return false;
+}
+
+static bool has_forms(pdl_block_kind kind) {
+    for (size_t i = 0; i < N_FORMS; i++)
+        if (forms[i].kind == kind) return true;
+    return false;
+}
+
+const char *pdl_block_union(pdl_block_kind kind) {
+    return has_forms(kind) ? kinds[kind].schema : NULL;
+}
+
+const pdl_record_part *pdl_record_parts(pdl_record record, size_t *n) {
+    size_t first = 0, last;
+    while (first < N_PARTS && parts[first].record != record) first++;
+    for (last = first; last < N_PARTS && parts[last].record == record;) last++;
+    *n = last - first;
+    return parts + first;
+}
+
 bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f) {
     if (f->kind >= 0) return f->kind == (int)kind;
     if (kind == PDL_BLOCK_scalar) return false;
@@ -158,8 +208,22 @@ const char *pdl_block_name(pdl_block_kind k) { return kinds[k].name; }
 const char *pdl_block_trace_name(pdl_block_kind k) {
     return k == PDL_BLOCK_scalar ? "data" : kinds[k].name;
 }
+const char *pdl_block_schema(pdl_block_kind k) { return kinds[k].schema; }
 const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
+
+/* NULL when the block has no field `join` or it is absent. */
+static const pdl_join *join_of(const pdl_block *b) {
+    const pdl_field *f = pdl_field_find(b->kind, PDL_STR("join"));
+    return f ? *(const pdl_join *const *)pdl_field_at(b, f) : NULL;
+}
+
+bool pdl_block_silences_parts(const pdl_block *b) {
+    if (kinds[b->kind].parts != JOINED) return kinds[b->kind].parts == SILENT;
+    const pdl_join *join = join_of(b);
+    return join && join->kind != PDL_JOIN_TEXT &&
+           !(join->kind == PDL_JOIN_LASTOF && b->kind == PDL_BLOCK_sequence);
+}
 
 bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out) {
     for (size_t i = 0; i < PDL_BLOCK_scalar; i++) {

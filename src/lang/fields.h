@@ -23,6 +23,20 @@ typedef struct pdl_synonym_row {
 } pdl_synonym_row;
 const pdl_synonym_row *pdl_key_synonyms(size_t *n);
 
+/* One definition of a block in the JSON Schema: a kind, or one form of a kind that has several
+ * (BLOCK and FORM of blocks.def). Without a form tag and value are NULL, the lists empty. */
+typedef struct pdl_form {
+    pdl_block_kind kind;
+    const char *name, *tag, *value, *with, *without;
+} pdl_form;
+const pdl_form *pdl_forms(size_t *n);
+/* Is key in a list "|a|b|"? */
+bool pdl_form_lists(const char *list, const char *key);
+/* Name of the union of a kind's forms; NULL: the kind has no forms. */
+const char *pdl_block_union(pdl_block_kind kind);
+/* Name of the definition of a kind in the JSON Schema; NULL: it has none. */
+const char *pdl_block_schema(pdl_block_kind kind);
+
 /* May a block of this kind have the field (a row of pdl_fields or pdl_common_fields)? */
 bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f);
 

@@ -282,78 +282,62 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* The kinds with forms: which fields of model and code blocks go together (spec 2.1). One row: a
- * field in a form. */
-typedef enum {
-    FORM_ANY,
-    FORM_LITELLM,
-    FORM_GRANITE,
-    FORM_LANG,
-    FORM_JINJA,
-    FORM_COMMAND,
-    FORM_ARGS
-} form;
-static const struct {
-    form form;
-    const char *key;
-    enum { NEEDED, REFUSED } what;
-} form_rows[] = {
-    {FORM_LITELLM, "model", NEEDED},
-    {FORM_LITELLM, "processor", REFUSED},
-    {FORM_GRANITE, "processor", NEEDED},
-    {FORM_GRANITE, "model", REFUSED},
-    {FORM_GRANITE, "structuredDecoding", REFUSED},
-    {FORM_LANG, "code", NEEDED},
-    {FORM_LANG, "parameters", REFUSED},
-    {FORM_JINJA, "code", NEEDED},
-    {FORM_COMMAND, "code", NEEDED},
-    {FORM_COMMAND, "parameters", REFUSED},
-    {FORM_ARGS, "args", NEEDED},
-    {FORM_ARGS, "code", REFUSED},
-    {FORM_ARGS, "parameters", REFUSED},
-    {FORM_ARGS, "scope", REFUSED},
-};
-enum { N_FORM_ROWS = sizeof form_rows / sizeof *form_rows };
+/* Which form of a kind a mapping is; NULL: reported, or reported with the field. The rows are FORM of
+ * blocks.def (spec 2.1). */
+static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
+    size_t n;
+    const pdl_form *f = pdl_forms(&n);
+    for (size_t i = 0; i < n; i++)
+        if (f[i].kind == kind && strcmp(f[i].value, value) == 0 &&
+            pdl_form_lists(f[i].with, "args") == with_args)
+            return &f[i];
+    PDL_BUG("no form %s of %s", value, pdl_block_name(kind));
+}
 
-static form model_form(pdl_loader *l, const pdl_node *n) {
+static const pdl_form *model_form(pdl_loader *l, const pdl_node *n) {
     static const char *const platforms[] = {"litellm", "openai", "granite-io"};
     const pdl_pair *pair = NULL;
     const pdl_node *v = entry(n, "platform", &pair);
-    if (!v)
-        return entry(n, "processor", &pair) && !entry(n, "model", NULL) ? FORM_GRANITE
-                                                                        : FORM_LITELLM;
+    if (!v) {
+        bool granite = entry(n, "processor", &pair) && !entry(n, "model", NULL);
+        return form_named(PDL_BLOCK_model, granite ? "granite-io" : "litellm", false);
+    }
     for (size_t i = 0; i < 3 && pdl_node_is_str(v); i++)
-        if (pdl_str_is(v->text, platforms[i])) return i == 2 ? FORM_GRANITE : FORM_LITELLM;
+        if (pdl_str_is(v->text, platforms[i]))
+            return form_named(PDL_BLOCK_model, platforms[i], false);
     if (pdl_node_is_str(v)) pdl_loader_one_of(l, v, pdl_node_loc(pair->key), platforms, 3, true);
-    return FORM_ANY;
+    return NULL;
 }
 
-static form code_form(pdl_loader *l, const pdl_node *n) {
+static const pdl_form *code_form(pdl_loader *l, const pdl_node *n) {
     static const char *const langs[] = {"python", "ipython", "jinja", "pdl", "command"};
-    static const form forms[] = {FORM_LANG, FORM_LANG, FORM_JINJA, FORM_LANG, FORM_COMMAND};
     const pdl_pair *pair = NULL;
     bool args = entry(n, "args", NULL) != NULL;
     const pdl_node *v = entry(n, "lang", &pair);
-    if (!v) return args ? FORM_ARGS : FORM_LANG;
+    if (!v) return form_named(PDL_BLOCK_code, args ? "command" : "python", args);
     for (size_t i = args ? 4 : 0; i < 5 && pdl_node_is_str(v); i++)
-        if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i]))) return args ? FORM_ARGS : forms[i];
-    if (!pdl_node_is_str(v)) return FORM_ANY; /* reported with the field */
+        if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i])))
+            return form_named(PDL_BLOCK_code, langs[i], args);
+    if (!pdl_node_is_str(v)) return NULL; /* reported with the field */
     if (args)
         pdl_loader_one_of(l, v, pdl_node_loc(pair->key), langs + 4, 1, true);
     else
         pdl_loader_one_of(l, v, pdl_node_loc(pair->key), langs, 5, true);
-    return FORM_ANY;
+    return NULL;
 }
 
+/* Which fields of a kind with forms go together. */
 static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_kind kind,
                                     pdl_loc loc) {
-    form f = kind == PDL_BLOCK_model ? model_form(l, n) : code_form(l, n);
-    for (size_t i = 0; i < N_FORM_ROWS && f != FORM_ANY; i++) {
+    const pdl_form *form = kind == PDL_BLOCK_model ? model_form(l, n) : code_form(l, n);
+    size_t n_fields;
+    const pdl_field *f = pdl_fields_of(kind, &n_fields);
+    for (size_t i = 0; form && i < n_fields; i++) {
         const pdl_pair *pair = NULL;
-        if (form_rows[i].form != f) continue;
-        const pdl_node *v = entry(n, form_rows[i].key, &pair);
-        if (v && form_rows[i].what == REFUSED) unknown(l, pair->key);
-        if (!v && form_rows[i].what == NEEDED) pdl_loader_missing(l, loc, form_rows[i].key);
+        bool given = entry(n, f[i].key, &pair) != NULL;
+        if (given && pdl_form_lists(form->without, f[i].key)) unknown(l, pair->key);
+        if (!given && pdl_form_lists(form->with, f[i].key) && strcmp(f[i].key, form->tag) != 0)
+            pdl_loader_missing(l, loc, f[i].key);
     }
 }
 
@@ -394,16 +378,14 @@ static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_blo
 }
 
 static const size_t sizes[] = {
-#define BLOCK(id, cls, doc) sizeof(pdl_b_##id),
-#define F(id, member, key, type, need, doc)
-#define END(id)
+#define BLOCK(id, cls, parts, schema, doc) sizeof(pdl_b_##id),
 #include "lang/blocks.def"
 };
 
 static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pdl_loc loc) {
     pdl_block *b = pdl_arena_get(l->a, sizes[kind]);
     b->kind = kind;
-    b->more = &pdl_no_more;
+    b->more = &pdl_block_no_rare;
     b->loc = loc;
     b->node = n;
     return b;
@@ -444,7 +426,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     if (!find_kind(l, n, loc, &kind)) return NULL;
     pdl_block *b = new_block(l, kind, n, loc);
     uint32_t seen = 0;
-    if (kind == PDL_BLOCK_model || kind == PDL_BLOCK_code) check_form(l, n, kind, loc);
+    if (pdl_block_union(kind)) check_form(l, n, kind, loc);
     for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
     check_needed(l, b, seen);
     return b;

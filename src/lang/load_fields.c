@@ -217,7 +217,7 @@ static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc l
 
 static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
     static const char *const words[] = {"independent", "dependent"};
-    b->context_given = true;
+    b->independent_given = true;
     if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0]))
         b->independent = true;
     else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1]))
@@ -226,7 +226,6 @@ static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_bloc
 
 /* Any text but the empty one means yes; it is not evaluated. */
 static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_rare *b) {
-    b->trace_error_node = n;
     if (pdl_node_is_null(n)) return;
     if (pdl_node_is_str(n))
         b->trace_error_on_retry = n->text.n > 0;
@@ -254,8 +253,8 @@ static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_fie
 
 /* Where the value of f goes. */
 static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
-    if (!f->in_more) return (char *)b + f->offset;
-    if (b->more == &pdl_no_more) b->more = pdl_arena_new(l->a, pdl_block_rare);
+    if (!f->in_rare) return (char *)b + f->offset;
+    if (b->more == &pdl_block_no_rare) b->more = pdl_arena_new(l->a, pdl_block_rare);
     return (char *)(uintptr_t)b->more + f->offset; /* the block's own: it is being made */
 }
 
@@ -263,7 +262,7 @@ static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
 static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f,
                                     const pdl_pair *pair) {
     void *at = member_of(l, b, f);
-    pdl_block_rare *more = f->in_more ? (pdl_block_rare *)(uintptr_t)b->more : NULL;
+    pdl_block_rare *more = f->in_rare ? (pdl_block_rare *)(uintptr_t)b->more : NULL;
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     bool null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;

@@ -1,10 +1,14 @@
 /* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join,
  * cases, for, aggregator, types.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
 #include "lang/loader.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
+
+enum { MAX_PARTS = 16 /* keys of an object of records.def */ };
 
 /* Is n an object? Reported when it is not. */
 static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
@@ -109,41 +113,65 @@ static const pdl_tree *load_jitter(pdl_loader *l, const pdl_node *n, pdl_loc loc
     return pdl_loader_tree(l, n, loc);
 }
 
+static const pdl_tree *load_part(pdl_loader *l, const pdl_record_part *part, const pdl_node *n,
+                                 pdl_loc loc) {
+    bool null_ok = part->need == PDL_NEED_OPT;
+    pdl_text_field note;
+    switch (part->type) {
+    case PDL_RT_XINT: return pdl_loader_xint(l, n, loc, null_ok);
+    case PDL_RT_XNUM: return pdl_loader_xnum(l, n, loc, null_ok);
+    case PDL_RT_XSTR: return pdl_loader_xstr(l, n, loc, null_ok);
+    case PDL_RT_XBOOL: return pdl_loader_xbool(l, n, loc, null_ok);
+    case PDL_RT_WORDS: return load_exceptions(l, n, loc);
+    case PDL_RT_RANGE: return load_jitter(l, n, loc);
+    case PDL_RT_NOTE:
+        if (!pdl_node_is_null(n)) pdl_loader_text(l, n, loc, &note);
+        return NULL;
+    }
+    return NULL;
+}
+
+/* The entries of an object into the members of base that records.def names. */
+static void load_record(pdl_loader *l, pdl_record record, const pdl_node *n, pdl_loc loc,
+                        void *base) {
+    const char *keys[MAX_PARTS];
+    size_t n_parts;
+    const pdl_record_part *parts = pdl_record_parts(record, &n_parts);
+    assert(n_parts <= MAX_PARTS);
+    for (size_t i = 0; i < n_parts; i++) keys[i] = parts[i].key;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key;
+        size_t k = word_of(key, keys, n_parts);
+        if (k == n_parts) {
+            pdl_loader_unknown(l, key, keys, n_parts);
+            continue;
+        }
+        const pdl_tree *tree = load_part(l, &parts[k], n->pairs[i].value, pdl_node_loc(key));
+        *(const pdl_tree **)(void *)((char *)base + parts[k].offset) = tree;
+    }
+    for (size_t i = 0; i < n_parts; i++)
+        if (parts[i].need == PDL_NEED_REQ && !pdl_node_find(n, pdl_str_of(keys[i]), NULL))
+            pdl_loader_missing(l, loc, keys[i]);
+}
+
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair) {
-    static const char *const keys[] = {"tries",     "exceptions", "delay",
-                                       "max_delay", "backoff",    "jitter"};
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
     pdl_retry *r = pdl_arena_new(l->a, pdl_retry);
     r->loc = loc;
     r->node = n;
-    if (n->kind != PDL_NODE_MAP) {
-        if (!pdl_loader_as_int(n, &r->count))
-            pdl_loader_wrong(
-                l, n, loc,
-                "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
-        return r;
-    }
-    r->is_object = true;
-    for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
-        pdl_loc at = pdl_node_loc(key);
-        switch (word_of(key, keys, 6)) {
-        case 0: r->tries = pdl_loader_xint(l, v, at, false); break;
-        case 1: r->exceptions = load_exceptions(l, v, at); break;
-        case 2: r->delay = pdl_loader_xnum(l, v, at, false); break;
-        case 3: r->max_delay = pdl_loader_xnum(l, v, at, true); break;
-        case 4: r->backoff = pdl_loader_xnum(l, v, at, false); break;
-        case 5: r->jitter = load_jitter(l, v, at); break;
-        default: pdl_loader_unknown(l, key, keys, 6);
-        }
-    }
+    r->is_object = n->kind == PDL_NODE_MAP;
+    if (r->is_object)
+        load_record(l, PDL_RECORD_retry, n, loc, r);
+    else if (!pdl_loader_as_int(n, &r->count))
+        pdl_loader_wrong(
+            l, n, loc,
+            "should be of type <class 'int'>, or an object {tries, exceptions, delay, ...}");
     return r;
 }
 
 const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair) {
-    static const char *const keys[] = {"calls", "tokens", "cost", "seconds"};
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
@@ -152,17 +180,9 @@ const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair) {
         return NULL;
     }
     pdl_budget_field *b = pdl_arena_new(l->a, pdl_budget_field);
-    const pdl_tree **slots[] = {&b->calls, &b->tokens, &b->cost, &b->seconds};
     b->loc = loc;
     b->node = n;
-    for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_node *key = n->pairs[i].key;
-        size_t k = word_of(key, keys, 4);
-        if (k < 4)
-            *slots[k] = pdl_loader_xnum(l, n->pairs[i].value, pdl_node_loc(key), true);
-        else
-            pdl_loader_unknown(l, key, keys, 4);
-    }
+    load_record(l, PDL_RECORD_budget, n, loc, b);
     return b;
 }
 
@@ -507,8 +527,6 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
 /* --- aggregator (2.9) ------------------------------------------------------------------------- */
 
 const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair) {
-    static const char *const keys[] = {"file",   "mode",  "encoding",   "prefix",
-                                       "suffix", "flush", "description"};
     static const char *const words[] = {"context"};
     const pdl_node *n = pair->value;
     pdl_agg *g = pdl_arena_new(l->a, pdl_agg);
@@ -523,23 +541,6 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair) {
         return g;
     }
     g->is_file = true;
-    pdl_text_field text;
-    for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_node *key = n->pairs[i].key, *v = n->pairs[i].value;
-        pdl_loc at = pdl_node_loc(key);
-        switch (word_of(key, keys, 7)) {
-        case 0: g->file = pdl_loader_xstr(l, v, at, false); break;
-        case 1: g->mode = pdl_loader_xstr(l, v, at, false); break;
-        case 2: g->encoding = pdl_loader_xstr(l, v, at, true); break;
-        case 3: g->prefix = pdl_loader_xstr(l, v, at, false); break;
-        case 4: g->suffix = pdl_loader_xstr(l, v, at, false); break;
-        case 5: g->flush = pdl_loader_xbool(l, v, at, false); break;
-        case 6:
-            if (!pdl_node_is_null(v)) pdl_loader_text(l, v, at, &text);
-            break;
-        default: pdl_loader_unknown(l, key, keys, 7);
-        }
-    }
-    if (!pdl_node_find(n, PDL_STR("file"), NULL)) pdl_loader_missing(l, g->loc, "file");
+    load_record(l, PDL_RECORD_aggregator, n, g->loc, g);
     return g;
 }

@@ -43,16 +43,6 @@ static const struct {
                         "'additionalProperties': false}"},
     {"ContributeElement", "{'anyOf': [@ContributeTarget, {'type': 'string'}, {'type': 'object', "
                           "'additionalProperties': @ContributeValue}]}"},
-    {"RetryConfiguration",
-     "{'type': 'object', 'properties': {'tries': @ExpressionInt, 'exceptions': "
-     "{'anyOf': [@ExpressionStr, {'type': 'array', 'items': {'type':"
-     " 'string'}}]}, 'delay': @ExpressionFloat, 'max_delay': @OptionalExpressionFloat, "
-     "'backoff': @ExpressionFloat, 'jitter': {'anyOf':"
-     " [@ExpressionFloat, {'type': 'array', 'items': @ExpressionFloat, 'minItems': 2, "
-     "'maxItems': 2}]}}, 'additionalProperties': false}"},
-    {"BudgetType", "{'type': 'object', 'properties': {'calls': @OptionalExpressionFloat, 'tokens': "
-                   "@OptionalExpressionFloat, 'cost': @OptionalExpressionFloat, 'seconds': "
-                   "@OptionalExpressionFloat}, 'additionalProperties': false}"},
     {"ExpectationType",
      "{'type': 'object', 'properties': {'expect': {}, 'feedback': {'anyOf': "
      "[@RecordedExpression, @FunctionBlock, {'type': 'string'},"
@@ -108,12 +98,6 @@ static const struct {
      "'then': @BlockType, 'pdl__case_result':"
      " @OptionalBool, 'pdl__if_result': @OptionalBool, 'pdl__matched': @OptionalBool}, "
      "'required': ['then'], 'additionalProperties': false}"},
-    {"FileAggregatorConfig",
-     "{'type': 'object', 'properties': {'description': @OptionalStr, 'file': "
-     "@ExpressionStr, 'mode': @ExpressionStr, 'encoding':"
-     " @OptionalExpressionStr, 'prefix': @ExpressionStr, 'suffix': @ExpressionStr, "
-     "'flush': @ExpressionBool}, 'required':"
-     " ['file'], 'additionalProperties': false}"},
     {"EnumPdlType",
      "{'type': 'object', 'properties': {'enum': {'type': 'array'}}, 'required': ['enum'], "
      "'additionalProperties': true}"},
@@ -223,48 +207,30 @@ static const struct {
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 
-/* One definition of a block. Kinds with forms have several rows: `tag` is the field that tells them
- * apart and `value` its only value; fields of `without` are not part of the form, those of `with`
- * are required ("|a|b|"). */
-typedef struct variant {
-    pdl_block_kind kind;
-    const char *name, *tag, *value, *with, *without;
-} variant;
-
-static const variant variants[] = {
-    {PDL_BLOCK_function, "FunctionBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_call, "CallBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_model, "LitellmModelBlock", "platform", "litellm", "|model|", "|processor|"},
-    {PDL_BLOCK_model, "GraniteioModelBlock", "platform", "granite-io", "|processor|",
-     "|model|structuredDecoding|"},
-    {PDL_BLOCK_model, "OpenaiModelBlock", "platform", "openai", "|model|platform|", "|processor|"},
-    {PDL_BLOCK_code, "PythonCodeBlock", "lang", "python", "|code|", "|args|parameters|"},
-    {PDL_BLOCK_code, "IPythonCodeBlock", "lang", "ipython", "|lang|code|", "|args|parameters|"},
-    {PDL_BLOCK_code, "JinjaCodeBlock", "lang", "jinja", "|lang|code|", "|args|"},
-    {PDL_BLOCK_code, "PdlCodeBlock", "lang", "pdl", "|lang|code|", "|args|parameters|"},
-    {PDL_BLOCK_code, "CommandCodeBlock", "lang", "command", "|lang|code|", "|args|parameters|"},
-    {PDL_BLOCK_code, "ArgsBlock", "lang", "command", "|args|", "|code|scope|parameters|"},
-    {PDL_BLOCK_get, "GetBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_data, "DataBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_message, "MessageBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_read, "ReadBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_factor, "FactorBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_aggregator, "AggregatorBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_error, "ErrorBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_empty, "EmptyBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_sequence, "SequenceBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_text, "TextBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_lastOf, "LastOfBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_array, "ArrayBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_object, "ObjectBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_if, "IfBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_match, "MatchBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_repeat, "RepeatBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_map, "MapBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_include, "IncludeBlock", NULL, NULL, "", ""},
-    {PDL_BLOCK_import, "ImportBlock", NULL, NULL, "", ""},
+/* What a part of an object of records.def holds, and the form that may be null. */
+static const struct {
+    const char *plain, *optional;
+} by_part[] = {
+    [PDL_RT_XINT] = {"@ExpressionInt", "@OptionalExpressionInt"},
+    [PDL_RT_XNUM] = {"@ExpressionFloat", "@OptionalExpressionFloat"},
+    [PDL_RT_XSTR] = {"@ExpressionStr", "@OptionalExpressionStr"},
+    [PDL_RT_XBOOL] = {"@ExpressionBool", "@OptionalExpressionBool"},
+    [PDL_RT_WORDS] = {"{'anyOf': [@ExpressionStr, {'type': 'array', 'items': {'type': 'string'}}]}",
+                      NULL},
+    [PDL_RT_RANGE] = {"{'anyOf': [@ExpressionFloat, {'type': 'array', 'items': @ExpressionFloat, "
+                      "'minItems': 2, 'maxItems': 2}]}",
+                      NULL},
+    [PDL_RT_NOTE] = {"{'type': 'string'}", "@OptionalStr"},
 };
-enum { N_VARIANTS = sizeof variants / sizeof *variants };
+
+static const struct {
+    const char *name;
+    pdl_record record;
+} records[] = {
+    {"RetryConfiguration", PDL_RECORD_retry},
+    {"BudgetType", PDL_RECORD_budget},
+    {"FileAggregatorConfig", PDL_RECORD_aggregator},
+};
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
@@ -291,13 +257,6 @@ static void put_text(pdl_buf *b, const char *s) {
     pdl_buf_putc(b, '"');
 }
 
-static bool is_in(const char *list, const char *key) {
-    size_t n = strlen(key);
-    for (const char *p = strstr(list, key); p; p = strstr(p + 1, key))
-        if (p > list && p[-1] == '|' && p[n] == '|') return true;
-    return false;
-}
-
 static const char *field_schema(const pdl_field *f) {
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if ((int)special[i].kind == f->kind && strcmp(special[i].key, f->key) == 0)
@@ -308,7 +267,7 @@ static const char *field_schema(const pdl_field *f) {
 }
 
 /* "KEY": schema with the field's description. */
-static void put_field(pdl_buf *b, const pdl_field *f, const variant *v) {
+static void put_field(pdl_buf *b, const pdl_field *f, const pdl_form *v) {
     put_text(b, f->key);
     PDL_PUT(b, ": {");
     if (v->tag && strcmp(v->tag, f->key) == 0)
@@ -344,14 +303,15 @@ static void put_trace(pdl_buf *b, pdl_block_kind kind) {
     }
 }
 
-static void put_required(pdl_buf *b, const variant *v) {
+static void put_required(pdl_buf *b, const pdl_form *v) {
     size_t n;
     bool first = true;
     const pdl_field *f = pdl_fields(&n);
     PDL_PUT(b, "\"required\": [");
     for (size_t i = 0; i < n; i++) {
-        if (f[i].kind != (int)v->kind || is_in(v->without, f[i].key)) continue;
-        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL && !is_in(v->with, f[i].key))
+        if (f[i].kind != (int)v->kind || pdl_form_lists(v->without, f[i].key)) continue;
+        if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL &&
+            !pdl_form_lists(v->with, f[i].key))
             continue;
         if (!first) PDL_PUT(b, ", ");
         put_text(b, f[i].key);
@@ -360,7 +320,7 @@ static void put_required(pdl_buf *b, const variant *v) {
     PDL_PUT(b, "]");
 }
 
-static void put_variant(pdl_buf *b, const variant *v) {
+static void put_definition(pdl_buf *b, const pdl_form *v) {
     size_t n;
     pdl_buf_putf(b, "\"%s\": {\"additionalProperties\": false, \"description\": ", v->name);
     put_text(b, pdl_block_doc(v->kind));
@@ -371,7 +331,8 @@ static void put_variant(pdl_buf *b, const variant *v) {
     put_trace(b, v->kind);
     f = pdl_fields(&n);
     for (size_t i = 0; i < n; i++)
-        if (f[i].kind == (int)v->kind && !is_in(v->without, f[i].key)) put_field(b, &f[i], v);
+        if (f[i].kind == (int)v->kind && !pdl_form_lists(v->without, f[i].key))
+            put_field(b, &f[i], v);
     const char *kind = pdl_block_name(v->kind);
     pdl_buf_putf(b,
                  "\"kind\": {\"const\": \"%s\", \"default\": \"%s\", \"title\": \"Kind\", "
@@ -381,17 +342,56 @@ static void put_variant(pdl_buf *b, const variant *v) {
     pdl_buf_putf(b, ", \"title\": \"%s\", \"type\": \"object\"}, ", v->name);
 }
 
+static void put_record(pdl_buf *b, const char *name, pdl_record record) {
+    size_t n;
+    const pdl_record_part *part = pdl_record_parts(record, &n);
+    pdl_buf_putf(b, "\"%s\": {\"type\": \"object\", \"properties\": {", name);
+    for (size_t i = 0; i < n; i++) {
+        bool optional = part[i].need == PDL_NEED_OPT && by_part[part[i].type].optional;
+        pdl_buf_putf(b, "%s\"%s\": {\"allOf\": [", i ? ", " : "", part[i].key);
+        put_short(b, optional ? by_part[part[i].type].optional : by_part[part[i].type].plain);
+        PDL_PUT(b, "], \"description\": ");
+        put_text(b, part[i].doc);
+        PDL_PUT(b, "}");
+    }
+    PDL_PUT(b, "}, \"required\": [");
+    bool first = true;
+    for (size_t i = 0; i < n; i++) {
+        if (part[i].need != PDL_NEED_REQ) continue;
+        pdl_buf_putf(b, "%s\"%s\"", first ? "" : ", ", part[i].key);
+        first = false;
+    }
+    PDL_PUT(b, "], \"additionalProperties\": false}, ");
+}
+
+/* Calls fn for every definition of a block whose kind is `kind`, or for all: the forms of a kind
+ * that has some, else the kind itself. */
+static void each_definition(pdl_buf *b, pdl_block_kind kind,
+                            void (*fn)(pdl_buf *b, const pdl_form *form)) {
+    size_t n;
+    const pdl_form *forms = pdl_forms(&n);
+    for (int k = 0; k < PDL_BLOCK_COUNT; k++) {
+        if (kind != PDL_BLOCK_COUNT && (int)kind != k) continue;
+        pdl_form whole = {
+            (pdl_block_kind)k, pdl_block_schema((pdl_block_kind)k), NULL, NULL, "", ""};
+        if (!pdl_block_union((pdl_block_kind)k) && whole.name) fn(b, &whole);
+        for (size_t i = 0; i < n; i++)
+            if ((int)forms[i].kind == k) fn(b, &forms[i]);
+    }
+}
+
+static void put_ref(pdl_buf *b, const pdl_form *form) {
+    pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%s\"}, ", form->name);
+}
+
 /* Union of the definitions whose kind is `kind`, or of all. */
 static void put_union(pdl_buf *b, const char *name, pdl_block_kind kind) {
     pdl_buf_putf(b, "\"%s\": {\"anyOf\": [", name);
-    if (kind == PDL_BLOCK_COUNT) put_short(b, "@ExpressionBlock");
-    bool first = kind != PDL_BLOCK_COUNT;
-    for (size_t i = 0; i < N_VARIANTS; i++) {
-        if (kind != PDL_BLOCK_COUNT && variants[i].kind != kind) continue;
-        if (!first) PDL_PUT(b, ", ");
-        first = false;
-        pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%s\"}", variants[i].name);
-    }
+    each_definition(b, kind, put_ref);
+    if (kind == PDL_BLOCK_COUNT)
+        put_short(b, "@ExpressionBlock");
+    else
+        b->len -= 2; /* the last comma and blank; every kind has a definition */
     PDL_PUT(b, "]}, ");
 }
 
@@ -401,9 +401,13 @@ pdl_val pdl_language_schema(void) {
     pdl_val out;
     PDL_PUT(&b, "{\"$defs\": {");
     put_union(&b, "BlockType", PDL_BLOCK_COUNT);
-    put_union(&b, "ModelBlockType", PDL_BLOCK_model);
-    put_union(&b, "CodeBlockType", PDL_BLOCK_code);
-    for (size_t i = 0; i < N_VARIANTS; i++) put_variant(&b, &variants[i]);
+    for (int k = 0; k < PDL_BLOCK_COUNT; k++) {
+        const char *name = pdl_block_union((pdl_block_kind)k);
+        if (name) put_union(&b, name, (pdl_block_kind)k);
+    }
+    each_definition(&b, PDL_BLOCK_COUNT, put_definition);
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++)
+        put_record(&b, records[i].name, records[i].record);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {
         pdl_buf_putf(&b, "%s\"%s\": ", i ? ", " : "", helpers[i].name);
         put_short(&b, helpers[i].schema);

@@ -39,23 +39,11 @@ static void walk_fors(const walker *at, const pdl_fors *f) {
     walk_trees(at, f->lists, f->n);
 }
 
-static void walk_agg(const walker *at, const pdl_agg *g) {
-    if (!g) return;
-    const pdl_tree *parts[] = {g->file, g->mode, g->encoding, g->prefix, g->suffix, g->flush};
-    walk_trees(at, parts, sizeof parts / sizeof *parts);
-}
-
-static void walk_retry(const walker *at, const pdl_retry *r) {
-    if (!r) return;
-    const pdl_tree *parts[] = {r->tries,     r->exceptions, r->delay,
-                               r->max_delay, r->backoff,    r->jitter};
-    walk_trees(at, parts, sizeof parts / sizeof *parts);
-}
-
-static void walk_budget(const walker *at, const pdl_budget_field *b) {
-    if (!b) return;
-    const pdl_tree *parts[] = {b->calls, b->tokens, b->cost, b->seconds};
-    walk_trees(at, parts, sizeof parts / sizeof *parts);
+/* The parts of retry, budget or an aggregator; base may be NULL. */
+static void walk_record(const walker *at, pdl_record record, const void *base) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(record, &n);
+    for (size_t i = 0; base && i < n; i++) walk_tree(at, pdl_record_part_at(base, &parts[i]));
 }
 
 static void walk_contribute(const walker *at, const pdl_contributes *c) {
@@ -92,9 +80,13 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
         return;
     case PDL_FT_CASES: walk_cases(at, member); return;
     case PDL_FT_FORS: walk_fors(at, *(const pdl_fors *const *)member); return;
-    case PDL_FT_AGG: walk_agg(at, *(const pdl_agg *const *)member); return;
-    case PDL_FT_RETRY: walk_retry(at, *(const pdl_retry *const *)member); return;
-    case PDL_FT_BUDGET: walk_budget(at, *(const pdl_budget_field *const *)member); return;
+    case PDL_FT_AGG:
+        walk_record(at, PDL_RECORD_aggregator, *(const pdl_agg *const *)member);
+        return;
+    case PDL_FT_RETRY: walk_record(at, PDL_RECORD_retry, *(const pdl_retry *const *)member); return;
+    case PDL_FT_BUDGET:
+        walk_record(at, PDL_RECORD_budget, *(const pdl_budget_field *const *)member);
+        return;
     case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
     case PDL_FT_PARSER:
         if (at->b->more->parser) walk_type(at, at->b->more->parser->spec, at->b->more->parser_loc);
