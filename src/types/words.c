@@ -100,8 +100,8 @@ static const char *const sentences[] = {
     [PDL_FAIL_items_old] = "Additional items are not allowed (@l @b unexpected)",
     [PDL_FAIL_uneval_items] = "Unevaluated items are not allowed (@l @b unexpected)",
     [PDL_FAIL_uneval_props] = "Unevaluated properties are not allowed (@s @b unexpected)",
-    [PDL_FAIL_uneval_schema] = "Unevaluated properties are not valid under the given schema (@l @b "
-                               "unevaluated and invalid)",
+    [PDL_FAIL_uneval_schema] = ("Unevaluated properties are not valid under the given schema (@l "
+                                "@b unevaluated and invalid)"),
     [PDL_FAIL_said] = "@o",
 };
 
