@@ -88,6 +88,7 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     err->hint = copy(cause->hint);
     err->py_class = copy(cause->py_class);
     err->detail = copy(cause->detail);
+    err->facts = cause->facts;
     err->status = cause->status;
     err->has_status = cause->has_status;
     err->uncatchable = cause->uncatchable;
@@ -97,6 +98,11 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     cause->n_frames = 0;
     err->cause = cause;
     return false;
+}
+
+void pdl_err_reword(pdl_err *err, pdl_buf *msg) {
+    pdl_free(err->msg);
+    err->msg = pdl_buf_take(msg);
 }
 
 void pdl_err_at(pdl_err *err, pdl_loc loc) {

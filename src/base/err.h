@@ -51,6 +51,8 @@
     X(unknown_provider, 1, "a model: no such provider")                                            \
     X(config, 1, "a model: a required setting is missing")
 
+typedef struct pdl_buf pdl_buf;
+
 typedef enum {
     PDL_E_NONE,
 #define X(id, code, doc) PDL_E_##id,
@@ -65,6 +67,16 @@ typedef struct pdl_err_frame {
     pdl_loc loc;
 } pdl_err_frame;
 
+/* What is known of an error beside its message, for the program that catches it (pdl_error), for the
+ * machine and for the server. Zero: not known. */
+typedef struct pdl_err_facts {
+    uint32_t line1;        /* kind code: line of the block's text that raised it */
+    double retry_after;    /* of a model call: seconds that the service asked to wait */
+    bool has_budget;       /* kind budget: which one is spent */
+    uint8_t budget_item;   /* pdl_budget_item */
+    uint32_t budget_depth; /* how many budgets are around it: 0 is that of the run */
+} pdl_err_facts;
+
 /* Invariants: kind == PDL_E_NONE implies everything else is zero. */
 typedef struct pdl_err {
     pdl_err_kind kind;
@@ -73,7 +85,9 @@ typedef struct pdl_err {
     char *msg;      /* owned; may have several lines (type errors); no final newline */
     char *hint;     /* owned or NULL: "did you mean 'name'?" */
     char *py_class; /* owned or NULL: class of the Python exception, then its bases, "A,B" */
-    /* owned or NULL: further facts as JSON text (model errors: provider, model, ...) */
+    pdl_err_facts facts;
+    /* owned or NULL, of a model call: JSON {provider, model, retry_after_seconds, attempts}, which
+     * the program sees as pdl_error and the trace shows; nothing in the machine reads it */
     char *detail;
     uint32_t label; /* origins of what is told here: value/label.h; 0: of the program */
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
@@ -107,6 +121,9 @@ bool pdl_err_signal(pdl_err *err, int sig);
  * false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
+/* Replaces the message. Takes the content of msg. */
+void pdl_err_reword(pdl_err *err, pdl_buf *msg);
+
 /* Give err a place unless it has one. */
 void pdl_err_at(pdl_err *err, pdl_loc loc);
 
@@ -130,8 +147,6 @@ const char *pdl_err_kind_name(pdl_err_kind k);
 
 /* Process exit code for an error: the column of the table, or status for PDL_E_exit. */
 int pdl_err_exit_code(const pdl_err *err);
-
-typedef struct pdl_buf pdl_buf;
 
 /* Appends the message as users see it: "FILE:LINE - MSG" lines, then, when `rich`, indented source
  * line with caret, hint and call stack. Ends with a newline. */

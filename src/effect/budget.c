@@ -87,10 +87,10 @@ bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err)
 /* --- errors ----------------------------------------------------------------------------------- */
 
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err) {
-    pdl_buf detail = PDL_BUF;
     pdl_err_set(err, PDL_E_budget, (pdl_loc){0}, "%.*s", PDL_FMT(why));
-    pdl_buf_putf(&detail, "{\"budget\":\"%s\",\"budget_depth\":%u}", items[item].name, b->depth);
-    err->detail = pdl_buf_take(&detail);
+    err->facts.has_budget = true;
+    err->facts.budget_item = (uint8_t)item;
+    err->facts.budget_depth = b->depth;
     if (b->loc.src)
         pdl_err_hint(err, "the budget is that of the block at %.*s:%u", PDL_FMT(b->loc.src->name),
                      pdl_loc_line(b->loc));
@@ -120,17 +120,5 @@ bool pdl_budget_in_time(const pdl_budget *b, pdl_err *err) {
 }
 
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b) {
-    pdl_val detail;
-    pdl_err ignored = {0};
-    int64_t depth;
-    if (e->kind != PDL_E_budget || !e->detail || !b) return false;
-    if (!pdl_effect_decode(pdl_str_of(e->detail), &detail, &ignored)) {
-        pdl_err_fini(&ignored);
-        return false;
-    }
-    bool spent = pdl_is_dict(detail) &&
-                 pdl_int_get(pdl_dict_getz(detail, "budget_depth"), &depth) &&
-                 depth <= (int64_t)b->depth;
-    pdl_drop(detail);
-    return spent;
+    return e->kind == PDL_E_budget && e->facts.has_budget && b && e->facts.budget_depth <= b->depth;
 }

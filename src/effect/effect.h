@@ -110,6 +110,12 @@ PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
  * JSON appear in a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                    pdl_err *err);
+
+/* The facts of an error as an owned dict, empty when there are none: {line} of code, {budget,
+ * budget_depth}, {provider, model, retry_after_seconds, attempts} of a model call. */
+pdl_val pdl_effect_error_facts(const pdl_err *err);
+/* Sets the facts of err from the JSON text of such a dict. Ignores what has another form. */
+void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
 /* The same for what is asked of a model wherever it stands: with the parameters that steer the
  * client but shape what the model reads (roles, templates, another provider). The key of the
  * cache. */

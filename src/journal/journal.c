@@ -62,13 +62,26 @@ static pdl_val put_z(pdl_val d, const char *key, const char *z) {
     return z ? pdl_dict_putz(d, key, pdl_textz(z)) : d;
 }
 
+/* The facts as JSON text. */
+static pdl_val put_detail(pdl_val d, const pdl_err *e) {
+    pdl_val facts = pdl_effect_error_facts(e);
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    if (pdl_dict_len(facts) && pdl_effect_encode(facts, &text, &ignored))
+        d = pdl_dict_putz(d, "detail", pdl_text_of_buf(&text));
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+    pdl_drop(facts);
+    return d;
+}
+
 /* Places are not kept: the block that asks again has its own. */
 pdl_val pdl_journal_error_value(const pdl_err *e) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));
     d = put_z(d, "message", e->msg);
     d = put_z(d, "hint", e->hint);
     d = put_z(d, "foreign", e->py_class);
-    d = put_z(d, "detail", e->detail);
+    d = put_detail(d, e);
     if (e->has_status) d = pdl_dict_putz(d, "status", pdl_int(e->status));
     if (e->uncatchable) d = pdl_dict_putz(d, "final", pdl_bool(true));
     if (e->preformatted) d = pdl_dict_putz(d, "bare", pdl_bool(true));
@@ -93,7 +106,8 @@ void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
     pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s", PDL_FMT(text));
     out->hint = get_z(v, "hint");
     out->py_class = get_z(v, "foreign");
-    out->detail = get_z(v, "detail");
+    pdl_vref detail = pdl_dict_getz(v, "detail");
+    if (pdl_is_str(detail)) pdl_effect_error_facts_read(pdl_str_get(detail), out);
     int64_t n = 0;
     out->has_status = pdl_int_get(status, &n) && n >= INT_MIN && n <= INT_MAX;
     if (out->has_status) out->status = (int)n;

@@ -113,13 +113,6 @@ static bool read_value(const pdl_parser *p, pdl_vref v, bool raw, pdl_val *out, 
     return false;
 }
 
-/* Replace the message; always false. */
-static bool reword(pdl_err *err, pdl_buf *b) {
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(b);
-    return false;
-}
-
 bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
     return read_value(p, v, true, out, err);
 }
@@ -162,5 +155,6 @@ bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) {
         pdl_buf_putf(&b, "Fail to parse with regex %.*s: ", PDL_FMT(p->regex));
         put_why(err, true, &b);
     }
-    return reword(err, &b);
+    pdl_err_reword(err, &b);
+    return false;
 }

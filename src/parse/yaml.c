@@ -41,8 +41,7 @@ bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err) {
             put_as_python(&b, err->msg, text, line, column);
         else
             pdl_buf_putf(&b, "%s (line %u, column %u)", err->msg, line, column);
-        pdl_free(err->msg);
-        err->msg = pdl_buf_take(&b);
+        pdl_err_reword(err, &b);
     }
     err->loc = (pdl_loc){0}; /* a place in the text, which is not a place in the program */
     return false;

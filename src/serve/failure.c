@@ -40,16 +40,7 @@ static failure failure_of(const pdl_err *why) {
 
 /* Whole seconds that the service asked for; 0: none. */
 static unsigned seconds_to_wait(const pdl_err *why) {
-    pdl_val v;
-    pdl_err ignored = {0};
-    double s = 0;
-    if (!why->detail || !pdl_json_read(pdl_str_of(why->detail), 0, &v, NULL, &ignored)) {
-        pdl_err_fini(&ignored);
-        return 0;
-    }
-    pdl_vref given = pdl_is_dict(v) ? pdl_dict_getz(v, "retry_after_seconds") : pdl_absent();
-    if (pdl_is(given, PDL_V_FLOAT)) s = pdl_float_of(given);
-    pdl_drop(v);
+    double s = why->facts.retry_after;
     return s > 0 && s < 1e6 ? (unsigned)ceil(s) : 0;
 }
 

@@ -27,23 +27,9 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
     if (x) err->mark = pdl_node_text_loc(site->node, x->start, x->end);
 }
 
-/* {"line": N} of a failed code block; 0: not told. */
-static int64_t line_of(const pdl_err *err) {
-    pdl_val v;
-    pdl_err ignored = {0};
-    int64_t line = 0;
-    if (!err->detail || !pdl_effect_decode(pdl_str_of(err->detail), &v, &ignored)) {
-        pdl_err_fini(&ignored);
-        return 0;
-    }
-    if (!pdl_is_dict(v) || !pdl_int_get(pdl_dict_getz(v, "line"), &line)) line = 0;
-    pdl_drop(v);
-    return line;
-}
-
 /* Where line1 of text is, without its indent. False: it is not there, or something is put in before
  * it and lines may have moved. */
-static bool find_line(pdl_str text, int64_t line1, size_t *from, size_t *to) {
+static bool find_line(pdl_str text, uint32_t line1, size_t *from, size_t *to) {
     size_t at = 0;
     if (line1 < 1) return false;
     for (; line1 > 1; line1--) {
@@ -64,6 +50,6 @@ void pdl_vm_mark_code(const pdl_block *b, pdl_err *err) {
     const pdl_block *code = PDL_AS(code, b)->code;
     size_t from, to;
     if (code && code->node && pdl_node_is_str(code->node) &&
-        find_line(code->node->text, line_of(err), &from, &to))
+        find_line(code->node->text, err->facts.line1, &from, &to))
         err->mark = pdl_node_text_loc(code->node, from, to);
 }

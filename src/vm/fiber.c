@@ -288,8 +288,7 @@ void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc
     pdl_buf_putf(&b, "%s Code error: %s(", language, err->py_class ? err->py_class : class_name);
     pdl_str_repr(pdl_str_of(err->msg), &b);
     pdl_buf_putc(&b, ')');
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(&b);
+    pdl_err_reword(err, &b);
     err->kind = PDL_E_code;
     err->loc = loc;
 }
@@ -299,8 +298,7 @@ static void suggest_name(pdl_fiber *f, pdl_err *err);
 static void put_in_front(const char *what, const pdl_expr *expr, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s %.*s: %s", what, PDL_FMT(expr->source), err->msg);
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(&b);
+    pdl_err_reword(err, &b);
 }
 
 void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err) {
@@ -393,8 +391,7 @@ static void pdl_code_error(pdl_err *err, pdl_loc loc) {
     PDL_PUT(&b, "PDL Code error: ");
     if (err->loc.src) pdl_buf_putf(&b, "line %u - ", pdl_loc_line(err->loc));
     pdl_buf_put(&b, pdl_str_of(err->msg));
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(&b);
+    pdl_err_reword(err, &b);
     err->loc = loc;
     err->mark = (pdl_loc){0};
 }

@@ -47,8 +47,7 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     pdl_buf_putf(&b, "' model call: %s(", err->py_class ? err->py_class : "ValueError");
     pdl_str_repr(pdl_str_of(err->msg), &b);
     pdl_buf_putc(&b, ')');
-    pdl_free(err->msg);
-    err->msg = pdl_buf_take(&b);
+    pdl_err_reword(err, &b);
     err->kind = PDL_E_bad_request;
     err->loc = loc;
     return PDL_STEP_FAIL;

@@ -415,18 +415,11 @@ static pdl_val error_value(const pdl_err *e) {
     d = pdl_dict_putz(d, "file", e->loc.src ? pdl_text(e->loc.src->name) : pdl_null());
     d = pdl_dict_putz(d, "line", e->loc.src ? pdl_int(pdl_loc_line(e->loc)) : pdl_null());
     d = pdl_dict_putz(d, "status", e->has_status ? pdl_int(e->status) : pdl_null());
-    pdl_val more;
-    pdl_err ignored = {0};
-    if (e->detail && pdl_effect_decode(pdl_str_of(e->detail), &more, &ignored)) {
-        if (pdl_is_dict(more)) { /* what the program's own place says stands */
-            pdl_val all = pdl_dict_merge(pdl_keep(more), d);
-            pdl_drop(d);
-            d = all;
-        }
-        pdl_drop(more);
-    }
-    pdl_err_fini(&ignored);
-    return pdl_with_label(d, e->label);
+    pdl_val facts = pdl_effect_error_facts(e);
+    pdl_val all = pdl_dict_merge(pdl_keep(facts), d); /* the line is that in the program */
+    pdl_drop(facts);
+    pdl_drop(d);
+    return pdl_with_label(all, e->label);
 }
 
 static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {

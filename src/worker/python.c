@@ -310,11 +310,7 @@ static void on_fail(job *j, pdl_vref m) {
     }
     err.uncatchable = k != PDL_E_code;
     uint64_t line = number_at(m, "line");
-    if (line) {
-        pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "{\"line\": %llu}", (unsigned long long)line);
-        err.detail = pdl_buf_take(&b);
-    }
+    if (line <= UINT32_MAX) err.facts.line1 = (uint32_t)line;
     pdl_worker_job_refuse(j, &err);
 }
 

@@ -73,7 +73,7 @@ typedef struct pdl_worker_options {
  *
  *          Fails with PDL_E_code "Python Code error: " + traceback (only frames of the user's
  *          code), py_class = class and bases ("ZeroDivisionError,ArithmeticError,Exception"),
- *          detail {"line": N}. sys.exit(n) is PDL_E_exit with status n, uncatchable. ipython never
+ *          facts.line1. sys.exit(n) is PDL_E_exit with status n, uncatchable. ipython never
  *          fails on account of the code: its text is the result.
  *
  * object   an operation on a remote object; `id` is the number of its handle. Fails with

@@ -49,8 +49,9 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)user;
     if (t.got.len) pdl_buf_putc(&t.got, '\n');
     if (r->err.kind) {
-        pdl_buf_putf(&t.got, "%s: %s [%s] %s", pdl_err_kind_name(r->err.kind), r->err.msg,
-                     r->err.py_class ? r->err.py_class : "", r->err.detail ? r->err.detail : "");
+        pdl_buf_putf(&t.got, "%s: %s [%s] ", pdl_err_kind_name(r->err.kind), r->err.msg,
+                     r->err.py_class ? r->err.py_class : "");
+        if (r->err.facts.line1) pdl_buf_putf(&t.got, "line %u", r->err.facts.line1);
         if (r->err.has_status) pdl_buf_putf(&t.got, " %d", r->err.status);
         return;
     }
@@ -259,11 +260,11 @@ static const struct {
      "[AttributeError,Exception] "},
     {"\nclass E(KeyError): pass\nraise E('boo')", NULL,
      "code: " TRACE "  File \"<code-block>\", line 3, in <module>\n    raise E('boo')\nE: 'boo' "
-     "[E,KeyError,LookupError,Exception] {\"line\": 3}"},
+     "[E,KeyError,LookupError,Exception] line 3"},
     {"import input_of_nobody", NULL,
      "code: " TRACE "  File \"<code-block>\", line 1, in <module>\n    import input_of_nobody\n"
      "ModuleNotFoundError: No module named 'input_of_nobody' "
-     "[ModuleNotFoundError,ImportError,Exception] {\"line\": 1}"},
+     "[ModuleNotFoundError,ImportError,Exception] line 1"},
     {"from pdl.pdl import exec_str\nresult = exec_str('text: a', scope={'x': (1,)})['scope']", NULL,
      "{'x': (1,)}"},
     {"import pdl.pdl_parser as p\ntry:\n  p.parse_str('bad')\nexcept p.PDLParseError as e:\n  "
@@ -508,7 +509,7 @@ static void blocks_have_limits(void **state) {
     pdl_world *before = t.world;
     t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.max_memory = (size_t)1 << 30});
     assert_non_null(strstr(block("x = bytearray(1 << 31)", NULL),
-                           "MemoryError [MemoryError,Exception] {\"line\": 1}"));
+                           "MemoryError [MemoryError,Exception] line 1"));
     t_assert_str(t_str(block("result = 1", NULL)), "1");
     t.world->ops->close(t.world);
     t.world = pdl_worker_world_new(t.loop, &(pdl_worker_options){.time_limit_ms = 1500});

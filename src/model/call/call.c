@@ -263,6 +263,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     pdl_err_set(&err, f->kind, e->loc, "Error during '%.*s' model call: %s: %s%s%s", PDL_FMT(model),
                 pdl_err_kind_name(f->kind), provider, *provider ? " - " : "", pdl_buf_z(&msg));
     err.detail = pdl_buf_take(&detail);
+    if (f->retry_after > 0 && !f->retry_is_date) err.facts.retry_after = f->retry_after;
     err.status = f->status;
     err.has_status = f->status > 0;
     pdl_buf_fini(&msg);
