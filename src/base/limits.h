@@ -36,6 +36,10 @@
       "match steps: catastrophic patterns end in an error")                                        \
     X(map_workers, MAP_WORKERS, 100000, 1, "iterations of a map open at a time")                   \
     X(jobs, JOBS, 64, 1, "model calls open at a time in a run")                                    \
+    X(waiting_calls, WAITING_CALLS, 1024, 1,                                                       \
+      "model calls that wait to be sent; the block that makes one more waits")                     \
+    X(open_effects, OPEN_EFFECTS, 128, 1,                                                          \
+      "embeddings, calls of tools and of Python under way; a loop that makes more waits")          \
     X(reply_bytes, REPLY_BYTES, 67108864, 1024, "body of one reply of a model")                    \
     X(serve_bytes, SERVE_BYTES, 33554432, 1024, "body of one request to pdl serve")                \
     X(serve_bodies_bytes, SERVE_BODIES_BYTES, 268435456, 1048576,                                  \

@@ -82,7 +82,12 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /*
 void pdl_effect_free(pdl_effect *e);
 
 /* What effects.def says of a kind. */
-typedef enum { PDL_EFFECT_ACTS = 1, PDL_EFFECT_WAITS = 2, PDL_EFFECT_KEPT = 4 } pdl_effect_trait;
+typedef enum {
+    PDL_EFFECT_ACTS = 1,
+    PDL_EFFECT_WAITS = 2,
+    PDL_EFFECT_KEPT = 4,
+    PDL_EFFECT_LATE = 8
+} pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 /* Where the reply of e comes from: the origin of its kind, all that its request holds, what it was

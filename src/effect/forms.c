@@ -33,7 +33,12 @@ enum {
     KINDS = PATH | NONE | FLAG | INT | NUMBER | TEXT | LIST | OBJECT | TEXTS | VECTORS,
 };
 
-enum { ACTS = PDL_EFFECT_ACTS, WAITS = PDL_EFFECT_WAITS, KEPT = PDL_EFFECT_KEPT };
+enum {
+    ACTS = PDL_EFFECT_ACTS,
+    WAITS = PDL_EFFECT_WAITS,
+    KEPT = PDL_EFFECT_KEPT,
+    LATE = PDL_EFFECT_LATE
+};
 enum { PDL_LABEL_0 = 0 };
 
 /* The table is read four times, each time for lines of one sort. */

@@ -13,6 +13,7 @@
 #include "vm/out.h"
 #include "vm/retry.h"
 #include "vm/run.h"
+#include "vm/slots.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -212,7 +213,7 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
 }
 
 /* Of a loop, or a call that returns. What never waits lets signals and other fibers in, and ends
- * with its budget. */
+ * with its budget; what asks the outside and never looks at the replies is held here. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;
@@ -222,6 +223,8 @@ static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
         pdl_fiber_ready(f);
         return PDL_STEP_WAIT;
     }
+    if (PDL_UNLIKELY(pdl_run_is_full(f->run)) && pdl_await_effect_slot(f) != PDL_STEP_DONE)
+        return PDL_STEP_WAIT;
     return PDL_LIKELY(!f->budget) || pdl_budget_check_time(f, 1, err) ? PDL_STEP_DONE
                                                                       : PDL_STEP_FAIL;
 }

@@ -14,6 +14,7 @@
 #include "vm/out.h"
 #include "vm/retry.h"
 #include "vm/run.h"
+#include "vm/slots.h"
 
 #include "base/banned.h"
 
@@ -179,6 +180,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
 void pdl_fiber_free(pdl_fiber *f) {
     pdl_run *r = f->run;
     pdl_idmap_del(&r->fibers, f->id);
+    pdl_fiber_clear_woken(f);
     pdl_path_drop(f->base);
     pdl_path_drop(f->base_from);
     if (f->prev_all)

@@ -119,6 +119,7 @@ typedef enum {
     FIBER_WAIT_CALL,
     FIBER_WAIT_CALLS,
     FIBER_WAIT_MAP,
+    FIBER_WAIT_SLOT,
     FIBER_DONE,
     FIBER_FAILED
 } pdl_fiber_state;
@@ -173,6 +174,7 @@ struct pdl_fiber {
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
+    bool woken; /* there is a slot for it, and it had no turn since: counted in the run */
     bool waits; /* an iteration of a map with maxWorkers: open until its calls have ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
     void *done_user;

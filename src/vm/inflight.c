@@ -14,6 +14,7 @@
 #include "vm/fiber.h"
 #include "vm/out.h"
 #include "vm/run.h"
+#include "vm/slots.h"
 
 #include "base/banned.h"
 
@@ -154,6 +155,7 @@ static void launch(pdl_run *r, pdl_inflight *c) {
     pdl_effect *e = c->effect;
     c->effect = NULL;
     if (c->kind == PDL_EFFECT_model) r->open_models++;
+    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late++;
     if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed)
         pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
@@ -166,13 +168,9 @@ static void launch(pdl_run *r, pdl_inflight *c) {
     r->opt.world->ops->start(r->opt.world, e);
 }
 
-void pdl_run_queue_models(pdl_run *r) {
-    uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
-    while (r->queue_head < r->queue.n && r->open_models < jobs) {
-        pdl_inflight *c = pdl_idmap_find(&r->calls, r->queue.p[r->queue_head++]);
-        if (c && c->effect) launch(r, c);
-    }
-    if (r->queue_head == r->queue.n) r->queue_head = r->queue.n = 0;
+static void launch_models(pdl_run *r) {
+    for (pdl_inflight *c; (c = pdl_run_next_model(r));) launch(r, c);
+    pdl_run_wake(r);
 }
 
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
@@ -198,8 +196,8 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->number = f->n_calls++;
     f->n_open++;
     *pdl_vec_push(&f->calls) = (struct pdl_made){c->id, c->number, pdl_absent()};
-    *pdl_vec_push(&r->queue) = c->id;
-    pdl_run_queue_models(r);
+    pdl_run_queue_model(r, c);
+    launch_models(r);
 }
 
 void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc) {
@@ -324,6 +322,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     pdl_run *r = c->run;
     c->done = true;
     if (c->kind == PDL_EFFECT_model) r->open_models--;
+    if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late--;
     PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id,
               reply->err.kind ? ": " : "", reply->err.kind ? reply->err.msg : "");
     if (reply->err.kind)
@@ -350,5 +349,5 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
         pdl_out_flush(r); /* the output frees it when it has passed */
     else
         pdl_inflight_free(c);
-    pdl_run_queue_models(r);
+    launch_models(r);
 }

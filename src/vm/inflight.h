@@ -63,8 +63,6 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
 void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc);
 /* The reply: fills the promises, runs the stages, wakes the fibers that wait. */
 void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply);
-/* Starts queued model calls while fewer are open than are allowed. */
-void pdl_run_queue_models(pdl_run *r);
 /* An attempt was given up: the fiber forgets its calls numbered `from` and later, and ignores
  * whether they fail. */
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from);

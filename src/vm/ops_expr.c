@@ -16,6 +16,7 @@
 #include "vm/ops.h"
 #include "vm/out.h"
 #include "vm/run.h"
+#include "vm/slots.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -521,6 +522,7 @@ static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *
     pdl_effect_kind kind;
     pdl_step st = pdl_vm_force(
         f, &asked, err); /* the native is called once more when something is not there yet */
+    if (st == PDL_STEP_DONE) st = pdl_await_effect_slot(f);
     if (st == PDL_STEP_DONE) {
         if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind))
             PDL_BUG("effect of a native");

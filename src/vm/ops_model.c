@@ -9,6 +9,7 @@
 #include "vm/out.h"
 #include "vm/retry.h"
 #include "vm/run.h"
+#include "vm/slots.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -143,6 +144,7 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
 
 pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
+    if (s == PDL_STEP_DONE) s = pdl_await_model_slot(f);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref model = *under(f, 2), given = *under(f, 1), input = *top(f);
     pdl_val params, messages, traced;

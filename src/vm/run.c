@@ -12,6 +12,7 @@
 #include "vm/loop.h"
 #include "vm/ops.h"
 #include "vm/out.h"
+#include "vm/slots.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -82,6 +83,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_path_drop(r->opt.place);
     pdl_budget_drop(r->opt.budget);
     pdl_vec_fini(&r->queue);
+    pdl_vec_fini(&r->want_slot);
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);
@@ -206,6 +208,7 @@ static const char *turn_ended(const pdl_fiber *f, pdl_step s) {
     case FIBER_WAIT_CALL: return "waits for a call";
     case FIBER_WAIT_CALLS: return "waits for the calls it made";
     case FIBER_WAIT_MAP: return "waits for iterations";
+    case FIBER_WAIT_SLOT: return "waits until fewer calls are under way";
     case FIBER_DONE:
     case FIBER_FAILED: break;
     }
@@ -256,6 +259,7 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     pdl_err err = {0};
     if (f == r->main && f->state == FIBER_DONE) return;
     f->state = FIBER_READY;
+    pdl_fiber_clear_woken(f);
     PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
     pdl_step s = run_to_end(r, f, &err);
     if (PDL_TRACES(r->opt.debug, sched)) trace_turn(r, f, s);
@@ -376,6 +380,8 @@ void pdl_run_cancel(pdl_run *r, pdl_err *err) {
 /* The effect that a strand waits for; 0: none. */
 static uint32_t awaited(const pdl_fiber *f) {
     if (f->state == FIBER_WAIT_CALL) return f->wait_id;
+    if (f->state == FIBER_WAIT_SLOT && f->run->queue_head < f->run->queue.n)
+        return f->run->queue.p[f->run->queue_head];
     if (f->state != FIBER_WAIT_CALLS) return 0;
     for (size_t i = 0; i < f->calls.n; i++)
         if (f->calls.p[i].number >= f->wait_from && pdl_is_absent(f->calls.p[i].failed))

@@ -24,6 +24,10 @@ struct pdl_run {
     uint32_t open_models;
     PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
     size_t queue_head;
+    uint32_t open_late;          /* effects of kinds that are LATE under way */
+    PDL_VEC(uint32_t) want_slot; /* ids of fibers in FIBER_WAIT_SLOT, FIFO from want_slot_head */
+    size_t want_slot_head;
+    uint32_t n_woken; /* fibers that were woken and had no turn since */
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map does not free those of its iterations */
     bool finished, failed, draining;

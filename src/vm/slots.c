@@ -1,0 +1,90 @@
+/* slots.c -- see slots.h. A ceiling for what is under way.
+ *
+ * A reply is waited for where it is used. A loop whose replies nobody uses would ask for as many as
+ * it has iterations: each takes memory until it is sent, and each is paid for. So a fiber that asks
+ * for one more than the ceiling is parked before it has changed anything, and its instruction is
+ * executed again when there is room. Replies make room, and no reply may need a parked fiber:
+ *
+ * - A model call needs no fiber of the run to be answered, so every fiber may wait for its slot.
+ * - A call of Python may call back into the program, and ends only after that call. A fiber that
+ *   serves such a call never waits for the slots of these effects (serves_code).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "vm/slots.h"
+
+#include "base/idmap.h"
+#include "base/limits.h"
+#include "vm/fiber.h"
+#include "vm/run.h"
+
+#include "base/banned.h"
+
+static size_t n_waiting(const pdl_run *r) { return r->queue.n - r->queue_head; }
+
+bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= PDL_MAX_OPEN_EFFECTS; }
+
+/* Both queues are emptied from the front and may never be empty: what was taken is given back when
+ * it is the greater part. Returns the new head. */
+static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
+    enum { FEW = 64 };
+    if (head < *n && (head < FEW || head < *n / 2)) return head;
+    memmove(p, p + head, (*n - head) * sizeof *p);
+    *n -= head;
+    return 0;
+}
+
+void pdl_run_queue_model(pdl_run *r, pdl_inflight *c) { *pdl_vec_push(&r->queue) = c->id; }
+
+pdl_inflight *pdl_run_next_model(pdl_run *r) {
+    uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
+    while (n_waiting(r) && r->open_models < jobs) {
+        pdl_inflight *c = pdl_idmap_find(&r->calls, r->queue.p[r->queue_head++]);
+        if (c && c->effect) return c;
+    }
+    if (r->queue.n) r->queue_head = close_gap(r->queue.p, &r->queue.n, r->queue_head);
+    return NULL;
+}
+
+static pdl_step park(pdl_fiber *f) {
+    *pdl_vec_push(&f->run->want_slot) = f->id;
+    f->state = FIBER_WAIT_SLOT;
+    return PDL_STEP_WAIT;
+}
+
+pdl_step pdl_await_model_slot(pdl_fiber *f) {
+    return PDL_LIKELY(n_waiting(f->run) < PDL_MAX_WAITING_CALLS) ? PDL_STEP_DONE : park(f);
+}
+
+/* Does a call of the code worker wait for the end of f? */
+static bool serves_code(const pdl_fiber *f) {
+    for (; f; f = f->parent)
+        if (f->done) return true;
+    return false;
+}
+
+pdl_step pdl_await_effect_slot(pdl_fiber *f) {
+    return PDL_LIKELY(!pdl_run_is_full(f->run)) || serves_code(f) ? PDL_STEP_DONE : park(f);
+}
+
+void pdl_fiber_clear_woken(pdl_fiber *f) {
+    if (f->woken) f->run->n_woken--;
+    f->woken = false;
+}
+
+/* Wakes as many as there is room for: which of the two slots a fiber wants is seen when it tries
+ * again. */
+void pdl_run_wake(pdl_run *r) {
+    size_t calls = n_waiting(r), late = r->open_late;
+    size_t room = calls < PDL_MAX_WAITING_CALLS ? PDL_MAX_WAITING_CALLS - calls : 0;
+    if (late < PDL_MAX_OPEN_EFFECTS && PDL_MAX_OPEN_EFFECTS - late < room)
+        room = PDL_MAX_OPEN_EFFECTS - late;
+    while (r->want_slot_head < r->want_slot.n && r->n_woken < room) {
+        pdl_fiber *f = pdl_idmap_find(&r->fibers, r->want_slot.p[r->want_slot_head++]);
+        if (!f || f->state != FIBER_WAIT_SLOT) continue;
+        f->woken = true;
+        r->n_woken++;
+        pdl_fiber_ready(f);
+    }
+    if (r->want_slot.n)
+        r->want_slot_head = close_gap(r->want_slot.p, &r->want_slot.n, r->want_slot_head);
+}
