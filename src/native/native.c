@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "native/native.h"
 
-#include "native/room.h"
+#include "native/natives.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
 #include "value/text.h"

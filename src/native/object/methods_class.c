@@ -1,0 +1,77 @@
+/* methods_class.c -- str.isalpha and its kind: is every character of a class?
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+#include "native/natives.h"
+
+#include "base/banned.h"
+
+typedef bool cp_fn(uint32_t cp);
+
+static bool all_are(pdl_vref v, cp_fn *is, bool when_empty) {
+    pdl_str s = pdl_str_get(v);
+    const char *p = s.p, *end = s.p + s.n;
+    if (s.n == 0) return when_empty;
+    while (p < end)
+        if (!is(pdl_utf8_next(&p))) return false;
+    return true;
+}
+
+/* Title case that is neither: the digraphs. */
+static bool is_only_title(uint32_t cp) { return pdl_cp_is_title(cp) && !pdl_cp_is_upper(cp); }
+
+/* At least one character of the wanted case, none of the other. */
+static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
+    pdl_str s = pdl_str_get(v);
+    const char *p = s.p, *end = s.p + s.n;
+    bool any = false;
+    while (p < end) {
+        uint32_t cp = pdl_utf8_next(&p);
+        if (other(cp) || is_only_title(cp)) return false;
+        any = any || wanted(cp);
+    }
+    return any;
+}
+
+/* Upper and title case letters only behind what has no case, lower case only behind letters with
+ * case. */
+static bool in_title(pdl_vref v) {
+    pdl_str s = pdl_str_get(v);
+    const char *p = s.p, *end = s.p + s.n;
+    bool any = false, inside = false;
+    while (p < end) {
+        uint32_t cp = pdl_utf8_next(&p);
+        bool high = pdl_cp_is_title(cp), low = pdl_cp_is_lower(cp);
+        if ((high && inside) || (low && !inside)) return false;
+        inside = high || low;
+        any = any || inside;
+    }
+    return any;
+}
+
+static bool is_identifier(pdl_vref v) {
+    pdl_str s = pdl_str_get(v);
+    const char *p = s.p, *end = s.p + s.n;
+    if (s.n == 0) return false;
+    uint32_t first = pdl_utf8_next(&p);
+    if (first != '_' && !pdl_cp_is_id_start(first)) return false;
+    while (p < end)
+        if (!pdl_cp_is_id_continue(pdl_utf8_next(&p))) return false;
+    return true;
+}
+
+static bool is_ascii_cp(uint32_t cp) { return cp < 0x80; }
+
+#define YIELD(x) return *out = pdl_bool(x), true
+
+bool pdl_m_isalnum(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_alnum, false)); }
+bool pdl_m_isalpha(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_alpha, false)); }
+bool pdl_m_isascii(PDL_ARGS) { YIELD(all_are(argv[0], is_ascii_cp, true)); }
+bool pdl_m_isdecimal(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_decimal, false)); }
+bool pdl_m_isdigit(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_digit, false)); }
+bool pdl_m_isidentifier(PDL_ARGS) { YIELD(is_identifier(argv[0])); }
+bool pdl_m_islower(PDL_ARGS) { YIELD(in_case(argv[0], pdl_cp_is_lower, pdl_cp_is_upper)); }
+bool pdl_m_isnumeric(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_numeric, false)); }
+bool pdl_m_isprintable(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_printable, true)); }
+bool pdl_m_isspace(PDL_ARGS) { YIELD(all_are(argv[0], pdl_cp_is_space, false)); }
+bool pdl_m_istitle(PDL_ARGS) { YIELD(in_title(argv[0])); }
+bool pdl_m_isupper(PDL_ARGS) { YIELD(in_case(argv[0], pdl_cp_is_upper, pdl_cp_is_lower)); }

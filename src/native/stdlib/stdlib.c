@@ -1,0 +1,252 @@
+/* stdlib.c -- what lib/stdlib.pdl cannot say in PDL: probabilities of a judge's answer, an error of
+ * one's own, text shown at once; and the table of its natives (others: slots.c, find_object.c,
+ * calculate.c, tfidf.c).
+ *
+ * A judge answers `true` or `false`. The raw response tells for each token of the answer which
+ * others the model weighed:
+ *
+ *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
+ *
+ * The last token that the answer starts with is the place where the model decided (models put white
+ * space and role tokens first). There the two words compete: p(true) / (p(true) + p(false)). Spec
+ * execution 1.5.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <stdarg.h>
+
+#include "native/natives.h"
+#include "value/int.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* x[key], borrowed. Error: KeyError as the host words it. */
+static bool member(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
+    pdl_vref v = pdl_is_dict(x) ? pdl_dict_getz(x, key) : pdl_absent();
+    if (pdl_is_absent(v)) return pdl_err_host(err, "KeyError,LookupError", "'%s'", key);
+    *out = v;
+    return true;
+}
+
+static bool member_list(pdl_vref x, const char *key, pdl_vref *out, pdl_err *err) {
+    pdl_vref v;
+    if (!member(x, key, &v, err)) return false;
+    if (!pdl_is_list(v))
+        return pdl_err_host(err, "TypeError", "%s is of type %s, not a list", key, pdl_py_type(v));
+    *out = v;
+    return true;
+}
+
+/* Does text start with the token of this entry? */
+static bool token_starts(pdl_vref entry, pdl_str text, bool *out, pdl_err *err) {
+    pdl_vref token;
+    if (!member(entry, "token", &token, err)) return false;
+    if (!pdl_is_str(token))
+        return pdl_err_host(err, "TypeError", "a token is of type %s, not str", pdl_py_type(token));
+    *out = pdl_str_starts(text, pdl_str_get(token));
+    return true;
+}
+
+static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
+    pdl_vref v;
+    return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
+}
+
+/* Probability of word among the tokens weighed: of the first that begins it, else of the least
+ * likely one. */
+static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
+    double least = INFINITY;
+    for (size_t i = 0; i < pdl_list_len(top); i++) {
+        pdl_vref entry = pdl_list_at(top, i);
+        bool hit = false;
+        double lp = 0;
+        if (!token_starts(entry, word, &hit, err) || !logprob_of(entry, &lp, err)) return false;
+        if (lp < least || hit) least = lp;
+        if (hit) break;
+    }
+    *out = exp(least);
+    return true;
+}
+
+/* The tokens weighed where the answer was decided. */
+static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *err) {
+    pdl_vref logprobs, content;
+    if (!member(choice, "logprobs", &logprobs, err) ||
+        !member_list(logprobs, "content", &content, err))
+        return false;
+    for (size_t i = pdl_list_len(content); i-- > 0;) {
+        bool hit = false;
+        if (!token_starts(pdl_list_at(content, i), answer, &hit, err)) return false;
+        if (hit) return member_list(pdl_list_at(content, i), "top_logprobs", top, err);
+    }
+    return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
+}
+
+/* log of the share of `true` (or, if own, of the answer that was given) in the weight of both
+ * words. */
+static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
+    pdl_vref choices, message, content, top;
+    if (!member_list(response, "choices", &choices, err)) return false;
+    if (pdl_list_len(choices) == 0)
+        return pdl_err_host(err, "IndexError,LookupError", "list index out of range");
+    pdl_vref choice = pdl_list_at(choices, 0);
+    if (!member(choice, "message", &message, err) || !member(message, "content", &content, err))
+        return false;
+    bool yes = pdl_text_is(content, "true");
+    if (!yes && !pdl_text_is(content, "false")) {
+        pdl_buf b = PDL_BUF;
+        pdl_val shown;
+        if (!pdl_val_str_val(content, &shown, err)) return false;
+        pdl_buf_put(&b, pdl_str_get(shown));
+        pdl_err_host(err, "ValueError", "Wrong value: %s", pdl_buf_z(&b));
+        pdl_drop(shown);
+        pdl_buf_fini(&b);
+        return false;
+    }
+    double p_true = 0, p_false = 0;
+    if (!decision(choice, pdl_str_get(content), &top, err) ||
+        !probability(PDL_STR("true"), top, &p_true, err) ||
+        !probability(PDL_STR("false"), top, &p_false, err))
+        return false;
+    double p = own && !yes ? p_false : p_true;
+    *out = pdl_with_label(pdl_float(p > 0 || isnan(p) ? log(p / (p_true + p_false)) : -INFINITY),
+                          pdl_label_of(response));
+    return true;
+}
+
+static bool g_bool_confidence(PDL_ARGS) { return judge(argv[0], true, out, err); }
+
+static bool g_reward(PDL_ARGS) { return judge(argv[0], false, out, err); }
+
+static pdl_err_kind kind_named(pdl_vref name) {
+    pdl_err_kind kind = PDL_E_runtime;
+    for (int k = PDL_E_NONE + 1; pdl_is_str(name) && k < PDL_E_COUNT; k++)
+        if (pdl_text_is(name, pdl_err_kind_name((pdl_err_kind)k))) kind = (pdl_err_kind)k;
+    return kind == PDL_E_expression ? PDL_E_runtime : kind;
+}
+
+/* Not an error of the expression: the text is the whole message. A caught pdl_error goes on as it
+ * was. */
+static bool g_fail(PDL_ARGS) {
+    pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
+             status = pdl_absent();
+    pdl_err_kind kind = PDL_E_runtime;
+    if (!pdl_is_absent(caught)) {
+        if (!member(caught, "message", &message, err)) return false;
+        kind = kind_named(pdl_dict_getz(caught, "kind"));
+        status = pdl_dict_getz(caught, "status");
+    }
+    pdl_val text;
+    if (!pdl_arg_text(env, message, &text, err)) return false;
+    pdl_err_set(err, kind, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_get(text)));
+    int64_t code;
+    err->has_status = pdl_is_int(status) && pdl_int_get(status, &code);
+    if (err->has_status) err->status = (int)code;
+    pdl_drop(text);
+    return false;
+}
+
+static bool g_check(PDL_ARGS) {
+    if (!env->check) return pdl_err_host(err, "RuntimeError", "nothing can be checked here");
+    if (!env->check(env->user, argv[1], argv[0], err)) return false;
+    *out = pdl_keep(argv[0]);
+    return true;
+}
+
+static bool g_show(PDL_ARGS) {
+    if (!env->show) return pdl_err_host(err, "RuntimeError", "nothing can be shown here");
+    pdl_val text, end = pdl_absent();
+    if (!pdl_arg_text(env, argv[0], &text, err)) return false;
+    bool ok = pdl_is_absent(argv[1]) || pdl_arg_text(env, argv[1], &end, err);
+    if (ok) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_put(&b, pdl_str_get(text));
+        pdl_buf_put(&b, pdl_is_absent(end) ? PDL_STR("\n") : pdl_str_get(end));
+        env->show(env->user, pdl_buf_str(&b),
+                  pdl_label_of(argv[0]) | (pdl_is_absent(argv[1]) ? 0 : pdl_label_of(argv[1])));
+        pdl_buf_fini(&b);
+        *out = pdl_textz("");
+    }
+    pdl_drop(text);
+    pdl_drop(end);
+    return ok;
+}
+
+/* --- effects ---------------------------------------------------------------------------------- */
+
+static bool are_texts(pdl_vref v) {
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        if (!pdl_is_str(pdl_list_at(v, i))) return false;
+    return true;
+}
+
+/* A text or a list of texts to be embedded by a model. */
+static bool g_embed(PDL_ARGS) {
+    pdl_vref model = argv[0], input = argv[1],
+             params = argc > 2 && pdl_given(argv[2]) ? argv[2] : pdl_absent();
+    if (!pdl_is_str(model))
+        return pdl_err_host(err, "TypeError", "embed: model should be a string, not %s",
+                            pdl_py_type(model));
+    if (!pdl_is_str(input) && !(pdl_is_list(input) && are_texts(input)))
+        return pdl_err_host(err, "TypeError",
+                            "embed: input should be a string or an array of strings");
+    if (!pdl_is_absent(params) && !pdl_is_dict(params))
+        return pdl_err_host(err, "TypeError", "embed: parameters should be an object, not %s",
+                            pdl_py_type(params));
+    pdl_val r = pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(model));
+    pdl_val list =
+        pdl_is_str(input) ? pdl_list_push(pdl_list_new(1), pdl_keep(input)) : pdl_keep(input);
+    r = pdl_dict_putz(r, "input", list);
+    r = pdl_dict_putz(r, "parameters", pdl_is_absent(params) ? pdl_dict_new(0) : pdl_keep(params));
+    *out = pdl_tuple_new((pdl_val[]){pdl_textz("embed"), r}, 2);
+    return true;
+}
+
+static const pdl_native natives[] = {
+    {"pdl_bool_confidence", g_bool_confidence, "response", 1, 1, 0,
+     "Log probability of the judge's answer.", "bool_confidence", PDL_NS_DEF},
+    {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
+     "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF},
+    {"pdl_check", g_check, "value, type", 2, 2, PDL_N_IMPURE,
+     "The value, if it is of a type written as data; fails otherwise.", "check", PDL_NS_DEF},
+    {"pdl_embed", g_embed, "model, input, parameters", 2, 3, PDL_N_EFFECT | PDL_N_IMPURE,
+     "Vectors of texts, from a model: {embeddings, usage, model}.", "embed", PDL_NS_DEF},
+    {"pdl_fail", g_fail, "message", 1, 1, PDL_N_IMPURE,
+     "Fails with this message, or once more with a caught pdl_error.", "fail", PDL_NS_DEF},
+    {"pdl_fill", pdl_g_fill, "text, values", 2, 2, 0,
+     "The text with each slot {name} replaced by its value.", "fill", PDL_NS_DEF},
+    {"pdl_find_object", pdl_g_find_object, "text, keys", 2, 2, 0,
+     "The first JSON object in a text that has keys of these types: {value, start, end}, or null.",
+     "find_object", PDL_NS_DEF},
+    {"pdl_find_tool", pdl_g_find_tool, "tool_call, tools", 2, 2, 0,
+     "What a tool call asks for: {run, name, arguments, id, bare}.", "find_tool", PDL_NS_DEF},
+    {"pdl_nearest", pdl_g_nearest, "vectors, vector, k", 3, 3, 0,
+     "The k vectors nearest to a vector: [{index, score}], by cosine.", "nearest", PDL_NS_DEF},
+    {"pdl_reward", g_reward, "response", 1, 1, 0, "Log probability that the judge says true.",
+     "reward", PDL_NS_DEF},
+    {"pdl_show", g_show, "text, end", 1, 2, PDL_N_IMPURE,
+     "Prints a text at once; it is part of no result.", "show", PDL_NS_DEF},
+    {"pdl_slots", pdl_g_slots, "text", 1, 1, 0, "Names of the slots {name} of a text.", "slots",
+     PDL_NS_DEF},
+    {"pdl_tfidf", pdl_g_tfidf, "texts, query, k", 3, 3, 0,
+     "The k texts most like the query: [{index, score}], by TF-IDF and cosine.", "tfidf",
+     PDL_NS_DEF},
+    {"pdl_tool_call", pdl_g_tool_call, "server, name, arguments", 3, 3, PDL_N_IMPURE | PDL_N_EFFECT,
+     "Calls a tool of a server; arguments: an object, or a list of names of variables.",
+     "tool_call", PDL_NS_DEF},
+    {"pdl_tool_error", pdl_g_tool_error, "error", 1, 1, 0, "What is wrong, as text for a model.",
+     "tool_error", PDL_NS_DEF},
+    {"pdl_tool_request", pdl_g_tool_request, "server, method, params", 3, 3,
+     PDL_N_IMPURE | PDL_N_EFFECT, "The result of a request to a tool server.", "tool_request",
+     PDL_NS_DEF},
+    {"pdl_tool_result", pdl_g_tool_result, "reply", 1, 1, 0,
+     "The value in the reply of a tool server, or its failure as an error.", "tool_result",
+     PDL_NS_DEF},
+    {"pdl_tool_text", pdl_g_tool_text, "reply", 1, 1, 0,
+     "The reply of a tool server as text for a model, or its failure as an error.", "tool_text",
+     PDL_NS_DEF},
+};
+
+pdl_rows pdl_rows_stdlib(void) { return (pdl_rows){natives, PDL_N_COUNT(natives)}; }

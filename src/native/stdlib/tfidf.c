@@ -1,0 +1,167 @@
+/* tfidf.c -- which texts are most like a query: TF-IDF weights, cosine (spec patterns 11).
+ *
+ * Words are runs of two or more word characters of the lower-cased text. Each text is a list of
+ * (word, count), sorted by word; weight = count * idf, vectors of length 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "native/natives.h"
+
+#include "base/banned.h"
+
+typedef struct {
+    uint32_t word;
+    uint32_t count;
+} term;
+
+typedef struct {
+    pdl_buf lower; /* what the words of the vocabulary are slices of */
+    PDL_VEC(term) terms;
+    double length;
+} text;
+
+typedef struct {
+    pdl_map ids;          /* word -> its number + 1 */
+    PDL_VEC(uint32_t) df; /* by number: texts that have the word */
+    PDL_VEC(double) idf;
+} vocabulary;
+
+/* The next word of s at or after *pos; false: no more. */
+static bool next_word(pdl_str s, size_t *pos, pdl_str *word) {
+    const char *p = s.p + *pos, *end = s.p + s.n;
+    while (p < end) {
+        const char *from = p, *to = p;
+        size_t n = 0;
+        for (; p < end; n++, to = p) {
+            uint32_t c = pdl_utf8_next(&p);
+            if (c != '_' && !pdl_cp_is_alnum(c)) break;
+        }
+        if (n < 2) continue;
+        *word = (pdl_str){from, (size_t)(to - from)};
+        *pos = (size_t)(p - s.p);
+        return true;
+    }
+    return false;
+}
+
+/* Number of a word plus 1; 0: not known and not to be added. */
+static uint32_t number_of(vocabulary *v, pdl_str word, bool add) {
+    uintptr_t id = (uintptr_t)pdl_map_find(&v->ids, word);
+    if (id || !add) return (uint32_t)id;
+    *pdl_vec_push(&v->df) = 0;
+    id = v->df.n;
+    (void)pdl_map_put(&v->ids, word, (void *)id);
+    return (uint32_t)id;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = ((const term *)a)->word, y = ((const term *)b)->word;
+    return (x > y) - (x < y);
+}
+
+/* Equal neighbours become one with their number. */
+static void count_terms(text *t) {
+    size_t n = 0;
+    if (t->terms.n) qsort(t->terms.p, t->terms.n, sizeof(term), by_number);
+    for (size_t i = 0; i < t->terms.n; i++) {
+        if (n && t->terms.p[n - 1].word == t->terms.p[i].word)
+            t->terms.p[n - 1].count++;
+        else
+            t->terms.p[n++] = t->terms.p[i];
+    }
+    t->terms.n = n;
+}
+
+/* Words of s into t; new ones enter the vocabulary when it is still being made. */
+static void read_text(text *t, pdl_str s, vocabulary *v, bool add) {
+    pdl_str word;
+    t->lower = PDL_BUF;
+    pdl_utf8_lower(&t->lower, s);
+    for (size_t pos = 0; next_word(pdl_buf_str(&t->lower), &pos, &word);) {
+        uint32_t id = number_of(v, word, add);
+        if (id) *pdl_vec_push(&t->terms) = (term){id - 1, 1};
+    }
+    count_terms(t);
+    for (size_t i = 0; add && i < t->terms.n; i++) v->df.p[t->terms.p[i].word]++;
+}
+
+static void weigh(text *t, const vocabulary *v) {
+    double sum = 0;
+    for (size_t i = 0; i < t->terms.n; i++) {
+        double w = t->terms.p[i].count * v->idf.p[t->terms.p[i].word];
+        sum += w * w;
+    }
+    t->length = sqrt(sum);
+}
+
+/* Cosine: terms of both are in the order of their numbers. */
+static double score(const text *a, const text *b, const vocabulary *v) {
+    double sum = 0;
+    for (size_t i = 0, k = 0; i < a->terms.n && k < b->terms.n;) {
+        term x = a->terms.p[i], y = b->terms.p[k];
+        double idf = v->idf.p[x.word];
+        if (x.word == y.word) sum += x.count * idf / a->length * (y.count * idf / b->length);
+        i += x.word <= y.word;
+        k += y.word <= x.word;
+    }
+    return sum;
+}
+
+static bool all_texts(pdl_vref list, pdl_err *err) {
+    if (!pdl_is_list(list))
+        return pdl_err_host(err, "TypeError", "texts must be a list, not %s", pdl_py_type(list));
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        if (!pdl_is_str(pdl_list_at(list, i)))
+            return pdl_err_host(err, "TypeError", "a text is of type %s, not str",
+                                pdl_py_type(pdl_list_at(list, i)));
+    return true;
+}
+
+/* hits: room for as many as there are texts. */
+static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
+    size_t n = pdl_list_len(texts);
+    text *t = PDL_NEW_N(text, n + 1), *q = &t[n];
+    vocabulary v = {0};
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) read_text(&t[i], pdl_str_get(pdl_list_at(texts, i)), &v, true);
+    read_text(q, query, &v, false);
+    for (size_t i = 0; i < v.df.n; i++)
+        *pdl_vec_push(&v.idf) = log((1.0 + (double)n) / (1.0 + (double)v.df.p[i])) + 1.0;
+    weigh(q, &v);
+    for (size_t i = 0; ok && i < n; i++) {
+        pdl_val rounded = pdl_absent();
+        weigh(&t[i], &v);
+        ok = pdl_round(pdl_float(score(&t[i], q, &v)), true, 6, &rounded, err);
+        hits[i] = (pdl_hit){ok ? pdl_float_of(rounded) : 0, i};
+    }
+    for (size_t i = 0; i <= n; i++) {
+        pdl_buf_fini(&t[i].lower);
+        pdl_vec_fini(&t[i].terms);
+    }
+    pdl_free(t);
+    pdl_map_fini(&v.ids);
+    pdl_vec_fini(&v.df);
+    pdl_vec_fini(&v.idf);
+    return ok;
+}
+
+bool pdl_g_tfidf(PDL_ARGS) {
+    int64_t k = 0;
+    pdl_val query;
+    if (!all_texts(argv[0], err) || !pdl_arg_int(argv[2], &k, err) ||
+        !pdl_arg_text(env, argv[1], &query, err))
+        return false;
+    size_t n = pdl_list_len(argv[0]);
+    pdl_hit *hits = PDL_NEW_N(pdl_hit, n + 1);
+    bool ok = rank(argv[0], pdl_str_get(query), hits, err);
+    if (ok) *out = pdl_hits_best(hits, n, k);
+    pdl_free(hits);
+    pdl_drop(query);
+    return ok;
+}

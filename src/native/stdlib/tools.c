@@ -1,0 +1,269 @@
+/* tools.c -- functions for lib/stdlib.pdl and for the programs that stand for tool servers: what a
+ * tool call of a model asks for, and the effects behind the functions of a server (mcp/mcp.h has
+ * their requests).
+ *
+ * A tool is a PDL function; or a record with `run`, whose name stands in `name` or in
+ * `function.name`; or an imported tool server, an object with `tools` and `call_tool`.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "native/natives.h"
+#include "value/func.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+static pdl_str text_at(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+/* --- effects ---------------------------------------------------------------------------------- */
+
+static bool is_text_arg(pdl_vref v, const char *name, pdl_err *err) {
+    return pdl_is_str(v) ||
+           pdl_err_host(err, "TypeError", "%s should be a string, not %s", name, pdl_py_type(v));
+}
+
+/* (tool, {server, op, ...}); takes arguments. */
+static pdl_val tool_effect(pdl_vref server, const char *op, const char *what, pdl_vref name,
+                           const char *with, pdl_val arguments) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(4), "server", pdl_keep(server));
+    r = pdl_dict_putz(r, "op", pdl_textz(op));
+    r = pdl_dict_putz(r, what, pdl_keep(name));
+    r = pdl_dict_putz(r, with, arguments);
+    return pdl_tuple_new((pdl_val[]){pdl_textz("tool"), r}, 2);
+}
+
+/* Those of the variables named that there are: a parameter without a value is not sent. */
+static bool given_variables(const pdl_native_env *env, pdl_vref names, pdl_val *out, pdl_err *err) {
+    if (!env->variable) return pdl_err_host(err, "RuntimeError", "there are no variables here");
+    pdl_val d = pdl_dict_new(pdl_list_len(names));
+    for (size_t i = 0; i < pdl_list_len(names); i++) {
+        pdl_vref key = pdl_list_at(names, i);
+        pdl_vref v = pdl_is_str(key) ? env->variable(env->user, pdl_str_get(key)) : pdl_absent();
+        if (!pdl_is_absent(v)) d = pdl_dict_put(d, pdl_keep(key), pdl_keep(v));
+    }
+    *out = d;
+    return true;
+}
+
+bool pdl_g_tool_call(PDL_ARGS) {
+    pdl_val arguments;
+    if (!is_text_arg(argv[0], "server", err) || !is_text_arg(argv[1], "name", err)) return false;
+    if (pdl_is_list(argv[2])) {
+        if (!given_variables(env, argv[2], &arguments, err)) return false;
+    } else if (pdl_is_dict(argv[2])) {
+        arguments = pdl_keep(argv[2]);
+    } else {
+        return pdl_err_host(err, "TypeError", "arguments should be an object, not %s",
+                            pdl_py_type(argv[2]));
+    }
+    *out = tool_effect(argv[0], "call", "name", argv[1], "arguments", arguments);
+    return true;
+}
+
+bool pdl_g_tool_request(PDL_ARGS) {
+    if (!is_text_arg(argv[0], "server", err) || !is_text_arg(argv[1], "method", err)) return false;
+    *out = tool_effect(argv[0], "request", "method", argv[1], "params", pdl_keep(argv[2]));
+    return true;
+}
+
+static bool has_succeeded(pdl_vref reply, pdl_err *err) {
+    if (!pdl_is_dict(reply))
+        return pdl_err_host(err, "TypeError", "a tool gave %s", pdl_py_type(reply));
+    pdl_vref failed = pdl_dict_getz(reply, "is_error");
+    pdl_str says = text_at(reply, "text");
+    if (!pdl_is_bool(failed) || !pdl_bool_of(failed)) return true;
+    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s",
+                       PDL_FMT(says.n ? says : PDL_STR("the tool failed and says nothing")));
+}
+
+bool pdl_g_tool_result(PDL_ARGS) {
+    if (!has_succeeded(argv[0], err)) return false;
+    pdl_vref structured = pdl_dict_getz(argv[0], "structured"),
+             text = pdl_dict_getz(argv[0], "text");
+    pdl_vref v = pdl_given(structured) ? structured : text;
+    *out = pdl_is_absent(v) ? pdl_null() : pdl_keep(v);
+    return true;
+}
+
+/* One part of a content list. What is no text is named, so that the model knows of it. */
+static void put_part(pdl_vref part, pdl_buf *out) {
+    pdl_vref resource = pdl_is_dict(part) ? pdl_dict_getz(part, "resource") : pdl_absent();
+    pdl_str text = text_at(pdl_is_dict(resource) ? resource : part, "text");
+    if (out->len) pdl_buf_putc(out, '\n');
+    if (text.p) {
+        pdl_buf_put(out, text);
+        return;
+    }
+    pdl_str type = text_at(part, "type"), mime = text_at(part, "mimeType"),
+            uri = text_at(part, "uri");
+    pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime),
+                 uri.n ? " " : "", PDL_FMT(uri));
+}
+
+bool pdl_g_tool_text(PDL_ARGS) {
+    if (!has_succeeded(argv[0], err)) return false;
+    pdl_vref content = pdl_dict_getz(argv[0], "content"),
+             structured = pdl_dict_getz(argv[0], "structured");
+    pdl_buf b = PDL_BUF;
+    for (size_t i = 0, n = pdl_is_list(content) ? pdl_list_len(content) : 0; i < n; i++)
+        put_part(pdl_list_at(content, i), &b);
+    bool ok =
+        b.len || !pdl_given(structured) || pdl_json_write(structured, PDL_JSON_SPACED, 0, &b, err);
+    if (ok)
+        *out = pdl_text_of_buf(&b);
+    else
+        pdl_buf_fini(&b);
+    return ok;
+}
+
+/* --- tool calls of models --------------------------------------------------------------------- */
+
+/* The name of a tool as models know it, empty when it has none. */
+static pdl_str name_of(pdl_vref tool) {
+    pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_of(tool)->signature : tool;
+    pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
+    return text_at(pdl_is_dict(inner) ? inner : d, "name");
+}
+
+static bool server_has(pdl_vref server, pdl_str name) {
+    pdl_vref list = pdl_dict_getz(server, "tools");
+    for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
+        if (pdl_str_eq(name_of(pdl_list_at(list, i)), name)) return true;
+    return false;
+}
+
+typedef struct found {
+    pdl_vref run;
+    const char *how;  /* "named", "value", "server" */
+    pdl_str near[16]; /* names that were looked at, for the message */
+    size_t n_near;
+} found;
+
+static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
+    for (size_t i = 0; i < pdl_list_len(tools); i++) {
+        pdl_vref t = pdl_list_at(tools, i);
+        pdl_vref call = pdl_is_dict(t) ? pdl_dict_getz(t, "call_tool") : pdl_absent();
+        pdl_str own = name_of(t);
+        if (pdl_is(call, PDL_V_FUNC)) {
+            f->how = "server";
+            f->run = call;
+            if (server_has(t, name)) return true;
+        } else if (pdl_str_eq(own, name)) {
+            f->how = pdl_is(t, PDL_V_FUNC) ? "named" : "value";
+            f->run = pdl_is(t, PDL_V_FUNC) ? t : pdl_dict_getz(t, "run");
+            return true;
+        }
+        if (own.n && f->n_near < sizeof f->near / sizeof f->near[0]) f->near[f->n_near++] = own;
+    }
+    return false;
+}
+
+/* Arguments are JSON text, or an object already; nothing is an empty object. */
+static bool read_arguments(pdl_vref v, pdl_str tool, pdl_val *out, pdl_err *err) {
+    pdl_err why = {0};
+    *out = pdl_absent();
+    if (pdl_is_dict(v))
+        *out = pdl_keep(v);
+    else if (!pdl_given(v) || (pdl_is_str(v) && !pdl_str_trim(pdl_str_get(v)).n))
+        *out = pdl_dict_new(0);
+    else if (pdl_is_str(v) && !pdl_json_read(pdl_str_get(v), 0, out, NULL, &why))
+        *out = pdl_absent();
+    if (pdl_is_dict(*out)) return true;
+    pdl_drop(*out);
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the arguments of %.*s are not a JSON object%s%s",
+                PDL_FMT(tool), why.msg ? ": " : "", why.msg ? why.msg : "");
+    pdl_err_fini(&why);
+    return false;
+}
+
+static bool no_tool(pdl_str name, const found *f, pdl_err *err) {
+    pdl_str near = pdl_str_nearest(name, f->near, f->n_near);
+    return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no tool '%.*s'%s%.*s%s",
+                       PDL_FMT(name), near.n ? "; did the call mean '" : "", PDL_FMT(near),
+                       near.n ? "'?" : "");
+}
+
+bool pdl_g_find_tool(PDL_ARGS) {
+    pdl_vref function = pdl_is_dict(argv[0]) ? pdl_dict_getz(argv[0], "function") : pdl_absent();
+    pdl_str name = text_at(function, "name");
+    found f = {.run = pdl_absent()};
+    pdl_val arguments;
+    if (!name.n)
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "a tool call should have function.name");
+    if (!pdl_is_list(argv[1]))
+        return pdl_err_host(err, "TypeError", "tools should be a list, not %s",
+                            pdl_py_type(argv[1]));
+    if (!find_tool(argv[1], name, &f)) return no_tool(name, &f, err);
+    if (!pdl_is(f.run, PDL_V_FUNC))
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the tool %.*s has no function to run",
+                           PDL_FMT(name));
+    if (!read_arguments(pdl_dict_getz(function, "arguments"), name, &arguments, err)) return false;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "run", pdl_keep(f.run));
+    d = pdl_dict_putz(d, "name", pdl_text(name));
+    d = pdl_dict_putz(d, "arguments", pdl_with_label(arguments, pdl_label_of(argv[0])));
+    *out = pdl_dict_putz(d, "how", pdl_textz(f.how));
+    return true;
+}
+
+/* "FILE:LINE - " in front of a message is nothing that a model can use. */
+static pdl_str without_place(pdl_str s) {
+    size_t dash = pdl_str_find(s, PDL_STR(" - "), 0), i = dash == PDL_NOT_FOUND ? 0 : dash;
+    while (i && s.p[i - 1] >= '0' && s.p[i - 1] <= '9') i--;
+    bool place = i && i < dash && s.p[i - 1] == ':';
+    return place ? pdl_str_sub(s, dash + 3, s.n) : s;
+}
+
+bool pdl_g_tool_error(PDL_ARGS) {
+    pdl_str s = pdl_str_trim(text_at(argv[0], "message"));
+    size_t nl = pdl_str_rfind(s, PDL_STR("\n"));
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "Error: ");
+    pdl_buf_put(&b, without_place(nl == PDL_NOT_FOUND ? s : pdl_str_sub(s, nl + 1, s.n)));
+    *out = pdl_text_of_buf(&b);
+    return true;
+}
+
+/* --- declarations ----------------------------------------------------------------------------- */
+
+static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
+    if (pdl_is(tool, PDL_V_FUNC)) {
+        if (!name_of(tool).n)
+            return pdl_err_host(err, "ValueError",
+                                "a function among the tools has no name: define it with def");
+        *list = pdl_list_push(*list, pdl_keep(pdl_func_of(tool)->signature));
+    } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "call_tool"), PDL_V_FUNC)) {
+        pdl_vref more = pdl_dict_getz(tool, "tools");
+        if (pdl_is_list(more)) *list = pdl_list_concat(*list, more);
+    } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "run"), PDL_V_FUNC)) {
+        pdl_vref inner = pdl_dict_getz(tool, "function");
+        pdl_vref params = pdl_dict_getz(tool, "parameters"),
+                 about = pdl_dict_getz(tool, "description");
+        pdl_val f = pdl_is_dict(inner) ? pdl_keep(inner) : pdl_dict_new(3);
+        if (!pdl_is_dict(inner)) {
+            f = pdl_dict_putz(f, "name", pdl_text(name_of(tool)));
+            if (pdl_is_str(about)) f = pdl_dict_putz(f, "description", pdl_keep(about));
+            if (pdl_is_dict(params)) f = pdl_dict_putz(f, "parameters", pdl_keep(params));
+        }
+        pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+        *list = pdl_list_push(*list, pdl_dict_putz(d, "function", f));
+    } else {
+        *list = pdl_list_push(*list, pdl_keep(tool));
+    }
+    return true;
+}
+
+bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err) {
+    pdl_val list = pdl_list_new(pdl_list_len(tools));
+    for (size_t i = 0; i < pdl_list_len(tools); i++)
+        if (!declare(pdl_list_at(tools, i), &list, err)) {
+            pdl_drop(list);
+            return false;
+        }
+    *out = list;
+    return true;
+}

@@ -1,0 +1,191 @@
+/* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters
+ * and tests by name.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "native/natives.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+/* A filter or test with its further arguments; row NULL: bool(). */
+typedef struct {
+    const pdl_native_env *env;
+    const pdl_native *row;
+    pdl_val *pos; /* [0] is set to the item for each call; the others are owned */
+    size_t n_pos;
+    pdl_str *kw_names;
+    pdl_val *kw;
+    size_t n_kw;
+} action;
+
+static bool no_such(const char *what, pdl_vref name, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    pdl_val_show(name, true, 100, &b);
+    pdl_err_host(err, "TemplateRuntimeError", "No %s named %s.", what, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+/* args[0] is the name, the rest what follows it. */
+static bool action_init(action *a, const pdl_native_env *env, bool test, const pdl_val *args,
+                        size_t n, pdl_vref kwargs, pdl_err *err) {
+    *a = (action){.env = env};
+    if (n == 0) return true;
+    pdl_str name = pdl_is_str(args[0]) ? pdl_str_get(args[0]) : (pdl_str){"", 0};
+    a->row = test ? pdl_test_find(name) : pdl_filter_find(name);
+    if (!a->row) return no_such(test ? "test" : "filter", args[0], err);
+    a->n_pos = n;
+    a->pos = PDL_NEW_N(pdl_val, n);
+    for (size_t i = 1; i < n; i++) a->pos[i] = pdl_keep(args[i]);
+    a->n_kw = pdl_is_absent(kwargs) ? 0 : pdl_dict_len(kwargs);
+    a->kw_names = PDL_NEW_N(pdl_str, a->n_kw + 1);
+    a->kw = PDL_NEW_N(pdl_val, a->n_kw + 1);
+    for (size_t i = 0; i < a->n_kw; i++) {
+        a->kw_names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
+        a->kw[i] = pdl_keep(pdl_dict_val_at(kwargs, i));
+    }
+    return true;
+}
+
+static void action_fini(action *a) {
+    for (size_t i = 1; i < a->n_pos; i++) pdl_drop(a->pos[i]);
+    for (size_t i = 0; i < a->n_kw; i++) pdl_drop(a->kw[i]);
+    pdl_free(a->pos);
+    pdl_free(a->kw_names);
+    pdl_free(a->kw);
+}
+
+static bool action_call(const action *a, pdl_vref item, pdl_val *out, pdl_err *err) {
+    if (!a->row) {
+        bool truth;
+        if (!pdl_arg_truth(a->env, item, &truth, err)) return false;
+        *out = pdl_bool(truth);
+        return true;
+    }
+    a->pos[0] = pdl_keep(item);
+    bool ok =
+        pdl_native_call(a->row, a->env, a->pos, a->n_pos, a->kw_names, a->kw, a->n_kw, out, err);
+    pdl_drop(a->pos[0]);
+    return ok;
+}
+
+/* --- map -------------------------------------------------------------------------------------- */
+
+static bool map_by_attribute(pdl_vref items, pdl_vref kwargs, pdl_val *out, pdl_err *err) {
+    for (size_t i = 0; i < pdl_dict_len(kwargs); i++) {
+        pdl_vref key = pdl_dict_key_at(kwargs, i);
+        if (pdl_text_is(key, "attribute") || pdl_text_is(key, "default")) continue;
+        pdl_buf b = PDL_BUF;
+        pdl_val_show(key, true, 100, &b);
+        pdl_err_host(err, "FilterArgumentError", "Unexpected keyword argument %s", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+        return false;
+    }
+    pdl_getter g;
+    pdl_getter_init(&g, pdl_dict_getz(kwargs, "attribute"), false, false);
+    g.deflt = pdl_dict_getz(kwargs, "default");
+    bool ok = pdl_getter_all(&g, items, out, err);
+    pdl_getter_fini(&g);
+    return ok;
+}
+
+static bool map_filter(const action *a, pdl_vref items, pdl_val *out, pdl_err *err) {
+    pdl_val r = pdl_list_new(pdl_list_len(items));
+    for (size_t i = 0; i < pdl_list_len(items); i++) {
+        pdl_val x;
+        if (!action_call(a, pdl_list_at(items, i), &x, err)) {
+            pdl_drop(r);
+            return false;
+        }
+        r = pdl_list_push(r, x);
+    }
+    *out = r;
+    return true;
+}
+
+bool pdl_f_map(PDL_ARGS) {
+    bool truth, by_attribute = argc == 1 && !pdl_is_absent(kwargs) &&
+                               !pdl_is_absent(pdl_dict_getz(kwargs, "attribute"));
+    if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
+    if (!truth) { /* also what is no sequence at all */
+        *out = pdl_list_new(0);
+        return true;
+    }
+    if (argc == 1 && !by_attribute)
+        return pdl_err_host(err, "FilterArgumentError", "map requires a filter argument");
+    pdl_val items;
+    if (!pdl_arg_list(env, argv[0], &items, err)) return false;
+    bool ok;
+    if (by_attribute) {
+        ok = map_by_attribute(items, kwargs, out, err);
+    } else {
+        action a;
+        ok = action_init(&a, env, false, argv + 1, argc - 1, kwargs, err) &&
+             map_filter(&a, items, out, err);
+        action_fini(&a);
+    }
+    pdl_drop(items);
+    return ok;
+}
+
+/* --- select ----------------------------------------------------------------------------------- */
+
+static bool keep_items(const action *a, const pdl_getter *g, pdl_vref items, bool want,
+                       pdl_val *out, pdl_err *err) {
+    pdl_val r = pdl_list_new(0);
+    for (size_t i = 0; i < pdl_list_len(items); i++) {
+        pdl_val x = pdl_absent(), verdict = pdl_absent();
+        bool truth = false;
+        bool ok = pdl_getter_get(g, pdl_list_at(items, i), &x, err) &&
+                  action_call(a, x, &verdict, err) && pdl_arg_truth(a->env, verdict, &truth, err);
+        pdl_drop(x);
+        pdl_drop(verdict);
+        if (!ok) {
+            pdl_drop(r);
+            return false;
+        }
+        if (truth == want) r = pdl_list_push(r, pdl_keep(pdl_list_at(items, i)));
+    }
+    *out = r;
+    return true;
+}
+
+typedef struct {
+    bool want, attribute;
+} picking;
+
+static bool pick(const pdl_native_env *env, const pdl_val *argv, size_t argc, pdl_vref kwargs,
+                 picking how, pdl_val *out, pdl_err *err) {
+    bool truth;
+    if (!pdl_arg_truth(env, argv[0], &truth, err)) return false;
+    if (!truth) {
+        *out = pdl_list_new(0);
+        return true;
+    }
+    size_t off = how.attribute ? 2 : 1;
+    if (argc < off)
+        return pdl_err_host(err, "FilterArgumentError", "Missing parameter for attribute name");
+    pdl_val items;
+    if (!pdl_arg_list(env, argv[0], &items, err)) return false;
+    pdl_getter g;
+    action a;
+    pdl_getter_init(&g, how.attribute ? argv[1] : pdl_absent(), false, false);
+    bool ok = action_init(&a, env, true, argv + off, argc - off, kwargs, err) &&
+              keep_items(&a, &g, items, how.want, out, err);
+    action_fini(&a);
+    pdl_getter_fini(&g);
+    pdl_drop(items);
+    return ok;
+}
+
+bool pdl_f_select(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){true, false}, out, err);
+}
+bool pdl_f_reject(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){false, false}, out, err);
+}
+bool pdl_f_selectattr(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){true, true}, out, err);
+}
+bool pdl_f_rejectattr(PDL_ARGS) {
+    return pick(env, argv, argc, kwargs, (picking){false, true}, out, err);
+}

@@ -1,0 +1,179 @@
+/* filters_wrap.c -- wordwrap: Python's textwrap on each line of a text.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+#include "native/natives.h"
+
+#include "base/banned.h"
+
+/* One line as code points, cut into chunks: runs of blanks, words, parts of hyphenated words. */
+typedef struct {
+    const uint32_t *cp;
+    const uint32_t *off; /* byte offset of each code point, n + 1 of them */
+    size_t n;
+    pdl_str text;
+    bool hyphens, long_words;
+    size_t width;
+} para;
+
+typedef struct {
+    size_t from, to;
+} chunk;
+
+static bool is_blank(uint32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+static bool is_word(uint32_t c) { return c == '_' || pdl_cp_is_alnum(c); }
+static bool is_letter(uint32_t c) { return is_word(c) && !pdl_cp_is_decimal(c); }
+static bool is_word_punct(uint32_t c) {
+    return is_word(c) || (c < 0x80 && c && strchr("!\"'&.,?", (int)c));
+}
+
+/* End of a dash of two or more at i that a word follows; i when there is none. */
+static size_t dash_end(const para *p, size_t i) {
+    size_t j = i;
+    while (j < p->n && p->cp[j] == '-') j++;
+    return j - i >= 2 && j < p->n && is_word(p->cp[j]) ? j : i;
+}
+
+/* A word may be broken behind the hyphen at j: two letters, or letter hyphen letter, before it; two
+ * letters behind. */
+static bool breaks_at_hyphen(const para *p, size_t j) {
+    const uint32_t *c = p->cp;
+    if (c[j] != '-') return false;
+    bool before = (j >= 2 && is_letter(c[j - 1]) && is_letter(c[j - 2])) ||
+                  (j >= 3 && is_word_punct(c[j - 1]) && c[j - 2] == '-' && is_letter(c[j - 3]));
+    if (!before || j + 2 >= p->n || !is_letter(c[j + 1])) return false;
+    size_t k = c[j + 2] == '-' ? j + 3 : j + 2;
+    return k < p->n && is_letter(c[k]);
+}
+
+static size_t chunk_end(const para *p, size_t i) {
+    size_t j = i;
+    if (is_blank(p->cp[i])) {
+        while (j < p->n && is_blank(p->cp[j])) j++;
+        return j;
+    }
+    if (!p->hyphens) {
+        while (j < p->n && !is_blank(p->cp[j])) j++;
+        return j;
+    }
+    if (i > 0 && is_word_punct(p->cp[i - 1]) && dash_end(p, i) > i) return dash_end(p, i);
+    for (j = i + 1; j < p->n && !is_blank(p->cp[j]); j++) {
+        if (breaks_at_hyphen(p, j)) return j + 1;
+        if (p->cp[j] == '-' && is_word_punct(p->cp[j - 1]) && p->cp[j - 1] != '-' &&
+            dash_end(p, j) > j)
+            return j;
+    }
+    return j;
+}
+
+/* Nothing but blanks in the chunk (also when it is empty). */
+static bool is_empty(const para *p, chunk c) {
+    for (size_t i = c.from; i < c.to; i++)
+        if (!pdl_cp_is_space(p->cp[i])) return false;
+    return true;
+}
+
+/* How much of a chunk that is too long goes on a line with room for `room`. */
+static size_t cut_of(const para *p, chunk c, size_t room) {
+    if (!p->hyphens || c.to - c.from <= room) return room < c.to - c.from ? room : c.to - c.from;
+    for (size_t k = room; k-- > 1;) {
+        if (p->cp[c.from + k] != '-') continue;
+        for (size_t i = 0; i < k; i++)
+            if (p->cp[c.from + i] != '-') return k + 1;
+        break;
+    }
+    return room;
+}
+
+/* The lines of a paragraph: each is the span of its chunks, which are neighbours. next: chunk that
+ * was cut, or to be read. */
+static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
+    size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, behind i, or nothing */
+    bool any = false;
+    while (i < p->n) {
+        chunk c = {i, i < rest ? rest : chunk_end(p, i)};
+        if (any && is_empty(p, c)) {
+            i = c.to;
+            if (i == p->n) break;
+        }
+        size_t from = i, last = i, len = 0; /* line is [from, i), its last chunk begins at last */
+        bool has = false;
+        while (i < p->n) {
+            c = (chunk){i, i < rest ? rest : chunk_end(p, i)};
+            if (len + (c.to - c.from) > p->width) break;
+            len += c.to - c.from;
+            last = i;
+            i = c.to;
+            has = true;
+        }
+        if (i < p->n && c.to - c.from > p->width) {
+            if (p->long_words) {
+                size_t cut = cut_of(p, c, p->width - len);
+                last = i;
+                i += cut;
+                rest = c.to;
+                has = true;
+            } else if (!has) {
+                last = i;
+                i = c.to;
+                has = true;
+            }
+        }
+        size_t to = i;
+        if (has && is_empty(p, (chunk){last, i})) to = last;
+        if (to == from) continue; /* no line of this */
+        if (any && !pdl_buf_add(out, sep, err)) return false;
+        if (!pdl_buf_add(out, pdl_str_sub(p->text, p->off[from], p->off[to]), err)) return false;
+        any = true;
+    }
+    return true;
+}
+
+/* One paragraph: decode, wrap. */
+static bool wrap_line(para *p, pdl_str line, pdl_str sep, pdl_buf *out, pdl_err *err) {
+    size_t n = pdl_utf8_count(line), k = 0;
+    uint32_t *cp = PDL_NEW_N(uint32_t, n + 1), *off = PDL_NEW_N(uint32_t, n + 1);
+    const char *at = line.p, *end = line.p + line.n;
+    while (at < end) {
+        off[k] = (uint32_t)(at - line.p);
+        cp[k++] = pdl_utf8_next(&at);
+    }
+    off[k] = (uint32_t)line.n;
+    p->cp = cp;
+    p->off = off;
+    p->n = n;
+    p->text = line;
+    bool ok = wrap(p, sep, out, err);
+    pdl_free(cp);
+    pdl_free(off);
+    return ok;
+}
+
+bool pdl_f_wordwrap(PDL_ARGS) {
+    int64_t width = 79;
+    bool long_words = true, hyphens = true;
+    if (pdl_is(argv[0], PDL_V_UNDEFINED)) return pdl_undefined_error(argv[0], err);
+    if (!pdl_is_str(argv[0]))
+        return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'splitlines'",
+                            pdl_py_type(argv[0]));
+    if ((pdl_str_get(argv[0]).n && !pdl_arg_int(argv[1], &width, err)) ||
+        (!pdl_is_absent(argv[2]) && !pdl_arg_truth(env, argv[2], &long_words, err)) ||
+        (!pdl_is_absent(argv[4]) && !pdl_arg_truth(env, argv[4], &hyphens, err)))
+        return false;
+    if (pdl_given(argv[3]) && !pdl_is_str(argv[3]))
+        return pdl_err_host(err, "AttributeError", "'%s' object has no attribute 'join'",
+                            pdl_py_type(argv[3]));
+    pdl_str sep = pdl_given(argv[3]) ? pdl_str_get(argv[3]) : PDL_STR("\n"), line, whole,
+            s = pdl_str_get(argv[0]);
+    if (width <= 0 && s.n)
+        return pdl_err_host(err, "ValueError", "invalid width %lld (must be > 0)",
+                            (long long)width);
+    para p = {.hyphens = hyphens, .long_words = long_words, .width = (size_t)width};
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    bool ok = true;
+    size_t pos = 0;
+    for (size_t k = 0; ok && pdl_next_line(s, &pos, &line, &whole); k++)
+        ok = (k == 0 || pdl_buf_add(&b, sep, err)) && wrap_line(&p, line, sep, &b, err);
+    ok = ok && pdl_text_like(&b, pdl_absent(), out, err);
+    pdl_buf_fini(&b);
+    return ok;
+}
