@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-#define FAREWELL_NS UINT64_C(1000000000) /* what the end of a run waits for jobs to be ended */
+#define CANCELLING_NS                                                                              \
+    UINT64_C(1000000000) /* how long the end of a run waits for jobs to be cancelled */
 
 static pdl_calls *calls_of(pdl_world *w) {
     return (pdl_calls *)(void *)w; /* world is the first member */
@@ -32,7 +33,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 static void cancel(pdl_world *w, uint32_t id) {
     if (pdl_embed_cancel(calls_of(w), id)) return;
     for (pdl_call *c = calls_of(w)->first; c; c = c->next)
-        if (c->e->id == id && !c->gone) {
+        if (c->e->id == id && c->state != PDL_CALL_CANCELLED) {
             pdl_call_cancel(c);
             return;
         }
@@ -49,7 +50,7 @@ static void close(pdl_world *w) {
     pdl_embed_close(calls);
     while (calls->first) pdl_call_cancel(calls->first);
     for (uint64_t start = pdl_clock_ns();
-         calls->n_farewell && pdl_clock_ns() - start < FAREWELL_NS;)
+         calls->n_cancelling && pdl_clock_ns() - start < CANCELLING_NS;)
         pdl_loop_run(calls->loop, 50);
     pdl_rates_free(calls->rates);
     pdl_tokens_fini(&calls->tokens);

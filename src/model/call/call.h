@@ -39,66 +39,88 @@ typedef struct pdl_calls {
     char *ca_file;
     pdl_tokens tokens;
     pdl_rates *rates;
-    size_t n_farewell;      /* requests that end jobs, on their way */
+    size_t n_cancelling;    /* requests that cancel jobs, in flight */
     pdl_call *first, **end; /* open calls, oldest first */
     size_t n_open;
     uint64_t n_made;
     pdl_embeddings embeddings;
 } pdl_calls;
 
-/* Invariants: at most one of http_id, timer is set; gone: cancelled while busy, released when its
- * own function returns. */
+/* Where a call is in its life; what may follow what is the table at the top of call.c. */
+typedef enum pdl_call_state {
+    PDL_CALL_NEW,
+    PDL_CALL_WRITING,      /* the request is written: route, parameters, headers, body */
+    PDL_CALL_MOCKING,      /* mock_response answers, or mock_timeout waits */
+    PDL_CALL_AWAITS_TOKEN, /* the key is exchanged for a token */
+    PDL_CALL_AWAITS_SLOT,  /* the rates hold the request back */
+    PDL_CALL_SENT,         /* a transfer is open; nothing of the answer was understood yet */
+    PDL_CALL_STREAMING,    /* a transfer is open; events are received */
+    PDL_CALL_ONE_BODY,     /* a transfer is open; one object is received instead of a stream */
+    PDL_CALL_READING,      /* the transfer is over; its reply is read */
+    PDL_CALL_AWAITS_JOB,   /* until the next poll for a job */
+    PDL_CALL_FAILED,       /* what comes next is decided */
+    PDL_CALL_AWAITS_RETRY, /* until the request is sent again */
+    PDL_CALL_CANCELLED,    /* nobody waits for the answer; released when in_callback is over */
+    PDL_CALL_ENDED,        /* the effect is about to be answered, refused or freed */
+    PDL_CALL_STATES
+} pdl_call_state;
+
+/* What is done at most once in a call. */
+enum {
+    PDL_TRIED_LONG_MODEL = 1, /* the model for longer prompts */
+    PDL_TRIED_FALLBACK = 2,   /* any model but the first */
+    PDL_TRIED_NEW_TOKEN = 4,  /* another token in place of a refused one */
+};
+
+/* Invariants: pdl_call_is_ok in call.c. */
 struct pdl_call {
     pdl_calls *calls;
     pdl_call *next, **prev;
     pdl_effect *e;
     uint64_t number; /* from 1, in the order in which calls began; for the log */
     uint64_t start_ns;
+    pdl_call_state state; /* changed by pdl_call_enter alone */
+    bool in_callback;     /* a sink of the effect runs, or may: the call is not released now */
+    unsigned tried;       /* PDL_TRIED_... */
     /* what is asked */
     pdl_val model;     /* str: as the program wrote it, or the fallback in turn */
     pdl_val given;     /* dict: parameters of the program, or with those of the fallback */
     pdl_val clean;     /* dict: what is left to be sent */
     pdl_val messages;  /* list: those of the request with what a schema needs; absent: the same */
     size_t n_fallback; /* of `fallbacks` tried */
-    bool longer,
-        fell_back; /* the model for longer prompts was tried; any other than the first was */
     pdl_route route;
     pdl_ask ask;
     /* the request */
     pdl_buf url, body;
     pdl_headers headers;
     pdl_buf token_url, token_request, token_id;
-    pdl_token_wait token;
     pdl_timing timing;
-    unsigned attempt;
-    pdl_attempts_made made; /* requests that failed, and what came next */
-    bool sent;      /* a request went out since the call began: a failure may be tried again */
-    bool anew;      /* the next try is written anew */
-    bool new_token; /* a refused token was replaced once */
+    unsigned attempt; /* retries that count, since the request was written for its model */
+    pdl_attempts_made attempts; /* requests that failed, and what came next */
+    /* what is waited for: which of them is open is said by the state */
     uint64_t http_id;
     pdl_timer *timer;
-    pdl_rate_slot pass; /* at most one of it, http_id, timer waits */
-    bool free_retry;    /* the one that comes is not counted */
-    pdl_buf wired;      /* of a stream, for the log */
+    pdl_token_wait token;
+    pdl_rate_slot rate_slot;
+    pdl_buf wire_text; /* of a stream, for the log */
     /* the answer */
-    pdl_reply_builder draft;
+    pdl_reply_builder builder;
     pdl_sse sse;
     pdl_eventstream frames;
-    pdl_job job;     /* its get is set while one is waited for */
-    uint64_t job_ns; /* when it made progress */
+    pdl_buf one_body; /* in the state ONE_BODY */
+    pdl_fault fault;  /* found inside the reply */
+    pdl_job job;      /* its get is set while one is waited for */
+    uint64_t job_progress_ns;
     unsigned n_polls;
-    size_t n_shown; /* bytes of its text */
-    pdl_buf seen;   /* with retry_after_output: the text that was shown */
-    size_t
-        n_behind;  /* bytes of seen that a stream which was asked for again has not repeated yet */
-    pdl_buf whole; /* a stream was asked for, one object came */
-    bool is_whole, began, shown, busy, gone;
-    pdl_fault fault; /* found inside the stream */
+    size_t job_shown;   /* bytes of its text */
+    bool has_shown;     /* the sink got a piece: the answer cannot begin again unseen */
+    pdl_buf shown_text; /* with retry_after_output: what the sink got */
+    size_t replay_left; /* bytes of shown_text that a stream that was asked for again still owes */
 };
 
-/* Take e and answer it, at once or later. */
+/* Takes e and answers it, at once or later. */
 void pdl_call_start(pdl_calls *calls, pdl_effect *e);
-/* Nobody is called any more; releases the call, or marks it when it is busy. */
+/* The sink is not called any more. Releases the call, now or when the callback that runs returns. */
 void pdl_call_cancel(pdl_call *c);
 
 /* --- request.c -------------------------------------------------------------------------------- */

@@ -9,11 +9,13 @@
 static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
     pdl_vref list = pdl_dict_getz(given, "fallbacks"),
              longer = pdl_dict_getz(given, "context_window_fallback_dict");
-    if (f->kind == PDL_E_context_window && pdl_is_dict(longer) && !c->longer &&
-        pdl_is_str(c->model)) {
+    if (f->kind == PDL_E_context_window && pdl_is_dict(longer) &&
+        !(c->tried & PDL_TRIED_LONG_MODEL) && pdl_is_str(c->model)) {
         pdl_vref next = pdl_dict_find(longer, c->model);
-        c->longer = !pdl_is_absent(next);
-        if (c->longer) return next;
+        if (!pdl_is_absent(next)) {
+            c->tried |= PDL_TRIED_LONG_MODEL;
+            return next;
+        }
     }
     return pdl_is_list(list) && c->n_fallback < pdl_list_len(list)
                ? pdl_list_at(list, c->n_fallback++)
@@ -45,14 +47,14 @@ static pdl_val without_key(const pdl_call *c, pdl_val given, pdl_vref own) {
 
 bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f) {
     pdl_vref given = pdl_dict_getz(c->e->request, "parameters");
-    if (c->shown || c->ask.plain || !pdl_is_dict(given)) return false;
+    if (c->has_shown || c->ask.plain || !pdl_is_dict(given)) return false;
     pdl_vref next = find_fallback(c, given, f),
              name = pdl_is_dict(next) ? pdl_dict_getz(next, "model") : next;
     if (pdl_is_absent(next)) return false;
     pdl_val params = pdl_is_dict(next) ? pdl_dict_merge(pdl_keep(given), next) : pdl_keep(given);
     if (pdl_is_str(name)) pdl_reply_builder_set(&c->model, pdl_keep(name));
     pdl_reply_builder_set(&c->given, without_key(c, params, next));
-    c->fell_back = true;
+    c->tried |= PDL_TRIED_FALLBACK;
     c->attempt = 0;
     return true;
 }

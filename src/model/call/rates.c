@@ -1,7 +1,19 @@
 /* rates.c -- see rates.h.
+ *
+ * A run may want a thousand requests at once; services answer that with 429, and retries that only
+ * wait come back together and are refused together. So requests queue here, before they are sent.
+ * The limits of the user hold for the run; what a service says holds for its bucket: the requests to
+ * one provider, host and key, because that is what services count. The number of open requests of a
+ * bucket follows the rule of TCP: halved when the service complains, one more after each round of
+ * answers. Requests that were in flight together are refused together, so a round counts as one
+ * complaint (`round`). A bucket that nobody complained about has no limit and costs nothing.
+ *
+ * pump is the only place that lets waiting requests go. Their callbacks send at once and may come
+ * back into this file; `pumping` keeps that from recursing, and the loop sees what they changed.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/call/rates.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/map.h"
@@ -39,7 +51,7 @@ struct pdl_rates {
     PDL_VEC(spent) spent; /* spent[head..n): tokens of the last minute */
     size_t head;
     double sum; /* of them */
-    pdl_map lanes;
+    pdl_map buckets;
     pdl_timer *timer;
     uint64_t timer_ns;
     bool pumping;
@@ -56,24 +68,30 @@ pdl_rates *pdl_rates_new(pdl_loop *loop, double rps, double tpm) {
 void pdl_rates_free(pdl_rates *r) {
     if (!r) return;
     pdl_timer_stop(r->timer);
-    for (size_t i = 0; i < r->lanes.n; i++) {
-        pdl_rate_bucket *l = r->lanes.entries[i].value;
+    for (size_t i = 0; i < r->buckets.n; i++) {
+        pdl_rate_bucket *l = r->buckets.entries[i].value;
         pdl_free(l->name);
         pdl_free(l);
     }
-    pdl_map_fini(&r->lanes);
+    pdl_map_fini(&r->buckets);
     pdl_vec_fini(&r->spent);
     pdl_free(r);
 }
 
-static pdl_rate_bucket *lane_of(pdl_rates *r, pdl_str name) {
-    pdl_rate_bucket *l = pdl_map_find(&r->lanes, name);
+static pdl_rate_bucket *bucket_of(pdl_rates *r, pdl_str name) {
+    pdl_rate_bucket *l = pdl_map_find(&r->buckets, name);
     if (l) return l;
     l = PDL_NEW(pdl_rate_bucket);
     l->name = pdl_str_dup(name);
     l->most = (double)INFINITY;
-    pdl_map_put(&r->lanes, pdl_str_of(l->name), l);
+    pdl_map_put(&r->buckets, pdl_str_of(l->name), l);
     return l;
+}
+
+/* For assertions. */
+static bool bucket_is_ok(const pdl_rate_bucket *b) {
+    return b->most >= 1 && !b->first == !b->last && (!b->first || !b->first->prev) &&
+           (!b->last || !b->last->next) && (!b->first || b->first->waits);
 }
 
 /* --- the pace of the run ---------------------------------------------------------------------- */
@@ -101,9 +119,9 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     slide(r, now);
     double sum = r->sum;
     for (size_t i = r->head; i < r->spent.n && sum + tokens > r->tpm; i++) {
-        uint64_t gone = r->spent.p[i].ns + WINDOW_S * SECOND;
+        uint64_t free_ns = r->spent.p[i].ns + WINDOW_S * SECOND;
         sum -= r->spent.p[i].tokens;
-        if (gone > due) due = gone;
+        if (free_ns > due) due = free_ns;
     }
     return due;
 }
@@ -121,23 +139,25 @@ void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns
 
 /* --- going ------------------------------------------------------------------------------------ */
 
-/* When the next of a lane may go out; UINT64_MAX: not before one of it has ended. */
-static uint64_t lane_due_ns(pdl_rates *r, const pdl_rate_bucket *l, double tokens, uint64_t now) {
+/* When the next of a bucket may go out; UINT64_MAX: not before one of it has ended. */
+static uint64_t bucket_due_ns(pdl_rates *r, const pdl_rate_bucket *l, double tokens, uint64_t now) {
     if ((double)l->going >= l->most) return UINT64_MAX;
     uint64_t due = due_ns(r, tokens, now);
     return l->hold_ns > due ? l->hold_ns : due;
 }
 
 static void let_in(pdl_rates *r, pdl_rate_slot *p, uint64_t now) {
+    assert(!p->waits && !p->inside);
     p->inside = true;
-    p->lane->going++;
-    p->round = p->lane->round;
-    p->answered = p->lane->answered;
+    p->bucket->going++;
+    p->round = p->bucket->round;
+    p->answered = p->bucket->answered;
     count_out(r, p->tokens, now);
 }
 
 static void take_out(pdl_rate_slot *p) {
-    pdl_rate_bucket *l = p->lane;
+    pdl_rate_bucket *l = p->bucket;
+    assert(p->waits && bucket_is_ok(l));
     if (p->prev)
         p->prev->next = p->next;
     else
@@ -148,6 +168,7 @@ static void take_out(pdl_rate_slot *p) {
         l->last = p->prev;
     p->prev = p->next = NULL;
     p->waits = false;
+    assert(bucket_is_ok(l));
 }
 
 static void pump(pdl_rates *r);
@@ -166,14 +187,14 @@ static void wake_at(pdl_rates *r, uint64_t ns, uint64_t now) {
         pdl_timer_start(r->loop, (ns - now + SECOND / 1000 - 1) / (SECOND / 1000), on_timer, r);
 }
 
-/* Lets in who may go, oldest first in each lane. Who is let in may call back into this file. */
+/* Lets in who may go, oldest first in each bucket. Who is let in may call back into this file. */
 static void pump(pdl_rates *r) {
     if (r->pumping) return;
     r->pumping = true;
-    for (size_t i = 0; i < r->lanes.n; i++) {
-        pdl_rate_bucket *l = r->lanes.entries[i].value;
+    for (size_t i = 0; i < r->buckets.n; i++) {
+        pdl_rate_bucket *l = r->buckets.entries[i].value;
         while (l->first) {
-            uint64_t now = pdl_clock_ns(), due = lane_due_ns(r, l, l->first->tokens, now);
+            uint64_t now = pdl_clock_ns(), due = bucket_due_ns(r, l, l->first->tokens, now);
             pdl_rate_slot *p = l->first;
             if (due > now) {
                 if (due != UINT64_MAX) wake_at(r, due, now);
@@ -189,10 +210,11 @@ static void pump(pdl_rates *r) {
 
 bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *p) {
     uint64_t now = pdl_clock_ns();
-    pdl_rate_bucket *l = lane_of(r, name);
-    p->lane = l;
+    pdl_rate_bucket *l = bucket_of(r, name);
+    assert(!p->waits && !p->inside);
+    p->bucket = l;
     p->tokens = tokens;
-    uint64_t due = l->first ? UINT64_MAX : lane_due_ns(r, l, tokens, now);
+    uint64_t due = l->first ? UINT64_MAX : bucket_due_ns(r, l, tokens, now);
     if (due <= now) {
         let_in(r, p, now);
         return true;
@@ -205,6 +227,7 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *p
     else
         l->first = p;
     l->last = p;
+    assert(bucket_is_ok(l));
     if (due != UINT64_MAX) wake_at(r, due, now);
     return false;
 }
@@ -294,10 +317,11 @@ void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *re
     if (!p->inside) return;
     p->inside = false;
     if (reply->status == 429)
-        refused(p->lane, p, reply);
+        refused(p->bucket, p, reply);
     else if (reply->status >= 200 && reply->status < 300)
-        answered(p->lane, reply);
-    p->lane->going--;
+        answered(p->bucket, reply);
+    assert(p->bucket->going > 0 && bucket_is_ok(p->bucket));
+    p->bucket->going--;
     pump(r);
 }
 
@@ -305,10 +329,11 @@ void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p) {
     if (p->waits) take_out(p);
     if (!p->inside) return;
     p->inside = false;
-    p->lane->going--;
+    assert(p->bucket->going > 0 && bucket_is_ok(p->bucket));
+    p->bucket->going--;
     pump(r);
 }
 
 bool pdl_rates_had_progress(const pdl_rate_slot *p) {
-    return p->lane && p->lane->answered > p->answered;
+    return p->bucket && p->bucket->answered > p->answered;
 }

@@ -22,26 +22,26 @@ void pdl_rates_free(pdl_rates *r); /* nobody may be inside or wait */
 
 /* One request. All-zero: neither waits nor is inside. */
 typedef struct pdl_rate_slot {
-    struct pdl_rate_bucket *lane; /* stays after the request left */
+    struct pdl_rate_bucket *bucket; /* stays after the request left */
     struct pdl_rate_slot *prev, *next;
     bool waits, inside;
     double tokens;
-    uint64_t round, answered; /* of the lane when it entered */
+    uint64_t round, answered; /* of the bucket when it entered */
     void (*fn)(void *user);
     void *user;
 } pdl_rate_slot;
 
-/* True: the request goes out now. False: fn of the pass is called when it may, from the loop or
- * from another request that is heard of. lane: who limits (provider, host, key); tokens: an
+/* True: the request goes out now. False: fn of the slot is called when it may, from the loop or
+ * from another request that is heard of. bucket: who limits (provider, host, key); tokens: an
  * estimate. */
-bool pdl_rates_enter(pdl_rates *r, pdl_str lane, double tokens, pdl_rate_slot *p);
+bool pdl_rates_enter(pdl_rates *r, pdl_str bucket, double tokens, pdl_rate_slot *p);
 /* The request was answered, or failed. */
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);
 /* It was given up, waiting or inside; neither: nothing. */
 void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
 /* Tokens of an answer. */
 void pdl_rates_used(pdl_rates *r, double tokens);
-/* Were others of the lane answered since this one entered? Then a 429 says when, not whether. */
+/* Were others of the bucket answered since this one entered? Then a 429 says when, not whether. */
 bool pdl_rates_had_progress(const pdl_rate_slot *p);
 
 #endif

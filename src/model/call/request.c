@@ -73,7 +73,6 @@ static bool sign(pdl_call *c, pdl_err *err) {
                   .token_request = &c->token_request,
                   .token_id = &c->token_id};
     c->token_url = c->token_request = c->token_id = PDL_BUF;
-    c->anew = d->resign;
     if (d->sign) return d->sign(&s, err);
     if (s.key.n) pdl_headers_bearer(&c->headers, s.key);
     return true;

@@ -73,7 +73,7 @@ void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r) {
 }
 
 void pdl_wire_data(pdl_call *c, pdl_str bytes) {
-    if (is_on(c)) pdl_buf_put(&c->wired, bytes);
+    if (is_on(c)) pdl_buf_put(&c->wire_text, bytes);
 }
 
 void pdl_wire_received(pdl_call *c, const pdl_http_reply *r) {
@@ -81,9 +81,9 @@ void pdl_wire_received(pdl_call *c, const pdl_http_reply *r) {
     pdl_buf out = PDL_BUF;
     put_came(c, pdl_str_trim(r->header_text), &out);
     put_lines(c, '<', PDL_STR(""), &out);
-    if (c->wired.len) put_hidden(c, '<', pdl_buf_str(&c->wired), &out);
+    if (c->wire_text.len) put_hidden(c, '<', pdl_buf_str(&c->wire_text), &out);
     if (r->body.n) put_hidden(c, '<', r->body, &out);
     if (r->end != PDL_HTTP_OK) pdl_buf_putf(&out, "#%u ! %s\n", c->e->id, r->why);
-    pdl_buf_fini(&c->wired);
+    pdl_buf_fini(&c->wire_text);
     tell(c, &out);
 }

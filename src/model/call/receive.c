@@ -1,0 +1,335 @@
+/* receive.c -- what a call does with the bytes of a reply: whole replies, streams, and the pieces of
+ * text that the program shows while they arrive.
+ *
+ * A reply arrives in one of three ways: whole; as a stream of events; or as one object although a
+ * stream was asked for, because some servers ignore the wish (state ONE_BODY). All three end as one
+ * response in OpenAI's shape and go through pdl_call_finish.
+ *
+ * The sink of a piece is a callback into the program, which may cancel the call. While it runs
+ * (in_callback) nothing is released; a cancelled call is in the state CANCELLED then, and each
+ * function on the way out returns until the outermost one releases it.
+ *
+ * Retries in mid-stream: text that was shown cannot be taken back. With `retry_after_output` the
+ * shown text is kept (shown_text) and the next stream must begin with the same bytes, which are not
+ * shown a second time (replay_left counts what is still to be compared). A stream that differs is an
+ * error rather than a text with a seam that nobody sees.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+
+#include "base/utf8.h"
+#include "io/clock.h"
+#include "model/ask/processor.h"
+#include "model/call/life.h"
+#include "model/call/wirelog.h"
+#include "model/prices.h"
+#include "value/int.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+void pdl_call_reset_answer(pdl_call *c) {
+    pdl_reply_builder_fini(&c->builder);
+    pdl_sse_fini(&c->sse);
+    pdl_eventstream_fini(&c->frames);
+    pdl_buf_fini(&c->one_body);
+    pdl_fault_fini(&c->fault);
+}
+
+/* --- what is shown ---------------------------------------------------------------------------- */
+
+/* After a mid-stream retry: skips the prefix that was already shown; false when the new stream
+ * differs. */
+static bool skip_shown(pdl_call *c, pdl_str *text) {
+    size_t n = text->n < c->replay_left ? text->n : c->replay_left;
+    assert(c->replay_left <= c->shown_text.len);
+    if (n && memcmp(c->shown_text.p + c->shown_text.len - c->replay_left, text->p, n) != 0) {
+        pdl_fault_set(&c->fault, PDL_E_stream, 200,
+                      "the answer that was asked for again differs from what was shown of it");
+        c->fault.should_retry = 0;
+        return false;
+    }
+    c->replay_left -= n;
+    *text = pdl_str_sub(*text, n, text->n);
+    return true;
+}
+
+/* A value that is wrapped, or whose nulls are to be removed, is shown when it is complete. */
+static bool is_shown_in_pieces(const pdl_call *c) {
+    return c->ask.stream && !c->ask.wrapped && !c->ask.nullable && c->e->sink.piece;
+}
+
+bool pdl_call_show(pdl_call *c, pdl_str text) {
+    if (text.n == 0 || !is_shown_in_pieces(c)) return true;
+    if (!skip_shown(c, &text)) return false;
+    if (text.n == 0) return true;
+    if (pdl_call_retries_after_output(c)) pdl_buf_put(&c->shown_text, text);
+    bool was = c->in_callback;
+    c->in_callback = c->has_shown = true;
+    c->e->sink.piece(c->e->sink.user, c->e, text);
+    c->in_callback = was;
+    return c->state != PDL_CALL_CANCELLED;
+}
+
+/* Takes the fault that was found while the reply was read. */
+static void fail_inside(pdl_call *c) {
+    pdl_fault f = c->fault;
+    c->fault = (pdl_fault){0};
+    pdl_call_fail(c, &f);
+}
+
+void pdl_call_stop(pdl_call *c, pdl_val raw) {
+    pdl_drop(raw);
+    assert(c->state == PDL_CALL_CANCELLED || c->fault.kind != PDL_E_NONE);
+    if (c->state == PDL_CALL_CANCELLED)
+        pdl_call_cancel(c);
+    else
+        fail_inside(c);
+}
+
+bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp) {
+    pdl_vref choices = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();
+    pdl_vref first =
+        pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+    pdl_vref m = pdl_is_dict(first) ? pdl_dict_getz(first, "message") : pdl_absent();
+    pdl_vref content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : pdl_absent();
+    if (!pdl_is_str(content)) return true;
+    pdl_str s = pdl_str_get(content);
+    s = pdl_str_sub(s, c->job_shown, s.n);
+    if (n_cp == 0) return pdl_call_show(c, s);
+    for (size_t pos = 0; pos < s.n;) {
+        size_t end = pos;
+        for (size_t k = 0; k < n_cp && end < s.n; k++) end += pdl_utf8_len((unsigned char)s.p[end]);
+        if (!pdl_call_show(c, pdl_str_sub(s, pos, end))) return false;
+        pos = end;
+    }
+    return true;
+}
+
+/* --- the reply -------------------------------------------------------------------------------- */
+
+static double seconds_since(uint64_t start_ns) { return (double)(pdl_clock_ns() - start_ns) / 1e9; }
+
+/* The reply with the attempts before it, when there were some. Takes reply. */
+static void answer(pdl_call *c, pdl_val reply) {
+    pdl_effect *e = c->e;
+    double seconds = seconds_since(c->start_ns);
+    pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
+    int64_t tokens;
+    if (pdl_is_dict(usage) && pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &tokens))
+        pdl_rates_used(c->calls->rates, (double)tokens);
+    if (!pdl_is_absent(c->attempts.list))
+        reply = pdl_dict_putz(reply, "attempts", pdl_keep(c->attempts.list));
+    if (c->ask.structured) reply = pdl_dict_putz(reply, "structured", pdl_textz(c->ask.structured));
+    pdl_call_release(c);
+    pdl_effect_answer(e, reply, seconds);
+}
+
+void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
+    pdl_val reply;
+    pdl_err err = {0};
+    if (pdl_is_str(c->model))
+        raw = pdl_prices_mark(c->calls->opt.prices, pdl_str_get(c->model), c->given, raw);
+    unsigned how =
+        (c->ask.forced_tool ? PDL_REPLY_TOOL : 0u) | (c->ask.wrapped ? PDL_REPLY_VALUE : 0u) |
+        (c->ask.parsed ? PDL_REPLY_PARSED : 0u) | (c->ask.nullable ? PDL_REPLY_NULLS : 0u);
+    if (!pdl_reply_finish(raw, how, c->ask.schema, &reply, &err)) {
+        pdl_fault f = {0};
+        pdl_fault_of_err(&err, status, &f);
+        pdl_call_fail(c, &f);
+        return;
+    }
+    if (c->ask.wrapped || c->ask.nullable) { /* nothing was shown yet */
+        c->ask.wrapped = c->ask.nullable = false;
+        if (!pdl_call_show_whole(c, pdl_dict_getz(reply, "raw"), 0)) {
+            pdl_call_stop(c, reply);
+            return;
+        }
+    }
+    if (!pdl_is_absent(pdl_processor_of(c->e->request))) reply = pdl_processor_reply(reply);
+    answer(c, reply);
+}
+
+/* --- a whole reply ---------------------------------------------------------------------------- */
+
+/* An error inside an answer with status 200: {"error": ...} without choices. */
+static bool is_error(pdl_vref json) {
+    if (!pdl_is_dict(json)) return false;
+    pdl_vref error = pdl_dict_getz(json, "error");
+    return !pdl_is_absent(error) && !pdl_is_null(error) &&
+           pdl_is_absent(pdl_dict_getz(json, "choices"));
+}
+
+/* The answer to texts: {embeddings, usage, model}. Takes json. */
+static void read_vectors(pdl_call *c, pdl_val json, int status) {
+    pdl_val reply;
+    pdl_err err = {0};
+    if (!c->ask.provider->dialect->embedder->read(&c->ask, json, &reply, &err)) {
+        pdl_fault f = {0};
+        pdl_fault_of_err(&err, status, &f);
+        pdl_call_fail(c, &f);
+        return;
+    }
+    answer(c, reply);
+}
+
+static void read_whole(pdl_call *c, pdl_str body, int status) {
+    pdl_fault f = {0};
+    pdl_err err = {0};
+    pdl_val json, raw;
+    pdl_buf fixed = PDL_BUF;
+    if (pdl_utf8_check(body) != PDL_NOT_FOUND) {
+        pdl_utf8_repair(&fixed, body);
+        body = pdl_buf_str(&fixed);
+    }
+    if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
+        pdl_err_fini(&err);
+        pdl_buf shown = PDL_BUF;
+        pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, 200), &shown);
+        pdl_fault_set(&f, PDL_E_protocol, status,
+                      "Empty or invalid response from LLM endpoint. Received: '%s'",
+                      pdl_buf_z(&shown));
+        pdl_buf_fini(&shown);
+    } else if (pdl_job_is_pending(c, json)) {
+        pdl_drop(json);
+        pdl_buf_fini(&fixed);
+        pdl_job_wait(c);
+        return;
+    } else if (is_error(json)) {
+        int code = pdl_fault_code(json);
+        pdl_fault_of_object(code ? code : status, json, &f);
+        pdl_drop(json);
+    } else if (!pdl_is_absent(c->ask.texts)) {
+        pdl_buf_fini(&fixed);
+        read_vectors(c, json, status);
+        return;
+    } else if (!c->ask.provider->dialect->read(&c->ask, json, &raw, &err)) {
+        pdl_fault_of_err(&err, status, &f);
+    } else {
+        pdl_buf_fini(&fixed);
+        pdl_job_end(c);
+        if (!pdl_call_show_whole(c, raw, 0)) {
+            pdl_call_stop(c, raw);
+            return;
+        }
+        pdl_call_finish(c, raw, status);
+        return;
+    }
+    pdl_buf_fini(&fixed);
+    if (c->ask.provider->dialect->pending)
+        f.should_retry = 0; /* a job costs: it is not begun again */
+    pdl_job_end(c);
+    pdl_call_fail(c, &f);
+}
+
+/* --- a stream --------------------------------------------------------------------------------- */
+
+/* --- a stream --------------------------------------------------------------------------------- */
+
+static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
+    pdl_call *c = user;
+    (void)name;
+    PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id,
+              PDL_FMT(pdl_str_sub(data, 0, 400)));
+    if (c->state == PDL_CALL_SENT) pdl_call_enter(c, PDL_CALL_STREAMING);
+    if (!c->ask.provider->dialect->event(&c->ask, data, &c->builder, err)) {
+        err->kind = PDL_E_protocol;
+        return false;
+    }
+    if (!pdl_is_absent(c->builder.error)) {
+        pdl_fault_of_object(200, c->builder.error, &c->fault);
+        return false;
+    }
+    if (c->builder.piece.len == 0) return true;
+    bool go = pdl_call_show(c, pdl_buf_str(&c->builder.piece));
+    pdl_buf_clear(&c->builder.piece);
+    return go;
+}
+
+static bool on_line(void *user, pdl_str line, pdl_err *err) {
+    return on_event(user, (pdl_str){0}, line, err);
+}
+
+static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
+    pdl_framing framing = c->ask.provider->dialect->framing;
+    if (framing == PDL_STREAM_FRAMES)
+        return end ? pdl_eventstream_end(&c->frames, err)
+                   : pdl_eventstream_feed(&c->frames, bytes, on_event, c, err);
+    if (framing == PDL_STREAM_LINES)
+        return end ? pdl_lines_end(&c->sse.lines, on_line, c, err)
+                   : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
+    return end ? pdl_sse_end(&c->sse, on_event, c, err)
+               : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
+}
+
+/* Reads more of a stream. False: it ended badly (c->fault) or the call was cancelled. */
+static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
+    pdl_err err = {0};
+    c->in_callback = true;
+    bool ok = feed(c, bytes, end, &err);
+    c->in_callback = false;
+    if (err.kind != PDL_E_NONE) {
+        if (err.kind == PDL_E_limit) err.kind = PDL_E_protocol;
+        pdl_fault_of_err(&err, 200, &c->fault);
+    }
+    return ok;
+}
+
+/* Comments keep a connection alive, but they are no answer. */
+static bool is_late(const pdl_call *c) {
+    return c->state != PDL_CALL_STREAMING && c->timing.first &&
+           pdl_clock_ns() - c->attempts.start_ns > c->timing.first * 1000000;
+}
+
+/* Does one object arrive instead of a stream? No line of an event stream begins with '{'. */
+static bool begins_one_body(const pdl_call *c, pdl_str bytes) {
+    pdl_str s = pdl_str_trim(bytes);
+    return c->state == PDL_CALL_SENT && c->sse.lines.part.len == 0 && !c->sse.not_first &&
+           c->ask.provider->dialect->framing == PDL_STREAM_EVENTS && s.n && s.p[0] == '{';
+}
+
+bool pdl_call_on_data(void *user, pdl_str bytes) {
+    pdl_call *c = user;
+    assert(pdl_call_is_ok(c));
+    pdl_wire_data(c, bytes);
+    if (is_late(c)) {
+        pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &c->fault);
+        return false;
+    }
+    if (begins_one_body(c, bytes)) pdl_call_enter(c, PDL_CALL_ONE_BODY);
+    if (c->state == PDL_CALL_ONE_BODY) {
+        c->one_body.limit = (size_t)-1 >> 2;
+        pdl_buf_put(&c->one_body, bytes);
+        return true;
+    }
+    bool ok = read_stream(c, bytes, false);
+    if (c->state != PDL_CALL_CANCELLED) return ok;
+    pdl_call_cancel(c);
+    return false;
+}
+
+static void end_stream(pdl_call *c, int status) {
+    pdl_fault f = {0};
+    if (!read_stream(c, (pdl_str){0}, true)) {
+        pdl_call_stop(c, pdl_absent());
+        return;
+    }
+    if (!pdl_reply_builder_is_complete(&c->builder)) {
+        pdl_fault_set(&f, PDL_E_stream, status, "the stream ended before the answer was complete");
+        pdl_call_fail(c, &f);
+        return;
+    }
+    pdl_val raw = pdl_reply_builder_take(&c->builder);
+    if (pdl_call_show(c, pdl_buf_str(&c->builder.piece)))
+        pdl_call_finish(c, raw, status);
+    else
+        pdl_call_stop(c, raw);
+}
+
+void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r) {
+    bool one_body = c->state == PDL_CALL_ONE_BODY, streamed = pdl_call_is_streamed(c);
+    pdl_call_enter(c, PDL_CALL_READING);
+    if (streamed && !one_body)
+        end_stream(c, r->status);
+    else
+        read_whole(c, streamed ? pdl_buf_str(&c->one_body) : r->body, r->status);
+}

@@ -1,0 +1,184 @@
+/* recover.c -- what follows a failure: another attempt, another model, or the error.
+ *
+ * A failed request is looked at in this order, and the first rule that applies is taken:
+ *   1. a token of the cache was refused: get a new one, once;
+ *   2. the service refuses the schema's field: ask without it;
+ *   3. the failure may pass and nothing speaks against sending again: wait (backoff.c), send again;
+ *   4. the parameters name another model: write the request for that one;
+ *   5. refuse the effect, with everything that was tried in the error's detail.
+ *
+ * Sending again is only right while nobody has seen a part of the answer, because a model never says
+ * the same twice. `retry_after_output` allows it for programs that prefer an error later to an error
+ * now: receive.c then holds the new stream against the text that was shown and fails if they differ.
+ * A failure before anything was sent (a bad parameter, a missing key) does not pass by itself and is
+ * never tried again.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/clock.h"
+#include "model/ask/params.h"
+#include "model/call/life.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { DEFAULT_RETRIES = 2, MOST_RETRIES = 1000 };
+
+/* --- the error -------------------------------------------------------------------------------- */
+
+static void put_detail(const pdl_call *c, const pdl_fault *f, pdl_buf *out) {
+    pdl_vref model = c->model;
+    PDL_PUT(out, "{\"provider\":");
+    if (c->ask.provider)
+        pdl_json_quote(pdl_str_of(c->ask.provider->prefix), 0, out);
+    else
+        PDL_PUT(out, "null");
+    PDL_PUT(out, ",\"model\":");
+    pdl_json_quote(pdl_is_str(model) ? pdl_str_get(model) : (pdl_str){0}, 0, out);
+    PDL_PUT(out, ",\"retry_after_seconds\":");
+    if (f->retry_after >= 0 && !f->retry_is_date) {
+        pdl_err ignored = {0};
+        if (!pdl_json_write(pdl_float(f->retry_after), 0, 0, out, &ignored)) pdl_err_fini(&ignored);
+    } else {
+        PDL_PUT(out, "null");
+    }
+    if (!pdl_is_absent(c->attempts.list)) {
+        pdl_err ignored = {0};
+        PDL_PUT(out, ",\"attempts\":");
+        if (!pdl_json_write(c->attempts.list, 0, 0, out, &ignored)) pdl_err_fini(&ignored);
+    }
+    PDL_PUT(out, "}");
+}
+
+/* Takes the content of f. */
+static void refuse(pdl_call *c, pdl_fault *f) {
+    pdl_effect *e = c->e;
+    pdl_err err = {0};
+    pdl_buf msg = PDL_BUF, detail = PDL_BUF;
+    pdl_vref asked = pdl_dict_getz(e->request, "model");
+    pdl_str model = pdl_is_str(asked) ? pdl_str_get(asked) : (pdl_str){0};
+    pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
+    if (c->tried & PDL_TRIED_FALLBACK) PDL_PUT(&msg, ". All fallback attempts failed.");
+    put_detail(c, f, &detail);
+    const char *provider = c->ask.provider ? c->ask.provider->prefix : "";
+    pdl_err_set(&err, f->kind, e->loc, "Error during '%.*s' model call: %s: %s%s%s", PDL_FMT(model),
+                pdl_err_kind_name(f->kind), provider, *provider ? " - " : "", pdl_buf_z(&msg));
+    err.detail = pdl_buf_take(&detail);
+    if (f->retry_after > 0 && !f->retry_is_date) err.facts.retry_after = f->retry_after;
+    err.status = f->status;
+    err.has_status = f->status > 0;
+    pdl_buf_fini(&msg);
+    pdl_fault_fini(f);
+    pdl_call_release(c);
+    pdl_effect_refuse(e, &err);
+}
+
+/* --- what comes next -------------------------------------------------------------------------- */
+
+/* What is done about a failure. */
+typedef struct decision {
+    pdl_next next;
+    uint64_t wait_ms; /* before a retry */
+    bool is_free;     /* the retry is not counted */
+} decision;
+
+bool pdl_call_retries_after_output(const pdl_call *c) {
+    pdl_vref v = pdl_dict_getz(c->given, "retry_after_output");
+    return !pdl_is_absent(v) && pdl_val_truth(v);
+}
+
+/* Did a request of the call, or the exchange for its token, fail? Then the failure may pass. */
+static bool was_sent(pdl_call_state failed) {
+    return failed == PDL_CALL_AWAITS_TOKEN || failed == PDL_CALL_SENT ||
+           failed == PDL_CALL_STREAMING || failed == PDL_CALL_ONE_BODY ||
+           failed == PDL_CALL_READING;
+}
+
+/* A service that does not know the constraint gets the call without it (spec 15.2). */
+static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
+    static const char *const names[] = {"response_format", "json_schema", "guided_json", "format"};
+    if (!c->ask.structured || c->ask.no_schema || f->status != 400) return false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_find(pdl_buf_str(&f->msg), pdl_str_of(names[i]), 0) != PDL_NOT_FOUND)
+            return true;
+    return false;
+}
+
+/* A token of the cache may have been withdrawn before its time. A refused exchange is no reason to
+ * exchange again. */
+static bool blames_token(const pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
+    return c->token_url.len && f->status == 401 && was_sent(failed) &&
+           failed != PDL_CALL_AWAITS_TOKEN && !(c->tried & PDL_TRIED_NEW_TOKEN);
+}
+
+static unsigned max_retries(const pdl_call *c) {
+    double a = pdl_params_number(c->given, "max_retries", -1),
+           b = pdl_params_number(c->given, "num_retries", -1);
+    double most = a > b ? a : b;
+    return most < 0 ? DEFAULT_RETRIES : most > MOST_RETRIES ? MOST_RETRIES : (unsigned)most;
+}
+
+/* Can the answer begin again from the start without anybody seeing it twice? */
+static bool can_begin_again(const pdl_call *c) {
+    return !c->has_shown || c->job.get.len ||
+           (pdl_call_retries_after_output(c) && pdl_call_is_streamed(c));
+}
+
+/* A 429 while others of the bucket are answered says when to send, not whether: the retry is
+ * free. */
+static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
+    decision d = {.next = PDL_NEXT_NONE};
+    unsigned most = max_retries(c);
+    if (blames_token(c, f, failed)) return (decision){.next = PDL_NEXT_TOKEN};
+    if (blames_schema(c, f)) return (decision){.next = PDL_NEXT_NO_SCHEMA};
+    d.is_free = most && f->status == 429 && f->kind == PDL_E_rate_limit &&
+                pdl_rates_had_progress(&c->rate_slot);
+    if (was_sent(failed) && can_begin_again(c) && (d.is_free || c->attempt < most) &&
+        pdl_backoff(f, c->attempt, &c->calls->rng, &d.wait_ms))
+        d.next = PDL_NEXT_RETRY;
+    else if (pdl_call_fall_back(c, f))
+        d.next = PDL_NEXT_FALLBACK;
+    return d;
+}
+
+/* Takes model, the one that failed. */
+static void note_attempt(pdl_call *c, const pdl_fault *f, pdl_val model, const decision *d) {
+    if (d->next != PDL_NEXT_NONE || !pdl_is_absent(c->attempts.list)) {
+        pdl_buf msg = PDL_BUF;
+        pdl_hide_cut(c->calls->opt.secrets, pdl_buf_str(&f->msg), &msg);
+        pdl_attempts_add(&c->attempts, model, f, pdl_buf_str(&msg), d->next, d->wait_ms);
+        pdl_buf_fini(&msg);
+    }
+    pdl_drop(model);
+}
+
+static void wait_for_retry(pdl_call *c, const decision *d) {
+    pdl_call_enter(c, PDL_CALL_AWAITS_RETRY);
+    c->attempt += !d->is_free;
+    c->replay_left = c->shown_text.len;
+    pdl_call_wait(c, d->wait_ms);
+}
+
+void pdl_call_fail(pdl_call *c, pdl_fault *f) {
+    pdl_call_state failed = c->state;
+    pdl_call_enter(c, PDL_CALL_FAILED);
+    PDL_TRACE(c->calls->opt.debug, http, "effect %u: %s, status %d", c->e->id,
+              pdl_err_kind_name(f->kind), f->status);
+    pdl_val model = pdl_keep(c->model); /* a fallback changes it */
+    decision d = decide(c, f, failed);
+    note_attempt(c, f, model, &d);
+    if (d.next == PDL_NEXT_NONE) {
+        refuse(c, f);
+        return;
+    }
+    pdl_fault_fini(f);
+    if (d.next == PDL_NEXT_RETRY) {
+        wait_for_retry(c, &d);
+        return;
+    }
+    if (d.next == PDL_NEXT_FALLBACK) pdl_job_best_effort_cancel(c);
+    if (d.next == PDL_NEXT_NO_SCHEMA) c->ask.no_schema = true;
+    if (d.next == PDL_NEXT_TOKEN) {
+        pdl_token_forget(&c->calls->tokens, pdl_buf_str(&c->token_url), pdl_call_token_id(c));
+        c->tried |= PDL_TRIED_NEW_TOKEN;
+    }
+    pdl_call_write_request(c);
+}

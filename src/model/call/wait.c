@@ -1,0 +1,60 @@
+/* wait.c -- the one timer of a call.
+ *
+ * A call waits for one thing at a time, so it has one timer and one function that it fires; the
+ * state says what the timer means. That replaces a callback and a flag for each reason to wait,
+ * which had to be kept in step with each other.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "model/call/life.h"
+
+#include <assert.h>
+
+#include "base/banned.h"
+
+/* Tokens and signatures are bound to the time: a request that used one is written again, so that it
+ * has a fresh one. A poll for a job keeps its headers. */
+static bool needs_rewriting(const pdl_call *c) {
+    return c->job.get.len == 0 && (c->route.provider->dialect->resign || c->token_url.len);
+}
+
+/* The exchange is shared by all calls that want the token, so it goes on without this one. */
+static void on_late_token(pdl_call *c) {
+    pdl_fault f = {0};
+    pdl_token_cancel(&c->token);
+    pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &f);
+    pdl_call_fail(c, &f);
+}
+
+static void on_mock_timeout(pdl_call *c) {
+    pdl_fault f = {0};
+    pdl_fault_set(&f, PDL_E_timeout, 0, "This is a mock timeout error");
+    pdl_call_fail(c, &f);
+}
+
+static void on_timer(void *user) {
+    pdl_call *c = user;
+    assert(pdl_call_is_ok(c));
+    c->timer = NULL;
+    if (c->state == PDL_CALL_AWAITS_TOKEN)
+        on_late_token(c);
+    else if (c->state == PDL_CALL_MOCKING)
+        on_mock_timeout(c);
+    else if (c->state == PDL_CALL_AWAITS_RETRY && needs_rewriting(c))
+        pdl_call_write_request(c);
+    else
+        pdl_call_send_again(c);
+}
+
+void pdl_call_wait(pdl_call *c, uint64_t ms) {
+    assert(c->timer == NULL);
+    c->timer = pdl_timer_start(c->calls->loop, ms, on_timer, c);
+    assert(pdl_call_is_ok(c));
+}
+
+void pdl_call_stop_waiting(pdl_call *c) {
+    pdl_timer_stop(c->timer);
+    c->timer = NULL;
+}
+
+uint64_t pdl_call_patience(const pdl_call *c) {
+    return c->timing.first ? c->timing.first : c->timing.total;
+}
