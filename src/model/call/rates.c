@@ -88,11 +88,13 @@ static pdl_rate_bucket *bucket_of(pdl_rates *r, pdl_str name) {
     return l;
 }
 
+#ifndef NDEBUG
 /* For assertions. */
 static bool bucket_is_ok(const pdl_rate_bucket *b) {
     return b->most >= 1 && !b->first == !b->last && (!b->first || !b->first->prev) &&
            (!b->last || !b->last->next) && (!b->first || b->first->waits);
 }
+#endif
 
 /* --- the pace of the run ---------------------------------------------------------------------- */
 
